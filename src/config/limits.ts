@@ -1,0 +1,46 @@
+/**
+ * Every bound of the service, in one place. A limit is a default: `settings.ts` says which of them the configuration
+ * may change. Units are in the names: Bytes, Ms, Seconds; a bare number counts things.
+ */
+export const limits = {
+  /** Quotes in one POST /quotes (wire format). */
+  quotesPerRequest: 1000,
+  /** Options in one POST /pools. */
+  poolsPerRequest: 100,
+  /** Options in one POST /pool/settle. */
+  settlementsPerRequest: 1000,
+  /** Ids in one GET /orders. */
+  quoteIdsPerRequest: 1000,
+  /** Body of a request that carries a batch, and of any other. */
+  batchBodyBytes: 1 << 20,
+  bodyBytes: 64 << 10,
+  /** Query string as it came, still encoded. */
+  queryBytes: 96 << 10,
+  /** Schema errors in one 400 answer. */
+  schemaErrors: 20,
+  /** From the end of a request's headers to the end of its body. */
+  bodyDeadlineMs: 10_000,
+  wsMessageBytes: 16 << 10,
+  /** Bytes a socket may leave unread before it is closed with 1013. */
+  wsBufferedBytes: 1 << 20,
+  wsIdleSeconds: 30,
+  /** How long a socket may wait before its AUTH. */
+  wsAuthDeadlineMs: 60_000,
+  /** Bad messages in the window after which a socket is closed with 1008. */
+  wsBadMessages: 100,
+  wsBadMessageWindowMs: 10_000,
+  /** Calldata of one publish transaction: Arbitrum takes about 95,000. */
+  maxTxBytes: 90_000,
+  /** Quotes waiting for their publication; beyond it POST /quotes is 503. */
+  publishQueue: 20_000,
+  /** How long POST /quotes waits for its events. */
+  publishTimeoutMs: 30_000,
+  /** Shortest time to live of a quote posted here. */
+  minQuoteLifeSeconds: 10,
+  /** Verified API keys remembered by their raw value. */
+  keyCache: 10_000,
+  /** Pool addresses and keys remembered. */
+  poolCache: 100_000,
+} as const;
+
+export type Limits = typeof limits;

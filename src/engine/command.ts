@@ -1,0 +1,130 @@
+import type { Hex, InvalidReason, Origin, Pool, Quote, Side } from './quote.js';
+
+/** The two chains a book depends on; in a test set-up they may be one and the same. */
+export type ChainRole = 'stream' | 'settlement';
+
+/** A block that was read to its end, or, with `logIndex`, up to and including that log. */
+export interface ChainPosition {
+  readonly chain: ChainRole;
+  readonly blockNumber: number;
+  readonly blockHash: Hex;
+  /** Last log of the block that is accounted for; Infinity is written as null: the whole block. */
+  readonly logIndex: number | null;
+}
+
+/** What the settlement chain says of one quote at one block. */
+export interface QuoteState {
+  /** 1e-18 contracts still fillable: size less filled. 0: nothing left, or cancelled. */
+  readonly fillableSize: bigint;
+  readonly reason: InvalidReason | null;
+}
+
+/** A `PublishQuote` event that passed every check; its state was read at `settlementBlock`. */
+export interface EnterQuote {
+  readonly type: 'ENTER_QUOTE';
+  readonly quote: Quote;
+  readonly state: QuoteState;
+  readonly settlementBlock: number;
+  readonly position: ChainPosition;
+}
+
+/** A `FillQuoteOB` of the quote's own pool. */
+export interface FillQuote {
+  readonly type: 'FILL_QUOTE';
+  readonly quoteId: Hex;
+  /** 1e-18 contracts taken by this fill. */
+  readonly size: bigint;
+  readonly origin: Origin;
+  readonly position: ChainPosition;
+}
+
+/** A `CancelQuoteOB` of the quote's own pool by the quote's own provider. */
+export interface CancelQuote {
+  readonly type: 'CANCEL_QUOTE';
+  readonly quoteId: Hex;
+  readonly origin: Origin;
+  readonly position: ChainPosition;
+}
+
+/** The provider's allowance or balance changed what can be filled; `origin` is null when a sweep found it. */
+export interface SetValidity {
+  readonly type: 'SET_VALIDITY';
+  readonly quoteId: Hex;
+  readonly reason: InvalidReason | null;
+  readonly origin: Origin | null;
+  readonly position: ChainPosition;
+}
+
+/** A `PoolDeployed` of the factory. `deployedAt`: Unix seconds, timestamp of its block. */
+export interface DeployPool {
+  readonly type: 'DEPLOY_POOL';
+  readonly pool: Pool;
+  readonly deployedAt: number;
+  readonly origin: Origin;
+  readonly position: ChainPosition;
+}
+
+/** The stream chain reorganised: what it published after `position` never happened. */
+export interface RewindStream {
+  readonly type: 'REWIND_STREAM';
+  readonly position: ChainPosition;
+}
+
+/**
+ * The settlement chain reorganised to `position`'s block as the common ancestor; `restated` says what its new branch,
+ * read to `settlementBlock`, makes of every quote that a block after the ancestor had touched. Pools deployed after it
+ * are forgotten (the new branch's own events follow).
+ */
+export interface RewindSettlement {
+  readonly type: 'REWIND_SETTLEMENT';
+  readonly position: ChainPosition;
+  readonly settlementBlock: number;
+  readonly restated: readonly { readonly quoteId: Hex; readonly state: QuoteState }[];
+}
+
+/** Blocks without anything in them were read: only the position moves. */
+export interface AdvancePosition {
+  readonly type: 'ADVANCE_POSITION';
+  readonly position: ChainPosition;
+}
+
+/** A taker asks makers for a private quote. Passed on as it is; outside the state hash. */
+export interface PublishRfq {
+  readonly type: 'PUBLISH_RFQ';
+  readonly rfq: Rfq;
+}
+
+export interface Rfq {
+  readonly pool: Pool;
+  /** True when the taker named the pool by its key; the message is passed on in the form it came in. */
+  readonly byPoolKey: boolean;
+  readonly side: Side;
+  /** 1e-18 contracts. */
+  readonly size: bigint;
+  readonly taker: Hex;
+}
+
+/** Nothing but time passed: quotes past their deadline and pools past their maturity go. */
+export interface Tick {
+  readonly type: 'TICK';
+}
+
+export type Command =
+  | EnterQuote
+  | FillQuote
+  | CancelQuote
+  | SetValidity
+  | DeployPool
+  | RewindStream
+  | RewindSettlement
+  | AdvancePosition
+  | PublishRfq
+  | Tick;
+
+/** What the sequencer gives every command before the engine sees it. */
+export interface Stamp {
+  /** Number of the record in the log, from 1, gapless. */
+  readonly index: number;
+  /** Engine time in milliseconds: never goes back. Expiry compares whole seconds of it, rounded down. */
+  readonly tsMs: number;
+}

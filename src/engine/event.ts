@@ -1,0 +1,85 @@
+import type { ChainRole, Rfq } from './command.js';
+import type { InvalidReason, Origin, Pool } from './quote.js';
+import type { Order } from './order.js';
+
+/** What on which chain made it happen; null: time, or a sweep that found a change without its event. */
+export interface Cause extends Origin {
+  readonly chain: ChainRole;
+}
+
+interface Sequenced {
+  /** Number of the event, from 1, gapless over the life of a log. */
+  readonly seq: number;
+  readonly cause: Cause | null;
+}
+
+interface OfOrder extends Sequenced {
+  /** The engine's own object: read it in the tick that hands the event out, it changes afterwards. */
+  readonly order: Order;
+  /** `fillableSize` right after this event, 1e-18 contracts. */
+  readonly fillableSize: bigint;
+}
+
+/** A quote enters the book, or what the book knows as invalid when `reason` is not null. */
+export interface QuotePosted extends OfOrder {
+  readonly type: 'QUOTE_POSTED';
+  readonly reason: InvalidReason | null;
+}
+
+/** `size` contracts were taken; a full fill is followed by QUOTE_REMOVED with why FILLED. `valid`: it was in the book. */
+export interface QuoteFilled extends OfOrder {
+  readonly type: 'QUOTE_FILLED';
+  readonly size: bigint;
+  readonly valid: boolean;
+}
+
+/** The quote is gone for good, unless a reorg restores it. `valid`: it was in the book (and not among the invalid). */
+export interface QuoteRemoved extends OfOrder {
+  readonly type: 'QUOTE_REMOVED';
+  readonly why: 'FILLED' | 'CANCELLED' | 'EXPIRED' | 'REWOUND';
+  readonly valid: boolean;
+}
+
+/** It leaves the book for the invalid ones; it is still known. */
+export interface QuoteInvalidated extends OfOrder {
+  readonly type: 'QUOTE_INVALIDATED';
+  readonly reason: InvalidReason;
+}
+
+/** It comes back into the book. */
+export interface QuoteRevalidated extends OfOrder {
+  readonly type: 'QUOTE_REVALIDATED';
+}
+
+/** A reorg changed what is filled, or brought a removed quote back. `wasValid`/`reason`: in the book before/after. */
+export interface QuoteRestated extends OfOrder {
+  readonly type: 'QUOTE_RESTATED';
+  readonly wasValid: boolean;
+  readonly reason: InvalidReason | null;
+}
+
+export interface PoolDeployed extends Sequenced {
+  readonly type: 'POOL_DEPLOYED';
+  readonly pool: Pool;
+}
+
+export interface PoolWithdrawn extends Sequenced {
+  readonly type: 'POOL_WITHDRAWN';
+  readonly pool: Pool;
+}
+
+export interface RfqPublished extends Sequenced {
+  readonly type: 'RFQ_PUBLISHED';
+  readonly rfq: Rfq;
+}
+
+export type EngineEvent =
+  | QuotePosted
+  | QuoteFilled
+  | QuoteRemoved
+  | QuoteInvalidated
+  | QuoteRevalidated
+  | QuoteRestated
+  | PoolDeployed
+  | PoolWithdrawn
+  | RfqPublished;
