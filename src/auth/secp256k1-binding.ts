@@ -1,0 +1,52 @@
+import { createRequire } from 'node:module';
+
+/** Public key recovery as both libraries give it. */
+export interface Secp256k1 {
+  /** Which library was loaded: worth a line in the log, since WASM takes eight times as long as native. */
+  readonly library: 'secp256k1 (native)' | 'tiny-secp256k1 (WASM)';
+  /** 65 bytes (0x04, x, y), or null where no key could have made this signature. */
+  recover(digest: Uint8Array, rs: Uint8Array, recoveryId: 0 | 1): Uint8Array | null;
+}
+
+/**
+ * The native library where its binary loads, else the WASM one. `secp256k1` on its own would fall back to `elliptic` in
+ * silence, so its binding is asked for by name.
+ */
+export async function loadSecp256k1(): Promise<Secp256k1> {
+  return loadNative() ?? (await loadWasm());
+}
+
+/** Null where the package has no binary for this machine. */
+export function loadNative(): Secp256k1 | null {
+  const require = createRequire(import.meta.url);
+  let native: typeof import('secp256k1');
+  try {
+    native = require('secp256k1/bindings.js') as typeof import('secp256k1');
+  } catch {
+    return null;
+  }
+  return {
+    library: 'secp256k1 (native)',
+    recover(digest, rs, recoveryId) {
+      try {
+        return native.ecdsaRecover(rs, recoveryId, digest, false);
+      } catch {
+        return null; // r or s of zero, or above the curve's order, or an x that is on no point
+      }
+    },
+  };
+}
+
+export async function loadWasm(): Promise<Secp256k1> {
+  const wasm = await import('tiny-secp256k1');
+  return {
+    library: 'tiny-secp256k1 (WASM)',
+    recover(digest, rs, recoveryId) {
+      try {
+        return wasm.recover(digest, rs, recoveryId, false);
+      } catch {
+        return null;
+      }
+    },
+  };
+}

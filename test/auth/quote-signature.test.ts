@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import { hashTypedData, type Hex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import type { Signature } from '../../src/engine/quote.js';
+import { QuoteDigest, toHex, type DigestInput } from '../../src/auth/quote-digest.js';
+import { QuoteSignature } from '../../src/auth/quote-signature.js';
+import { loadNative, loadWasm, type Secp256k1 } from '../../src/auth/secp256k1-binding.js';
+
+interface Vector {
+  chainId: string;
+  poolAddress: Hex;
+  domainSeparator: Hex;
+  quote: { provider: Hex; taker: Hex; price: string; size: string; isBuy: boolean; deadline: number; salt: number };
+  quoteId: Hex;
+  signature: { r: Hex; s: Hex; v: number };
+  valid: boolean;
+  why?: string;
+}
+
+const vectors = JSON.parse(
+  readFileSync(new URL('../../../test/vectors/signed-quotes.json', import.meta.url), 'utf8'),
+) as Vector[];
+
+const UNUSED_KEY = { base: '0x', quote: '0x', oracleAdapter: '0x', strike: 0n, maturity: 0, isCallPool: true } as const;
+
+function toQuote(vector: Vector): DigestInput {
+  return {
+    ...vector.quote,
+    price: BigInt(vector.quote.price),
+    size: BigInt(vector.quote.size),
+    pool: { poolAddress: vector.poolAddress, poolKey: UNUSED_KEY },
+  };
+}
+
+async function checkVectors(t: Test, secp256k1: Secp256k1): Promise<void> {
+  for (const vector of vectors) {
+    const digests = await QuoteDigest.create(Number(vector.chainId), 10);
+    const signatures = new QuoteSignature(digests, secp256k1);
+    const quote = toQuote(vector);
+    t.equal(toHex(digests.domainSeparator(vector.poolAddress)), vector.domainSeparator, 'domain separator');
+    t.equal(signatures.quoteId(quote), vector.quoteId, 'quote id');
+    t.equal(
+      signatures.verify(vector.quoteId, { provider: quote.provider, signature: vector.signature }),
+      vector.valid,
+      vector.why ?? 'valid',
+    );
+  }
+}
+
+t.test('the native library agrees with every vector', async (t) => {
+  const native = loadNative();
+  if (native === null) throw new Error('the native binding did not load here');
+  await checkVectors(t, native);
+});
+
+t.test('the WASM library agrees with every vector', async (t) => checkVectors(t, await loadWasm()));
+
+const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes): Hex => toHex(bytes));
+const uint256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n });
+const safeInteger = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+
+t.test('a digest is what viem makes of the same typed data', async (t) => {
+  const digests = await QuoteDigest.create(421613, 2);
+  const types = {
+    FillQuoteOB: [
+      { name: 'provider', type: 'address' },
+      { name: 'taker', type: 'address' },
+      { name: 'price', type: 'uint256' },
+      { name: 'size', type: 'uint256' },
+      { name: 'isBuy', type: 'bool' },
+      { name: 'deadline', type: 'uint256' },
+      { name: 'salt', type: 'uint256' },
+    ],
+  } as const;
+  fc.assert(
+    fc.property(
+      fc.tuple(address, address, address, uint256, uint256, fc.boolean(), safeInteger, safeInteger),
+      ([poolAddress, provider, taker, price, size, isBuy, deadline, salt]) => {
+        const quote = { provider, taker, price, size, isBuy, deadline, salt };
+        const ours = toHex(digests.digest({ ...quote, pool: { poolAddress, poolKey: UNUSED_KEY } }));
+        const theirs = hashTypedData({
+          domain: { name: 'Premia', version: '1', chainId: 421613, verifyingContract: poolAddress },
+          types,
+          primaryType: 'FillQuoteOB',
+          message: { ...quote, deadline: BigInt(deadline), salt: BigInt(salt) },
+        });
+        return ours === theirs;
+      },
+    ),
+  );
+  t.pass('over random quotes');
+});
+
+t.test('a signer is found in whatever letter case the signature came', async (t) => {
+  const account = privateKeyToAccount(`0x${'1f'.repeat(32)}`);
+  const signatures = new QuoteSignature(await QuoteDigest.create(421613, 10), await loadWasm());
+  const quoteId: Hex = `0x${'ab'.repeat(32)}`;
+  const signed = await account.sign({ hash: quoteId });
+  const signature: Signature = {
+    r: `0x${signed.slice(2, 66).toUpperCase()}`,
+    s: `0x${signed.slice(66, 130).toUpperCase()}`,
+    v: parseInt(signed.slice(130), 16),
+  };
+  t.equal(signatures.signer(quoteId, signature), account.address.toLowerCase());
+});
