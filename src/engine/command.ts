@@ -94,14 +94,15 @@ export interface PublishRfq {
   readonly rfq: Rfq;
 }
 
+/** What the service reads in a request for quote: enough to route it. */
 export interface Rfq {
-  readonly pool: Pool;
-  /** True when the taker named the pool by its key; the message is passed on in the form it came in. */
-  readonly byPoolKey: boolean;
+  readonly poolAddress: Hex;
   readonly side: Side;
-  /** 1e-18 contracts. */
+  /** 1e-18 contracts, from 1 to 2^256 - 1. */
   readonly size: bigint;
   readonly taker: Hex;
+  /** JSON text of the request in the taker's own words (pool by key or by address, any letter case): makers get it so. */
+  readonly body: string;
 }
 
 /** Nothing but time passed: quotes past their deadline and pools past their maturity go. */
