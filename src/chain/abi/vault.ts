@@ -1,0 +1,37 @@
+import { parseAbi } from 'viem';
+import { poolKeyStruct } from './structs.js';
+
+/** Settlement chain: prices options against its own funds. Premiums are in the vault asset's own decimals. */
+export const vaultAbi = parseAbi([
+  poolKeyStruct,
+  'function name() view returns (string)',
+  'function asset() view returns (address)',
+  'function totalAssets() view returns (uint256)',
+  'function getQuote(PoolKey poolKey, uint256 size, bool isBuy, address taker) view returns (uint256 premium)',
+  'function trade(PoolKey poolKey, uint256 size, bool isBuy, uint256 premiumLimit, address referrer)',
+  'event Trade(address indexed user, address indexed pool, uint256 contractSize, bool isBuy, uint256 premium, uint256 takerFee, uint256 makerRebate, uint256 vaultFee)',
+  'event UpdateQuotes()',
+  'error Vault__AboveMaxSlippage(uint256 totalPremium, uint256 premiumLimit)',
+  'error Vault__AddressZero()',
+  'error Vault__InsufficientFunds()',
+  'error Vault__InsufficientShorts()',
+  'error Vault__InvalidSettingsUpdate()',
+  'error Vault__InvariantViolated()',
+  'error Vault__MaximumAmountExceeded(uint256 maximum, uint256 amount)',
+  'error Vault__NotAuthorized()',
+  'error Vault__OptionExpired(uint256 timestamp, uint256 maturity)',
+  'error Vault__OptionPoolNotListed()',
+  'error Vault__OptionTypeMismatchWithVault()',
+  'error Vault__OutOfDTEBounds()',
+  'error Vault__OutOfDeltaBounds()',
+  'error Vault__SellDisabled()',
+  'error Vault__SettingsNotFromRegistry()',
+  'error Vault__SettingsUpdateIsEmpty()',
+  'error Vault__StrikeZero()',
+  'error Vault__TradeMustBeBuy()',
+  'error Vault__TransferExceedsBalance(uint256 balance, uint256 amount)',
+  'error Vault__UtilisationOutOfBounds()',
+  'error Vault__ZeroAsset()',
+  'error Vault__ZeroShares()',
+  'error Vault__ZeroSize()',
+]);
