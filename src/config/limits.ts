@@ -18,12 +18,20 @@ export const limits = {
   queryBytes: 96 << 10,
   /** Schema errors in one 400 answer. */
   schemaErrors: 20,
+  /** Request line and headers of one request: the longest query and 32 KiB. */
+  headBytes: 128 << 10,
+  /** Read and thrown away of a body that is too large, so that its sender gets to read the 413. */
+  bodyDiscardBytes: 16 << 20,
+  /** A connection without a whole request head, between requests, or that takes nothing of its answer. */
+  httpIdleMs: 10_000,
   /** From the end of a request's headers to the end of its body. */
   bodyDeadlineMs: 10_000,
   wsMessageBytes: 16 << 10,
   /** Bytes a socket may leave unread before it is closed with 1013. */
   wsBufferedBytes: 1 << 20,
   wsIdleSeconds: 30,
+  /** For a closing socket to read what is buffered for it, and for answers under way when the server stops. */
+  drainMs: 5_000,
   /** How long a socket may wait before its AUTH. */
   wsAuthDeadlineMs: 60_000,
   /** Bad messages in the window after which a socket is closed with 1008. */

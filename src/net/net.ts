@@ -4,16 +4,42 @@
  */
 export type NetBackend = 'uWebSockets.js' | 'node';
 
-/** Everything is copied out of the library's own buffers before the handler sees it. */
+/**
+ * The headers that the service reads. A closed list, because uWebSockets.js forgets a request when its callback returns:
+ * what a handler may ask for later is copied by name, and copying everything would cost more than answering.
+ */
+export const requestHeaders = [
+  'accept',
+  'access-control-request-headers',
+  'access-control-request-method',
+  'authorization',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'if-none-match',
+  'origin',
+  'sec-websocket-protocol',
+  'sec-websocket-version',
+  'transfer-encoding',
+  'user-agent',
+  'x-apikey',
+  'x-forwarded-for',
+  'x-request-id',
+] as const;
+
+export type RequestHeader = (typeof requestHeaders)[number];
+
+/** Valid for as long as the handler keeps it: nothing in it points into the library's own buffers once the handler awaits. */
 export interface NetRequest {
   /** Upper case. */
   readonly method: string;
   readonly path: string;
   /** What follows `?`, still encoded; empty when there is none. */
   readonly query: string;
-  /** The header's value, or undefined; `name` in lower case. */
-  header(name: string): string | undefined;
-  /** Text form of the peer's address. */
+  /** The header's value; undefined when it is absent or empty, the first one when it is repeated. */
+  header(name: RequestHeader): string | undefined;
+  /** Text form of the peer's address; an IPv4 peer of an IPv6 listener is written as IPv4. */
   readonly remoteAddress: string;
   /** The whole body; empty for GET. */
   readonly body: Uint8Array;
@@ -21,6 +47,10 @@ export interface NetRequest {
   readonly aborted: boolean;
 }
 
+/**
+ * `content-length`, `connection`, `date` and `transfer-encoding` are the backend's own. A HEAD request gets the length of
+ * `body` without it; 204 and 304 have none.
+ */
 export interface NetResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -30,8 +60,11 @@ export interface NetResponse {
 /** A handler that throws is answered with 500 by the backend and reported to `onFault`. */
 export type NetHandler = (request: NetRequest) => NetResponse | Promise<NetResponse>;
 
-/** Why no whole body reached the handler; the routes say how each is answered. */
+/** Why no whole body reached the handler: to be answered with 413 and 408. The connection is closed after either. */
 export type BodyFault = 'TOO_LARGE' | 'TOO_SLOW';
+
+/** A request as it stands before its body came. */
+export type NetRequestHead = Omit<NetRequest, 'body' | 'aborted'>;
 
 export interface NetSocket {
   /** Unique while the server lives, from 1. */
@@ -56,24 +89,41 @@ export type UpgradeDecision = { readonly accept: true; readonly protocol: string
 
 export interface SocketHandlers {
   /** Called once for each upgrade request; must answer at once. */
-  upgrade(request: Omit<NetRequest, 'body' | 'aborted'>): UpgradeDecision;
+  upgrade(request: NetRequestHead): UpgradeDecision;
   open(socket: NetSocket): void;
   /** `data` is valid only during the call. */
   message(socket: NetSocket, data: Uint8Array, isBinary: boolean): void;
+  /** Called once, never from within a call of ours to the socket or the server; 1006 when there was no close frame. */
   close(socket: NetSocket, code: number): void;
+  /** The reason sent with 1013 to a socket that is over its budget; it may name where to resume from. */
+  overBudgetReason?(socket: NetSocket): string;
 }
 
 /** Every bound the backend enforces; the numbers come from the configuration's limits. */
 export interface NetLimits {
+  /** Request line and headers together, where the library lets us say: the node backend. */
+  readonly headBytes: number;
   /** Body bytes allowed for this request; over it the answer is 413 and the handler is not called. */
   bodyBytes(method: string, path: string): number;
+  /**
+   * How much of a body that is too large is read and thrown away, so that its sender gets to read the 413: a connection
+   * closed on unread bytes is reset, and takes the answer with it.
+   */
+  readonly bodyDiscardBytes: number;
   /** From the end of the headers to the end of the body, else 408 and the connection is closed. */
   readonly bodyDeadlineMs: number;
+  /**
+   * A connection is closed after so long without a whole request head, between requests, or without taking anything of
+   * its answer. uWebSockets.js has its own 10 s for all three.
+   */
+  readonly httpIdleMs: number;
   readonly wsMessageBytes: number;
   /** Bytes a peer may leave unread before its socket is closed with 1013. */
   readonly wsBufferedBytes: number;
   /** Without a byte from the peer (pings are sent by the server), 8 to 960. */
   readonly wsIdleSeconds: number;
+  /** How long a closing socket may take to read what is buffered for it, and a closing server for answers under way. */
+  readonly drainMs: number;
 }
 
 export interface NetOptions {
@@ -81,6 +131,8 @@ export interface NetOptions {
   /** Sockets are served at this path alone. */
   readonly socketPath: string;
   readonly sockets: SocketHandlers;
+  /** The answer to a request whose body was refused. */
+  refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
   readonly limits: NetLimits;
   readonly onFault: (error: unknown) => void;
 }
@@ -93,6 +145,9 @@ export interface NetServer {
   publish(topic: string, message: string | Uint8Array, isBinary: boolean): void;
   /** Takes no more connections; those that are open live on. */
   stopListening(): void;
-  /** Closes every socket (code, reason) and connection, and resolves when none is left. */
+  /**
+   * Takes no more connections, closes every socket (code, reason), lets answers under way finish within `drainMs`,
+   * then closes every connection and resolves.
+   */
   close(code: number, reason: string): Promise<void>;
 }
