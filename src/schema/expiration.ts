@@ -1,0 +1,52 @@
+/**
+ * Option expirations as they are written ('03NOV23': the day, 08:00 UTC) and the dates a new pool may have. The rules
+ * are PoolFactory's (`PoolFactory__OptionMaturity*`, `PoolFactory__OptionExpired`), the texts are those that clients of
+ * the service compare, letter for letter.
+ */
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'] as const;
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+const FRIDAY = 5;
+
+/** Unix seconds of 08:00 UTC on that day, or null when there is no such day. Months in any letter case, years 20YY. */
+export function parseExpiration(text: string): number | null {
+  const match = /^([0-9]{2})([A-Za-z]{3})([0-9]{2})$/.exec(text);
+  if (match === null) return null;
+  const [, day = '', name = '', year = ''] = match;
+  const month = MONTHS.findIndex((known) => known === name.toUpperCase());
+  if (month < 0) return null;
+  const date = new Date(Date.UTC(2000 + Number(year), month, Number(day), 8));
+  // A day that its month does not have runs over into the next month.
+  if (date.getUTCMonth() !== month || date.getUTCDate() !== Number(day)) return null;
+  return date.getTime() / 1000;
+}
+
+/** `maturity`: Unix seconds, in the years 2000 to 2099. */
+export function formatExpiration(maturity: number): string {
+  const date = new Date(maturity * 1000);
+  const day = String(date.getUTCDate()).padStart(2, '0');
+  const year = String(date.getUTCFullYear() % 100).padStart(2, '0');
+  return `${day}${MONTHS[date.getUTCMonth()] ?? ''}${year}`;
+}
+
+/** Why a new pool cannot expire at `text`, or null when it can. `now`: Unix seconds. */
+export function expirationRefusal(text: string, now: number): string | null {
+  const maturity = parseExpiration(text);
+  if (maturity === null) return `Invalid expiration date: ${text}`;
+  if (maturity <= now) return `Invalid expiration date: ${text} is in the past`;
+  const ahead = maturity - now;
+  if (ahead > 365 * DAY) return `Invalid expiration date: ${text} is more then in 1 year`;
+  if (ahead < 3 * DAY) return null;
+  const date = new Date(maturity * 1000);
+  if (date.getUTCDay() !== FRIDAY) return `${isoDay(maturity)} is not Friday!`;
+  const weekLater = new Date((maturity + 7 * DAY) * 1000);
+  const isLast = weekLater.getUTCMonth() !== date.getUTCMonth();
+  if (ahead > 35 * DAY && !isLast) return `${isoDay(maturity)} is not the last Friday of the month!`;
+  return null;
+}
+
+/** The texts name the day by its first instant. */
+function isoDay(maturity: number): string {
+  return new Date((maturity - 8 * HOUR) * 1000).toISOString();
+}

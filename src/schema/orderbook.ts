@@ -1,0 +1,127 @@
+import Type from 'typebox';
+import type { Static } from 'typebox';
+import { Address, ChainId, Hash, SafeUint, Side, Uint256, Uint8, UnixSeconds, closed } from './primitives.js';
+
+export const PoolKey = closed({
+  base: Address,
+  quote: Address,
+  oracleAdapter: Address,
+  strike: Uint256,
+  maturity: UnixSeconds,
+  isCallPool: Type.Boolean(),
+});
+export type PoolKey = Static<typeof PoolKey>;
+
+export const Signature = closed({ r: Hash, s: Hash, v: Uint8 });
+export type Signature = Static<typeof Signature>;
+
+/** What a maker signs and posts. */
+const signed = {
+  poolKey: PoolKey,
+  chainId: ChainId,
+  provider: Address,
+  taker: Address,
+  price: Uint256,
+  size: Uint256,
+  isBuy: Type.Boolean(),
+  deadline: UnixSeconds,
+  salt: SafeUint,
+  signature: Signature,
+};
+
+export const PostedQuote = closed(signed, { description: 'A signed quote, as its maker posts it.' });
+export type PostedQuote = Static<typeof PostedQuote>;
+
+/** `maxQuotes`: most quotes in one request. */
+export function postQuotesBody(maxQuotes: number) {
+  return Type.Array(PostedQuote, { minItems: 1, maxItems: maxQuotes });
+}
+
+export const OrderbookQuote = closed(
+  {
+    quoteId: Hash,
+    poolAddress: Address,
+    ...signed,
+    ts: Type.Integer({ minimum: 0, description: "Unix seconds: the quote's block on the stream chain." }),
+    fillableSize: Uint256,
+  },
+  { description: 'A quote of the book. The addresses of `poolKey` are EIP-55 checksums, all others lower case.' },
+);
+export type OrderbookQuote = Static<typeof OrderbookQuote>;
+
+/** Reasons that can change: a quote refused for one of them may be fillable later. */
+const TRANSIENT_REASONS = [
+  'InsufficientCollateralAllowance',
+  'InsufficientCollateralBalance',
+  'InsufficientLongBalance',
+  'InsufficientShortBalance',
+] as const;
+
+/** The pool contract's own names of what is wrong with a quote (`isQuoteOBValid`), in the order of its error codes. */
+export const QUOTE_ERRORS = [
+  'QuoteOBExpired',
+  'QuoteOBCancelled',
+  'QuoteOBOverfilled',
+  'OutOfBoundsPrice',
+  'InvalidQuoteOBTaker',
+  'InvalidQuoteOBSignature',
+  'InvalidAssetUpdate',
+  ...TRANSIENT_REASONS,
+] as const;
+export type QuoteError = (typeof QUOTE_ERRORS)[number];
+
+export const FailedQuote = closed({
+  reason: Type.String({ description: "One of the pool contract's error names, or a sentence." }),
+  quote: PostedQuote,
+});
+export type FailedQuote = Static<typeof FailedQuote>;
+
+export const PostQuotesResult = closed({
+  created: Type.Array(OrderbookQuote),
+  failed: Type.Array(FailedQuote),
+  exists: Type.Array(OrderbookQuote),
+});
+export type PostQuotesResult = Static<typeof PostQuotesResult>;
+
+export const QuotesResult = Type.Array(OrderbookQuote, { description: 'Best price first, equal prices older first.' });
+
+export const InvalidQuote = closed({
+  reason: Type.Enum([...TRANSIENT_REASONS]),
+  quote: OrderbookQuote,
+});
+
+export const OrdersResult = closed({
+  validQuotes: Type.Array(OrderbookQuote),
+  invalidQuotes: Type.Array(InvalidQuote),
+});
+export type OrdersResult = Static<typeof OrdersResult>;
+
+export const QuotesQuery = closed({
+  poolAddress: Address,
+  size: Uint256,
+  side: Side,
+  chainId: ChainId,
+  provider: Type.Optional(Address),
+  taker: Type.Optional(Address),
+});
+export type QuotesQuery = Static<typeof QuotesQuery>;
+
+export const RfqQuotesQuery = closed({ poolAddress: Address, side: Side, chainId: ChainId, taker: Address });
+export type RfqQuotesQuery = Static<typeof RfqQuotesQuery>;
+
+/** `maxQuoteIds`: most ids in one request. The ids alone say which chain is meant, anything else needs `chainId`. */
+export function ordersQuery(maxQuoteIds: number) {
+  return closed(
+    {
+      chainId: Type.Optional(ChainId),
+      poolAddress: Type.Optional(Address),
+      size: Type.Optional(Uint256),
+      side: Type.Optional(Side),
+      provider: Type.Optional(Address),
+      taker: Type.Optional(Address),
+      quoteIds: Type.Optional(Type.Array(Hash, { minItems: 1, maxItems: maxQuoteIds })),
+    },
+    { anyOf: [{ required: ['chainId'] }, { required: ['quoteIds'] }] },
+  );
+}
+export type OrdersQuery = Static<ReturnType<typeof ordersQuery>>;

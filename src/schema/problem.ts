@@ -1,0 +1,66 @@
+import { STATUS_CODES } from 'node:http';
+import Type from 'typebox';
+import type { Static } from 'typebox';
+import type { SchemaError } from './explain.js';
+import { closed } from './primitives.js';
+
+/** Body of an error other than a schema error; `pending`: ids of quotes whose publication is still under way. */
+export const ErrorBody = closed({ message: Type.String(), pending: Type.Optional(Type.Array(Type.String())) });
+export type ErrorBody = Static<typeof ErrorBody>;
+
+/** Body of a schema error: what is wrong, the first first. */
+export const SchemaErrors = Type.Array(
+  closed({
+    keyword: Type.String(),
+    instancePath: Type.String({ description: 'JSON pointer into the body or the query.' }),
+    schemaPath: Type.String(),
+    params: Type.Object({}),
+    message: Type.String(),
+  }),
+  { minItems: 1 },
+);
+
+/** The same errors as RFC 9457 problem details, for clients that ask for them. */
+export const Problem = closed({
+  type: Type.Literal('about:blank'),
+  title: Type.String({ description: "The status's own phrase." }),
+  status: Type.Integer(),
+  detail: Type.String(),
+  errors: Type.Optional(SchemaErrors),
+  pending: Type.Optional(Type.Array(Type.String())),
+});
+export type Problem = Static<typeof Problem>;
+
+const PROBLEM_JSON = 'application/problem+json';
+
+export interface RenderedError {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** `error`: a message, or a list of schema errors. `accept`: the request's Accept header. */
+export function renderError(
+  status: number,
+  error: ErrorBody | readonly SchemaError[],
+  accept: string | undefined,
+): RenderedError {
+  if (!namesProblemJson(accept)) return { contentType: 'application/json', body: JSON.stringify(error) };
+  const title = STATUS_CODES[status] ?? String(status);
+  const about = isSchemaErrors(error)
+    ? { detail: error[0]?.message ?? title, errors: error }
+    : { detail: error.message, ...(error.pending === undefined ? {} : { pending: error.pending }) };
+  return { contentType: PROBLEM_JSON, body: JSON.stringify({ type: 'about:blank', title, status, ...about }) };
+}
+
+function isSchemaErrors(error: ErrorBody | readonly SchemaError[]): error is readonly SchemaError[] {
+  return Array.isArray(error);
+}
+
+/** Wildcards do not count: plain JSON is what clients of the service expect unless they name the other. */
+function namesProblemJson(accept: string | undefined): boolean {
+  if (accept === undefined) return false;
+  return accept.split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    return type === PROBLEM_JSON && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+  });
+}

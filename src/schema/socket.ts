@@ -1,0 +1,70 @@
+import Type from 'typebox';
+import type { Static } from 'typebox';
+import { OrderbookQuote, PoolKey } from './orderbook.js';
+import { Address, ChainId, Side, Uint256, closed } from './primitives.js';
+
+/** Messages of the plain WebSocket protocol. A message's `type` says which schema holds. */
+const NoBody = Type.Optional(Type.Null());
+
+/** `RFQ` is the requests for quotes, `QUOTES` what happens to quotes. */
+export const Channel = Type.Enum(['QUOTES', 'RFQ'], { type: 'string' });
+export type Channel = Static<typeof Channel>;
+
+/** `*` is everyone: public quotes and every taker's private ones. */
+const AddressOrAll = Type.Unsafe<`0x${string}` | '*'>(Type.String({ pattern: '^(0x[a-fA-F0-9]{40}|[*])$' }));
+
+export const AuthMessage = closed({ type: Type.Literal('AUTH'), apiKey: Type.String(), body: NoBody });
+export type AuthMessage = Static<typeof AuthMessage>;
+
+export const FilterMessage = closed({
+  type: Type.Literal('FILTER'),
+  channel: Channel,
+  body: closed({
+    chainId: ChainId,
+    poolAddress: Type.Optional(Address),
+    side: Type.Optional(Side),
+    size: Type.Optional(Uint256),
+    provider: Type.Optional(Address),
+    taker: Type.Optional(AddressOrAll),
+  }),
+});
+export type FilterMessage = Static<typeof FilterMessage>;
+
+export const UnsubscribeMessage = closed({ type: Type.Literal('UNSUBSCRIBE'), channel: Channel, body: NoBody });
+export type UnsubscribeMessage = Static<typeof UnsubscribeMessage>;
+
+const rfq = { side: Side, chainId: ChainId, size: Uint256, taker: Address };
+
+/** A request for quotes names its pool by key, or in the older form by address: exactly one of the two. */
+export const RfqByPoolKey = closed({ poolKey: PoolKey, ...rfq });
+export const RfqByPoolAddress = closed({ poolAddress: Address, ...rfq });
+
+export const RfqByPoolKeyMessage = closed({ type: Type.Literal('RFQ'), body: RfqByPoolKey });
+export type RfqByPoolKeyMessage = Static<typeof RfqByPoolKeyMessage>;
+
+export const RfqByPoolAddressMessage = closed({ type: Type.Literal('RFQ'), body: RfqByPoolAddress });
+export type RfqByPoolAddressMessage = Static<typeof RfqByPoolAddressMessage>;
+
+/** Answer to a message: what was done, or why it was not. */
+export const ReplyMessage = closed({
+  type: Type.Enum(['INFO', 'ERROR'], { type: 'string' }),
+  body: Type.Null(),
+  message: Type.String(),
+});
+export type ReplyMessage = Static<typeof ReplyMessage>;
+
+export const PostQuoteMessage = closed({ type: Type.Literal('POST_QUOTE'), body: OrderbookQuote });
+export const DeleteQuoteMessage = closed({ type: Type.Literal('DELETE_QUOTE'), body: OrderbookQuote });
+
+/** `size`: what was filled; the body's `fillableSize` is already reduced by it. */
+export const FillQuoteMessage = closed({ type: Type.Literal('FILL_QUOTE'), body: OrderbookQuote, size: Uint256 });
+
+export const ServerMessage = Type.Union([
+  ReplyMessage,
+  PostQuoteMessage,
+  FillQuoteMessage,
+  DeleteQuoteMessage,
+  RfqByPoolKeyMessage,
+  RfqByPoolAddressMessage,
+]);
+export type ServerMessage = Static<typeof ServerMessage>;
