@@ -30,7 +30,7 @@ export const requestHeaders = [
 
 export type RequestHeader = (typeof requestHeaders)[number];
 
-/** Valid for as long as the handler keeps it: nothing in it points into the library's own buffers once the handler awaits. */
+/** Valid until its handler has answered, however long that takes. */
 export interface NetRequest {
   /** Upper case. */
   readonly method: string;

@@ -1,0 +1,192 @@
+import { STATUS_CODES } from 'node:http';
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { ambiguousLength, internalError, unsendableHeader } from './backend-answers.js';
+import type { BodyFault, NetOptions, NetResponse } from './net.js';
+import { UwsRequest } from './uws-request.js';
+
+/** What the exchanges of one server share. */
+export interface UwsExchangeHost {
+  readonly options: NetOptions;
+  /** No more requests are wanted: every answer closes its connection. */
+  readonly stopping: boolean;
+  /** An exchange outlives the library's callback, or has ended after all: a server that stops waits for those. */
+  began(): void;
+  ended(): void;
+}
+
+const statusLines = new Map(
+  Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]),
+);
+const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * One request and its answer on uWebSockets.js, and the only place that touches its response object. That object is dead
+ * after an abort or a finished answer, and using it then throws; a callback that returns with neither an answer nor an
+ * abort handler ends the whole process.
+ */
+export class UwsExchange {
+  readonly #res: HttpResponse;
+  readonly #request: UwsRequest;
+  readonly #host: UwsExchangeHost;
+  #watched = false;
+  /** Answered in full, or aborted: the response object is dead. */
+  #over = false;
+  #deadline: NodeJS.Timeout | undefined;
+
+  private constructor(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost) {
+    this.#res = res;
+    this.#request = new UwsRequest(req, res);
+    this.#host = host;
+  }
+
+  /** The library's callback for every request that is not an upgrade. */
+  static serve(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost): void {
+    const exchange = new UwsExchange(res, req, host);
+    if (bodiless.has(exchange.#request.method)) exchange.#handle();
+    else exchange.#collect(req);
+  }
+
+  /** Answers an upgrade request that is refused. */
+  static refuse(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, answer: NetResponse): void {
+    new UwsExchange(res, req, host).#write(answer, false);
+  }
+
+  /** Calls the handler. An answer that is there at once is written from within the library's callback, which corks it. */
+  #handle(): void {
+    let answer: NetResponse | Promise<NetResponse>;
+    try {
+      answer = this.#host.options.http(this.#request);
+    } catch (error) {
+      answer = this.#crashed(error);
+    }
+    if (!(answer instanceof Promise)) {
+      this.#write(answer, false);
+      return;
+    }
+    this.#watch();
+    answer.then(
+      (late) => this.#writeLate(late, false),
+      (error: unknown) => this.#writeLate(this.#crashed(error), false),
+    );
+  }
+
+  /** Reads the body within its bound and deadline, then calls the handler or refuses. */
+  #collect(req: HttpRequest): void {
+    let lengths = 0;
+    req.forEach((name) => {
+      if (name === 'content-length') lengths++;
+    });
+    this.#watch();
+    if (lengths > 1) {
+      this.#write(ambiguousLength, true);
+      return;
+    }
+    const { limits } = this.#host.options;
+    const limit = limits.bodyBytes(this.#request.method, this.#request.path);
+    const declared = Number(this.#request.header('content-length') ?? 0);
+    // Nobody waits to be read who waits to be told to go on, or who sends more than we would throw away.
+    if (declared > limit && (declared > limits.bodyDiscardBytes || this.#request.header('expect') !== undefined)) {
+      this.#refuse('TOO_LARGE');
+      return;
+    }
+    this.#deadline = setTimeout(() => {
+      if (!this.#over) this.#res.cork(() => this.#refuse('TOO_SLOW'));
+    }, limits.bodyDeadlineMs);
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    this.#res.onData((chunk, isLast) => {
+      size += chunk.byteLength;
+      // The library takes its buffer back when this callback returns.
+      if (size <= limit) chunks.push(new Uint8Array(chunk.slice(0)));
+      else chunks.length = 0;
+      if (isLast || size > limits.bodyDiscardBytes) clearTimeout(this.#deadline);
+      if (this.#over) return;
+      if (size > limits.bodyDiscardBytes || (isLast && size > limit)) this.#refuse('TOO_LARGE');
+      else if (isLast) {
+        this.#request.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size);
+        this.#handle();
+      }
+    });
+  }
+
+  #refuse(fault: BodyFault): void {
+    let answer: NetResponse;
+    try {
+      answer = this.#host.options.refuseBody(fault, this.#request);
+    } catch (error) {
+      answer = this.#crashed(error);
+    }
+    this.#write(answer, true);
+  }
+
+  /** From here on the exchange outlives the library's callback. */
+  #watch(): void {
+    if (this.#watched) return;
+    this.#watched = true;
+    this.#host.began();
+    this.#res.onAborted(() => {
+      this.#request.aborted = true;
+      this.#finish();
+    });
+    this.#request.detach();
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#deadline);
+    this.#request.release();
+    if (this.#watched) this.#host.ended();
+  }
+
+  #writeLate(answer: NetResponse, close: boolean): void {
+    if (!this.#over) this.#res.cork(() => this.#write(answer, close));
+  }
+
+  /** Must run corked: each piece would be a system call of its own otherwise. */
+  #write(wanted: NetResponse, close: boolean): void {
+    const unsendable = unsendableHeader(wanted);
+    const answer = unsendable === undefined ? wanted : this.#crashed(new Error(`Header ${unsendable} cannot be sent`));
+    if (answer.status !== 200) this.#res.writeStatus(statusLines.get(answer.status) ?? String(answer.status));
+    for (const name in answer.headers) this.#res.writeHeader(name, answer.headers[name] ?? '');
+    if (answer.status === 204 || answer.status === 304) {
+      this.#res.endWithoutBody();
+      this.#finish();
+    } else if (this.#request.method === 'HEAD') {
+      // With a length given as its argument, 20.30 ends nothing, and the process with it.
+      this.#res.writeHeader('content-length', String(Buffer.byteLength(answer.body))).endWithoutBody();
+      this.#finish();
+    } else if (close || this.#host.stopping || answer.body.length === 0) {
+      this.#res.end(answer.body, close || this.#host.stopping);
+      this.#finish();
+    } else {
+      this.#stream(answer.body);
+    }
+  }
+
+  /**
+   * Writes no more than the peer takes, and goes on when it takes more: `end` would buffer the whole answer again for
+   * each of any number of pipelined requests that nobody reads. Here the next one meets an unfinished answer, and the
+   * library closes a connection that does that; it also closes one that takes nothing for 10 s.
+   */
+  #stream(body: string | Uint8Array): void {
+    const size = Buffer.byteLength(body);
+    const [, done] = this.#res.tryEnd(body, size);
+    if (done) {
+      this.#finish();
+      return;
+    }
+    this.#watch();
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    this.#res.onWritable((offset) => {
+      const [taken, ended] = this.#res.tryEnd(bytes.subarray(offset), size);
+      if (ended) this.#finish();
+      return taken;
+    });
+  }
+
+  #crashed(error: unknown): NetResponse {
+    this.#host.options.onFault(error);
+    return internalError;
+  }
+}

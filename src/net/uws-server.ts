@@ -1,0 +1,91 @@
+import type { us_listen_socket } from 'uWebSockets.js';
+import type { NetOptions, NetServer } from './net.js';
+import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
+import type { UwsApp, UwsModule } from './uws-native.js';
+import { UwsSockets } from './uws-sockets.js';
+
+/** The service's network on uWebSockets.js. */
+export class UwsServer implements NetServer, UwsExchangeHost {
+  readonly backend = 'uWebSockets.js';
+  readonly options: NetOptions;
+  stopping = false;
+  readonly #uws: UwsModule;
+  readonly #app: UwsApp;
+  readonly #sockets: UwsSockets;
+  /** Exchanges that go on after their callback, and sockets. */
+  #underWay = 0;
+  #whenIdle: (() => void) | null = null;
+  #listenSocket: us_listen_socket | null = null;
+  #closed: Promise<void> | null = null;
+
+  constructor(uws: UwsModule, options: NetOptions) {
+    this.#uws = uws;
+    this.options = options;
+    // Otherwise every answer names the library and its version.
+    uws._cfg('silent');
+    this.#sockets = new UwsSockets(this);
+    this.#app = uws.App();
+    this.#app.ws(options.socketPath, this.#sockets.behavior());
+    this.#app.any('/*', (res, req) => UwsExchange.serve(res, req, this));
+  }
+
+  began(): void {
+    this.#underWay++;
+  }
+
+  ended(): void {
+    this.#underWay--;
+    if (this.#underWay === 0) this.#whenIdle?.();
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      // Exclusively: by default two processes share the port, and its connections, without a word.
+      this.#app.listen(host, port, this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+        if (socket === false) {
+          reject(new Error(`Cannot listen on ${host} port ${port}: it is taken, or not this machine's to take`));
+          return;
+        }
+        this.#listenSocket = socket;
+        resolve(this.#uws.us_socket_local_port(socket));
+      });
+    });
+  }
+
+  publish(topic: string, message: string | Uint8Array, isBinary: boolean): void {
+    if (this.#app.publish(topic, message, isBinary, false)) this.#sockets.published(message);
+  }
+
+  stopListening(): void {
+    this.stopping = true;
+    if (this.#listenSocket !== null) this.#uws.us_listen_socket_close(this.#listenSocket);
+    this.#listenSocket = null;
+  }
+
+  close(code: number, reason: string): Promise<void> {
+    this.#closed ??= this.#close(code, reason);
+    return this.#closed;
+  }
+
+  async #close(code: number, reason: string): Promise<void> {
+    this.stopListening();
+    this.#sockets.closeAll(code, reason);
+    await this.#idle();
+    this.#sockets.stop();
+    this.#app.close();
+    // The close events of what was cut are told in microtasks.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Resolves when nothing is under way, after `drainMs` at the latest. */
+  #idle(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const deadline = setTimeout(resolve, this.options.limits.drainMs);
+      this.#whenIdle = () => {
+        clearTimeout(deadline);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,143 @@
+import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocketBehavior } from 'uWebSockets.js';
+import { internalError, wrongWebSocketVersion } from './backend-answers.js';
+import type { NetOptions, UpgradeDecision } from './net.js';
+import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
+import { UwsRequest } from './uws-request.js';
+import { UwsSocket, type UwsSocketData, type UwsSocketHost } from './uws-socket.js';
+
+/** Frame header of a server's message, RFC 6455 section 5.2. */
+const frameHeaderBytes = 10;
+
+/** Every WebSocket of one server: how each comes to be, and what all of them are held to. */
+export class UwsSockets implements UwsSocketHost {
+  readonly bufferedBytes: number;
+  readonly drainMs: number;
+  readonly #options: NetOptions;
+  readonly #host: UwsExchangeHost;
+  readonly #sockets = new Set<UwsSocket>();
+  readonly #listening: NodeJS.Timeout;
+  #lastId = 0;
+  #publishedBytes = 0;
+
+  constructor(host: UwsExchangeHost) {
+    const { limits } = host.options;
+    if (limits.wsIdleSeconds < 8 || limits.wsIdleSeconds > 960) throw new RangeError('wsIdleSeconds must be 8 to 960');
+    this.#host = host;
+    this.#options = host.options;
+    this.bufferedBytes = limits.wsBufferedBytes;
+    this.drainMs = limits.drainMs;
+    this.#listening = setInterval(() => this.#dropSilent(), limits.wsIdleSeconds * 1000).unref();
+  }
+
+  behavior(): WebSocketBehavior<UwsSocketData> {
+    const { limits } = this.#options;
+    return {
+      compression: 0,
+      // Somewhat too large is ours to answer with 1009; the library just cuts the connection.
+      maxPayloadLength: 4 * limits.wsMessageBytes,
+      maxBackpressure: 0,
+      idleTimeout: limits.wsIdleSeconds,
+      sendPingsAutomatically: true,
+      upgrade: (res, req, context) => this.#upgrade(res, req, context),
+      open: (ws) => {
+        const { socket } = ws.getUserData();
+        socket.opened(ws);
+        this.#sockets.add(socket);
+        this.#host.began();
+        this.#guard(socket, () => this.#options.sockets.open(socket));
+      },
+      message: (ws, data, isBinary) => {
+        const { socket } = ws.getUserData();
+        socket.heard = true;
+        if (socket.closed) return;
+        if (data.byteLength > limits.wsMessageBytes) socket.close(1009, 'Message too big');
+        else this.#guard(socket, () => this.#options.sockets.message(socket, new Uint8Array(data), isBinary));
+      },
+      ping: (ws) => {
+        ws.getUserData().socket.heard = true;
+      },
+      pong: (ws) => {
+        ws.getUserData().socket.heard = true;
+      },
+      drain: (ws) => ws.getUserData().socket.drained(),
+      close: (ws, code) => {
+        const { socket } = ws.getUserData();
+        socket.gone();
+        this.#sockets.delete(socket);
+        this.#host.ended();
+        // The library calls this from within our own calls to `end`, too: told a moment later, nobody is re-entered.
+        queueMicrotask(() => this.#guard(socket, () => this.#options.sockets.close(socket, code)));
+      },
+    };
+  }
+
+  /**
+   * To be called with each message published. A socket's backlog can grow by no more than what was published, so it is
+   * looked at every quarter of the budget: no peer is ever more than that quarter, a message, and one tick's batch over it.
+   */
+  published(message: string | Uint8Array): void {
+    this.#publishedBytes += Buffer.byteLength(message) + frameHeaderBytes;
+    if (this.#publishedBytes * 4 < this.bufferedBytes) return;
+    this.#publishedBytes = 0;
+    for (const socket of this.#sockets) if (!socket.closed) socket.keepToBudget();
+  }
+
+  closeAll(code: number, reason: string): void {
+    for (const socket of this.#sockets) socket.close(code, reason);
+  }
+
+  stop(): void {
+    clearInterval(this.#listening);
+  }
+
+  overBudgetReason(socket: UwsSocket): string {
+    try {
+      return this.#options.sockets.overBudgetReason?.(socket) ?? 'Too slow';
+    } catch (error) {
+      this.#options.onFault(error);
+      return 'Too slow';
+    }
+  }
+
+  #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
+    const request = new UwsRequest(req, res);
+    let decision: UpgradeDecision;
+    try {
+      decision =
+        request.header('sec-websocket-version') === '13'
+          ? this.#options.sockets.upgrade(request)
+          : wrongWebSocketVersion;
+    } catch (error) {
+      this.#options.onFault(error);
+      decision = internalError;
+    }
+    if (!('accept' in decision)) {
+      UwsExchange.refuse(res, req, this.#host, decision);
+      return;
+    }
+    const socket = new UwsSocket(++this.#lastId, request.remoteAddress, decision.protocol, this);
+    // No extensions: compression costs CPU and memory for each peer.
+    res.upgrade<UwsSocketData>({ socket }, req.getHeader('sec-websocket-key'), decision.protocol, '', context);
+    request.release();
+  }
+
+  /**
+   * The library closes a peer from which no byte came for `wsIdleSeconds`, and pings before; but any byte counts. A peer
+   * without one whole frame in two such periods is feeding us a frame byte by byte.
+   */
+  #dropSilent(): void {
+    for (const socket of this.#sockets) {
+      if (!socket.heard) socket.close(1008, 'No whole frame in time');
+      socket.heard = false;
+    }
+  }
+
+  #guard(socket: UwsSocket, call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#options.onFault(error);
+      socket.close(1011, 'Internal server error');
+    }
+  }
+}
