@@ -1,0 +1,133 @@
+import { encodeFunctionData } from 'viem';
+import type { Hex, SignedQuote } from '../engine/quote.js';
+import type { Clock } from '../engine/ports.js';
+import { orderbookStreamAbi } from './abi/orderbook-stream.js';
+import type { IdentifiedQuote } from './quote-states.js';
+import type { TxReceipt, Wallet } from './wallet.js';
+
+/** One quote in `add`'s calldata: 16 words; before them the selector, the array's offset and its length (ABI specification). */
+const QUOTE_BYTES = 16 * 32;
+const CALL_BYTES = 4 + 2 * 32;
+
+/** What became of a publication: the book knows the quote, the checks at entry refused it, or its transaction failed. */
+export type PublicationOutcome =
+  | { readonly type: 'ENTERED' }
+  | { readonly type: 'REFUSED'; readonly reason: string }
+  | { readonly type: 'FAILED'; readonly error: Error };
+
+export interface PublisherLimits {
+  readonly maxTxBytes: number;
+  /** Quotes waiting or under way. */
+  readonly publishQueue: number;
+  /** Publish transactions under way at once; what arrives meanwhile is gathered into the next. */
+  readonly publishTxInFlight: number;
+}
+
+interface Publication {
+  readonly quote: IdentifiedQuote;
+  readonly outcome: Promise<PublicationOutcome>;
+  readonly settle: (outcome: PublicationOutcome) => void;
+}
+
+/**
+ * Puts quotes on the stream chain with the operator's wallet: many requests' quotes in as few `add` transactions as their
+ * size allows. A transaction that was mined settles nothing: the quote's event, read like anybody's, does.
+ */
+export class Publisher {
+  readonly #publications = new Map<Hex, Publication>();
+  #queue: Publication[] = [];
+  #txInFlight = 0;
+  #gathering = false;
+
+  constructor(
+    private readonly wallet: Wallet,
+    private readonly orderbookStream: Hex,
+    private readonly clock: Clock,
+    private readonly limits: PublisherLimits,
+    /** Told of each mined transaction, so that its events are read at once. */
+    private readonly onMined: (receipt: TxReceipt) => void,
+  ) {}
+
+  get walletAddress(): Hex {
+    return this.wallet.address;
+  }
+
+  /** How many more quotes can be taken now. */
+  get room(): number {
+    return this.limits.publishQueue - this.#publications.size;
+  }
+
+  /** Starts a publication, or joins the one that is under way for the same quote. */
+  publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
+    const known = this.#publications.get(quote.quoteId);
+    if (known !== undefined) return known.outcome;
+    let settle: (outcome: PublicationOutcome) => void = () => undefined;
+    const outcome = new Promise<PublicationOutcome>((resolve) => (settle = resolve));
+    const publication = { quote, outcome, settle };
+    this.#publications.set(quote.quoteId, publication);
+    this.#queue.push(publication);
+    this.#gather();
+    return outcome;
+  }
+
+  /** The quote's event was read; `refusal` says why the book did not take it. */
+  settle(quoteId: Hex, refusal: string | null): void {
+    this.#finish(quoteId, refusal === null ? { type: 'ENTERED' } : { type: 'REFUSED', reason: refusal });
+  }
+
+  /** What one turn of the event loop brings goes into the same transaction. */
+  #gather(): void {
+    if (this.#gathering || this.#txInFlight >= this.limits.publishTxInFlight) return;
+    this.#gathering = true;
+    this.clock.after(0, () => {
+      this.#gathering = false;
+      this.#sendBatches();
+    });
+  }
+
+  #sendBatches(): void {
+    const perTx = Math.max(1, Math.floor((this.limits.maxTxBytes - CALL_BYTES) / QUOTE_BYTES));
+    while (this.#queue.length > 0 && this.#txInFlight < this.limits.publishTxInFlight) {
+      const batch = this.#queue.splice(0, perTx);
+      this.#txInFlight++;
+      void this.#send(batch).finally(() => {
+        this.#txInFlight--;
+        if (this.#queue.length > 0) this.#gather();
+      });
+    }
+  }
+
+  async #send(batch: readonly Publication[]): Promise<void> {
+    const data = encodeAdd(batch.map(({ quote }) => quote));
+    try {
+      const receipt = await this.wallet.send({ to: this.orderbookStream, data });
+      if (!receipt.succeeded) throw new Error(`The publish transaction ${receipt.txHash} reverted`);
+      this.onMined(receipt);
+    } catch (error) {
+      for (const { quote } of batch) this.#finish(quote.quoteId, { type: 'FAILED', error: error as Error });
+    }
+  }
+
+  #finish(quoteId: Hex, outcome: PublicationOutcome): void {
+    const publication = this.#publications.get(quoteId);
+    if (publication === undefined) return;
+    this.#publications.delete(quoteId);
+    publication.settle(outcome);
+  }
+}
+
+/** Calldata of `OrderbookStream.add`. */
+export function encodeAdd(quotes: readonly SignedQuote[]): Hex {
+  const args = quotes.map((quote) => ({
+    poolKey: { ...quote.pool.poolKey, maturity: BigInt(quote.pool.poolKey.maturity) },
+    provider: quote.provider,
+    taker: quote.taker,
+    price: quote.price,
+    size: quote.size,
+    isBuy: quote.isBuy,
+    deadline: BigInt(quote.deadline),
+    salt: BigInt(quote.salt),
+    signature: quote.signature,
+  }));
+  return encodeFunctionData({ abi: orderbookStreamAbi, functionName: 'add', args: [args] });
+}

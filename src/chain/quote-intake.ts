@@ -1,0 +1,189 @@
+import { MAX_PRICE, type Hex, type PoolKey, type Signature, type SignedQuote } from '../engine/quote.js';
+import type { Clock } from '../engine/ports.js';
+import type { Order } from '../engine/order.js';
+import type { QuoteSignature } from '../auth/quote-signature.js';
+import type { PoolAddresses } from './pool-addresses.js';
+import type { Publisher, PublicationOutcome } from './publisher.js';
+import type { IdentifiedQuote, QuoteStates } from './quote-states.js';
+import { QUOTE_ERRORS } from './quote-states.js';
+import { NoGasMoney } from './wallet.js';
+
+/** A posted quote, checked for its form alone. */
+export interface PostedQuote extends Omit<SignedQuote, 'pool'> {
+  readonly poolKey: PoolKey;
+  readonly signature: Signature;
+}
+
+/** What became of one item, in the order of the request. */
+export type IntakeItem =
+  | { readonly type: 'CREATED'; readonly order: Order }
+  | { readonly type: 'EXISTS'; readonly order: Order }
+  | { readonly type: 'FAILED'; readonly reason: string };
+
+export type IntakeResult =
+  | { readonly type: 'ANSWERED'; readonly items: readonly IntakeItem[] }
+  /** Time is up and nothing has landed; these may still enter. */
+  | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
+  | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
+  | { readonly type: 'QUEUE_FULL' };
+
+/** The book as the intake reads it. */
+export interface KnownOrders {
+  /** Known: live or invalid. */
+  get(quoteId: Hex): Order | undefined;
+  /** Null: all that can be read now is durable. */
+  whenDurable(): Promise<void> | null;
+}
+
+export interface IntakeLimits {
+  readonly minQuoteLifeSeconds: number;
+  readonly publishTimeoutMs: number;
+}
+
+const NOT_CONFIRMED = 'Publication not confirmed yet';
+
+/** What is known of an item before anything is published. */
+type Checked = IntakeItem | { readonly type: 'GOOD'; readonly quote: IdentifiedQuote } | { readonly type: 'TWIN'; readonly of: number };
+
+/**
+ * The way of a posted quote: deadline, pool address, id, signature, the chain's own check, publication, and the wait for
+ * its event to bring it into the book. A bad quote stops nobody else's.
+ */
+export class QuoteIntake {
+  constructor(
+    private readonly orders: KnownOrders,
+    private readonly pools: PoolAddresses,
+    private readonly signatures: QuoteSignature,
+    private readonly states: QuoteStates,
+    private readonly publisher: Publisher,
+    /** Engine time, Unix seconds. */
+    private readonly nowSeconds: () => number,
+    private readonly clock: Clock,
+    private readonly limits: IntakeLimits,
+  ) {}
+
+  async submit(posted: readonly PostedQuote[]): Promise<IntakeResult> {
+    const checked = await this.check(posted);
+    const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
+    if (good.length > this.publisher.room) return { type: 'QUEUE_FULL' };
+    const outcomes = await this.#publish(good);
+    await this.orders.whenDurable();
+    return this.#answer(checked, good, outcomes);
+  }
+
+  /** Everything but the publication. */
+  async check(posted: readonly PostedQuote[]): Promise<Checked[]> {
+    const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
+    const firsts = new Map<Hex, number>();
+    const checked = posted.map((quote, i): Checked => {
+      const pool = pools[i];
+      const item = pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify({ ...quote, pool });
+      if (item.type !== 'GOOD') return item;
+      const first = firsts.get(item.quote.quoteId);
+      if (first !== undefined) return { type: 'TWIN', of: first };
+      firsts.set(item.quote.quoteId, i);
+      return item;
+    });
+    return this.#askChain(checked);
+  }
+
+  #withoutPool(quote: PostedQuote): IntakeItem {
+    return failed(this.#deadlineProblem(quote) ?? 'Failed to fetch pool address');
+  }
+
+  /** The checks that need no chain, in the order of the contract's own. */
+  #identify(quote: SignedQuote): Checked {
+    const quoteId = this.signatures.quoteId(quote);
+    const known = this.orders.get(quoteId);
+    if (known !== undefined) return { type: 'EXISTS', order: known };
+    const problem = this.#deadlineProblem(quote) ?? this.#maturityProblem(quote);
+    if (problem !== null) return failed(problem);
+    if (quote.price > MAX_PRICE) return failed('OutOfBoundsPrice');
+    if (!this.signatures.verify(quoteId, quote)) return failed('InvalidQuoteOBSignature');
+    if (quote.size === 0n) return failed('InvalidAssetUpdate');
+    return { type: 'GOOD', quote: { ...quote, quoteId } };
+  }
+
+  #deadlineProblem({ deadline }: Pick<SignedQuote, 'deadline'>): string | null {
+    const { minQuoteLifeSeconds } = this.limits;
+    if (deadline >= this.nowSeconds() + minQuoteLifeSeconds) return null;
+    return `Quote deadline is invalid (cannot be less than ${minQuoteLifeSeconds} sec)`;
+  }
+
+  /** A pool that exists keeps its address past maturity; nothing can be filled in it then. */
+  #maturityProblem({ pool }: SignedQuote): string | null {
+    return this.nowSeconds() >= pool.poolKey.maturity ? 'QuoteOBExpired' : null;
+  }
+
+  async #askChain(checked: Checked[]): Promise<Checked[]> {
+    const quotes = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
+    if (quotes.length === 0) return checked;
+    const readings = await this.states.read(quotes);
+    const errors = new Map(quotes.map(({ quoteId }, i) => [quoteId, readings[i]?.error ?? null]));
+    return checked.map((item) => {
+      const error = item.type === 'GOOD' ? (errors.get(item.quote.quoteId) ?? null) : null;
+      return error === null ? item : failed(error);
+    });
+  }
+
+  /** Null where time ran out first. */
+  async #publish(quotes: readonly IdentifiedQuote[]): Promise<(PublicationOutcome | null)[]> {
+    if (quotes.length === 0) return [];
+    const outcomes = quotes.map((): PublicationOutcome | null => null);
+    const all = Promise.all(
+      quotes.map(async (quote, i) => {
+        outcomes[i] = await this.publisher.publish(quote);
+      }),
+    );
+    await new Promise<void>((resolve) => {
+      const cancel = this.clock.after(this.limits.publishTimeoutMs, resolve);
+      void all.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+    return outcomes.slice();
+  }
+
+  #answer(
+    checked: readonly Checked[],
+    good: readonly IdentifiedQuote[],
+    outcomes: readonly (PublicationOutcome | null)[],
+  ): IntakeResult {
+    const published = new Map(good.map(({ quoteId }, i) => [quoteId, outcomes[i] ?? null]));
+    const items: IntakeItem[] = [];
+    for (const item of checked) {
+      if (item.type === 'GOOD') items.push(this.#outcome(item.quote.quoteId, published.get(item.quote.quoteId) ?? null));
+      else if (item.type === 'TWIN') items.push(asTwin(items[item.of]));
+      else items.push(item);
+    }
+    const landed = good.length === 0 || items.some(({ type }) => type !== 'FAILED');
+    if (!landed) {
+      const noGas = outcomes.find((outcome) => outcome?.type === 'FAILED' && outcome.error instanceof NoGasMoney);
+      if (noGas !== undefined) return { type: 'NO_GAS_MONEY', wallet: this.publisher.walletAddress };
+      const pending = good.filter((_, i) => outcomes[i] === null).map(({ quoteId }) => quoteId);
+      if (pending.length > 0) return { type: 'NOT_CONFIRMED', pending };
+    }
+    return { type: 'ANSWERED', items };
+  }
+
+  #outcome(quoteId: Hex, outcome: PublicationOutcome | null): IntakeItem {
+    if (outcome === null) return failed(NOT_CONFIRMED);
+    if (outcome.type === 'REFUSED') return failed(outcome.reason);
+    if (outcome.type === 'FAILED') return failed(outcome.error.message);
+    const order = this.orders.get(quoteId);
+    if (order === undefined) return failed('QuoteOBOverfilled'); // entered, and filled or cancelled since
+    if (order.reason !== null) return failed(QUOTE_ERRORS[order.reason]);
+    return { type: 'CREATED', order };
+  }
+}
+
+/** The same quote a second time in one request exists if the first came in, and else failed as the first did. */
+function asTwin(first: IntakeItem | undefined): IntakeItem {
+  if (first === undefined) throw new Error('A twin stands before its first');
+  return first.type === 'CREATED' ? { type: 'EXISTS', order: first.order } : first;
+}
+
+function failed(reason: string): IntakeItem {
+  return { type: 'FAILED', reason };
+}

@@ -1,0 +1,96 @@
+import { decodeEventLog, encodeEventTopics, pad } from 'viem';
+import type { Hex, Origin, Pool } from '../engine/quote.js';
+import { erc20Abi } from './abi/erc20.js';
+import { poolFactoryAbi } from './abi/pool-factory.js';
+import { poolAbi } from './abi/pool.js';
+import { checksummed } from './checksum.js';
+import type { ChainLog, ChainReader, Topics } from './chain-reader.js';
+
+/** What the settlement chain's logs say that a book cares about. Nothing is checked yet but the form. */
+export type SettlementEvent =
+  | { readonly type: 'FILL'; readonly log: ChainLog; readonly quoteId: Hex; readonly size: bigint }
+  | { readonly type: 'CANCEL'; readonly log: ChainLog; readonly quoteId: Hex; readonly provider: Hex }
+  | { readonly type: 'POOL'; readonly log: ChainLog; readonly pool: Pool };
+
+/** Somebody's means changed: an allowance or balance of the token at `log.address`, or a position in the pool there. */
+export interface MeansEvent {
+  readonly log: ChainLog;
+  readonly accounts: readonly Hex[];
+}
+
+const [FILL] = encodeEventTopics({ abi: poolAbi, eventName: 'FillQuoteOB' });
+const [CANCEL] = encodeEventTopics({ abi: poolAbi, eventName: 'CancelQuoteOB' });
+const [DEPLOYED] = encodeEventTopics({ abi: poolFactoryAbi, eventName: 'PoolDeployed' });
+const [APPROVAL] = encodeEventTopics({ abi: erc20Abi, eventName: 'Approval' });
+const [TRANSFER] = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer' });
+const [TRANSFER_SINGLE] = encodeEventTopics({ abi: poolAbi, eventName: 'TransferSingle' });
+const [TRANSFER_BATCH] = encodeEventTopics({ abi: poolAbi, eventName: 'TransferBatch' });
+
+/** Topics of one `eth_getLogs`: a node takes some hundreds in a position, not thousands. */
+const PROVIDERS_PER_QUERY = 200;
+
+/** Fills, cancels and deployments of all pools, in chain order, by one query. */
+export async function readSettlementEvents(
+  reader: ChainReader,
+  fromBlock: number,
+  toBlock: number,
+): Promise<SettlementEvent[]> {
+  const logs = await reader.logs({ fromBlock, toBlock, topics: [[FILL, CANCEL, DEPLOYED]] });
+  return logs.flatMap((log) => decode(log) ?? []);
+}
+
+/** Every change of the providers' allowances, balances and positions. */
+export async function readMeansEvents(
+  reader: ChainReader,
+  fromBlock: number,
+  toBlock: number,
+  providers: readonly Hex[],
+): Promise<MeansEvent[]> {
+  const queries: Topics[] = [];
+  for (let start = 0; start < providers.length; start += PROVIDERS_PER_QUERY) {
+    const accounts = providers.slice(start, start + PROVIDERS_PER_QUERY).map((provider) => pad(provider));
+    queries.push([[APPROVAL, TRANSFER], accounts]);
+    queries.push([[TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH], null, accounts]);
+    queries.push([[TRANSFER_SINGLE, TRANSFER_BATCH], null, null, accounts]);
+  }
+  const found = await Promise.all(queries.map((topics) => reader.logs({ fromBlock, toBlock, topics })));
+  return found.flat().map((log) => ({ log, accounts: log.topics.slice(1).map(toAddress) }));
+}
+
+/** Where a log stands, as commands carry it. */
+export function originOf({ blockNumber, txHash, logIndex }: ChainLog): Origin {
+  return { blockNumber, txHash, logIndex };
+}
+
+/** Null for a log that only shares the topic: an event's name and types do not bind whoever emits it. */
+function decode(log: ChainLog): SettlementEvent | null {
+  const topics = [...log.topics] as [Hex];
+  const { data } = log;
+  try {
+    switch (log.topics[0]) {
+      case FILL: {
+        const { args } = decodeEventLog({ abi: poolAbi, eventName: 'FillQuoteOB', topics, data });
+        return { type: 'FILL', log, quoteId: args.quoteOBHash, size: args.contractSize };
+      }
+      case CANCEL: {
+        const { args } = decodeEventLog({ abi: poolAbi, eventName: 'CancelQuoteOB', topics, data });
+        return { type: 'CANCEL', log, quoteId: args.quoteOBHash, provider: args.provider.toLowerCase() as Hex };
+      }
+      default: {
+        const { args } = decodeEventLog({ abi: poolFactoryAbi, eventName: 'PoolDeployed', topics, data });
+        const maturity = Number(args.maturity);
+        if (!Number.isSafeInteger(maturity)) return null;
+        const { base, quote, oracleAdapter, strike, isCallPool, poolAddress } = args;
+        const poolKey = checksummed({ base, quote, oracleAdapter, strike, maturity, isCallPool });
+        return { type: 'POOL', log, pool: { poolKey, poolAddress: poolAddress.toLowerCase() as Hex } };
+      }
+    }
+  } catch {
+    return null;
+  }
+}
+
+/** The last 20 bytes of an indexed address. */
+function toAddress(topic: Hex): Hex {
+  return `0x${topic.slice(26)}`;
+}
