@@ -132,7 +132,8 @@ export class ChainCursor {
     }
     const before = this.options.startBlock - 1;
     const deepest = (this.#position?.blockNumber ?? 0) - this.options.reorgDepth;
-    if (deepest > before) throw new DeepReorg(`No block of the last ${this.options.reorgDepth} is on the chain any more`);
+    if (deepest > before)
+      throw new DeepReorg(`No block of the last ${this.options.reorgDepth} is on the chain any more`);
     if (before < 0) return { blockNumber: -1, blockHash: '0x' };
     return { blockNumber: before, blockHash: (await this.reader.block(before)).hash };
   }

@@ -84,7 +84,10 @@ export class ChainReader {
   async call({ to, data }: ContractCall, blockNumber?: number, from?: Hex): Promise<CallResult> {
     const block = blockNumber === undefined ? 'latest' : numberToHex(blockNumber);
     try {
-      const result = await this.rpc.request({ method: 'eth_call', params: [{ to, data, ...(from && { from }) }, block] });
+      const result = await this.rpc.request({
+        method: 'eth_call',
+        params: [{ to, data, ...(from && { from }) }, block],
+      });
       return { reverted: false, data: hex(result) };
     } catch (error) {
       const revert = revertData(error);

@@ -126,7 +126,8 @@ export class HttpRpc implements Rpc {
     let bytes = 0;
     for await (const chunk of response.body ?? []) {
       bytes += (chunk as Uint8Array).length;
-      if (bytes > this.patience.maxAnswerBytes) throw new RpcError(-32602, 'query returned more than can be read', null);
+      if (bytes > this.patience.maxAnswerBytes)
+        throw new RpcError(-32602, 'query returned more than can be read', null);
       chunks.push(chunk as Uint8Array);
     }
     return Buffer.concat(chunks).toString('utf8');

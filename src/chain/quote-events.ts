@@ -1,19 +1,12 @@
 import { decodeEventLog, encodeEventTopics } from 'viem';
-import type { Hex, PoolKey, Signature } from '../engine/quote.js';
+import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
 import { orderbookStreamAbi } from './abi/orderbook-stream.js';
 import type { ChainLog } from './chain-reader.js';
 
 /** What a `PublishQuote` event says, nothing of it checked but that JSON can carry its numbers. */
 export interface PublishedQuote {
   readonly poolKey: PoolKey;
-  readonly provider: Hex;
-  readonly taker: Hex;
-  readonly price: bigint;
-  readonly size: bigint;
-  readonly isBuy: boolean;
-  readonly deadline: number;
-  readonly salt: number;
-  readonly signature: Signature;
+  readonly words: Omit<SignedQuote, 'pool'>;
 }
 
 const [PUBLISH_QUOTE] = encodeEventTopics({ abi: orderbookStreamAbi, eventName: 'PublishQuote' });
@@ -31,21 +24,27 @@ export function decodePublishedQuote({ topics, data }: ChainLog): PublishedQuote
   if (!isSafe(deadline) || !isSafe(salt) || !isSafe(maturity)) return null;
   return {
     poolKey: { ...poolKey, maturity },
-    provider: provider.toLowerCase() as Hex,
-    taker: taker.toLowerCase() as Hex,
-    price,
-    size,
-    isBuy,
-    deadline,
-    salt,
-    signature,
+    words: {
+      provider: provider.toLowerCase() as Hex,
+      taker: taker.toLowerCase() as Hex,
+      price,
+      size,
+      isBuy,
+      deadline,
+      salt,
+      signature,
+    },
   };
 }
 
 function decode(topics: readonly Hex[], data: Hex) {
   try {
-    return decodeEventLog({ abi: orderbookStreamAbi, eventName: 'PublishQuote', topics: [...topics] as [Hex], data })
-      .args;
+    return decodeEventLog({
+      abi: orderbookStreamAbi,
+      eventName: 'PublishQuote',
+      topics: [...topics] as [Hex, ...Hex[]],
+      data,
+    }).args;
   } catch {
     return null;
   }

@@ -43,7 +43,10 @@ export interface IntakeLimits {
 const NOT_CONFIRMED = 'Publication not confirmed yet';
 
 /** What is known of an item before anything is published. */
-type Checked = IntakeItem | { readonly type: 'GOOD'; readonly quote: IdentifiedQuote } | { readonly type: 'TWIN'; readonly of: number };
+type Checked =
+  | IntakeItem
+  | { readonly type: 'GOOD'; readonly quote: IdentifiedQuote }
+  | { readonly type: 'TWIN'; readonly of: number };
 
 /**
  * The way of a posted quote: deadline, pool address, id, signature, the chain's own check, publication, and the wait for
@@ -153,7 +156,8 @@ export class QuoteIntake {
     const published = new Map(good.map(({ quoteId }, i) => [quoteId, outcomes[i] ?? null]));
     const items: IntakeItem[] = [];
     for (const item of checked) {
-      if (item.type === 'GOOD') items.push(this.#outcome(item.quote.quoteId, published.get(item.quote.quoteId) ?? null));
+      if (item.type === 'GOOD')
+        items.push(this.#outcome(item.quote.quoteId, published.get(item.quote.quoteId) ?? null));
       else if (item.type === 'TWIN') items.push(asTwin(items[item.of]));
       else items.push(item);
     }

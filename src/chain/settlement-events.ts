@@ -1,6 +1,7 @@
 import { decodeEventLog, encodeEventTopics, pad } from 'viem';
 import type { Hex, Origin, Pool } from '../engine/quote.js';
 import { erc20Abi } from './abi/erc20.js';
+import { optionTokenAbi } from './abi/option-token.js';
 import { poolFactoryAbi } from './abi/pool-factory.js';
 import { poolAbi } from './abi/pool.js';
 import { checksummed } from './checksum.js';
@@ -23,8 +24,8 @@ const [CANCEL] = encodeEventTopics({ abi: poolAbi, eventName: 'CancelQuoteOB' })
 const [DEPLOYED] = encodeEventTopics({ abi: poolFactoryAbi, eventName: 'PoolDeployed' });
 const [APPROVAL] = encodeEventTopics({ abi: erc20Abi, eventName: 'Approval' });
 const [TRANSFER] = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer' });
-const [TRANSFER_SINGLE] = encodeEventTopics({ abi: poolAbi, eventName: 'TransferSingle' });
-const [TRANSFER_BATCH] = encodeEventTopics({ abi: poolAbi, eventName: 'TransferBatch' });
+const [TRANSFER_SINGLE] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'TransferSingle' });
+const [TRANSFER_BATCH] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'TransferBatch' });
 
 /** Topics of one `eth_getLogs`: a node takes some hundreds in a position, not thousands. */
 const PROVIDERS_PER_QUERY = 200;
@@ -64,7 +65,7 @@ export function originOf({ blockNumber, txHash, logIndex }: ChainLog): Origin {
 
 /** Null for a log that only shares the topic: an event's name and types do not bind whoever emits it. */
 function decode(log: ChainLog): SettlementEvent | null {
-  const topics = [...log.topics] as [Hex];
+  const topics = [...log.topics] as [Hex, ...Hex[]];
   const { data } = log;
   try {
     switch (log.topics[0]) {

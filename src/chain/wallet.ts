@@ -109,7 +109,10 @@ export class Wallet {
 
   async #estimate({ to, data }: TxRequest): Promise<bigint> {
     try {
-      const estimate = await this.rpc.request({ method: 'eth_estimateGas', params: [{ from: this.address, to, data }] });
+      const estimate = await this.rpc.request({
+        method: 'eth_estimateGas',
+        params: [{ from: this.address, to, data }],
+      });
       return (BigInt(estimate as string) * 5n) / 4n;
     } catch (error) {
       const revert = revertData(error);
@@ -184,7 +187,9 @@ export class Wallet {
 
   async #findReceipt(hashes: readonly Hex[]): Promise<TxReceipt | null> {
     for (const txHash of hashes) {
-      const answer = await this.rpc.request({ method: 'eth_getTransactionReceipt', params: [txHash] }).catch(() => null);
+      const answer = await this.rpc
+        .request({ method: 'eth_getTransactionReceipt', params: [txHash] })
+        .catch(() => null);
       if (answer === null || typeof answer !== 'object') continue;
       const { blockNumber, gasUsed, status } = answer as { blockNumber: Hex; gasUsed: Hex; status: Hex };
       return { txHash, blockNumber: Number(blockNumber), gasUsed: BigInt(gasUsed), succeeded: status === '0x1' };
@@ -194,7 +199,7 @@ export class Wallet {
 
   async #countTransactions(block: 'latest' | 'pending'): Promise<number> {
     const count = await this.rpc.request({ method: 'eth_getTransactionCount', params: [this.address, block] });
-    return Number(count as Hex);
+    return Number(count);
   }
 
   #named(error: unknown): unknown {

@@ -1,0 +1,140 @@
+import type { CancelTimer, Clock, Random } from '../engine/ports.js';
+import type { Order } from '../engine/order.js';
+import { DeepReorg } from './chain-cursor.js';
+import type { SettlementFollower } from './settlement-follower.js';
+import type { StreamFollower } from './stream-follower.js';
+
+export interface FollowPace {
+  /** Pause between polls when nothing wakes the follower. */
+  readonly pollMs: number;
+  /** First pause after a failure; doubles up to `maxBackoffMs`, with full jitter. */
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+  /** All orders are checked against the chain once in this time, in slices, as a net beneath the events. */
+  readonly sweepMs: number;
+  readonly sweepSlice: number;
+}
+
+export interface FollowListener {
+  /** Both chains have been read to their heads for the first time. */
+  onCaughtUp(): void;
+  onFailure(error: Error, failures: number): void;
+  /** No further reading: a person must look. */
+  onHalt(error: DeepReorg): void;
+  onProgress(): void;
+}
+
+/**
+ * The one loop that reads both chains: settlement first, then the stream, whose quotes enter with the state of the
+ * settlement block just read. One loop is what makes entry consistent: nothing applies twice and nothing falls between.
+ */
+export class BookFollower {
+  #stopped = false;
+  #awake: (() => void) | null = null;
+  #wanted = false;
+  #caughtUp = false;
+  #running: Promise<void> | null = null;
+  #sweep: Iterator<Order> | null = null;
+  #sweptAtMs: number;
+
+  constructor(
+    private readonly settlement: SettlementFollower,
+    private readonly stream: StreamFollower,
+    /** Every known order, for the sweep. */
+    private readonly orders: () => Iterable<Order>,
+    private readonly clock: Clock,
+    private readonly random: Random,
+    private readonly pace: FollowPace,
+    private readonly listener: FollowListener,
+  ) {
+    this.#sweptAtMs = clock.monotonicMs();
+  }
+
+  get caughtUp(): boolean {
+    return this.#caughtUp;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Something may have happened on a chain: look now. */
+  wake(): void {
+    this.#wanted = true;
+    this.#awake?.();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.wake();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#stopped) {
+      this.#wanted = false;
+      try {
+        const idle = await this.#step();
+        failures = 0;
+        if (idle) await this.#sleep(this.pace.pollMs);
+      } catch (error) {
+        if (error instanceof DeepReorg) return this.listener.onHalt(error);
+        this.listener.onFailure(error as Error, ++failures);
+        const longest = Math.min(this.pace.backoffMs * 2 ** (failures - 1), this.pace.maxBackoffMs);
+        await this.#sleep(longest * this.random.unit());
+      }
+    }
+  }
+
+  /** True when both chains were read to their heads. */
+  async #step(): Promise<boolean> {
+    const settled = await this.settlement.step();
+    const position = this.settlement.position;
+    // Backfill: quotes enter with today's state, not with that of a block a month ago.
+    if (position === null || (!settled && !this.#caughtUp)) return position === null && settled;
+    const streamed = await this.stream.step(position);
+    if (!settled || !streamed) {
+      this.listener.onProgress();
+      return false;
+    }
+    if (!this.#caughtUp) {
+      this.#caughtUp = true;
+      await this.settlement.check([...this.orders()]);
+      this.listener.onCaughtUp();
+    }
+    await this.#sweepSlice();
+    return true;
+  }
+
+  /** A few orders each round, so that a sweep never stands in the way of an event. */
+  async #sweepSlice(): Promise<void> {
+    const now = this.clock.monotonicMs();
+    if (this.#sweep === null) {
+      if (now - this.#sweptAtMs < this.pace.sweepMs) return;
+      this.#sweptAtMs = now;
+      this.#sweep = [...this.orders()].values();
+    }
+    const slice: Order[] = [];
+    while (slice.length < this.pace.sweepSlice) {
+      const next = this.#sweep.next();
+      if (next.done === true) {
+        this.#sweep = null;
+        break;
+      }
+      slice.push(next.value);
+    }
+    await this.settlement.check(slice);
+  }
+
+  async #sleep(delayMs: number): Promise<void> {
+    if (this.#wanted || this.#stopped) return;
+    let cancel: CancelTimer = () => undefined;
+    await new Promise<void>((resolve) => {
+      this.#awake = resolve;
+      cancel = this.clock.after(delayMs, resolve);
+    });
+    cancel();
+    this.#awake = null;
+  }
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '../engine/ports.js';
+import type { BlockHead } from './chain-reader.js';
+
+/** How one chain looks from here; for readiness, headers and heartbeats. */
+export interface ChainStatus {
+  readonly head: BlockHead | null;
+  /** Null: fresh. Otherwise why not, in words. */
+  readonly stale: string | null;
+}
+
+/** Keeps when a chain last answered. Stale reads go on; what needs the chain's present state is refused. */
+export class ChainHealth {
+  #head: BlockHead | null = null;
+  #repliedAtMs: number | null = null;
+  #halted: string | null = null;
+
+  constructor(
+    private readonly name: string,
+    private readonly clock: Clock,
+    /** Without a successful head reply for longer than this the chain is stale. */
+    private readonly maxSilenceMs: number,
+    /** Null: an idle chain makes no blocks, so age says nothing. */
+    private readonly maxHeadAgeSeconds: number | null,
+  ) {}
+
+  onHead(head: BlockHead): void {
+    this.#head = head;
+    this.#repliedAtMs = this.clock.monotonicMs();
+  }
+
+  /** Reading has stopped for good; `why` is for the operator. */
+  halt(why: string): void {
+    this.#halted = why;
+  }
+
+  status(): ChainStatus {
+    return { head: this.#head, stale: this.#stale() };
+  }
+
+  #stale(): string | null {
+    if (this.#halted !== null) return `${this.name}: ${this.#halted}`;
+    if (this.#head === null || this.#repliedAtMs === null) return `${this.name}: no block has been read yet`;
+    const silentMs = this.clock.monotonicMs() - this.#repliedAtMs;
+    if (silentMs > this.maxSilenceMs) return `${this.name}: no answer for ${Math.floor(silentMs / 1000)} s`;
+    const ageSeconds = Math.floor(this.clock.wallMs() / 1000) - this.#head.timestamp;
+    if (this.maxHeadAgeSeconds !== null && ageSeconds > this.maxHeadAgeSeconds) {
+      return `${this.name}: the newest block is ${ageSeconds} s old`;
+    }
+    return null;
+  }
+}

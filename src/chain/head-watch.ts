@@ -1,0 +1,54 @@
+import { WebSocket } from 'ws';
+import type { CancelTimer, Clock, Random } from '../engine/ports.js';
+
+/** Pauses between tries to connect: doubled each time, up to the longest, with full jitter. */
+export interface WatchPatience {
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+}
+
+/**
+ * Subscribes to `newHeads` (geth's `eth_subscribe`) and calls `onHead` for each. Only a wake-up: a message missed, doubled
+ * or invented does no harm, since what counts is read by `eth_getLogs`. Reconnects for ever until stopped.
+ */
+export class HeadWatch {
+  #socket: WebSocket | null = null;
+  #stopped = false;
+  #failures = 0;
+  #cancelRetry: CancelTimer = () => undefined;
+
+  constructor(
+    private readonly url: string,
+    private readonly onHead: () => void,
+    private readonly clock: Clock,
+    private readonly random: Random,
+    private readonly patience: WatchPatience,
+  ) {}
+
+  start(): void {
+    if (this.#stopped) return;
+    const socket = new WebSocket(this.url, { maxPayload: 1 << 20 });
+    this.#socket = socket;
+    socket.on('open', () => {
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }));
+    });
+    socket.on('message', () => {
+      this.#failures = 0;
+      this.onHead();
+    });
+    socket.on('error', () => undefined); // 'close' follows
+    socket.on('close', () => this.#retry());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelRetry();
+    this.#socket?.terminate();
+  }
+
+  #retry(): void {
+    if (this.#stopped) return;
+    const longest = Math.min(this.patience.backoffMs * 2 ** this.#failures++, this.patience.maxBackoffMs);
+    this.#cancelRetry = this.clock.after(longest * this.random.unit(), () => this.start());
+  }
+}
