@@ -2,6 +2,7 @@ import { MAX_PRICE, type Hex, type PoolKey, type Signature, type SignedQuote } f
 import type { Clock } from '../engine/ports.js';
 import type { Order } from '../engine/order.js';
 import type { QuoteSignature } from '../auth/quote-signature.js';
+import { RpcUnreachable } from './http-rpc.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import type { Publisher, PublicationOutcome } from './publisher.js';
 import type { IdentifiedQuote, QuoteStates } from './quote-states.js';
@@ -25,7 +26,8 @@ export type IntakeResult =
   /** Time is up and nothing has landed; these may still enter. */
   | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
   | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
-  | { readonly type: 'QUEUE_FULL' };
+  | { readonly type: 'QUEUE_FULL' }
+  | { readonly type: 'CHAIN_UNREACHABLE' };
 
 /** The book as the intake reads it. */
 export interface KnownOrders {
@@ -66,6 +68,15 @@ export class QuoteIntake {
   ) {}
 
   async submit(posted: readonly PostedQuote[]): Promise<IntakeResult> {
+    try {
+      return await this.#submit(posted);
+    } catch (error) {
+      if (error instanceof RpcUnreachable) return { type: 'CHAIN_UNREACHABLE' };
+      throw error;
+    }
+  }
+
+  async #submit(posted: readonly PostedQuote[]): Promise<IntakeResult> {
     const checked = await this.check(posted);
     const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     if (good.length > this.publisher.room) return { type: 'QUEUE_FULL' };
@@ -163,6 +174,9 @@ export class QuoteIntake {
     }
     const landed = good.length === 0 || items.some(({ type }) => type !== 'FAILED');
     if (!landed) {
+      if (outcomes.some((outcome) => outcome?.type === 'FAILED' && outcome.error instanceof RpcUnreachable)) {
+        return { type: 'CHAIN_UNREACHABLE' };
+      }
       const noGas = outcomes.find((outcome) => outcome?.type === 'FAILED' && outcome.error instanceof NoGasMoney);
       if (noGas !== undefined) return { type: 'NO_GAS_MONEY', wallet: this.publisher.walletAddress };
       const pending = good.filter((_, i) => outcomes[i] === null).map(({ quoteId }) => quoteId);

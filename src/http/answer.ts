@@ -1,0 +1,23 @@
+import type { NetRequestHead, NetResponse } from '../net/net.js';
+import type { SchemaError } from '../schema/explain.js';
+import { renderError, type ErrorBody } from '../schema/problem.js';
+
+const NO_HEADERS = {};
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+/** An answer whose body is JSON text already. */
+export function json(text: string, status = 200): NetResponse {
+  return { status, headers: JSON_HEADERS, body: text };
+}
+
+/** An error with the service's own words, as plain JSON or as RFC 9457 where the client asks for it. */
+export function refuse(
+  request: NetRequestHead,
+  status: number,
+  error: string | ErrorBody | readonly SchemaError[],
+  headers: Readonly<Record<string, string>> = NO_HEADERS,
+): NetResponse {
+  const content = typeof error === 'string' ? { message: error } : error;
+  const { contentType, body } = renderError(status, content, request.header('accept'));
+  return { status, headers: { ...headers, 'content-type': contentType }, body };
+}

@@ -1,0 +1,127 @@
+import type { Order } from '../engine/order.js';
+import type { Hex, PoolKey, Signature } from '../engine/quote.js';
+import type { NetRequest, NetResponse } from '../net/net.js';
+import { compile } from '../schema/check.js';
+import { postQuotesBody, type PostedQuote } from '../schema/orderbook.js';
+import type { QuoteJson } from '../schema/quote-json.js';
+import { json, refuse } from './answer.js';
+import { readJson } from './json-body.js';
+import { lower } from './orderbook-routes.js';
+import type { Route } from './router.js';
+import { chainNotServed } from './served-chain.js';
+
+/** A posted quote as the service works with it: numbers read, letters lower. */
+export interface QuoteToPublish {
+  readonly poolKey: PoolKey;
+  readonly provider: Hex;
+  readonly taker: Hex;
+  readonly price: bigint;
+  readonly size: bigint;
+  readonly isBuy: boolean;
+  readonly deadline: number;
+  readonly salt: number;
+  readonly signature: Signature;
+}
+
+export type PublishedItem =
+  | { readonly type: 'CREATED'; readonly order: Order }
+  | { readonly type: 'EXISTS'; readonly order: Order }
+  | { readonly type: 'FAILED'; readonly reason: string };
+
+export type PublishResult =
+  | { readonly type: 'ANSWERED'; readonly items: readonly PublishedItem[] }
+  | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
+  | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
+  | { readonly type: 'QUEUE_FULL' }
+  | { readonly type: 'CHAIN_UNREACHABLE' };
+
+export interface QuotePublishing {
+  /** Why nothing can be published now: `status` and words for the client; null when it can. */
+  refusal(): { readonly status: 501 | 503; readonly message: string } | null;
+  submit(quotes: readonly QuoteToPublish[]): Promise<PublishResult>;
+}
+
+export interface PublishRouteLimits {
+  readonly quotesPerRequest: number;
+  readonly schemaErrors: number;
+}
+
+/** Seconds after which a refused publication may be tried again. */
+const RETRY_AFTER = { 'retry-after': '1' };
+
+/** POST /quotes. */
+export function publishRoute(
+  publishing: QuotePublishing,
+  quoteJson: QuoteJson,
+  chainId: string,
+  limits: PublishRouteLimits,
+): Route {
+  const checkBody = compile(postQuotesBody(limits.quotesPerRequest), limits.schemaErrors);
+
+  async function publish(request: NetRequest): Promise<NetResponse> {
+    const parsed = readJson(request.body);
+    if (!parsed.ok) return refuse(request, 400, parsed.errors);
+    const body = checkBody(parsed.value);
+    if (!body.ok) return refuse(request, 400, body.errors);
+    const foreign = body.value.findIndex((quote) => quote.chainId !== chainId);
+    if (foreign >= 0) return refuse(request, 400, chainNotServed(`/${foreign}/chainId`, chainId));
+    const refusal = publishing.refusal();
+    if (refusal !== null) return refuse(request, refusal.status, refusal.message, RETRY_AFTER);
+    return answer(request, body.value, await publishing.submit(body.value.map(toPublish)));
+  }
+
+  function answer(request: NetRequest, posted: readonly PostedQuote[], result: PublishResult): NetResponse {
+    switch (result.type) {
+      case 'ANSWERED':
+        return render(posted, result.items);
+      case 'NOT_CONFIRMED':
+        return refuse(request, 504, { message: 'Publication not confirmed yet', pending: [...result.pending] });
+      case 'NO_GAS_MONEY':
+        return refuse(request, 503, `The wallet ${result.wallet} has no money for gas`, RETRY_AFTER);
+      case 'QUEUE_FULL':
+        return refuse(request, 503, 'Too many quotes wait for their publication', RETRY_AFTER);
+      case 'CHAIN_UNREACHABLE':
+        return refuse(request, 503, 'The chain does not answer', RETRY_AFTER);
+    }
+  }
+
+  function render(posted: readonly PostedQuote[], items: readonly PublishedItem[]): NetResponse {
+    const lists = { CREATED: [] as string[], EXISTS: [] as string[], FAILED: [] as string[] };
+    items.forEach((item, i) => {
+      const text =
+        item.type === 'FAILED'
+          ? JSON.stringify({ reason: item.reason, quote: posted[i] })
+          : quoteJson.encode(item.order);
+      lists[item.type].push(text);
+    });
+    const { CREATED, EXISTS, FAILED } = lists;
+    const text = `{"created":[${CREATED.join(',')}],"failed":[${FAILED.join(',')}],"exists":[${EXISTS.join(',')}]}`;
+    return json(text, CREATED.length > 0 ? 201 : 200);
+  }
+
+  return { method: 'POST', path: '/quotes', needsKey: true, handle: publish };
+}
+
+function toPublish({
+  poolKey,
+  signature,
+  provider,
+  taker,
+  price,
+  size,
+  isBuy,
+  deadline,
+  salt,
+}: PostedQuote): QuoteToPublish {
+  return {
+    poolKey: { ...poolKey, strike: BigInt(poolKey.strike) },
+    provider: lower(provider),
+    taker: lower(taker),
+    price: BigInt(price),
+    size: BigInt(size),
+    isBuy,
+    deadline,
+    salt,
+    signature: { r: lower(signature.r), s: lower(signature.s), v: signature.v },
+  };
+}

@@ -1,0 +1,100 @@
+import type { NetHandler, NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
+import { refuse } from './answer.js';
+
+/** Who asks: a verified key, by its id. */
+export interface Caller {
+  readonly id: string;
+  readonly tier: 'free' | 'paid';
+}
+
+export type KeyCheck = (rawKey: string | undefined, remoteAddress: string) => Caller | 'MISSING' | 'NOT_FOUND';
+
+/** Answers one request; `caller` is null on routes that need no key. */
+export type RouteHandler<C> = (request: NetRequest, caller: C) => NetResponse | Promise<NetResponse>;
+
+export type Route =
+  | {
+      readonly method: 'GET' | 'POST';
+      readonly path: string;
+      readonly needsKey: true;
+      readonly handle: RouteHandler<Caller>;
+    }
+  | { readonly method: 'GET'; readonly path: string; readonly needsKey: false; readonly handle: RouteHandler<null> };
+
+export interface RouterOptions {
+  readonly checkKey: KeyCheck;
+  /** Value of `access-control-allow-origin` for this Origin; null: none. */
+  allowOrigin(origin: string | undefined): string | null;
+  /** Why what is answered may be behind the chains; null when it is not. */
+  staleness(): string | null;
+  readonly maxQueryBytes: number;
+}
+
+/** Headers that a page on another origin may send, and those it may read. */
+const CORS_REQUEST_HEADERS = 'content-type, x-apikey, if-none-match, accept';
+const CORS_EXPOSED_HEADERS = 'etag, retry-after, ratelimit, ratelimit-policy, x-stale';
+
+/** One table of routes: finds the handler, checks the key, and adds what every answer carries. */
+export function createRouter(routes: readonly Route[], options: RouterOptions): NetHandler {
+  const byPath = new Map<string, Map<string, Route>>();
+  for (const route of routes) {
+    const methods = byPath.get(route.path) ?? new Map<string, Route>();
+    methods.set(route.method, route);
+    if (route.method === 'GET') methods.set('HEAD', route);
+    byPath.set(route.path, methods);
+  }
+
+  function dispatch(request: NetRequest): NetResponse | Promise<NetResponse> {
+    const methods = byPath.get(request.path);
+    if (methods === undefined) return refuse(request, 404, 'Not found');
+    if (request.method === 'OPTIONS') return preflight(methods);
+    const route = methods.get(request.method);
+    if (route === undefined)
+      return refuse(request, 405, 'Method not allowed', { allow: [...methods.keys()].join(', ') });
+    if (request.query.length > options.maxQueryBytes) return refuse(request, 414, 'The query string is too long');
+    if (!route.needsKey) return route.handle(request, null);
+    const caller = options.checkKey(request.header('x-apikey'), request.remoteAddress);
+    if (caller === 'MISSING') return refuse(request, 401, 'API key not provided');
+    if (caller === 'NOT_FOUND') return refuse(request, 401, 'NOT_FOUND');
+    return route.handle(request, caller);
+  }
+
+  return (request) => {
+    const response = dispatch(request);
+    return response instanceof Promise
+      ? response.then((late) => withCommonHeaders(request, late, options))
+      : withCommonHeaders(request, response, options);
+  };
+}
+
+/** Every answer's own: who may read it, and whether the chains it tells of are behind. */
+export function withCommonHeaders(
+  request: NetRequestHead,
+  response: NetResponse,
+  { allowOrigin, staleness }: Pick<RouterOptions, 'allowOrigin' | 'staleness'>,
+): NetResponse {
+  const origin = allowOrigin(request.header('origin'));
+  const stale = staleness();
+  if (origin === null && stale === null) return response;
+  const headers: Record<string, string> = { ...response.headers };
+  if (origin !== null) {
+    headers['access-control-allow-origin'] = origin;
+    headers['access-control-expose-headers'] = CORS_EXPOSED_HEADERS;
+    if (origin !== '*') headers.vary = 'origin';
+  }
+  if (stale !== null) headers['x-stale'] = stale;
+  return { ...response, headers };
+}
+
+/** Fetch standard, "CORS-preflight fetch": no key, no body. */
+function preflight(methods: ReadonlyMap<string, Route>): NetResponse {
+  return {
+    status: 204,
+    headers: {
+      'access-control-allow-methods': [...methods.keys()].join(', '),
+      'access-control-allow-headers': CORS_REQUEST_HEADERS,
+      'access-control-max-age': '86400',
+    },
+    body: '',
+  };
+}

@@ -1,0 +1,19 @@
+import { performance } from 'node:perf_hooks';
+import type { Clock } from '../engine/ports.js';
+
+/** Longest delay that Node's timers hold: 2^31 - 1 ms; a longer one would fire at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/** The machine's clocks and timers. */
+export const systemClock: Clock = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  after(delayMs, task) {
+    if (delayMs <= 0) {
+      const immediate = setImmediate(task);
+      return () => clearImmediate(immediate);
+    }
+    const timer = setTimeout(task, Math.min(delayMs, MAX_DELAY_MS));
+    return () => clearTimeout(timer);
+  },
+};
