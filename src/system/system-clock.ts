@@ -13,7 +13,17 @@ export const systemClock: Clock = {
       const immediate = setImmediate(task);
       return () => clearImmediate(immediate);
     }
-    const timer = setTimeout(task, Math.min(delayMs, MAX_DELAY_MS));
+    const dueMs = performance.now() + delayMs;
+    let timer: NodeJS.Timeout;
+    const arm = (): void => {
+      timer = setTimeout(fire, Math.min(dueMs - performance.now(), MAX_DELAY_MS));
+    };
+    // Node cuts delays to whole milliseconds, so a timer can come a fraction early: then it is armed again.
+    const fire = (): void => {
+      if (performance.now() < dueMs) arm();
+      else task();
+    };
+    arm();
     return () => clearTimeout(timer);
   },
 };

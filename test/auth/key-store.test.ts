@@ -1,0 +1,196 @@
+import t from 'tap';
+import { createApiKey } from '../../src/auth/api-key.js';
+import { KeyStore, type KeyChange } from '../../src/auth/key-store.js';
+import { systemRandom } from '../../src/system/system-random.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { MemoryKeyFiles } from './memory-key-files.js';
+
+interface Process {
+  readonly store: KeyStore;
+  readonly clock: ManualClock;
+}
+
+async function openStore(files: MemoryKeyFiles, cacheSize = 100): Promise<Process> {
+  const clock = new ManualClock(Date.UTC(2024, 0, 1));
+  return { clock, store: await KeyStore.open({ files, clock, random: systemRandom, cacheSize }) };
+}
+
+/** Lets everything that waits on memory alone run to its end. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+t.test('a key that was created is known, with its tier', async (t) => {
+  const { store } = await openStore(new MemoryKeyFiles());
+  const free = await store.create('free', 'a maker');
+  const paid = await store.create('paid', 'another');
+  t.strictSame(store.verify(free.key), { id: free.id, tier: 'free' });
+  t.strictSame(store.verify(paid.key), { id: paid.id, tier: 'paid' });
+  t.strictSame(store.verify(paid.key), { id: paid.id, tier: 'paid' }, 'and again, from the cache');
+});
+
+t.test('no key, an unknown key, no key at all', async (t) => {
+  const { store } = await openStore(new MemoryKeyFiles());
+  t.equal(store.verify(undefined), 'MISSING');
+  t.equal(store.verify(''), 'MISSING');
+  t.equal(store.verify(createApiKey(systemRandom)), 'NOT_FOUND');
+  t.equal(store.verify('__proto__'), 'NOT_FOUND');
+});
+
+t.test('neither the key nor anything it can be read from is kept', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store } = await openStore(files);
+  const { key, id } = await store.create('free', 'a maker');
+  const kept = [...files.contents.values()].join('\n');
+  t.notOk(kept.includes(key.slice(3, 20)));
+  t.notMatch(JSON.stringify(store.list()), 'hash');
+  t.strictSame(store.list(), [{ id, tier: 'free', label: 'a maker', createdAt: '2024-01-01T00:00:00.000Z' }]);
+});
+
+t.test('the hashes are worth nothing under another secret', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { key } = await (await openStore(files)).store.create('free', 'a maker');
+  files.contents.set('keys.secret', 'ab'.repeat(32));
+  t.equal((await openStore(files)).store.verify(key), 'NOT_FOUND');
+});
+
+t.test('a revoked key is unknown at once, cached or not, and stays in the list', async (t) => {
+  const { store, clock } = await openStore(new MemoryKeyFiles());
+  const { id, key } = await store.create('free', 'a maker');
+  t.match(store.verify(key), { id });
+  clock.advance(1000);
+  t.equal(await store.revoke(id), 'REVOKED');
+  t.equal(store.verify(key), 'NOT_FOUND');
+  clock.advance(1000);
+  t.equal(await store.revoke(id), 'ALREADY_REVOKED');
+  t.match(store.list(), [{ id, revokedAt: '2024-01-01T00:00:01.000Z' }]);
+  t.equal(await store.revoke('0000000000000000'), 'NOT_FOUND');
+});
+
+t.test('what another process creates or revokes is seen at the next look', async (t) => {
+  const files = new MemoryKeyFiles();
+  const server = await openStore(files);
+  const changes: KeyChange[] = [];
+  server.store.onChange((change) => changes.push(change));
+  server.store.watch(1000, (error) => t.fail(String(error)));
+  const { store: cli } = await openStore(files);
+
+  const { id, key } = await cli.create('paid', 'from the command line');
+  t.equal(server.store.verify(key), 'NOT_FOUND');
+  server.clock.advance(1000);
+  await settle();
+  t.match(server.store.verify(key), { id });
+  t.strictSame(changes, [], 'a new key changes nothing for those who are connected');
+
+  await cli.revoke(id);
+  server.clock.advance(1000);
+  await settle();
+  t.equal(server.store.verify(key), 'NOT_FOUND');
+  t.strictSame(changes, [{ id, tier: null }]);
+});
+
+t.test('a change of tier is told', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store, clock } = await openStore(files);
+  const { id, key } = await store.create('free', 'a maker');
+  store.verify(key);
+  const changes: KeyChange[] = [];
+  const stop = store.onChange((change) => changes.push(change));
+  store.watch(1000, (error) => t.fail(String(error)));
+  await files.update('keys.json', (text) => String(text).replace('"free"', '"paid"'));
+  clock.advance(1000);
+  await settle();
+  t.strictSame(changes, [{ id, tier: 'paid' }]);
+  t.strictSame(store.verify(key), { id, tier: 'paid' });
+  stop();
+  await store.revoke(id);
+  t.equal(changes.length, 1, 'whoever stopped listening hears no more');
+});
+
+t.test('a look that finds nothing new reads nothing', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store, clock } = await openStore(files);
+  await store.create('free', 'a maker');
+  store.watch(1000, (error) => t.fail(String(error)));
+  const reads = files.reads;
+  for (let i = 0; i < 5; i++) {
+    clock.advance(1000);
+    await settle();
+  }
+  t.equal(files.reads, reads);
+});
+
+t.test('while the file cannot be read the known keys stay in force, and the watch goes on', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store, clock } = await openStore(files);
+  const { key, id } = await store.create('free', 'a maker');
+  const faults: string[] = [];
+  store.watch(1000, (error) => faults.push((error as Error).message));
+  const good = files.contents.get('keys.json') ?? '';
+
+  files.fault = new Error('EIO');
+  clock.advance(1000);
+  await settle();
+  await files.update('keys.json', () => '{"version": 1');
+  clock.advance(1000);
+  await settle();
+  t.strictSame(faults, ['EIO', 'keys.json is not JSON']);
+  t.match(store.verify(key), { id });
+
+  await files.update('keys.json', () => good.replace(key, ''));
+  clock.advance(1000);
+  await settle();
+  t.equal(faults.length, 2);
+  store.close();
+  t.equal(clock.pending, 0, 'closed: nothing keeps looking');
+});
+
+t.test('two processes that create at the same moment lose nothing', async (t) => {
+  const files = new MemoryKeyFiles();
+  const [a, b] = [await openStore(files), await openStore(files)];
+  const labels = Array.from({ length: 20 }, (_, index) => `key ${index}`);
+  await Promise.all(labels.map((label, index) => (index % 2 === 0 ? a : b).store.create('free', label)));
+  const { store } = await openStore(files);
+  t.strictSame(
+    store
+      .list()
+      .map(({ label }) => label)
+      .sort(),
+    labels.sort(),
+  );
+});
+
+t.test('the cache is bounded', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store } = await openStore(files, 2);
+  const keys = [];
+  for (let i = 0; i < 4; i++) keys.push(await store.create('free', `key ${i}`));
+  for (const { key, id } of [...keys, ...keys]) t.match(store.verify(key), { id });
+});
+
+t.test('refuses to open without the secret that its keys were hashed under', async (t) => {
+  const files = new MemoryKeyFiles();
+  await (await openStore(files)).store.create('free', 'a maker');
+  const secret = files.contents.get('keys.secret') ?? '';
+  files.contents.delete('keys.secret');
+  await t.rejects(openStore(files), /keys.secret is missing/);
+  files.contents.set('keys.secret', secret.slice(1));
+  await t.rejects(openStore(files), /keys.secret is damaged/);
+});
+
+t.test('refuses a ledger that is none of this version, and says why', async (t) => {
+  const files = new MemoryKeyFiles();
+  await openStore(files);
+  files.contents.set('keys.json', '{"version":2,"keys":[]}');
+  await t.rejects(openStore(files), /\/version must be equal to constant/);
+  files.contents.set('keys.json', '{"version":1,"keys":[{"id":"1"}]}');
+  await t.rejects(openStore(files), /\/keys\/0 must have required property 'hash'/);
+});
+
+t.test('a label is short and printable', async (t) => {
+  const { store } = await openStore(new MemoryKeyFiles());
+  for (const label of ['', 'a\nb', '\u001b[31m', 'x'.repeat(101)]) {
+    await t.rejects(store.create('free', label), /a label is 1 to 100 printable characters/, JSON.stringify(label));
+  }
+  t.strictSame(store.list(), []);
+});
