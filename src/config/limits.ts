@@ -47,6 +47,10 @@ export const limits = {
   minQuoteLifeSeconds: 10,
   /** Verified API keys remembered by their raw value. */
   keyCache: 10_000,
+  /** How often a server looks for keys that another process changed. */
+  keyWatchMs: 1000,
+  /** How long a change of the keys waits for another process that is changing them. */
+  keyUpdateMs: 2000,
   /** Pool addresses and keys remembered. */
   poolCache: 100_000,
 } as const;
