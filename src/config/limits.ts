@@ -45,6 +45,8 @@ export const limits = {
   publishTimeoutMs: 30_000,
   /** Shortest time to live of a quote posted here. */
   minQuoteLifeSeconds: 10,
+  /** Blocks that a chain may take back; a deeper reorg stops its reader. */
+  reorgDepth: 64,
   /** Verified API keys remembered by their raw value. */
   keyCache: 10_000,
   /** How often a server looks for keys that another process changed. */
@@ -55,4 +57,5 @@ export const limits = {
   poolCache: 100_000,
 } as const;
 
-export type Limits = typeof limits;
+/** A limit that a setting changed is a number like any other. */
+export type Limits = Readonly<Record<keyof typeof limits, number>>;

@@ -1,0 +1,144 @@
+import Type from 'typebox';
+import type { Static } from 'typebox';
+import { checksumAddress } from '../chain/checksum.js';
+import type { ChainProfile, ContractProfile, Profile } from '../chain/profile.js';
+import { compile } from '../schema/check.js';
+import type { Hex } from '../engine/quote.js';
+import { Address, closed } from '../schema/primitives.js';
+import { nearest } from './nearest.js';
+import { whyUnreadable, type ReadText } from './text-files.js';
+
+const MAX_PROBLEMS = 50;
+
+const Url = Type.String({ pattern: '^https?://\\S+$' });
+const BlockNumber = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+const chain = {
+  rpcUrls: Type.Array(Url, { minItems: 1, maxItems: 10 }),
+  wsUrl: Type.Optional(Type.String({ pattern: '^wss?://\\S+$' })),
+  confirmations: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+  maxHeadAgeSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
+};
+
+/** The wire format knows these two settlement chains. */
+const SettlementChain = closed({ chainId: Type.Enum([42_161, 421_613], { type: 'integer' }), ...chain });
+const StreamChain = closed({ chainId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), ...chain });
+
+const Contract = closed({ address: Address, startBlock: Type.Optional(BlockNumber) });
+
+/** What a profile file holds; docs/profile.md explains each field. */
+export const ProfileFile = closed({
+  name: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$' }),
+  settlement: SettlementChain,
+  stream: StreamChain,
+  contracts: closed({
+    orderbookStream: Contract,
+    poolFactory: Contract,
+    poolDiamond: Contract,
+    erc20Router: Contract,
+    oracleAdapter: Contract,
+    multicall3: Type.Optional(Contract),
+  }),
+  streamLookbackSeconds: Type.Integer({ minimum: 0, maximum: 10 * 365 * 86_400 }),
+  tokens: Type.Array(
+    closed({
+      symbol: Type.String({ pattern: '^[A-Za-z0-9.]{1,20}$' }),
+      address: Address,
+      decimals: Type.Integer({ minimum: 0, maximum: 36 }),
+    }),
+    { minItems: 1, maxItems: 1000 },
+  ),
+  vaults: Type.Array(closed({ name: Type.String({ pattern: '^[!-~]{1,60}$' }), address: Address }), { maxItems: 1000 }),
+});
+export type ProfileFile = Static<typeof ProfileFile>;
+
+const check = compile(ProfileFile, MAX_PROBLEMS);
+
+export type ReadProfile =
+  | { readonly ok: true; readonly profile: Profile }
+  /** Everything that is wrong with the file, one sentence each. */
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Reads and checks a profile file. */
+export async function readProfileFile(path: string, readText: ReadText): Promise<ReadProfile> {
+  let content: unknown;
+  try {
+    content = JSON.parse(await readText(path));
+  } catch (error) {
+    const problem =
+      error instanceof SyntaxError ? `is not JSON (${error.message})` : `cannot be read: ${whyUnreadable(error)}`;
+    const builtIn = nearest(path, ['local', 'arbitrum']);
+    const hint = builtIn === null ? '' : ` (or did you mean the built-in profile ${builtIn}?)`;
+    return { ok: false, problems: [`The profile ${path} ${problem}${hint}.`] };
+  }
+  const result = check(content);
+  const problems = result.ok
+    ? contradictions(result.value)
+    : result.errors.map(({ instancePath, message, params }) => {
+        const { additionalProperty } = params;
+        const extra = typeof additionalProperty === 'string' ? ` (${additionalProperty})` : '';
+        return `${instancePath === '' ? '/' : instancePath} ${message}${extra}`;
+      });
+  if (result.ok && problems.length === 0) return { ok: true, profile: toProfile(result.value) };
+  return { ok: false, problems: problems.map((problem) => `The profile ${path}: ${problem}.`) };
+}
+
+/** What no single field shows. */
+function contradictions(file: ProfileFile): string[] {
+  const { tokens, vaults, contracts } = file;
+  const addresses: [string, Hex][] = Object.entries(contracts).map(([name, { address }]) => [
+    `/contracts/${name}/address`,
+    address,
+  ]);
+  tokens.forEach(({ address }, index) => addresses.push([`/tokens/${index}/address`, address]));
+  vaults.forEach(({ address }, index) => addresses.push([`/vaults/${index}/address`, address]));
+  return [
+    ...addresses.filter(([, address]) => isMistyped(address)).map(([at]) => `${at} is not its own EIP-55 checksum`),
+    ...repeated(tokens.map(({ symbol }) => symbol)).map((symbol) => `/tokens lists ${symbol} more than once`),
+    ...repeated(vaults.map(({ name }) => name)).map((name) => `/vaults lists ${name} more than once`),
+  ];
+}
+
+/** EIP-55: an address in one letter case carries no checksum, one in mixed case must match it. */
+function isMistyped(address: Hex): boolean {
+  const digits = address.slice(2);
+  if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return false;
+  return checksumAddress(address) !== address;
+}
+
+function repeated(names: readonly string[]): string[] {
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+}
+
+function toProfile({ name, settlement, stream, contracts, ...rest }: ProfileFile): Profile {
+  return {
+    name,
+    settlement: toChain(settlement),
+    stream: toChain(stream),
+    contracts: {
+      orderbookStream: toContract(contracts.orderbookStream),
+      poolFactory: toContract(contracts.poolFactory),
+      poolDiamond: toContract(contracts.poolDiamond),
+      erc20Router: toContract(contracts.erc20Router),
+      oracleAdapter: toContract(contracts.oracleAdapter),
+      multicall3: contracts.multicall3 === undefined ? null : toContract(contracts.multicall3),
+    },
+    streamLookbackSeconds: rest.streamLookbackSeconds,
+    tokens: rest.tokens.map((token) => ({ ...token, address: checksumAddress(token.address) })),
+    vaults: rest.vaults.map((vault) => ({ ...vault, address: checksumAddress(vault.address) })),
+  };
+}
+
+function toChain({ chainId, rpcUrls, wsUrl, confirmations, maxHeadAgeSeconds }: ProfileFile['stream']): ChainProfile {
+  return {
+    chainId,
+    rpcUrls,
+    wsUrl: wsUrl ?? null,
+    confirmations: confirmations ?? 0,
+    maxHeadAgeSeconds: maxHeadAgeSeconds ?? null,
+  };
+}
+
+function toContract({ address, startBlock }: { address: Hex; startBlock?: number }): ContractProfile {
+  return { address: checksumAddress(address), startBlock: startBlock ?? 0 };
+}

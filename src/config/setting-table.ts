@@ -1,0 +1,157 @@
+import Type from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import { limits } from './limits.js';
+
+/** One setting: what it takes, what it is when nobody sets it, and what is said of it in the documentation. */
+export interface Setting<S extends TSchema = TSchema, D = unknown> {
+  readonly schema: S;
+  readonly default: D;
+  /** What to give, in words: ends the message about a wrong value. */
+  readonly form: string;
+  readonly about: string;
+  /** `all`: never shown. `url`: shown up to its host, since providers put their keys behind it. */
+  readonly secret: 'all' | 'url' | null;
+  /** False: not taken from the command line, which every user of the machine can read. */
+  readonly flag: boolean;
+}
+
+type Extras = Partial<Pick<Setting, 'secret' | 'flag'>>;
+
+function setting<const S extends TSchema, const D>(
+  schema: S,
+  defaultValue: D,
+  form: string,
+  about: string,
+  { secret = null, flag = true }: Extras = {},
+): Setting<S, D> {
+  return { schema, default: defaultValue, form, about, secret, flag };
+}
+
+function oneOf<const V extends string>(values: readonly V[], defaultValue: V, about: string) {
+  const schema = Type.Unsafe<V>(Type.Enum([...values], { type: 'string' }));
+  return setting(schema, defaultValue, `one of ${values.join(', ')}`, about);
+}
+
+function integer(minimum: number, maximum: number, defaultValue: number, about: string) {
+  const form = `a whole number from ${minimum} to ${maximum}`;
+  return setting(Type.Integer({ minimum, maximum }), defaultValue, form, about);
+}
+
+function rpcUrls(chain: string) {
+  return setting(
+    Type.Array(Type.String({ pattern: '^https?://[^\\s,]+$' }), { minItems: 1, maxItems: 10 }),
+    null,
+    '1 to 10 http(s) URLs, separated by commas',
+    `JSON-RPC endpoints of the ${chain} chain, the preferred one first, in place of the profile's.`,
+    { secret: 'url' },
+  );
+}
+
+function wsUrl(chain: string) {
+  return setting(
+    Type.String({ pattern: '^wss?://\\S+$' }),
+    null,
+    'a ws(s) URL',
+    `WebSocket endpoint of the ${chain} chain whose new heads wake the reader, in place of the profile's.`,
+    { secret: 'url' },
+  );
+}
+
+const path = Type.String({ minLength: 1 });
+
+/** Every setting there is. The name gives the key in the settings file, the flag and the environment variable. */
+export const settingTable = {
+  profile: setting(
+    path,
+    'local',
+    '`local`, `arbitrum` or the path of a profile file',
+    'Which deployment of the protocol is served: a built-in profile, or a file of your own.',
+  ),
+  host: setting(Type.String({ minLength: 1 }), '127.0.0.1', 'an address of this machine', 'Address to listen on.'),
+  port: integer(0, 65_535, 8080, 'Port of HTTP and WebSocket; 0 picks a free one.'),
+  dataDir: setting(path, 'data', 'a path', 'Directory of the log and the API keys; made when it is absent.'),
+  readyFile: setting(
+    path,
+    null,
+    'a path',
+    'File that is written once the service is ready: its URLs, and on the local chain all that a script needs.',
+  ),
+  logLevel: oneOf(
+    ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    'info',
+    'Least important lines that the text log shows.',
+  ),
+  logFormat: oneOf(
+    ['auto', 'pretty', 'json'],
+    'auto',
+    'Form of the text log; `auto` is pretty in a terminal, else JSON.',
+  ),
+  netBackend: oneOf(
+    ['auto', 'uWebSockets.js', 'node'],
+    'auto',
+    'Network library; `auto` takes uWebSockets.js where its native module loads, else `node:http` and ws.',
+  ),
+  walletKey: setting(
+    Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' }),
+    null,
+    '32 bytes in hex',
+    "Private key of the operator's wallet, which pays for publications. Without one the service reads and does not publish.",
+    { secret: 'all', flag: false },
+  ),
+  walletKeyFile: setting(path, null, 'a path', 'File that holds the private key, in place of `walletKey`.'),
+  settlementRpcUrls: rpcUrls('settlement'),
+  streamRpcUrls: rpcUrls('stream'),
+  settlementWsUrl: wsUrl('settlement'),
+  streamWsUrl: wsUrl('stream'),
+  corsOrigins: setting(
+    Type.Array(Type.String({ pattern: '^([*]|https?://[^\\s,/?#]+)$' }), { maxItems: 100 }),
+    ['*'] as readonly string[],
+    'origins such as https://example.org, separated by commas, or *',
+    'Pages that may read answers in a browser.',
+  ),
+  sync: setting(
+    Type.String({ pattern: '^(always|never|interval\\([1-9][0-9]{0,5}\\))$' }),
+    'always',
+    'always, never or interval(MILLISECONDS)',
+    'When the log is forced to the disk: before anything is told (`always`), every so often, or when the system pleases.',
+  ),
+  reorgDepth: integer(
+    1,
+    10_000,
+    limits.reorgDepth,
+    'Blocks that a chain may take back; a deeper reorg stops its reader.',
+  ),
+  publishTimeoutMs: integer(
+    100,
+    600_000,
+    limits.publishTimeoutMs,
+    'Milliseconds that POST /quotes waits for its events; then what is not there is reported as pending.',
+  ),
+  minQuoteLifeSeconds: integer(0, 86_400, limits.minQuoteLifeSeconds, 'Shortest time to live of a quote posted here.'),
+  maxTxBytes: integer(2_000, 1_000_000, limits.maxTxBytes, 'Calldata of one publish transaction, in bytes.'),
+  wsAuthDeadlineMs: integer(
+    100,
+    3_600_000,
+    limits.wsAuthDeadlineMs,
+    'Milliseconds that a WebSocket may stay open without AUTH.',
+  ),
+} as const;
+
+export type SettingName = keyof typeof settingTable;
+
+export const settingNames = Object.keys(settingTable) as SettingName[];
+
+type ValueOf<T> = T extends Setting<infer S, infer D> ? Static<S> | (D extends null ? null : never) : never;
+
+/** All settings, checked. Null: not set, and there is no default. */
+export type Settings = { readonly [Name in SettingName]: ValueOf<(typeof settingTable)[Name]> };
+
+/** `dataDir` -> `data-dir` */
+export function flagOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** `dataDir` -> `QUOTEBOOK_DATA_DIR` */
+export function environmentNameOf(name: string): string {
+  return `QUOTEBOOK_${flagOf(name).replaceAll('-', '_').toUpperCase()}`;
+}

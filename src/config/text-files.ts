@@ -1,0 +1,8 @@
+/** Content of the file at `path`; rejects when it cannot be read. */
+export type ReadText = (path: string) => Promise<string>;
+
+/** Why a file could not be read, in a few words: `ENOENT` and the like, without the call and the path again. */
+export function whyUnreadable(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? 'there is no such file' : (code ?? message);
+}

@@ -1,0 +1,132 @@
+import { readFile } from 'node:fs/promises';
+import t from 'tap';
+import { readProfileFile, type ReadProfile } from '../../src/config/profile-file.js';
+import { withEndpoints } from '../../src/config/profile-overrides.js';
+
+const documentation = await readFile(new URL('../../../docs/profile.md', import.meta.url), 'utf8');
+const example = /```json\n([^]*?)```/.exec(documentation)?.[1] ?? '';
+
+type Json = Record<string, unknown>;
+
+/** The documented example with fields replaced; a path is written with dots. */
+async function readChanged(changes: Readonly<Record<string, unknown>>): Promise<ReadProfile> {
+  const content = JSON.parse(example) as Json;
+  for (const [path, value] of Object.entries(changes)) {
+    const names = path.split('.');
+    const last = names.pop() ?? '';
+    const parent = names.reduce<Json>((node, name) => node[name] as Json, content);
+    parent[last] = value;
+  }
+  return readProfileFile('profile.json', () => Promise.resolve(JSON.stringify(content)));
+}
+
+async function problems(changes: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
+  const result = await readChanged(changes);
+  return result.ok ? [] : result.problems;
+}
+
+t.test('the documented example is a profile', async (t) => {
+  const result = await readChanged({});
+  t.match(result, {
+    ok: true,
+    profile: {
+      name: 'my-testnet',
+      settlement: { chainId: 421613, wsUrl: 'wss://settlement.example.org/ws', maxHeadAgeSeconds: 60 },
+      stream: { chainId: 42170, wsUrl: null, confirmations: 0, maxHeadAgeSeconds: null },
+      contracts: {
+        orderbookStream: { startBlock: 1000 },
+        erc20Router: { startBlock: 0 },
+        multicall3: { address: '0xcA11bde05977b3631167028862bE2a173976CA11' },
+      },
+      tokens: [{ symbol: 'WETH' }, { symbol: 'USDC', decimals: 6 }],
+    },
+  });
+});
+
+t.test('every field of the documentation is one of the file', async (t) => {
+  const content = JSON.parse(example) as Json;
+  const fields = [...documentation.matchAll(/^\| `([a-zA-Z0-9.]+)`\*? \|/gm)].map(([, name = '']) => name);
+  const inFile = JSON.stringify(content);
+  for (const field of fields.filter((name) => name !== 'local' && name !== 'arbitrum')) {
+    t.match(inFile, `"${field.split('.').at(-1) ?? ''}":`, field);
+  }
+});
+
+t.test('addresses come out as checksums, whatever letter case they were written in', async (t) => {
+  const address = '0xcA11bde05977b3631167028862bE2a173976CA11';
+  for (const written of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`]) {
+    const result = await readChanged({ 'contracts.multicall3.address': written });
+    t.equal(result.ok && result.profile.contracts.multicall3?.address, address, written);
+  }
+});
+
+t.test('without Multicall3', async (t) => {
+  const result = await readChanged({ 'contracts.multicall3': undefined });
+  t.match(result, { ok: true, profile: { contracts: { multicall3: null } } });
+});
+
+t.test('everything that is wrong is told at once', async (t) => {
+  t.strictSame(
+    await problems({
+      name: 'My Testnet',
+      'settlement.chainId': 1,
+      'stream.rpcUrls': [],
+      'contracts.poolFactory': { address: '0x12' },
+      'contracts.vault': {},
+      'tokens.0.decimals': 1.5,
+    }),
+    [
+      'The profile profile.json: /name must match pattern "^[a-z0-9][a-z0-9-]{0,31}$".',
+      'The profile profile.json: /settlement/chainId must be equal to one of the allowed values.',
+      'The profile profile.json: /stream/rpcUrls must NOT have fewer than 1 items.',
+      'The profile profile.json: /contracts must NOT have additional properties (vault).',
+      'The profile profile.json: /contracts/poolFactory/address must match pattern "^0x[a-fA-F0-9]{40}$".',
+      'The profile profile.json: /tokens/0/decimals must be integer.',
+    ],
+  );
+});
+
+t.test('a mistyped checksum, a symbol or a vault listed twice', async (t) => {
+  const token = { symbol: 'WETH', address: `0x${'6'.repeat(40)}`, decimals: 18 };
+  const vault = { name: 'pSV-WETH/USDC-C', address: `0x${'8'.repeat(40)}` };
+  t.strictSame(
+    await problems({
+      'contracts.multicall3.address': '0xca11bde05977b3631167028862bE2a173976CA11',
+      tokens: [token, token],
+      vaults: [vault, vault],
+    }),
+    [
+      'The profile profile.json: /contracts/multicall3/address is not its own EIP-55 checksum.',
+      'The profile profile.json: /tokens lists WETH more than once.',
+      'The profile profile.json: /vaults lists pSV-WETH/USDC-C more than once.',
+    ],
+  );
+});
+
+t.test('a file that is not there, or not JSON', async (t) => {
+  const missing = await readProfileFile('arbitrun', () =>
+    Promise.reject(Object.assign(new Error(), { code: 'ENOENT' })),
+  );
+  t.strictSame(missing.ok ? [] : missing.problems, [
+    'The profile arbitrun cannot be read: there is no such file (or did you mean the built-in profile arbitrum?).',
+  ]);
+  const torn = await readProfileFile('profile.json', () => Promise.resolve('{'));
+  t.match(torn, { ok: false, problems: [/^The profile profile\.json is not JSON/] });
+});
+
+t.test('settings replace the endpoints', async (t) => {
+  const result = await readChanged({});
+  if (!result.ok) throw new Error(result.problems.join('\n'));
+  const { profile } = result;
+  const none = { settlementRpcUrls: null, streamRpcUrls: null, settlementWsUrl: null, streamWsUrl: null };
+  t.strictSame(withEndpoints(profile, none), profile);
+  const changed = withEndpoints(profile, {
+    ...none,
+    streamRpcUrls: ['http://mine.example'],
+    streamWsUrl: 'ws://mine.example',
+  });
+  t.strictSame(changed, {
+    ...profile,
+    stream: { ...profile.stream, rpcUrls: ['http://mine.example'], wsUrl: 'ws://mine.example' },
+  });
+});

@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import t from 'tap';
+import { environmentNameOf, flagOf, settingNames, settingTable, type Setting } from '../../src/config/setting-table.js';
+
+function row(name: keyof typeof settingTable): string {
+  const { form, about, flag }: Setting = settingTable[name];
+  const value = settingTable[name].default;
+  const cells = [
+    `\`${name}\``,
+    flag ? `\`--${flagOf(name)}\`` : '-',
+    `\`${environmentNameOf(name)}\``,
+    value === null ? '-' : `\`${String(value)}\``,
+    form,
+    about,
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+t.test('docs/settings.md lists every setting as it is, and no other', async (t) => {
+  const text = await readFile(new URL('../../../docs/settings.md', import.meta.url), 'utf8');
+  const rows = text.split('\n').filter((line) => line.startsWith('| `'));
+  t.strictSame(rows, settingNames.map(row));
+});

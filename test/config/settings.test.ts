@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { effectiveLimits } from '../../src/config/effective-limits.js';
+import { limits } from '../../src/config/limits.js';
+import { loadSettings } from '../../src/config/load-settings.js';
+import { settingNames, type Settings } from '../../src/config/setting-table.js';
+import { readSettings, type ReadSettings, type SettingSources } from '../../src/config/settings.js';
+import { showSettings } from '../../src/config/show-settings.js';
+
+function read(sources: Partial<SettingSources>): ReadSettings {
+  return readSettings({ flags: {}, environment: {}, file: null, ...sources });
+}
+
+function settingsOf(result: ReadSettings): Settings {
+  if (!result.ok) throw new Error(result.problems.join('\n'));
+  return result.settings;
+}
+
+function problemsOf(result: ReadSettings): readonly string[] {
+  return result.ok ? [] : result.problems;
+}
+
+const file = (content: unknown): SettingSources['file'] => ({ name: 'quotebook.json', text: JSON.stringify(content) });
+
+t.test('nothing set: the defaults, and they are all valid', async (t) => {
+  const result = read({});
+  const settings = settingsOf(result);
+  t.match(settings, { profile: 'local', host: '127.0.0.1', walletKey: null, sync: 'always', corsOrigins: ['*'] });
+  t.strictSame(Object.keys(settings), settingNames);
+  const again = read({
+    file: file(Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null))),
+  });
+  t.strictSame(settingsOf(again), settings);
+});
+
+t.test(
+  'a flag goes before the environment, the environment before the file, the file before the default',
+  async (t) => {
+    const flags = { port: '1' };
+    const environment = { QUOTEBOOK_PORT: '2', PATH: '/bin' };
+    t.equal(settingsOf(read({ flags, environment, file: file({ port: 3 }) })).port, 1);
+    t.equal(settingsOf(read({ environment, file: file({ port: 3 }) })).port, 2);
+    const result = read({ file: file({ port: 3 }) });
+    t.equal(settingsOf(result).port, 3);
+    t.match(result, { origins: { port: 'file', host: 'default' } });
+  },
+);
+
+t.test('an empty variable and a null in the file count as not set', async (t) => {
+  const result = read({
+    environment: { QUOTEBOOK_PORT: '', QUOTEBOOK_WALLET_KEY: '' },
+    file: file({ readyFile: null }),
+  });
+  t.match(result, { ok: true, settings: { port: 8080, walletKey: null, readyFile: null } });
+});
+
+t.test('lists are separated by commas in texts', async (t) => {
+  const environment = { QUOTEBOOK_STREAM_RPC_URLS: 'http://a.example, http://b.example/x' };
+  t.strictSame(settingsOf(read({ environment })).streamRpcUrls, ['http://a.example', 'http://b.example/x']);
+});
+
+t.test('every wrong setting is told at once, with where it is from and what to give', async (t) => {
+  const result = read({
+    flags: { port: '99999', sync: 'sometimes' },
+    environment: { QUOTEBOOK_LOG_LEVEL: 'loud', QUOTEBOOK_WALLET_KEY: '0xnotakey', QUOTEBOOK_PROT: '1' },
+    file: file({ maxTxBytes: '90000', corsOrigins: ['example.org'], hots: 'x', zebra: 1 }),
+  });
+  t.strictSame(problemsOf(result), [
+    'quotebook.json sets `hots`, which is no setting: did you mean host?',
+    'quotebook.json sets `zebra`, which is no setting: remove it (docs/settings.md lists them all).',
+    'The environment sets QUOTEBOOK_PROT, which is no setting: did you mean QUOTEBOOK_PORT?',
+    'port cannot be 99999 (from --port): give a whole number from 0 to 65535.',
+    'logLevel cannot be "loud" (from QUOTEBOOK_LOG_LEVEL): give one of trace, debug, info, warn, error, fatal, silent.',
+    'walletKey has a wrong value (from QUOTEBOOK_WALLET_KEY): give 32 bytes in hex.',
+    'corsOrigins cannot be ["example.org"] (from quotebook.json): give origins such as https://example.org, separated by commas, or *.',
+    'sync cannot be "sometimes" (from --sync): give always, never or interval(MILLISECONDS).',
+    'maxTxBytes cannot be "90000" (from quotebook.json): give a whole number from 2000 to 1000000.',
+  ]);
+});
+
+t.test('numbers are whole and plain', async (t) => {
+  for (const port of ['', '1.5', '1e3', '0x50', ' 80', '-1', 'NaN', '9'.repeat(400)]) {
+    t.match(problemsOf(read({ flags: { port } })), [/^port cannot be/], JSON.stringify(port));
+  }
+});
+
+t.test('sync takes an interval', async (t) => {
+  t.equal(settingsOf(read({ flags: { sync: 'interval(200)' } })).sync, 'interval(200)');
+  t.match(problemsOf(read({ flags: { sync: 'interval(0)' } })), [/^sync cannot be/]);
+});
+
+t.test('a key and a key file are one too many', async (t) => {
+  const environment = { QUOTEBOOK_WALLET_KEY: 'ab'.repeat(32), QUOTEBOOK_WALLET_KEY_FILE: 'key' };
+  t.strictSame(problemsOf(read({ environment })), ['walletKey and walletKeyFile are both set: keep one of them.']);
+});
+
+t.test('a settings file that is none', async (t) => {
+  t.match(problemsOf(read({ file: { name: 'a.json', text: '{"port": 1' } })), [/^a\.json is not JSON/]);
+  for (const content of [[], 1, null]) {
+    t.match(problemsOf(read({ file: file(content) })), [/^quotebook\.json is not a JSON object/]);
+  }
+});
+
+t.test('a name of Object.prototype is no setting', async (t) => {
+  const text = '{"__proto__": {"port": 1}, "constructor": 1}';
+  t.match(problemsOf(read({ file: { name: 'a.json', text } })), [
+    /`__proto__`, which is no/,
+    /`constructor`, which is no/,
+  ]);
+});
+
+t.test('the file is named by the flag, else by the environment', async (t) => {
+  const files: Record<string, string> = { one: '{"port": 1}', two: '{"port": 2}' };
+  const readText = (path: string): Promise<string> => {
+    const text = files[path];
+    return text === undefined ? Promise.reject(Object.assign(new Error(), { code: 'ENOENT' })) : Promise.resolve(text);
+  };
+  const environment = { QUOTEBOOK_CONFIG: 'two' };
+  t.equal(settingsOf(await loadSettings({ config: 'one', settings: {} }, environment, readText)).port, 1);
+  t.equal(settingsOf(await loadSettings({ settings: {} }, environment, readText)).port, 2);
+  t.equal(settingsOf(await loadSettings({ settings: {} }, { QUOTEBOOK_CONFIG: '' }, readText)).port, 8080);
+  const missing = await loadSettings({ config: 'three', settings: { port: 'x' } }, {}, readText);
+  t.match(problemsOf(missing), [/^three cannot be read: there is no such file\./, /^port cannot be "x"/]);
+});
+
+t.test('what is shown masks secrets', async (t) => {
+  const key = 'ab'.repeat(32);
+  const environment = {
+    QUOTEBOOK_WALLET_KEY: key,
+    QUOTEBOOK_STREAM_RPC_URLS: 'https://rpc.example/v3/s3cret,http://127.0.0.1:8545,https://user:s3cret@other.example',
+  };
+  const result = read({
+    environment,
+    flags: { settlementWsUrl: 'wss://ws.example/?key=s3cret', streamWsUrl: 'ws://[s3cret' },
+  });
+  const shown = result.ok ? showSettings(result.settings, result.origins) : '';
+  t.notMatch(shown, key);
+  t.notMatch(shown, 's3cret');
+  t.match(shown, /^walletKey +\*\*\* +environment$/m);
+  t.match(shown, 'https://rpc.example/***,http://127.0.0.1:8545,https://other.example/***');
+  t.match(shown, /^settlementWsUrl +wss:\/\/ws\.example\/\*\*\* +flag$/m);
+  t.match(shown, /^readyFile +- +default$/m);
+});
+
+t.test('wrong values of secrets are not repeated in the problems', async (t) => {
+  const environment = { QUOTEBOOK_WALLET_KEY: 's3cret', QUOTEBOOK_SETTLEMENT_WS_URL: 'http://x.example/s3cret' };
+  t.notMatch(problemsOf(read({ environment })).join('\n'), 's3cret');
+});
+
+t.test('whatever is written, the answer is settings or problems, never a throw', async (t) => {
+  const name = fc.constantFrom(...settingNames);
+  const flags = fc.dictionary(name, fc.string({ unit: 'binary' }));
+  fc.assert(
+    fc.property(flags, fc.jsonValue(), (given, content) => {
+      const result = read({ flags: given, file: file(content) });
+      return result.ok || result.problems.length > 0;
+    }),
+  );
+  t.pass('every time');
+});
+
+t.test('settings change the limits they name and no other', async (t) => {
+  const settings = settingsOf(read({ flags: { maxTxBytes: '50000', reorgDepth: '3' } }));
+  t.strictSame(effectiveLimits(settings), { ...limits, maxTxBytes: 50_000, reorgDepth: 3 });
+});
