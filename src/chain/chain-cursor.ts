@@ -40,7 +40,7 @@ export class ChainCursor {
   #range: number;
   #lowerHeads = 0;
 
-  /** `trail`: blocks known from before a restart, oldest first; the last is where the reading stood. */
+  /** `trail`: blocks read to their end before a restart, oldest first; the last is where the reading stood. */
   constructor(
     private readonly reader: ChainReader,
     private readonly options: CursorOptions,
@@ -130,11 +130,10 @@ export class ChainCursor {
       const block = candidate.blockNumber === target.number ? target : await this.reader.block(candidate.blockNumber);
       if (block.hash === candidate.blockHash) return candidate;
     }
-    const before = this.options.startBlock - 1;
+    const before = Math.max(this.options.startBlock - 1, 0);
     const deepest = (this.#position?.blockNumber ?? 0) - this.options.reorgDepth;
     if (deepest > before)
       throw new DeepReorg(`No block of the last ${this.options.reorgDepth} is on the chain any more`);
-    if (before < 0) return { blockNumber: -1, blockHash: '0x' };
     return { blockNumber: before, blockHash: (await this.reader.block(before)).hash };
   }
 }

@@ -3,6 +3,7 @@ import type { Order } from '../engine/order.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { BlockId } from './chain-cursor.js';
+import type { ChainLog } from './chain-reader.js';
 
 /** The book as those who read the chains see it. Commands are its only way in. */
 export interface FollowedBook {
@@ -12,12 +13,12 @@ export interface FollowedBook {
   get(quoteId: Hex): Order | undefined;
   /** Live and invalid orders of a provider. */
   ordersOf(provider: Hex): Iterable<Order>;
+  /** Live and invalid orders in a pool. */
+  ordersIn(poolAddress: Hex): Iterable<Order>;
   /** Providers with live or invalid orders. */
   providers(): Iterable<Hex>;
   /** Live, invalid and gone orders that a settlement block above `blockNumber` touched. */
   touchedSince(blockNumber: number): readonly Order[];
-  /** Blocks that were read, oldest first; the last is where the reading stands. */
-  trail(chain: ChainRole): readonly BlockId[];
 }
 
 /** Commands handed over in one go before the event loop gets its turn. */
@@ -43,6 +44,30 @@ export class PatientSubmitter {
     this.#sinceYield = 0;
     await new Promise<void>((resolve) => this.clock.after(delayMs, resolve));
   }
+}
+
+/** Where a reader goes on after a restart: the blocks it has read to their end, and the last log of the one after them. */
+export interface ResumePoint {
+  readonly trail: readonly BlockId[];
+  /** Logs up to and including this one are accounted for; null: whole blocks are. */
+  readonly after: ChainPosition | null;
+}
+
+/** From what the engine remembers of a chain. */
+export function resumePoint(position: ChainPosition | null, trail: readonly BlockId[]): ResumePoint {
+  if (position?.logIndex == null) return { trail, after: null };
+  return { trail: trail.filter(({ blockNumber }) => blockNumber < position.blockNumber), after: position };
+}
+
+/** Whether a log was accounted for before a restart. */
+export function isBefore({ blockNumber, logIndex }: ChainLog, after: ChainPosition | null): boolean {
+  if (after === null || blockNumber > after.blockNumber) return false;
+  return blockNumber < after.blockNumber || logIndex <= (after.logIndex ?? Infinity);
+}
+
+/** Just after this log. */
+export function positionAt(chain: ChainRole, { blockNumber, blockHash, logIndex }: ChainLog): ChainPosition {
+  return { chain, blockNumber, blockHash, logIndex };
 }
 
 /** The whole block. */

@@ -1,10 +1,10 @@
-import type { ChainPosition } from '../engine/command.js';
+import type { ChainPosition, Command } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
 import type { Hex } from '../engine/quote.js';
 import type { BlockId, ChainCursor, CursorStep } from './chain-cursor.js';
 import type { BlockHead, ChainLog, ChainReader } from './chain-reader.js';
-import { wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
-import type { QuoteStates } from './quote-states.js';
+import { isBefore, positionAt, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
+import type { QuoteReading, QuoteStates } from './quote-states.js';
 import {
   originOf,
   readMeansEvents,
@@ -26,6 +26,8 @@ export class SettlementFollower {
     private readonly submitter: PatientSubmitter,
     private readonly states: QuoteStates,
     private readonly poolFactory: Hex,
+    /** From before a restart: logs up to here were told already. */
+    private readonly resumeAfter: ChainPosition | null,
     /** Blocks without any command after which the position alone is told, so that a restart need not read them again. */
     private readonly tellEveryBlocks: number,
   ) {}
@@ -74,14 +76,23 @@ export class SettlementFollower {
     }
   }
 
+  /** Asks for everything first and tells the book afterwards, so that a failed request leaves nothing half told. */
   async #read({ fromBlock, to }: CursorStep & { type: 'BLOCKS' }): Promise<void> {
     const [events, means] = await this.#logs(fromBlock, to);
-    const touched = new Map<Order, ChainLog>();
-    for (const event of events) await this.#apply(event, touched);
+    const changes = events.filter((event) => this.#counts(event));
+    const touched = this.#touched(changes, means);
+    const orders = [...touched.keys()];
+    const [readings, deployedAt] = await Promise.all([
+      this.states.read(
+        orders.map(({ quote }) => quote),
+        to.number,
+      ),
+      this.#deploymentTimes(changes),
+    ]);
+    for (const change of changes) await this.submitter.submit(toCommand(change, deployedAt));
+    await this.#tellValidity(touched, readings, to);
+    await this.#tell(to, changes.length > 0 || touched.size > 0);
     this.cursor.advance(to);
-    for (const { log, accounts } of means) this.#touch(log, accounts, touched);
-    await this.#revalidate(touched, to);
-    await this.#tell(to, events.length > 0 || touched.size > 0);
   }
 
   /** A node that refuses the range gets half of it asked next time. */
@@ -98,51 +109,52 @@ export class SettlementFollower {
   }
 
   /** Hostile events count for nothing: each must come from the quote's own pool, a cancel from its own provider. */
-  async #apply(event: SettlementEvent, touched: Map<Order, ChainLog>): Promise<void> {
+  #counts(event: SettlementEvent): boolean {
     const { log } = event;
-    const origin = originOf(log);
-    const position = positionOf(log);
-    if (event.type === 'POOL') {
-      if (log.address !== this.poolFactory.toLowerCase()) return;
-      const deployedAt = (await this.reader.block(log.blockNumber)).timestamp;
-      await this.submitter.submit({ type: 'DEPLOY_POOL', pool: event.pool, deployedAt, origin, position });
-      return;
-    }
-    const { quoteId } = event;
-    const order = this.book.get(quoteId);
-    if (order?.quote.pool.poolAddress !== log.address) return;
-    if (event.type === 'FILL') {
-      await this.submitter.submit({ type: 'FILL_QUOTE', quoteId, size: event.size, origin, position });
-      touched.set(order, log);
-    } else if (event.provider === order.quote.provider) {
-      await this.submitter.submit({ type: 'CANCEL_QUOTE', quoteId, origin, position });
-    }
+    if (isBefore(log, this.resumeAfter)) return false;
+    if (event.type === 'POOL') return log.address === this.poolFactory.toLowerCase();
+    const quote = this.book.get(event.quoteId)?.quote;
+    if (quote?.pool.poolAddress !== log.address) return false;
+    return event.type === 'FILL' || event.provider === quote.provider;
   }
 
-  /** A token moves what its collateral backs; a pool's own balances move what is quoted in that pool. */
-  #touch(log: ChainLog, accounts: readonly Hex[], touched: Map<Order, ChainLog>): void {
-    for (const account of accounts) {
-      for (const order of this.book.ordersOf(account)) {
+  /** Orders whose provider's means may have changed, each with the last log that says so. */
+  #touched(changes: readonly SettlementEvent[], means: readonly MeansEvent[]): Map<Order, ChainLog> {
+    const touched = new Map<Order, ChainLog>();
+    for (const { log, accounts } of means) {
+      for (const order of accounts.flatMap((account) => [...this.book.ordersOf(account)])) {
         const { quote } = order;
         if (quote.pool.poolAddress === log.address || collateralToken(quote) === log.address) touched.set(order, log);
       }
     }
+    for (const change of changes) {
+      if (change.type === 'POOL')
+        for (const order of this.book.ordersIn(change.pool.poolAddress)) touched.set(order, change.log);
+      const order = change.type === 'FILL' ? this.book.get(change.quoteId) : undefined;
+      if (order !== undefined) touched.set(order, change.log);
+    }
+    return touched;
   }
 
-  async #revalidate(touched: ReadonlyMap<Order, ChainLog>, to: BlockHead): Promise<void> {
-    const orders = [...touched.keys()].filter((order) => this.book.get(order.quote.quoteId) === order);
-    if (orders.length === 0) return;
-    const readings = await this.states.read(
-      orders.map(({ quote }) => quote),
-      to.number,
-    );
-    const at = wholeBlock('settlement', { blockNumber: to.number, blockHash: to.hash });
-    for (const [i, order] of orders.entries()) {
+  /** Timestamps of the blocks that deployed pools. */
+  async #deploymentTimes(changes: readonly SettlementEvent[]): Promise<ReadonlyMap<number, number>> {
+    const blocks = new Set(changes.flatMap(({ type, log }) => (type === 'POOL' ? [log.blockNumber] : [])));
+    const times = new Map<number, number>();
+    for (const number of blocks) times.set(number, (await this.reader.block(number)).timestamp);
+    return times;
+  }
+
+  async #tellValidity(
+    touched: ReadonlyMap<Order, ChainLog>,
+    readings: readonly QuoteReading[],
+    to: BlockHead,
+  ): Promise<void> {
+    const position = wholeBlock('settlement', { blockNumber: to.number, blockHash: to.hash });
+    for (const [i, [order, log]] of [...touched].entries()) {
       const reason = readings[i]?.state.reason ?? null;
-      const log = touched.get(order);
-      if (reason === order.reason || log === undefined) continue;
       const { quoteId } = order.quote;
-      await this.submitter.submit({ type: 'SET_VALIDITY', quoteId, reason, origin: originOf(log), position: at });
+      if (reason === order.reason || this.book.get(quoteId) !== order) continue;
+      await this.submitter.submit({ type: 'SET_VALIDITY', quoteId, reason, origin: originOf(log), position });
     }
   }
 
@@ -172,6 +184,19 @@ export class SettlementFollower {
   }
 }
 
-function positionOf({ blockNumber, blockHash, logIndex }: ChainLog): ChainPosition {
-  return { chain: 'settlement', blockNumber, blockHash, logIndex };
+function toCommand(event: SettlementEvent, deployedAt: ReadonlyMap<number, number>): Command {
+  const { log } = event;
+  const origin = originOf(log);
+  const position = positionAt('settlement', log);
+  switch (event.type) {
+    case 'FILL':
+      return { type: 'FILL_QUOTE', quoteId: event.quoteId, size: event.size, origin, position };
+    case 'CANCEL':
+      return { type: 'CANCEL_QUOTE', quoteId: event.quoteId, origin, position };
+    case 'POOL': {
+      const time = deployedAt.get(log.blockNumber);
+      if (time === undefined) throw new Error('The time of a deployment was not asked for');
+      return { type: 'DEPLOY_POOL', pool: event.pool, deployedAt: time, origin, position };
+    }
+  }
 }

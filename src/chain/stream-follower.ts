@@ -4,7 +4,7 @@ import { MAX_PRICE, type Hex, type Pool } from '../engine/quote.js';
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { BlockId, ChainCursor, CursorStep } from './chain-cursor.js';
 import type { BlockHead, ChainLog, ChainReader } from './chain-reader.js';
-import { wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
+import { isBefore, positionAt, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import { decodePublishedQuote, publishQuoteTopics } from './quote-events.js';
 import type { IdentifiedQuote, QuoteError, QuoteReading, QuoteStates } from './quote-states.js';
@@ -39,6 +39,8 @@ export class StreamFollower {
     private readonly signatures: QuoteSignature,
     private readonly states: QuoteStates,
     private readonly listener: StreamListener,
+    /** From before a restart: logs up to here were told already. */
+    private readonly resumeAfter: ChainPosition | null,
     private readonly tellEveryBlocks: number,
     /** Events checked between two turns of the event loop: at 80 us a signature, 100 take 8 ms. */
     private readonly checksPerTurn: number,
@@ -67,17 +69,17 @@ export class StreamFollower {
   }
 
   async #read({ fromBlock, to }: CursorStep & { type: 'BLOCKS' }, settlement: BlockId): Promise<void> {
-    const logs = await this.#logs(fromBlock, to);
+    const logs = (await this.#logs(fromBlock, to)).filter((log) => !isBefore(log, this.resumeAfter));
     if (logs.length > 0) {
       const candidates = await this.#check(logs);
       await this.#enter(candidates, to, settlement);
     }
-    this.cursor.advance(to);
     if (logs.length > 0 || to.number - this.#told >= this.tellEveryBlocks) {
       this.#told = to.number;
       const position = wholeBlock('stream', { blockNumber: to.number, blockHash: to.hash });
       await this.submitter.submit({ type: 'ADVANCE_POSITION', position });
     }
+    this.cursor.advance(to);
   }
 
   async #logs(fromBlock: number, { number }: BlockHead): Promise<ChainLog[]> {
@@ -121,45 +123,47 @@ export class StreamFollower {
 
   /** Filled amounts and validity are those of the settlement block that the book shows; only later events apply to them. */
   async #enter(candidates: readonly Candidate[], to: BlockHead, settlement: BlockId): Promise<void> {
-    const readings = await this.states.read(
-      candidates.map(({ quote }) => quote),
-      settlement.blockNumber,
-    );
-    const timestamps = new Map([[to.number, to.timestamp]]);
+    const [readings, timestamps] = await Promise.all([
+      this.states.read(
+        candidates.map(({ quote }) => quote),
+        settlement.blockNumber,
+      ),
+      this.#timestamps(candidates, to),
+    ]);
     for (const [i, { quote, log }] of candidates.entries()) {
       const reading = readings[i];
-      if (reading === undefined) throw new Error('A reading is missing');
+      const ts = timestamps.get(log.blockNumber);
+      if (reading === undefined || ts === undefined) throw new Error('An answer is missing');
       const { quoteId } = quote;
       const problem = entryProblem(reading);
       if (problem !== null) {
         this.#refuse(quoteId, 'NOT_FILLABLE', problem, log);
         continue;
       }
-      const ts = await this.#timestamp(log.blockNumber, timestamps);
       await this.submitter.submit({
         type: 'ENTER_QUOTE',
         quote: { ...quote, ts, origin: originOf(log) },
         state: reading.state,
         settlementBlock: settlement.blockNumber,
-        position: positionOf(log),
+        position: positionAt('stream', log),
       });
       if (this.book.get(quoteId) !== undefined) this.listener.onSettled(quoteId, null);
       else this.#refuse(quoteId, 'EXPIRED', reading.error ?? 'QuoteOBExpired', log);
     }
   }
 
+  async #timestamps(candidates: readonly Candidate[], to: BlockHead): Promise<ReadonlyMap<number, number>> {
+    const timestamps = new Map([[to.number, to.timestamp]]);
+    for (const { log } of candidates) {
+      const { blockNumber } = log;
+      if (!timestamps.has(blockNumber)) timestamps.set(blockNumber, (await this.reader.block(blockNumber)).timestamp);
+    }
+    return timestamps;
+  }
+
   #refuse(quoteId: Hex, why: StreamRefusal, reason: string, log: ChainLog): void {
     this.listener.onRefused(why, log);
     this.listener.onSettled(quoteId, reason);
-  }
-
-  async #timestamp(blockNumber: number, known: Map<number, number>): Promise<number> {
-    let timestamp = known.get(blockNumber);
-    if (timestamp === undefined) {
-      timestamp = (await this.reader.block(blockNumber)).timestamp;
-      known.set(blockNumber, timestamp);
-    }
-    return timestamp;
   }
 
   #yield(): Promise<void> {
@@ -174,8 +178,4 @@ export class StreamFollower {
 function entryProblem({ state, error }: QuoteReading): QuoteError | null {
   if (error === null || state.reason !== null) return null;
   return error === 'QuoteOBCancelled' || error === 'QuoteOBOverfilled' ? null : error;
-}
-
-function positionOf({ blockNumber, blockHash, logIndex }: ChainLog): ChainPosition {
-  return { chain: 'stream', blockNumber, blockHash, logIndex };
 }
