@@ -4,7 +4,8 @@ import { createApiKey, isWellFormed } from './api-key.js';
 import type { KeyFiles } from './key-files.js';
 import { formatLedger, parseLedger, type KeyRecord, type Tier } from './key-record.js';
 
-const LEDGER = 'keys.json';
+/** The file that the keys are kept in. */
+export const LEDGER = 'keys.json';
 const SECRET = 'keys.secret';
 const SECRET_BYTES = 32;
 const ID_BYTES = 8;

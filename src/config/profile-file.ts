@@ -8,6 +8,9 @@ import { Address, closed } from '../schema/primitives.js';
 import { nearest } from './nearest.js';
 import { whyUnreadable, type ReadText } from './text-files.js';
 
+/** Profiles that need no file. */
+export const BUILT_IN_PROFILES: readonly string[] = ['local', 'arbitrum'];
+
 const MAX_PROBLEMS = 50;
 
 const Url = Type.String({ pattern: '^https?://\\S+$' });
@@ -67,7 +70,7 @@ export async function readProfileFile(path: string, readText: ReadText): Promise
   } catch (error) {
     const problem =
       error instanceof SyntaxError ? `is not JSON (${error.message})` : `cannot be read: ${whyUnreadable(error)}`;
-    const builtIn = nearest(path, ['local', 'arbitrum']);
+    const builtIn = nearest(path, BUILT_IN_PROFILES);
     const hint = builtIn === null ? '' : ` (or did you mean the built-in profile ${builtIn}?)`;
     return { ok: false, problems: [`The profile ${path} ${problem}${hint}.`] };
   }

@@ -1,0 +1,102 @@
+import { DiskKeyFiles } from '../auth/disk-key-files.js';
+import { TIERS, type Tier } from '../auth/key-record.js';
+import { KeyStore, LEDGER, type KeyInfo } from '../auth/key-store.js';
+import { limits } from '../config/limits.js';
+import { systemClock } from '../system/system-clock.js';
+import { systemRandom } from '../system/system-random.js';
+import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type Command, type CommandIo } from './command.js';
+import { parseFlags, type ParsedWords } from './flags.js';
+import { flagsHelp, settingFlags, settingsFrom, tellProblems } from './setting-flags.js';
+
+const help = `quotebook keys create [--tier free|paid] [--label TEXT] [FLAGS]
+quotebook keys list [FLAGS]
+quotebook keys revoke ID [FLAGS]
+
+create: makes an API key and prints it, this once: only its hash is kept.
+list:   shows all keys by id, without the keys themselves.
+revoke: ends a key. A running server closes its connections within seconds.
+
+Works on the data directory, with or without a running server.
+
+  --tier
+      Which quotas hold for the key: free or paid. Default: free.
+  --label
+      Whose key it is, for people to read. Default: unnamed.
+${flagsHelp(['dataDir'])}`;
+
+export const keysCommand: Command = {
+  name: 'keys',
+  summary: 'create, list or revoke API keys',
+  help,
+  async run(words, io) {
+    const parsed = parseFlags(words, { ...settingFlags(['dataDir']), tier: 'value', label: 'value' });
+    const action = actionOf(parsed);
+    const result = await settingsFrom(parsed, io);
+    if (!result.ok) {
+      tellProblems(result.problems, io);
+      return EXIT_USAGE;
+    }
+    const { dataDir } = result.settings;
+    const files = new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs);
+    const isNew = (await files.stamp(LEDGER)) === null;
+    if (isNew && action.type !== 'create') {
+      io.err(`There are no keys in ${dataDir}.`);
+      return action.type === 'list' ? EXIT_OK : EXIT_FAILED;
+    }
+    const options = { files, clock: systemClock, random: systemRandom, cacheSize: limits.keyCache };
+    return act(await KeyStore.open(options), action, io);
+  },
+};
+
+type Action =
+  | { readonly type: 'create'; readonly tier: Tier; readonly label: string }
+  | { readonly type: 'list' }
+  | { readonly type: 'revoke'; readonly id: string };
+
+function actionOf({ positionals, values }: ParsedWords): Action {
+  const [type, id, extra] = positionals;
+  if (type === 'create' && id === undefined) {
+    const tier = TIERS.find((known) => known === (values.get('tier') ?? 'free'));
+    if (tier === undefined) throw new UsageError(`--tier is one of ${TIERS.join(', ')}`);
+    return { type, tier, label: values.get('label') ?? 'unnamed' };
+  }
+  if (values.has('tier') || values.has('label')) throw new UsageError('--tier and --label belong to `keys create`');
+  if (type === 'list' && id === undefined) return { type };
+  if (type === 'revoke' && id !== undefined && extra === undefined) return { type, id };
+  throw new UsageError('say `keys create`, `keys list` or `keys revoke ID`');
+}
+
+async function act(store: KeyStore, action: Action, io: CommandIo): Promise<number> {
+  switch (action.type) {
+    case 'create': {
+      const { id, key } = await store.create(action.tier, action.label);
+      io.err(`Key ${id} of the ${action.tier} tier. It is shown only now:`);
+      io.out(key);
+      return EXIT_OK;
+    }
+    case 'list':
+      for (const line of table(store.list())) io.out(line);
+      return EXIT_OK;
+    case 'revoke': {
+      const result = await store.revoke(action.id);
+      if (result === 'NOT_FOUND') {
+        io.err(`There is no key ${action.id}: \`keys list\` shows the ids.`);
+        return EXIT_FAILED;
+      }
+      io.err(result === 'REVOKED' ? `Key ${action.id} is revoked.` : `Key ${action.id} was revoked before.`);
+      return EXIT_OK;
+    }
+  }
+}
+
+function table(keys: readonly KeyInfo[]): string[] {
+  const head = ['id', 'tier', 'created', 'revoked', 'label'];
+  const rows = keys.map(({ id, tier, createdAt, revokedAt, label }) => [id, tier, createdAt, revokedAt ?? '-', label]);
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  return [head, ...rows].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,60 @@
+import { nearest } from '../config/nearest.js';
+import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type Command, type CommandIo } from './command.js';
+
+/** Finds the command that the first word names and runs it. Resolves to the exit code; never rejects. */
+export async function runCommand(
+  words: readonly string[],
+  commands: readonly Command[],
+  version: string,
+  io: CommandIo,
+): Promise<number> {
+  const [first, ...rest] = words;
+  if (first === '--version') {
+    io.out(version);
+    return EXIT_OK;
+  }
+  if (first === '--help' || first === 'help') {
+    io.out(overview(commands));
+    return EXIT_OK;
+  }
+  if (first === undefined) {
+    io.err(overview(commands));
+    return EXIT_USAGE;
+  }
+  const command = commands.find(({ name }) => name === first);
+  if (command === undefined) {
+    const names = commands.map(({ name }) => name);
+    const meant = nearest(first, [...names, '--help', '--version']);
+    io.err(`quotebook: unknown command ${first}${meant === null ? '' : `: did you mean ${meant}?`}`);
+    io.err(`Commands: ${names.join(', ')}. \`quotebook --help\` says more.`);
+    return EXIT_USAGE;
+  }
+  if (rest.includes('--help')) {
+    io.out(command.help);
+    return EXIT_OK;
+  }
+  try {
+    return await command.run(rest, io);
+  } catch (error) {
+    if (!(error instanceof UsageError)) return failed(error, io);
+    io.err(`quotebook ${command.name}: ${error.message}`);
+    io.err(`\`quotebook ${command.name} --help\` says more.`);
+    return EXIT_USAGE;
+  }
+}
+
+function overview(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const rows = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+  return `quotebook COMMAND [FLAGS]\n\n${rows.join('\n')}\n\nquotebook COMMAND --help says more. quotebook --version prints the version.`;
+}
+
+function failed(error: unknown, io: CommandIo): number {
+  const seen = new Set<unknown>();
+  for (let cause = error; cause instanceof Error && !seen.has(cause); cause = cause.cause) {
+    io.err(seen.size === 0 ? `quotebook: ${cause.message}` : `  because: ${cause.message}`);
+    seen.add(cause);
+  }
+  if (seen.size === 0) io.err(`quotebook: ${String(error)}`);
+  return EXIT_FAILED;
+}

@@ -1,0 +1,159 @@
+import { readdir } from 'node:fs/promises';
+import t from 'tap';
+import { UsageError, type Command } from '../../src/cli/command.js';
+import { configCommand } from '../../src/cli/config.js';
+import { parseFlags } from '../../src/cli/flags.js';
+import { keysCommand } from '../../src/cli/keys.js';
+import { runCommand } from '../../src/cli/run.js';
+import { serveCommand } from '../../src/cli/serve.js';
+import { settingNames, settingTable, flagOf, type Settings } from '../../src/config/setting-table.js';
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface World {
+  readonly environment?: Record<string, string>;
+  readonly files?: Record<string, string>;
+  readonly runService?: (settings: Settings) => Promise<void>;
+}
+
+const noService = (): Promise<void> => Promise.reject(new Error('not to be started'));
+
+async function run(
+  words: readonly string[],
+  { environment = {}, files = {}, runService = noService }: World = {},
+): Promise<Ran> {
+  const commands: readonly Command[] = [serveCommand(runService), keysCommand, configCommand];
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runCommand(words, commands, '1.2.3', {
+    out: (line) => out.push(line),
+    err: (line) => err.push(line),
+    environment,
+    readText(path) {
+      const text = files[path];
+      if (text === undefined) return Promise.reject(Object.assign(new Error('missing'), { code: 'ENOENT' }));
+      return Promise.resolve(text);
+    },
+  });
+  return { code, out: out.join('\n'), err: err.join('\n') };
+}
+
+t.test('help and version', async (t) => {
+  t.match(await run(['--help']), { code: 0, out: /^quotebook COMMAND/, err: '' });
+  t.strictSame(await run(['--version']), { code: 0, out: '1.2.3', err: '' });
+  t.match(await run([]), { code: 2, out: '', err: /^quotebook COMMAND/ });
+  for (const name of ['serve', 'keys', 'config']) {
+    t.match(await run([name, '--help']), { code: 0, out: new RegExp(`^quotebook ${name} `), err: '' });
+  }
+});
+
+t.test('the help of serve names every flag', async (t) => {
+  const { out } = await run(['serve', '--help']);
+  for (const name of settingNames.filter((setting) => settingTable[setting].flag)) t.match(out, `--${flagOf(name)}\n`);
+  t.notMatch(out, '--wallet-key\n');
+});
+
+t.test('an unknown command or flag is refused with a hint', async (t) => {
+  t.match(await run(['serv']), { code: 2, err: /unknown command serv: did you mean serve\?/ });
+  t.match(await run(['xyzzy-plugh']), { code: 2, err: /unknown command xyzzy-plugh\nCommands: serve, keys, config/ });
+  t.match(await run(['serve', '--prot', '1']), { code: 2, err: /unknown flag --prot: did you mean --port\?/ });
+  t.match(await run(['serve', '--wallet-key', 'ab']), { code: 2, err: /unknown flag --wallet-key/ });
+  t.match(await run(['serve', '-p', '1']), { code: 2, err: /unknown flag -p/ });
+  t.match(await run(['serve', '--constructor', '1']), { code: 2, err: /unknown flag --constructor/ });
+  t.match(await run(['serve', 'local']), { code: 2, err: /serve takes flags alone, not local/ });
+});
+
+t.test('flags are read with a space or an equals sign, the last one counts', async (t) => {
+  const known = { port: 'value', help: 'switch' } as const;
+  t.equal(parseFlags(['--port', '1'], known).values.get('port'), '1');
+  t.equal(parseFlags(['--port=1', '--port=2'], known).values.get('port'), '2');
+  t.equal(parseFlags(['--port=--x'], known).values.get('port'), '--x');
+  t.strictSame(parseFlags(['a', '--help', '--', '--port'], known).positionals, ['a', '--port']);
+  t.throws(() => parseFlags(['--port'], known), new UsageError('--port needs a value'));
+  t.throws(() => parseFlags(['--port', '--help'], known), new UsageError('--port needs a value'));
+  t.throws(() => parseFlags(['--help=yes'], known), new UsageError('--help takes no value'));
+});
+
+t.test('serve starts the service with the settings of all sources', async (t) => {
+  const started: Settings[] = [];
+  const runService = (settings: Settings): Promise<void> => {
+    started.push(settings);
+    return Promise.resolve();
+  };
+  const environment = { QUOTEBOOK_HOST: '0.0.0.0', QUOTEBOOK_PORT: '1' };
+  const files = { 'q.json': '{"logLevel": "warn", "host": "::1"}' };
+  const words = ['serve', '--config', 'q.json', '--port', '0', '--ready-file=ready.json', '--profile', 'arbitrum'];
+  t.strictSame(await run(words, { environment, files, runService }), { code: 0, out: '', err: '' });
+  const expected = { port: 0, host: '0.0.0.0', logLevel: 'warn', readyFile: 'ready.json', profile: 'arbitrum' };
+  t.match(started, [expected]);
+});
+
+t.test('serve does not start with wrong settings, and tells all of them', async (t) => {
+  const result = await run(['serve', '--port', 'x', '--sync', 'y'], { environment: { QUOTEBOOK_HOTS: 'z' } });
+  t.equal(result.code, 2);
+  t.match(result.err, /QUOTEBOOK_HOTS.*\n.*port cannot.*\n.*sync cannot.*\n3 problems with the settings\.$/s);
+});
+
+t.test('a service that fails is told with its causes', async (t) => {
+  const cause = new Error('EADDRINUSE');
+  const runService = (): Promise<void> => Promise.reject(new Error('cannot listen on port 80', { cause }));
+  t.strictSame(await run(['serve'], { runService }), {
+    code: 1,
+    out: '',
+    err: 'quotebook: cannot listen on port 80\n  because: EADDRINUSE',
+  });
+});
+
+t.test('config print masks secrets and says where each setting is from', async (t) => {
+  const environment = { QUOTEBOOK_WALLET_KEY: 'ab'.repeat(32) };
+  const result = await run(['config', 'print', '--port', '1'], { environment });
+  t.match(result, { code: 0, err: '' });
+  t.match(result.out, /^port +1 +flag$/m);
+  t.match(result.out, /^walletKey +\*\*\* +environment$/m);
+});
+
+t.test('config check looks into the files that settings name', async (t) => {
+  t.strictSame(await run(['config', 'check']), { code: 0, out: 'The settings are valid.', err: '' });
+  const files = { 'p.json': '{}', key: 'no key' };
+  const words = ['config', 'check', '--profile', 'p.json', '--wallet-key-file', 'key'];
+  const result = await run(words, { files });
+  t.equal(result.code, 2);
+  t.match(result.err, /^The profile p\.json: \/ must have required property 'name'\.$/m);
+  t.match(result.err, /^walletKeyFile key does not hold 32 bytes in hex\.$/m);
+  t.match(await run(['config']), { code: 2, err: /say `config check` or `config print`/ });
+  t.match(await run(['config', 'check', 'more']), { code: 2 });
+});
+
+t.test('keys are those of the data directory', async (t) => {
+  const directory = t.testdir();
+  const at = ['--data-dir', directory];
+  t.strictSame(await run(['keys', 'list', ...at]), { code: 0, out: '', err: `There are no keys in ${directory}.` });
+  t.match(await run(['keys', 'revoke', '00', ...at]), { code: 1, err: `There are no keys in ${directory}.` });
+  t.strictSame(await readdir(directory), [], 'to look does not make files');
+
+  const created = await run(['keys', 'create', ...at]);
+  t.match(created, { code: 0, out: /^qb_\S{48}$/ });
+  t.notMatch(created.err, created.out, 'the key is on the standard output alone');
+  t.match(await run(['keys', 'list'], { environment: { QUOTEBOOK_DATA_DIR: directory } }), {
+    code: 0,
+    out: /^id +tier +created +revoked +label\n[0-9a-f]{16} +free .* - +unnamed$/,
+  });
+  t.match(await run(['keys', 'revoke', '0123456789abcdef', ...at]), {
+    code: 1,
+    err: /There is no key 0123456789abcdef/,
+  });
+});
+
+t.test('keys says what it takes', async (t) => {
+  const at = ['--data-dir', t.testdir()];
+  t.match(await run(['keys', ...at]), { code: 2, err: /say `keys create`, `keys list` or `keys revoke ID`/ });
+  t.match(await run(['keys', 'revoke', ...at]), { code: 2, err: /say `keys create`/ });
+  t.match(await run(['keys', 'create', '--tier', 'gold', ...at]), { code: 2, err: /--tier is one of free, paid/ });
+  t.match(await run(['keys', 'list', '--tier', 'free', ...at]), { code: 2, err: /belong to `keys create`/ });
+  t.match(await run(['keys', 'create', '--label', '\u0007', ...at]), { code: 1, err: /a label is 1 to 100 printable/ });
+  t.match(await run(['keys', 'create', '--port', '1', ...at]), { code: 2, err: /unknown flag --port/ });
+});
