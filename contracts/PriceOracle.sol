@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.24;
+
+import {FixedPoint} from "./FixedPoint.sol";
+
+/// @notice An oracle that says what it was told. Anyone may tell it: this is a local chain.
+contract PriceOracle {
+    using FixedPoint for uint256;
+
+    error OracleAdapter__InvalidTarget(uint256 target, uint256 blockTimestamp);
+    error OracleAdapter__PairNotSupported(address tokenA, address tokenB);
+
+    /// @notice US dollars per token, 18 decimals.
+    mapping(address token => uint256) public usdPrice;
+    mapping(address tokenIn => mapping(address tokenOut => mapping(uint256 time => uint256))) private priceAt;
+
+    function setUsdPrice(address token, uint256 price) external {
+        usdPrice[token] = price;
+    }
+
+    /// @notice What the pair was worth at one moment: the settlement price of a pool that matured then.
+    function setPriceAt(address tokenIn, address tokenOut, uint256 target, uint256 price) external {
+        priceAt[tokenIn][tokenOut][target] = price;
+    }
+
+    /// @notice Price of `tokenIn` in `tokenOut`, 18 decimals.
+    function getPrice(address tokenIn, address tokenOut) public view returns (uint256) {
+        if (usdPrice[tokenIn] == 0 || usdPrice[tokenOut] == 0) {
+            revert OracleAdapter__PairNotSupported(tokenIn, tokenOut);
+        }
+        return usdPrice[tokenIn].div(usdPrice[tokenOut]);
+    }
+
+    /// @notice The price that was set for that moment, else the price of now.
+    function getPriceAt(address tokenIn, address tokenOut, uint256 target) external view returns (uint256) {
+        if (target > block.timestamp) revert OracleAdapter__InvalidTarget(target, block.timestamp);
+        uint256 set = priceAt[tokenIn][tokenOut][target];
+        return set == 0 ? getPrice(tokenIn, tokenOut) : set;
+    }
+}
