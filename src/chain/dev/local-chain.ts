@@ -1,0 +1,84 @@
+import { type Hex, type PoolKey } from '../../engine/quote.js';
+import type { Profile } from '../profile.js';
+import { devAccounts, type DevAccount } from './accounts.js';
+import { startAnvil } from './anvil.js';
+import { deployContracts, type Deployment } from './deploy.js';
+import { devClient, type DevClient } from './dev-client.js';
+import { localProfile, type LocalEndpoints } from './local-profile.js';
+import { loadDeployment, saveDeployment } from './saved-deployment.js';
+
+export const LOCAL_CHAIN_ID = 421_613;
+
+export interface LocalChainOptions {
+  /** 0, the default, picks a free one. */
+  readonly port?: number;
+  /** The chain survives restarts in this file; the deployment is kept beside it in `<stateFile>.deployment`. */
+  readonly stateFile?: string;
+  /** Another anvil than the npm package's. */
+  readonly anvilPath?: string;
+}
+
+/** A chain with the protocol on it. */
+export interface LocalChain extends LocalEndpoints {
+  /** `accounts[0]` is the operator's wallet. Each holds every token and has approved the router. */
+  readonly accounts: readonly DevAccount[];
+  /** Token addresses by symbol. */
+  readonly tokens: Readonly<Record<string, Hex>>;
+  readonly contracts: Deployment['contracts'];
+  /** Calls and puts of several strikes and maturities, deployed. */
+  readonly pools: readonly { readonly poolAddress: Hex; readonly poolKey: PoolKey }[];
+  readonly profile: Profile;
+  /** Process id of anvil; null when it was running before. */
+  readonly anvilPid: number | null;
+  /** Ends anvil, when it was started here, and resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+/** Starts anvil with the protocol deployed on it, or with what a state file brings back. Ends with this process. */
+export async function startLocalChain(options: LocalChainOptions = {}): Promise<LocalChain> {
+  const anvil = await startAnvil({ ...options, chainId: LOCAL_CHAIN_ID });
+  try {
+    const chain = await attachLocalChain({ ...options, rpcUrl: anvil.rpcUrl });
+    return { ...chain, anvilPid: anvil.pid, stop: () => anvil.stop() };
+  } catch (error) {
+    await anvil.stop();
+    throw error;
+  }
+}
+
+/**
+ * Deploys onto an anvil that is running already and goes on running. With `stateFile`, what was deployed there before
+ * is found again.
+ */
+export async function attachLocalChain(options: { rpcUrl: string; stateFile?: string }): Promise<LocalChain> {
+  const { rpcUrl, stateFile } = options;
+  const endpoints = { chainId: LOCAL_CHAIN_ID, rpcUrl, wsUrl: rpcUrl.replace(/^http/, 'ws') };
+  const client = devClient(rpcUrl, LOCAL_CHAIN_ID);
+  await client.setLoggingEnabled(false);
+  const accounts = devAccounts();
+  const deployment = await deployOnce(client, accounts, stateFile);
+  return {
+    ...endpoints,
+    accounts,
+    tokens: Object.fromEntries(deployment.tokens.map(({ symbol, address }) => [symbol, address])),
+    contracts: deployment.contracts,
+    pools: deployment.pools,
+    profile: localProfile(endpoints, deployment),
+    anvilPid: null,
+    stop: () => Promise.resolve(),
+  };
+}
+
+/** The saved deployment, if the chain has it (a chain whose state was never saved starts empty), else a new one. */
+async function deployOnce(
+  client: DevClient,
+  accounts: readonly DevAccount[],
+  stateFile: string | undefined,
+): Promise<Deployment> {
+  if (stateFile === undefined) return deployContracts(client, accounts);
+  const saved = loadDeployment(stateFile);
+  if (saved !== null && (await client.getCode({ address: saved.contracts.poolFactory })) !== undefined) return saved;
+  const deployment = await deployContracts(client, accounts);
+  saveDeployment(stateFile, deployment);
+  return deployment;
+}
