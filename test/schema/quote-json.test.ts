@@ -1,0 +1,32 @@
+import t from 'tap';
+import type { Order } from '../../src/engine/order.js';
+import type { Quote } from '../../src/engine/quote.js';
+import { compile } from '../../src/schema/check.js';
+import { OrderbookQuote } from '../../src/schema/orderbook.js';
+import { QuoteJson } from '../../src/schema/quote-json.js';
+import { orderbookQuote } from './samples.js';
+
+const { poolAddress, poolKey, chainId, price, size, fillableSize, ...rest } = orderbookQuote;
+
+const quote = {
+  ...rest,
+  pool: { poolAddress, poolKey: { ...poolKey, strike: BigInt(poolKey.strike) } },
+  price: BigInt(price),
+  size: BigInt(size),
+  origin: { blockNumber: 1, txHash: '0x00', logIndex: 0 },
+} as Quote;
+
+const order: Order = { quote, fillableSize: BigInt(fillableSize), state: 'live', reason: null };
+
+t.test('what is written is the schema’s OrderbookQuote, with nothing missing and nothing more', async (t) => {
+  const written: unknown = JSON.parse(new QuoteJson(chainId).encode(order));
+  t.strictSame(compile(OrderbookQuote, 20)(written), { ok: true, value: written });
+  t.same(written, orderbookQuote);
+});
+
+t.test('only what is left to fill changes from one writing to the next', async (t) => {
+  const json = new QuoteJson(chainId);
+  t.match(JSON.parse(json.encode(order)), { fillableSize });
+  t.match(JSON.parse(json.encode({ ...order, fillableSize: 7n })), { fillableSize: '7' });
+  t.match(JSON.parse(json.encode(order, 5n)), { fillableSize: '5', size });
+});
