@@ -26,14 +26,21 @@ export interface QuotePosted extends OfOrder {
   readonly reason: InvalidReason | null;
 }
 
-/** `size` contracts were taken; a full fill is followed by QUOTE_REMOVED with why FILLED. `valid`: it was in the book. */
+/**
+ * `size` contracts were taken, at most what was fillable. A full fill is followed by QUOTE_REMOVED with why FILLED.
+ * `valid`: it was in the book.
+ */
 export interface QuoteFilled extends OfOrder {
   readonly type: 'QUOTE_FILLED';
   readonly size: bigint;
   readonly valid: boolean;
 }
 
-/** The quote is gone for good, unless a reorg restores it. `valid`: it was in the book (and not among the invalid). */
+/**
+ * The quote is gone for good, unless a reorg restores it. `valid`: it was in the book (and not among the invalid).
+ * REWOUND: a reorg undid its publication, or filled or cancelled it on the new branch of the settlement chain.
+ * `fillableSize` is 0 except where it went with something left: EXPIRED, or its publication undone.
+ */
 export interface QuoteRemoved extends OfOrder {
   readonly type: 'QUOTE_REMOVED';
   readonly why: 'FILLED' | 'CANCELLED' | 'EXPIRED' | 'REWOUND';

@@ -1,0 +1,203 @@
+import { assert } from './assert.js';
+import { compareAge, type BookOrder } from './book-order.js';
+import type { ChainTrail } from './chain-trail.js';
+import type { ChainPosition, ChainRole } from './command.js';
+import type { OrderStore } from './order-store.js';
+import type { DeployedPool, PoolRegistry } from './pool-registry.js';
+import type { Hex, InvalidReason, Pool, PoolKey, Quote } from './quote.js';
+
+/** [floor, position or null, blocks of the trail]; a position is [blockNumber, blockHash, logIndex]. */
+export type ChainRow = readonly [
+  floor: number,
+  position: readonly [blockNumber: number, blockHash: Hex, logIndex: number | null] | null,
+  blocks: readonly (readonly [blockNumber: number, blockHash: Hex])[],
+];
+
+/** A pool that is deployed, or has a quote, or both. `deployed`: [deployedAt, blockNumber, txHash, logIndex]. */
+export type PoolRow = readonly [
+  poolAddress: Hex,
+  base: Hex,
+  quote: Hex,
+  oracleAdapter: Hex,
+  strike: bigint,
+  maturity: number,
+  isCallPool: boolean,
+  deployed: readonly [deployedAt: number, blockNumber: number, txHash: Hex, logIndex: number] | null,
+];
+
+/** `pool` is a place in the list of pools; what is fillable and the reason say whether it is live, invalid or gone. */
+export type OrderRow = readonly [
+  pool: number,
+  quoteId: Hex,
+  provider: Hex,
+  taker: Hex,
+  price: bigint,
+  size: bigint,
+  isBuy: boolean,
+  deadline: number,
+  salt: number,
+  r: Hex,
+  s: Hex,
+  v: number,
+  ts: number,
+  blockNumber: number,
+  txHash: Hex,
+  logIndex: number,
+  fillableSize: bigint,
+  reason: InvalidReason | null,
+  touchedBlock: number,
+  readBlock: number,
+];
+
+/**
+ * All that an engine is, as plain positional data. Two engines that will answer and do the same have the same rows in
+ * the same order, however they came to be: pools by address, orders by age.
+ */
+export interface EngineState {
+  /** Last record applied, last event told, last stamp. */
+  readonly counters: readonly [index: number, seq: number, tsMs: number];
+  readonly stream: ChainRow;
+  readonly settlement: ChainRow;
+  readonly pools: readonly PoolRow[];
+  readonly orders: readonly OrderRow[];
+}
+
+/** What the rows are read from and written to. */
+export interface EngineParts {
+  readonly stream: ChainTrail;
+  readonly settlement: ChainTrail;
+  readonly pools: PoolRegistry;
+  readonly store: OrderStore;
+}
+
+export function exportParts(parts: EngineParts): Omit<EngineState, 'counters'> {
+  const all = new Map<Hex, Pool>();
+  for (const { pool } of parts.pools.all()) all.set(pool.poolAddress, pool);
+  const orders = [...parts.store.all()].sort(compareAge);
+  for (const { quote } of orders) all.set(quote.pool.poolAddress, quote.pool);
+  const addresses = [...all.keys()].sort();
+  const places = new Map(addresses.map((address, place) => [address, place]));
+  const poolRows = addresses.map((address) => poolRow(all.get(address), parts.pools.get(address)));
+  return {
+    stream: chainRow(parts.stream),
+    settlement: chainRow(parts.settlement),
+    pools: poolRows,
+    orders: orders.map((order) => orderRow(order, places.get(order.quote.pool.poolAddress))),
+  };
+}
+
+/** Into parts that are new. */
+export function importParts(parts: EngineParts, state: EngineState): void {
+  restoreChain(parts.stream, 'stream', state.stream);
+  restoreChain(parts.settlement, 'settlement', state.settlement);
+  parts.store.finalizeStream(parts.stream.floor);
+  parts.store.finalizeSettlement(parts.settlement.floor);
+  const pools = state.pools.map((row) => {
+    const [poolAddress, base, quote, oracleAdapter, strike, maturity, isCallPool, deployed] = row;
+    const poolKey: PoolKey = { base, quote, oracleAdapter, strike, maturity, isCallPool };
+    const pool: Pool = { poolAddress, poolKey };
+    if (deployed !== null) {
+      const [deployedAt, blockNumber, txHash, logIndex] = deployed;
+      parts.pools.add({ pool, deployedAt, origin: { blockNumber, txHash, logIndex } });
+    }
+    return pool;
+  });
+  for (const row of state.orders) restoreOrder(parts.store, row, pools);
+}
+
+/** The same for the same state, whatever led to it. Counters are left out: an RFQ moves those and nothing else. */
+export function hashParts(parts: EngineParts, sha256: (text: string) => string): string {
+  const { stream, settlement, pools, orders } = exportParts(parts);
+  const rows: readonly (readonly unknown[])[] = [stream, settlement, ...pools, ...orders];
+  // Each digest goes into the next, so that a large state is never one string.
+  let digest = '';
+  for (let at = 0; at < rows.length; at += ROWS_A_DIGEST) {
+    const lines = rows.slice(at, at + ROWS_A_DIGEST).map((row) => row.join());
+    digest = sha256([digest, ...lines].join('\n'));
+  }
+  return digest;
+}
+
+const ROWS_A_DIGEST = 1000;
+
+function chainRow({ floor, position, blocks }: ChainTrail): ChainRow {
+  return [
+    floor,
+    position && [position.blockNumber, position.blockHash, position.logIndex],
+    blocks.map(({ blockNumber, blockHash }) => [blockNumber, blockHash]),
+  ];
+}
+
+function poolRow(pool: Pool | undefined, deployed: DeployedPool | undefined): PoolRow {
+  assert(pool !== undefined, 'every pool that is listed is known');
+  const { base, quote, oracleAdapter, strike, maturity, isCallPool } = pool.poolKey;
+  const origin = deployed?.origin;
+  return [
+    pool.poolAddress,
+    base,
+    quote,
+    oracleAdapter,
+    strike,
+    maturity,
+    isCallPool,
+    deployed === undefined || origin === undefined
+      ? null
+      : [deployed.deployedAt, origin.blockNumber, origin.txHash, origin.logIndex],
+  ];
+}
+
+function orderRow(order: BookOrder, pool: number | undefined): OrderRow {
+  const { quote } = order;
+  assert(pool !== undefined, 'every pool of an order is listed');
+  return [
+    pool,
+    quote.quoteId,
+    quote.provider,
+    quote.taker,
+    quote.price,
+    quote.size,
+    quote.isBuy,
+    quote.deadline,
+    quote.salt,
+    quote.signature.r,
+    quote.signature.s,
+    quote.signature.v,
+    quote.ts,
+    quote.origin.blockNumber,
+    quote.origin.txHash,
+    quote.origin.logIndex,
+    order.fillableSize,
+    order.reason,
+    order.touchedBlock,
+    order.readBlock,
+  ];
+}
+
+function restoreChain(trail: ChainTrail, chain: ChainRole, [floor, position, blocks]: ChainRow): void {
+  const at: ChainPosition | null = position && {
+    chain,
+    blockNumber: position[0],
+    blockHash: position[1],
+    logIndex: position[2],
+  };
+  trail.restore(
+    at,
+    blocks.map(([blockNumber, blockHash]) => ({ blockNumber, blockHash })),
+    floor,
+  );
+}
+
+function restoreOrder(store: OrderStore, row: OrderRow, pools: readonly Pool[]): void {
+  const [place, quoteId, provider, taker, price, size, isBuy, deadline, salt, r, s, v, ts, ...rest] = row;
+  const [blockNumber, txHash, logIndex, fillableSize, reason, touchedBlock, readBlock] = rest;
+  const pool = pools[place];
+  assert(pool !== undefined, 'every pool of an order is listed');
+  const signature = { r, s, v };
+  const origin = { blockNumber, txHash, logIndex };
+  const signed = { pool, provider, taker, price, size, isBuy, deadline, salt, signature };
+  const quote: Quote = { ...signed, quoteId, ts, origin };
+  const order = store.add(quote);
+  order.touchedBlock = touchedBlock;
+  order.readBlock = readBlock;
+  store.restore(order, fillableSize, reason);
+}

@@ -1,0 +1,170 @@
+import { assert } from './assert.js';
+import { ChainTrail, type TrailBlock } from './chain-trail.js';
+import type { ChainPosition, ChainRole, Command, Stamp } from './command.js';
+import { exportParts, hashParts, importParts, type EngineParts, type EngineState } from './engine-state.js';
+import type { EngineEvent } from './event.js';
+import type { LevelTotal } from './level.js';
+import { Machine } from './machine.js';
+import type { Order } from './order.js';
+import { OrderStore } from './order-store.js';
+import { PoolRegistry, type DeployedPool } from './pool-registry.js';
+import * as query from './query.js';
+import type { Hex, Pool } from './quote.js';
+
+export interface EngineOptions {
+  /** Blocks of either chain that a reorg may undo. A log is replayed with the depth it was written with. */
+  readonly reorgDepth: number;
+  /** Hex digest of a text, for `stateHash`. */
+  readonly sha256: (text: string) => string;
+}
+
+/**
+ * The book as a function of its log: commands in, events out, no clock, no randomness, no I/O. What does not apply (a
+ * repeated publication, a fill of an unknown quote) gives no event and changes nothing but the position read. It throws
+ * on bugs alone.
+ */
+export class Engine {
+  readonly #parts: EngineParts;
+  readonly #sha256: EngineOptions['sha256'];
+  readonly #machine: Machine;
+  #index = 0;
+  #tsMs = 0;
+
+  constructor({ reorgDepth, sha256 }: EngineOptions) {
+    this.#sha256 = sha256;
+    this.#parts = {
+      stream: new ChainTrail(reorgDepth),
+      settlement: new ChainTrail(reorgDepth),
+      pools: new PoolRegistry(),
+      store: new OrderStore(),
+    };
+    this.#machine = new Machine(this.#parts);
+  }
+
+  /** Index of the last record applied, 0 before the first. */
+  get index(): number {
+    return this.#index;
+  }
+
+  /** Number of the last event, 0 before the first. */
+  get seq(): number {
+    return this.#machine.seq;
+  }
+
+  /** Engine time of the last record, milliseconds. */
+  get tsMs(): number {
+    return this.#tsMs;
+  }
+
+  /** First lets go of what time has run out for by the stamp, then does what the command says. */
+  apply(command: Command, stamp: Stamp): EngineEvent[] {
+    assert(stamp.index === this.#index + 1, 'records are applied one after the other');
+    assert(stamp.tsMs >= this.#tsMs, 'engine time never goes back');
+    this.#index = stamp.index;
+    this.#tsMs = stamp.tsMs;
+    return this.#machine.run(command, Math.floor(stamp.tsMs / 1000));
+  }
+
+  /** The order with that id, also an invalid or a gone one (`state` says which); undefined when it is not known. */
+  get(quoteId: Hex): Order | undefined {
+    return this.#parts.store.get(quoteId);
+  }
+
+  /** Best first, just enough to cover the size, or all there is. */
+  cover(about: query.CoverQuery): Order[] {
+    return query.cover(this.#parts.store.book, about);
+  }
+
+  /** Quotes private to a taker, best first. */
+  privateQuotes(about: query.PrivateQuery): Order[] {
+    return query.privateQuotes(this.#parts.store.book, about);
+  }
+
+  /** Live and invalid orders by any mix of filters, newest first. */
+  orders(about: query.OrdersQuery = {}): query.OrdersAnswer {
+    return query.orders(this.#parts.store, about);
+  }
+
+  /** Live and invalid orders of a maker, in no particular order. */
+  ordersOf(provider: Hex): Iterable<Order> {
+    return this.#parts.store.book.provider(provider) ?? [];
+  }
+
+  /** Makers with live or invalid orders. */
+  providers(): Iterable<Hex> {
+    return this.#parts.store.book.providers();
+  }
+
+  /** Price levels of a side, best first. */
+  levels(about: query.LevelsQuery, depth = Infinity): LevelTotal[] {
+    return query.levels(this.#parts.store.book, about, depth);
+  }
+
+  /** One price level of a side; all zeros when it is empty. */
+  levelAt(about: query.LevelsQuery, price: bigint): LevelTotal {
+    return query.levelAt(this.#parts.store.book, about, price);
+  }
+
+  /** The pool when it is deployed and has not matured. */
+  pool(poolAddress: Hex): DeployedPool | undefined {
+    return this.#parts.pools.get(poolAddress);
+  }
+
+  /** Pools that are deployed and have not matured. */
+  pools(): Iterable<DeployedPool> {
+    return this.#parts.pools.all();
+  }
+
+  /** Pools, deployed or not, with live or invalid orders. */
+  *quotedPools(): Iterable<Pool> {
+    for (const { pool } of this.#parts.store.book.pools()) yield pool;
+  }
+
+  /** How far each chain is read; null before its first block. */
+  positions(): { readonly stream: ChainPosition | null; readonly settlement: ChainPosition | null } {
+    return { stream: this.#parts.stream.position, settlement: this.#parts.settlement.position };
+  }
+
+  /** Blocks a chain was read through, oldest first: what a common ancestor is looked for among. */
+  trail(chain: ChainRole): readonly TrailBlock[] {
+    return this.#parts[chain].blocks;
+  }
+
+  /**
+   * Orders, gone ones too, that settlement blocks after `blockNumber` touched, oldest first: whoever rewinds to that
+   * block states all of these anew. Asked again just before the rewind, it tells whether any came while they were read.
+   */
+  touchedSince(blockNumber: number): Order[] {
+    return this.#parts.store.touchedAfter(blockNumber);
+  }
+
+  /** Engine time in milliseconds at which a quote or a pool next expires; null when nothing is left to. */
+  nextDueMs(): number | null {
+    const due = Math.min(this.#parts.store.nextDue ?? Infinity, this.#parts.pools.nextMaturity ?? Infinity);
+    return due === Infinity ? null : due * 1000;
+  }
+
+  /** Hex digest of everything that the engine will answer or do, leaving out what only counts records and events. */
+  stateHash(): string {
+    return hashParts(this.#parts, this.#sha256);
+  }
+
+  exportState(): EngineState {
+    return { counters: [this.#index, this.seq, this.#tsMs], ...exportParts(this.#parts) };
+  }
+
+  /** Into an engine that has applied nothing yet. */
+  importState(state: EngineState): void {
+    assert(this.#index === 0 && this.#parts.store.nextDue === undefined, 'a state goes into a new engine');
+    [this.#index, this.#machine.seq, this.#tsMs] = state.counters;
+    importParts(this.#parts, state);
+  }
+
+  /** Walks everything and throws when two parts disagree. For tests: it takes time in proportion to the book. */
+  checkInvariants(): void {
+    this.#parts.store.checkInvariants();
+    this.#parts.stream.checkInvariants();
+    this.#parts.settlement.checkInvariants();
+    assert((this.nextDueMs() ?? Infinity) > this.#tsMs - (this.#tsMs % 1000), 'nothing is kept past its time');
+  }
+}

@@ -1,0 +1,205 @@
+import { dueSecond, type BookOrder } from './book-order.js';
+import type {
+  CancelQuote,
+  ChainPosition,
+  ChainRole,
+  Command,
+  DeployPool,
+  EnterQuote,
+  FillQuote,
+  QuoteState,
+  RewindSettlement,
+  RewindStream,
+  SetValidity,
+} from './command.js';
+import type { EngineParts } from './engine-state.js';
+import type { Cause, EngineEvent, QuoteRemoved } from './event.js';
+import type { Order } from './order.js';
+import type { Origin } from './quote.js';
+
+/** What each command does to the parts of an engine, and which events tell of it. */
+export class Machine {
+  /** Number of the last event. */
+  seq = 0;
+  readonly #parts: EngineParts;
+  #nowSeconds = 0;
+  #events: EngineEvent[] = [];
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+  }
+
+  /** `nowSeconds`: Unix seconds of engine time. Expires what is due first. */
+  run(command: Command, nowSeconds: number): EngineEvent[] {
+    this.#nowSeconds = nowSeconds;
+    this.#events = [];
+    this.#expire();
+    this.#do(command);
+    return this.#events;
+  }
+
+  #expire(): void {
+    const { store, pools } = this.#parts;
+    for (const order of store.takeDue(this.#nowSeconds)) {
+      if (order.state === 'gone') store.forget(order);
+      else this.#takeOut(order, 'EXPIRED', null);
+    }
+    pools.expire(this.#nowSeconds);
+  }
+
+  #do(command: Command): void {
+    switch (command.type) {
+      case 'ENTER_QUOTE':
+        return this.#enter(command);
+      case 'FILL_QUOTE':
+        return this.#fill(command);
+      case 'CANCEL_QUOTE':
+        return this.#cancel(command);
+      case 'SET_VALIDITY':
+        return this.#setValidity(command);
+      case 'DEPLOY_POOL':
+        return this.#deploy(command);
+      case 'REWIND_STREAM':
+        return this.#rewindStream(command);
+      case 'REWIND_SETTLEMENT':
+        return this.#rewindSettlement(command);
+      case 'ADVANCE_POSITION':
+        return this.#advance(command.position);
+      case 'PUBLISH_RFQ':
+        this.#events.push({ type: 'RFQ_PUBLISHED', seq: this.#next(), cause: null, rfq: command.rfq });
+        return;
+      case 'TICK':
+        return;
+    }
+  }
+
+  #enter({ quote, state, settlementBlock, position }: EnterQuote): void {
+    this.#advance(position);
+    const { store } = this.#parts;
+    if (store.get(quote.quoteId) !== undefined || dueSecond(quote) <= this.#nowSeconds) return;
+    const order = store.add(quote);
+    // With nothing left to fill it is gone from the start, and known while a reorg could undo what filled or cancelled it.
+    store.set(order, state.fillableSize, state.reason, settlementBlock, true);
+    if (state.fillableSize === 0n) return;
+    const { fillableSize, reason } = order;
+    const cause = causeOf('stream', quote.origin);
+    this.#events.push({ type: 'QUOTE_POSTED', seq: this.#next(), cause, order, fillableSize, reason });
+  }
+
+  #fill({ quoteId, size, origin, position }: FillQuote): void {
+    this.#advance(position);
+    const order = this.#parts.store.get(quoteId);
+    if (order === undefined || order.state === 'gone' || origin.blockNumber <= order.readBlock) return;
+    const taken = size < order.fillableSize ? size : order.fillableSize;
+    if (taken <= 0n) return;
+    const valid = order.state === 'live';
+    const cause = causeOf('settlement', origin);
+    const fillableSize = order.fillableSize - taken;
+    this.#parts.store.set(order, fillableSize, order.reason, origin.blockNumber, false);
+    this.#events.push({ type: 'QUOTE_FILLED', seq: this.#next(), cause, order, fillableSize, size: taken, valid });
+    if (fillableSize === 0n) this.#removed(order, 'FILLED', valid, cause);
+  }
+
+  #cancel({ quoteId, origin, position }: CancelQuote): void {
+    this.#advance(position);
+    const order = this.#parts.store.get(quoteId);
+    if (order === undefined || order.state === 'gone') return;
+    const valid = order.state === 'live';
+    this.#parts.store.set(order, 0n, null, origin.blockNumber, false);
+    this.#removed(order, 'CANCELLED', valid, causeOf('settlement', origin));
+  }
+
+  #setValidity({ quoteId, reason, origin, position }: SetValidity): void {
+    this.#advance(position);
+    const order = this.#parts.store.get(quoteId);
+    if (order === undefined || order.state === 'gone') return;
+    // A sweep may have asked before something else happened; what was asked last is right.
+    if (position.blockNumber < order.touchedBlock) return;
+    const before = order.state;
+    this.#parts.store.set(order, order.fillableSize, reason, position.blockNumber, false);
+    this.#validityChanged(order, before, origin && causeOf('settlement', origin));
+  }
+
+  #deploy({ pool, deployedAt, origin, position }: DeployPool): void {
+    this.#advance(position);
+    if (pool.poolKey.maturity <= this.#nowSeconds || !this.#parts.pools.add({ pool, deployedAt, origin })) return;
+    const cause = causeOf('settlement', origin);
+    this.#events.push({ type: 'POOL_DEPLOYED', seq: this.#next(), cause, pool });
+  }
+
+  #rewindStream({ position }: RewindStream): void {
+    const { store, stream } = this.#parts;
+    stream.rewind(position);
+    // Its publication may come again on the new branch, so unlike a filled or cancelled quote it leaves nothing behind.
+    for (const order of store.publishedAfter(position.blockNumber)) {
+      if (order.state === 'gone') store.forget(order);
+      else this.#takeOut(order, 'REWOUND', null);
+    }
+  }
+
+  #rewindSettlement({ position, settlementBlock, restated }: RewindSettlement): void {
+    const { settlement, pools, store } = this.#parts;
+    settlement.rewind(position);
+    for (const pool of pools.rewind(position.blockNumber)) {
+      this.#events.push({ type: 'POOL_WITHDRAWN', seq: this.#next(), cause: null, pool });
+    }
+    for (const { quoteId, state } of restated) {
+      const order = store.get(quoteId);
+      if (order !== undefined) this.#restate(order, state, settlementBlock);
+    }
+  }
+
+  #restate(order: BookOrder, { fillableSize, reason }: QuoteState, settlementBlock: number): void {
+    const before = order.state;
+    const wasValid = before === 'live';
+    const isChanged = before === 'gone' || fillableSize !== order.fillableSize;
+    this.#parts.store.set(order, fillableSize, reason, settlementBlock, true);
+    if (order.state === 'gone') {
+      if (before !== 'gone') this.#removed(order, 'REWOUND', wasValid, null);
+    } else if (isChanged) {
+      const restated = { cause: null, order, fillableSize, wasValid, reason };
+      this.#events.push({ type: 'QUOTE_RESTATED', seq: this.#next(), ...restated });
+    } else this.#validityChanged(order, before, null);
+  }
+
+  #advance(position: ChainPosition): void {
+    const { store, stream, settlement } = this.#parts;
+    if (position.chain === 'stream') {
+      stream.advance(position);
+      store.finalizeStream(stream.floor);
+    } else {
+      settlement.advance(position);
+      store.finalizeSettlement(settlement.floor);
+    }
+  }
+
+  /** Tells of an order that went from live to invalid or back; the reason may change in silence. */
+  #validityChanged(order: BookOrder, before: Order['state'], cause: Cause | null): void {
+    if (order.state === before) return;
+    const { fillableSize, reason } = order;
+    if (reason === null) {
+      this.#events.push({ type: 'QUOTE_REVALIDATED', seq: this.#next(), cause, order, fillableSize });
+    } else this.#events.push({ type: 'QUOTE_INVALIDATED', seq: this.#next(), cause, order, fillableSize, reason });
+  }
+
+  /** Nothing on the settlement chain took it, so it is forgotten with the size it had. */
+  #takeOut(order: BookOrder, why: QuoteRemoved['why'], cause: Cause | null): void {
+    const valid = order.state === 'live';
+    this.#parts.store.forget(order);
+    this.#removed(order, why, valid, cause);
+  }
+
+  #removed(order: BookOrder, why: QuoteRemoved['why'], valid: boolean, cause: Cause | null): void {
+    const { fillableSize } = order;
+    this.#events.push({ type: 'QUOTE_REMOVED', seq: this.#next(), cause, order, fillableSize, why, valid });
+  }
+
+  #next(): number {
+    this.seq += 1;
+    return this.seq;
+  }
+}
+
+function causeOf(chain: ChainRole, { blockNumber, txHash, logIndex }: Origin): Cause {
+  return { chain, blockNumber, txHash, logIndex };
+}

@@ -1,0 +1,137 @@
+import { assert } from './assert.js';
+import { BookOrder, compareAge, NO_BLOCK } from './book-order.js';
+import { Book } from './book.js';
+import { BucketIndex } from './bucket-index.js';
+import type { Hex, InvalidReason, Quote } from './quote.js';
+
+/**
+ * Every order that is known, gone ones too, each in the indexes that time and reorgs ask for. An order that is gone is
+ * kept only while a reorg could undo the settlement block that last touched it.
+ */
+export class OrderStore {
+  readonly book = new Book();
+  readonly #orders = new Map<Hex, BookOrder>();
+  readonly #byDue = new BucketIndex<BookOrder>();
+  /** By the stream block that published them, while that block can be undone. */
+  readonly #byOrigin = new BucketIndex<BookOrder>();
+  /** By the settlement block that last touched them, while that block can be undone. */
+  readonly #byTouch = new BucketIndex<BookOrder>();
+  #streamFloor = NO_BLOCK;
+  #settlementFloor = NO_BLOCK;
+
+  get(quoteId: Hex): BookOrder | undefined {
+    return this.#orders.get(quoteId);
+  }
+
+  all(): Iterable<BookOrder> {
+    return this.#orders.values();
+  }
+
+  get nextDue(): number | undefined {
+    return this.#byDue.lowest;
+  }
+
+  /** Makes an order known; it is gone until `set` says otherwise. */
+  add(quote: Quote): BookOrder {
+    const order = new BookOrder(quote);
+    this.#orders.set(quote.quoteId, order);
+    this.#byDue.add(order.due, order);
+    if (order.blockNumber > this.#streamFloor) this.#byOrigin.add(order.blockNumber, order);
+    return order;
+  }
+
+  /** Settlement block `blockNumber` decided what is fillable, or why not; `read`: at its end, the whole state was read. */
+  set(order: BookOrder, fillableSize: bigint, reason: InvalidReason | null, blockNumber: number, read: boolean): void {
+    this.book.set(order, fillableSize, reason);
+    const touchedBlock = read ? blockNumber : Math.max(blockNumber, order.touchedBlock);
+    if (read) order.readBlock = blockNumber;
+    this.#touch(order, touchedBlock);
+  }
+
+  /** Every order that time has run out for, gone ones too, first due and oldest first; they are no longer known. */
+  takeDue(nowSeconds: number): BookOrder[] {
+    const { lowest } = this.#byDue;
+    if (lowest === undefined || lowest > nowSeconds) return [];
+    const due = this.#byDue.takeThrough(nowSeconds);
+    return due.sort((a, b) => a.due - b.due || compareAge(a, b));
+  }
+
+  /** Oldest first. */
+  publishedAfter(blockNumber: number): BookOrder[] {
+    return this.#byOrigin.above(blockNumber).sort(compareAge);
+  }
+
+  /** Oldest first. */
+  touchedAfter(blockNumber: number): BookOrder[] {
+    return this.#byTouch.above(blockNumber).sort(compareAge);
+  }
+
+  /** Takes an order out of everything. It keeps the size it had. */
+  forget(order: BookOrder): void {
+    this.book.withdraw(order);
+    this.#orders.delete(order.quote.quoteId);
+    this.#byDue.remove(order.due, order);
+    this.#byOrigin.remove(order.blockNumber, order);
+    this.#byTouch.remove(order.touchedBlock, order);
+  }
+
+  /** No reorg of the stream chain goes below `floor` any more. */
+  finalizeStream(floor: number): void {
+    if (floor === this.#streamFloor) return;
+    this.#streamFloor = floor;
+    this.#byOrigin.takeThrough(floor);
+  }
+
+  /** No reorg of the settlement chain goes below `floor` any more: what is gone by then stays gone. */
+  finalizeSettlement(floor: number): void {
+    if (floor === this.#settlementFloor) return;
+    this.#settlementFloor = floor;
+    for (const order of this.#byTouch.takeThrough(floor)) this.#settle(order);
+  }
+
+  /** Puts an order of a snapshot back as it was. */
+  restore(order: BookOrder, fillableSize: bigint, reason: InvalidReason | null): void {
+    this.book.set(order, fillableSize, reason);
+    if (order.touchedBlock !== NO_BLOCK) this.#byTouch.add(order.touchedBlock, order);
+  }
+
+  checkInvariants(): void {
+    let listed = 0;
+    let undoable = 0;
+    for (const [quoteId, order] of this.#orders) {
+      assert(order.quote.quoteId === quoteId, 'an order is known by its own id');
+      assert(this.#byDue.has(order.due, order), 'every known order has its due time');
+      assert(
+        this.#byOrigin.has(order.blockNumber, order) === order.blockNumber > this.#streamFloor,
+        'an order is listed by its publication just while that can be undone',
+      );
+      const touched = order.touchedBlock !== NO_BLOCK;
+      assert(this.#byTouch.has(order.touchedBlock, order) === touched, 'an order is listed by what touched it');
+      assert(!touched || order.touchedBlock > this.#settlementFloor, 'what is final is not listed as touched');
+      assert(order.readBlock <= order.touchedBlock, 'reading a state touches the order');
+      assert(touched || order.state !== 'gone', 'an order that is gone for good is forgotten');
+      assert((order.state === 'gone') === (order.fillableSize === 0n), 'just the gone orders have nothing fillable');
+      if (order.state !== 'gone') listed += 1;
+      if (touched) undoable += 1;
+    }
+    assert(this.book.checkInvariants() === listed, 'the book lists just the orders that are not gone');
+    assert(this.#byDue.count() === this.#orders.size, 'just the known orders have a due time');
+    assert(this.#byTouch.count() === undoable, 'just known orders are listed as touched');
+  }
+
+  #touch(order: BookOrder, blockNumber: number): void {
+    if (order.touchedBlock !== blockNumber) {
+      this.#byTouch.remove(order.touchedBlock, order);
+      order.touchedBlock = blockNumber;
+      if (blockNumber > this.#settlementFloor) this.#byTouch.add(blockNumber, order);
+    }
+    if (blockNumber <= this.#settlementFloor) this.#settle(order);
+  }
+
+  /** What last touched the order is final. */
+  #settle(order: BookOrder): void {
+    order.touchedBlock = NO_BLOCK;
+    order.readBlock = NO_BLOCK;
+    if (order.state === 'gone') this.forget(order);
+  }
+}

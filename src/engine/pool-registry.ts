@@ -1,0 +1,53 @@
+import { BucketIndex } from './bucket-index.js';
+import type { Hex, Origin, Pool } from './quote.js';
+
+export interface DeployedPool {
+  readonly pool: Pool;
+  /** Unix seconds, timestamp of the block that deployed it. */
+  readonly deployedAt: number;
+  readonly origin: Origin;
+}
+
+/** The pools that are deployed and have not matured. */
+export class PoolRegistry {
+  readonly #pools = new Map<Hex, DeployedPool>();
+  readonly #byMaturity = new BucketIndex<DeployedPool>();
+
+  get(poolAddress: Hex): DeployedPool | undefined {
+    return this.#pools.get(poolAddress);
+  }
+
+  all(): Iterable<DeployedPool> {
+    return this.#pools.values();
+  }
+
+  /** Unix second of the next maturity. */
+  get nextMaturity(): number | undefined {
+    return this.#byMaturity.lowest;
+  }
+
+  /** False when the pool is known already. */
+  add(deployed: DeployedPool): boolean {
+    const { poolAddress, poolKey } = deployed.pool;
+    if (this.#pools.has(poolAddress)) return false;
+    this.#pools.set(poolAddress, deployed);
+    this.#byMaturity.add(poolKey.maturity, deployed);
+    return true;
+  }
+
+  /** Forgets pools that have matured: options of them can be neither bought nor written any more. */
+  expire(nowSeconds: number): void {
+    for (const { pool } of this.#byMaturity.takeThrough(nowSeconds)) this.#pools.delete(pool.poolAddress);
+  }
+
+  /** Forgets the pools that a block after `blockNumber` deployed; returns them, first deployed first. */
+  rewind(blockNumber: number): Pool[] {
+    const undone = [...this.#pools.values()].filter((deployed) => deployed.origin.blockNumber > blockNumber);
+    undone.sort((a, b) => a.origin.blockNumber - b.origin.blockNumber || a.origin.logIndex - b.origin.logIndex);
+    for (const deployed of undone) {
+      this.#pools.delete(deployed.pool.poolAddress);
+      this.#byMaturity.remove(deployed.pool.poolKey.maturity, deployed);
+    }
+    return undone.map(({ pool }) => pool);
+  }
+}

@@ -1,0 +1,146 @@
+import { compareBest, mergeTotals, walkBestFirst, walkPrivate } from './best-first.js';
+import { compareAge, type BookOrder } from './book-order.js';
+import type { Book } from './book.js';
+import type { LevelTotal } from './level.js';
+import type { Levels } from './levels.js';
+import type { Order } from './order.js';
+import type { OrderStore } from './order-store.js';
+import { sideOf, type Hex, type Side } from './quote.js';
+import type { SideBook } from './side-book.js';
+
+/** Addresses are in lower case in every query. */
+export interface CoverQuery {
+  readonly poolAddress: Hex;
+  readonly side: Side;
+  /** 1e-18 contracts to cover; 0 needs no quote. */
+  readonly size: bigint;
+  /** This maker's quotes only. */
+  readonly provider?: Hex | undefined;
+  /** Quotes private to this taker as well; without it public ones only. */
+  readonly taker?: Hex | undefined;
+}
+
+export interface PrivateQuery {
+  readonly poolAddress: Hex;
+  readonly side: Side;
+  readonly taker: Hex;
+}
+
+/** Every filter that is given must hold. */
+export interface OrdersQuery {
+  readonly poolAddress?: Hex | undefined;
+  readonly side?: Side | undefined;
+  readonly provider?: Hex | undefined;
+  /** Public quotes and those private to this taker. Without it a private quote is shown only if `quoteIds` names it. */
+  readonly taker?: Hex | undefined;
+  /** 1e-18 contracts. */
+  readonly minFillableSize?: bigint | undefined;
+  readonly quoteIds?: readonly Hex[] | undefined;
+}
+
+export interface OrdersAnswer {
+  readonly valid: Order[];
+  readonly invalid: Order[];
+}
+
+export interface LevelsQuery {
+  readonly poolAddress: Hex;
+  readonly side: Side;
+  /** Null: public quotes; an address: those and that taker's; '*': every quote. */
+  readonly taker: Hex | '*' | null;
+}
+
+/** Best first, just enough to cover the size, or all there is; the last one is not cut. */
+export function cover(book: Book, query: CoverQuery): Order[] {
+  const pool = book.pool(query.poolAddress);
+  if (pool === undefined) return [];
+  const { provider, size, taker = null } = query;
+  const found: Order[] = [];
+  let covered = 0n;
+  const take = (order: BookOrder): boolean => {
+    if (covered >= size) return false;
+    if (provider !== undefined && order.quote.provider !== provider) return true;
+    found.push(order);
+    covered += order.fillableSize;
+    return covered < size;
+  };
+  const own = provider === undefined ? undefined : book.provider(provider);
+  if (provider !== undefined && own === undefined) return [];
+  if (own !== undefined && own.size < pool.orders.size) {
+    const { poolAddress, side } = query;
+    const candidates = [...own].filter(
+      (order) => order.state === 'live' && isOn(order, poolAddress, side) && isVisible(order, taker),
+    );
+    candidates.sort(compareBest(side)).every(take);
+  } else walkBestFirst(pool[query.side], taker, take);
+  return found;
+}
+
+/** The quotes private to that taker, best first. */
+export function privateQuotes(book: Book, query: PrivateQuery): Order[] {
+  const side = book.side(query.poolAddress, query.side);
+  const found: Order[] = [];
+  if (side !== undefined) walkPrivate(side, query.taker, (order) => found.push(order) > 0);
+  return found;
+}
+
+/** What is in the book and what is known as invalid, each newest first. */
+export function orders(store: OrderStore, query: OrdersQuery): OrdersAnswer {
+  const { poolAddress, side, provider, taker, minFillableSize = 0n, quoteIds } = query;
+  const valid: BookOrder[] = [];
+  const invalid: BookOrder[] = [];
+  for (const order of candidates(store, query)) {
+    if (order.state === 'gone' || order.fillableSize < minFillableSize) continue;
+    if (!isOn(order, poolAddress, side)) continue;
+    if (provider !== undefined && order.quote.provider !== provider) continue;
+    if ((taker !== undefined || quoteIds === undefined) && !isVisible(order, taker ?? null)) continue;
+    (order.state === 'live' ? valid : invalid).push(order);
+  }
+  // Candidates come almost in order of age, so that sorting (a merge of runs) is close to one pass.
+  return { valid: valid.sort(compareAge).reverse(), invalid: invalid.sort(compareAge).reverse() };
+}
+
+/** Price levels, best first, at most `depth` of them. */
+export function levels(book: Book, query: LevelsQuery, depth: number): LevelTotal[] {
+  const side = book.side(query.poolAddress, query.side);
+  if (side === undefined) return [];
+  return mergeTotals(query.side, side.publicLevels, privateTotals(side, query.taker) ?? [], depth);
+}
+
+/** One price level; size 0 and count 0 where there is none. */
+export function levelAt(book: Book, query: LevelsQuery, price: bigint): LevelTotal {
+  const side = book.side(query.poolAddress, query.side);
+  const open = side?.publicLevels.at(price);
+  const own = side && privateTotals(side, query.taker)?.at(price);
+  return { price, size: (open?.size ?? 0n) + (own?.size ?? 0n), count: (open?.count ?? 0) + (own?.count ?? 0) };
+}
+
+function privateTotals(side: SideBook, taker: Hex | '*' | null): Levels<LevelTotal> | undefined {
+  if (taker === null) return undefined;
+  return taker === '*' ? side.privateTotals : side.privateLevels(taker);
+}
+
+/** The smallest set that holds every order a query can mean; each order once. */
+function candidates(store: OrderStore, { quoteIds, poolAddress, provider }: OrdersQuery): Iterable<BookOrder> {
+  if (quoteIds !== undefined) {
+    const named = new Set<BookOrder>();
+    for (const quoteId of quoteIds) {
+      const order = store.get(quoteId);
+      if (order !== undefined) named.add(order);
+    }
+    return named;
+  }
+  const ofPool = poolAddress === undefined ? undefined : (store.book.pool(poolAddress)?.orders ?? new Set<BookOrder>());
+  const ofProvider = provider === undefined ? undefined : (store.book.provider(provider) ?? new Set<BookOrder>());
+  if (ofPool !== undefined && ofProvider !== undefined) return ofPool.size < ofProvider.size ? ofPool : ofProvider;
+  return ofPool ?? ofProvider ?? store.all();
+}
+
+function isOn(order: BookOrder, poolAddress: Hex | undefined, side: Side | undefined): boolean {
+  if (poolAddress !== undefined && order.quote.pool.poolAddress !== poolAddress) return false;
+  return side === undefined || sideOf(order.quote) === side;
+}
+
+function isVisible(order: BookOrder, taker: Hex | null): boolean {
+  return !order.isPrivate || order.quote.taker === taker;
+}

@@ -1,0 +1,123 @@
+import { assert } from './assert.js';
+import type { Command } from './command.js';
+import type { EngineTime } from './engine-time.js';
+import type { Engine } from './engine.js';
+import type { EngineEvent } from './event.js';
+import type { Journal, JournalRecord } from './ports.js';
+
+/** Applied, and durable once the journal has committed `index`; or not taken at all. */
+export type Submitted =
+  | { readonly refusal: null; readonly index: number; readonly events: readonly EngineEvent[] }
+  | { readonly refusal: 'STORAGE_FULL' | 'BUSY' };
+
+export interface SequencerOptions {
+  /** As recovery left it: numbering goes on from there. */
+  readonly engine: Engine;
+  readonly journal: Journal;
+  readonly time: EngineTime;
+  /** The engine or a listener threw. State and log may differ from then on, so the process has to stop. */
+  readonly onFault: (error: unknown) => void;
+}
+
+interface Task {
+  /** Runs once listeners have had everything up to this record. */
+  readonly index: number;
+  readonly run: () => void;
+}
+
+/**
+ * The one way into the engine: numbers and stamps each command, applies it, appends it to the journal, and hands what is
+ * durable to listeners, a group in one tick and in order.
+ */
+export class Sequencer {
+  readonly #engine: Engine;
+  readonly #journal: Journal;
+  readonly #time: EngineTime;
+  readonly #onFault: (error: unknown) => void;
+  readonly #listeners: ((records: readonly JournalRecord[]) => void)[] = [];
+  /** Applied and not yet handed to listeners, oldest first. */
+  readonly #pending: JournalRecord[] = [];
+  readonly #tasks: Task[] = [];
+  /** Last record that listeners have had, every one of them. */
+  #handedIndex: number;
+  #isFaulty = false;
+
+  constructor({ engine, journal, time, onFault }: SequencerOptions) {
+    this.#engine = engine;
+    this.#journal = journal;
+    this.#time = time;
+    this.#onFault = onFault;
+    this.#handedIndex = engine.index;
+    journal.onCommit((index) => this.#publish(index));
+  }
+
+  /** Applies the command at once, unless the journal takes no record now; then nothing has happened. */
+  submit(command: Command): Submitted {
+    assert(!this.#isFaulty, 'nothing is applied after a fault');
+    const refusal = this.#journal.refusal();
+    if (refusal !== null) return { refusal };
+    try {
+      const stamp = { index: this.#engine.index + 1, tsMs: this.#time.nowMs() };
+      const events = this.#engine.apply(command, stamp);
+      const record = { stamp, command, events };
+      this.#pending.push(record);
+      this.#journal.append(record);
+      return { refusal, index: stamp.index, events };
+    } catch (error) {
+      this.#fail(error);
+      throw error;
+    }
+  }
+
+  /**
+   * Null when all that was applied is durable; else resolves when what is applied by now is, and listeners have had it.
+   * Read first, then wait, then answer: after the wait the book may hold newer things that are not durable.
+   */
+  whenDurable(): Promise<void> | null {
+    if (this.#handedIndex === this.#engine.index) return null;
+    return new Promise((resolve) => this.afterCommit(resolve));
+  }
+
+  /**
+   * Runs `task` when listeners have had every event up to the present record and none after it; at once if they have.
+   * What the caller read from the engine before calling is what those events add up to.
+   */
+  afterCommit(task: () => void): void {
+    if (this.#handedIndex === this.#engine.index) task();
+    else this.#tasks.push({ index: this.#engine.index, run: task });
+  }
+
+  /** `listener(records)`: durable records in order, each once. Called in one tick for all that one commit made durable. */
+  onEvents(listener: (records: readonly JournalRecord[]) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Listeners and tasks may submit and ask for tasks: what they add waits for its own commit, or for its turn. */
+  #publish(index: number): void {
+    if (this.#isFaulty) return;
+    try {
+      for (let task = this.#tasks[0]; task !== undefined && task.index <= index; task = this.#tasks[0]) {
+        this.#handThrough(task.index);
+        this.#tasks.shift();
+        task.run();
+      }
+      this.#handThrough(index);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #handThrough(index: number): void {
+    let count = 0;
+    while ((this.#pending[count]?.stamp.index ?? Infinity) <= index) count += 1;
+    if (count === 0) return;
+    const records = this.#pending.splice(0, count);
+    for (const listener of this.#listeners) listener(records);
+    this.#handedIndex = index;
+  }
+
+  #fail(error: unknown): void {
+    this.#isFaulty = true;
+    this.#onFault(error);
+  }
+}
