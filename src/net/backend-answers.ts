@@ -21,12 +21,17 @@ export const wrongWebSocketVersion = json(426, 'Sec-WebSocket-Version must be 13
   upgrade: 'websocket',
 });
 
-const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const notInValue = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** The name of a header whose value would end the header early (a line break in it) or could not be sent, if there is one. */
-export function unsendableHeader(response: NetResponse): string | undefined {
+/** Why HTTP cannot carry this answer, if it cannot: a line break in a header, say, would let its value write the rest. */
+export function whyUnsendable(response: NetResponse): string | undefined {
+  const { status } = response;
+  if (!Number.isInteger(status) || status < 200 || status > 599) return `Status ${status} is no final status`;
   for (const name in response.headers) {
-    if (unsendable.test(response.headers[name] ?? '')) return name;
+    if (!token.test(name)) return `Header name ${JSON.stringify(name)} is no token`;
+    if (notInValue.test(response.headers[name] ?? ''))
+      return `The value of header ${name} has a character it cannot have`;
   }
   return undefined;
 }

@@ -88,7 +88,7 @@ export interface NetSocket {
 export type UpgradeDecision = { readonly accept: true; readonly protocol: string } | NetResponse;
 
 export interface SocketHandlers {
-  /** Called once for each upgrade request; must answer at once. */
+  /** Called once for each upgrade request; must answer at once. One that is accepted may still fail before `open`. */
   upgrade(request: NetRequestHead): UpgradeDecision;
   open(socket: NetSocket): void;
   /** `data` is valid only during the call. */

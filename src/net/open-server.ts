@@ -1,22 +1,24 @@
 import type { NetBackend, NetOptions, NetServer } from './net.js';
+import { NodeServer } from './node-server.js';
 import { loadUws } from './uws-native.js';
 import { UwsServer } from './uws-server.js';
 
 export type BackendChoice = 'auto' | NetBackend;
 
-/** The server, and why it is not on uWebSockets.js when it could not be: to be said at start. */
+/** The server, and why it is not on uWebSockets.js when it was meant to be: to be said at start. */
 export interface OpenedServer {
   readonly server: NetServer;
   readonly uwsUnavailable?: string;
 }
 
 /**
- * Takes uWebSockets.js where its native code runs, node:http and ws elsewhere; both behave alike, at different speeds.
- * Throws when uWebSockets.js is asked for by name and does not run here.
+ * `auto` takes uWebSockets.js where its native code runs, node:http and ws elsewhere; both behave alike, at different
+ * speeds. Throws when uWebSockets.js is asked for by name and does not run here.
  */
 export function openServer(choice: BackendChoice, options: NetOptions): OpenedServer {
-  if (choice === 'node') throw new Error('The node backend does not exist yet');
+  if (choice === 'node') return { server: new NodeServer(options) };
   const load = loadUws(options.limits.headBytes);
   if ('module' in load) return { server: new UwsServer(load.module, options) };
+  if (choice === 'auto') return { server: new NodeServer(options), uwsUnavailable: load.unavailable };
   throw new Error(`uWebSockets.js does not run here: ${load.unavailable}`);
 }

@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { ambiguousLength, internalError, unsendableHeader } from './backend-answers.js';
+import { ambiguousLength, internalError, whyUnsendable } from './backend-answers.js';
 import type { BodyFault, NetOptions, NetResponse } from './net.js';
+import type { UnderWay } from './under-way.js';
 import { UwsRequest } from './uws-request.js';
 
 /** What the exchanges of one server share. */
@@ -9,9 +10,8 @@ export interface UwsExchangeHost {
   readonly options: NetOptions;
   /** No more requests are wanted: every answer closes its connection. */
   readonly stopping: boolean;
-  /** An exchange outlives the library's callback, or has ended after all: a server that stops waits for those. */
-  began(): void;
-  ended(): void;
+  /** Exchanges that outlive the library's callback are counted here. */
+  readonly underWay: UnderWay;
 }
 
 const statusLines = new Map(
@@ -123,7 +123,7 @@ export class UwsExchange {
   #watch(): void {
     if (this.#watched) return;
     this.#watched = true;
-    this.#host.began();
+    this.#host.underWay.began();
     this.#res.onAborted(() => {
       this.#request.aborted = true;
       this.#finish();
@@ -136,7 +136,7 @@ export class UwsExchange {
     this.#over = true;
     clearTimeout(this.#deadline);
     this.#request.release();
-    if (this.#watched) this.#host.ended();
+    if (this.#watched) this.#host.underWay.ended();
   }
 
   #writeLate(answer: NetResponse, close: boolean): void {
@@ -145,8 +145,8 @@ export class UwsExchange {
 
   /** Must run corked: each piece would be a system call of its own otherwise. */
   #write(wanted: NetResponse, close: boolean): void {
-    const unsendable = unsendableHeader(wanted);
-    const answer = unsendable === undefined ? wanted : this.#crashed(new Error(`Header ${unsendable} cannot be sent`));
+    const unsendable = whyUnsendable(wanted);
+    const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));
     if (answer.status !== 200) this.#res.writeStatus(statusLines.get(answer.status) ?? String(answer.status));
     for (const name in answer.headers) this.#res.writeHeader(name, answer.headers[name] ?? '');
     if (answer.status === 204 || answer.status === 304) {

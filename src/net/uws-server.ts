@@ -1,5 +1,6 @@
 import type { us_listen_socket } from 'uWebSockets.js';
 import type { NetOptions, NetServer } from './net.js';
+import { UnderWay } from './under-way.js';
 import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
 import type { UwsApp, UwsModule } from './uws-native.js';
 import { UwsSockets } from './uws-sockets.js';
@@ -8,13 +9,11 @@ import { UwsSockets } from './uws-sockets.js';
 export class UwsServer implements NetServer, UwsExchangeHost {
   readonly backend = 'uWebSockets.js';
   readonly options: NetOptions;
+  readonly underWay = new UnderWay();
   stopping = false;
   readonly #uws: UwsModule;
   readonly #app: UwsApp;
   readonly #sockets: UwsSockets;
-  /** Exchanges that go on after their callback, and sockets. */
-  #underWay = 0;
-  #whenIdle: (() => void) | null = null;
   #listenSocket: us_listen_socket | null = null;
   #closed: Promise<void> | null = null;
 
@@ -27,15 +26,6 @@ export class UwsServer implements NetServer, UwsExchangeHost {
     this.#app = uws.App();
     this.#app.ws(options.socketPath, this.#sockets.behavior());
     this.#app.any('/*', (res, req) => UwsExchange.serve(res, req, this));
-  }
-
-  began(): void {
-    this.#underWay++;
-  }
-
-  ended(): void {
-    this.#underWay--;
-    if (this.#underWay === 0) this.#whenIdle?.();
   }
 
   listen(host: string, port: number): Promise<number> {
@@ -70,22 +60,10 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   async #close(code: number, reason: string): Promise<void> {
     this.stopListening();
     this.#sockets.closeAll(code, reason);
-    await this.#idle();
+    await this.underWay.none(this.options.limits.drainMs);
     this.#sockets.stop();
     this.#app.close();
     // The close events of what was cut are told in microtasks.
     await new Promise((resolve) => setImmediate(resolve));
-  }
-
-  /** Resolves when nothing is under way, after `drainMs` at the latest. */
-  #idle(): Promise<void> {
-    if (this.#underWay === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const deadline = setTimeout(resolve, this.options.limits.drainMs);
-      this.#whenIdle = () => {
-        clearTimeout(deadline);
-        resolve();
-      };
-    });
   }
 }

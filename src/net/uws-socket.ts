@@ -85,6 +85,16 @@ export class UwsSocket implements NetSocket {
     this.#ws = ws;
   }
 
+  /**
+   * The library's ping event, after it sent the pong: a peer that pings and reads nothing makes us buffer pongs, and goes
+   * on with that while it is being closed.
+   */
+  pinged(): void {
+    this.heard = true;
+    if (!this.#closed) this.keepToBudget();
+    else if (this.bufferedBytes() > 2 * this.#host.bufferedBytes) this.#ws?.close();
+  }
+
   /** The library's drain event. */
   drained(): void {
     if (this.#leaving === null || this.#ws === null || this.#ws.getBufferedAmount() > 0) return;

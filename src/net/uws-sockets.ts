@@ -18,6 +18,7 @@ export class UwsSockets implements UwsSocketHost {
   readonly #listening: NodeJS.Timeout;
   #lastId = 0;
   #publishedBytes = 0;
+  #lookingAgain = false;
 
   constructor(host: UwsExchangeHost) {
     const { limits } = host.options;
@@ -43,7 +44,7 @@ export class UwsSockets implements UwsSocketHost {
         const { socket } = ws.getUserData();
         socket.opened(ws);
         this.#sockets.add(socket);
-        this.#host.began();
+        this.#host.underWay.began();
         this.#guard(socket, () => this.#options.sockets.open(socket));
       },
       message: (ws, data, isBinary) => {
@@ -53,9 +54,7 @@ export class UwsSockets implements UwsSocketHost {
         if (data.byteLength > limits.wsMessageBytes) socket.close(1009, 'Message too big');
         else this.#guard(socket, () => this.#options.sockets.message(socket, new Uint8Array(data), isBinary));
       },
-      ping: (ws) => {
-        ws.getUserData().socket.heard = true;
-      },
+      ping: (ws) => ws.getUserData().socket.pinged(),
       pong: (ws) => {
         ws.getUserData().socket.heard = true;
       },
@@ -64,7 +63,7 @@ export class UwsSockets implements UwsSocketHost {
         const { socket } = ws.getUserData();
         socket.gone();
         this.#sockets.delete(socket);
-        this.#host.ended();
+        this.#host.underWay.ended();
         // The library calls this from within our own calls to `end`, too: told a moment later, nobody is re-entered.
         queueMicrotask(() => this.#guard(socket, () => this.#options.sockets.close(socket, code)));
       },
@@ -79,6 +78,17 @@ export class UwsSockets implements UwsSocketHost {
     this.#publishedBytes += Buffer.byteLength(message) + frameHeaderBytes;
     if (this.#publishedBytes * 4 < this.bufferedBytes) return;
     this.#publishedBytes = 0;
+    this.#keepToBudget();
+    // What this tick published is only handed to the sockets at its end.
+    if (this.#lookingAgain) return;
+    this.#lookingAgain = true;
+    setImmediate(() => {
+      this.#lookingAgain = false;
+      this.#keepToBudget();
+    });
+  }
+
+  #keepToBudget(): void {
     for (const socket of this.#sockets) if (!socket.closed) socket.keepToBudget();
   }
 

@@ -1,0 +1,137 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { internalError, whyUnsendable } from './backend-answers.js';
+import type { BodyFault, NetOptions, NetResponse } from './net.js';
+import { NodeRequest } from './node-request.js';
+import type { UnderWay } from './under-way.js';
+
+/** What the exchanges of one server share. */
+export interface NodeExchangeHost {
+  readonly options: NetOptions;
+  /** No more requests are wanted: every answer closes its connection. */
+  readonly stopping: boolean;
+  readonly underWay: UnderWay;
+}
+
+const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** One request and its answer on node:http. */
+export class NodeExchange {
+  readonly #incoming: IncomingMessage;
+  readonly #res: ServerResponse;
+  readonly #request: NodeRequest;
+  readonly #host: NodeExchangeHost;
+  #answered = false;
+  #deadline: NodeJS.Timeout | undefined;
+
+  constructor(incoming: IncomingMessage, res: ServerResponse, host: NodeExchangeHost) {
+    this.#incoming = incoming;
+    this.#res = res;
+    this.#request = new NodeRequest(incoming);
+    this.#host = host;
+    host.underWay.began();
+    res.on('close', () => {
+      clearTimeout(this.#deadline);
+      this.#request.aborted = !res.writableFinished;
+      host.underWay.ended();
+    });
+    // A connection that breaks is told by the response's close event; an error that nobody listens to would be thrown.
+    incoming.on('error', () => undefined);
+    res.on('error', () => undefined);
+  }
+
+  /** `awaitsContinue`: the client sends its body only when told to (RFC 9110 section 10.1.1). */
+  serve(awaitsContinue: boolean): void {
+    if (!bodiless.has(this.#request.method)) {
+      this.#collect(awaitsContinue);
+      return;
+    }
+    this.#incoming.resume();
+    void this.#handle();
+  }
+
+  /** Answers a request on a connection that is closed afterwards. */
+  refuse(answer: NetResponse): void {
+    this.#write(answer, true);
+  }
+
+  /** Calls the handler. An answer that is there at once is written before this returns. */
+  async #handle(): Promise<void> {
+    let answer: NetResponse;
+    try {
+      const given = this.#host.options.http(this.#request);
+      answer = given instanceof Promise ? await given : given;
+    } catch (error) {
+      answer = this.#crashed(error);
+    }
+    this.#write(answer, false);
+  }
+
+  /** Reads the body within its bound and deadline, then calls the handler or refuses. */
+  #collect(awaitsContinue: boolean): void {
+    const { limits } = this.#host.options;
+    const limit = limits.bodyBytes(this.#request.method, this.#request.path);
+    const declared = Number(this.#request.header('content-length') ?? 0);
+    // Nobody waits to be read who waits to be told to go on, or who sends more than we would throw away.
+    if (declared > limit && (declared > limits.bodyDiscardBytes || awaitsContinue)) {
+      this.#refuseBody('TOO_LARGE');
+      return;
+    }
+    if (awaitsContinue) this.#res.writeContinue();
+    this.#deadline = setTimeout(() => this.#refuseBody('TOO_SLOW'), limits.bodyDeadlineMs);
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    this.#incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit) chunks.push(chunk);
+      else chunks.length = 0;
+      if (size > limits.bodyDiscardBytes) this.#refuseBody('TOO_LARGE');
+    });
+    this.#incoming.on('end', () => {
+      clearTimeout(this.#deadline);
+      if (this.#answered) return;
+      if (size > limit) {
+        this.#refuseBody('TOO_LARGE');
+        return;
+      }
+      this.#request.body = Buffer.concat(chunks, size);
+      void this.#handle();
+    });
+  }
+
+  #refuseBody(fault: BodyFault): void {
+    if (this.#answered) return;
+    clearTimeout(this.#deadline);
+    // What is still under way stays in the kernel's buffer, and the closed connection throws it away.
+    this.#incoming.pause();
+    let answer: NetResponse;
+    try {
+      answer = this.#host.options.refuseBody(fault, this.#request);
+    } catch (error) {
+      answer = this.#crashed(error);
+    }
+    this.#write(answer, true);
+  }
+
+  #write(wanted: NetResponse, close: boolean): void {
+    if (this.#answered || this.#res.destroyed) return;
+    this.#answered = true;
+    const unsendable = whyUnsendable(wanted);
+    const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));
+    const headers: Record<string, string | number> = { ...answer.headers };
+    const closing = close || this.#host.stopping;
+    if (closing) headers.connection = 'close';
+    const empty = answer.status === 204 || answer.status === 304;
+    if (!empty) headers['content-length'] = Buffer.byteLength(answer.body);
+    const { socket } = this.#res;
+    this.#res.writeHead(answer.status, headers);
+    if (empty || this.#request.method === 'HEAD') this.#res.end();
+    else this.#res.end(answer.body);
+    // Counts the time in which the peer takes nothing; node:http sets its own for the time between requests.
+    if (!this.#res.writableFinished) socket?.setTimeout(this.#host.options.limits.httpIdleMs);
+  }
+
+  #crashed(error: unknown): NetResponse {
+    this.#host.options.onFault(error);
+    return internalError;
+  }
+}

@@ -1,0 +1,32 @@
+import type { IncomingMessage } from 'node:http';
+import { plainAddress } from './address.js';
+import type { NetRequest, RequestHeader } from './net.js';
+
+const none = new Uint8Array(0);
+
+/** A node:http request in the seam's terms. */
+export class NodeRequest implements NetRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly remoteAddress: string;
+  body: Uint8Array = none;
+  aborted = false;
+  readonly #incoming: IncomingMessage;
+
+  constructor(incoming: IncomingMessage) {
+    const url = incoming.url ?? '';
+    const mark = url.indexOf('?');
+    this.method = incoming.method ?? '';
+    this.path = mark < 0 ? url : url.slice(0, mark);
+    this.query = mark < 0 ? '' : url.slice(mark + 1);
+    this.remoteAddress = plainAddress(incoming.socket.remoteAddress ?? '');
+    this.#incoming = incoming;
+  }
+
+  header(name: RequestHeader): string | undefined {
+    // Distinct, because node:http joins most repeated headers into one value.
+    const value = this.#incoming.headersDistinct[name]?.[0];
+    return value === '' ? undefined : value;
+  }
+}

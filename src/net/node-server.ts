@@ -1,0 +1,72 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { NetOptions, NetServer } from './net.js';
+import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
+import { NodeSockets } from './node-sockets.js';
+import { UnderWay } from './under-way.js';
+
+/** The service's network on node:http and ws, for where uWebSockets.js has no binary. */
+export class NodeServer implements NetServer, NodeExchangeHost {
+  readonly backend = 'node';
+  readonly options: NetOptions;
+  readonly underWay = new UnderWay();
+  stopping = false;
+  readonly #http: Server;
+  readonly #sockets: NodeSockets;
+  #closed: Promise<void> | null = null;
+
+  constructor(options: NetOptions) {
+    const { headBytes, httpIdleMs } = options.limits;
+    this.options = options;
+    this.#sockets = new NodeSockets(this);
+    this.#http = createServer({
+      maxHeaderSize: headBytes,
+      headersTimeout: httpIdleMs,
+      keepAliveTimeout: httpIdleMs,
+      // The body has a deadline of its own.
+      requestTimeout: 0,
+      connectionsCheckingInterval: Math.ceil(httpIdleMs / 4),
+    });
+    const serve = (incoming: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void =>
+      new NodeExchange(incoming, res, this).serve(awaitsContinue);
+    this.#http.on('request', (incoming, res) => serve(incoming, res, false));
+    this.#http.on('checkContinue', (incoming: IncomingMessage, res: ServerResponse) => serve(incoming, res, true));
+    this.#http.on('upgrade', (incoming, connection, head) => this.#sockets.upgrade(incoming, connection, head));
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#http.once('error', reject);
+      this.#http.listen({ host, port }, () => {
+        this.#http.off('error', reject);
+        this.#http.on('error', this.options.onFault);
+        resolve((this.#http.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  publish(topic: string, message: string | Uint8Array, isBinary: boolean): void {
+    this.#sockets.publish(topic, message, isBinary);
+  }
+
+  stopListening(): void {
+    if (this.stopping) return;
+    this.stopping = true;
+    this.#http.close();
+  }
+
+  close(code: number, reason: string): Promise<void> {
+    this.#closed ??= this.#close(code, reason);
+    return this.#closed;
+  }
+
+  async #close(code: number, reason: string): Promise<void> {
+    this.stopListening();
+    this.#sockets.closeAll(code, reason);
+    await this.underWay.none(this.options.limits.drainMs);
+    this.#sockets.cutAll();
+    this.#http.closeAllConnections();
+    // The close events of what was cut come with the next turns of the loop.
+    await this.underWay.none(this.options.limits.drainMs);
+  }
+}

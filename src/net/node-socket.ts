@@ -1,0 +1,142 @@
+import type { Duplex } from 'node:stream';
+import type { RawData, WebSocket } from 'ws';
+import type { NetSocket } from './net.js';
+import { messageFrame } from './ws-frame.js';
+
+/** WebSocket.OPEN */
+const open = 1;
+
+/** Bytes that one tick may gather for one peer before they are written. */
+const gatherBytes = 64 << 10;
+
+/** What a socket needs of the table that it is in. */
+export interface NodeSocketHost {
+  readonly bufferedBytes: number;
+  readonly drainMs: number;
+  overBudgetReason(socket: NodeSocket): string;
+  join(socket: NodeSocket, topic: string): void;
+  leave(socket: NodeSocket, topic: string): void;
+  leaveAll(socket: NodeSocket): void;
+  /** Calls `flush` of this socket at the end of the tick. */
+  flushLater(socket: NodeSocket): void;
+}
+
+/**
+ * One WebSocket. Reading, control frames and the closing handshake are ws's; messages are written to the connection as
+ * finished frames, so that one that goes to a thousand peers is encoded once. They cannot meet half a frame of ws's own:
+ * without compression it writes each frame in one go.
+ */
+export class NodeSocket implements NetSocket {
+  readonly id: number;
+  readonly remoteAddress: string;
+  readonly protocol: string;
+  /** Looks since the last whole frame from the peer. */
+  silentLooks = 0;
+  readonly #ws: WebSocket;
+  readonly #connection: Duplex;
+  readonly #host: NodeSocketHost;
+  #closed = false;
+  #gathered = 0;
+  #deadline: NodeJS.Timeout | undefined;
+
+  constructor(id: number, remoteAddress: string, ws: WebSocket, connection: Duplex, host: NodeSocketHost) {
+    this.id = id;
+    this.remoteAddress = remoteAddress;
+    this.protocol = ws.protocol;
+    this.#ws = ws;
+    this.#connection = connection;
+    this.#host = host;
+  }
+
+  get closed(): boolean {
+    return this.#closed || this.#ws.readyState !== open;
+  }
+
+  send(message: string | Uint8Array, isBinary: boolean): boolean {
+    return !this.closed && this.sendFrame(messageFrame(message, isBinary));
+  }
+
+  /** Gathers a tick's frames into one system call. */
+  sendFrame(frame: Buffer): boolean {
+    if (this.closed) return false;
+    if (this.#gathered === 0) {
+      this.#connection.cork();
+      this.#host.flushLater(this);
+    }
+    this.#gathered += frame.length;
+    this.#connection.write(frame);
+    return this.#gathered < gatherBytes || this.flush();
+  }
+
+  /** Writes what was gathered, and closes a peer that leaves too much unread; says whether it may stay. */
+  flush(): boolean {
+    if (this.#gathered > 0) {
+      this.#gathered = 0;
+      this.#connection.uncork();
+    }
+    return !this.closed && this.#keepToBudget();
+  }
+
+  subscribe(topic: string): void {
+    if (!this.closed) this.#host.join(this, topic);
+  }
+
+  unsubscribe(topic: string): void {
+    this.#host.leave(this, topic);
+  }
+
+  bufferedBytes(): number {
+    return this.#connection.writableLength;
+  }
+
+  /** The close frame follows what is buffered; a peer that has not read it and answered after `drainMs` is cut. */
+  close(code: number, reason: string): void {
+    if (this.#closed) return;
+    this.leave();
+    this.#ws.close(code, reason);
+  }
+
+  /** From here on only the closing handshake goes on, and not for long. */
+  leave(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#host.leaveAll(this);
+    this.#deadline = setTimeout(() => this.#ws.terminate(), this.#host.drainMs);
+  }
+
+  cut(): void {
+    this.#ws.terminate();
+  }
+
+  ping(): void {
+    this.#ws.ping();
+  }
+
+  /**
+   * After ws sent the pong: a peer that pings and reads nothing makes us buffer pongs, and goes on with that while it is
+   * being closed.
+   */
+  pinged(): void {
+    this.silentLooks = 0;
+    if (!this.closed) this.#keepToBudget();
+    else if (this.bufferedBytes() > 2 * this.#host.bufferedBytes) this.#ws.terminate();
+  }
+
+  /** The connection is gone. */
+  gone(): void {
+    this.#closed = true;
+    this.#host.leaveAll(this);
+    clearTimeout(this.#deadline);
+  }
+
+  #keepToBudget(): boolean {
+    if (this.bufferedBytes() <= this.#host.bufferedBytes) return true;
+    this.close(1013, this.#host.overBudgetReason(this));
+    return false;
+  }
+
+  static bytes(data: RawData): Uint8Array {
+    if (Array.isArray(data)) return Buffer.concat(data);
+    return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
+  }
+}

@@ -1,0 +1,192 @@
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { internalError, wrongWebSocketVersion } from './backend-answers.js';
+import type { NetOptions, UpgradeDecision } from './net.js';
+import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
+import { NodeRequest } from './node-request.js';
+import { NodeSocket, type NodeSocketHost } from './node-socket.js';
+import { messageFrame } from './ws-frame.js';
+
+/** Looks within `wsIdleSeconds`: a silent peer is pinged at the second and cut at the fifth. */
+const looksPerIdle = 4;
+const pingAfterLooks = 2;
+
+/** 16 bytes in base64, RFC 6455 section 4.1. */
+const webSocketKey = /^[+/0-9A-Za-z]{22}==$/;
+
+/** Every WebSocket of one server: how each comes to be, its topics, and what all of them are held to. */
+export class NodeSockets implements NodeSocketHost {
+  readonly bufferedBytes: number;
+  readonly drainMs: number;
+  readonly #host: NodeExchangeHost;
+  readonly #options: NetOptions;
+  readonly #wss: WebSocketServer;
+  readonly #agreed = new WeakMap<IncomingMessage, string>();
+  readonly #sockets = new Set<NodeSocket>();
+  readonly #topics = new Map<string, Set<NodeSocket>>();
+  readonly #topicsOf = new Map<NodeSocket, Set<string>>();
+  readonly #looking: NodeJS.Timeout;
+  #unflushed: NodeSocket[] = [];
+  #lastId = 0;
+
+  constructor(host: NodeExchangeHost) {
+    const { limits } = host.options;
+    if (limits.wsIdleSeconds < 8 || limits.wsIdleSeconds > 960) throw new RangeError('wsIdleSeconds must be 8 to 960');
+    this.#host = host;
+    this.#options = host.options;
+    this.bufferedBytes = limits.wsBufferedBytes;
+    this.drainMs = limits.drainMs;
+    this.#wss = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      // Compression costs CPU and memory for each peer.
+      perMessageDeflate: false,
+      maxPayload: limits.wsMessageBytes,
+      handleProtocols: (_, incoming) => this.#agreed.get(incoming) ?? false,
+    });
+    this.#looking = setInterval(() => this.#look(), (limits.wsIdleSeconds * 1000) / looksPerIdle).unref();
+  }
+
+  publish(topic: string, message: string | Uint8Array, isBinary: boolean): void {
+    const subscribers = this.#topics.get(topic);
+    if (subscribers === undefined) return;
+    const frame = messageFrame(message, isBinary);
+    for (const socket of subscribers) socket.sendFrame(frame);
+  }
+
+  closeAll(code: number, reason: string): void {
+    for (const socket of this.#sockets) socket.close(code, reason);
+  }
+
+  cutAll(): void {
+    clearInterval(this.#looking);
+    for (const socket of this.#sockets) socket.cut();
+  }
+
+  /** node:http's upgrade event: the connection is no longer its own. */
+  upgrade(incoming: IncomingMessage, connection: Duplex, head: Buffer): void {
+    connection.on('error', () => connection.destroy());
+    const request = new NodeRequest(incoming);
+    if (!this.#isForUs(incoming, request)) {
+      this.#answerOn(incoming, connection).serve(false);
+      return;
+    }
+    let decision: UpgradeDecision;
+    try {
+      decision =
+        request.header('sec-websocket-version') === '13'
+          ? this.#options.sockets.upgrade(request)
+          : wrongWebSocketVersion;
+    } catch (error) {
+      this.#options.onFault(error);
+      decision = internalError;
+    }
+    if (!('accept' in decision)) {
+      this.#answerOn(incoming, connection).refuse(decision);
+      return;
+    }
+    if (decision.protocol !== '') this.#agreed.set(incoming, decision.protocol);
+    this.#wss.handleUpgrade(incoming, connection, head, (ws) => this.#opened(ws, connection, request.remoteAddress));
+  }
+
+  join(socket: NodeSocket, topic: string): void {
+    const subscribers = this.#topics.get(topic);
+    if (subscribers === undefined) this.#topics.set(topic, new Set([socket]));
+    else subscribers.add(socket);
+    this.#topicsOf.get(socket)?.add(topic);
+  }
+
+  leave(socket: NodeSocket, topic: string): void {
+    this.#topicsOf.get(socket)?.delete(topic);
+    const subscribers = this.#topics.get(topic);
+    subscribers?.delete(socket);
+    if (subscribers?.size === 0) this.#topics.delete(topic);
+  }
+
+  leaveAll(socket: NodeSocket): void {
+    for (const topic of this.#topicsOf.get(socket) ?? []) this.leave(socket, topic);
+  }
+
+  flushLater(socket: NodeSocket): void {
+    if (this.#unflushed.push(socket) === 1) process.nextTick(() => this.#flush());
+  }
+
+  overBudgetReason(socket: NodeSocket): string {
+    try {
+      return this.#options.sockets.overBudgetReason?.(socket) ?? 'Too slow';
+    } catch (error) {
+      this.#options.onFault(error);
+      return 'Too slow';
+    }
+  }
+
+  #flush(): void {
+    const unflushed = this.#unflushed;
+    this.#unflushed = [];
+    for (const socket of unflushed) socket.flush();
+  }
+
+  #isForUs(incoming: IncomingMessage, request: NodeRequest): boolean {
+    return (
+      request.method === 'GET' &&
+      request.path === this.#options.socketPath &&
+      incoming.headers.upgrade?.toLowerCase() === 'websocket' &&
+      webSocketKey.test(incoming.headers['sec-websocket-key'] ?? '')
+    );
+  }
+
+  /** An upgrade that is refused, or not to WebSocket, is answered as any request is, and its connection closed. */
+  #answerOn(incoming: IncomingMessage, connection: Duplex): NodeExchange {
+    const res = new ServerResponse(incoming);
+    res.shouldKeepAlive = false;
+    if (connection instanceof Socket) res.assignSocket(connection);
+    res.on('finish', () => connection.end());
+    return new NodeExchange(incoming, res, this.#host);
+  }
+
+  #opened(ws: WebSocket, connection: Duplex, remoteAddress: string): void {
+    const socket = new NodeSocket(++this.#lastId, remoteAddress, ws, connection, this);
+    this.#sockets.add(socket);
+    this.#topicsOf.set(socket, new Set());
+    this.#host.underWay.began();
+    ws.on('message', (data, isBinary) => {
+      socket.silentLooks = 0;
+      if (!socket.closed)
+        this.#guard(socket, () => this.#options.sockets.message(socket, NodeSocket.bytes(data), isBinary));
+    });
+    ws.on('ping', () => socket.pinged());
+    ws.on('pong', () => {
+      socket.silentLooks = 0;
+    });
+    // ws closes by itself with the code of the fault: 1002, 1007, 1009.
+    ws.on('error', () => socket.leave());
+    ws.on('close', (code) => {
+      socket.gone();
+      this.#sockets.delete(socket);
+      this.#topicsOf.delete(socket);
+      this.#host.underWay.ended();
+      this.#guard(socket, () => this.#options.sockets.close(socket, code));
+    });
+    this.#guard(socket, () => this.#options.sockets.open(socket));
+  }
+
+  /** Cuts a peer without one whole frame in `wsIdleSeconds`, and pings it before. */
+  #look(): void {
+    for (const socket of this.#sockets) {
+      socket.silentLooks++;
+      if (socket.silentLooks > looksPerIdle) socket.cut();
+      else if (socket.silentLooks === pingAfterLooks) socket.ping();
+    }
+  }
+
+  #guard(socket: NodeSocket, call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#options.onFault(error);
+      socket.close(1011, 'Internal server error');
+    }
+  }
+}

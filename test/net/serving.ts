@@ -1,0 +1,74 @@
+import type { Test } from 'tap';
+import type { NetBackend, NetLimits, NetOptions, NetServer, SocketHandlers } from '../../src/net/net.js';
+import { NodeServer } from '../../src/net/node-server.js';
+import { loadUws } from '../../src/net/uws-native.js';
+import { UwsServer } from '../../src/net/uws-server.js';
+
+export interface Backend {
+  readonly name: NetBackend;
+  readonly create: (options: NetOptions) => NetServer;
+}
+
+export const limits: NetLimits = {
+  headBytes: 16 << 10,
+  bodyBytes: () => 1024,
+  bodyDiscardBytes: 16 << 20,
+  bodyDeadlineMs: 10_000,
+  httpIdleMs: 10_000,
+  wsMessageBytes: 1024,
+  wsBufferedBytes: 1 << 20,
+  wsIdleSeconds: 30,
+  drainMs: 2_000,
+};
+
+export const quietSockets: SocketHandlers = {
+  upgrade: () => ({ accept: true, protocol: '' }),
+  open: () => undefined,
+  message: () => undefined,
+  close: () => undefined,
+};
+
+/** Runs `suite` as a subtest of its own for each backend that can run here, and says so where one cannot. */
+export function eachBackend(t: Test, suite: (t: Test, backend: Backend) => Promise<void> | void): void {
+  const load = loadUws(limits.headBytes);
+  const backends: Backend[] = [{ name: 'node', create: (options) => new NodeServer(options) }];
+  if ('module' in load) {
+    const { module } = load;
+    backends.unshift({ name: 'uWebSockets.js', create: (options) => new UwsServer(module, options) });
+  } else {
+    t.comment(`uWebSockets.js is not tested: it does not run on Node.js ${process.version} here (${load.unavailable})`);
+  }
+  for (const backend of backends) t.test(backend.name, async (t) => suite(t, backend));
+}
+
+export interface Serving {
+  readonly server: NetServer;
+  readonly port: number;
+  readonly url: string;
+  readonly wsUrl: string;
+  readonly faults: unknown[];
+}
+
+/** A server on a free port of IPv4 loopback, closed when the test ends. Faults that no test expects fail it. */
+export async function serve(
+  t: Test,
+  backend: Backend,
+  options: Partial<Omit<NetOptions, 'limits'>> & { limits?: Partial<NetLimits>; faults?: 'expected' } = {},
+): Promise<Serving> {
+  const faults: unknown[] = [];
+  const server = backend.create({
+    http: () => ({ status: 200, headers: {}, body: 'ok' }),
+    socketPath: '/',
+    sockets: quietSockets,
+    refuseBody: (fault) => ({ status: fault === 'TOO_LARGE' ? 413 : 408, headers: {}, body: fault }),
+    onFault: (error) => faults.push(error),
+    ...options,
+    limits: { ...limits, ...options.limits },
+  });
+  const port = await server.listen('127.0.0.1', 0);
+  t.teardown(async () => {
+    await server.close(1001, 'test is over');
+    if (options.faults !== 'expected' && faults.length > 0) throw new AggregateError(faults, 'The server had faults');
+  });
+  return { server, port, url: `http://127.0.0.1:${port}`, wsUrl: `ws://127.0.0.1:${port}/`, faults };
+}
