@@ -37,6 +37,11 @@ export const limits = {
   /** Bad messages in the window after which a socket is closed with 1008. */
   wsBadMessages: 100,
   wsBadMessageWindowMs: 10_000,
+  /** FILTERs of one socket: 20 a second, over ten seconds so that setting up many at once is no offence. */
+  wsSubscribes: 200,
+  wsSubscribeWindowMs: 10_000,
+  /** RFQs of one socket that may wait to become durable. */
+  wsWaitingRfqs: 64,
   /** Calldata of one publish transaction: Arbitrum takes about 95,000. */
   maxTxBytes: 90_000,
   /** Quotes waiting for their publication; beyond it POST /quotes is 503. */

@@ -1,0 +1,83 @@
+import { compile, type Check } from '../schema/check.js';
+import type { SchemaError } from '../schema/explain.js';
+import {
+  AuthMessage,
+  FilterMessage,
+  RfqByPoolAddressMessage,
+  RfqByPoolKeyMessage,
+  UnsubscribeMessage,
+} from '../schema/socket.js';
+
+export type RfqMessage = RfqByPoolKeyMessage | RfqByPoolAddressMessage;
+export type ClientMessage = AuthMessage | FilterMessage | UnsubscribeMessage | RfqMessage;
+
+/** A value, or what to tell the client that sent it. */
+export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+/** A message as it came: an object with some `type`, checked no further. */
+export type RawMessage = Readonly<Record<string, unknown>>;
+
+/** Only the first error is told. */
+const MAX_ERRORS = 1;
+/** How much of a client's own field name is repeated to it. */
+const QUOTED_CHARACTERS = 40;
+
+const checkAuth = compile(AuthMessage, MAX_ERRORS);
+const checkFilter = compile(FilterMessage, MAX_ERRORS);
+const checkUnsubscribe = compile(UnsubscribeMessage, MAX_ERRORS);
+const checkRfqByPoolKey = compile(RfqByPoolKeyMessage, MAX_ERRORS);
+const checkRfqByPoolAddress = compile(RfqByPoolAddressMessage, MAX_ERRORS);
+
+/** First step: a text frame that holds a JSON object. */
+export function readFrame(data: Uint8Array, isBinary: boolean): Reading<RawMessage> {
+  if (isBinary) return refused('Binary messages are not accepted: send JSON text');
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString());
+  } catch {
+    return refused('Message is not valid JSON');
+  }
+  return isObject(value) ? { ok: true, value } : refused('Message must be a JSON object');
+}
+
+/** Second step: one of the messages that clients may send, whole and in its exact shape. */
+export function readMessage(raw: RawMessage): Reading<ClientMessage> {
+  switch (raw.type) {
+    case 'AUTH':
+      return checked(checkAuth, raw, 'AUTH');
+    case 'FILTER':
+      return checked(checkFilter, raw, 'FILTER');
+    case 'UNSUBSCRIBE':
+      return checked(checkUnsubscribe, raw, 'UNSUBSCRIBE');
+    case 'RFQ':
+      return checked<RfqMessage>(namesPoolAddress(raw) ? checkRfqByPoolAddress : checkRfqByPoolKey, raw, 'RFQ');
+    default:
+      return refused('Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ');
+  }
+}
+
+function namesPoolAddress({ body }: RawMessage): boolean {
+  return isObject(body) && body.poolAddress !== undefined;
+}
+
+function checked<T>(check: Check<T>, raw: RawMessage, type: string): Reading<T> {
+  const result = check(raw);
+  if (result.ok) return result;
+  const [first] = result.errors;
+  return refused(first === undefined ? `Invalid ${type}` : `Invalid ${type}: ${describe(first)}`);
+}
+
+function describe({ instancePath, message, params }: SchemaError): string {
+  const place = instancePath === '' ? 'message' : instancePath.slice(1).replaceAll('/', '.');
+  const { additionalProperty } = params;
+  if (typeof additionalProperty !== 'string') return `${place} ${message}`;
+  return `${place} ${message}: ${additionalProperty.slice(0, QUOTED_CHARACTERS)}`;
+}
+
+function refused(problem: string): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem };
+}
+
+function isObject(value: unknown): value is RawMessage {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

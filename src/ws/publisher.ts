@@ -1,0 +1,36 @@
+import type { EngineEvent } from '../engine/event.js';
+import type { QuoteJson } from '../schema/quote-json.js';
+import { messagesOf, routeOf } from './event-messages.js';
+import type { TopicIndex } from './topic-index.js';
+
+/** `NetServer.publish`: to every socket subscribed to `topic`, in the order of the calls. */
+export type Publish = (topic: string, message: Uint8Array, isBinary: boolean) => void;
+
+/** Tells subscribers what was committed: each event is written once, whoever reads it, and not at all if nobody does. */
+export class Publisher {
+  readonly #topics: TopicIndex;
+  readonly #quotes: QuoteJson;
+  readonly #publish: Publish;
+
+  constructor(topics: TopicIndex, quotes: QuoteJson, publish: Publish) {
+    this.#topics = topics;
+    this.#quotes = quotes;
+    this.#publish = publish;
+  }
+
+  /** Takes one commit's events, in order, in the tick of that commit: what one tick publishes leaves together. */
+  onEvents(events: readonly EngineEvent[]): void {
+    for (const event of events) this.#tell(event);
+  }
+
+  #tell(event: EngineEvent): void {
+    const route = routeOf(event);
+    if (route === null) return;
+    const topics = this.#topics.match(route);
+    if (topics.length === 0) return;
+    for (const text of messagesOf(event, this.#quotes)) {
+      const message = Buffer.from(text);
+      for (const topic of topics) this.#publish(topic, message, false);
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import type { Channel } from './topics.js';
+
+/** Answers to a client's messages. Existing clients compare these texts letter for letter. */
+export const texts = {
+  authorized: 'Session authorized. Subscriptions enabled.',
+  keyNotFound: 'NOT_FOUND',
+  notAuthorized: 'Not Authorized',
+  subscribed: (keys: readonly string[]) => `Subscribed to ${keys.join(',')} channel.`,
+  unsubscribed: (channel: Channel) => `Unsubscribed from ${channel} channel`,
+  rfqPublished: (key: string) => `Published RFQ to ${key} Redis channel`,
+} as const;
+
+export function info(message: string): string {
+  return JSON.stringify({ type: 'INFO', body: null, message });
+}
+
+export function error(message: string): string {
+  return JSON.stringify({ type: 'ERROR', body: null, message });
+}
+
+/** RFC 6455, 7.4.1: the peer broke a rule of ours. */
+export const POLICY_VIOLATION = 1008;

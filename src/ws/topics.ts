@@ -1,0 +1,65 @@
+import type { Hex, Side } from '../engine/quote.js';
+import { ZERO_ADDRESS } from '../engine/quote.js';
+
+export type Channel = 'QUOTES' | 'RFQ';
+
+/** What a subscriber asked for on one channel. Addresses are in lower case; null means any. */
+export interface Filter {
+  readonly poolAddress: Hex | null;
+  readonly side: Side | null;
+  /** `*`: every taker; null: what the channel gives to those who name none. */
+  readonly taker: Hex | '*' | null;
+  readonly narrowing: Narrowing;
+}
+
+/** The part of a filter that its keys don't show. */
+export interface Narrowing {
+  /** Quotes of this maker alone. Requests have no maker: on RFQ it is null. */
+  readonly provider: Hex | null;
+  /** 1e-18 contracts, compared with the size as first signed or asked, so that a followed quote never drops out. */
+  readonly minSize: bigint;
+}
+
+/** Where a message belongs; what filters are compared with. */
+export interface Route {
+  readonly channel: Channel;
+  readonly poolAddress: Hex;
+  readonly side: Side;
+  readonly taker: Hex;
+  readonly provider: Hex | null;
+  readonly size: bigint;
+}
+
+const PREFIX = { QUOTES: 'quotes', RFQ: 'rfq' } as const;
+
+function key(channel: Channel, chainId: string, pool: string, side: string, taker: string): string {
+  return `${PREFIX[channel]}:${chainId}:${pool}:${side}:${taker}`;
+}
+
+/** The keys a filter subscribes to, in the order in which its acknowledgement names them. No route is in two of them. */
+export function filterKeys(channel: Channel, chainId: string, { poolAddress, side, taker }: Filter): string[] {
+  return takersOf(channel, taker).map((each) => key(channel, chainId, poolAddress ?? '*', side ?? '*', each));
+}
+
+/** Quotes are public unless a taker is named, who then has them beside the public ones; requests are for every maker. */
+function takersOf(channel: Channel, taker: Filter['taker']): readonly string[] {
+  if (channel === 'RFQ') return [taker ?? '*'];
+  if (taker === null || taker === ZERO_ADDRESS) return [ZERO_ADDRESS];
+  return taker === '*' ? ['*'] : [ZERO_ADDRESS, taker];
+}
+
+/** Every key under which somebody may wait for this route. */
+export function routeKeys(chainId: string, route: Route): string[] {
+  const keys: string[] = [];
+  for (const pool of [route.poolAddress, '*']) {
+    for (const side of [route.side, '*']) {
+      for (const taker of [route.taker, '*']) keys.push(key(route.channel, chainId, pool, side, taker));
+    }
+  }
+  return keys;
+}
+
+/** The one key that says exactly where an RFQ went. */
+export function rfqKey(chainId: string, rfq: Pick<Route, 'poolAddress' | 'side' | 'taker'>): string {
+  return key('RFQ', chainId, rfq.poolAddress, rfq.side, rfq.taker);
+}

@@ -1,0 +1,94 @@
+import type { Rfq } from '../../src/engine/command.js';
+import type { EngineEvent } from '../../src/engine/event.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { QuoteJson } from '../../src/schema/quote-json.js';
+import { Hub } from '../../src/ws/hub.js';
+import type { RfqPorts, SocketLimits } from '../../src/ws/ports.js';
+import { Publisher } from '../../src/ws/publisher.js';
+import { TopicIndex } from '../../src/ws/topic-index.js';
+import { FakeNet, type FakeSocket } from './fake-net.js';
+import { ManualClock } from './manual-clock.js';
+
+export const chainId = '421613';
+export const goodKey = 'good-key';
+export const otherKey = 'other-key';
+export const quoteJson = new QuoteJson(chainId);
+
+/** Small numbers, so that tests reach them. */
+export const socketLimits: SocketLimits = {
+  wsAuthDeadlineMs: 60_000,
+  wsBadMessages: 100,
+  wsBadMessageWindowMs: 10_000,
+  wsSubscribes: 200,
+  wsSubscribeWindowMs: 10_000,
+  wsWaitingRfqs: 4,
+};
+
+/** A hub and a publisher between a network without wires and a log without a disk. */
+export class HubFixture {
+  readonly clock = new ManualClock();
+  readonly topics = new TopicIndex(chainId);
+  readonly keys = new Map([
+    [goodKey, { id: 'key-1' }],
+    [otherKey, { id: 'key-2' }],
+  ]);
+  /** RFQs that reached the log, oldest first. */
+  readonly log: Rfq[] = [];
+  readonly faults: unknown[] = [];
+  readonly hub: Hub;
+  readonly net: FakeNet;
+  readonly #publisher: Publisher;
+  #seq = 0;
+
+  constructor(rfqs: Partial<RfqPorts> = {}, limits: Partial<SocketLimits> = {}) {
+    this.hub = new Hub({
+      chainId,
+      topics: this.topics,
+      keys: { verify: (apiKey) => this.keys.get(apiKey) ?? (apiKey === '' ? 'MISSING' : 'NOT_FOUND') },
+      rfqs: { poolAddressOf: async () => poolAddress, publish: async (rfq) => this.commit(rfq), ...rfqs },
+      clock: this.clock,
+      limits: { ...socketLimits, ...limits },
+      onFault: (fault) => this.faults.push(fault),
+    });
+    this.net = new FakeNet(this.hub);
+    this.#publisher = new Publisher(this.topics, quoteJson, (...args) => this.net.publish(...args));
+  }
+
+  /** What the sequencer does with an RFQ: it becomes durable, is told, and then acknowledged. */
+  commit(rfq: Rfq): 'OK' {
+    this.log.push(rfq);
+    this.tell({ type: 'RFQ_PUBLISHED', seq: ++this.#seq, cause: null, rfq });
+    return 'OK';
+  }
+
+  tell(...events: readonly EngineEvent[]): void {
+    this.#publisher.onEvents(events);
+  }
+
+  /** A socket that has said who it is. */
+  authorized(apiKey = goodKey): FakeSocket {
+    const socket = this.net.open();
+    socket.says({ type: 'AUTH', apiKey, body: null });
+    socket.take();
+    return socket;
+  }
+
+  /** A socket with a filter. */
+  subscribed(channel: 'QUOTES' | 'RFQ', body: object = {}): FakeSocket {
+    const socket = this.authorized();
+    socket.says({ type: 'FILTER', channel, body: { chainId, ...body } });
+    socket.take();
+    return socket;
+  }
+}
+
+export function address(n: number): Hex {
+  return `0x${n.toString(16).padStart(40, '0')}`;
+}
+
+export const poolAddress = address(0xa1);
+
+/** Lets every promise that can settle do so. */
+export async function settled(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}

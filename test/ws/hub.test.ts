@@ -1,0 +1,173 @@
+import t from 'tap';
+import { ZERO_ADDRESS } from '../../src/engine/quote.js';
+import { HubFixture, chainId, goodKey, otherKey } from './hub-fixture.js';
+
+const info = (message: string) => ({ type: 'INFO', body: null, message });
+const error = (message: string) => ({ type: 'ERROR', body: null, message });
+const auth = (apiKey: string) => ({ type: 'AUTH', apiKey, body: null });
+const filter = (channel: string, body: object) => ({ type: 'FILTER', channel, body });
+
+const taker = '0xfab0000000000000000000000000000000000002';
+const none = ZERO_ADDRESS;
+
+t.test('a good key is told that its session is authorised', async (t) => {
+  const socket = new HubFixture().net.open();
+  socket.says(auth(goodKey));
+  t.same(socket.take(), [info('Session authorized. Subscriptions enabled.')]);
+});
+
+t.test('an answer is written byte for byte as existing clients know it', async (t) => {
+  const socket = new HubFixture().net.open();
+  socket.says(auth('nobody'));
+  t.same(socket.received, ['{"type":"ERROR","body":null,"message":"NOT_FOUND"}']);
+});
+
+t.test('a bad key leaves the socket open, to try again', async (t) => {
+  const socket = new HubFixture().net.open();
+  for (const key of ['nobody', '']) socket.says(auth(key));
+  socket.says(auth(goodKey));
+  t.same(socket.take(), [error('NOT_FOUND'), error('NOT_FOUND'), info('Session authorized. Subscriptions enabled.')]);
+  t.notOk(socket.closed);
+});
+
+t.test('anything before AUTH is not authorised', async (t) => {
+  const socket = new HubFixture().net.open();
+  const messages = [
+    filter('QUOTES', { chainId }),
+    { type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null },
+    { type: 'RFQ', body: null },
+    { type: 'WHAT' },
+    'no JSON',
+    '[]',
+  ];
+  messages.forEach((message) => socket.says(message));
+  t.same(
+    socket.take(),
+    messages.map(() => error('Not Authorized')),
+  );
+  t.equal(socket.topics.size, 0);
+});
+
+t.test('an AUTH that is malformed is told what is wrong with it', async (t) => {
+  const socket = new HubFixture().net.open();
+  socket.says({ type: 'AUTH', apiKey: 7, body: null });
+  socket.says({ type: 'AUTH', body: null });
+  t.same(socket.take(), [
+    error('Invalid AUTH: apiKey must be string'),
+    error("Invalid AUTH: message must have required property 'apiKey'"),
+  ]);
+});
+
+t.test('a second AUTH gets the same answer', async (t) => {
+  const socket = new HubFixture().authorized();
+  socket.says(auth(otherKey));
+  t.same(socket.take(), [info('Session authorized. Subscriptions enabled.')]);
+});
+
+t.test('a bad key on an authorised socket changes nothing', async (t) => {
+  const socket = new HubFixture().authorized();
+  socket.says(auth('nobody'));
+  socket.says(filter('RFQ', { chainId }));
+  t.same(socket.take(), [error('NOT_FOUND'), info('Subscribed to rfq:421613:*:*:* channel.')]);
+});
+
+t.test('a FILTER is acknowledged with its keys', async (t) => {
+  const pool = '0xABCDEF0000000000000000000000000000000001';
+  const TAKER = `0x${taker.slice(2).toUpperCase()}`;
+  const cases = [
+    ['QUOTES', {}, `quotes:421613:*:*:${none}`],
+    ['QUOTES', { taker }, `quotes:421613:*:*:${none},quotes:421613:*:*:${taker}`],
+    ['QUOTES', { taker: TAKER }, `quotes:421613:*:*:${none},quotes:421613:*:*:${taker}`],
+    ['QUOTES', { taker: '*' }, 'quotes:421613:*:*:*'],
+    ['QUOTES', { taker: none }, `quotes:421613:*:*:${none}`],
+    ['QUOTES', { poolAddress: pool, side: 'bid' }, `quotes:421613:${pool.toLowerCase()}:bid:${none}`],
+    ['QUOTES', { provider: taker, size: '5' }, `quotes:421613:*:*:${none}`],
+    ['RFQ', {}, 'rfq:421613:*:*:*'],
+    ['RFQ', { taker: '*' }, 'rfq:421613:*:*:*'],
+    ['RFQ', { taker: TAKER, side: 'ask' }, `rfq:421613:*:ask:${taker}`],
+    ['RFQ', { poolAddress: pool, size: '5', provider: taker }, `rfq:421613:${pool.toLowerCase()}:*:*`],
+  ] as const;
+  const socket = new HubFixture().authorized();
+  for (const [channel, body, keys] of cases) {
+    socket.says(filter(channel, { chainId, ...body }));
+    t.same(socket.take(), [info(`Subscribed to ${keys} channel.`)], `${channel} ${JSON.stringify(body)}`);
+  }
+});
+
+t.test('a chain that is not served is refused, and the filter before stays', async (t) => {
+  const socket = new HubFixture().subscribed('QUOTES');
+  const before = [...socket.topics];
+  socket.says(filter('QUOTES', { chainId: '42161' }));
+  t.same(socket.take(), [error('Chain 42161 is not served here, only 421613 is')]);
+  t.same([...socket.topics], before);
+});
+
+t.test('a new FILTER on a channel replaces the old one, and leaves the other channel alone', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.subscribed('QUOTES', { taker });
+  socket.says(filter('RFQ', { chainId }));
+  socket.says(filter('QUOTES', { chainId, side: 'ask' }));
+  t.same([...socket.topics].sort(), [`quotes:421613:*:ask:${none}`, 'rfq:421613:*:*:*']);
+  t.equal(fixture.topics.size, 2);
+});
+
+t.test('the same FILTER twice subscribes once', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.subscribed('QUOTES', { taker });
+  socket.says(filter('QUOTES', { chainId, taker }));
+  t.equal(socket.topics.size, 2);
+  t.equal(fixture.topics.size, 2);
+});
+
+t.test('UNSUBSCRIBE ends a channel, and is no error when there is nothing to end', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.subscribed('QUOTES', { taker });
+  const message = { type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null };
+  socket.says(message);
+  socket.says(message);
+  socket.says({ ...message, channel: 'RFQ' });
+  t.same(socket.take(), [
+    info('Unsubscribed from QUOTES channel'),
+    info('Unsubscribed from QUOTES channel'),
+    info('Unsubscribed from RFQ channel'),
+  ]);
+  t.equal(socket.topics.size, 0);
+  t.equal(fixture.topics.size, 0);
+});
+
+t.test('a socket that is gone leaves nothing behind', async (t) => {
+  const fixture = new HubFixture();
+  const authorized = fixture.subscribed('QUOTES', { taker });
+  const stranger = fixture.net.open();
+  fixture.net.drop(authorized);
+  fixture.net.drop(stranger);
+  t.equal(fixture.topics.size, 0);
+  t.equal(fixture.clock.waiting, 0);
+});
+
+t.test('a socket that is over its budget when acknowledged is not subscribed', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.authorized();
+  socket.overBudget = true;
+  socket.says(filter('QUOTES', { chainId }));
+  t.equal(fixture.topics.size, 0);
+  t.same(socket.closedWith, { code: 1013, reason: 'Too slow' });
+});
+
+t.test('who does not say who he is within the deadline is closed with a reason', async (t) => {
+  const fixture = new HubFixture();
+  const silent = fixture.net.open();
+  const guessing = fixture.net.open();
+  const known = fixture.authorized();
+  fixture.clock.advance(59_999);
+  guessing.says(auth('nobody'));
+  t.notOk(silent.closed);
+  fixture.clock.advance(1);
+  t.same(silent.closedWith, { code: 1008, reason: 'No AUTH within 60 seconds' });
+  t.ok(guessing.closed);
+  t.notOk(known.closed);
+});
+
+t.test('a plain connection accepts no subprotocol', async (t) => {
+  t.same(new HubFixture().hub.upgrade(), { accept: true, protocol: '' });
+});
