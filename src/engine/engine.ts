@@ -12,7 +12,7 @@ import * as query from './query.js';
 import type { Hex, Pool } from './quote.js';
 
 export interface EngineOptions {
-  /** Blocks of either chain that a reorg may undo. A log is replayed with the depth it was written with. */
+  /** Blocks of either chain that a reorg may undo, at least 1. A log is replayed with the depth it was written with. */
   readonly reorgDepth: number;
   /** Hex digest of a text, for `stateHash`. */
   readonly sha256: (text: string) => string;
@@ -31,6 +31,7 @@ export class Engine {
   #tsMs = 0;
 
   constructor({ reorgDepth, sha256 }: EngineOptions) {
+    assert(Number.isInteger(reorgDepth) && reorgDepth >= 1, 'reorgDepth counts blocks, from 1');
     this.#sha256 = sha256;
     this.#parts = {
       stream: new ChainTrail(reorgDepth),

@@ -29,12 +29,14 @@ export class Machine {
     this.#parts = parts;
   }
 
-  /** `nowSeconds`: Unix seconds of engine time. Expires what is due first. */
+  /** `nowSeconds`: Unix seconds of engine time. What is due goes first. */
   run(command: Command, nowSeconds: number): EngineEvent[] {
     this.#nowSeconds = nowSeconds;
     this.#events = [];
     this.#expire();
     this.#do(command);
+    // Last, so that a command is judged by what was final before it.
+    if ('position' in command) this.#advance(command.position);
     return this.#events;
   }
 
@@ -63,18 +65,16 @@ export class Machine {
         return this.#rewindStream(command);
       case 'REWIND_SETTLEMENT':
         return this.#rewindSettlement(command);
-      case 'ADVANCE_POSITION':
-        return this.#advance(command.position);
       case 'PUBLISH_RFQ':
         this.#events.push({ type: 'RFQ_PUBLISHED', seq: this.#next(), cause: null, rfq: command.rfq });
         return;
+      case 'ADVANCE_POSITION':
       case 'TICK':
         return;
     }
   }
 
-  #enter({ quote, state, settlementBlock, position }: EnterQuote): void {
-    this.#advance(position);
+  #enter({ quote, state, settlementBlock }: EnterQuote): void {
     const { store } = this.#parts;
     if (store.get(quote.quoteId) !== undefined || dueSecond(quote) <= this.#nowSeconds) return;
     const order = store.add(quote);
@@ -86,8 +86,7 @@ export class Machine {
     this.#events.push({ type: 'QUOTE_POSTED', seq: this.#next(), cause, order, fillableSize, reason });
   }
 
-  #fill({ quoteId, size, origin, position }: FillQuote): void {
-    this.#advance(position);
+  #fill({ quoteId, size, origin }: FillQuote): void {
     const order = this.#parts.store.get(quoteId);
     if (order === undefined || order.state === 'gone' || origin.blockNumber <= order.readBlock) return;
     const taken = size < order.fillableSize ? size : order.fillableSize;
@@ -100,8 +99,7 @@ export class Machine {
     if (fillableSize === 0n) this.#removed(order, 'FILLED', valid, cause);
   }
 
-  #cancel({ quoteId, origin, position }: CancelQuote): void {
-    this.#advance(position);
+  #cancel({ quoteId, origin }: CancelQuote): void {
     const order = this.#parts.store.get(quoteId);
     if (order === undefined || order.state === 'gone') return;
     const valid = order.state === 'live';
@@ -110,7 +108,6 @@ export class Machine {
   }
 
   #setValidity({ quoteId, reason, origin, position }: SetValidity): void {
-    this.#advance(position);
     const order = this.#parts.store.get(quoteId);
     if (order === undefined || order.state === 'gone') return;
     // A sweep may have asked before something else happened; what was asked last is right.
@@ -120,8 +117,7 @@ export class Machine {
     this.#validityChanged(order, before, origin && causeOf('settlement', origin));
   }
 
-  #deploy({ pool, deployedAt, origin, position }: DeployPool): void {
-    this.#advance(position);
+  #deploy({ pool, deployedAt, origin }: DeployPool): void {
     if (pool.poolKey.maturity <= this.#nowSeconds || !this.#parts.pools.add({ pool, deployedAt, origin })) return;
     const cause = causeOf('settlement', origin);
     this.#events.push({ type: 'POOL_DEPLOYED', seq: this.#next(), cause, pool });

@@ -1,0 +1,361 @@
+import type { ChainPosition, ChainRole, Command, QuoteState, Stamp } from '../../src/engine/command.js';
+import type { Engine } from '../../src/engine/engine.js';
+import type { Cause, EngineEvent, QuoteRemoved } from '../../src/engine/event.js';
+import type { LevelTotal } from '../../src/engine/level.js';
+import type { Order } from '../../src/engine/order.js';
+import type { DeployedPool } from '../../src/engine/pool-registry.js';
+import type * as query from '../../src/engine/query.js';
+import { sideOf, ZERO_ADDRESS, type Hex, type InvalidReason, type Origin, type Quote } from '../../src/engine/quote.js';
+
+/** What a suite asks of an engine, so that it can be run on this one and on the real one. */
+export type EngineUnderTest = Pick<
+  Engine,
+  | 'apply'
+  | 'get'
+  | 'cover'
+  | 'privateQuotes'
+  | 'orders'
+  | 'ordersOf'
+  | 'providers'
+  | 'levels'
+  | 'levelAt'
+  | 'pool'
+  | 'pools'
+  | 'positions'
+  | 'touchedSince'
+  | 'nextDueMs'
+>;
+
+interface NaiveOrder extends Order {
+  readonly quote: Quote;
+  fillableSize: bigint;
+  state: Order['state'];
+  reason: InvalidReason | null;
+  touched: number;
+  read: number;
+}
+
+interface NaiveChain {
+  position: ChainPosition | null;
+  /** Every block number read on the present branch. */
+  read: number[];
+  floor: number;
+}
+
+/** An event before it has its number. */
+type Unnumbered = EngineEvent extends infer E ? (E extends EngineEvent ? Omit<E, 'seq'> : never) : never;
+
+/**
+ * The rules once more, with one sorted array of everything and a scan for each question: slow, and plainly right. It is
+ * what the real engine is compared with.
+ */
+export class NaiveEngine implements EngineUnderTest {
+  readonly #reorgDepth: number;
+  readonly #chains: Record<ChainRole, NaiveChain> = {
+    stream: { position: null, read: [], floor: -1 },
+    settlement: { position: null, read: [], floor: -1 },
+  };
+  /** All that is known, oldest first. */
+  #known: NaiveOrder[] = [];
+  #pools: DeployedPool[] = [];
+  #now = 0;
+  #seq = 0;
+  #events: EngineEvent[] = [];
+
+  constructor(reorgDepth: number) {
+    this.#reorgDepth = reorgDepth;
+  }
+
+  apply(command: Command, stamp: Stamp): EngineEvent[] {
+    this.#events = [];
+    this.#now = Math.floor(stamp.tsMs / 1000);
+    this.#expire();
+    this.#run(command);
+    const { floor } = this.#chains.settlement;
+    for (const order of this.#known) if (order.touched <= floor) order.touched = order.read = -1;
+    this.#known = this.#known.filter((order) => order.state !== 'gone' || order.touched > floor);
+    return this.#events;
+  }
+
+  #expire(): void {
+    const due = this.#known.filter(({ quote }) => isExpired(quote, this.#now));
+    due.sort((a, b) => dueOf(a.quote) - dueOf(b.quote) || byAge(a, b));
+    for (const order of due) {
+      if (order.state !== 'gone') this.#remove(order, 'EXPIRED', null);
+      this.#forget(order);
+    }
+    this.#pools = this.#pools.filter(({ pool }) => this.#now < pool.poolKey.maturity);
+  }
+
+  #run(command: Command): void {
+    switch (command.type) {
+      case 'ENTER_QUOTE': {
+        const { quote, state, settlementBlock, position } = command;
+        this.#advance(position);
+        if (this.#find(quote.quoteId) !== undefined || isExpired(quote, this.#now)) return;
+        const order: NaiveOrder = {
+          quote,
+          fillableSize: state.fillableSize,
+          state: stateOf(state),
+          reason: state.fillableSize === 0n ? null : state.reason,
+          touched: settlementBlock,
+          read: settlementBlock,
+        };
+        this.#known = [...this.#known, order].sort(byAge);
+        if (order.state === 'gone') return;
+        const { fillableSize, reason } = order;
+        this.#tell({ type: 'QUOTE_POSTED', cause: because('stream', quote.origin), order, fillableSize, reason });
+        return;
+      }
+      case 'FILL_QUOTE': {
+        this.#advance(command.position);
+        const order = this.#find(command.quoteId);
+        if (order === undefined || order.state === 'gone') return;
+        if (command.origin.blockNumber <= order.read || command.size === 0n) return;
+        const size = command.size > order.fillableSize ? order.fillableSize : command.size;
+        const valid = order.state === 'live';
+        const cause = because('settlement', command.origin);
+        order.fillableSize -= size;
+        order.touched = Math.max(order.touched, command.origin.blockNumber);
+        this.#tell({ type: 'QUOTE_FILLED', cause, order, fillableSize: order.fillableSize, size, valid });
+        if (order.fillableSize === 0n) this.#remove(order, 'FILLED', cause);
+        return;
+      }
+      case 'CANCEL_QUOTE': {
+        this.#advance(command.position);
+        const order = this.#find(command.quoteId);
+        if (order === undefined || order.state === 'gone') return;
+        order.fillableSize = 0n;
+        order.touched = Math.max(order.touched, command.origin.blockNumber);
+        this.#remove(order, 'CANCELLED', because('settlement', command.origin));
+        return;
+      }
+      case 'SET_VALIDITY': {
+        this.#advance(command.position);
+        const order = this.#find(command.quoteId);
+        if (order === undefined || order.state === 'gone' || command.position.blockNumber < order.touched) return;
+        order.touched = command.position.blockNumber;
+        this.#setReason(order, command.reason, command.origin && because('settlement', command.origin));
+        return;
+      }
+      case 'DEPLOY_POOL': {
+        const { pool, deployedAt, origin, position } = command;
+        this.#advance(position);
+        if (this.pool(pool.poolAddress) !== undefined || this.#now >= pool.poolKey.maturity) return;
+        this.#pools.push({ pool, deployedAt, origin });
+        this.#tell({ type: 'POOL_DEPLOYED', cause: because('settlement', origin), pool });
+        return;
+      }
+      case 'REWIND_STREAM': {
+        this.#rewind(command.position);
+        for (const order of this.#known) {
+          if (order.quote.origin.blockNumber <= command.position.blockNumber) continue;
+          if (order.state !== 'gone') this.#remove(order, 'REWOUND', null);
+          this.#forget(order);
+        }
+        return;
+      }
+      case 'REWIND_SETTLEMENT': {
+        this.#rewind(command.position);
+        const undone = this.#pools.filter(({ origin }) => origin.blockNumber > command.position.blockNumber);
+        undone.sort((a, b) => a.origin.blockNumber - b.origin.blockNumber || a.origin.logIndex - b.origin.logIndex);
+        this.#pools = this.#pools.filter((pool) => !undone.includes(pool));
+        for (const { pool } of undone) this.#tell({ type: 'POOL_WITHDRAWN', cause: null, pool });
+        for (const { quoteId, state } of command.restated) {
+          const order = this.#find(quoteId);
+          if (order !== undefined) this.#restate(order, state, command.settlementBlock);
+        }
+        return;
+      }
+      case 'ADVANCE_POSITION':
+        return this.#advance(command.position);
+      case 'PUBLISH_RFQ':
+        return this.#tell({ type: 'RFQ_PUBLISHED', cause: null, rfq: command.rfq });
+      case 'TICK':
+        return;
+    }
+  }
+
+  #restate(order: NaiveOrder, to: QuoteState, settlementBlock: number): void {
+    const { state, fillableSize } = order;
+    order.touched = order.read = settlementBlock;
+    if (to.fillableSize === 0n) {
+      order.fillableSize = 0n;
+      if (state !== 'gone') this.#remove(order, 'REWOUND', null);
+    } else if (state === 'gone' || fillableSize !== to.fillableSize) {
+      Object.assign(order, to, { state: stateOf(to) });
+      this.#tell({ type: 'QUOTE_RESTATED', cause: null, order, wasValid: state === 'live', ...to });
+    } else this.#setReason(order, to.reason, null);
+  }
+
+  #setReason(order: NaiveOrder, reason: InvalidReason | null, cause: Cause | null): void {
+    const before = order.state;
+    const { fillableSize } = order;
+    order.reason = reason;
+    order.state = reason === null ? 'live' : 'invalid';
+    if (before === 'invalid' && reason === null) this.#tell({ type: 'QUOTE_REVALIDATED', cause, order, fillableSize });
+    if (before === 'live' && reason !== null) {
+      this.#tell({ type: 'QUOTE_INVALIDATED', cause, order, fillableSize, reason });
+    }
+  }
+
+  #remove(order: NaiveOrder, why: QuoteRemoved['why'], cause: Cause | null): void {
+    const valid = order.state === 'live';
+    order.state = 'gone';
+    order.reason = null;
+    this.#tell({ type: 'QUOTE_REMOVED', cause, order, fillableSize: order.fillableSize, why, valid });
+  }
+
+  #forget(order: NaiveOrder): void {
+    this.#known = this.#known.filter((other) => other !== order);
+  }
+
+  #find(quoteId: Hex): NaiveOrder | undefined {
+    return this.#known.find(({ quote }) => quote.quoteId === quoteId);
+  }
+
+  #tell(event: Unnumbered): void {
+    this.#seq += 1;
+    this.#events.push({ ...event, seq: this.#seq });
+  }
+
+  #advance(position: ChainPosition): void {
+    const chain = this.#chains[position.chain];
+    const last = chain.position;
+    if (last !== null) {
+      if (position.blockNumber < last.blockNumber) return;
+      if (position.blockNumber === last.blockNumber) {
+        if (position.blockHash !== last.blockHash || logOf(position) <= logOf(last)) return;
+      }
+    }
+    chain.position = position;
+    if (!chain.read.includes(position.blockNumber)) chain.read.push(position.blockNumber);
+    for (const blockNumber of chain.read) {
+      if (blockNumber <= position.blockNumber - this.#reorgDepth) chain.floor = Math.max(chain.floor, blockNumber);
+    }
+  }
+
+  #rewind(position: ChainPosition): void {
+    const chain = this.#chains[position.chain];
+    if (position.blockNumber < chain.floor) throw new Error('deeper than reorgDepth');
+    chain.position = position;
+    chain.read = [...chain.read.filter((blockNumber) => blockNumber < position.blockNumber), position.blockNumber];
+  }
+
+  get(quoteId: Hex): Order | undefined {
+    return this.#find(quoteId);
+  }
+
+  cover({ poolAddress, side, size, provider, taker }: query.CoverQuery): Order[] {
+    const found: Order[] = [];
+    for (const order of this.#bestFirst({ poolAddress, side, taker: taker ?? null })) {
+      if (found.reduce((sum, { fillableSize }) => sum + fillableSize, 0n) >= size) break;
+      if (provider === undefined || order.quote.provider === provider) found.push(order);
+    }
+    return found;
+  }
+
+  privateQuotes({ poolAddress, side, taker }: query.PrivateQuery): Order[] {
+    return this.#bestFirst({ poolAddress, side, taker }).filter(({ quote }) => quote.taker === taker);
+  }
+
+  orders({
+    poolAddress,
+    side,
+    provider,
+    taker,
+    minFillableSize,
+    quoteIds,
+  }: query.OrdersQuery = {}): query.OrdersAnswer {
+    const found = this.#known.filter(({ quote, fillableSize }) => {
+      if (poolAddress !== undefined && quote.pool.poolAddress !== poolAddress) return false;
+      if (side !== undefined && sideOf(quote) !== side) return false;
+      if (provider !== undefined && quote.provider !== provider) return false;
+      if (minFillableSize !== undefined && fillableSize < minFillableSize) return false;
+      if (quoteIds !== undefined && !quoteIds.includes(quote.quoteId)) return false;
+      if (quote.taker === ZERO_ADDRESS) return true;
+      return taker !== undefined ? quote.taker === taker : quoteIds !== undefined;
+    });
+    found.reverse();
+    return {
+      valid: found.filter(({ state }) => state === 'live'),
+      invalid: found.filter(({ state }) => state === 'invalid'),
+    };
+  }
+
+  ordersOf(provider: Hex): Order[] {
+    return this.#known.filter(({ quote, state }) => quote.provider === provider && state !== 'gone');
+  }
+
+  providers(): Hex[] {
+    return [...new Set(this.#known.filter(({ state }) => state !== 'gone').map(({ quote }) => quote.provider))];
+  }
+
+  levels(about: query.LevelsQuery, depth = Infinity): LevelTotal[] {
+    const orders = this.#bestFirst(about);
+    const prices = [...new Set(orders.map(({ quote }) => quote.price))];
+    return prices.slice(0, depth).map((price) => this.levelAt(about, price));
+  }
+
+  levelAt(about: query.LevelsQuery, price: bigint): LevelTotal {
+    const orders = this.#bestFirst(about).filter(({ quote }) => quote.price === price);
+    return { price, size: orders.reduce((sum, order) => sum + order.fillableSize, 0n), count: orders.length };
+  }
+
+  pool(poolAddress: Hex): DeployedPool | undefined {
+    return this.#pools.find(({ pool }) => pool.poolAddress === poolAddress);
+  }
+
+  pools(): DeployedPool[] {
+    return this.#pools;
+  }
+
+  positions(): { stream: ChainPosition | null; settlement: ChainPosition | null } {
+    return { stream: this.#chains.stream.position, settlement: this.#chains.settlement.position };
+  }
+
+  touchedSince(blockNumber: number): Order[] {
+    return this.#known.filter(({ touched }) => touched > blockNumber && touched > this.#chains.settlement.floor);
+  }
+
+  nextDueMs(): number | null {
+    const due = this.#known.map(({ quote }) => dueOf(quote));
+    due.push(...this.#pools.map(({ pool }) => pool.poolKey.maturity));
+    return due.length === 0 ? null : Math.min(...due) * 1000;
+  }
+
+  #bestFirst({ poolAddress, side, taker }: query.LevelsQuery): NaiveOrder[] {
+    const sign = side === 'ask' ? 1 : -1;
+    return this.#known
+      .filter(({ quote, state }) => {
+        if (state !== 'live' || quote.pool.poolAddress !== poolAddress || sideOf(quote) !== side) return false;
+        return taker === '*' || quote.taker === ZERO_ADDRESS || quote.taker === taker;
+      })
+      .sort((a, b) => sign * Number(a.quote.price - b.quote.price) || byAge(a, b));
+  }
+}
+
+function stateOf({ fillableSize, reason }: QuoteState): Order['state'] {
+  return fillableSize === 0n ? 'gone' : reason === null ? 'live' : 'invalid';
+}
+
+function isExpired(quote: Quote, now: number): boolean {
+  return now > quote.deadline || now >= quote.pool.poolKey.maturity;
+}
+
+function dueOf(quote: Quote): number {
+  return Math.min(quote.deadline + 1, quote.pool.poolKey.maturity);
+}
+
+function byAge(a: Order, b: Order): number {
+  const [x, y] = [a.quote.origin, b.quote.origin];
+  return x.blockNumber - y.blockNumber || x.logIndex - y.logIndex || (a.quote.quoteId < b.quote.quoteId ? -1 : 1);
+}
+
+function logOf(position: ChainPosition): number {
+  return position.logIndex ?? Infinity;
+}
+
+function because(chain: ChainRole, { blockNumber, txHash, logIndex }: Origin): Cause {
+  return { chain, blockNumber, txHash, logIndex };
+}

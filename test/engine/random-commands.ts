@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import type { ChainPosition, ChainRole, Command } from '../../src/engine/command.js';
+import type { Engine } from '../../src/engine/engine.js';
+import { ZERO_ADDRESS, type InvalidReason, type Quote } from '../../src/engine/quote.js';
+import {
+  address,
+  at,
+  blockHashOf,
+  originAt,
+  POOL,
+  quoteIdOf,
+  samplePool,
+  sampleQuote,
+  START,
+  TAKER,
+} from './samples.js';
+
+export const POOLS = [POOL, samplePool(1, START + 40), samplePool(2, START + 90)];
+export const MAKERS = [address(0x10), address(0x11), address(0x12)];
+export const TAKERS = [TAKER, address(0x21)];
+const QUOTES = 24;
+
+const reason = fc.constantFrom<InvalidReason | null>(null, null, 8, 9);
+const n = fc.nat(QUOTES - 1);
+
+/** What happens next, in words that make sense whatever happened before. */
+export type Step =
+  | { readonly kind: 'enter'; n: number; pick: number; left: number; reason: InvalidReason | null; ahead: number }
+  | { readonly kind: 'fill'; n: number; size: number; ahead: number }
+  | { readonly kind: 'cancel'; n: number; ahead: number }
+  | { readonly kind: 'validity'; n: number; reason: InvalidReason | null; ahead: number; swept: boolean }
+  | { readonly kind: 'deploy'; pool: number; ahead: number }
+  | { readonly kind: 'advance'; chain: ChainRole; ahead: number }
+  | { readonly kind: 'rewind'; chain: ChainRole; back: number; left: number; reason: InvalidReason | null }
+  | { readonly kind: 'pass'; ms: number }
+  | { readonly kind: 'rfq' }
+  | { readonly kind: 'restart' };
+
+const ahead = fc.integer({ min: 0, max: 3 });
+const chain = fc.constantFrom<ChainRole>('stream', 'settlement');
+
+export const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 12,
+      arbitrary: fc.record({
+        kind: fc.constant('enter' as const),
+        n,
+        pick: fc.nat(2 ** 16),
+        left: fc.integer({ min: 0, max: 10 }),
+        reason,
+        ahead,
+      }),
+    },
+    { weight: 5, arbitrary: fc.record({ kind: fc.constant('fill' as const), n, size: fc.nat(12), ahead }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('cancel' as const), n, ahead }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        kind: fc.constant('validity' as const),
+        n,
+        reason,
+        ahead: fc.integer({ min: -2, max: 2 }),
+        swept: fc.boolean(),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('deploy' as const), pool: fc.nat(2), ahead }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ kind: fc.constant('advance' as const), chain, ahead: fc.integer({ min: 0, max: 9 }) }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constant('rewind' as const),
+        chain,
+        back: fc.nat(6),
+        left: fc.nat(10),
+        reason,
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(9_000) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('rfq' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
+  ),
+  { maxLength: 80, size: 'max' },
+);
+
+/** Makes commands of steps for an engine at the place it is in. Every branch of a chain has block hashes of its own. */
+export class CommandMaker {
+  readonly #branch: Record<ChainRole, number> = { stream: 0, settlement: 0 };
+
+  make(step: Exclude<Step, { kind: 'restart' }>, engine: Engine): Command {
+    switch (step.kind) {
+      case 'enter': {
+        const position = this.#ahead(engine, 'stream', step.ahead);
+        const quote = quoteOf(step.n, step.pick, position.blockNumber);
+        const settlementBlock = this.#ahead(engine, 'settlement', step.ahead).blockNumber;
+        const fillableSize = quote.size < BigInt(step.left) ? quote.size : BigInt(step.left);
+        return { type: 'ENTER_QUOTE', quote, state: { fillableSize, reason: step.reason }, settlementBlock, position };
+      }
+      case 'fill': {
+        const position = this.#ahead(engine, 'settlement', step.ahead);
+        const origin = originAt(position.blockNumber, step.n);
+        return { type: 'FILL_QUOTE', quoteId: quoteIdOf(step.n), size: BigInt(step.size), origin, position };
+      }
+      case 'cancel': {
+        const position = this.#ahead(engine, 'settlement', step.ahead);
+        const origin = originAt(position.blockNumber, step.n);
+        return { type: 'CANCEL_QUOTE', quoteId: quoteIdOf(step.n), origin, position };
+      }
+      case 'validity': {
+        const position = this.#ahead(engine, 'settlement', step.ahead);
+        const origin = step.swept ? null : originAt(position.blockNumber, step.n);
+        return { type: 'SET_VALIDITY', quoteId: quoteIdOf(step.n), reason: step.reason, origin, position };
+      }
+      case 'deploy': {
+        const pool = POOLS[step.pool] ?? POOL;
+        const position = this.#ahead(engine, 'settlement', step.ahead);
+        const origin = originAt(position.blockNumber, step.pool);
+        return { type: 'DEPLOY_POOL', pool, deployedAt: START - 100, origin, position };
+      }
+      case 'advance':
+        return { type: 'ADVANCE_POSITION', position: this.#ahead(engine, step.chain, step.ahead) };
+      case 'rewind':
+        return this.#rewind(engine, step.chain, step);
+      case 'pass':
+        return { type: 'TICK' };
+      case 'rfq':
+        return {
+          type: 'PUBLISH_RFQ',
+          rfq: { poolAddress: POOL.poolAddress, side: 'bid', size: 1n, taker: TAKER, body: '{}' },
+        };
+    }
+  }
+
+  #ahead(engine: Engine, chain: ChainRole, blocks: number): ChainPosition {
+    const now = engine.positions()[chain]?.blockNumber ?? 10;
+    return at(chain, Math.max(0, now + blocks), this.#branch[chain]);
+  }
+
+  /** To a block that the engine remembers, or to the one before a block that it remembers. */
+  #rewind(engine: Engine, chain: ChainRole, about: Extract<Step, { kind: 'rewind' }>): Command {
+    const trail = engine.trail(chain);
+    const block = trail.at(-1 - Math.min(about.back, trail.length - 1));
+    if (block === undefined) return { type: 'TICK' };
+    const oldest = trail[0]?.blockNumber ?? 0;
+    const blockNumber = Math.max(oldest, block.blockNumber - (about.left % 2));
+    const position = { chain, blockNumber, blockHash: blockHashOf(blockNumber, this.#branch[chain]), logIndex: null };
+    this.#branch[chain] += 1;
+    if (chain === 'stream') return { type: 'REWIND_STREAM', position };
+    const restated = engine.touchedSince(blockNumber).map(({ quote }, place) => {
+      const size = BigInt(Math.max(0, about.left - place));
+      const fillableSize = quote.size < size ? quote.size : size;
+      return { quoteId: quote.quoteId, state: { fillableSize, reason: about.reason } };
+    });
+    return { type: 'REWIND_SETTLEMENT', position, settlementBlock: blockNumber + 1 + (about.back % 3), restated };
+  }
+}
+
+/** Everything but the age follows from `n` alone: the id says what was signed. */
+function quoteOf(n: number, pick: number, newestBlock: number): Quote {
+  const takers = [ZERO_ADDRESS, ZERO_ADDRESS, ...TAKERS];
+  const quote = sampleQuote({
+    n,
+    pool: POOLS[n % 3] ?? POOL,
+    provider: MAKERS[(n % 5) % 3] ?? address(0x10),
+    taker: takers[n % 4] ?? ZERO_ADDRESS,
+    price: 100n + BigInt((n * 7) % 5),
+    size: BigInt(1 + (n % 10)),
+    isBuy: n % 2 === 0,
+    deadline: START + 5 + ((n * 13) % 60),
+  });
+  const origin = originAt(Math.max(0, newestBlock - (pick % 4)), pick >> 2);
+  return { ...quote, origin };
+}
