@@ -16,6 +16,8 @@ export const limits = {
   bodyBytes: 64 << 10,
   /** Query string as it came, still encoded. */
   queryBytes: 96 << 10,
+  /** Parameters in one query: the ids of GET /orders and every other one. */
+  queryPairs: 1_100,
   /** Schema errors in one 400 answer. */
   schemaErrors: 20,
   /** Request line and headers of one request: the longest query and 32 KiB. */

@@ -38,6 +38,7 @@ export interface BookQueries {
 
 export interface OrderbookRouteLimits {
   readonly quoteIdsPerRequest: number;
+  readonly queryPairs: number;
   readonly schemaErrors: number;
 }
 
@@ -60,7 +61,9 @@ export function orderbookRoutes(
     answer: (query: Q) => string,
   ): (request: NetRequest) => NetResponse | Promise<NetResponse> {
     return (request) => {
-      const query = check(parseQuery(request.query, ['quoteIds']));
+      const parsed = parseQuery(request.query, { lists: ['quoteIds'], maxPairs: limits.queryPairs });
+      if (!parsed.ok) return refuse(request, 400, parsed.message);
+      const query = check(parsed.value);
       if (!query.ok) return refuse(request, 400, query.errors);
       if ((query.value.chainId ?? chainId) !== chainId)
         return refuse(request, 400, chainNotServed('/chainId', chainId));
