@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
 import type { Order } from '../engine/order.js';
-import { DeepReorg } from './chain-cursor.js';
+import { DeepReorg, type BlockId } from './chain-cursor.js';
 import type { SettlementFollower } from './settlement-follower.js';
 import type { StreamFollower } from './stream-follower.js';
 
@@ -21,7 +21,8 @@ export interface FollowListener {
   onFailure(error: Error, failures: number): void;
   /** No further reading: a person must look. */
   onHalt(error: DeepReorg): void;
-  onProgress(): void;
+  /** Catching up: a range was read, and there is more. */
+  onProgress(settlement: BlockId, stream: BlockId | null): void;
 }
 
 /**
@@ -92,10 +93,14 @@ export class BookFollower {
     const settled = await this.settlement.step();
     const position = this.settlement.position;
     // Backfill: quotes enter with today's state, not with that of a block a month ago.
-    if (position === null || (!settled && !this.#caughtUp)) return position === null && settled;
+    if (position === null) return settled;
+    if (!settled && !this.#caughtUp) {
+      this.listener.onProgress(position, this.stream.position);
+      return false;
+    }
     const streamed = await this.stream.step(position);
     if (!settled || !streamed) {
-      this.listener.onProgress();
+      this.listener.onProgress(position, this.stream.position);
       return false;
     }
     if (!this.#caughtUp) {

@@ -50,6 +50,41 @@ export const limits = {
   publishQueue: 20_000,
   /** How long POST /quotes waits for its events. */
   publishTimeoutMs: 30_000,
+  /** Publish transactions under way at once; what arrives meanwhile goes into the next. */
+  publishTxInFlight: 4,
+  /** Transactions of one wallet sent and not yet mined, and those that wait for a place. */
+  txInFlight: 16,
+  txWaiting: 5_000,
+  receiptPollMs: 100,
+  /** After this long unmined a transaction is sent again with an eighth more fee, so many times. */
+  txResendAfterMs: 10_000,
+  txResends: 8,
+  /** One JSON-RPC request: its time, its tries over all endpoints, the first pause between them, the longest answer. */
+  rpcTimeoutMs: 10_000,
+  rpcAttempts: 4,
+  rpcBackoffMs: 100,
+  rpcAnswerBytes: 64 << 20,
+  /** Calls in one `aggregate3`: at about 60,000 gas for a validity check, 10 million. */
+  rpcCallsPerBatch: 160,
+  /** Blocks in one range of logs; halved when a node refuses. */
+  logRangeBlocks: 10_000,
+  /** Pause between looks at the chains when nothing wakes the reader. */
+  chainPollMs: 500,
+  chainBackoffMs: 200,
+  chainMaxBackoffMs: 10_000,
+  /** A chain that gave no head for longer is stale. */
+  chainSilenceMs: 10_000,
+  /** Looks in a row that must show the same lower head before it is believed. */
+  lowerHeadPolls: 6,
+  /** Blocks with nothing in them after which the position alone is logged. */
+  positionEveryBlocks: 500,
+  /** Every known order is checked against the chain once in this time, so many in one look. */
+  sweepMs: 300_000,
+  sweepSlice: 320,
+  /** Published events checked between two turns of the event loop: at 80 us a signature, 8 ms. */
+  checksPerTurn: 100,
+  /** Pause before a command is offered again to a log that takes none. */
+  journalRetryMs: 100,
   /** Shortest time to live of a quote posted here. */
   minQuoteLifeSeconds: 10,
   /** Blocks that a chain may take back; a deeper reorg stops its reader. */

@@ -91,6 +91,16 @@ export class Engine {
     return this.#parts.store.book.provider(provider) ?? [];
   }
 
+  /** Live and invalid orders of a pool, public and private, in no particular order. */
+  ordersIn(poolAddress: Hex): Iterable<Order> {
+    return this.#parts.store.book.pool(poolAddress)?.orders ?? [];
+  }
+
+  /** Every live or invalid order. */
+  *known(): Iterable<Order> {
+    for (const { orders } of this.#parts.store.book.pools()) yield* orders;
+  }
+
   /** Makers with live or invalid orders. */
   providers(): Iterable<Hex> {
     return this.#parts.store.book.providers();

@@ -1,0 +1,17 @@
+// Prints every public quote, fill and RFQ as it is pushed.
+//   node examples/watch.mjs READY_FILE
+import { readFileSync } from 'node:fs';
+import { WebSocket } from 'ws';
+
+const [readyFile = 'data/ready.json'] = process.argv.slice(2);
+const { wsUrl, apiKey, chainId } = JSON.parse(readFileSync(readyFile, 'utf8'));
+const socket = new WebSocket(wsUrl);
+
+socket.on('open', () => {
+  socket.send(JSON.stringify({ type: 'AUTH', apiKey, body: null }));
+  for (const channel of ['QUOTES', 'RFQ']) {
+    socket.send(JSON.stringify({ type: 'FILTER', channel, body: { chainId: String(chainId) } }));
+  }
+});
+socket.on('message', (text) => console.log(text.toString()));
+socket.on('close', (code) => console.log(`closed with ${code}`));

@@ -1,0 +1,104 @@
+import type { KeyStore } from './auth/key-store.js';
+import type { ChainSide } from './chain/chain-side.js';
+import type { QuoteIntake } from './chain/quote-intake.js';
+import type { Limits } from './config/limits.js';
+import type { Engine } from './engine/engine.js';
+import type { Sequencer } from './engine/sequencer.js';
+import { refuse } from './http/answer.js';
+import { orderbookRoutes } from './http/orderbook-routes.js';
+import { publishRoute, type QuotePublishing } from './http/publish-route.js';
+import { createRouter, withCommonHeaders } from './http/router.js';
+import { statusRoutes } from './http/status-routes.js';
+import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
+import type { Journal } from './engine/ports.js';
+import type { QuoteJson } from './schema/quote-json.js';
+
+export interface HttpSideOptions {
+  readonly chainId: string;
+  readonly engine: Engine;
+  readonly sequencer: Sequencer;
+  readonly journal: Journal;
+  readonly chains: ChainSide;
+  /** Null without a wallet. */
+  readonly intake: QuoteIntake | null;
+  readonly keys: KeyStore;
+  readonly quoteJson: QuoteJson;
+  readonly corsOrigins: readonly string[];
+  readonly limits: Limits;
+}
+
+export interface HttpSide {
+  readonly handler: NetHandler;
+  refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
+}
+
+/** Puts the routes together and gives each its port. */
+export function createHttp(options: HttpSideOptions): HttpSide {
+  const { chainId, engine, sequencer, journal, chains, intake, keys, quoteJson, corsOrigins, limits } = options;
+  const staleness = (): string | null => {
+    const reasons = staleReasons(chains);
+    return reasons.length === 0 ? null : reasons.join('; ');
+  };
+  const book = {
+    cover: engine.cover.bind(engine),
+    privateQuotes: engine.privateQuotes.bind(engine),
+    orders: engine.orders.bind(engine),
+    whenDurable: () => sequencer.whenDurable(),
+  };
+  const common = { allowOrigin: (origin: string | undefined) => allowedOrigin(corsOrigins, origin), staleness };
+  const routes = [
+    ...orderbookRoutes(book, quoteJson, chainId, limits),
+    publishRoute(quotePublishing(), quoteJson, chainId, limits),
+    ...statusRoutes(reasonsNotReady),
+  ];
+  return {
+    handler: createRouter(routes, {
+      ...common,
+      checkKey: (rawKey) => keys.verify(rawKey),
+      maxQueryBytes: limits.queryBytes,
+    }),
+    refuseBody: (fault, request) => withCommonHeaders(request, refusedBody(fault, request), common),
+  };
+
+  function quotePublishing(): QuotePublishing {
+    if (intake === null) {
+      const message = 'No wallet is configured to publish with: set walletKey or walletKeyFile';
+      return {
+        refusal: () => ({ status: 501, message }),
+        submit: () => Promise.reject(new Error(message)),
+      };
+    }
+    return {
+      refusal() {
+        const message = staleness() ?? journal.refusal();
+        return message === null ? null : { status: 503, message };
+      },
+      submit: (quotes) => intake.submit(quotes),
+    };
+  }
+
+  function reasonsNotReady(): string[] {
+    const refusal = journal.refusal();
+    return [
+      ...(chains.follower.caughtUp ? [] : ['the chains have not been read to their heads yet']),
+      ...staleReasons(chains),
+      ...(refusal === null ? [] : [`the log takes nothing: ${refusal}`]),
+    ];
+  }
+}
+
+function staleReasons({ health }: ChainSide): string[] {
+  return [health.settlement, health.stream].flatMap((chain) => chain.status().stale ?? []);
+}
+
+function refusedBody(fault: BodyFault, request: NetRequestHead): NetResponse {
+  return fault === 'TOO_LARGE'
+    ? refuse(request, 413, 'The body is too large')
+    : refuse(request, 408, 'The body came too slowly');
+}
+
+/** Null: a page of that origin may not read the answer. */
+function allowedOrigin(allowed: readonly string[], origin: string | undefined): string | null {
+  if (allowed.includes('*')) return '*';
+  return origin !== undefined && allowed.includes(origin) ? origin : null;
+}

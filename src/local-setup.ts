@@ -1,0 +1,31 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { KeyStore } from './auth/key-store.js';
+import { startLocalChain, type LocalChain } from './chain/dev/local-chain.js';
+import type { Hex } from './engine/quote.js';
+
+/** The embedded chain and whose wallet the service uses on it. */
+export interface LocalSetup {
+  readonly chain: LocalChain;
+  readonly operatorKey: Hex;
+}
+
+export async function openLocalSetup(): Promise<LocalSetup> {
+  const chain = await startLocalChain();
+  const [operator] = chain.accounts;
+  if (operator === undefined) throw new Error('The local chain has no accounts');
+  return { chain, operatorKey: operator.privateKey };
+}
+
+/**
+ * A key of the paid tier that works, the same at every start: on a chain of one's own machine its text may lie in a file
+ * beside the hashes.
+ */
+export async function localApiKey(keys: KeyStore, dataDir: string): Promise<string> {
+  const file = path.join(dataDir, 'local.key');
+  const kept = await readFile(file, 'utf8').catch(() => '');
+  if (typeof keys.verify(kept.trim()) !== 'string') return kept.trim();
+  const { key } = await keys.create('paid', 'local set-up');
+  await writeFile(file, `${key}\n`, { mode: 0o600 });
+  return key;
+}

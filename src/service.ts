@@ -1,0 +1,196 @@
+import type { Logger } from 'pino';
+import type { KeyStore } from './auth/key-store.js';
+import { QuoteDigest } from './auth/quote-digest.js';
+import { QuoteSignature } from './auth/quote-signature.js';
+import { loadSecp256k1 } from './auth/secp256k1-binding.js';
+import { openChainSide, type ChainSide } from './chain/chain-side.js';
+import type { FollowedBook } from './chain/followed-book.js';
+import { HeadWatch } from './chain/head-watch.js';
+import type { Profile } from './chain/profile.js';
+import { QuoteIntake } from './chain/quote-intake.js';
+import type { ChainRole, Rfq } from './engine/command.js';
+import { EngineTime } from './engine/engine-time.js';
+import type { Engine } from './engine/engine.js';
+import { ExpiryTimer } from './engine/expiry-timer.js';
+import type { Order } from './engine/order.js';
+import type { Clock, Journal, Random, Rpc } from './engine/ports.js';
+import type { Hex, PoolKey } from './engine/quote.js';
+import { Sequencer } from './engine/sequencer.js';
+import { createHttp } from './http-side.js';
+import type { BackendChoice } from './net/open-server.js';
+import { openServer } from './net/open-server.js';
+import type { Limits } from './config/limits.js';
+import { QuoteJson } from './schema/quote-json.js';
+import { Hub } from './ws/hub.js';
+import type { RfqPorts } from './ws/ports.js';
+import { Publisher as SocketPublisher } from './ws/publisher.js';
+import { TopicIndex } from './ws/topic-index.js';
+
+export interface ServiceOptions {
+  readonly profile: Profile;
+  readonly rpc: Readonly<Record<ChainRole, Rpc>>;
+  /** The operator's private key; null: the service reads and does not publish. */
+  readonly walletKey: Hex | null;
+  /** As recovery left it. */
+  readonly engine: Engine;
+  readonly journal: Journal;
+  readonly keys: KeyStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly limits: Limits;
+  readonly host: string;
+  readonly port: number;
+  readonly netBackend: BackendChoice;
+  readonly corsOrigins: readonly string[];
+  readonly logger: Logger;
+  /** State and log may differ from here on: the process has to end. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface Service {
+  readonly port: number;
+  readonly backend: string;
+  /** Resolves when both chains have been read to their heads. */
+  readonly ready: Promise<void>;
+  /** Takes nothing new, finishes what is under way, closes sockets with 1012, and resolves when all is still. */
+  stop(): Promise<void>;
+}
+
+/** RFC 6455 / IANA: service restart. */
+const SERVICE_RESTART = 1012;
+
+/** Assembles one service over its ports and starts it. */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { profile, engine, journal, keys, clock, random, limits, logger, onFault } = options;
+  const chainId = String(profile.settlement.chainId);
+
+  const time = new EngineTime(clock, engine.tsMs);
+  const sequencer = new Sequencer({ engine, journal, time, onFault });
+  const expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
+
+  const secp256k1 = await loadSecp256k1();
+  logger.info({ library: secp256k1.library }, 'signatures are checked by');
+  const digests = await QuoteDigest.create(profile.settlement.chainId, limits.poolCache);
+  const signatures = new QuoteSignature(digests, secp256k1);
+
+  let isReady: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => (isReady = resolve));
+  const chains = await openChainSide({
+    ...options,
+    book: followedBook(engine, sequencer),
+    known: () => engine.known(),
+    readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
+    signatures,
+    onSettlementTime: (timestamp) => time.observe(timestamp),
+    onRefusedEvent: (why, { txHash, logIndex }) => logger.info({ why, txHash, logIndex }, 'published event refused'),
+    listener: {
+      onCaughtUp: isReady,
+      onFailure: (error, failures) => logger.warn({ err: error, failures }, 'reading the chains failed'),
+      onHalt(error) {
+        logger.fatal({ err: error }, 'reading the chains has stopped');
+        for (const health of Object.values(chains.health)) health.halt(error.message);
+      },
+      onProgress: (settlement, stream) =>
+        logger.info({ settlement: settlement.blockNumber, stream: stream?.blockNumber }, 'catching up'),
+    },
+  });
+
+  const quoteJson = new QuoteJson(chainId);
+  const topics = new TopicIndex(chainId);
+  const hub = new Hub({ chainId, topics, keys, rfqs: rfqPorts(chains, sequencer), clock, limits, onFault: logFault });
+  const http = createHttp({ ...options, chainId, engine, sequencer, chains, intake: openIntake(), quoteJson });
+  const { server, uwsUnavailable } = openServer(options.netBackend, {
+    http: http.handler,
+    refuseBody: (fault, request) => http.refuseBody(fault, request),
+    socketPath: '/',
+    sockets: hub,
+    limits: {
+      ...limits,
+      bodyBytes: (method, path) =>
+        method === 'POST' && BATCH_PATHS.has(path) ? limits.batchBodyBytes : limits.bodyBytes,
+    },
+    onFault: logFault,
+  });
+  if (uwsUnavailable !== undefined) logger.warn({ why: uwsUnavailable }, 'serving through node:http and ws');
+
+  const socketPublisher = new SocketPublisher(topics, quoteJson, (...message) => server.publish(...message));
+  sequencer.onEvents((records) => socketPublisher.onEvents(records.flatMap(({ events }) => events)));
+  const unwatchKeys = keys.onChange(({ id }) => hub.onKeyChange(id));
+  keys.watch(limits.keyWatchMs, logFault);
+
+  const watches = (['settlement', 'stream'] as const).flatMap((role) => openWatch(profile[role].wsUrl));
+  chains.follower.start();
+  const port = await server.listen(options.host, options.port);
+  return { port, backend: server.backend, ready, stop };
+
+  async function stop(): Promise<void> {
+    server.stopListening();
+    for (const watch of watches) watch.stop();
+    await server.close(SERVICE_RESTART, 'service restart');
+    await chains.follower.stop();
+    expiry.stop();
+    unwatchKeys();
+    await journal.flush();
+    await journal.close();
+  }
+
+  function openIntake(): QuoteIntake | null {
+    if (chains.publisher === null) return null;
+    const known = { get: (quoteId: Hex) => knownOrder(engine, quoteId), whenDurable: () => sequencer.whenDurable() };
+    const nowSeconds = () => Math.floor(time.nowMs() / 1000);
+    const { pools, states, publisher } = chains;
+    return new QuoteIntake(known, pools, signatures, states, publisher, nowSeconds, clock, limits);
+  }
+
+  /** New heads wake the follower; both roles may share one endpoint, which is then watched once. */
+  function openWatch(url: string | null): HeadWatch[] {
+    if (url === null) return [];
+    const patience = { backoffMs: limits.chainBackoffMs, maxBackoffMs: limits.chainMaxBackoffMs };
+    const watch = new HeadWatch(url, () => chains.follower.wake(), clock, random, patience);
+    watch.start();
+    return [watch];
+  }
+
+  function logFault(error: unknown): void {
+    logger.error({ err: error }, 'a request failed inside');
+  }
+}
+
+/** Requests that carry a batch, and may be larger than others. */
+const BATCH_PATHS: ReadonlySet<string> = new Set(['/quotes', '/pools', '/pool/settle']);
+
+/** A live or invalid order; what is gone is kept for reorgs alone. */
+function knownOrder(engine: Engine, quoteId: Hex): Order | undefined {
+  const order = engine.get(quoteId);
+  return order?.state === 'gone' ? undefined : order;
+}
+
+function followedBook(engine: Engine, sequencer: Sequencer): FollowedBook {
+  return {
+    submit: (command) => sequencer.submit(command).refusal === null,
+    get: (quoteId) => knownOrder(engine, quoteId),
+    ordersOf: (provider) => engine.ordersOf(provider),
+    ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
+    providers: () => engine.providers(),
+    touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
+  };
+}
+
+function rfqPorts({ pools }: ChainSide, sequencer: Sequencer): RfqPorts {
+  return {
+    async poolAddressOf(poolKey: PoolKey) {
+      try {
+        const [pool] = await pools.resolve([poolKey]);
+        return pool?.poolAddress ?? 'IMPOSSIBLE';
+      } catch {
+        return 'UNAVAILABLE';
+      }
+    },
+    async publish(rfq: Rfq) {
+      const submitted = sequencer.submit({ type: 'PUBLISH_RFQ', rfq });
+      if (submitted.refusal !== null) return submitted.refusal;
+      await sequencer.whenDurable();
+      return 'OK' as const;
+    },
+  };
+}
