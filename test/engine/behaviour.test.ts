@@ -297,6 +297,7 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
     });
     t.same(pick(undone, 'type', 'pool'), [['POOL_WITHDRAWN', POOL]]);
     t.same([...driver.engine.pools()], []);
+    t.equal(driver.engine.nextDueMs(), null);
     deploy(61);
     t.same(driver.tickAt(POOL.poolKey.maturity - START), [], 'all who know a pool know its maturity');
     t.same([...driver.engine.pools()], []);
