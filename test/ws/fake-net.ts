@@ -51,6 +51,10 @@ export class FakeSocket implements NetSocket {
     this.net.handlers.message(this, Buffer.from(text), false);
   }
 
+  saysBinary(bytes: Uint8Array): void {
+    this.net.handlers.message(this, bytes, true);
+  }
+
   /** Takes what was received so far, parsed. */
   take(): unknown[] {
     return this.received.splice(0).map((text) => JSON.parse(text) as unknown);

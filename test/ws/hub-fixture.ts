@@ -7,7 +7,7 @@ import type { RfqPorts, SocketLimits } from '../../src/ws/ports.js';
 import { Publisher } from '../../src/ws/publisher.js';
 import { TopicIndex } from '../../src/ws/topic-index.js';
 import { FakeNet, type FakeSocket } from './fake-net.js';
-import { ManualClock } from './manual-clock.js';
+import { ManualClock } from '../system/manual-clock.js';
 
 export const chainId = '421613';
 export const goodKey = 'good-key';

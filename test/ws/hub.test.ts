@@ -142,7 +142,7 @@ t.test('a socket that is gone leaves nothing behind', async (t) => {
   fixture.net.drop(authorized);
   fixture.net.drop(stranger);
   t.equal(fixture.topics.size, 0);
-  t.equal(fixture.clock.waiting, 0);
+  t.equal(fixture.clock.pending, 0);
 });
 
 t.test('a socket that is over its budget when acknowledged is not subscribed', async (t) => {

@@ -1,0 +1,198 @@
+import t from 'tap';
+import type { Rfq } from '../../src/engine/command.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { HubFixture, address, chainId, poolAddress, settled } from './hub-fixture.js';
+
+const taker = '0xFab0000000000000000000000000000000000002';
+const byAddress = {
+  poolAddress: '0xABCDEF0000000000000000000000000000000001',
+  side: 'bid',
+  chainId,
+  size: '0001000000000000000',
+  taker,
+};
+const poolKey = {
+  base: '0xABCDEF0000000000000000000000000000000011',
+  quote: address(2),
+  oracleAdapter: address(3),
+  strike: '1800000000000000000000',
+  maturity: 1_709_280_000,
+  isCallPool: true,
+};
+const byPoolKey = { poolKey, side: 'ask', chainId, size: '7', taker };
+const rfq = (body: object) => ({ type: 'RFQ', body });
+const info = (message: string) => ({ type: 'INFO', body: null, message });
+const error = (message: string) => ({ type: 'ERROR', body: null, message });
+const published = (key: string) => info(`Published RFQ to ${key} Redis channel`);
+
+t.test('a request by pool address is published in the words of its taker', async (t) => {
+  const fixture = new HubFixture();
+  const maker = fixture.subscribed('RFQ');
+  const asking = fixture.authorized();
+  asking.says(rfq(byAddress));
+  await settled();
+  t.same(asking.take(), [published(`rfq:421613:${byAddress.poolAddress.toLowerCase()}:bid:${taker.toLowerCase()}`)]);
+  t.strictSame(maker.take(), [rfq(byAddress)]);
+});
+
+t.test('a request by pool key is routed by the address that belongs to the key', async (t) => {
+  const asked: unknown[] = [];
+  const fixture = new HubFixture({
+    poolAddressOf: async (key) => {
+      asked.push(key);
+      return poolAddress;
+    },
+  });
+  const maker = fixture.subscribed('RFQ', { poolAddress, side: 'ask' });
+  const asking = fixture.authorized();
+  asking.says(rfq(byPoolKey));
+  await settled();
+  t.same(asking.take(), [published(`rfq:421613:${poolAddress}:ask:${taker.toLowerCase()}`)]);
+  t.strictSame(maker.take(), [rfq(byPoolKey)]);
+  t.same(asked, [{ ...poolKey, strike: 1800n * 10n ** 18n }]);
+});
+
+t.test('what goes into the log is read by the letter and by the number', async (t) => {
+  const fixture = new HubFixture();
+  fixture.authorized().says(rfq(byAddress));
+  await settled();
+  t.same(fixture.log, [
+    {
+      poolAddress: byAddress.poolAddress.toLowerCase(),
+      side: 'bid',
+      size: 10n ** 15n,
+      taker: taker.toLowerCase(),
+      body: JSON.stringify(byAddress),
+    },
+  ]);
+});
+
+t.test('who publishes a request and follows requests gets his own', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.subscribed('RFQ');
+  socket.says(rfq(byAddress));
+  await settled();
+  t.same(
+    (socket.take() as { type: string }[]).map(({ type }) => type),
+    ['RFQ', 'INFO'],
+  );
+});
+
+t.test('requests are followed by pool, side, taker and minimum size', async (t) => {
+  const fixture = new HubFixture();
+  const hears = async (filter: object) => {
+    const maker = fixture.subscribed('RFQ', filter);
+    fixture.authorized().says(rfq({ ...byAddress, size: '10' }));
+    await settled();
+    return maker.received.length === 1;
+  };
+  t.ok(await hears({}));
+  t.ok(await hears({ taker: '*' }));
+  t.ok(await hears({ taker }));
+  t.notOk(await hears({ taker: address(1) }));
+  t.ok(await hears({ poolAddress: byAddress.poolAddress }));
+  t.notOk(await hears({ poolAddress }));
+  t.ok(await hears({ side: 'bid' }));
+  t.notOk(await hears({ side: 'ask' }));
+  t.ok(await hears({ size: '10' }));
+  t.notOk(await hears({ size: '11' }));
+  t.ok(await hears({ provider: address(1) }), 'a request has no maker to compare with');
+});
+
+t.test('a request is acknowledged and told once it is durable, not before', async (t) => {
+  let durable: () => void = () => undefined;
+  const fixture: HubFixture = new HubFixture({
+    publish: (rfq) => new Promise((resolve) => (durable = () => resolve(fixture.commit(rfq)))),
+  });
+  const socket = fixture.subscribed('RFQ');
+  socket.says(rfq(byAddress));
+  await settled();
+  t.same(socket.received, []);
+  durable();
+  await settled();
+  t.equal(socket.received.length, 2);
+});
+
+t.test('requests enter the log in the order in which they came, however long an address takes', async (t) => {
+  let answer: (address: Hex) => void = () => undefined;
+  const fixture = new HubFixture({ poolAddressOf: () => new Promise((resolve) => (answer = resolve)) });
+  const socket = fixture.authorized();
+  socket.says(rfq(byPoolKey));
+  socket.says(rfq(byAddress));
+  await settled();
+  t.same(fixture.log, []);
+  answer(poolAddress);
+  await settled();
+  t.same(
+    fixture.log.map(({ side }) => side),
+    ['ask', 'bid'],
+  );
+});
+
+t.test('a request does not wait for the one before to become durable', async (t) => {
+  const submitted: Rfq[] = [];
+  const fixture = new HubFixture({
+    publish: (rfq) => {
+      submitted.push(rfq);
+      return new Promise(() => undefined);
+    },
+  });
+  const socket = fixture.authorized();
+  for (let sent = 0; sent < 5; sent++) socket.says(rfq(byAddress));
+  await settled();
+  t.equal(submitted.length, 4);
+  t.same(socket.take(), [error('Too many RFQs: 4 of them wait to be published')]);
+});
+
+t.test('a key that no pool can have, and a chain that does not answer, are told apart', async (t) => {
+  const answers = ['IMPOSSIBLE', 'UNAVAILABLE', poolAddress] as const;
+  const asked = answers.values();
+  const fixture = new HubFixture({ poolAddressOf: async () => asked.next().value ?? 'IMPOSSIBLE' });
+  const socket = fixture.authorized();
+  answers.forEach(() => socket.says(rfq(byPoolKey)));
+  await settled();
+  t.same(socket.take(), [
+    error('Failed to fetch pool address'),
+    error('Failed to fetch pool address: the chain does not answer'),
+    published(`rfq:421613:${poolAddress}:ask:${taker.toLowerCase()}`),
+  ]);
+});
+
+t.test('a log that takes nothing now is named', async (t) => {
+  for (const refusal of ['STORAGE_FULL', 'BUSY'] as const) {
+    const fixture = new HubFixture({ publish: async () => refusal });
+    const socket = fixture.authorized();
+    socket.says(rfq(byAddress));
+    await settled();
+    t.same(socket.take(), [error(`RFQ not published: ${refusal}`)]);
+  }
+});
+
+t.test('a fault inside is reported, answered, and does not hold up what follows', async (t) => {
+  const failing = [true, false].values();
+  const fixture: HubFixture = new HubFixture({
+    publish: async (rfq) => {
+      if (failing.next().value === true) throw new Error('lost');
+      return fixture.commit(rfq);
+    },
+  });
+  const socket = fixture.authorized();
+  socket.says(rfq(byAddress));
+  socket.says(rfq(byAddress));
+  await settled();
+  t.same(
+    (socket.take() as { message: string }[]).map(({ message }) => message.slice(0, 13)),
+    ['RFQ not publi', 'Published RFQ'],
+  );
+  t.match(fixture.faults, [{ message: 'lost' }]);
+});
+
+t.test('a request whose taker has gone is published all the same', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.authorized();
+  socket.says(rfq(byAddress));
+  fixture.net.drop(socket);
+  await settled();
+  t.equal(fixture.log.length, 1);
+  t.same(socket.received, []);
+});
