@@ -1,0 +1,163 @@
+import { encodeFunctionData, maxUint256, type Address } from 'viem';
+import { ZERO_ADDRESS, type Hex, type PoolKey, type Signature } from '../../src/engine/quote.js';
+import { erc20Abi } from '../../src/chain/abi/erc20.js';
+import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
+import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
+import { poolAbi } from '../../src/chain/abi/pool.js';
+import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
+import { discountsAbi, lockableAbi, priceOracleAbi, testTokenAbi } from '../../src/chain/dev/dev-abi.js';
+import { devClient, type DevClient } from '../../src/chain/dev/dev-client.js';
+import type { LocalChain } from '../../src/chain/dev/local-chain.js';
+import type { SignedOffer } from './sign-quote.js';
+
+/** What tests do to a local chain, each named after what happens. Transactions are mined when a call resolves. */
+export class DevActions {
+  readonly client: DevClient;
+
+  constructor(readonly chain: LocalChain) {
+    this.client = devClient(chain.rpcUrl, chain.chainId);
+  }
+
+  /** Sends as an account that anvil signs for. Rejects with the contract's error when the call would revert. */
+  async send(from: Hex, to: Hex, data: Hex): Promise<Hex> {
+    await this.client.call({ account: from, to, data });
+    const hash = await this.client.sendTransaction({ account: from, to, data });
+    const { status } = await this.client.waitForTransactionReceipt({ hash });
+    if (status !== 'success') throw new Error(`${hash} reverted`);
+    return hash;
+  }
+
+  /** `amount` in the token's own decimals. */
+  mint(token: Hex, to: Hex, amount: bigint): Promise<Hex> {
+    return this.send(to, token, encodeFunctionData({ abi: testTokenAbi, functionName: 'mint', args: [to, amount] }));
+  }
+
+  approve(owner: Hex, token: Hex, spender: Hex, amount = maxUint256): Promise<Hex> {
+    return this.send(
+      owner,
+      token,
+      encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [spender, amount] }),
+    );
+  }
+
+  transfer(from: Hex, token: Hex, to: Hex, amount: bigint): Promise<Hex> {
+    return this.send(from, token, encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [to, amount] }));
+  }
+
+  balance(token: Hex, account: Hex): Promise<bigint> {
+    return this.client.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [account] });
+  }
+
+  async poolAddress(poolKey: PoolKey): Promise<{ poolAddress: Hex; isDeployed: boolean }> {
+    const [address, isDeployed] = await this.client.readContract({
+      address: this.chain.contracts.poolFactory,
+      abi: [...poolFactoryAbi, ...contractErrorsAbi],
+      functionName: 'getPoolAddress',
+      args: [onChain(poolKey)],
+    });
+    return { poolAddress: lowerCase(address), isDeployed };
+  }
+
+  async deployPool(from: Hex, poolKey: PoolKey): Promise<Hex> {
+    const data = encodeFunctionData({ abi: poolFactoryAbi, functionName: 'deployPool', args: [onChain(poolKey)] });
+    await this.send(from, this.chain.contracts.poolFactory, data);
+    return (await this.poolAddress(poolKey)).poolAddress;
+  }
+
+  /** Emits the quotes on the stream, whatever is in them. */
+  publish(from: Hex, offers: readonly SignedOffer[]): Promise<Hex> {
+    const quotes = offers.map(({ pool, deadline, salt, ...rest }) => ({
+      ...rest,
+      poolKey: onChain(pool.poolKey),
+      deadline: BigInt(deadline),
+      salt: BigInt(salt),
+    }));
+    const data = encodeFunctionData({ abi: orderbookStreamAbi, functionName: 'add', args: [quotes] });
+    return this.send(from, this.chain.contracts.orderbookStream, data);
+  }
+
+  /** `taker` fills `size` of the quote. */
+  fill(taker: Hex, offer: SignedOffer, size: bigint): Promise<Hex> {
+    const data = encodeFunctionData({
+      abi: poolAbi,
+      functionName: 'fillQuoteOB',
+      args: [quoteOb(offer), size, poolSignature(offer.signature), ZERO_ADDRESS],
+    });
+    return this.send(taker, offer.pool.poolAddress, data);
+  }
+
+  /** Anyone may name any id; only the sender's own quotes are cancelled by it. */
+  cancel(from: Hex, poolAddress: Hex, quoteIds: readonly Hex[]): Promise<Hex> {
+    return this.send(
+      from,
+      poolAddress,
+      encodeFunctionData({ abi: poolAbi, functionName: 'cancelQuotesOB', args: [quoteIds] }),
+    );
+  }
+
+  /** US dollars per token, 1e-18. */
+  setUsdPrice(token: Hex, price: bigint): Promise<Hex> {
+    return this.setOnOracle(
+      encodeFunctionData({ abi: priceOracleAbi, functionName: 'setUsdPrice', args: [token, price] }),
+    );
+  }
+
+  /** The price at which the pool's options settle, 1e-18 quote tokens per base token. */
+  setSettlementPrice({ base, quote, maturity }: PoolKey, price: bigint): Promise<Hex> {
+    const args = [base, quote, BigInt(maturity), price] as const;
+    return this.setOnOracle(encodeFunctionData({ abi: priceOracleAbi, functionName: 'setPriceAt', args }));
+  }
+
+  /** `discount` 1e-18, at most 1. */
+  setDiscount(taker: Hex, discount: bigint): Promise<Hex> {
+    const data = encodeFunctionData({ abi: discountsAbi, functionName: 'setDiscount', args: [taker, discount] });
+    return this.send(this.chain.accounts[0]?.address ?? ZERO_ADDRESS, this.chain.contracts.discounts, data);
+  }
+
+  /** Makes part of an option balance unusable for its holder. */
+  lockContracts(account: Hex, poolAddress: Hex, id: bigint, amount: bigint): Promise<Hex> {
+    const args = [account, id, amount] as const;
+    return this.send(account, poolAddress, encodeFunctionData({ abi: lockableAbi, functionName: 'setLocked', args }));
+  }
+
+  /** Unix seconds of the newest block. */
+  async now(): Promise<number> {
+    return Number((await this.client.getBlock()).timestamp);
+  }
+
+  /** Mines a block with that timestamp; time goes on from there. */
+  async moveTimeTo(timestamp: number): Promise<void> {
+    await this.client.setNextBlockTimestamp({ timestamp: BigInt(timestamp) });
+    await this.client.mine({ blocks: 1 });
+  }
+
+  /** Replaces the newest `depth` blocks by as many empty ones. */
+  async reorg(depth: number): Promise<void> {
+    await this.client.request<{ Method: 'anvil_reorg'; Parameters: unknown[]; ReturnType: unknown }>({
+      method: 'anvil_reorg',
+      params: [depth, []],
+    });
+  }
+
+  private setOnOracle(data: Hex): Promise<Hex> {
+    return this.send(this.chain.accounts[0]?.address ?? ZERO_ADDRESS, this.chain.contracts.oracleAdapter, data);
+  }
+}
+
+/** The key as viem encodes it. */
+export function onChain(poolKey: PoolKey): Omit<PoolKey, 'maturity'> & { maturity: bigint } {
+  return { ...poolKey, maturity: BigInt(poolKey.maturity) };
+}
+
+/** The quote as the pool takes it. */
+export function quoteOb({ provider, taker, price, size, isBuy, deadline, salt }: SignedOffer) {
+  return { provider, taker, price, size, isBuy, deadline: BigInt(deadline), salt: BigInt(salt) };
+}
+
+export function poolSignature({ r, s, v }: Signature): Signature {
+  return { v, r, s };
+}
+
+function lowerCase(address: Address): Hex {
+  return address.toLowerCase() as Hex;
+}

@@ -1,0 +1,57 @@
+import { hashTypedData, parseSignature } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { ZERO_ADDRESS, type Hex, type Pool, type SignedQuote } from '../../src/engine/quote.js';
+import type { DevAccount } from '../../src/chain/dev/accounts.js';
+
+/** What a maker decides; the rest is filled in. */
+export interface Offer {
+  readonly pool: Pool;
+  /** 1e-18. */
+  readonly price: bigint;
+  /** 1e-18 contracts. */
+  readonly size: bigint;
+  readonly isBuy: boolean;
+  /** Unix seconds. */
+  readonly deadline: number;
+  readonly taker?: Hex;
+  readonly salt?: number;
+}
+
+export interface SignedOffer extends SignedQuote {
+  readonly quoteId: Hex;
+}
+
+let salts = 1_700_000_000;
+
+/** Signs as a wallet does (EIP-712 by viem), so that what is tested is not its own witness. */
+export async function signOffer(maker: DevAccount, chainId: number, offer: Offer): Promise<SignedOffer> {
+  const account = privateKeyToAccount(maker.privateKey);
+  const quote = {
+    pool: offer.pool,
+    provider: maker.address.toLowerCase() as Hex,
+    taker: (offer.taker ?? ZERO_ADDRESS).toLowerCase() as Hex,
+    price: offer.price,
+    size: offer.size,
+    isBuy: offer.isBuy,
+    deadline: offer.deadline,
+    salt: offer.salt ?? salts++,
+  };
+  const typedData = {
+    domain: { name: 'Premia', version: '1', chainId, verifyingContract: offer.pool.poolAddress },
+    types: {
+      FillQuoteOB: [
+        { name: 'provider', type: 'address' },
+        { name: 'taker', type: 'address' },
+        { name: 'price', type: 'uint256' },
+        { name: 'size', type: 'uint256' },
+        { name: 'isBuy', type: 'bool' },
+        { name: 'deadline', type: 'uint256' },
+        { name: 'salt', type: 'uint256' },
+      ],
+    },
+    primaryType: 'FillQuoteOB',
+    message: { ...quote, deadline: BigInt(quote.deadline), salt: BigInt(quote.salt) },
+  } as const;
+  const { r, s, yParity } = parseSignature(await account.signTypedData(typedData));
+  return { ...quote, signature: { r, s, v: 27 + yParity }, quoteId: hashTypedData(typedData) };
+}
