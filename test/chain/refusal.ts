@@ -9,7 +9,7 @@ export async function refusal(attempt: Promise<unknown>): Promise<string> {
   );
   if (outcome === null) throw new Error('the call was expected to revert, and did not');
   const data = revertData(outcome);
-  if (data === null) throw outcome;
+  if (data === null) throw new Error('the call failed without a revert', { cause: outcome });
   return decodeErrorResult({ abi: contractErrorsAbi, data }).errorName;
 }
 
