@@ -96,12 +96,13 @@ export class Sequencer {
   #publish(index: number): void {
     if (this.#isFaulty) return;
     try {
-      for (let task = this.#tasks[0]; task !== undefined && task.index <= index; task = this.#tasks[0]) {
-        this.#handThrough(task.index);
+      for (;;) {
+        this.#handThrough(Math.min(this.#tasks[0]?.index ?? index, index));
+        const [task] = this.#tasks;
+        if (task === undefined || task.index > this.#handedIndex) return;
         this.#tasks.shift();
         task.run();
       }
-      this.#handThrough(index);
     } catch (error) {
       this.#fail(error);
     }

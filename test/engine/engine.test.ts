@@ -1,0 +1,118 @@
+import t from 'tap';
+import type { Command } from '../../src/engine/command.js';
+import { Driver, numbers } from './driver.js';
+import { at, enter, newEngine, originAt, POOL, quoteIdOf, samplePool, sampleQuote, START, TAKER } from './samples.js';
+
+const begin = (...commands: Command[]) => {
+  const driver = new Driver(newEngine());
+  driver.apply(...commands);
+  return driver;
+};
+
+const stamp = (index: number, tsMs = START * 1000) => ({ index, tsMs });
+
+t.test('records must follow one another, and time must not go back', async (t) => {
+  const engine = newEngine();
+  engine.apply({ type: 'TICK' }, stamp(1));
+  t.throws(() => engine.apply({ type: 'TICK' }, stamp(1)), { name: 'AssertionFailure' });
+  t.throws(() => engine.apply({ type: 'TICK' }, stamp(3)), { name: 'AssertionFailure' });
+  t.throws(() => engine.apply({ type: 'TICK' }, stamp(2, START * 1000 - 1)), { name: 'AssertionFailure' });
+  t.same([engine.index, engine.seq, engine.tsMs], [1, 0, START * 1000]);
+});
+
+t.test('a state that cannot be is refused as a bug', async (t) => {
+  const driver = begin();
+  t.throws(() => driver.apply(enter(sampleQuote({ n: 1 }), { fillableSize: 11n })), { name: 'AssertionFailure' });
+  t.throws(() => newEngine(0), { name: 'AssertionFailure' });
+});
+
+t.test('the state hash says nothing of how the state came about', async (t) => {
+  const one = begin(
+    enter(sampleQuote({ n: 1 })),
+    enter(sampleQuote({ n: 2, pool: samplePool(1) })),
+    enter(sampleQuote({ n: 3, taker: TAKER })),
+  );
+  const other = begin(
+    enter(sampleQuote({ n: 3, taker: TAKER }), { reason: 8 }),
+    { type: 'PUBLISH_RFQ', rfq: { poolAddress: POOL.poolAddress, side: 'ask', size: 1n, taker: TAKER, body: '{}' } },
+    enter(sampleQuote({ n: 2, pool: samplePool(1) })),
+    enter(sampleQuote({ n: 1 })),
+    { type: 'SET_VALIDITY', quoteId: quoteIdOf(3), reason: null, origin: null, position: at('settlement', 50) },
+  );
+  one.apply({ type: 'ADVANCE_POSITION', position: at('settlement', 50) });
+  t.equal(one.engine.stateHash(), other.engine.stateHash());
+  t.match(one.engine.stateHash(), /^[0-9a-f]{64}$/);
+});
+
+t.test('the state hash changes with everything that matters', async (t) => {
+  const base: Command[] = [enter(sampleQuote({ n: 1 })), { type: 'ADVANCE_POSITION', position: at('settlement', 50) }];
+  const position = at('settlement', 50);
+  const more: Record<string, Command[]> = {
+    nothing: [],
+    quote: [enter(sampleQuote({ n: 2 }))],
+    fill: [
+      { type: 'FILL_QUOTE', quoteId: quoteIdOf(1), size: 1n, origin: originAt(51), position: at('settlement', 51) },
+    ],
+    cancel: [{ type: 'CANCEL_QUOTE', quoteId: quoteIdOf(1), origin: originAt(50), position }],
+    reason: [{ type: 'SET_VALIDITY', quoteId: quoteIdOf(1), reason: 8, origin: null, position }],
+    'other reason': [{ type: 'SET_VALIDITY', quoteId: quoteIdOf(1), reason: 9, origin: null, position }],
+    pool: [{ type: 'DEPLOY_POOL', pool: POOL, deployedAt: START, origin: originAt(50), position }],
+    'stream position': [{ type: 'ADVANCE_POSITION', position: at('stream', 101) }],
+    'settlement position': [{ type: 'ADVANCE_POSITION', position: at('settlement', 51) }],
+  };
+  const hashes = Object.values(more).map((commands) => begin(...base, ...commands).engine.stateHash());
+  t.equal(new Set(hashes).size, hashes.length);
+});
+
+t.test('a request for quote leaves the state hash as it is', async (t) => {
+  const driver = begin(enter(sampleQuote({ n: 1 })));
+  const before = driver.engine.stateHash();
+  const rfq = { poolAddress: POOL.poolAddress, side: 'ask', size: 1n, taker: TAKER, body: '{}' } as const;
+  driver.apply({ type: 'PUBLISH_RFQ', rfq });
+  t.equal(driver.engine.stateHash(), before);
+});
+
+t.test('an exported state is plain data that another engine goes on from', async (t) => {
+  const { engine } = begin(enter(sampleQuote({ n: 1 })), enter(sampleQuote({ n: 2 }), { reason: 8 }));
+  const copy = newEngine();
+  copy.importState(structuredClone(engine.exportState()));
+  copy.checkInvariants();
+  t.same([copy.index, copy.seq, copy.tsMs], [2, 2, START * 1000]);
+  t.equal(copy.stateHash(), engine.stateHash());
+  const next = enter(sampleQuote({ n: 3 }));
+  t.same(copy.apply(next, stamp(3))[0]?.seq, engine.apply(next, stamp(3))[0]?.seq);
+  t.same(numbers(copy.orders().valid), [3, 1]);
+  t.throws(() => copy.importState(engine.exportState()), { name: 'AssertionFailure' });
+});
+
+t.test('orders of one pool share the pool after an import', async (t) => {
+  const { engine } = begin(enter(sampleQuote({ n: 1 })), enter(sampleQuote({ n: 2, pool: structuredClone(POOL) })));
+  const copy = newEngine();
+  copy.importState(engine.exportState());
+  t.equal(copy.get(quoteIdOf(1))?.quote.pool, copy.get(quoteIdOf(2))?.quote.pool);
+});
+
+t.test('the pools with quotes are told, deployed or not', async (t) => {
+  const { engine } = begin(
+    enter(sampleQuote({ n: 1 })),
+    enter(sampleQuote({ n: 2, pool: samplePool(1) }), { reason: 8 }),
+  );
+  t.same([...engine.quotedPools()], [POOL, samplePool(1)]);
+  t.same([...engine.pools()], []);
+});
+
+t.test('ten thousand quotes of one price come back in any order, to their places', async (t) => {
+  const quotes = Array.from({ length: 10_000 }, (_, n) => sampleQuote({ n, blockNumber: 100 }));
+  const driver = begin(...quotes.map((quote) => enter(quote, { reason: 8 })));
+  // 7919 is prime to 10,000, so this visits each once, far from the one before.
+  for (let step = 0; step < quotes.length; step += 1) {
+    const quoteId = quoteIdOf((step * 7919) % quotes.length);
+    driver.apply({ type: 'SET_VALIDITY', quoteId, reason: null, origin: null, position: at('settlement', 50) });
+  }
+  driver.engine.checkInvariants();
+  const found = driver.engine.cover({ poolAddress: POOL.poolAddress, side: 'ask', size: 2n ** 200n });
+  t.same(
+    numbers(found),
+    quotes.map(({ salt }) => salt),
+  );
+});

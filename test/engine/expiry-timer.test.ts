@@ -1,0 +1,107 @@
+import t from 'tap';
+import { EngineTime } from '../../src/engine/engine-time.js';
+import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
+import { Sequencer } from '../../src/engine/sequencer.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { pick } from './driver.js';
+import { ManualJournal } from './manual-journal.js';
+import { enter, newEngine, plain, quoteIdOf, sampleQuote, START } from './samples.js';
+
+function setUp() {
+  const clock = new ManualClock();
+  const journal = new ManualJournal();
+  const engine = newEngine();
+  const time = new EngineTime(clock, START * 1000);
+  const onFault = (error: unknown) => {
+    throw error;
+  };
+  const sequencer = new Sequencer({ engine, journal, time, onFault });
+  const timer = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: 500 });
+  time.observe(START);
+  const post = async (n: number, deadline: number) => {
+    sequencer.submit(enter(sampleQuote({ n, deadline })));
+    await journal.flush();
+  };
+  const ticks = () => journal.appended.filter(({ command }) => command.type === 'TICK');
+  return { clock, engine, journal, post, ticks, time, timer };
+}
+
+t.test('a quote goes in the second after its deadline, with nothing else happening', async (t) => {
+  const { clock, post, ticks } = setUp();
+  await post(1, START + 10);
+  clock.advance(10_999);
+  t.same(ticks(), []);
+  clock.advance(1);
+  t.same(
+    pick(
+      ticks().flatMap(({ events }) => events.map(plain)),
+      'type',
+      'why',
+    ),
+    [['QUOTE_REMOVED', 'EXPIRED']],
+  );
+});
+
+t.test('a nearer deadline that comes later is kept as well', async (t) => {
+  const { clock, engine, post, ticks } = setUp();
+  await post(1, START + 100);
+  await post(2, START + 10);
+  clock.advance(11_000);
+  t.equal(ticks().length, 1);
+  t.equal(engine.get(quoteIdOf(2)), undefined);
+  clock.advance(90_000);
+  t.equal(ticks().length, 2);
+  t.equal(engine.get(quoteIdOf(1)), undefined);
+});
+
+t.test('a block that leaps ahead takes quotes with it', async (t) => {
+  const { clock, post, ticks, time } = setUp();
+  await post(1, START + 1_000);
+  time.observe(START + 2_000);
+  clock.advance(0);
+  t.equal(ticks().length, 1);
+});
+
+t.test('a quote is not let go of early when engine time stands still', async (t) => {
+  const { clock, post, ticks, time } = setUp();
+  clock.advance(5_000);
+  time.observe(START);
+  await post(1, START + 5);
+  clock.advance(5_999);
+  t.same(ticks(), []);
+  clock.advance(20);
+  t.equal(ticks().length, 1);
+});
+
+t.test('it is tried again when the journal takes no record', async (t) => {
+  const { clock, journal, post, ticks } = setUp();
+  await post(1, START + 10);
+  journal.refusing = 'BUSY';
+  clock.advance(11_000);
+  t.same(ticks(), []);
+  journal.refusing = null;
+  clock.advance(499);
+  t.same(ticks(), []);
+  clock.advance(1);
+  t.equal(ticks().length, 1);
+});
+
+t.test('a wait longer than timers are made for is waited in parts', async (t) => {
+  const { clock, post, ticks } = setUp();
+  const days = 60 * 24 * 60 * 60;
+  await post(1, START + days);
+  clock.advance((days + 1) * 1000);
+  t.same(ticks().length, 1);
+});
+
+t.test('nothing waits when nothing is due, or after a stop', async (t) => {
+  const { clock, post, ticks, timer, time } = setUp();
+  t.equal(clock.pending, 0);
+  await post(1, START + 10);
+  t.equal(clock.pending, 1);
+  timer.stop();
+  t.equal(clock.pending, 0);
+  time.observe(START + 1_000);
+  clock.advance(60_000);
+  t.same(ticks(), []);
+});

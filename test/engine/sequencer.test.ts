@@ -1,0 +1,152 @@
+import t from 'tap';
+import { EngineTime } from '../../src/engine/engine-time.js';
+import { Sequencer } from '../../src/engine/sequencer.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { ManualJournal } from './manual-journal.js';
+import { enter, newEngine, sampleQuote, START } from './samples.js';
+
+function setUp(engine = newEngine()) {
+  const clock = new ManualClock();
+  const journal = new ManualJournal();
+  const time = new EngineTime(clock, 0);
+  time.observe(START);
+  const faults: unknown[] = [];
+  const sequencer = new Sequencer({ engine, journal, time, onFault: (error) => faults.push(error) });
+  const handed: number[][] = [];
+  sequencer.onEvents((records) => handed.push(records.map(({ stamp }) => stamp.index)));
+  const post = (n: number) => sequencer.submit(enter(sampleQuote({ n })));
+  return { clock, engine, faults, handed, journal, post, sequencer, time };
+}
+
+t.test('a command is numbered, stamped, applied and appended at once', async (t) => {
+  const { clock, engine, journal, post } = setUp();
+  post(1);
+  clock.advance(40);
+  const submitted = post(2);
+  t.match(submitted, { refusal: null, index: 2, events: [{ type: 'QUOTE_POSTED', seq: 2 }] });
+  t.equal(engine.index, 2);
+  t.same(
+    journal.appended.map(({ stamp }) => stamp),
+    [
+      { index: 1, tsMs: START * 1000 },
+      { index: 2, tsMs: START * 1000 + 40 },
+    ],
+  );
+  t.equal(journal.appended[1]?.command.type, 'ENTER_QUOTE');
+  t.equal(journal.appended[1]?.events[0]?.seq, 2);
+});
+
+t.test('nothing happens while the journal takes no record', async (t) => {
+  const { engine, journal, post } = setUp();
+  journal.refusing = 'STORAGE_FULL';
+  t.same(post(1), { refusal: 'STORAGE_FULL' });
+  journal.refusing = 'BUSY';
+  t.same(post(1), { refusal: 'BUSY' });
+  t.equal(engine.index, 0);
+  t.same(journal.appended, []);
+  journal.refusing = null;
+  t.match(post(1), { refusal: null, index: 1 });
+});
+
+t.test('listeners get what is durable, a group at a time, in order', async (t) => {
+  const { handed, journal, post } = setUp();
+  for (const n of [1, 2, 3]) post(n);
+  t.same(handed, [], 'nothing is told before it is durable');
+  journal.commit(2);
+  t.same(handed, [[1, 2]]);
+  post(4);
+  journal.commit(4);
+  t.same(handed, [
+    [1, 2],
+    [3, 4],
+  ]);
+});
+
+t.test('a read waits for what it has seen, and not for more', async (t) => {
+  const { journal, post, sequencer } = setUp();
+  t.equal(sequencer.whenDurable(), null);
+  post(1);
+  let durable = false;
+  const waiting = sequencer.whenDurable()?.then(() => (durable = true));
+  post(2);
+  journal.commit(1);
+  await waiting;
+  t.ok(durable);
+  t.not(sequencer.whenDurable(), null);
+  journal.commit(2);
+  t.equal(sequencer.whenDurable(), null);
+});
+
+t.test('a task runs between the events before it and those after it', async (t) => {
+  const { handed, journal, post, sequencer } = setUp();
+  const seen: unknown[] = [];
+  sequencer.afterCommit(() => seen.push('at once'));
+  t.same(seen, ['at once']);
+  post(1);
+  post(2);
+  sequencer.afterCommit(() => seen.push(structuredClone(handed)));
+  post(3);
+  journal.commit(3);
+  t.same(seen[1], [[1, 2]]);
+  t.same(handed, [[1, 2], [3]]);
+});
+
+t.test('a task asked for by a listener waits until every listener has had the events', async (t) => {
+  const { journal, post, sequencer } = setUp();
+  const seen: string[] = [];
+  sequencer.onEvents(() => {
+    seen.push('first');
+    sequencer.afterCommit(() => seen.push('task'));
+  });
+  sequencer.onEvents(() => seen.push('second'));
+  post(1);
+  journal.commit(1);
+  t.same(seen, ['first', 'second', 'task']);
+});
+
+t.test('what a listener submits waits for its own commit', async (t) => {
+  const { handed, journal, post, sequencer } = setUp();
+  let isFirst = true;
+  sequencer.onEvents(() => {
+    if (isFirst) post(2);
+    isFirst = false;
+  });
+  post(1);
+  journal.commit(1);
+  t.same(handed, [[1]]);
+  journal.commit(2);
+  t.same(handed, [[1], [2]]);
+});
+
+t.test('numbering goes on where recovery left it', async (t) => {
+  const engine = newEngine();
+  engine.apply(enter(sampleQuote({ n: 1 })), { index: 1, tsMs: START * 1000 });
+  const { handed, journal, post, sequencer } = setUp(engine);
+  t.equal(sequencer.whenDurable(), null, 'what was recovered is durable');
+  t.match(post(2), { index: 2, events: [{ seq: 2 }] });
+  journal.commit(2);
+  t.same(handed, [[2]]);
+});
+
+t.test('a listener that throws stops everything', async (t) => {
+  const { faults, handed, journal, post, sequencer } = setUp();
+  const bug = new Error('bug');
+  sequencer.onEvents(() => {
+    throw bug;
+  });
+  post(1);
+  post(2);
+  journal.commit(1);
+  t.same(faults, [bug]);
+  journal.commit(2);
+  t.same(handed, [[1]], 'nothing more is handed out');
+  t.throws(() => post(3), { name: 'AssertionFailure' });
+});
+
+t.test('an engine that throws stops everything', async (t) => {
+  const { faults, journal, post, sequencer } = setUp();
+  t.throws(() => sequencer.submit(enter(sampleQuote({ n: 1 }), { fillableSize: 99n })), { name: 'AssertionFailure' });
+  t.equal(faults.length, 1);
+  t.same(journal.appended, []);
+  t.throws(() => post(2), { name: 'AssertionFailure' });
+});
