@@ -1,0 +1,30 @@
+export interface RestAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  // What an answer holds is the test's to say.
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Calls a route with a key, as a client would. */
+export class RestClient {
+  constructor(
+    private readonly httpUrl: string,
+    private readonly apiKey: string | null,
+  ) {}
+
+  get(pathAndQuery: string, headers: Record<string, string> = {}): Promise<RestAnswer> {
+    return this.#call('GET', pathAndQuery, headers, null);
+  }
+
+  post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<RestAnswer> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return this.#call('POST', path, { 'content-type': 'application/json', ...headers }, text);
+  }
+
+  async #call(method: string, path: string, headers: Record<string, string>, body: string | null): Promise<RestAnswer> {
+    const key = this.apiKey === null ? {} : { 'x-apikey': this.apiKey };
+    const response = await fetch(this.httpUrl + path, { method, headers: { ...key, ...headers }, body });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as never };
+  }
+}

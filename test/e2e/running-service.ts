@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pino from 'pino';
+import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
+import { KeyStore } from '../../src/auth/key-store.js';
+import { startLocalChain, type LocalChain } from '../../src/chain/dev/local-chain.js';
+import { HttpRpc } from '../../src/chain/http-rpc.js';
+import type { Profile } from '../../src/chain/profile.js';
+import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
+import { Engine } from '../../src/engine/engine.js';
+import { MemoryJournal } from '../../src/engine/memory-journal.js';
+import type { Hex } from '../../src/engine/quote.js';
+import type { BackendChoice } from '../../src/net/open-server.js';
+import { startService, type Service } from '../../src/service.js';
+import { systemClock } from '../../src/system/system-clock.js';
+import { systemRandom } from '../../src/system/system-random.js';
+
+export interface TestServiceOptions {
+  /** A chain of the test's own; without one a new one is started, and ended by `stop`. */
+  readonly chain?: LocalChain;
+  readonly profile?: Profile;
+  /** Null: no wallet. */
+  readonly walletKey?: Hex | null;
+  readonly engine?: Engine;
+  readonly limits?: Partial<Limits>;
+  readonly netBackend?: BackendChoice;
+}
+
+export interface TestService {
+  readonly httpUrl: string;
+  readonly wsUrl: string;
+  readonly apiKey: string;
+  readonly chain: LocalChain;
+  readonly engine: Engine;
+  readonly keys: KeyStore;
+  readonly service: Service;
+  stop(): Promise<void>;
+}
+
+export function newEngine(reorgDepth: number = defaultLimits.reorgDepth): Engine {
+  return new Engine({ reorgDepth, sha256: (text) => createHash('sha256').update(text).digest('hex') });
+}
+
+/** The real service on a real chain, in this process, on ports and in a directory of its own. Caught up when it resolves. */
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const chain = options.chain ?? (await startLocalChain());
+  const profile = options.profile ?? chain.profile;
+  const limits: Limits = { ...defaultLimits, chainPollMs: 50, ...options.limits };
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-'));
+  const keys = await KeyStore.open({
+    files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs),
+    clock: systemClock,
+    random: systemRandom,
+    cacheSize: limits.keyCache,
+  });
+  const { key: apiKey } = await keys.create('paid', 'test');
+  const patience = {
+    timeoutMs: limits.rpcTimeoutMs,
+    attempts: limits.rpcAttempts,
+    backoffMs: limits.rpcBackoffMs,
+    maxAnswerBytes: limits.rpcAnswerBytes,
+  };
+  const rpc = (urls: readonly string[]) => new HttpRpc(urls, patience, systemClock, systemRandom, () => undefined);
+  const engine = options.engine ?? newEngine(limits.reorgDepth);
+  const service = await startService({
+    profile,
+    rpc: { settlement: rpc(profile.settlement.rpcUrls), stream: rpc(profile.stream.rpcUrls) },
+    walletKey: options.walletKey === undefined ? (chain.accounts[0]?.privateKey ?? null) : options.walletKey,
+    engine,
+    journal: new MemoryJournal(),
+    keys,
+    clock: systemClock,
+    random: systemRandom,
+    limits,
+    host: '127.0.0.1',
+    port: 0,
+    netBackend: options.netBackend ?? 'auto',
+    corsOrigins: ['*'],
+    logger: pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }),
+    onFault(error) {
+      throw error;
+    },
+  });
+  await service.ready;
+  const authority = `127.0.0.1:${service.port}`;
+  return {
+    httpUrl: `http://${authority}`,
+    wsUrl: `ws://${authority}`,
+    apiKey,
+    chain,
+    engine,
+    keys,
+    service,
+    async stop() {
+      await service.stop();
+      keys.close();
+      if (options.chain === undefined) await chain.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+
+/** A WebSocket client that keeps what it gets, and hands it out in order. */
+export class SocketClient {
+  readonly #socket: WebSocket;
+  readonly #messages: Record<string, unknown>[] = [];
+  readonly #waiting: ((message: Record<string, unknown>) => void)[] = [];
+
+  static async open(wsUrl: string): Promise<SocketClient> {
+    const socket = new WebSocket(wsUrl);
+    const client = new SocketClient(socket);
+    await once(socket, 'open');
+    return client;
+  }
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.on('message', (data: Buffer) => {
+      const message = JSON.parse(data.toString('utf8')) as Record<string, unknown>;
+      const waiting = this.#waiting.shift();
+      if (waiting === undefined) this.#messages.push(message);
+      else waiting(message);
+    });
+  }
+
+  send(message: unknown): void {
+    this.#socket.send(typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message));
+  }
+
+  /** The next message, waited for. */
+  next(): Promise<Record<string, unknown>> {
+    const message = this.#messages.shift();
+    if (message !== undefined) return Promise.resolve(message);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Sends, and resolves to the next message. */
+  ask(message: unknown): Promise<Record<string, unknown>> {
+    this.send(message);
+    return this.next();
+  }
+
+  async auth(apiKey: string): Promise<Record<string, unknown>> {
+    return this.ask({ type: 'AUTH', apiKey, body: null });
+  }
+
+  /** Messages that came and were not asked for. */
+  get unread(): readonly Record<string, unknown>[] {
+    return this.#messages;
+  }
+
+  async closed(): Promise<number> {
+    const [code] = (await once(this.#socket, 'close')) as [number];
+    return code;
+  }
+
+  end(): void {
+    this.#socket.terminate();
+  }
+}
