@@ -26,6 +26,8 @@ export const limits = {
   bodyDiscardBytes: 16 << 20,
   /** A connection without a whole request head, between requests, or that takes nothing of its answer. */
   httpIdleMs: 10_000,
+  /** Requests of one connection that may await their answers. */
+  pipelinedRequests: 16,
   /** From the end of a request's headers to the end of its body. */
   bodyDeadlineMs: 10_000,
   wsMessageBytes: 16 << 10,

@@ -15,7 +15,6 @@ export const requestHeaders = [
   'authorization',
   'content-length',
   'content-type',
-  'expect',
   'host',
   'if-none-match',
   'origin',
@@ -117,6 +116,11 @@ export interface NetLimits {
    * its answer. uWebSockets.js has its own 10 s for all three.
    */
   readonly httpIdleMs: number;
+  /**
+   * Requests of one connection that may await their answers, for the node backend: one more closes the connection.
+   * uWebSockets.js allows one.
+   */
+  readonly pipelinedRequests: number;
   readonly wsMessageBytes: number;
   /** Bytes a peer may leave unread before its socket is closed with 1013. */
   readonly wsBufferedBytes: number;

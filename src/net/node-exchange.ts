@@ -71,7 +71,7 @@ export class NodeExchange {
     const { limits } = this.#host.options;
     const limit = limits.bodyBytes(this.#request.method, this.#request.path);
     const declared = Number(this.#request.header('content-length') ?? 0);
-    // Nobody waits to be read who waits to be told to go on, or who sends more than we would throw away.
+    // Nothing has to be thrown away of a body that waits to be asked for, nor can all be of one this large.
     if (declared > limit && (declared > limits.bodyDiscardBytes || awaitsContinue)) {
       this.#refuseBody('TOO_LARGE');
       return;

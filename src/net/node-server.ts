@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { NetOptions, NetServer } from './net.js';
 import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
 import { NodeSockets } from './node-sockets.js';
@@ -13,6 +13,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   stopping = false;
   readonly #http: Server;
   readonly #sockets: NodeSockets;
+  readonly #unanswered = new WeakMap<Socket, number>();
   #closed: Promise<void> | null = null;
 
   constructor(options: NetOptions) {
@@ -27,10 +28,10 @@ export class NodeServer implements NetServer, NodeExchangeHost {
       requestTimeout: 0,
       connectionsCheckingInterval: Math.ceil(httpIdleMs / 4),
     });
-    const serve = (incoming: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void =>
-      new NodeExchange(incoming, res, this).serve(awaitsContinue);
-    this.#http.on('request', (incoming, res) => serve(incoming, res, false));
-    this.#http.on('checkContinue', (incoming: IncomingMessage, res: ServerResponse) => serve(incoming, res, true));
+    this.#http.on('request', (incoming, res) => this.#serve(incoming, res, false));
+    this.#http.on('checkContinue', (incoming: IncomingMessage, res: ServerResponse) =>
+      this.#serve(incoming, res, true),
+    );
     this.#http.on('upgrade', (incoming, connection, head) => this.#sockets.upgrade(incoming, connection, head));
   }
 
@@ -58,6 +59,19 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   close(code: number, reason: string): Promise<void> {
     this.#closed ??= this.#close(code, reason);
     return this.#closed;
+  }
+
+  /** node:http reads on while answers wait to be read: whoever sends many requests and reads nothing is cut off. */
+  #serve(incoming: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
+    const { socket } = incoming;
+    const unanswered = (this.#unanswered.get(socket) ?? 0) + 1;
+    if (unanswered > this.options.limits.pipelinedRequests) {
+      socket.destroy();
+      return;
+    }
+    this.#unanswered.set(socket, unanswered);
+    res.on('close', () => this.#unanswered.set(socket, (this.#unanswered.get(socket) ?? 1) - 1));
+    new NodeExchange(incoming, res, this).serve(awaitsContinue);
   }
 
   async #close(code: number, reason: string): Promise<void> {

@@ -65,8 +65,8 @@ export class UwsExchange {
     }
     this.#watch();
     answer.then(
-      (late) => this.#writeLate(late, false),
-      (error: unknown) => this.#writeLate(this.#crashed(error), false),
+      (late) => this.#apart(() => this.#write(late, false)),
+      (error: unknown) => this.#apart(() => this.#write(this.#crashed(error), false)),
     );
   }
 
@@ -78,35 +78,46 @@ export class UwsExchange {
     });
     this.#watch();
     if (lengths > 1) {
-      this.#write(ambiguousLength, true);
+      setImmediate(() => this.#apart(() => this.#write(ambiguousLength, true)));
       return;
     }
     const { limits } = this.#host.options;
     const limit = limits.bodyBytes(this.#request.method, this.#request.path);
     const declared = Number(this.#request.header('content-length') ?? 0);
-    // Nobody waits to be read who waits to be told to go on, or who sends more than we would throw away.
-    if (declared > limit && (declared > limits.bodyDiscardBytes || this.#request.header('expect') !== undefined)) {
-      this.#refuse('TOO_LARGE');
+    if (declared > limits.bodyDiscardBytes) {
+      setImmediate(() => this.#apart(() => this.#refuse('TOO_LARGE')));
       return;
     }
-    this.#deadline = setTimeout(() => {
-      if (!this.#over) this.#res.cork(() => this.#refuse('TOO_SLOW'));
-    }, limits.bodyDeadlineMs);
+    this.#deadline = setTimeout(() => this.#apart(() => this.#refuse('TOO_SLOW')), limits.bodyDeadlineMs);
     const chunks: Uint8Array[] = [];
     let size = 0;
     this.#res.onData((chunk, isLast) => {
+      const before = size;
       size += chunk.byteLength;
       // The library takes its buffer back when this callback returns.
       if (size <= limit) chunks.push(new Uint8Array(chunk.slice(0)));
       else chunks.length = 0;
-      if (isLast || size > limits.bodyDiscardBytes) clearTimeout(this.#deadline);
-      if (this.#over) return;
-      if (size > limits.bodyDiscardBytes || (isLast && size > limit)) this.#refuse('TOO_LARGE');
-      else if (isLast) {
+      if (this.#over || before > limits.bodyDiscardBytes) return;
+      if (size > limits.bodyDiscardBytes) {
+        setImmediate(() => this.#apart(() => this.#refuse('TOO_LARGE')));
+      } else if (isLast) {
+        clearTimeout(this.#deadline);
+        if (size > limit) {
+          this.#refuse('TOO_LARGE');
+          return;
+        }
         this.#request.body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size);
         this.#handle();
       }
     });
+  }
+
+  /**
+   * Answers outside the library's callback, which late answers need, and early ones too: one that closes the connection
+   * while its body is still coming would, from within, be closed before it is written (20.30).
+   */
+  #apart(answer: () => void): void {
+    if (!this.#over) this.#res.cork(answer);
   }
 
   #refuse(fault: BodyFault): void {
@@ -137,10 +148,6 @@ export class UwsExchange {
     clearTimeout(this.#deadline);
     this.#request.release();
     if (this.#watched) this.#host.underWay.ended();
-  }
-
-  #writeLate(answer: NetResponse, close: boolean): void {
-    if (!this.#over) this.#res.cork(() => this.#write(answer, close));
   }
 
   /** Must run corked: each piece would be a system call of its own otherwise. */

@@ -15,6 +15,7 @@ export const limits: NetLimits = {
   bodyDiscardBytes: 16 << 20,
   bodyDeadlineMs: 10_000,
   httpIdleMs: 10_000,
+  pipelinedRequests: 16,
   wsMessageBytes: 1024,
   wsBufferedBytes: 1 << 20,
   wsIdleSeconds: 30,
