@@ -4,7 +4,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
 import { Hub } from '../../src/ws/hub.js';
 import type { RfqPorts, SocketLimits } from '../../src/ws/ports.js';
-import { Publisher } from '../../src/ws/publisher.js';
+import { Publisher, type Publish } from '../../src/ws/publisher.js';
 import { TopicIndex } from '../../src/ws/topic-index.js';
 import { FakeNet, type FakeSocket } from './fake-net.js';
 import { ManualClock } from '../system/manual-clock.js';
@@ -37,6 +37,8 @@ export class HubFixture {
   readonly faults: unknown[] = [];
   readonly hub: Hub;
   readonly net: FakeNet;
+  /** Where messages go; a test with a real server puts that in its place. */
+  publish: Publish;
   readonly #publisher: Publisher;
   #seq = 0;
 
@@ -51,7 +53,8 @@ export class HubFixture {
       onFault: (fault) => this.faults.push(fault),
     });
     this.net = new FakeNet(this.hub);
-    this.#publisher = new Publisher(this.topics, quoteJson, (...args) => this.net.publish(...args));
+    this.publish = (...message) => this.net.publish(...message);
+    this.#publisher = new Publisher(this.topics, quoteJson, (...message) => this.publish(...message));
   }
 
   /** What the sequencer does with an RFQ: it becomes durable, is told, and then acknowledged. */
