@@ -91,8 +91,6 @@ export const limits = {
   minQuoteLifeSeconds: 10,
   /** Blocks that a chain may take back; a deeper reorg stops its reader. */
   reorgDepth: 64,
-  /** How soon quotes past their time are let go of again after the log refused. */
-  expiryRetryMs: 1_000,
   /** Verified API keys remembered by their raw value. */
   keyCache: 10_000,
   /** How often a server looks for keys that another process changed. */

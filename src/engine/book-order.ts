@@ -1,3 +1,4 @@
+import type { PoolBook } from './book.js';
 import type { Level } from './level.js';
 import type { Order } from './order.js';
 import { isPrivate, type InvalidReason, type Quote } from './quote.js';
@@ -24,6 +25,9 @@ export class BookOrder implements Order {
   /** Settlement block whose end `fillableSize` was read at; fills up to it are in it already. NO_BLOCK as above. */
   readBlock = NO_BLOCK;
 
+  /** Where it is listed while it is not gone, so that moving it looks nothing up. */
+  pool: PoolBook | null = null;
+  ofProvider: Set<BookOrder> | null = null;
   /** Its place in the book while `live`. */
   level: Level | null = null;
   older: BookOrder | null = null;

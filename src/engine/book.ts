@@ -1,6 +1,6 @@
 import { assert } from './assert.js';
 import type { BookOrder } from './book-order.js';
-import { sideOf, type Hex, type InvalidReason, type Pool, type Side } from './quote.js';
+import type { Hex, InvalidReason, Pool, Side } from './quote.js';
 import { SideBook } from './side-book.js';
 
 /** The live and invalid quotes of one pool; the live ones are on their side too. */
@@ -8,10 +8,6 @@ export interface PoolBook {
   readonly pool: Pool;
   readonly bid: SideBook;
   readonly ask: SideBook;
-  readonly orders: ReadonlySet<BookOrder>;
-}
-
-interface MutablePoolBook extends PoolBook {
   readonly orders: Set<BookOrder>;
 }
 
@@ -20,7 +16,7 @@ interface MutablePoolBook extends PoolBook {
  * Pools and providers without a quote take no room.
  */
 export class Book {
-  readonly #pools = new Map<Hex, MutablePoolBook>();
+  readonly #pools = new Map<Hex, PoolBook>();
   readonly #providers = new Map<Hex, Set<BookOrder>>();
 
   pool(poolAddress: Hex): PoolBook | undefined {
@@ -54,22 +50,22 @@ export class Book {
     assert(fillableSize >= 0n && fillableSize <= quote.size, 'what is fillable lies between nothing and the size');
     const state = fillableSize === 0n ? 'gone' : reason === null ? 'live' : 'invalid';
     if (state === 'live' && order.state === 'live') {
-      if (fillableSize !== order.fillableSize) this.#poolOf(order)[sideOf(quote)].resize(order, fillableSize);
+      if (fillableSize !== order.fillableSize) this.#sideOf(order).resize(order, fillableSize);
       return;
     }
-    if (order.state === 'live') this.#poolOf(order)[sideOf(quote)].remove(order);
+    if (order.state === 'live') this.#sideOf(order).remove(order);
     if (order.state === 'gone' && state !== 'gone') this.#list(order);
     if (order.state !== 'gone' && state === 'gone') this.#unlist(order);
     order.state = state;
     order.fillableSize = fillableSize;
     order.reason = state === 'invalid' ? reason : null;
-    if (state === 'live') this.#poolOf(order)[sideOf(quote)].add(order);
+    if (state === 'live') this.#sideOf(order).add(order);
   }
 
   /** Takes an order out while it keeps what was fillable of it: nobody filled or cancelled it. */
   withdraw(order: BookOrder): void {
     if (order.state === 'gone') return;
-    if (order.state === 'live') this.#poolOf(order)[sideOf(order.quote)].remove(order);
+    if (order.state === 'live') this.#sideOf(order).remove(order);
     this.#unlist(order);
     order.state = 'gone';
     order.reason = null;
@@ -85,7 +81,9 @@ export class Book {
         assert(order.quote.pool.poolAddress === poolAddress, 'an order is listed with its own pool');
         assert((order.reason === null) === (order.state === 'live'), 'just the invalid orders have a reason');
         assert((order.level !== null) === (order.state === 'live'), 'just the live orders have a level');
-        assert(this.#providers.get(order.quote.provider)?.has(order) === true, 'an order is listed with its provider');
+        const ofProvider = this.#providers.get(order.quote.provider);
+        assert(ofProvider?.has(order) === true, 'an order is listed with its provider');
+        assert(order.pool === pool && order.ofProvider === ofProvider, 'an order knows where it is listed');
         if (order.state === 'live') live += 1;
       }
       assert(pool.bid.checkInvariants() + pool.ask.checkInvariants() === live, 'every live order is on a side');
@@ -101,10 +99,9 @@ export class Book {
     return known;
   }
 
-  #poolOf(order: BookOrder): MutablePoolBook {
-    const pool = this.#pools.get(order.quote.pool.poolAddress);
-    assert(pool !== undefined, 'a listed order has a pool');
-    return pool;
+  #sideOf(order: BookOrder): SideBook {
+    assert(order.pool !== null, 'an order that is not gone is listed');
+    return order.quote.isBuy ? order.pool.bid : order.pool.ask;
   }
 
   #list(order: BookOrder): void {
@@ -114,20 +111,25 @@ export class Book {
       inPool = { pool, bid: new SideBook('bid'), ask: new SideBook('ask'), orders: new Set() };
       this.#pools.set(pool.poolAddress, inPool);
     }
+    let ofProvider = this.#providers.get(provider);
+    if (ofProvider === undefined) {
+      ofProvider = new Set();
+      this.#providers.set(provider, ofProvider);
+    }
     inPool.orders.add(order);
-    const ofProvider = this.#providers.get(provider);
-    if (ofProvider === undefined) this.#providers.set(provider, new Set([order]));
-    else ofProvider.add(order);
+    ofProvider.add(order);
+    order.pool = inPool;
+    order.ofProvider = ofProvider;
   }
 
   #unlist(order: BookOrder): void {
-    const { pool, provider } = order.quote;
-    const inPool = this.#poolOf(order);
-    inPool.orders.delete(order);
-    if (inPool.orders.size === 0) this.#pools.delete(pool.poolAddress);
-    const ofProvider = this.#providers.get(provider);
-    assert(ofProvider !== undefined, 'a listed order has a provider');
+    const { pool, ofProvider } = order;
+    assert(pool !== null && ofProvider !== null, 'an order that is not gone is listed');
+    pool.orders.delete(order);
+    if (pool.orders.size === 0) this.#pools.delete(pool.pool.poolAddress);
     ofProvider.delete(order);
-    if (ofProvider.size === 0) this.#providers.delete(provider);
+    if (ofProvider.size === 0) this.#providers.delete(order.quote.provider);
+    order.pool = null;
+    order.ofProvider = null;
   }
 }

@@ -46,22 +46,16 @@ export class ChainTrail {
     const { blockNumber, blockHash } = position;
     this.#position = position;
     this.#blocks.push({ blockNumber, blockHash });
-    const finalThrough = blockNumber - this.#reorgDepth;
-    let next = this.#blocks[1];
-    while (next !== undefined && next.blockNumber <= finalThrough) {
-      this.#blocks.shift();
-      next = this.#blocks[1];
-    }
-    const oldest = this.#blocks[0];
-    if (oldest !== undefined && oldest.blockNumber <= finalThrough) this.#floor = oldest.blockNumber;
+    this.#finalize(blockNumber);
   }
 
-  /** Moves back to `position`, the last block that the chain still has. */
+  /** Moves to `position`, the last block that the chain still has of those that were read. */
   rewind(position: ChainPosition): void {
     assert(position.blockNumber >= this.#floor, 'a reorg deeper than reorgDepth is not for the engine to follow');
     while ((this.#blocks.at(-1)?.blockNumber ?? NO_BLOCK) >= position.blockNumber) this.#blocks.pop();
     this.#blocks.push({ blockNumber: position.blockNumber, blockHash: position.blockHash });
     this.#position = position;
+    this.#finalize(position.blockNumber);
   }
 
   restore(position: ChainPosition | null, blocks: readonly TrailBlock[], floor: number): void {
@@ -79,6 +73,18 @@ export class ChainTrail {
       assert(blockNumber > last && blockNumber >= this.#floor, 'a trail rises from its floor');
       last = blockNumber;
     }
+  }
+
+  /** Drops what no reorg from `newest` can go back to. */
+  #finalize(newest: number): void {
+    const finalThrough = newest - this.#reorgDepth;
+    let next = this.#blocks[1];
+    while (next !== undefined && next.blockNumber <= finalThrough) {
+      this.#blocks.shift();
+      next = this.#blocks[1];
+    }
+    const oldest = this.#blocks[0];
+    if (oldest !== undefined && oldest.blockNumber <= finalThrough) this.#floor = oldest.blockNumber;
   }
 }
 

@@ -19,7 +19,10 @@ export interface QuoteState {
   readonly reason: InvalidReason | null;
 }
 
-/** A `PublishQuote` event that passed every check; its state was read at `settlementBlock`. */
+/**
+ * A `PublishQuote` event that passed every check; its state was read at the end of `settlementBlock`, which is the block
+ * that the settlement reader is at. With nothing left to fill it does not enter, but a reorg may bring it in.
+ */
 export interface EnterQuote {
   readonly type: 'ENTER_QUOTE';
   readonly quote: Quote;
@@ -46,7 +49,10 @@ export interface CancelQuote {
   readonly position: ChainPosition;
 }
 
-/** The provider's allowance or balance changed what can be filled; `origin` is null when a sweep found it. */
+/**
+ * The provider's allowance or balance changed what can be filled; `origin` is null when a sweep found it. The answer is
+ * that of `position`'s block: it changes nothing when a later block has touched the quote since.
+ */
 export interface SetValidity {
   readonly type: 'SET_VALIDITY';
   readonly quoteId: Hex;
@@ -73,7 +79,8 @@ export interface RewindStream {
 /**
  * The settlement chain reorganised to `position`'s block as the common ancestor; `restated` says what its new branch,
  * read to `settlementBlock`, makes of every quote that a block after the ancestor had touched. Pools deployed after it
- * are forgotten (the new branch's own events follow).
+ * are forgotten (the new branch's own events follow). Whoever reads states ahead of the ancestor reads the blocks up to
+ * there next: their fills count as included, and the engine knows no block in between to notice another reorg by.
  */
 export interface RewindSettlement {
   readonly type: 'REWIND_SETTLEMENT';

@@ -70,3 +70,11 @@ t.test('a rewind does not make final blocks open again', async (t) => {
   t.equal(trail.floor, 3);
   t.throws(() => trail.rewind(at('stream', 2)), { name: 'AssertionFailure' });
 });
+
+t.test('a rewind to a block ahead, which a reader went through in silence, drops old blocks too', async (t) => {
+  const trail = read(new ChainTrail(4), 1, 2, 3);
+  trail.rewind(at('stream', 9));
+  trail.checkInvariants();
+  t.same(heights(trail), [3, 9]);
+  t.equal(trail.floor, 3);
+});
