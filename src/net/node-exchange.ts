@@ -21,6 +21,7 @@ export class NodeExchange {
   readonly #request: NodeRequest;
   readonly #host: NodeExchangeHost;
   #answered = false;
+  #ended = false;
   #deadline: NodeJS.Timeout | undefined;
 
   constructor(incoming: IncomingMessage, res: ServerResponse, host: NodeExchangeHost) {
@@ -29,11 +30,7 @@ export class NodeExchange {
     this.#request = new NodeRequest(incoming);
     this.#host = host;
     host.underWay.began();
-    res.on('close', () => {
-      clearTimeout(this.#deadline);
-      this.#request.aborted = !res.writableFinished;
-      host.underWay.ended();
-    });
+    res.on('close', () => this.end());
     // A connection that breaks is told by the response's close event; an error that nobody listens to would be thrown.
     incoming.on('error', () => undefined);
     res.on('error', () => undefined);
@@ -52,6 +49,15 @@ export class NodeExchange {
   /** Answers a request on a connection that is closed afterwards. */
   refuse(answer: NetResponse): void {
     this.#write(answer, true);
+  }
+
+  /** The answer is with the kernel, or never will be. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#deadline);
+    this.#request.aborted = !this.#res.writableFinished;
+    this.#host.underWay.ended();
   }
 
   /** Calls the handler. An answer that is there at once is written before this returns. */
@@ -113,7 +119,7 @@ export class NodeExchange {
   }
 
   #write(wanted: NetResponse, close: boolean): void {
-    if (this.#answered || this.#res.destroyed) return;
+    if (this.#answered || this.#ended) return;
     this.#answered = true;
     const unsendable = whyUnsendable(wanted);
     const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));

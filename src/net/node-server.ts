@@ -13,7 +13,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   stopping = false;
   readonly #http: Server;
   readonly #sockets: NodeSockets;
-  readonly #unanswered = new WeakMap<Socket, number>();
+  readonly #unanswered = new WeakMap<Socket, Set<NodeExchange>>();
   #closed: Promise<void> | null = null;
 
   constructor(options: NetOptions) {
@@ -64,14 +64,20 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   /** node:http reads on while answers wait to be read: whoever sends many requests and reads nothing is cut off. */
   #serve(incoming: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
     const { socket } = incoming;
-    const unanswered = (this.#unanswered.get(socket) ?? 0) + 1;
-    if (unanswered > this.options.limits.pipelinedRequests) {
+    const unanswered = this.#unanswered.get(socket) ?? new Set();
+    if (!this.#unanswered.has(socket)) {
+      this.#unanswered.set(socket, unanswered);
+      // node:http tells nothing of answers that wait for their turn when the connection breaks.
+      socket.once('close', () => unanswered.forEach((exchange) => exchange.end()));
+    }
+    if (unanswered.size >= this.options.limits.pipelinedRequests) {
       socket.destroy();
       return;
     }
-    this.#unanswered.set(socket, unanswered);
-    res.on('close', () => this.#unanswered.set(socket, (this.#unanswered.get(socket) ?? 1) - 1));
-    new NodeExchange(incoming, res, this).serve(awaitsContinue);
+    const exchange = new NodeExchange(incoming, res, this);
+    unanswered.add(exchange);
+    res.on('close', () => unanswered.delete(exchange));
+    exchange.serve(awaitsContinue);
   }
 
   async #close(code: number, reason: string): Promise<void> {

@@ -61,6 +61,8 @@ export class UwsServer implements NetServer, UwsExchangeHost {
     this.stopListening();
     this.#sockets.closeAll(code, reason);
     await this.underWay.none(this.options.limits.drainMs);
+    // What was written within a callback of the library goes out when that returns.
+    await new Promise((resolve) => setImmediate(resolve));
     this.#sockets.stop();
     this.#app.close();
     // The close events of what was cut are told in microtasks.

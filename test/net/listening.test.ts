@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import t from 'tap';
+import type { NetResponse } from '../../src/net/net.js';
+import { head, RawConnection, statuses } from './raw-connection.js';
+import { eachBackend, limits, quietSockets, serve } from './serving.js';
+import { Client } from './socket-client.js';
+
+const answer = (body: string): NetResponse => ({ status: 200, headers: {}, body });
+const options = {
+  http: (): NetResponse => answer('ok'),
+  socketPath: '/',
+  sockets: quietSockets,
+  refuseBody: (): NetResponse => answer(''),
+  limits,
+  onFault: (): void => undefined,
+};
+const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
+
+eachBackend(t, (t, backend) => {
+  t.test('says which backend it is', async (t) => {
+    const { server } = await serve(t, backend);
+    t.equal(server.backend, backend.name);
+  });
+
+  t.test('port 0 finds a free one, and a port is taken once', async (t) => {
+    const { port } = await serve(t, backend);
+    t.ok(port > 1023);
+    await t.rejects(backend.create(options).listen('127.0.0.1', port));
+  });
+
+  t.test('a port that another program has is not shared', async (t) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    t.teardown(() => other.close());
+    await t.rejects(backend.create(options).listen('127.0.0.1', (other.address() as AddressInfo).port));
+  });
+
+  t.test('an idle limit that the library would die of is refused', async (t) => {
+    for (const wsIdleSeconds of [0, 7, 961]) {
+      t.throws(() => backend.create({ ...options, limits: { ...limits, wsIdleSeconds } }), RangeError);
+    }
+  });
+
+  t.test(
+    'peers of an IPv6 listener are written in one form',
+    { skip: !hasIpv6 && 'no IPv6 loopback here' },
+    async (t) => {
+      const server = backend.create({ ...options, http: (r) => answer(`<${r.remoteAddress}>`) });
+      const port = await server.listen('::', 0);
+      for (const [host, written] of [
+        ['::1', '::1'],
+        ['127.0.0.1', '127.0.0.1'],
+      ] as const) {
+        const connection = await RawConnection.open(port, host);
+        await connection.send(head('GET / HTTP/1.1', 'Host: x'));
+        t.match(await connection.until((text) => text.endsWith('>')), `<${written}>`);
+        connection.reset();
+      }
+      await server.close(1001, '');
+    },
+  );
+
+  t.test('once it stops listening, who is connected is served to the end, and nobody else', async (t) => {
+    const { server, port, wsUrl } = await serve(t, backend, {
+      sockets: { ...quietSockets, message: (socket) => socket.send('still here', false) },
+    });
+    const client = await Client.open(wsUrl);
+    const connection = await RawConnection.open(port);
+    await connection.send(head('POST / HTTP/1.1', 'Host: x', 'Content-Length: 2') + 'a');
+    server.stopListening();
+    await t.rejects(RawConnection.open(port));
+    client.ws.send('there?');
+    t.strictSame(await client.has(1), [['still here', false]]);
+    await connection.send('b');
+    await connection.closed;
+    t.match(connection.text, /200 OK[^]*connection: close[^]*ok$/i);
+  });
+
+  t.test('closing closes every socket with the code and reason', async (t) => {
+    const codes: number[] = [];
+    const { server, wsUrl, port } = await serve(t, backend, {
+      sockets: { ...quietSockets, close: (_, code) => codes.push(code) },
+    });
+    const clients = await Promise.all(Array.from({ length: 5 }, () => Client.open(wsUrl)));
+    await server.close(1012, 'restarting');
+    t.strictSame(codes, [1012, 1012, 1012, 1012, 1012]);
+    for (const client of clients) t.strictSame(await client.closed, { code: 1012, reason: 'restarting' });
+    await t.rejects(RawConnection.open(port));
+  });
+
+  t.test('closing waits for answers under way', async (t) => {
+    let finish: (response: NetResponse) => void = () => undefined;
+    let began: () => void = () => undefined;
+    const underWay = new Promise<void>((resolve) => (began = resolve));
+    const { server, port } = await serve(t, backend, {
+      http: () => {
+        began();
+        return new Promise((resolve) => (finish = resolve));
+      },
+    });
+    const connection = await RawConnection.open(port);
+    await connection.send(head('GET / HTTP/1.1', 'Host: x'));
+    await underWay;
+    const closed = server.close(1001, '');
+    finish(answer('at last'));
+    await closed;
+    await connection.closed;
+    t.match(connection.text, /200 OK[^]*at last$/);
+  });
+
+  t.test('closing cuts off idle connections, and what takes longer than drainMs', async (t) => {
+    const seen = { aborted: false };
+    let began: () => void = () => undefined;
+    const underWay = new Promise<void>((resolve) => (began = resolve));
+    const { server, port } = await serve(t, backend, {
+      http: (r) => {
+        if (r.path === '/') return answer('ok');
+        began();
+        setInterval(() => (seen.aborted = r.aborted), 1).unref();
+        return new Promise(() => undefined);
+      },
+      limits: { drainMs: 30 },
+    });
+    const idle = await RawConnection.open(port);
+    await idle.send(head('GET / HTTP/1.1', 'Host: x'));
+    await idle.until((text) => text.endsWith('ok'));
+    const stuck = await RawConnection.open(port);
+    await stuck.send(head('GET /never HTTP/1.1', 'Host: x'));
+    await underWay;
+    await server.close(1001, '');
+    await Promise.all([idle.closed, stuck.closed]);
+    t.strictSame(statuses(stuck.text), []);
+    while (!seen.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
+    t.pass('the handler can see that nobody waits');
+  });
+
+  t.test('closing twice is closing once', async (t) => {
+    const { server } = await serve(t, backend);
+    await Promise.all([server.close(1001, ''), server.close(1001, '')]);
+    await server.close(1001, '');
+    t.pass('resolves each time');
+  });
+});
