@@ -7,7 +7,7 @@ import type { Sequencer } from './engine/sequencer.js';
 import { refuse } from './http/answer.js';
 import { orderbookRoutes } from './http/orderbook-routes.js';
 import { publishRoute, type QuotePublishing } from './http/publish-route.js';
-import { createRouter, withCommonHeaders } from './http/router.js';
+import { createRouter, withCommonHeaders, type Route } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
 import type { Journal } from './engine/ports.js';
@@ -23,6 +23,7 @@ export interface HttpSideOptions {
   readonly intake: QuoteIntake | null;
   readonly keys: KeyStore;
   readonly quoteJson: QuoteJson;
+  readonly optionRoutes: readonly Route[];
   readonly corsOrigins: readonly string[];
   readonly limits: Limits;
 }
@@ -49,6 +50,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   const routes = [
     ...orderbookRoutes(book, quoteJson, chainId, limits),
     publishRoute(quotePublishing(), quoteJson, chainId, limits),
+    ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
   ];
   return {

@@ -17,6 +17,7 @@ import type { Clock, Journal, Random, Rpc } from './engine/ports.js';
 import type { Hex, PoolKey } from './engine/quote.js';
 import { Sequencer } from './engine/sequencer.js';
 import { createHttp } from './http-side.js';
+import { createOptionRoutes } from './option-side.js';
 import type { BackendChoice } from './net/open-server.js';
 import { openServer } from './net/open-server.js';
 import type { Limits } from './config/limits.js';
@@ -98,7 +99,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const quoteJson = new QuoteJson(chainId);
   const topics = new TopicIndex(chainId);
   const hub = new Hub({ chainId, topics, keys, rfqs: rfqPorts(chains, sequencer), clock, limits, onFault: logFault });
-  const http = createHttp({ ...options, chainId, engine, sequencer, chains, intake: openIntake(), quoteJson });
+  const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains });
+  const http = createHttp({ ...options, chainId, sequencer, chains, intake: openIntake(), quoteJson, optionRoutes });
   const { server, uwsUnavailable } = openServer(options.netBackend, {
     http: http.handler,
     refuseBody: (fault, request) => http.refuseBody(fault, request),

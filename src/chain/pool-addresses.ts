@@ -52,7 +52,8 @@ export class PoolAddresses {
   }
 }
 
-function encodeGetPoolAddress(key: PoolKey): Hex {
+/** Calldata of `PoolFactory.getPoolAddress`. */
+export function encodeGetPoolAddress(key: PoolKey): Hex {
   const args = [{ ...key, maturity: BigInt(key.maturity) }] as const;
   return encodeFunctionData({ abi: poolFactoryAbi, functionName: 'getPoolAddress', args });
 }

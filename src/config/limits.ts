@@ -9,6 +9,12 @@ export const limits = {
   poolsPerRequest: 100,
   /** Options in one POST /pool/settle. */
   settlementsPerRequest: 1000,
+  /** Options of one POST /pools or POST /pool/settle whose transactions are under way at once. */
+  optionsInFlight: 32,
+  /** How long POST /pools waits for the events of what it deployed. */
+  poolArrivalMs: 30_000,
+  /** Age above which GET /pools no longer lists a pool: 90 days. */
+  poolListingSeconds: 90 * 86_400,
   /** Ids in one GET /orders. */
   quoteIdsPerRequest: 1000,
   /** Body of a request that carries a batch, and of any other. */

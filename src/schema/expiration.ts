@@ -46,6 +46,18 @@ export function expirationRefusal(text: string, now: number): string | null {
   return null;
 }
 
+/** The maturity that a new pool with this expiration would have, or why it can have none. `now`: Unix seconds. */
+export function readNewExpiration(
+  text: string,
+  now: number,
+): { readonly ok: true; readonly maturity: number } | { readonly ok: false; readonly refusal: string } {
+  const maturity = parseExpiration(text);
+  const refusal = expirationRefusal(text, now);
+  if (maturity === null || refusal !== null)
+    return { ok: false, refusal: refusal ?? `Invalid expiration date: ${text}` };
+  return { ok: true, maturity };
+}
+
 /** The texts name the day by its first instant. */
 function isoDay(maturity: number): string {
   return new Date((maturity - 8 * HOUR) * 1000).toISOString();

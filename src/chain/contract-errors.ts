@@ -1,0 +1,36 @@
+import { decodeErrorResult, type Abi } from 'viem';
+import type { Hex } from '../engine/quote.js';
+import { contractErrorsAbi } from './abi/errors.js';
+import { ChainAnswerError } from './chain-reader.js';
+import { RpcError, RpcUnreachable } from './http-rpc.js';
+
+/** Name of the error that a contract reverted with; null when it has none that is known. */
+export function revertName(data: Hex): string | null {
+  try {
+    return decodeErrorResult({ abi: contractErrorsAbi, data }).errorName;
+  } catch {
+    return null;
+  }
+}
+
+/** A revert in words: its name, or Solidity's own text (`require` with a message), or that it said nothing. */
+export function revertText(data: Hex): string {
+  try {
+    const { errorName, args = [] } = decodeErrorResult<Abi>({ abi: contractErrorsAbi, data });
+    return errorName === 'Error' ? String(args[0]) : errorName;
+  } catch {
+    return data === '0x' ? 'Reverted without a reason' : `Reverted with the unknown error ${data.slice(0, 10)}`;
+  }
+}
+
+/** The chain gave no answer that can be used, which says nothing of what was asked. */
+export function isChainFailure(error: unknown): error is Error {
+  return error instanceof RpcUnreachable || error instanceof RpcError || error instanceof ChainAnswerError;
+}
+
+/** The same in words; any other error is a bug and is thrown again. */
+export function chainFailureText(error: unknown): string {
+  if (error instanceof RpcUnreachable) return 'The chain does not answer';
+  if (isChainFailure(error)) return `The chain refuses: ${error.message}`;
+  throw error;
+}

@@ -1,0 +1,58 @@
+import { chainFailureText, isChainFailure, revertName, revertText } from './contract-errors.js';
+import type { ChainReader } from './chain-reader.js';
+import type { Hex } from '../engine/quote.js';
+import { NoGasMoney, TxLost, WalletBusy, WouldRevert, type TxReceipt, type TxRequest, type Wallet } from './wallet.js';
+
+/** What became of one transaction, in words for whoever asked for it. */
+export type TxOutcome =
+  | { readonly type: 'DONE' }
+  /** `name`: the contract's error, null when it is not known. Nothing happened. */
+  | { readonly type: 'REVERTED'; readonly name: string | null; readonly reason: string }
+  /** It could not be sent, or was not mined. */
+  | { readonly type: 'FAILED'; readonly reason: string };
+
+/** The operator on the settlement chain: sends with the operator's wallet and says what came of it, by name. */
+export class Operator {
+  constructor(
+    private readonly wallet: Wallet,
+    private readonly reader: ChainReader,
+    /** Told of each mined transaction, so that its events are read at once. */
+    private readonly onMined: (receipt: TxReceipt) => void,
+  ) {}
+
+  get address(): Hex {
+    return this.wallet.address;
+  }
+
+  /** Resolves when mined, or when it is clear that it never will be. */
+  async send(request: TxRequest): Promise<TxOutcome> {
+    try {
+      const receipt = await this.wallet.send(request);
+      this.onMined(receipt);
+      return receipt.succeeded ? { type: 'DONE' } : await this.#whyReverted(request, receipt);
+    } catch (error) {
+      if (error instanceof WouldRevert) return reverted(error.data);
+      return { type: 'FAILED', reason: failureText(error) };
+    }
+  }
+
+  /** A receipt has no reason: the same call at the end of that block gives it, unless the block has changed the cause. */
+  async #whyReverted(request: TxRequest, { blockNumber, txHash }: TxReceipt): Promise<TxOutcome> {
+    try {
+      const again = await this.reader.call(request, blockNumber, this.address);
+      if (again.reverted) return reverted(again.data);
+    } catch (error) {
+      if (!isChainFailure(error)) throw error;
+    }
+    return { type: 'REVERTED', name: null, reason: `The transaction ${txHash} reverted` };
+  }
+}
+
+function reverted(data: Hex): TxOutcome {
+  return { type: 'REVERTED', name: revertName(data), reason: revertText(data) };
+}
+
+function failureText(error: unknown): string {
+  if (error instanceof NoGasMoney || error instanceof TxLost || error instanceof WalletBusy) return error.message;
+  return chainFailureText(error);
+}

@@ -1,0 +1,30 @@
+import { decodeFunctionResult } from 'viem';
+import type { Hex, PoolKey } from '../engine/quote.js';
+import { poolFactoryAbi } from './abi/pool-factory.js';
+import { ChainAnswerError, type CallResult, type ChainReader } from './chain-reader.js';
+import { revertText } from './contract-errors.js';
+import { encodeGetPoolAddress } from './pool-addresses.js';
+
+/** What the factory says of a key now. */
+export type FoundPool =
+  | { readonly type: 'FOUND'; readonly poolAddress: Hex; readonly isDeployed: boolean }
+  /** There is no such pool and none can be deployed; the factory's error by name. */
+  | { readonly type: 'IMPOSSIBLE'; readonly reason: string };
+
+/** By the very objects of `keys`. A pool that exists is found whatever its date: the factory judges only keys of new ones. */
+export async function lookUpPools(
+  reader: ChainReader,
+  poolFactory: Hex,
+  keys: readonly PoolKey[],
+): Promise<Map<PoolKey, FoundPool>> {
+  const answers = await reader.multicall(keys.map((key) => ({ to: poolFactory, data: encodeGetPoolAddress(key) })));
+  return new Map(keys.map((key, i) => [key, readAnswer(answers[i])]));
+}
+
+function readAnswer(answer: CallResult | undefined): FoundPool {
+  if (answer === undefined) throw new ChainAnswerError('Fewer answers came than were asked for');
+  const { reverted, data } = answer;
+  if (reverted) return { type: 'IMPOSSIBLE', reason: revertText(data) };
+  const [address, isDeployed] = decodeFunctionResult({ abi: poolFactoryAbi, functionName: 'getPoolAddress', data });
+  return { type: 'FOUND', poolAddress: address.toLowerCase() as Hex, isDeployed };
+}

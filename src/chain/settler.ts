@@ -1,0 +1,133 @@
+import { encodeFunctionData } from 'viem';
+import type { Hex, PoolKey } from '../engine/quote.js';
+import { parseExpiration } from '../schema/expiration.js';
+import type { OptionTerms } from '../schema/option-json.js';
+import { LONG, optionTokenAbi, SHORT } from './abi/option-token.js';
+import { poolAbi } from './abi/pool.js';
+import type { ChainSeconds } from './chain-seconds.js';
+import { ChainAnswerError, type ChainReader, type ContractCall } from './chain-reader.js';
+import { chainFailureText, isChainFailure } from './contract-errors.js';
+import { mapInFlight } from './in-flight.js';
+import type { Operator, TxOutcome } from './operator.js';
+import type { OptionSeries } from './option-series.js';
+import { lookUpPools, type FoundPool } from './pool-lookup.js';
+import { readUint } from './uint-answer.js';
+
+/** What became of one position; `reason` is for people. */
+export type SettleItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
+
+export type SettleResult =
+  { readonly type: 'ANSWERED'; readonly items: readonly SettleItem[] } | { readonly type: 'CHAIN_UNREACHABLE' };
+
+type Plan = SettleItem | { readonly type: 'SETTLE'; readonly key: PoolKey };
+
+const NOT_EXPIRED = failed('Option has not expired');
+const NOT_DEPLOYED = failed('Pool is not deployed');
+const NOTHING_HELD = failed('No balance to settle');
+
+/** Settles what the operator holds in expired options: writers get their collateral back, holders what it is worth. */
+export class Settler {
+  /** By pool: the last settlement that was begun. The next of the same pool waits for it, and sees what it left. */
+  readonly #underWay = new Map<Hex, Promise<SettleItem>>();
+
+  constructor(
+    private readonly operator: Operator,
+    private readonly reader: ChainReader,
+    private readonly poolFactory: Hex,
+    private readonly series: OptionSeries,
+    private readonly nowSeconds: ChainSeconds,
+    /** Positions of one request that are settled at once. */
+    private readonly inFlight: number,
+  ) {}
+
+  /** In the order of `options`, whose symbols all have tokens; each fails alone. */
+  async settle(options: readonly OptionTerms[]): Promise<SettleResult> {
+    const now = this.nowSeconds();
+    if (now === null) return { type: 'CHAIN_UNREACHABLE' };
+    const plans = options.map((option) => this.#plan(option, now));
+    try {
+      const keys = plans.flatMap((plan) => (plan.type === 'SETTLE' ? [plan.key] : []));
+      const found = await lookUpPools(this.reader, this.poolFactory, keys);
+      const items = await mapInFlight(plans, this.inFlight, async (plan) =>
+        plan.type === 'SETTLE' ? this.#settlePool(found.get(plan.key)) : plan,
+      );
+      return { type: 'ANSWERED', items };
+    } catch (error) {
+      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
+      throw error;
+    }
+  }
+
+  /** Which dates a new pool may have is of no interest here: what is settled lies in the past. */
+  #plan(option: OptionTerms, now: number): Plan {
+    const maturity = parseExpiration(option.expiration);
+    if (maturity === null) return failed(`Invalid expiration date: ${option.expiration}`);
+    if (now < maturity) return NOT_EXPIRED;
+    return { type: 'SETTLE', key: this.series.poolKey(option, maturity) };
+  }
+
+  async #settlePool(pool: FoundPool | undefined): Promise<SettleItem> {
+    if (pool === undefined) throw new Error('A key was not looked up');
+    // The factory refuses expired keys unless their pool exists.
+    if (pool.type === 'IMPOSSIBLE' || !pool.isDeployed) return NOT_DEPLOYED;
+    const { poolAddress } = pool;
+    const before = this.#underWay.get(poolAddress);
+    const settlement = this.#settleAfter(before, poolAddress).finally(() => {
+      if (this.#underWay.get(poolAddress) === settlement) this.#underWay.delete(poolAddress);
+    });
+    this.#underWay.set(poolAddress, settlement);
+    return settlement;
+  }
+
+  async #settleAfter(before: Promise<SettleItem> | undefined, poolAddress: Hex): Promise<SettleItem> {
+    await before;
+    try {
+      return await this.#close(poolAddress);
+    } catch (error) {
+      return failed(chainFailureText(error));
+    }
+  }
+
+  async #close(poolAddress: Hex): Promise<SettleItem> {
+    const [shorts, longs] = await this.#position(poolAddress);
+    if (shorts === 0n && longs === 0n) return NOTHING_HELD;
+    for (const data of closingCalls(shorts, longs)) {
+      const outcome = await this.operator.send({ to: poolAddress, data });
+      if (outcome.type !== 'DONE') return failure(outcome);
+    }
+    return { type: 'SETTLED' };
+  }
+
+  /** Shorts and longs, 1e-18 contracts. */
+  async #position(poolAddress: Hex): Promise<[bigint, bigint]> {
+    const answers = await this.reader.multicall([SHORT, LONG].map((id) => this.#balanceCall(poolAddress, id)));
+    const [shorts, longs] = answers.map(readUint);
+    if (shorts == null || longs == null) throw new ChainAnswerError('The pool tells no balances');
+    return [shorts, longs];
+  }
+
+  #balanceCall(to: Hex, id: bigint): ContractCall {
+    const args = [this.operator.address, id] as const;
+    return { to, data: encodeFunctionData({ abi: optionTokenAbi, functionName: 'balanceOf', args }) };
+  }
+}
+
+/** Longs and shorts of one holder cancel out: given up together they bring the whole collateral, and cost no fee. */
+function closingCalls(shorts: bigint, longs: bigint): Hex[] {
+  const both = shorts < longs ? shorts : longs;
+  const calls: Hex[] = [];
+  if (both > 0n) calls.push(encodeFunctionData({ abi: poolAbi, functionName: 'annihilate', args: [both] }));
+  if (shorts > both) calls.push(encodeFunctionData({ abi: poolAbi, functionName: 'settle' }));
+  if (longs > both) calls.push(encodeFunctionData({ abi: poolAbi, functionName: 'exercise' }));
+  return calls;
+}
+
+/** Time on chain may lag a little behind ours. */
+function failure(outcome: Exclude<TxOutcome, { type: 'DONE' }>): SettleItem {
+  const isEarly = outcome.type === 'REVERTED' && outcome.name === 'Pool__OptionNotExpired';
+  return isEarly ? NOT_EXPIRED : failed(outcome.reason);
+}
+
+function failed(reason: string): SettleItem {
+  return { type: 'FAILED', reason };
+}

@@ -1,0 +1,13 @@
+import type { NetRequestHead, NetResponse } from '../net/net.js';
+import { refuse } from './answer.js';
+
+/** Seconds after which a chain that did not answer may be asked again. */
+const RETRY_AFTER = { 'retry-after': '1' };
+
+export function noWallet(request: NetRequestHead): NetResponse {
+  return refuse(request, 501, "No wallet is configured: set walletKey or walletKeyFile to the operator's private key");
+}
+
+export function chainUnreachable(request: NetRequestHead): NetResponse {
+  return refuse(request, 503, 'The chain does not answer', RETRY_AFTER);
+}

@@ -1,0 +1,84 @@
+import type { Hex } from '../engine/quote.js';
+import type { NetRequest, NetResponse } from '../net/net.js';
+import { compile } from '../schema/check.js';
+import { parseExpiration } from '../schema/expiration.js';
+import { poolJson, type OptionTerms } from '../schema/option-json.js';
+import { PoolsQuery, postPoolsBody } from '../schema/options.js';
+import { json, refuse } from './answer.js';
+import { chainUnreachable, noWallet } from './option-refusals.js';
+import { optionsReader } from './options-body.js';
+import { readQuery } from './read-query.js';
+import type { Route } from './router.js';
+
+export interface PoolQueries {
+  /** Listed pools that pass every filter; `maturity` in Unix seconds. */
+  list(filter: { base?: string; quote?: string; maturity?: number }): readonly (OptionTerms & { poolAddress: Hex })[];
+  /** Null when all that can be read is durable; else wait before telling anyone. */
+  whenDurable(): Promise<void> | null;
+}
+
+export type DeployedItem =
+  | { readonly type: 'CREATED' | 'EXISTED'; readonly poolAddress: Hex }
+  | { readonly type: 'FAILED'; readonly reason: string };
+
+export interface PoolDeployments {
+  /** Items in the order of `options`. */
+  deploy(
+    options: readonly OptionTerms[],
+  ): Promise<
+    { readonly type: 'ANSWERED'; readonly items: readonly DeployedItem[] } | { readonly type: 'CHAIN_UNREACHABLE' }
+  >;
+}
+
+export interface PoolRouteLimits {
+  readonly poolsPerRequest: number;
+  readonly queryPairs: number;
+  readonly schemaErrors: number;
+}
+
+/** GET /pools and POST /pools. `symbols`: those with a token here. `deployments`: null when there is no wallet. */
+export function poolRoutes(
+  pools: PoolQueries,
+  deployments: PoolDeployments | null,
+  symbols: readonly string[],
+  limits: PoolRouteLimits,
+): Route[] {
+  const checkQuery = compile(PoolsQuery, limits.schemaErrors);
+  const checkBody = compile(postPoolsBody(limits.poolsPerRequest), limits.schemaErrors);
+  const readOptions = optionsReader(checkBody, symbols, limits.schemaErrors);
+
+  function list(request: NetRequest): NetResponse | Promise<NetResponse> {
+    const query = readQuery(request, checkQuery, limits.queryPairs);
+    if (!query.ok) return refuse(request, 400, query.error);
+    const { expiration, ...filter } = query.value;
+    const maturity = expiration === undefined ? undefined : parseExpiration(expiration);
+    if (maturity === null) return refuse(request, 400, `Invalid expiration date: ${expiration ?? ''}`);
+    const listed = pools.list({ ...filter, ...(maturity !== undefined && { maturity }) });
+    const text = `[${listed.map((pool) => poolJson(pool, pool.poolAddress)).join(',')}]`;
+    const pending = pools.whenDurable();
+    return pending === null ? json(text) : pending.then(() => json(text));
+  }
+
+  async function deploy(request: NetRequest): Promise<NetResponse> {
+    const body = readOptions(request);
+    if (!body.ok) return refuse(request, 400, body.errors);
+    if (deployments === null) return noWallet(request);
+    const result = await deployments.deploy(body.terms);
+    if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
+    const lists = { CREATED: [] as string[], EXISTED: [] as string[], FAILED: [] as string[] };
+    body.options.forEach((option, i) => {
+      const [item, terms] = [result.items[i], body.terms[i]];
+      if (item === undefined || terms === undefined) throw new Error('An option has no outcome');
+      const text =
+        item.type === 'FAILED' ? JSON.stringify({ ...option, reason: item.reason }) : poolJson(terms, item.poolAddress);
+      lists[item.type].push(text);
+    });
+    const { CREATED, EXISTED, FAILED } = lists;
+    return json(`{"created":[${CREATED.join(',')}],"existed":[${EXISTED.join(',')}],"failed":[${FAILED.join(',')}]}`);
+  }
+
+  return [
+    { method: 'GET', path: '/pools', needsKey: true, handle: list },
+    { method: 'POST', path: '/pools', needsKey: true, handle: deploy },
+  ];
+}

@@ -1,0 +1,52 @@
+import type { NetRequest, NetResponse } from '../net/net.js';
+import { compile } from '../schema/check.js';
+import type { OptionTerms } from '../schema/option-json.js';
+import { settleBody, type SettleResult } from '../schema/options.js';
+import { json, refuse } from './answer.js';
+import { chainUnreachable, noWallet } from './option-refusals.js';
+import { optionsReader } from './options-body.js';
+import type { Route } from './router.js';
+
+export type SettledItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
+
+export interface Settlements {
+  /** Items in the order of `options`. */
+  settle(
+    options: readonly OptionTerms[],
+  ): Promise<
+    { readonly type: 'ANSWERED'; readonly items: readonly SettledItem[] } | { readonly type: 'CHAIN_UNREACHABLE' }
+  >;
+}
+
+export interface SettlementRouteLimits {
+  readonly settlementsPerRequest: number;
+  readonly schemaErrors: number;
+}
+
+/** POST /pool/settle. `symbols`: those with a token here. `settlements`: null when there is no wallet. */
+export function settlementRoute(
+  settlements: Settlements | null,
+  symbols: readonly string[],
+  limits: SettlementRouteLimits,
+): Route {
+  const checkBody = compile(settleBody(limits.settlementsPerRequest), limits.schemaErrors);
+  const readOptions = optionsReader(checkBody, symbols, limits.schemaErrors);
+
+  async function settle(request: NetRequest): Promise<NetResponse> {
+    const body = readOptions(request);
+    if (!body.ok) return refuse(request, 400, body.errors);
+    if (settlements === null) return noWallet(request);
+    const result = await settlements.settle(body.terms);
+    if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
+    const answer: SettleResult = { success: [], failed: [] };
+    body.options.forEach((option, i) => {
+      const item = result.items[i];
+      if (item === undefined) throw new Error('An option has no outcome');
+      if (item.type === 'SETTLED') answer.success.push(option);
+      else answer.failed.push({ failedOption: option, reason: item.reason });
+    });
+    return json(JSON.stringify(answer));
+  }
+
+  return { method: 'POST', path: '/pool/settle', needsKey: true, handle: settle };
+}

@@ -1,0 +1,69 @@
+import type { ChainSide } from './chain/chain-side.js';
+import type { ChainSeconds } from './chain/chain-seconds.js';
+import { Operator } from './chain/operator.js';
+import { OptionSeries } from './chain/option-series.js';
+import { PoolArrivals } from './chain/pool-arrivals.js';
+import { PoolDeployer } from './chain/pool-deployer.js';
+import { PoolListing } from './chain/pool-listing.js';
+import type { Profile } from './chain/profile.js';
+import { Settler } from './chain/settler.js';
+import { VaultQuotes } from './chain/vault-quotes.js';
+import type { Limits } from './config/limits.js';
+import type { EngineTime } from './engine/engine-time.js';
+import type { Engine } from './engine/engine.js';
+import type { Clock } from './engine/ports.js';
+import type { Sequencer } from './engine/sequencer.js';
+import { poolRoutes } from './http/pool-routes.js';
+import type { Route } from './http/router.js';
+import { settlementRoute } from './http/settlement-route.js';
+import { vaultRoute } from './http/vault-routes.js';
+
+export interface OptionSideOptions {
+  readonly profile: Profile;
+  readonly engine: Engine;
+  readonly sequencer: Sequencer;
+  readonly time: EngineTime;
+  readonly chains: ChainSide;
+  readonly clock: Clock;
+  readonly limits: Limits;
+}
+
+/** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
+export function createOptionRoutes(options: OptionSideOptions): Route[] {
+  const { profile, engine, sequencer, time, chains, limits } = options;
+  const series = new OptionSeries(profile);
+  const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
+  const listing = new PoolListing(() => engine.pools(), series, engineSeconds, limits.poolListingSeconds);
+  const pools = { list: listing.list.bind(listing), whenDurable: () => sequencer.whenDurable() };
+  const services = openServices(options, series);
+  const { symbols } = series;
+  return [
+    ...poolRoutes(pools, services?.deployer ?? null, symbols, limits),
+    vaultRoute(services?.vaults ?? null, limits),
+    settlementRoute(services?.settler ?? null, symbols, limits),
+  ];
+
+  /** What only an operator with a wallet can do. */
+  function openServices({ clock }: OptionSideOptions, series: OptionSeries) {
+    const { settlementWallet, settlement, follower, health } = chains;
+    if (settlementWallet === null) return null;
+    const factory = profile.contracts.poolFactory.address;
+    const now: ChainSeconds = () => (health.settlement.status().head === null ? null : engineSeconds());
+    const operator = new Operator(settlementWallet, settlement, () => follower.wake());
+    const known = {
+      knows: (poolAddress: `0x${string}`) => engine.pool(poolAddress) !== undefined,
+      whenDurable: () => sequencer.whenDurable(),
+    };
+    const arrivals = new PoolArrivals(known, clock, limits.poolArrivalMs);
+    sequencer.onEvents((records) => {
+      for (const event of records.flatMap(({ events }) => events)) {
+        if (event.type === 'POOL_DEPLOYED') arrivals.arrived(event.pool.poolAddress);
+      }
+    });
+    return {
+      deployer: new PoolDeployer(operator, settlement, factory, series, arrivals, now, limits.optionsInFlight),
+      settler: new Settler(operator, settlement, factory, series, now, limits.optionsInFlight),
+      vaults: new VaultQuotes(settlement, profile, series, chains.pools, settlementWallet.address, now),
+    };
+  }
+}
