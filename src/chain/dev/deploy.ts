@@ -1,16 +1,14 @@
 import { encodeFunctionData, getContractAddress, maxUint256 } from 'viem';
-import { ZERO_ADDRESS, type Hex, type PoolKey } from '../../engine/quote.js';
+import { ZERO_ADDRESS, type Hex } from '../../engine/quote.js';
 import { erc20Abi } from '../abi/erc20.js';
-import { poolFactoryAbi } from '../abi/pool-factory.js';
 import type { TokenProfile, VaultProfile } from '../profile.js';
 import { deployer, type DevAccount } from './accounts.js';
 import { creationData } from './artifact.js';
-import { devMaturities } from './calendar.js';
 import { sendTogether, type DevClient, type DevTransaction } from './dev-client.js';
 import { priceOracleAbi, testTokenAbi } from './dev-abi.js';
-import { devSeries, devTokens, devVaultBases } from './market.js';
+import { devTokens, devVaultBases } from './market.js';
 
-/** Addresses of one deployment: EIP-55 checksums, but for pools, which are in lower case as on the wire. */
+/** Addresses of one deployment, EIP-55 checksums. */
 export interface Deployment {
   /** Nothing of it is in this block or before it. */
   readonly startBlock: number;
@@ -26,7 +24,6 @@ export interface Deployment {
   };
   readonly tokens: readonly TokenProfile[];
   readonly vaults: readonly VaultProfile[];
-  readonly pools: readonly { readonly poolAddress: Hex; readonly poolKey: PoolKey }[];
 }
 
 /** Where fees go that pools pass on. */
@@ -35,11 +32,10 @@ export const feeReceiver: Hex = '0x00000000000000000000000000000000000fee5a';
 const CREATION_GAS = 5_000_000n;
 const MINT_GAS = 2_000_000n;
 
-/** Deploys everything onto an empty or used anvil: two batches of transactions, a few blocks. */
+/** Deploys the contracts onto an empty or used anvil and hands out tokens: two batches of transactions, a few blocks. */
 export async function deployContracts(client: DevClient, accounts: readonly DevAccount[]): Promise<Deployment> {
   const startBlock = Number(await client.getBlockNumber());
-  await client.impersonateAccount({ address: deployer });
-  await client.setBalance({ address: deployer, value: 10n ** 24n });
+  await becomeDeployer(client);
 
   const creations = new Creations(await client.getTransactionCount({ address: deployer }));
   const contracts = createProtocol(creations);
@@ -49,15 +45,17 @@ export async function deployContracts(client: DevClient, accounts: readonly DevA
   const vaults = createVaults(creations, contracts, addressOf);
   await sendTogether(client, creations.transactions);
 
-  const { timestamp } = await client.getBlock();
-  const keys = poolKeys(Number(timestamp), contracts.oracleAdapter, addressOf);
   await sendTogether(client, [
     ...priceTransactions(contracts.oracleAdapter, addressOf),
     ...grantTransactions(accounts, vaults, contracts.erc20Router, addressOf),
-    ...keys.map((poolKey) => fromDeployer(contracts.poolFactory, deployPoolData(poolKey))),
   ]);
-  await client.stopImpersonatingAccount({ address: deployer });
-  return { startBlock, contracts, tokens, vaults, pools: await addressPools(client, contracts.poolFactory, keys) };
+  return { startBlock, contracts, tokens, vaults };
+}
+
+/** Lets the node sign for the deployer, and gives it what gas costs. */
+export async function becomeDeployer(client: DevClient): Promise<void> {
+  await client.impersonateAccount({ address: deployer });
+  await client.setBalance({ address: deployer, value: 10n ** 24n });
 }
 
 /** Collects creations; their addresses follow from the deployer's nonce, so nothing waits for a receipt. */
@@ -149,50 +147,6 @@ function grantTransactions(
   });
 }
 
-function poolKeys(now: number, oracleAdapter: Hex, addressOf: AddressOf): PoolKey[] {
-  const maturities = devMaturities(now);
-  return devSeries.flatMap((series) =>
-    maturities.slice(0, series.maturities).flatMap((maturity) =>
-      series.strikes.flatMap((strike) =>
-        [true, false].map((isCallPool) => ({
-          base: addressOf(series.base),
-          quote: addressOf('USDC'),
-          oracleAdapter,
-          strike,
-          maturity,
-          isCallPool,
-        })),
-      ),
-    ),
-  );
-}
-
-function deployPoolData(poolKey: PoolKey): Hex {
-  return encodeFunctionData({
-    abi: poolFactoryAbi,
-    functionName: 'deployPool',
-    args: [{ ...poolKey, maturity: BigInt(poolKey.maturity) }],
-  });
-}
-
-async function addressPools(client: DevClient, factory: Hex, keys: readonly PoolKey[]): Promise<Deployment['pools']> {
-  return Promise.all(
-    keys.map(async (poolKey) => {
-      const [address] = await client.readContract({
-        address: factory,
-        abi: poolFactoryAbi,
-        functionName: 'getPoolAddress',
-        args: [{ ...poolKey, maturity: BigInt(poolKey.maturity) }],
-      });
-      return { poolAddress: lowerCase(address), poolKey };
-    }),
-  );
-}
-
-function fromDeployer(to: Hex, data: Hex): DevTransaction {
+export function fromDeployer(to: Hex, data: Hex): DevTransaction {
   return { from: deployer, to, data };
-}
-
-function lowerCase(address: Hex): Hex {
-  return address.toLowerCase() as Hex;
 }

@@ -1,11 +1,12 @@
-import { type Hex, type PoolKey } from '../../engine/quote.js';
+import type { Hex, Pool } from '../../engine/quote.js';
 import type { Profile } from '../profile.js';
 import { devAccounts, type DevAccount } from './accounts.js';
 import { startAnvil } from './anvil.js';
 import { deployContracts, type Deployment } from './deploy.js';
+import { deployPools } from './dev-pools.js';
 import { devClient, type DevClient } from './dev-client.js';
 import { localProfile, type LocalEndpoints } from './local-profile.js';
-import { loadDeployment, saveDeployment } from './saved-deployment.js';
+import { loadDeployment, saveDeployment, type SavedDeployment } from './saved-deployment.js';
 
 export const LOCAL_CHAIN_ID = 421_613;
 
@@ -26,7 +27,7 @@ export interface LocalChain extends LocalEndpoints {
   readonly tokens: Readonly<Record<string, Hex>>;
   readonly contracts: Deployment['contracts'];
   /** Calls and puts of several strikes and maturities, deployed. */
-  readonly pools: readonly { readonly poolAddress: Hex; readonly poolKey: PoolKey }[];
+  readonly pools: readonly Pool[];
   readonly profile: Profile;
   /** Process id of anvil; null when it was running before. */
   readonly anvilPid: number | null;
@@ -38,6 +39,10 @@ export interface LocalChain extends LocalEndpoints {
 export async function startLocalChain(options: LocalChainOptions = {}): Promise<LocalChain> {
   const anvil = await startAnvil({ ...options, chainId: LOCAL_CHAIN_ID });
   try {
+    const client = devClient(anvil.rpcUrl, LOCAL_CHAIN_ID);
+    // Nobody reads what anvil says of each call.
+    await client.setLoggingEnabled(false);
+    await continueTime(client);
     const chain = await attachLocalChain({ ...options, rpcUrl: anvil.rpcUrl });
     return { ...chain, anvilPid: anvil.pid, stop: () => anvil.stop() };
   } catch (error) {
@@ -54,31 +59,48 @@ export async function attachLocalChain(options: { rpcUrl: string; stateFile?: st
   const { rpcUrl, stateFile } = options;
   const endpoints = { chainId: LOCAL_CHAIN_ID, rpcUrl, wsUrl: rpcUrl.replace(/^http/, 'ws') };
   const client = devClient(rpcUrl, LOCAL_CHAIN_ID);
-  await client.setLoggingEnabled(false);
   const accounts = devAccounts();
-  const deployment = await deployOnce(client, accounts, stateFile);
+  const { deployment, pools } = await deployed(client, accounts, stateFile);
   return {
     ...endpoints,
     accounts,
     tokens: Object.fromEntries(deployment.tokens.map(({ symbol, address }) => [symbol, address])),
     contracts: deployment.contracts,
-    pools: deployment.pools,
+    pools,
     profile: localProfile(endpoints, deployment),
     anvilPid: null,
     stop: () => Promise.resolve(),
   };
 }
 
-/** The saved deployment, if the chain has it (a chain whose state was never saved starts empty), else a new one. */
-async function deployOnce(
+/**
+ * A chain whose time was moved forward forgets that when it is restored, and its next block would be older than the
+ * last one: time goes on from the last block instead.
+ */
+async function continueTime(client: DevClient): Promise<void> {
+  const newest = await client.getBlock();
+  const next = await client.getBlock({ blockTag: 'pending' });
+  const behind = Number(newest.timestamp - next.timestamp);
+  if (behind > 0) await client.increaseTime({ seconds: behind });
+}
+
+/** What was deployed before, as far as it is still there, and what is missing of it. */
+async function deployed(
   client: DevClient,
   accounts: readonly DevAccount[],
   stateFile: string | undefined,
-): Promise<Deployment> {
-  if (stateFile === undefined) return deployContracts(client, accounts);
+): Promise<SavedDeployment> {
+  const saved = stateFile === undefined ? null : await restored(client, stateFile);
+  const deployment = saved?.deployment ?? (await deployContracts(client, accounts));
+  const pools = await deployPools(client, deployment, saved?.pools ?? []);
+  if (stateFile !== undefined) saveDeployment(stateFile, { deployment, pools });
+  return { deployment, pools };
+}
+
+/** A chain whose state was never saved starts empty, whatever is kept beside its file. */
+async function restored(client: DevClient, stateFile: string): Promise<SavedDeployment | null> {
   const saved = loadDeployment(stateFile);
-  if (saved !== null && (await client.getCode({ address: saved.contracts.poolFactory })) !== undefined) return saved;
-  const deployment = await deployContracts(client, accounts);
-  saveDeployment(stateFile, deployment);
-  return deployment;
+  if (saved === null) return null;
+  const code = await client.getCode({ address: saved.deployment.contracts.poolFactory });
+  return code === undefined ? null : saved;
 }

@@ -168,6 +168,26 @@ t.test('a chain comes back from its state file: blocks, logs, balances, addresse
   t.equal(log?.transactionHash, hash);
 });
 
+t.test('a chain that comes back after its pools have matured has new ones', async (t) => {
+  const stateFile = `${t.testdir()}/chain.json`;
+  const first = await startLocalChain({ stateFile });
+  const nearest = Math.min(...first.pools.map(({ poolKey }) => poolKey.maturity));
+  await new DevActions(first).moveTimeTo(nearest);
+  await first.stop();
+
+  const second = await startLocalChain({ stateFile });
+  t.teardown(() => second.stop());
+  const actions = new DevActions(second);
+  const now = await actions.now();
+  const alive = first.pools.filter(({ poolKey }) => poolKey.maturity > nearest);
+  t.same(second.pools.slice(0, alive.length), alive);
+  t.ok(second.pools.length > alive.length);
+  for (const { poolAddress, poolKey } of second.pools) {
+    t.ok(poolKey.maturity > now);
+    t.same(await actions.poolAddress(poolKey), { poolAddress, isDeployed: true });
+  }
+});
+
 t.test('a state that was lost is deployed anew, whatever is kept beside it', async (t) => {
   const stateFile = `${t.testdir()}/chain.json`;
   const first = await startLocalChain({ stateFile });
