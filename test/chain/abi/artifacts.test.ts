@@ -17,6 +17,9 @@ import { erc20Abi } from '../../../src/chain/abi/erc20.js';
 import { erc20RouterAbi } from '../../../src/chain/abi/erc20-router.js';
 import { vaultAbi } from '../../../src/chain/abi/vault.js';
 
+// The compiler needs seconds of a whole core; tests beside it may leave it a fraction of one.
+t.setTimeout(120_000);
+
 const require = createRequire(import.meta.url);
 const contractsDir = new URL('contracts/', pathToFileURL(`${process.cwd()}/`));
 const artifactsDir = new URL('artifacts/', contractsDir);
