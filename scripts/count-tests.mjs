@@ -1,0 +1,31 @@
+// Adds up the assertions of TAP files and prints the line that closes a check run; exits 1 when one failed or is missing.
+import { existsSync, readFileSync } from 'node:fs';
+import { Parser } from 'tap-parser';
+
+const count = { passed: 0, failed: 0, skipped: 0 };
+
+function watch(parser) {
+  let closesSubtest = false;
+  parser.on('child', (child) => {
+    closesSubtest = true;
+    watch(child);
+  });
+  parser.on('assert', ({ ok, skip }) => {
+    // A subtest's own line repeats what was counted inside it.
+    if (!closesSubtest) count[skip ? 'skipped' : ok ? 'passed' : 'failed']++;
+    closesSubtest = false;
+  });
+}
+
+for (const file of process.argv.slice(2)) {
+  if (!existsSync(file)) {
+    console.log(`${file} is missing: its tests did not run`);
+    count.failed++;
+    continue;
+  }
+  const parser = new Parser();
+  watch(parser);
+  parser.end(readFileSync(file));
+}
+console.log(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ''}`);
+process.exitCode = count.failed > 0 ? 1 : 0;

@@ -1,0 +1,42 @@
+// Starts the built service as a user would, posts a signed quote through the example script, and stops it with Ctrl-C.
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const START_MS = 15_000;
+const dir = mkdtempSync(path.join(tmpdir(), 'quotebook-smoke-'));
+const readyFile = path.join(dir, 'ready.json');
+const flags = ['--port', '0', '--data-dir', dir, '--ready-file', readyFile];
+const service = spawn('npm', ['start', '--', ...flags], { stdio: ['ignore', 'ignore', 'inherit'], detached: true });
+const ended = new Promise((resolve) => service.on('exit', resolve));
+
+try {
+  const startedAt = Date.now();
+  while (!existsSync(readyFile)) {
+    if (service.exitCode !== null) throw new Error('the service ended before it was ready');
+    if (Date.now() - startedAt > START_MS) throw new Error(`not ready within ${START_MS} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  console.log(`ready after ${Date.now() - startedAt} ms`);
+  const { httpUrl, rpcUrl, apiKey, chainId, pools } = JSON.parse(readFileSync(readyFile, 'utf8'));
+  const { stdout } = await promisify(execFile)(process.execPath, ['examples/post-quote.mjs', readyFile]);
+  if (!stdout.startsWith('201 ')) throw new Error(`posting a quote gave ${stdout}`);
+  const query = `poolAddress=${pools[0].poolAddress}&side=ask&size=1&chainId=${chainId}`;
+  const response = await fetch(`${httpUrl}/quotes?${query}`, { headers: { 'x-apikey': apiKey } });
+  const quotes = await response.json();
+  if (quotes.length !== 1) throw new Error(`the book shows ${JSON.stringify(quotes)}`);
+  console.log('posted a quote and read it back');
+  process.kill(-service.pid, 'SIGINT');
+  await ended;
+  const chainAnswers = await fetch(rpcUrl, { method: 'POST' }).then(
+    () => true,
+    () => false,
+  );
+  if (chainAnswers) throw new Error('the local chain outlived the service');
+  console.log('stopped, and the chain with it');
+} finally {
+  if (service.exitCode === null && service.signalCode === null) process.kill(-service.pid, 'SIGKILL');
+  rmSync(dir, { recursive: true, force: true });
+}
