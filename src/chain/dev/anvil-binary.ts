@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** The packages that carry the binary, as `@foundry-rs/anvil` names them by platform and architecture. */
+/** The packages that carry the binary. The one for Linux on x64 is a dependency, the others are installed by who needs them. */
 const packages: Readonly<Record<string, string>> = {
   'darwin-arm64': '@foundry-rs/anvil-darwin-arm64',
   'darwin-x64': '@foundry-rs/anvil-darwin-amd64',
@@ -10,10 +10,7 @@ const packages: Readonly<Record<string, string>> = {
   'linux-x64': '@foundry-rs/anvil-linux-amd64',
 };
 
-/**
- * Path of anvil's binary. npm installs the platform's package as an optional dependency, so no install script has to
- * run. Throws where there is none for this machine.
- */
+/** Path of anvil's binary, which lies in its package as it is: no install script has to run. Throws where there is none. */
 export function anvilBinary(): string {
   const platform = `${process.platform}-${process.arch}`;
   const name = packages[platform];
@@ -21,6 +18,6 @@ export function anvilBinary(): string {
   try {
     return require.resolve(`${name}/bin/anvil`);
   } catch (cause) {
-    throw new Error(`${name} is not installed: run npm ci without --omit=optional`, { cause });
+    throw new Error(`${name} is not installed: npm install --no-save ${name} brings it`, { cause });
   }
 }
