@@ -22,12 +22,19 @@ export interface UwsModule {
 
 export type UwsLoad = { readonly module: UwsModule } | { readonly unavailable: string };
 
+let loaded: UwsLoad | undefined;
+
 /**
  * Loads uWebSockets.js if, and only if, its native code runs here. Where no binary fits (another Node.js version, another
  * libc), the package warns on the console and hands out a JavaScript stand-in that cannot publish: that is refused, and
- * its warning becomes the reason reported instead.
+ * its warning becomes the reason reported instead. Loads once a process.
  */
 export function loadUws(headBytes: number): UwsLoad {
+  loaded ??= load(headBytes);
+  return loaded;
+}
+
+function load(headBytes: number): UwsLoad {
   // Read once, when the binary is loaded, by the builds that know it (20.31 and later); the default there is 4 KiB.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(headBytes);
   const warnings: string[] = [];
@@ -51,5 +58,6 @@ function isNative(module: UwsModule): boolean {
 /** The line that names the error, without the package's own announcement above it. */
 function firstLine(text: string): string {
   const lines = text.split('\n').map((line) => line.trim());
-  return lines.find((line) => line.startsWith('Error: ')) ?? lines.find((line) => line !== '') ?? '';
+  const line = lines.find((line) => line.startsWith('Error: ')) ?? lines.find((line) => line !== '') ?? '';
+  return line.replace(/^Error: /, '');
 }

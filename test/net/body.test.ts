@@ -55,7 +55,7 @@ eachBackend(t, (t, backend) => {
     await connection.send(head('POST / HTTP/1.1', 'Host: x', 'Transfer-Encoding: chunked'));
     const chunk = `2000\r\n${'x'.repeat(0x2000)}\r\n`;
     const feed = (): void => {
-      if (!connection.socket.destroyed) connection.socket.write(chunk, feed);
+      if (connection.socket.writable) connection.socket.write(chunk, feed);
     };
     feed();
     await connection.closed;

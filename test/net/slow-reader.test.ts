@@ -130,7 +130,7 @@ eachBackend(t, (t, backend) => {
       Array.from({ length: 1000 }, () => Buffer.concat([Buffer.of(0x89, 0xfd, 0, 0, 0, 0), Buffer.alloc(125)])),
     );
     const flood = (): void => {
-      if (!connection.socket.destroyed && connection.socket.writable) connection.socket.write(pings, flood);
+      if (connection.socket.writable) connection.socket.write(pings, flood);
     };
     flood();
     while (closes.length === 0) await turn();
