@@ -25,7 +25,7 @@ import { QuoteJson } from './schema/quote-json.js';
 import { Hub } from './ws/hub.js';
 import type { RfqPorts } from './ws/ports.js';
 import { Publisher as SocketPublisher } from './ws/publisher.js';
-import { TopicIndex } from './ws/topic-index.js';
+import { TopicIndex } from './feed/topic-index.js';
 
 export interface ServiceOptions {
   readonly profile: Profile;

@@ -53,6 +53,14 @@ t.test('http and ws know neither each other nor what lies behind the ports', asy
   );
 });
 
+t.test('the feed knows neither sockets nor routes: both tell what it says', async (t) => {
+  const known = ['feed', 'engine', 'schema', '@msgpack/msgpack'];
+  t.strictSame(
+    offenders(({ from, to }) => from === 'feed' && !known.includes(to)),
+    [],
+  );
+});
+
 t.test('the configuration is read where the service is assembled, and by the command line', async (t) => {
   t.strictSame(
     offenders(({ from, to }) => to === 'config' && !['.', 'cli', 'config'].includes(from)),

@@ -6,8 +6,8 @@ import { readFrame, readMessage, type RfqMessage } from './messages.js';
 import type { RfqPorts, SocketKeys, SocketLimits } from './ports.js';
 import { POLICY_VIOLATION, error, info, texts } from './replies.js';
 import { Session } from './session.js';
-import type { TopicIndex } from './topic-index.js';
-import { filterKeys, type Filter } from './topics.js';
+import type { TopicIndex } from '../feed/topic-index.js';
+import { filterKeys, type Filter } from '../feed/topics.js';
 
 export interface HubOptions {
   /** The settlement chain's, the only one that filters and requests may name. */

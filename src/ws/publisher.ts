@@ -1,7 +1,8 @@
 import type { EngineEvent } from '../engine/event.js';
 import type { QuoteJson } from '../schema/quote-json.js';
-import { messagesOf, routeOf } from './event-messages.js';
-import type { TopicIndex } from './topic-index.js';
+import { routeOf } from '../feed/route.js';
+import { messagesOf } from './event-messages.js';
+import type { TopicIndex } from '../feed/topic-index.js';
 
 /** `NetServer.publish`: to every socket subscribed to `topic`, in the order of the calls. */
 export type Publish = (topic: string, message: Uint8Array, isBinary: boolean) => void;

@@ -1,4 +1,4 @@
-import type { Channel } from './topics.js';
+import type { Channel } from '../feed/topics.js';
 
 /** Answers to a client's messages. Existing clients compare these texts letter for letter. */
 export const texts = {

@@ -3,8 +3,8 @@ import type { NetSocket } from '../net/net.js';
 import type { RfqPorts, SocketLimits } from './ports.js';
 import { RateWindow } from './rate-window.js';
 import { RfqQueue } from './rfq-queue.js';
-import type { TopicIndex } from './topic-index.js';
-import type { Channel, Narrowing } from './topics.js';
+import type { TopicIndex } from '../feed/topic-index.js';
+import type { Channel, Narrowing } from '../feed/topics.js';
 
 export interface Credentials {
   /** As the client sent it: verified again on each message, since a key can be revoked at any time. */

@@ -5,7 +5,7 @@ import { QuoteJson } from '../../src/schema/quote-json.js';
 import { Hub } from '../../src/ws/hub.js';
 import type { RfqPorts, SocketLimits } from '../../src/ws/ports.js';
 import { Publisher, type Publish } from '../../src/ws/publisher.js';
-import { TopicIndex } from '../../src/ws/topic-index.js';
+import { TopicIndex } from '../../src/feed/topic-index.js';
 import { FakeNet, type FakeSocket } from './fake-net.js';
 import { ManualClock } from '../system/manual-clock.js';
 

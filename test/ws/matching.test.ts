@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { ZERO_ADDRESS, sideOf, type Hex, type Side } from '../../src/engine/quote.js';
-import { TopicIndex } from '../../src/ws/topic-index.js';
-import { filterKeys, routeKeys } from '../../src/ws/topics.js';
+import { TopicIndex } from '../../src/feed/topic-index.js';
+import { filterKeys, routeKeys } from '../../src/feed/topics.js';
 import type { FakeSocket } from './fake-net.js';
 import { orderOf, posted, rfqOf, type QuoteTraits } from './event-samples.js';
 import { HubFixture, address, chainId } from './hub-fixture.js';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { messagesOf } from '../../src/ws/event-messages.js';
 import { Publisher } from '../../src/ws/publisher.js';
-import { TopicIndex } from '../../src/ws/topic-index.js';
+import { TopicIndex } from '../../src/feed/topic-index.js';
 import { eventOf, orderOf, posted, quoteId } from './event-samples.js';
 import { HubFixture, address, chainId, quoteJson } from './hub-fixture.js';
 
