@@ -14,8 +14,8 @@ export type TxOutcome =
 /** The operator on the settlement chain: sends with the operator's wallet and says what came of it, by name. */
 export class Operator {
   constructor(
-    private readonly wallet: Wallet,
-    private readonly reader: ChainReader,
+    private readonly wallet: Pick<Wallet, 'address' | 'send'>,
+    private readonly reader: Pick<ChainReader, 'call'>,
     /** Told of each mined transaction, so that its events are read at once. */
     private readonly onMined: (receipt: TxReceipt) => void,
   ) {}

@@ -30,11 +30,11 @@ export class PoolDeployer {
   readonly #underWay = new Map<Hex, Promise<DeployItem>>();
 
   constructor(
-    private readonly operator: Operator,
-    private readonly reader: ChainReader,
+    private readonly operator: Pick<Operator, 'send'>,
+    private readonly reader: Pick<ChainReader, 'multicall'>,
     private readonly poolFactory: Hex,
     private readonly series: OptionSeries,
-    private readonly arrivals: PoolArrivals,
+    private readonly arrivals: Pick<PoolArrivals, 'whenKnown'>,
     private readonly nowSeconds: ChainSeconds,
     /** Deployments of one request under way at once. */
     private readonly inFlight: number,

@@ -13,7 +13,7 @@ export type FoundPool =
 
 /** By the very objects of `keys`. A pool that exists is found whatever its date: the factory judges only keys of new ones. */
 export async function lookUpPools(
-  reader: ChainReader,
+  reader: Pick<ChainReader, 'multicall'>,
   poolFactory: Hex,
   keys: readonly PoolKey[],
 ): Promise<Map<PoolKey, FoundPool>> {

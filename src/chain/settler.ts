@@ -31,8 +31,8 @@ export class Settler {
   readonly #underWay = new Map<Hex, Promise<SettleItem>>();
 
   constructor(
-    private readonly operator: Operator,
-    private readonly reader: ChainReader,
+    private readonly operator: Pick<Operator, 'address' | 'send'>,
+    private readonly reader: Pick<ChainReader, 'multicall'>,
     private readonly poolFactory: Hex,
     private readonly series: OptionSeries,
     private readonly nowSeconds: ChainSeconds,

@@ -43,10 +43,10 @@ const ZERO: TokenAmount = { units: 0n, decimals: 0 };
 /** Prices of trades between the operator and the vaults. */
 export class VaultQuotes {
   constructor(
-    private readonly reader: ChainReader,
+    private readonly reader: Pick<ChainReader, 'multicall'>,
     private readonly profile: Pick<Profile, 'vaults' | 'contracts'>,
     private readonly series: OptionSeries,
-    private readonly pools: PoolAddresses,
+    private readonly pools: Pick<PoolAddresses, 'resolve'>,
     private readonly operator: Hex,
     private readonly nowSeconds: ChainSeconds,
   ) {}
