@@ -4,14 +4,15 @@ import type { KeyStore } from './auth/key-store.js';
 import { startLocalChain, type LocalChain } from './chain/dev/local-chain.js';
 import type { Hex } from './engine/quote.js';
 
-/** The embedded chain and whose wallet the service uses on it. */
+/** The embedded chain, and whose wallet the service uses on it. */
 export interface LocalSetup {
   readonly chain: LocalChain;
   readonly operatorKey: Hex;
 }
 
-export async function openLocalSetup(): Promise<LocalSetup> {
-  const chain = await startLocalChain();
+/** The chain's own state lies in `dataDir` too, so that the next start goes on where this one ends. */
+export async function openLocalSetup(dataDir: string): Promise<LocalSetup> {
+  const chain = await startLocalChain({ stateFile: path.join(dataDir, 'local-chain.json') });
   const [operator] = chain.accounts;
   if (operator === undefined) throw new Error('The local chain has no accounts');
   return { chain, operatorKey: operator.privateKey };

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Logger } from 'pino';
 import { DiskKeyFiles } from './auth/disk-key-files.js';
 import { KeyStore } from './auth/key-store.js';
 import { arbitrum } from './chain/deployments.js';
+import { readIdentity } from './chain/identity.js';
 import { HttpRpc } from './chain/http-rpc.js';
 import type { ChainProfile, Profile } from './chain/profile.js';
 import { effectiveLimits } from './config/effective-limits.js';
@@ -12,8 +13,7 @@ import { readProfileFile } from './config/profile-file.js';
 import { withEndpoints } from './config/profile-overrides.js';
 import type { Settings } from './config/setting-table.js';
 import { readWalletKey } from './config/wallet-key.js';
-import { Engine } from './engine/engine.js';
-import { MemoryJournal } from './engine/memory-journal.js';
+import { openDataDirectory } from './data-directory.js';
 import { localApiKey, openLocalSetup, type LocalSetup } from './local-setup.js';
 import { openLogger } from './logger.js';
 import { writeReadyFile } from './ready-file.js';
@@ -30,7 +30,7 @@ export async function runService(settings: Settings): Promise<void> {
   const limits = effectiveLimits(settings);
   const logger = openLogger(settings.logLevel, settings.logFormat);
   await mkdir(settings.dataDir, { recursive: true });
-  const local = settings.profile === 'local' ? await openLocalSetup() : null;
+  const local = settings.profile === 'local' ? await openLocalSetup(settings.dataDir) : null;
   try {
     await serve(settings, limits, logger, local, stopping);
   } finally {
@@ -41,7 +41,7 @@ export async function runService(settings: Settings): Promise<void> {
 async function serve(
   settings: Settings,
   limits: Limits,
-  logger: ReturnType<typeof openLogger>,
+  logger: Logger,
   local: LocalSetup | null,
   stopping: Promise<NodeJS.Signals>,
 ): Promise<void> {
@@ -53,27 +53,30 @@ async function serve(
     cacheSize: limits.keyCache,
   });
   const walletKey = (await readWalletKey(settings, readText)) ?? local?.operatorKey ?? null;
-  const engine = new Engine({
-    reorgDepth: limits.reorgDepth,
-    sha256: (text) => createHash('sha256').update(text).digest('hex'),
-  });
   const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);
+  const rpc = { settlement: rpcOf(profile.settlement), stream: rpcOf(profile.stream) };
+  const log = await openDataDirectory({
+    settings,
+    limits,
+    name: profile.name,
+    identity: await readIdentity(profile, rpc),
+    beginAnew: local !== null,
+    logger,
+    onFatal: (error) => failStop(logger, error, 'the log failed'),
+  });
   const service = await startService({
     ...settings,
     profile,
-    rpc: { settlement: rpcOf(profile.settlement), stream: rpcOf(profile.stream) },
+    rpc,
     walletKey,
-    engine,
-    journal: new MemoryJournal(),
+    engine: log.engine,
+    journal: log.journal,
     keys,
     clock: systemClock,
     random: systemRandom,
-    limits,
+    limits: { ...limits, reorgDepth: log.reorgDepth },
     logger,
-    onFault(error) {
-      logger.fatal({ err: error }, 'stopped: the engine failed');
-      process.exit(1);
-    },
+    onFault: (error) => failStop(logger, error, 'the engine failed'),
   });
   logger.info({ backend: service.backend, port: service.port, profile: profile.name }, 'listening, catching up');
   try {
@@ -90,8 +93,15 @@ async function serve(
     logger.info({ signal }, 'stopping');
   } finally {
     await service.stop();
+    await log.close();
     keys.close();
   }
+}
+
+/** One line, and the end: nothing more may be told, and recovery starts from what is on the disk. */
+function failStop(logger: Logger, error: unknown, what: string): never {
+  logger.fatal({ err: error }, `stopped: ${what}`);
+  process.exit(1);
 }
 
 async function readProfile(nameOrFile: string): Promise<Profile> {
@@ -101,7 +111,7 @@ async function readProfile(nameOrFile: string): Promise<Profile> {
   return read.profile;
 }
 
-function openRpc({ rpcUrls }: ChainProfile, limits: Limits, logger: ReturnType<typeof openLogger>): HttpRpc {
+function openRpc({ rpcUrls }: ChainProfile, limits: Limits, logger: Logger): HttpRpc {
   const patience = {
     timeoutMs: limits.rpcTimeoutMs,
     attempts: limits.rpcAttempts,

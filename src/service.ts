@@ -133,7 +133,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     expiry.stop();
     unwatchKeys();
     await journal.flush();
-    await journal.close();
   }
 
   function openIntake(): QuoteIntake | null {

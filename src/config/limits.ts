@@ -93,6 +93,25 @@ export const limits = {
   checksPerTurn: 100,
   /** Pause before a command is offered again to a log that takes none. */
   journalRetryMs: 100,
+  /** One file of the log, made ready ahead of its use. */
+  logSegmentBytes: 64 << 20,
+  /** Memory of a group of records that is kept for the next one. */
+  logBufferBytes: 4 << 20,
+  /** How long nothing may come before the last group is sealed. */
+  logSealDelayMs: 50,
+  /** A commit that takes longer is warned of. */
+  logSlowCommitMs: 1_000,
+  logSpareRetryMs: 1_000,
+  /** Records and bytes that wait for their commit; beyond it writes are refused as BUSY. */
+  logQueueRecords: 200_000,
+  logQueueBytes: 64 << 20,
+  /** Room that is to stay free on the volume: the smaller of the two, unless the configuration says. */
+  lowWaterMaxBytes: 256 << 20,
+  lowWaterPercent: 5,
+  spaceCheckMs: 1_000,
+  snapshotEveryRecords: 250_000,
+  /** At least two, so that one may rot. */
+  snapshotsKept: 2,
   /** Shortest time to live of a quote posted here. */
   minQuoteLifeSeconds: 10,
   /** Blocks that a chain may take back; a deeper reorg stops its reader. */

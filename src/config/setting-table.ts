@@ -115,6 +115,18 @@ export const settingTable = {
     'always, never or interval(MILLISECONDS)',
     'When the log is forced to the disk: before anything is told (`always`), every so often, or when the system pleases.',
   ),
+  lowWaterBytes: setting(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    null,
+    'a whole number of bytes',
+    'Room that is to stay free on the volume of the log: below it writes are refused. Not set: the smaller of 256 MiB and 5 %.',
+  ),
+  retainLogBytes: setting(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    null,
+    'a whole number of bytes',
+    'How much of the log stays that no kept snapshot needs. Not set: all of it.',
+  ),
   reorgDepth: integer(
     1,
     10_000,

@@ -1,0 +1,35 @@
+import type { ChainRole } from '../engine/command.js';
+import type { Rpc } from '../engine/ports.js';
+import type { Hex } from '../engine/quote.js';
+import { ChainReader } from './chain-reader.js';
+import type { Profile } from './profile.js';
+
+/** By name, what a log is bound to: chain ids, genesis hashes, contract addresses, in lower case. */
+export type ChainIdentity = Readonly<Record<string, string | number>>;
+
+/** An endpoint is of another chain than the profile says. */
+export class WrongChain extends Error {
+  override readonly name = 'WrongChain';
+}
+
+/** Asks both chains who they are. Rejects with WrongChain, or when a chain does not answer. */
+export async function readIdentity(profile: Profile, rpc: Readonly<Record<ChainRole, Rpc>>): Promise<ChainIdentity> {
+  const { orderbookStream, poolFactory, erc20Router } = profile.contracts;
+  return {
+    settlementChainId: profile.settlement.chainId,
+    settlementGenesis: await genesisOf('settlement', profile, rpc),
+    streamChainId: profile.stream.chainId,
+    streamGenesis: await genesisOf('stream', profile, rpc),
+    orderbookStream: orderbookStream.address.toLowerCase(),
+    poolFactory: poolFactory.address.toLowerCase(),
+    erc20Router: erc20Router.address.toLowerCase(),
+  };
+}
+
+async function genesisOf(role: ChainRole, profile: Profile, rpc: Readonly<Record<ChainRole, Rpc>>): Promise<Hex> {
+  const chainId = Number(await rpc[role].request({ method: 'eth_chainId' }));
+  if (chainId !== profile[role].chainId) {
+    throw new WrongChain(`The ${role} endpoint is of chain ${chainId}, the profile says ${profile[role].chainId}`);
+  }
+  return (await new ChainReader(rpc[role], null, 1).block(0)).hash;
+}

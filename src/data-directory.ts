@@ -1,0 +1,65 @@
+import path from 'node:path';
+import type { Logger } from 'pino';
+import type { ChainIdentity } from './chain/identity.js';
+import type { Limits } from './config/limits.js';
+import type { Settings } from './config/setting-table.js';
+import { openNodeDisk } from './persistence/node-disk.js';
+import { openLog, type OpenLog } from './persistence/open-log.js';
+import { PersistenceError } from './persistence/persistence-error.js';
+import { snapshotThread } from './persistence/snapshot-thread.js';
+import { parseSyncMode } from './persistence/sync-mode.js';
+import { systemClock } from './system/system-clock.js';
+import { systemRandom } from './system/system-random.js';
+
+export interface DataDirectoryOptions {
+  readonly settings: Settings;
+  readonly limits: Limits;
+  /** The profile's name: each deployment's log has a directory of its own below `dataDir`. */
+  readonly name: string;
+  readonly identity: ChainIdentity;
+  /** On a chain of one's own machine a log of another chain is left alone, and a new one begun beside it. */
+  readonly beginAnew: boolean;
+  readonly logger: Logger;
+  readonly onFatal: (error: Error) => void;
+}
+
+/** Opens the log of this deployment. Rejects with PersistenceError when it can't be trusted, or is somebody else's. */
+export async function openDataDirectory(options: DataDirectoryOptions): Promise<OpenLog> {
+  const { settings, name, beginAnew, logger } = options;
+  for (let copy = 1; ; copy++) {
+    const directory = path.join(settings.dataDir, copy === 1 ? name : `${name}-${copy}`);
+    try {
+      return await openIn(directory, options);
+    } catch (error) {
+      if (!beginAnew || !(error instanceof PersistenceError) || error.code !== 'FOREIGN') throw error;
+      logger.warn({ why: error.message }, 'the log is of another chain: looking for a directory of its own');
+    }
+  }
+}
+
+async function openIn(directory: string, { settings, limits, identity, logger, onFatal }: DataDirectoryOptions) {
+  return openLog(await openNodeDisk(directory), {
+    identity,
+    reorgDepth: limits.reorgDepth,
+    random: systemRandom,
+    clock: systemClock,
+    logger,
+    onFatal,
+    sync: parseSyncMode(settings.sync),
+    segmentBytes: limits.logSegmentBytes,
+    bufferBytes: limits.logBufferBytes,
+    sealDelayMs: limits.logSealDelayMs,
+    slowCommitMs: limits.logSlowCommitMs,
+    spareRetryMs: limits.logSpareRetryMs,
+    queueRecords: limits.logQueueRecords,
+    queueBytes: limits.logQueueBytes,
+    lowWaterBytes: settings.lowWaterBytes,
+    lowWaterMaxBytes: limits.lowWaterMaxBytes,
+    lowWaterShare: limits.lowWaterPercent / 100,
+    checkMs: limits.spaceCheckMs,
+    snapshotEveryRecords: limits.snapshotEveryRecords,
+    snapshotsKept: limits.snapshotsKept,
+    retainLogBytes: settings.retainLogBytes ?? Infinity,
+    make: snapshotThread(directory, logger),
+  });
+}

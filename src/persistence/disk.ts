@@ -1,0 +1,95 @@
+/** An open file. Positions and lengths in bytes. Every method rejects with the system's error (`code`: EIO, ENOSPC, ...). */
+export interface DiskFile {
+  readonly name: string;
+  /** Writes all of `bytes` at `position`, or rejects; then any part may have been written. `bytes` must not change meanwhile. */
+  write(bytes: Uint8Array, position: number): Promise<void>;
+  /** Fills `into` from `position`; resolves to the number of bytes read, less than asked only at the file's end. */
+  read(into: Uint8Array, position: number): Promise<number>;
+  size(): Promise<number>;
+  truncate(bytes: number): Promise<void>;
+  /** fdatasync: what was written and the file's size are durable. After a rejection nothing is known; never call it again. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How a file is opened: `create` makes it, empty, and rejects with EEXIST when it is there. */
+export type OpenMode = 'read' | 'write' | 'create';
+
+export interface DiskSpace {
+  /** Bytes that this process may still use. */
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+}
+
+/** Held until `release`, or until the process ends in whatever way. */
+export interface DiskLock {
+  release(): Promise<void>;
+}
+
+/** One directory. Names are plain file names in it. */
+export interface Disk {
+  /** For people: the directory's path. */
+  readonly label: string;
+  open(name: string, mode: OpenMode): Promise<DiskFile>;
+  /** Names in no particular order. */
+  list(): Promise<string[]>;
+  /** Replaces `to` in one step. Durable after `syncDirectory`. */
+  rename(from: string, to: string): Promise<void>;
+  remove(name: string): Promise<void>;
+  /** Names made, changed or removed so far are durable. */
+  syncDirectory(): Promise<void>;
+  space(): Promise<DiskSpace>;
+  /** Null when another process holds it. */
+  lock(name: string): Promise<DiskLock | null>;
+}
+
+/** The whole file. */
+export async function readWhole(disk: Disk, name: string): Promise<Buffer> {
+  return readStart(disk, name, Infinity);
+}
+
+/** The file's first `bytes`, fewer when it is shorter. */
+export async function readStart(disk: Disk, name: string, bytes: number): Promise<Buffer> {
+  const file = await disk.open(name, 'read');
+  try {
+    const content = Buffer.allocUnsafe(Math.min(bytes, await file.size()));
+    return content.subarray(0, await file.read(content, 0));
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Makes a file that is there whole under `name` after a crash at any moment, or not at all. Each part is written before the next is asked for. When it rejects for want of
+ * room, nothing is left.
+ */
+export async function writeWhole(disk: Disk, name: string, parts: Iterable<Uint8Array>): Promise<void> {
+  const temporary = name + TEMPORARY;
+  const file = await disk.open(temporary, 'create');
+  try {
+    let position = 0;
+    for (const part of parts) {
+      await file.write(part, position);
+      position += part.length;
+    }
+    await file.sync();
+    await file.close();
+    await disk.rename(temporary, name);
+  } catch (error) {
+    if (isNoRoom(error)) {
+      await file.close();
+      await disk.remove(temporary);
+    }
+    throw error;
+  }
+  await disk.syncDirectory();
+}
+
+/** The disk, or this user's share of it, is full. */
+export function isNoRoom(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+/** Ending of a file that is not finished; a start removes what is left of them. */
+export const TEMPORARY = '.tmp';

@@ -1,0 +1,64 @@
+import { crc32 } from 'node:zlib';
+import type { GrowingBuffer } from './growing-buffer.js';
+
+/** What a frame holds; docs/log-format.md has the payloads. Never renumbered. There is no 0: zeros are no frame. */
+export const FrameType = {
+  header: 1,
+  record: 2,
+  commit: 3,
+  stateHash: 4,
+  snapshot: 5,
+  chunk: 6,
+  end: 7,
+} as const;
+export type FrameType = (typeof FrameType)[keyof typeof FrameType];
+
+/** CRC, length of the payload, type, three zeros. */
+export const FRAME_HEAD_BYTES = 12;
+const LENGTH_AT = 4;
+const TYPE_AT = 8;
+
+/** Begins a frame at the end of `out`; its payload is what is put before `endFrame`. */
+export function beginFrame(out: GrowingBuffer): number {
+  return out.take(FRAME_HEAD_BYTES);
+}
+
+export function endFrame(out: GrowingBuffer, start: number, type: FrameType): void {
+  const { bytes, length } = out;
+  bytes.writeUInt32LE(length - start - FRAME_HEAD_BYTES, start + LENGTH_AT);
+  bytes.writeUInt32LE(type, start + TYPE_AT);
+  bytes.writeUInt32LE(crc32(bytes.subarray(start + LENGTH_AT, length)), start);
+}
+
+export interface Frame {
+  readonly type: FrameType;
+  /** Where in its file the frame begins, and where the next one would. */
+  readonly start: number;
+  readonly end: number;
+  /** A view into the file's bytes. */
+  readonly payload: Buffer;
+}
+
+/** The frame that begins at `start`, or in words why there is none. */
+export function readFrame(bytes: Buffer, start: number): Frame | string {
+  const room = bytes.length - start;
+  if (room < FRAME_HEAD_BYTES) return `${room} bytes are too few for a frame`;
+  const length = bytes.readUInt32LE(start + LENGTH_AT);
+  if (length > room - FRAME_HEAD_BYTES) return `a frame of ${length} bytes would end behind the file`;
+  const end = start + FRAME_HEAD_BYTES + length;
+  if (crc32(bytes.subarray(start + LENGTH_AT, end)) !== bytes.readUInt32LE(start)) return 'the CRC is wrong';
+  const type = bytes.readUInt32LE(start + TYPE_AT);
+  if (type < FrameType.header || type > FrameType.end) return `unknown frame type ${type}`;
+  return { type: type as FrameType, start, end, payload: bytes.subarray(start + FRAME_HEAD_BYTES, end) };
+}
+
+/** Behind the last byte from `start` on that is not zero; `start` when all are. */
+export function endOfContent(bytes: Buffer, start: number): number {
+  let end = bytes.length;
+  // In blocks from behind: comparing memory is some hundred times faster than looking at each byte.
+  while (end - start >= ZEROS.length && bytes.subarray(end - ZEROS.length, end).equals(ZEROS)) end -= ZEROS.length;
+  while (end > start && bytes[end - 1] === 0) end -= 1;
+  return end;
+}
+
+const ZEROS = Buffer.alloc(4096);

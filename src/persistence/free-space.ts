@@ -1,0 +1,84 @@
+import type { CancelTimer, Clock } from '../engine/ports.js';
+import type { Disk } from './disk.js';
+import type { Logger } from './logger.js';
+
+export interface FreeSpaceOptions {
+  /** Bytes that are to stay free; null: the smaller of `lowWaterMaxBytes` and `lowWaterShare` of the volume. */
+  readonly lowWaterBytes: number | null;
+  readonly lowWaterMaxBytes: number;
+  /** From 0 to 1. */
+  readonly lowWaterShare: number;
+  readonly checkMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Watches the room on the volume, so that a full disk is seen before a write half fails. */
+export class FreeSpace {
+  readonly #disk: Disk;
+  readonly #options: FreeSpaceOptions;
+  #freeBytes = 0;
+  #lowWaterBytes = Infinity;
+  #isLow = false;
+  #cancel: CancelTimer | null = null;
+  #isClosed = false;
+
+  /** Has looked once when it resolves. Rejects when the system doesn't tell. */
+  static async watch(disk: Disk, options: FreeSpaceOptions): Promise<FreeSpace> {
+    const watcher = new FreeSpace(disk, options);
+    await watcher.#look();
+    watcher.#arm();
+    return watcher;
+  }
+
+  private constructor(disk: Disk, options: FreeSpaceOptions) {
+    this.#disk = disk;
+    this.#options = options;
+  }
+
+  /** The reserve is touched: nothing is to be taken that could be refused. */
+  get isLow(): boolean {
+    return this.#isLow;
+  }
+
+  /** Whether so many bytes more leave the reserve alone. */
+  hasRoom(bytes: number): boolean {
+    return this.#freeBytes - bytes >= this.#lowWaterBytes;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel?.();
+  }
+
+  #arm(): void {
+    if (this.#isClosed) return;
+    this.#cancel = this.#options.clock.after(this.#options.checkMs, () => {
+      void this.#look()
+        .catch((error: unknown) => this.#unknown(error))
+        .then(() => this.#arm());
+    });
+  }
+
+  async #look(): Promise<void> {
+    const { lowWaterBytes, lowWaterMaxBytes, lowWaterShare } = this.#options;
+    const { freeBytes, totalBytes } = await this.#disk.space();
+    this.#freeBytes = freeBytes;
+    this.#lowWaterBytes = lowWaterBytes ?? Math.min(lowWaterMaxBytes, Math.floor(totalBytes * lowWaterShare));
+    this.#set(freeBytes < this.#lowWaterBytes, { freeBytes, lowWaterBytes: this.#lowWaterBytes });
+  }
+
+  /** Not knowing is taken for having none, until the system tells again. */
+  #unknown(error: unknown): void {
+    this.#freeBytes = 0;
+    this.#set(true, { error });
+  }
+
+  #set(isLow: boolean, details: object): void {
+    if (isLow === this.#isLow) return;
+    this.#isLow = isLow;
+    const { logger } = this.#options;
+    if (isLow) logger.warn(details, 'the disk is nearly full: nothing new is taken until there is room');
+    else logger.info(details, 'there is room on the disk again');
+  }
+}

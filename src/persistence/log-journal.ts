@@ -1,0 +1,99 @@
+import type { EngineEvent } from '../engine/event.js';
+import type { Journal, JournalRecord } from '../engine/ports.js';
+import type { Disk } from './disk.js';
+import type { LogPoint } from './file-header.js';
+import { FreeSpace, type FreeSpaceOptions } from './free-space.js';
+import { LogWriter, type LogWriterOptions } from './log-writer.js';
+import type { Note } from './notes.js';
+import { RecordWriter } from './record-codec.js';
+import type { LogSurvey } from './survey.js';
+
+export interface LogJournalOptions extends Omit<LogWriterOptions, 'hasRoom' | 'onCommit'>, FreeSpaceOptions {
+  /** What may wait for the next group before nothing more is taken. */
+  readonly queueRecords: number;
+  readonly queueBytes: number;
+}
+
+/** The engine's log on a disk. */
+export class LogJournal implements Journal {
+  readonly #writer: LogWriter;
+  readonly #space: FreeSpace;
+  readonly #records: RecordWriter;
+  readonly #options: LogJournalOptions;
+  readonly #listeners: ((index: number) => void)[];
+  #seq: number;
+
+  /** Goes on behind `survey`, whose torn tail is cut. The file system's room has been looked at once when it resolves. */
+  static async open(disk: Disk, survey: LogSurvey, options: LogJournalOptions): Promise<LogJournal> {
+    const space = await FreeSpace.watch(disk, options);
+    const listeners: ((index: number) => void)[] = [];
+    try {
+      const writer = await LogWriter.open(disk, survey, {
+        ...options,
+        hasRoom: (bytes) => space.hasRoom(bytes),
+        onCommit: (index) => {
+          for (const listener of listeners) listener(index);
+        },
+      });
+      return new LogJournal(writer, space, listeners, survey.last.seq, options);
+    } catch (error) {
+      space.close();
+      throw error;
+    }
+  }
+
+  private constructor(
+    writer: LogWriter,
+    space: FreeSpace,
+    listeners: ((index: number) => void)[],
+    seq: number,
+    options: LogJournalOptions,
+  ) {
+    this.#writer = writer;
+    this.#space = space;
+    this.#listeners = listeners;
+    this.#seq = seq;
+    this.#records = new RecordWriter(writer.queue);
+    this.#options = options;
+  }
+
+  /** Encodes at once: events show orders that change later. Throws PersistenceError FAILED after failed I/O. */
+  append(record: JournalRecord): void {
+    this.#seq = lastSeq(record.events) ?? this.#seq;
+    this.#writer.addRecord(record.stamp.index, this.#seq, () => this.#records.write(record));
+  }
+
+  refusal(): 'STORAGE_FULL' | 'BUSY' | null {
+    if (this.#space.isLow) return 'STORAGE_FULL';
+    const { records, bytes } = this.#writer.waiting;
+    return records >= this.#options.queueRecords || bytes >= this.#options.queueBytes ? 'BUSY' : null;
+  }
+
+  onCommit(listener: (index: number) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Something that the log says about itself; durable with the next group. */
+  note(note: Note): void {
+    this.#writer.addNote(note);
+  }
+
+  /** How far the log is on the disk. */
+  get durable(): LogPoint {
+    return this.#writer.durable;
+  }
+
+  /** Rejects with PersistenceError FAILED when the log fails before all is durable. */
+  flush(): Promise<void> {
+    return this.#writer.flush();
+  }
+
+  async close(): Promise<void> {
+    this.#space.close();
+    await this.#writer.close();
+  }
+}
+
+function lastSeq(events: readonly EngineEvent[]): number | undefined {
+  return events.at(-1)?.seq;
+}

@@ -1,0 +1,131 @@
+import { close, constants, fdatasync, fstat, fsync, ftruncate, open, read, write } from 'node:fs';
+import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Disk, DiskFile, DiskLock, DiskSpace, OpenMode } from './disk.js';
+import { lockFile } from './node-lock.js';
+
+/** Owner alone: the log holds quotes that were meant for one taker. */
+const DIRECTORY_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+const OPEN_FLAGS: Record<OpenMode, number> = {
+  read: constants.O_RDONLY,
+  write: constants.O_RDWR,
+  create: constants.O_RDWR | constants.O_CREAT | constants.O_EXCL,
+};
+
+/** A directory of the real file system, made when it isn't there. All calls run on libuv's threads, never on the caller's. */
+export async function openNodeDisk(directory: string): Promise<Disk> {
+  await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  return new NodeDisk(directory);
+}
+
+class NodeDisk implements Disk {
+  readonly label: string;
+
+  constructor(directory: string) {
+    this.label = directory;
+  }
+
+  async open(name: string, mode: OpenMode): Promise<DiskFile> {
+    const descriptor = await promised<number>((done) => open(this.#path(name), OPEN_FLAGS[mode], FILE_MODE, done));
+    return new NodeFile(name, descriptor);
+  }
+
+  list(): Promise<string[]> {
+    return readdir(this.label);
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    await rename(this.#path(from), this.#path(to));
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.#path(name));
+  }
+
+  async syncDirectory(): Promise<void> {
+    const descriptor = await promised<number>((done) => open(this.label, constants.O_RDONLY, done));
+    try {
+      // Not fdatasync: ext4 may take a changed directory for something that "data" doesn't cover.
+      await promised((done) => fsync(descriptor, done));
+    } finally {
+      await promised((done) => close(descriptor, done));
+    }
+  }
+
+  async space(): Promise<DiskSpace> {
+    const { bavail, blocks, bsize } = await statfs(this.label);
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  }
+
+  lock(name: string): Promise<DiskLock | null> {
+    return lockFile(this.#path(name));
+  }
+
+  #path(name: string): string {
+    return join(this.label, name);
+  }
+}
+
+/** Plain descriptors and callbacks: a FileHandle costs a promise more on each commit. */
+class NodeFile implements DiskFile {
+  readonly name: string;
+  readonly #descriptor: number;
+
+  constructor(name: string, descriptor: number) {
+    this.name = name;
+    this.#descriptor = descriptor;
+  }
+
+  async write(bytes: Uint8Array, position: number): Promise<void> {
+    let written = 0;
+    while (written < bytes.length) {
+      const from = written;
+      // write(2) may take less than it was given, for instance just before the disk is full.
+      const count = await promised<number>((done) =>
+        write(this.#descriptor, bytes, from, bytes.length - from, position + from, done),
+      );
+      if (count === 0) throw new Error(`write of ${bytes.length - from} bytes to ${this.name} took none`);
+      written += count;
+    }
+  }
+
+  async read(into: Uint8Array, position: number): Promise<number> {
+    let filled = 0;
+    while (filled < into.length) {
+      const from = filled;
+      const count = await promised<number>((done) =>
+        read(this.#descriptor, into, from, into.length - from, position + from, done),
+      );
+      if (count === 0) break;
+      filled += count;
+    }
+    return filled;
+  }
+
+  async size(): Promise<number> {
+    return (await promised<{ size: number }>((done) => fstat(this.#descriptor, done))).size;
+  }
+
+  async truncate(bytes: number): Promise<void> {
+    await promised((done) => ftruncate(this.#descriptor, bytes, done));
+  }
+
+  async sync(): Promise<void> {
+    await promised((done) => fdatasync(this.#descriptor, done));
+  }
+
+  async close(): Promise<void> {
+    await promised((done) => close(this.#descriptor, done));
+  }
+}
+
+function promised<Value = void>(start: (done: (error: Error | null, value?: Value) => void) => void): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    start((error, value) => {
+      if (error) reject(error);
+      else resolve(value as Value);
+    });
+  });
+}

@@ -1,0 +1,64 @@
+import { FrameType, beginFrame, endFrame, type Frame } from './frame.js';
+import type { GrowingBuffer } from './growing-buffer.js';
+import { MsgpackReader, MsgpackWriter } from './msgpack.js';
+import { PersistenceError, type LogPlace } from './persistence-error.js';
+
+/** The snapshot of record `index` is whole and durable. */
+export interface SnapshotNote {
+  readonly type: 'SNAPSHOT';
+  readonly index: number;
+  readonly bytes: number;
+  /** SHA-256 of the whole file, 64 hex digits. */
+  readonly sha256: string;
+  /** What the engine that was replayed up to `index` hashed to. */
+  readonly stateHash: string;
+}
+
+/** What the running engine hashed to right after record `index`. */
+export interface StateHashNote {
+  readonly type: 'STATE_HASH';
+  readonly index: number;
+  readonly stateHash: string;
+}
+
+export type Note = SnapshotNote | StateHashNote;
+
+/** What a log says about itself between its records. */
+export function putNote(out: GrowingBuffer, note: Note): void {
+  const start = beginFrame(out);
+  const writer = new MsgpackWriter(out);
+  if (note.type === 'SNAPSHOT') {
+    writer.array(4);
+    writer.uint(note.index);
+    writer.uint(note.bytes);
+    writer.text(note.sha256);
+  } else {
+    writer.array(2);
+    writer.uint(note.index);
+  }
+  writer.text(note.stateHash);
+  endFrame(out, start, note.type === 'SNAPSHOT' ? FrameType.snapshot : FrameType.stateHash);
+}
+
+/** `place`: for the error, when a program that was wrong wrote it. */
+export function noteIn({ type, payload }: Frame, place: LogPlace): Note {
+  const input = new MsgpackReader();
+  input.begin(payload);
+  try {
+    if (type === FrameType.snapshot) {
+      input.tuple(4);
+      const note = { index: input.uint(), bytes: input.uint(), sha256: input.text(), stateHash: input.text() };
+      input.end();
+      return { type: 'SNAPSHOT', ...note };
+    }
+    input.tuple(2);
+    const note = { index: input.uint(), stateHash: input.text() };
+    input.end();
+    return { type: 'STATE_HASH', ...note };
+  } catch (cause) {
+    throw new PersistenceError('DAMAGED', 'a frame that is whole but holds something else than its type says', {
+      place,
+      cause,
+    });
+  }
+}

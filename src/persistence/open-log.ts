@@ -1,0 +1,152 @@
+import type { Engine } from '../engine/engine.js';
+import type { Random } from '../engine/ports.js';
+import { EPOCH_BYTES, firstChain } from './commit.js';
+import { readWhole, TEMPORARY, type Disk, type DiskLock } from './disk.js';
+import { endOfContent } from './frame.js';
+import { freshEngine } from './fresh-engine.js';
+import { LogHistory } from './log-history.js';
+import { LogJournal, type LogJournalOptions } from './log-journal.js';
+import type { SnapshotNote } from './notes.js';
+import { PersistenceError } from './persistence-error.js';
+import { recover, type Recovered } from './recovery.js';
+import { segmentBytesFor, segmentName, segmentNumbers, snapshotIndexes, snapshotName } from './segment.js';
+import { Snapshotter, type SnapshotterOptions } from './snapshotter.js';
+import { compareIdentity, readStamp, writeStamp, type Identity, type Stamp } from './stamp.js';
+import { cutTornTail, settleTail } from './torn-tail.js';
+
+const LOCK_NAME = 'lock';
+
+export interface OpenLogOptions
+  extends LogJournalOptions, Omit<SnapshotterOptions, 'epoch' | 'reorgDepth' | 'lastIndex'> {
+  /** Chains and contracts that the log is of. */
+  readonly identity: Identity;
+  /** For a new log; one that is there keeps the depth that it was begun with. */
+  readonly reorgDepth: number;
+  /** For a new log's epoch. */
+  readonly random: Random;
+}
+
+/** Everything that a process has of its log. */
+export interface OpenLog {
+  /** As the log left it. */
+  readonly engine: Engine;
+  readonly journal: LogJournal;
+  readonly history: LogHistory;
+  readonly snapshotter: Snapshotter;
+  /** 16 hex digits; another only when a log is begun anew. */
+  readonly epoch: string;
+  /** The depth that the engine was made with. */
+  readonly reorgDepth: number;
+  /** There was no log before. */
+  readonly isNew: boolean;
+  /** Writes the engine's state hash, has a snapshot made, seals the log and gives the directory free. */
+  close(): Promise<void>;
+}
+
+/**
+ * Takes the directory for this process, rebuilds the engine from it, or begins a new log, and goes on from there. Throws PersistenceError: LOCKED, FOREIGN, DAMAGED, NO_BASE, DIFFERS,
+ * NEWER_FORMAT; then nothing on the disk has changed but `*.tmp` files.
+ */
+export async function openLog(disk: Disk, options: OpenLogOptions): Promise<OpenLog> {
+  const lock = await disk.lock(LOCK_NAME);
+  if (lock === null) throw new PersistenceError('LOCKED', `another process is using ${disk.label}`);
+  try {
+    return await openLocked(disk, lock, options);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): Promise<OpenLog> {
+  const found = await readStamp(disk);
+  checkIdentity(disk, found, options.identity);
+  for (const name of await disk.list()) if (name.endsWith(TEMPORARY)) await disk.remove(name);
+  const stamp = found ?? newStamp(options);
+  if (stamp.reorgDepth !== options.reorgDepth) {
+    const details = { reorgDepth: stamp.reorgDepth, wanted: options.reorgDepth };
+    options.logger.warn(details, 'the log keeps the reorg depth that it was begun with');
+  }
+  const recovered =
+    found === null ? await nothing(disk, stamp) : await recover(disk, stamp.epoch, stamp.reorgDepth, options.logger);
+  await tidy(disk, recovered, options);
+  const segmentBytes = await segmentBytesFor(disk, options.segmentBytes);
+  const journal = await LogJournal.open(disk, recovered.survey, { ...options, segmentBytes });
+  // Last of all: from now on a directory without segments is one that has lost them.
+  if (found === null) await writeStamp(disk, stamp);
+  return { ...assemble(disk, lock, stamp, recovered, journal, options), isNew: found === null };
+}
+
+function assemble(
+  disk: Disk,
+  lock: DiskLock,
+  { epoch, reorgDepth }: Stamp,
+  { engine, snapshotIndex }: Recovered,
+  journal: LogJournal,
+  options: OpenLogOptions,
+): Omit<OpenLog, 'isNew'> {
+  const snapshotter = new Snapshotter(disk, journal, { ...options, epoch, reorgDepth, lastIndex: snapshotIndex });
+  return {
+    engine,
+    journal,
+    snapshotter,
+    history: new LogHistory(disk, epoch),
+    epoch: epoch.toString('hex'),
+    reorgDepth,
+    async close() {
+      await snapshotter.take();
+      await snapshotter.close();
+      journal.note({ type: 'STATE_HASH', index: engine.index, stateHash: engine.stateHash() });
+      await journal.close();
+      await lock.release();
+    },
+  };
+}
+
+function checkIdentity(disk: Disk, found: Stamp | null, wanted: Identity): void {
+  const differences = found === null ? [] : compareIdentity(found.identity, wanted);
+  if (differences.length === 0) return;
+  throw new PersistenceError(
+    'FOREIGN',
+    `${disk.label} belongs to other chains or contracts: ${differences.join('; ')}`,
+  );
+}
+
+function newStamp({ random, reorgDepth, identity }: OpenLogOptions): Stamp {
+  return { epoch: Buffer.from(random.bytes(EPOCH_BYTES)), reorgDepth, identity };
+}
+
+/** A directory without a stamp may have been begun, no more: a first segment of zeros. */
+async function nothing(disk: Disk, { epoch, reorgDepth }: Stamp): Promise<Recovered> {
+  const names = await disk.list();
+  const emptySegments = segmentNumbers(names);
+  for (const number of emptySegments) {
+    const name = segmentName(number);
+    if (endOfContent(await readWhole(disk, name), 0) > 0) {
+      throw new PersistenceError('NO_BASE', `${disk.label} has a log (${name}), and its stamp is gone`);
+    }
+  }
+  if (snapshotIndexes(names).length > 0) {
+    throw new PersistenceError('NO_BASE', `${disk.label} has snapshots, and its stamp is gone`);
+  }
+  const survey = {
+    epoch,
+    segments: [],
+    emptySegments,
+    last: { index: 0, seq: 0, group: 0, chain: firstChain(epoch) },
+    isSealed: true,
+    torn: null,
+    snapshots: new Map<number, SnapshotNote>(),
+    stateHashes: [],
+    chains: new Map<number, Buffer>(),
+  };
+  return { engine: freshEngine(reorgDepth), survey, snapshotIndex: 0, passedSnapshots: [] };
+}
+
+/** Leaves on the disk what was understood of it, and nothing else; what is cut off or passed over is kept for people. */
+async function tidy(disk: Disk, { survey, passedSnapshots }: Recovered, { logger }: OpenLogOptions): Promise<void> {
+  await cutTornTail(disk, survey, logger);
+  await settleTail(disk, survey);
+  for (const index of passedSnapshots) await disk.rename(snapshotName(index), `${snapshotName(index)}.broken`);
+  if (passedSnapshots.length > 0) await disk.syncDirectory();
+}

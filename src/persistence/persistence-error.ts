@@ -1,0 +1,31 @@
+/**
+ * DAMAGED: bytes that were once durable are not what they were. NO_BASE: neither the log's beginning nor a usable snapshot is there.
+ * DIFFERS: the engine makes something else of a record than the log says. NEWER_FORMAT: a newer program wrote it.
+ * FOREIGN: the directory belongs to other chains or contracts. LOCKED: another process has it. FAILED: the log has stopped after failed I/O.
+ */
+export type PersistenceFault = 'DAMAGED' | 'NO_BASE' | 'DIFFERS' | 'NEWER_FORMAT' | 'FOREIGN' | 'LOCKED' | 'FAILED';
+
+/** Where in the log: which file, the byte in it, and the last record and event before it. */
+export interface LogPlace {
+  readonly file: string;
+  readonly offset: number;
+  readonly index: number;
+  readonly seq: number;
+}
+
+/** Everything that the persistence throws by itself; errors of the system are passed on, or are its cause. */
+export class PersistenceError extends Error {
+  override readonly name = 'PersistenceError';
+  readonly code: PersistenceFault;
+  readonly place: LogPlace | null;
+
+  constructor(code: PersistenceFault, message: string, details: { place?: LogPlace; cause?: unknown } = {}) {
+    const { place, cause } = details;
+    const where = place
+      ? `${place.file}, offset ${place.offset}, after record ${place.index} (seq ${place.seq}): `
+      : '';
+    super(where + message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.place = place ?? null;
+  }
+}

@@ -1,0 +1,295 @@
+import { getAddress } from 'viem/utils';
+import type { ChainPosition, ChainRole } from '../engine/command.js';
+import {
+  InvalidReason,
+  ZERO_ADDRESS,
+  type Hex,
+  type Origin,
+  type Pool,
+  type PoolKey,
+  type Quote,
+} from '../engine/quote.js';
+import { GrowingBuffer } from './growing-buffer.js';
+import { MsgpackFault, MsgpackWriter, type MsgpackReader } from './msgpack.js';
+
+const ADDRESS_BYTES = 20;
+const WORD_BYTES = 32;
+const POOL_FIELDS = 7;
+const QUOTE_FIELDS = 14;
+/** Bytes that a pool takes at most: four addresses, a strike of 33, a maturity of 9, two more. */
+const POOL_BYTES = 160;
+/** Pools whose one decoded object is shared by all the records that name them. */
+const POOLS_REMEMBERED = 10_000;
+
+const CHAINS: readonly ChainRole[] = ['stream', 'settlement'];
+const REASONS: ReadonlySet<number> = new Set(Object.values(InvalidReason));
+
+/** Writes what quotes consist of. A pool or quote that the current record has already is written as its number there. */
+export class QuoteWriter extends MsgpackWriter {
+  readonly #out: GrowingBuffer;
+  readonly #pools = new Map<Hex, { readonly pool: Pool; readonly number: number }>();
+  readonly #quotes = new Map<Hex, { readonly quote: Quote; readonly number: number }>();
+  #poolCount = 0;
+  #quoteCount = 0;
+  /** A pool's bytes are the same each time, and quotes of one pool mostly share the object. */
+  readonly #poolBytes = new WeakMap<Pool, Uint8Array>();
+  readonly #poolScratch = new GrowingBuffer(POOL_BYTES);
+  readonly #poolWriter = new MsgpackWriter(this.#poolScratch);
+
+  constructor(out: GrowingBuffer) {
+    super(out);
+    this.#out = out;
+  }
+
+  /** Forgets the last record's pools and quotes. */
+  beginRecord(): void {
+    if (this.#poolCount > 0) this.#pools.clear();
+    if (this.#quoteCount > 0) this.#quotes.clear();
+    this.#poolCount = 0;
+    this.#quoteCount = 0;
+  }
+
+  address(value: Hex): void {
+    this.hex(value, ADDRESS_BYTES);
+  }
+
+  word(value: Hex): void {
+    this.hex(value, WORD_BYTES);
+  }
+
+  reason(value: InvalidReason | null): void {
+    if (value === null) this.nil();
+    else this.uint(value);
+  }
+
+  chain(value: ChainRole): void {
+    this.uint(value === 'stream' ? 0 : 1);
+  }
+
+  origin(value: Origin): void {
+    this.array(3);
+    this.uint(value.blockNumber);
+    this.word(value.txHash);
+    this.uint(value.logIndex);
+  }
+
+  position(value: ChainPosition): void {
+    this.array(4);
+    this.chain(value.chain);
+    this.uint(value.blockNumber);
+    this.word(value.blockHash);
+    if (value.logIndex === null) this.nil();
+    else this.uint(value.logIndex);
+  }
+
+  /** Equal pools get one number whether or not they are one object: a replay's objects are other ones. */
+  pool(value: Pool): void {
+    const known = this.#pools.get(value.poolAddress);
+    if (known !== undefined && samePool(known.pool, value)) return this.uint(known.number);
+    this.#pools.set(value.poolAddress, { pool: value, number: this.#poolCount });
+    this.#poolCount += 1;
+    this.wholePool(value);
+  }
+
+  /** Always written out. */
+  wholePool(value: Pool): void {
+    let bytes = this.#poolBytes.get(value);
+    if (bytes === undefined) {
+      bytes = this.#encodePool(value);
+      this.#poolBytes.set(value, bytes);
+    }
+    this.#out.put(bytes);
+  }
+
+  /** The zero address, that of every public quote, takes one byte. */
+  taker(value: Hex): void {
+    if (value === ZERO_ADDRESS) this.nil();
+    else this.address(value);
+  }
+
+  quote(value: Quote): void {
+    const known = this.#quotes.get(value.quoteId);
+    if (known !== undefined && sameQuote(known.quote, value)) return this.uint(known.number);
+    this.#quotes.set(value.quoteId, { quote: value, number: this.#quoteCount });
+    this.#quoteCount += 1;
+    this.array(QUOTE_FIELDS);
+    this.word(value.quoteId);
+    this.pool(value.pool);
+    this.address(value.provider);
+    this.taker(value.taker);
+    this.amount(value.price);
+    this.amount(value.size);
+    this.bool(value.isBuy);
+    this.uint(value.deadline);
+    this.uint(value.salt);
+    this.word(value.signature.r);
+    this.word(value.signature.s);
+    this.uint(value.signature.v);
+    this.uint(value.ts);
+    this.origin(value.origin);
+  }
+
+  #encodePool({ poolAddress, poolKey }: Pool): Uint8Array {
+    const writer = this.#poolWriter;
+    this.#poolScratch.clear(POOL_BYTES);
+    writer.array(POOL_FIELDS);
+    writer.hex(poolAddress, ADDRESS_BYTES);
+    for (const address of [poolKey.base, poolKey.quote, poolKey.oracleAdapter]) {
+      // The reader computes the letter case again: one that differs could not be restored.
+      if (getAddress(address) !== address) throw new RangeError(`not an EIP-55 checksum: ${address}`);
+      writer.hex(address, ADDRESS_BYTES);
+    }
+    writer.amount(poolKey.strike);
+    writer.uint(poolKey.maturity);
+    writer.bool(poolKey.isCallPool);
+    return Uint8Array.from(this.#poolScratch.view());
+  }
+}
+
+/** Reads what `QuoteWriter` wrote. */
+export class QuoteReader {
+  readonly #in: MsgpackReader;
+  readonly #pools: Pool[] = [];
+  readonly #quotes: Quote[] = [];
+  readonly #remembered = new Map<Hex, Pool>();
+
+  constructor(input: MsgpackReader) {
+    this.#in = input;
+  }
+
+  beginRecord(): void {
+    this.#pools.length = 0;
+    this.#quotes.length = 0;
+  }
+
+  address(): Hex {
+    return this.#in.hex(ADDRESS_BYTES);
+  }
+
+  word(): Hex {
+    return this.#in.hex(WORD_BYTES);
+  }
+
+  reason(): InvalidReason | null {
+    return this.#in.nil() ? null : this.presentReason();
+  }
+
+  presentReason(): InvalidReason {
+    const value = this.#in.uint();
+    if (!REASONS.has(value)) throw new MsgpackFault(`unknown reason ${value}`);
+    return value as InvalidReason;
+  }
+
+  chain(): ChainRole {
+    return pick(CHAINS, this.#in.uint(), 'chain');
+  }
+
+  origin(): Origin {
+    this.#in.tuple(3);
+    return { blockNumber: this.#in.uint(), txHash: this.word(), logIndex: this.#in.uint() };
+  }
+
+  position(): ChainPosition {
+    const input = this.#in;
+    input.tuple(4);
+    return {
+      chain: this.chain(),
+      blockNumber: input.uint(),
+      blockHash: this.word(),
+      logIndex: input.nil() ? null : input.uint(),
+    };
+  }
+
+  pool(): Pool {
+    if (!this.#in.isArray()) return pick(this.#pools, this.#in.uint(), 'pool');
+    const pool = this.wholePool();
+    this.#pools.push(pool);
+    return pool;
+  }
+
+  /** Equal pools are one object, also of different records. */
+  wholePool(): Pool {
+    this.#in.tuple(POOL_FIELDS);
+    const pool: Pool = { poolAddress: this.address(), poolKey: this.#poolKey() };
+    const known = this.#remembered.get(pool.poolAddress);
+    if (known !== undefined && samePool(known, pool)) return known;
+    if (this.#remembered.size >= POOLS_REMEMBERED) this.#remembered.clear();
+    this.#remembered.set(pool.poolAddress, pool);
+    return pool;
+  }
+
+  taker(): Hex {
+    return this.#in.nil() ? ZERO_ADDRESS : this.address();
+  }
+
+  quote(): Quote {
+    const input = this.#in;
+    if (!input.isArray()) return pick(this.#quotes, input.uint(), 'quote');
+    input.tuple(QUOTE_FIELDS);
+    // The fields are read in the order in which they are named here.
+    const quote: Quote = {
+      quoteId: this.word(),
+      pool: this.pool(),
+      provider: this.address(),
+      taker: this.taker(),
+      price: input.amount(),
+      size: input.amount(),
+      isBuy: input.bool(),
+      deadline: input.uint(),
+      salt: input.uint(),
+      signature: { r: this.word(), s: this.word(), v: input.uint() },
+      ts: input.uint(),
+      origin: this.origin(),
+    };
+    this.#quotes.push(quote);
+    return quote;
+  }
+
+  #poolKey(): PoolKey {
+    const input = this.#in;
+    return {
+      base: getAddress(this.address()),
+      quote: getAddress(this.address()),
+      oracleAdapter: getAddress(this.address()),
+      strike: input.amount(),
+      maturity: input.uint(),
+      isCallPool: input.bool(),
+    };
+  }
+}
+
+/** The entry numbered `number` of a table or of what the record has shown so far. */
+export function pick<Item>(items: readonly Item[], number: number, what: string): Item {
+  const item = items[number];
+  if (item === undefined) throw new MsgpackFault(`unknown ${what} ${number}`);
+  return item;
+}
+
+function samePool(a: Pool, b: Pool): boolean {
+  if (a === b) return true;
+  const [x, y] = [a.poolKey, b.poolKey];
+  return (
+    a.poolAddress === b.poolAddress &&
+    x.base === y.base &&
+    x.quote === y.quote &&
+    x.oracleAdapter === y.oracleAdapter &&
+    x.strike === y.strike &&
+    x.maturity === y.maturity &&
+    x.isCallPool === y.isCallPool
+  );
+}
+
+/** The id covers what was signed; the signature and the publication are beside it. */
+function sameQuote(a: Quote, b: Quote): boolean {
+  if (a === b) return true;
+  return (
+    a.quoteId === b.quoteId &&
+    a.signature.r === b.signature.r &&
+    a.signature.s === b.signature.s &&
+    a.signature.v === b.signature.v &&
+    a.ts === b.ts &&
+    a.origin.txHash === b.origin.txHash &&
+    a.origin.blockNumber === b.origin.blockNumber &&
+    a.origin.logIndex === b.origin.logIndex
+  );
+}

@@ -1,0 +1,65 @@
+import type { Command, Stamp } from '../engine/command.js';
+import type { JournalRecord } from '../engine/ports.js';
+import { readCommand, writeCommand } from './command-codec.js';
+import { readEvent, writeEvent } from './event-codec.js';
+import type { GrowingBuffer } from './growing-buffer.js';
+import { MsgpackFault, MsgpackReader } from './msgpack.js';
+import { QuoteReader, QuoteWriter } from './quote-codec.js';
+import { PersistenceError } from './persistence-error.js';
+
+/** Version of a record's layout. A program reads its own and older ones. */
+export const RECORD_VERSION = 1;
+const RECORD_FIELDS = 5;
+
+/** Writes records into a buffer, one after another. Equal records give equal bytes. */
+export class RecordWriter {
+  readonly #out: QuoteWriter;
+
+  constructor(out: GrowingBuffer) {
+    this.#out = new QuoteWriter(out);
+  }
+
+  /** Throws RangeError on a value that the vocabulary doesn't allow: a bug, never bad input. */
+  write({ stamp, command, events }: JournalRecord): void {
+    const out = this.#out;
+    out.beginRecord();
+    out.array(RECORD_FIELDS);
+    out.uint(RECORD_VERSION);
+    out.uint(stamp.index);
+    out.uint(stamp.tsMs);
+    writeCommand(out, command);
+    out.array(events.length);
+    for (const event of events) writeEvent(out, event);
+  }
+}
+
+export class RecordReader {
+  readonly #in = new MsgpackReader();
+  readonly #quotes = new QuoteReader(this.#in);
+
+  /** The whole record. Throws MsgpackFault on bytes that are none, PersistenceError NEWER_FORMAT on a newer program's. */
+  read(bytes: Buffer): JournalRecord {
+    const { stamp, command } = this.readCommand(bytes);
+    const events = Array.from({ length: this.#in.array() }, () => readEvent(this.#in, this.#quotes));
+    this.#in.end();
+    return { stamp, command, events };
+  }
+
+  /** What a replay applies: everything but the events. */
+  readCommand(bytes: Buffer): { readonly stamp: Stamp; readonly command: Command } {
+    const input = this.#in;
+    this.#quotes.beginRecord();
+    input.begin(bytes);
+    const length = input.array();
+    const version = input.uint();
+    if (version > RECORD_VERSION) {
+      throw new PersistenceError(
+        'NEWER_FORMAT',
+        `a record of version ${version}, this program reads up to ${RECORD_VERSION}`,
+      );
+    }
+    if (version !== RECORD_VERSION || length !== RECORD_FIELDS)
+      throw new MsgpackFault(`no record of version ${version}`);
+    return { stamp: { index: input.uint(), tsMs: input.uint() }, command: readCommand(input, this.#quotes) };
+  }
+}

@@ -1,0 +1,84 @@
+import type { Engine } from '../engine/engine.js';
+import type { Disk } from './disk.js';
+import { freshEngine } from './fresh-engine.js';
+import { readRecords } from './log-records.js';
+import type { Logger } from './logger.js';
+import { PersistenceError, type LogPlace } from './persistence-error.js';
+import { Replayer } from './replayer.js';
+import { segmentName, segmentNumbers, snapshotName } from './segment.js';
+import { findBase } from './snapshot-base.js';
+import { surveyLog, type LogSurvey } from './survey.js';
+
+/** An engine as the log leaves it. */
+export interface Recovered {
+  readonly engine: Engine;
+  readonly survey: LogSurvey;
+  /** Record up to which a snapshot gave the state; 0: none did. */
+  readonly snapshotIndex: number;
+  /** Newer snapshots that are of no use, by record index. */
+  readonly passedSnapshots: readonly number[];
+}
+
+/**
+ * Reads and checks everything, and rebuilds the engine. Changes nothing on the disk. Throws PersistenceError: DAMAGED, NO_BASE,
+ * DIFFERS or NEWER_FORMAT, naming the place.
+ */
+export async function recover(disk: Disk, epoch: Buffer, reorgDepth: number, logger: Logger): Promise<Recovered> {
+  if (segmentNumbers(await disk.list()).length === 0) {
+    throw new PersistenceError('NO_BASE', `${disk.label} was in use, and its log is gone: it has no segments`);
+  }
+  const survey = await surveyLog(disk, epoch);
+  const facts = { ...survey, chainAt: (group: number) => survey.chains.get(group) };
+  const { snapshot, passed } = await findBase(disk, facts, logger);
+  const engine = freshEngine(reorgDepth);
+  if (snapshot !== null) engine.importState(snapshot.state);
+  const snapshotIndex = engine.index;
+  await replay(disk, survey, engine);
+  const { index, seq } = survey.last;
+  logger.info({ index, seq, snapshotIndex, replayed: index - snapshotIndex }, 'the log is read');
+  return { engine, survey, snapshotIndex, passedSnapshots: passed };
+}
+
+/** Everything after what the engine has. */
+async function replay(disk: Disk, survey: LogSurvey, engine: Engine): Promise<void> {
+  const replayer = new Replayer(engine);
+  const expected = stateHashes(survey);
+  const base = { file: snapshotName(engine.index), offset: 0, index: engine.index, seq: engine.seq };
+  for (const hash of expected.get(engine.index) ?? []) checkHash(engine, hash, base);
+  for await (const records of readRecords(disk, survey.segments, engine.index, survey.last.index)) {
+    for (const record of records) {
+      replayer.apply(record);
+      for (const hash of expected.get(record.index) ?? []) checkHash(engine, hash, record.place);
+    }
+  }
+  if (engine.index !== survey.last.index || engine.seq !== survey.last.seq) {
+    const last = survey.segments.at(-1);
+    const place = {
+      file: segmentName(last?.number ?? 1),
+      offset: last?.end ?? 0,
+      index: engine.index,
+      seq: engine.seq,
+    };
+    throw new PersistenceError(
+      'DIFFERS',
+      `the log ends with record ${survey.last.index} and event ${survey.last.seq}`,
+      { place },
+    );
+  }
+}
+
+/** What the log tells of the engine's state, by the record after which it held. */
+function stateHashes(survey: LogSurvey): Map<number, Set<string>> {
+  const hashes = new Map<number, Set<string>>();
+  for (const { index, stateHash } of [...survey.stateHashes, ...survey.snapshots.values()]) {
+    hashes.set(index, (hashes.get(index) ?? new Set()).add(stateHash));
+  }
+  return hashes;
+}
+
+function checkHash(engine: Engine, expected: string, where: LogPlace): void {
+  const found = engine.stateHash();
+  if (found === expected) return;
+  const place = { ...where, index: engine.index, seq: engine.seq };
+  throw new PersistenceError('DIFFERS', `the state's hash is ${found}, by the log it was ${expected}`, { place });
+}

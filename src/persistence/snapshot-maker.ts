@@ -1,0 +1,38 @@
+import type { Disk } from './disk.js';
+import type { LogPoint } from './file-header.js';
+import { freshEngine } from './fresh-engine.js';
+import { readRecords, segmentStarts } from './log-records.js';
+import type { Logger } from './logger.js';
+import type { SnapshotNote } from './notes.js';
+import { Replayer } from './replayer.js';
+import { findBase } from './snapshot-base.js';
+import { writeSnapshot } from './snapshot.js';
+
+/** What a snapshot is made of: plain data, so that it can go to a worker. */
+export interface SnapshotRequest {
+  readonly epoch: Uint8Array;
+  readonly reorgDepth: number;
+  /** The end of a durable group; the snapshot is of its last record. */
+  readonly point: LogPoint;
+}
+
+/**
+ * Replays the log up to `point` from the newest snapshot before it, and writes the state down. Touches nothing of the process that writes the log. The note it resolves to
+ * is for that process to put into the log.
+ */
+export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger: Logger): Promise<SnapshotNote> {
+  const epoch = Buffer.from(request.epoch);
+  const point = { ...request.point, chain: Buffer.from(request.point.chain) };
+  const segments = await segmentStarts(disk);
+  // The survey at the start compared the snapshots with the log; those made since then came from it.
+  const facts = { epoch, segments, last: point, snapshots: new Map<number, SnapshotNote>(), chainAt: () => undefined };
+  const { snapshot } = await findBase(disk, facts, logger);
+  const engine = freshEngine(request.reorgDepth);
+  if (snapshot !== null) engine.importState(snapshot.state);
+  const replayer = new Replayer(engine);
+  for await (const records of readRecords(disk, segments, engine.index, point.index)) {
+    for (const record of records) replayer.apply(record);
+  }
+  const seal = await writeSnapshot(disk, epoch, point, engine.exportState());
+  return { type: 'SNAPSHOT', index: point.index, ...seal, stateHash: engine.stateHash() };
+}

@@ -1,0 +1,87 @@
+import { isNoRoom, type Disk } from './disk.js';
+import type { LogJournal } from './log-journal.js';
+import type { Logger } from './logger.js';
+import { PersistenceError } from './persistence-error.js';
+import { dropOld, type RetentionOptions } from './retention.js';
+import type { SnapshotRequest } from './snapshot-maker.js';
+import type { SnapshotNote } from './notes.js';
+
+export interface SnapshotterOptions extends RetentionOptions {
+  readonly epoch: Buffer;
+  readonly reorgDepth: number;
+  /** Record of the last snapshot; 0: none. */
+  readonly lastIndex: number;
+  /** A snapshot is made after so many records. */
+  readonly snapshotEveryRecords: number;
+  /** Makes it, away from this thread. Rejects with an error that has the system's `code` and `errno` where I/O failed. */
+  readonly make: (request: SnapshotRequest) => Promise<SnapshotNote>;
+  readonly logger: Logger;
+  readonly onFatal: (error: Error) => void;
+}
+
+/** Has snapshots made as the log grows, tells the log of them, and drops what they make superfluous. One at a time. */
+export class Snapshotter {
+  readonly #disk: Disk;
+  readonly #journal: LogJournal;
+  readonly #options: SnapshotterOptions;
+  #lastIndex: number;
+  #running: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(disk: Disk, journal: LogJournal, options: SnapshotterOptions) {
+    this.#disk = disk;
+    this.#journal = journal;
+    this.#options = options;
+    this.#lastIndex = options.lastIndex;
+    journal.onCommit((index) => this.#consider(index));
+  }
+
+  /** One of everything that is in the log by now; joins the one that is being made, if any. Never rejects. */
+  async take(): Promise<void> {
+    this.#running ??= this.#take().finally(() => {
+      this.#running = null;
+    });
+    await this.#running;
+  }
+
+  /** Begins none any more, and waits for the one that is being made. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#running;
+  }
+
+  #consider(index: number): void {
+    const isDue = index - this.#lastIndex >= this.#options.snapshotEveryRecords;
+    if (isDue && this.#running === null && !this.#isClosed && this.#journal.refusal() !== 'STORAGE_FULL')
+      void this.take();
+  }
+
+  async #take(): Promise<void> {
+    const { epoch, reorgDepth, make, logger } = this.#options;
+    const before = this.#lastIndex;
+    try {
+      // Snapshots are of durable records alone, whatever the sync mode.
+      await this.#journal.flush();
+      const point = this.#journal.durable;
+      if (point.index === before) return;
+      this.#lastIndex = point.index;
+      const note = await make({ epoch, reorgDepth, point });
+      this.#journal.note(note);
+      await this.#journal.flush();
+      const dropped = await dropOld(this.#disk, this.#options);
+      logger.info({ index: note.index, bytes: note.bytes, dropped }, 'a snapshot is made');
+    } catch (error) {
+      this.#fail(error as Error);
+    }
+  }
+
+  /** Want of room passes; failed I/O ends the process; anything else leaves the log as the only base, which people have to know. */
+  #fail(error: Error): void {
+    const { logger, onFatal } = this.#options;
+    if (isNoRoom(error)) logger.warn({ error }, 'no room for a snapshot');
+    else if (error instanceof PersistenceError && error.code === 'FAILED') return;
+    else if (typeof (error as NodeJS.ErrnoException).code === 'string' && !(error instanceof PersistenceError))
+      onFatal(error);
+    else logger.error({ error }, 'no snapshot could be made: a restart would have to replay the log from an older one');
+  }
+}

@@ -1,0 +1,289 @@
+import { chainAfter, firstChain, highestDurable, readCommit } from './commit.js';
+import { readStart, readWhole, type Disk } from './disk.js';
+import {
+  HEADER_BYTES,
+  readSegmentHeader,
+  readSnapshotHeader,
+  type LogPoint,
+  type SegmentHeader,
+} from './file-header.js';
+import { FrameType, endOfContent, readFrame, type Frame } from './frame.js';
+import { noteIn, type SnapshotNote, type StateHashNote } from './notes.js';
+import { PersistenceError, type LogPlace } from './persistence-error.js';
+import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from './segment.js';
+
+/** A segment with at least one whole group. */
+export interface SurveyedSegment {
+  readonly number: number;
+  /** What lies before it. */
+  readonly first: LogPoint;
+  /** Behind its last whole group, and how far the log has come there. */
+  readonly end: number;
+  readonly last: LogPoint;
+  /** From here on a group may be in the page cache alone, although it is whole; `end` when there is none. */
+  readonly durableEnd: number;
+}
+
+/** Bytes behind the last whole group that are neither zeros nor groups that anyone was told of. */
+export interface TornTail {
+  readonly number: number;
+  readonly offset: number;
+  /** Up to the last byte that isn't zero, in all segments from here on. */
+  readonly bytes: number;
+  readonly reason: string;
+}
+
+/** All that the segments say, every byte of them checked. */
+export interface LogSurvey {
+  readonly epoch: Buffer;
+  readonly segments: readonly SurveyedSegment[];
+  /** Segments without a whole group, rising: the prepared one, or what a torn tail left. */
+  readonly emptySegments: readonly number[];
+  readonly last: LogPoint;
+  /** The last group is empty (or there is none): it says that the one before is durable. */
+  readonly isSealed: boolean;
+  readonly torn: TornTail | null;
+  /** By record index. */
+  readonly snapshots: ReadonlyMap<number, SnapshotNote>;
+  /** In the order of the log. */
+  readonly stateHashes: readonly StateHashNote[];
+  /** The log's own chain value after each group that a snapshot in the directory says to end with. */
+  readonly chains: ReadonlyMap<number, Buffer>;
+}
+
+/**
+ * Reads the whole log and says what is in it. Throws PersistenceError DAMAGED where bytes that were once durable are wrong or gone, naming the place.
+ * Changes nothing, so it may run beside a server that writes: what it is just writing then looks like a torn tail.
+ */
+export async function surveyLog(disk: Disk, epoch: Buffer): Promise<LogSurvey> {
+  return new Surveyor(disk, epoch).survey();
+}
+
+class Surveyor {
+  readonly #disk: Disk;
+  readonly #epoch: Buffer;
+  readonly #segments: SurveyedSegment[] = [];
+  readonly #snapshots = new Map<number, SnapshotNote>();
+  readonly #stateHashes: StateHashNote[] = [];
+  readonly #chains = new Map<number, Buffer>();
+  #snapshotGroups: ReadonlySet<number> = new Set();
+  #numbers: number[] = [];
+  #point: LogPoint;
+  #isSealed = true;
+  #torn: TornTail | null = null;
+
+  constructor(disk: Disk, epoch: Buffer) {
+    this.#disk = disk;
+    this.#epoch = epoch;
+    this.#point = { index: 0, seq: 0, group: 0, chain: firstChain(epoch) };
+  }
+
+  async survey(): Promise<LogSurvey> {
+    const names = await this.#disk.list();
+    this.#numbers = segmentNumbers(names);
+    this.#snapshotGroups = await snapshotGroups(this.#disk, snapshotIndexes(names));
+    let isOver = false;
+    for (const [place, number] of this.#numbers.entries()) {
+      const before = this.#numbers[place - 1];
+      if (before !== undefined && number !== before + 1) {
+        throw this.#damage(before, 0, `${segmentName(before + 1)} behind it is missing`);
+      }
+      const bytes = await readWhole(this.#disk, segmentName(number));
+      if (isOver) {
+        // A segment is synced before the next is begun, so behind the end there is nothing but the prepared one.
+        if (endOfContent(bytes, 0) > 0)
+          await this.#judge(number, 0, bytes, { reason: 'it follows an empty segment', at: 0 });
+      } else {
+        isOver = !(await this.#readSegment(number, bytes, place === 0));
+      }
+      if (this.#torn !== null) break;
+    }
+    const used = this.#segments.at(-1)?.number ?? 0;
+    return {
+      epoch: this.#epoch,
+      segments: this.#segments,
+      emptySegments: this.#numbers.filter((number) => number > used),
+      last: this.#point,
+      isSealed: this.#isSealed,
+      torn: this.#torn,
+      snapshots: this.#snapshots,
+      stateHashes: this.#stateHashes,
+      chains: this.#chains,
+    };
+  }
+
+  /** False when no whole group is in it: the log ended before. */
+  async #readSegment(number: number, bytes: Buffer, isFirst: boolean): Promise<boolean> {
+    const contentEnd = endOfContent(bytes, 0);
+    if (contentEnd === 0) {
+      if (isFirst && number > 1) throw this.#damage(number, 0, 'it is all zeros, and what lay before it was dropped');
+      return false;
+    }
+    const header = this.#header(number, bytes, isFirst);
+    if (typeof header === 'string') {
+      if (isFirst && number > 1) throw this.#damage(number, 0, `${header}, and what lay before it was dropped`);
+      await this.#judge(number, 0, bytes, { reason: header, at: 0 });
+      return false;
+    }
+    const first = this.#point;
+    /** Groups that may not be durable yet, oldest first. */
+    const open: { readonly group: number; readonly start: number }[] = [];
+    let end = 0;
+    // A hash at the very end may end with zeros of its own.
+    while (end < contentEnd) {
+      const group = readGroup(bytes, end, end === 0 ? header.end : end, this.#point, this.#epoch);
+      if ('reason' in group) {
+        await this.#judge(number, end, bytes, group);
+        break;
+      }
+      open.push({ group: group.point.group, start: end });
+      while ((open[0]?.group ?? Infinity) <= group.durable) open.shift();
+      for (const frame of group.notes) this.#note(frame, number);
+      this.#point = group.point;
+      if (this.#snapshotGroups.has(group.point.group)) this.#chains.set(group.point.group, group.point.chain);
+      this.#isSealed = group.isEmpty;
+      end = group.end;
+    }
+    if (end === 0) return false;
+    const durableEnd = open[0]?.start ?? end;
+    this.#segments.push({ number, first, end, last: this.#point, durableEnd });
+    return true;
+  }
+
+  /** The segment's header when it belongs here; words when it is none. */
+  #header(number: number, bytes: Buffer, isFirst: boolean): Frame | string {
+    const read = readSegmentHeader(bytes);
+    if (typeof read === 'string') return read;
+    const { header, frame } = read;
+    if (!header.epoch.equals(this.#epoch)) throw this.#damage(number, 0, 'it belongs to another log');
+    if (header.number !== number) throw this.#damage(number, 0, `it is segment ${header.number} by its header`);
+    if (isFirst && number > 1) {
+      const { index, seq, group } = header;
+      // Copied, so that the segment's bytes can go.
+      this.#point = { index, seq, group, chain: Buffer.from(header.chain) };
+      this.#chains.set(group, this.#point.chain);
+    }
+    if (!samePoint(header, this.#point)) {
+      const { index, group } = this.#point;
+      throw this.#damage(
+        number,
+        0,
+        `its header follows on record ${header.index} and group ${header.group}, but what lies before it ends with record ${index} and group ${group}`,
+      );
+    }
+    return frame;
+  }
+
+  /**
+   * The group that follows `#point`, at `start`, is not whole. If anything behind says that it once was, that is damage;
+   * else the tail is torn.
+   */
+  async #judge(number: number, start: number, bytes: Buffer, fault: GroupFault): Promise<void> {
+    const missing = this.#point.group + 1;
+    let total = 0;
+    for (const later of this.#numbers.filter((candidate) => candidate >= number)) {
+      const content = later === number ? bytes : await readWhole(this.#disk, segmentName(later));
+      const from = later === number ? start : 0;
+      const durable = Math.max(highestDurable(content, from, this.#epoch), this.#durableByHeader(content));
+      if (durable >= missing) {
+        const proof = `group ${missing} was durable by what ${segmentName(later)} says behind it`;
+        throw this.#damage(number, fault.at, `${fault.reason}; ${proof}`);
+      }
+      total += endOfContent(content, from) - from;
+    }
+    this.#torn = { number, offset: start, bytes: total, reason: fault.reason };
+  }
+
+  /** A segment is begun when all before it is durable. */
+  #durableByHeader(bytes: Buffer): number {
+    const read = readSegmentHeader(bytes);
+    return typeof read !== 'string' && read.header.epoch.equals(this.#epoch) ? read.header.group : 0;
+  }
+
+  #note(frame: Frame, number: number): void {
+    const note = noteIn(frame, { ...this.#point, file: segmentName(number), offset: frame.start });
+    if (note.type === 'SNAPSHOT') this.#snapshots.set(note.index, note);
+    else this.#stateHashes.push(note);
+  }
+
+  #damage(number: number, offset: number, reason: string): PersistenceError {
+    const { index, seq } = this.#point;
+    const place: LogPlace = { file: segmentName(number), offset, index, seq };
+    return new PersistenceError('DAMAGED', reason, { place });
+  }
+}
+
+interface Group {
+  readonly point: LogPoint;
+  readonly durable: number;
+  readonly end: number;
+  readonly isEmpty: boolean;
+  /** Its frames that are neither records nor the commit. */
+  readonly notes: readonly Frame[];
+}
+
+interface GroupFault {
+  readonly reason: string;
+  readonly at: number;
+}
+
+/** The whole group whose bytes begin at `start` and whose frames begin at `from`, or why it isn't one. */
+function readGroup(bytes: Buffer, start: number, from: number, before: LogPoint, epoch: Buffer): Group | GroupFault {
+  const notes: Frame[] = [];
+  let records = 0;
+  let at = from;
+  for (;;) {
+    const frame = readFrame(bytes, at);
+    if (typeof frame === 'string') return { reason: frame, at };
+    switch (frame.type) {
+      case FrameType.record:
+        records += 1;
+        break;
+      case FrameType.stateHash:
+      case FrameType.snapshot:
+        notes.push(frame);
+        break;
+      case FrameType.commit:
+        return readCommitted(frame, bytes.subarray(start, frame.start), records, notes, before, epoch);
+      default:
+        return { reason: `a frame of type ${frame.type} among records`, at };
+    }
+    at = frame.end;
+  }
+}
+
+function readCommitted(
+  frame: Frame,
+  group: Buffer,
+  records: number,
+  notes: readonly Frame[],
+  before: LogPoint,
+  epoch: Buffer,
+): Group | GroupFault {
+  const commit = readCommit(frame.payload, epoch);
+  if (commit === null) return { reason: 'a commit of another log', at: frame.start };
+  const fits =
+    commit.group === before.group + 1 &&
+    commit.records === records &&
+    commit.index === before.index + records &&
+    commit.bytes === group.length &&
+    commit.chain.equals(chainAfter(before.chain, group, frame.payload));
+  if (!fits) return { reason: `the commit of group ${commit.group} doesn't fit what lies before it`, at: frame.start };
+  // Copied, so that the segment's bytes can go.
+  const point = { index: commit.index, seq: commit.seq, group: commit.group, chain: Buffer.from(commit.chain) };
+  return { point, durable: commit.durable, end: frame.end, isEmpty: records + notes.length === 0, notes };
+}
+
+/** The groups that the snapshots say to end with, as far as their headers can be read. */
+async function snapshotGroups(disk: Disk, indexes: readonly number[]): Promise<ReadonlySet<number>> {
+  const groups = new Set<number>();
+  for (const index of indexes) {
+    const read = readSnapshotHeader(await readStart(disk, snapshotName(index), HEADER_BYTES));
+    if (typeof read !== 'string') groups.add(read.header.group);
+  }
+  return groups;
+}
+
+function samePoint(a: SegmentHeader, b: LogPoint): boolean {
+  return a.group === b.group && a.index === b.index && a.seq === b.seq && a.chain.equals(b.chain);
+}
