@@ -51,7 +51,9 @@ export class RawConnection {
 
   /** Ends with a reset: what a client that crashes looks like. */
   reset(): void {
-    this.socket.resetAndDestroy();
+    // A socket that is being shut down cannot be reset, and Node.js 20 then neither closes nor forgets it.
+    if (this.socket.writable) this.socket.resetAndDestroy();
+    else this.socket.destroy();
   }
 
   #wake(): void {
