@@ -67,6 +67,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const time = new EngineTime(clock, engine.tsMs);
   const sequencer = new Sequencer({ engine, journal, time, onFault });
+  const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
   const expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
 
   const secp256k1 = await loadSecp256k1();
@@ -76,13 +77,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   let isReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (isReady = resolve));
-  const chains = await openChainSide({
+  const chains = openChainSide({
     ...options,
     book: followedBook(engine, sequencer),
     known: () => engine.known(),
     readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
     signatures,
     onSettlementTime: (timestamp) => time.observe(timestamp),
+    nowSeconds,
     onRefusedEvent: (why, { txHash, logIndex }) => logger.info({ why, txHash, logIndex }, 'published event refused'),
     listener: {
       onCaughtUp: isReady,
@@ -129,7 +131,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     server.stopListening();
     for (const watch of watches) watch.stop();
     await server.close(SERVICE_RESTART, 'service restart');
-    await chains.follower.stop();
+    await chains.stop();
     expiry.stop();
     unwatchKeys();
     await journal.flush();
@@ -138,7 +140,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   function openIntake(): QuoteIntake | null {
     if (chains.publisher === null) return null;
     const known = { get: (quoteId: Hex) => knownOrder(engine, quoteId), whenDurable: () => sequencer.whenDurable() };
-    const nowSeconds = () => Math.floor(time.nowMs() / 1000);
     const { pools, states, publisher } = chains;
     return new QuoteIntake(known, pools, signatures, states, publisher, nowSeconds, clock, limits);
   }

@@ -1,6 +1,8 @@
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
 import type { Order } from '../engine/order.js';
-import { DeepReorg, type BlockId } from './chain-cursor.js';
+import { DeepReorg } from './chain-cursor.js';
+import type { BlockId } from './chain-reader.js';
+import type { PatientSubmitter } from './followed-book.js';
 import type { SettlementFollower } from './settlement-follower.js';
 import type { StreamFollower } from './stream-follower.js';
 
@@ -13,6 +15,8 @@ export interface FollowPace {
   /** All orders are checked against the chain once in this time, in slices, as a net beneath the events. */
   readonly sweepMs: number;
   readonly sweepSlice: number;
+  /** How long a stop waits for a request that is under way. */
+  readonly stopGraceMs: number;
 }
 
 export interface FollowListener {
@@ -43,6 +47,7 @@ export class BookFollower {
     private readonly stream: StreamFollower,
     /** Every known order, for the sweep. */
     private readonly orders: () => Iterable<Order>,
+    private readonly submitter: PatientSubmitter,
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly pace: FollowPace,
@@ -55,6 +60,11 @@ export class BookFollower {
     return this.#caughtUp;
   }
 
+  /** Asked after an await, when it may have changed. */
+  private get isStopped(): boolean {
+    return this.#stopped;
+  }
+
   start(): void {
     this.#running ??= this.#run();
   }
@@ -65,10 +75,16 @@ export class BookFollower {
     this.#awake?.();
   }
 
+  /** When it resolves, no command comes from here any more, even if a request is still waiting for its answer. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.submitter.stop();
     this.wake();
-    await this.#running;
+    if (this.#running === null) return;
+    let cancel: CancelTimer = () => undefined;
+    const grace = new Promise<void>((resolve) => (cancel = this.clock.after(this.pace.stopGraceMs, resolve)));
+    await Promise.race([this.#running, grace]);
+    cancel();
   }
 
   async #run(): Promise<void> {
@@ -80,6 +96,7 @@ export class BookFollower {
         failures = 0;
         if (idle) await this.#sleep(this.pace.pollMs);
       } catch (error) {
+        if (this.isStopped) return;
         if (error instanceof DeepReorg) return this.listener.onHalt(error);
         this.listener.onFailure(error as Error, ++failures);
         const longest = Math.min(this.pace.backoffMs * 2 ** (failures - 1), this.pace.maxBackoffMs);
@@ -104,8 +121,8 @@ export class BookFollower {
       return false;
     }
     if (!this.#caughtUp) {
-      this.#caughtUp = true;
       await this.settlement.check([...this.orders()]);
+      this.#caughtUp = true;
       this.listener.onCaughtUp();
     }
     await this.#sweepSlice();

@@ -1,29 +1,46 @@
-import type { ChainReader, BlockHead } from './chain-reader.js';
-import type { Hex } from '../engine/quote.js';
-
-/** A block by number and hash: the number alone names another block after a reorg. */
-export interface BlockId {
-  readonly blockNumber: number;
-  readonly blockHash: Hex;
-}
+import type { Clock } from '../engine/ports.js';
+import type { BlockHead, BlockId, ChainReader } from './chain-reader.js';
 
 export interface CursorOptions {
-  /** First block that can hold anything of interest. */
-  readonly startBlock: number;
+  /** First block that can hold anything of interest; asked once, when nothing was read yet. */
+  readonly firstBlock: () => Promise<number>;
   /** Blocks that must follow a block before it is read. */
   readonly confirmations: number;
   /** Reorgs up to this many blocks are followed; a deeper one stops the cursor. */
   readonly reorgDepth: number;
   /** Most blocks in one range of logs. */
   readonly maxRange: number;
-  /** Polls in a row that must show the same lower head before it is believed: one may be a node that lags. */
-  readonly lowerHeadPolls: number;
+  /** How long a lower head must be shown before it is believed: it may be a node that lags. */
+  readonly lowerHeadMs: number;
+}
+
+/** Where a reader goes on after a restart. */
+export interface Resume {
+  /** Blocks that were read, oldest first; the last is where the reading stood. */
+  readonly trail: readonly BlockId[];
+  /** Of the last one only some logs were accounted for, so it is read again. */
+  readonly isPartial: boolean;
+}
+
+export interface CursorListener {
+  /** Every head that a node answers with, also one seen before. */
+  onHead(head: BlockHead): void;
+  /** The node shows a lower head than it did. */
+  onLag(): void;
+}
+
+/** A range of blocks whose logs are to be read. */
+export interface BlockRange {
+  readonly fromBlock: number;
+  readonly to: BlockHead;
+  /** `to` is the newest block to be read for now. */
+  readonly isLast: boolean;
 }
 
 export type CursorStep =
   | { readonly type: 'IDLE' }
-  /** Read the logs of `fromBlock`..`to`, then `advance(to)`. `isLast`: `to` is the newest block to be read. */
-  | { readonly type: 'BLOCKS'; readonly fromBlock: number; readonly to: BlockHead; readonly isLast: boolean }
+  /** Read the logs of the range, then `advance`. */
+  | ({ readonly type: 'BLOCKS' } & BlockRange)
   /** All above `ancestor` never happened; undo it, then `rewind(ancestor)`. */
   | { readonly type: 'REORG'; readonly ancestor: BlockId };
 
@@ -32,47 +49,67 @@ export class DeepReorg extends Error {
   override readonly name = 'DeepReorg';
 }
 
+/** The chain changed its mind while a range was read: what was read may be of two branches and counts for nothing. */
+export class ChainMoved extends Error {
+  override readonly name = 'ChainMoved';
+}
+
 /** Where the reading of one chain stands, and what is to be read next. It decides by block hashes; the log query is the caller's. */
 export class ChainCursor {
   #position: BlockId | null;
-  /** Ends of the ranges that were read, oldest first: candidates for a common ancestor. */
+  #isPartial: boolean;
+  /** Blocks that were read, oldest first: candidates for a common ancestor. Every block that the book knows of is among them. */
   readonly #trail: BlockId[];
+  #firstBlock: number | null = null;
   #range: number;
-  #lowerHeads = 0;
+  #lowerSinceMs: number | null = null;
 
-  /** `trail`: blocks read to their end before a restart, oldest first; the last is where the reading stood. */
   constructor(
     private readonly reader: ChainReader,
     private readonly options: CursorOptions,
-    trail: readonly BlockId[],
-    private readonly onHead: (head: BlockHead) => void,
+    { trail, isPartial }: Resume,
+    private readonly clock: Clock,
+    private readonly listener: CursorListener,
   ) {
     this.#trail = [...trail];
     this.#position = trail.at(-1) ?? null;
+    this.#isPartial = isPartial;
     this.#range = options.maxRange;
   }
 
   /** The last block that was read to its end; null before the first. */
   get position(): BlockId | null {
-    return this.#position;
+    return this.#isPartial ? null : this.#position;
   }
 
   async poll(): Promise<CursorStep> {
     const head = await this.reader.head();
-    this.onHead(head);
+    this.listener.onHead(head);
     const target = await this.#target(head);
     if (target === null) return { type: 'IDLE' };
     const position = this.#position;
-    if (position === null) return this.#blocks(this.options.startBlock, target);
+    if (position === null) return this.#blocks(await this.#first(), target);
     if (await this.#stillStands(position, target)) {
-      return target.number > position.blockNumber ? this.#blocks(position.blockNumber + 1, target) : { type: 'IDLE' };
+      if (target.number < position.blockNumber) return { type: 'IDLE' };
+      return this.#blocks(this.#isPartial ? position.blockNumber : position.blockNumber + 1, target);
     }
     return { type: 'REORG', ancestor: await this.#commonAncestor(target) };
   }
 
-  advance(to: BlockHead): void {
-    this.#position = { blockNumber: to.number, blockHash: to.hash };
-    this.#trail.push(this.#position);
+  /** Rejects with ChainMoved when the range's end is no longer on the chain: what was read may be of another branch. */
+  async confirm({ fromBlock, to }: BlockRange): Promise<void> {
+    if (fromBlock === to.number) return; // a single block is asked for by its hash
+    const { hash } = await this.reader.block(to.number);
+    if (hash !== to.hash) throw new ChainMoved(`Block ${to.number} was replaced while it was read`);
+  }
+
+  /** The range was read. `seen`: blocks before its end that the book was told of, in order. */
+  advance({ to }: BlockRange, seen: readonly BlockId[]): void {
+    for (const block of [...seen, idOf(to)]) {
+      if (block.blockNumber > (this.#trail.at(-1)?.blockNumber ?? -1)) this.#trail.push(block);
+    }
+    this.#position = idOf(to);
+    this.#isPartial = false;
     const oldest = to.number - this.options.reorgDepth;
     // One block at or below the depth stays: it is the ancestor of the deepest reorg that is followed.
     while ((this.#trail[1]?.blockNumber ?? Infinity) <= oldest) this.#trail.shift();
@@ -83,13 +120,15 @@ export class ChainCursor {
     while ((this.#trail.at(-1)?.blockNumber ?? -1) >= ancestor.blockNumber) this.#trail.pop();
     this.#trail.push(ancestor);
     this.#position = ancestor;
-    this.#lowerHeads = 0;
+    this.#isPartial = false;
+    this.#lowerSinceMs = null;
   }
 
-  /** The node refused a range of logs: ask for half of it next. False: it was a single block already. */
-  narrow(): boolean {
-    if (this.#range === 1) return false;
-    this.#range = Math.ceil(this.#range / 2);
+  /** The node refused this range of logs: ask for half of it next. False: it was a single block already. */
+  narrow({ fromBlock, to }: BlockRange): boolean {
+    const blocks = to.number - fromBlock + 1;
+    if (blocks <= 1) return false;
+    this.#range = Math.ceil(blocks / 2);
     return true;
   }
 
@@ -97,12 +136,20 @@ export class ChainCursor {
   async #target(head: BlockHead): Promise<BlockHead | null> {
     if (this.options.confirmations === 0) return head;
     const number = head.number - this.options.confirmations;
-    return number < this.options.startBlock ? null : this.reader.block(number);
+    return number < 0 ? null : this.reader.block(number);
+  }
+
+  async #first(): Promise<number> {
+    this.#firstBlock ??= await this.options.firstBlock();
+    return this.#firstBlock;
   }
 
   async #blocks(fromBlock: number, target: BlockHead): Promise<CursorStep> {
     if (target.number < fromBlock) return { type: 'IDLE' };
-    const last = Math.min(target.number, fromBlock + this.#range - 1);
+    let last = Math.min(target.number, fromBlock + this.#range - 1);
+    // A range ends where reorgs begin, so that one of them does not throw the reader back over all of it.
+    const final = target.number - this.options.reorgDepth;
+    if (fromBlock <= final && final < last) last = final;
     const isLast = last === target.number;
     return { type: 'BLOCKS', fromBlock, to: isLast ? target : await this.reader.block(last), isLast };
   }
@@ -110,18 +157,20 @@ export class ChainCursor {
   /** Whether the block that was read last is still part of the chain that ends in `target`. */
   async #stillStands({ blockNumber, blockHash }: BlockId, target: BlockHead): Promise<boolean> {
     if (target.number < blockNumber) return this.#onlyLags(target);
-    this.#lowerHeads = 0;
+    this.#lowerSinceMs = null;
     if (target.number === blockNumber) return target.hash === blockHash;
     if (target.number === blockNumber + 1) return target.parentHash === blockHash;
     return (await this.reader.block(blockNumber)).hash === blockHash;
   }
 
-  /** A lower head on our own branch is a node behind the others, until it keeps saying so. */
+  /** A lower head on our own branch is a node behind the others, until it has said so for long enough. */
   #onlyLags(target: BlockHead): boolean {
     const known = this.#trail.find(({ blockNumber }) => blockNumber === target.number);
     if (known !== undefined && known.blockHash !== target.hash) return false;
-    this.#lowerHeads++;
-    return this.#lowerHeads < this.options.lowerHeadPolls;
+    const now = this.clock.monotonicMs();
+    this.#lowerSinceMs ??= now;
+    this.listener.onLag();
+    return now - this.#lowerSinceMs < this.options.lowerHeadMs;
   }
 
   async #commonAncestor(target: BlockHead): Promise<BlockId> {
@@ -130,10 +179,15 @@ export class ChainCursor {
       const block = candidate.blockNumber === target.number ? target : await this.reader.block(candidate.blockNumber);
       if (block.hash === candidate.blockHash) return candidate;
     }
-    const before = Math.max(this.options.startBlock - 1, 0);
+    const before = Math.max((await this.#first()) - 1, 0);
     const deepest = (this.#position?.blockNumber ?? 0) - this.options.reorgDepth;
-    if (deepest > before)
+    if (deepest > before || before > target.number) {
       throw new DeepReorg(`No block of the last ${this.options.reorgDepth} is on the chain any more`);
-    return { blockNumber: before, blockHash: (await this.reader.block(before)).hash };
+    }
+    return idOf(await this.reader.block(before));
   }
+}
+
+function idOf({ number, hash }: BlockHead): BlockId {
+  return { blockNumber: number, blockHash: hash };
 }

@@ -1,7 +1,16 @@
-import { decodeFunctionResult, encodeFunctionData, isHex, numberToHex } from 'viem';
+import { isHex, numberToHex } from 'viem';
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
-import { multicall3Abi } from './abi/multicall3.js';
+import { Multicall, type MulticallLimits } from './multicall.js';
+
+/** A block by number and hash: the number alone names another block after a reorg. */
+export interface BlockId {
+  readonly blockNumber: number;
+  readonly blockHash: Hex;
+}
+
+/** Which state is asked: after this very block or not at all, after the block of that number, or (absent) after the newest. */
+export type AtBlock = BlockId | number | undefined;
 
 export interface BlockHead {
   readonly number: number;
@@ -20,6 +29,8 @@ export interface ChainLog {
   readonly blockHash: Hex;
   readonly txHash: Hex;
   readonly logIndex: number;
+  /** Unix seconds; null from nodes that leave it out. */
+  readonly timestamp: number | null;
 }
 
 /** OR within a position, AND between positions; null: anything (EIP-1474 `eth_getLogs`). */
@@ -27,7 +38,8 @@ export type Topics = readonly (Hex | readonly Hex[] | null)[];
 
 export interface LogQuery {
   readonly fromBlock: number;
-  readonly toBlock: number;
+  /** The last block, by its hash: logs of another branch are an error. */
+  readonly to: BlockId;
   readonly address?: Hex | readonly Hex[];
   readonly topics: Topics;
 }
@@ -54,13 +66,16 @@ export interface CallResult {
  * no answer came, so that an outage is never taken for a refusal.
  */
 export class ChainReader {
+  readonly #multicall: Multicall;
+
   constructor(
     private readonly rpc: Rpc,
-    /** Null: calls go out one by one. */
-    private readonly multicall3: Hex | null,
-    /** Calls in one `aggregate3`: bounded so that a node's gas limit for `eth_call` holds them. */
-    private readonly callsPerBatch: number,
-  ) {}
+    /** Null: there is no Multicall3, and calls go out one by one. */
+    multicall3: Hex | null,
+    limits: MulticallLimits,
+  ) {
+    this.#multicall = new Multicall((call, at, gas) => this.call(call, at, undefined, gas), multicall3, limits);
+  }
 
   async head(): Promise<BlockHead> {
     return readHead(await this.rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] }));
@@ -71,23 +86,33 @@ export class ChainReader {
     return readHead(await this.rpc.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] }));
   }
 
-  /** In chain order: by block, then log index. */
-  async logs({ fromBlock, toBlock, address, topics }: LogQuery): Promise<ChainLog[]> {
-    const range = { fromBlock: numberToHex(fromBlock), toBlock: numberToHex(toBlock) };
-    const filter = { ...range, topics, ...(address && { address }) };
-    const logs = await this.rpc.request({ method: 'eth_getLogs', params: [filter] });
-    if (!Array.isArray(logs)) throw new ChainAnswerError('eth_getLogs gave no array');
-    return logs.map(readLog).sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+  /**
+   * In chain order: by block, then log index. One block is asked for by its hash (EIP-234), which a node that lags or is on
+   * another branch can't answer; of a range, the logs of its last block are held against the hash.
+   */
+  async logs({ fromBlock, to, address, topics }: LogQuery): Promise<ChainLog[]> {
+    const blocks =
+      fromBlock === to.blockNumber
+        ? { blockHash: to.blockHash }
+        : { fromBlock: numberToHex(fromBlock), toBlock: numberToHex(to.blockNumber) };
+    const filter = { ...blocks, topics, ...(address && { address }) };
+    const answer = await this.rpc.request({ method: 'eth_getLogs', params: [filter] });
+    if (!Array.isArray(answer)) throw new ChainAnswerError('eth_getLogs gave no array');
+    const logs = answer.map(readLog).sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+    if (logs.some((log) => log.blockNumber === to.blockNumber && log.blockHash !== to.blockHash)) {
+      throw new ChainAnswerError('The logs are of another branch');
+    }
+    if (logs.some((log) => log.blockNumber < fromBlock || log.blockNumber > to.blockNumber)) {
+      throw new ChainAnswerError('The logs are of other blocks than those asked for');
+    }
+    return logs;
   }
 
-  /** One call, with the state at the end of block `blockNumber`, or of the newest block. */
-  async call({ to, data }: ContractCall, blockNumber?: number, from?: Hex): Promise<CallResult> {
-    const block = blockNumber === undefined ? 'latest' : numberToHex(blockNumber);
+  /** One call, with the state at the end of a block. `gas` bounds what the node spends on it. */
+  async call({ to, data }: ContractCall, at?: AtBlock, from?: Hex, gas?: number): Promise<CallResult> {
+    const request = { to, data, ...(from && { from }), ...(gas !== undefined && { gas: numberToHex(gas) }) };
     try {
-      const result = await this.rpc.request({
-        method: 'eth_call',
-        params: [{ to, data, ...(from && { from }) }, block],
-      });
+      const result = await this.rpc.request({ method: 'eth_call', params: [request, blockParameter(at)] });
       return { reverted: false, data: hex(result) };
     } catch (error) {
       const revert = revertData(error);
@@ -97,23 +122,15 @@ export class ChainReader {
   }
 
   /** Calls answered in order, each of which may revert by itself. */
-  async multicall(calls: readonly ContractCall[], blockNumber?: number): Promise<CallResult[]> {
-    const batches: Promise<CallResult[]>[] = [];
-    for (let start = 0; start < calls.length; start += this.callsPerBatch) {
-      batches.push(this.#batch(calls.slice(start, start + this.callsPerBatch), blockNumber));
-    }
-    return (await Promise.all(batches)).flat();
+  multicall(calls: readonly ContractCall[], at?: AtBlock): Promise<CallResult[]> {
+    return this.#multicall.ask(calls, at);
   }
+}
 
-  async #batch(calls: readonly ContractCall[], blockNumber: number | undefined): Promise<CallResult[]> {
-    if (this.multicall3 === null) return Promise.all(calls.map((call) => this.call(call, blockNumber)));
-    const args = [calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))] as const;
-    const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args });
-    const answer = await this.call({ to: this.multicall3, data }, blockNumber);
-    if (answer.reverted) throw new ChainAnswerError('Multicall3 reverted as a whole');
-    const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer.data });
-    return results.map(({ success, returnData }) => ({ reverted: !success, data: returnData }));
-  }
+/** EIP-1898: a block that is no longer on the chain is an error and not an answer. */
+function blockParameter(at: AtBlock): unknown {
+  if (at === undefined) return 'latest';
+  return typeof at === 'number' ? numberToHex(at) : { blockHash: at.blockHash, requireCanonical: true };
 }
 
 /** The revert's data when `error` tells of one (geth's code 3, or the word in the message), else null. */
@@ -147,6 +164,7 @@ function readLog(answer: unknown): ChainLog {
     blockHash: hex(log.blockHash),
     txHash: hex(log.transactionHash),
     logIndex: quantity(log.logIndex),
+    timestamp: log.blockTimestamp === undefined || log.blockTimestamp === null ? null : quantity(log.blockTimestamp),
   };
 }
 

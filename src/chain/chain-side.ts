@@ -5,13 +5,13 @@ import type { Order } from '../engine/order.js';
 import type { Clock, Random, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { BookFollower, type FollowListener } from './book-follower.js';
-import { ChainCursor, type BlockId, type CursorOptions } from './chain-cursor.js';
+import { ChainCursor, type CursorOptions } from './chain-cursor.js';
 import { ChainHealth } from './chain-health.js';
-import { ChainReader, type ChainLog } from './chain-reader.js';
+import { ChainReader, type BlockHead, type BlockId, type ChainLog } from './chain-reader.js';
 import { firstBlockSince } from './first-block.js';
-import { PatientSubmitter, resumePoint, type FollowedBook } from './followed-book.js';
+import { PatientSubmitter, resumeAfter, resumeFrom, type FollowedBook } from './followed-book.js';
 import { PoolAddresses } from './pool-addresses.js';
-import type { ChainProfile, Profile } from './profile.js';
+import type { Profile } from './profile.js';
 import { Publisher } from './publisher.js';
 import { QuoteStates } from './quote-states.js';
 import { SettlementFollower } from './settlement-follower.js';
@@ -23,7 +23,7 @@ import { Wallet } from './wallet.js';
 export interface ChainSideLimits {
   readonly reorgDepth: number;
   readonly logRangeBlocks: number;
-  readonly lowerHeadPolls: number;
+  readonly lowerHeadMs: number;
   readonly positionEveryBlocks: number;
   readonly checksPerTurn: number;
   readonly journalRetryMs: number;
@@ -33,7 +33,13 @@ export interface ChainSideLimits {
   readonly chainSilenceMs: number;
   readonly sweepMs: number;
   readonly sweepSlice: number;
+  readonly chainStopMs: number;
   readonly rpcCallsPerBatch: number;
+  readonly rpcBatchesInFlight: number;
+  readonly rpcGasPerCall: number;
+  readonly statesPerSlice: number;
+  readonly stateSlicesInFlight: number;
+  readonly restatedPerCommand: number;
   readonly poolCache: number;
   readonly txInFlight: number;
   readonly txWaiting: number;
@@ -43,6 +49,7 @@ export interface ChainSideLimits {
   readonly maxTxBytes: number;
   readonly publishQueue: number;
   readonly publishTxInFlight: number;
+  readonly publishSettleMs: number;
 }
 
 /** What the engine remembers of its reading. */
@@ -65,11 +72,13 @@ export interface ChainSideOptions {
   readonly limits: ChainSideLimits;
   /** Timestamp of the newest settlement block, Unix seconds: what engine time follows. */
   readonly onSettlementTime: (timestamp: number) => void;
+  /** Engine time, Unix seconds. */
+  readonly nowSeconds: () => number;
   readonly onRefusedEvent: (why: StreamRefusal, log: ChainLog) => void;
   readonly listener: FollowListener;
 }
 
-/** Everything that talks to the two chains, assembled for one profile. */
+/** Everything that talks to the two chains. */
 export interface ChainSide {
   readonly follower: BookFollower;
   readonly health: Readonly<Record<ChainRole, ChainHealth>>;
@@ -79,15 +88,26 @@ export interface ChainSide {
   /** Null without a wallet. */
   readonly publisher: Publisher | null;
   readonly settlementWallet: Wallet | null;
+  /** No command comes from the chains any more when it resolves. */
+  stop(): Promise<void>;
 }
 
-export async function openChainSide(options: ChainSideOptions): Promise<ChainSide> {
+export function openChainSide(options: ChainSideOptions): ChainSide {
   const { profile, rpc, book, clock, random, limits, signatures, readSoFar } = options;
   const { contracts } = profile;
-  const settlement = new ChainReader(rpc.settlement, contracts.multicall3?.address ?? null, limits.rpcCallsPerBatch);
-  const stream = new ChainReader(rpc.stream, null, limits.rpcCallsPerBatch);
+  const multicall = {
+    callsPerBatch: limits.rpcCallsPerBatch,
+    batchesInFlight: limits.rpcBatchesInFlight,
+    gasPerCall: limits.rpcGasPerCall,
+  };
+  const settlement = new ChainReader(rpc.settlement, contracts.multicall3?.address ?? null, multicall);
+  const stream = new ChainReader(rpc.stream, null, multicall);
   const pools = new PoolAddresses(settlement, contracts.poolFactory.address, limits.poolCache);
-  const states = new QuoteStates(settlement, new UndeployedPools(settlement, contracts.erc20Router.address));
+  const undeployed = new UndeployedPools(settlement, contracts.erc20Router.address);
+  const states = new QuoteStates(settlement, undeployed, clock, {
+    statesPerSlice: limits.statesPerSlice,
+    slicesInFlight: limits.stateSlicesInFlight,
+  });
   const health = { settlement: watched('settlement'), stream: watched('stream') };
   const wallets = openWallets(options);
   const publisher =
@@ -96,49 +116,40 @@ export async function openChainSide(options: ChainSideOptions): Promise<ChainSid
       follower.wake();
     });
 
-  const resume = { settlement: resumed('settlement'), stream: resumed('stream') };
-  const streamStart =
-    resume.stream.trail.length > 0
-      ? contracts.orderbookStream.startBlock
-      : await firstBlockSince(stream, contracts.orderbookStream.startBlock, await lookback(profile, stream));
   const submitter = new PatientSubmitter(book, clock, limits.journalRetryMs);
   const settlementFollower = new SettlementFollower(
     settlement,
-    new ChainCursor(
-      settlement,
-      cursorOptions(profile.settlement, contracts.poolFactory.startBlock),
-      resume.settlement.trail,
-      (head) => {
-        health.settlement.onHead(head);
-        options.onSettlementTime(head.timestamp);
-      },
-    ),
+    openCursor('settlement', settlement, () => Promise.resolve(contracts.poolFactory.startBlock)),
     book,
     submitter,
     states,
-    contracts.poolFactory.address,
-    resume.settlement.after,
-    limits.positionEveryBlocks,
+    {
+      poolFactory: contracts.poolFactory.address,
+      resumeAfter: resumeAfter(readSoFar.position('settlement')),
+      tellEveryBlocks: limits.positionEveryBlocks,
+      restatedPerCommand: limits.restatedPerCommand,
+    },
   );
   const streamFollower = new StreamFollower(
     stream,
-    new ChainCursor(stream, cursorOptions(profile.stream, streamStart), resume.stream.trail, (head) =>
-      health.stream.onHead(head),
-    ),
-    contracts.orderbookStream.address,
+    openCursor('stream', stream, () => firstStreamBlock(profile, stream)),
     book,
     submitter,
     pools,
     signatures,
     states,
+    clock,
     {
       onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
       onRefused: options.onRefusedEvent,
     },
-    resume.stream.after,
-    limits.positionEveryBlocks,
-    limits.checksPerTurn,
-    clock,
+    {
+      orderbookStream: contracts.orderbookStream.address,
+      resumeAfter: resumeAfter(readSoFar.position('stream')),
+      tellEveryBlocks: limits.positionEveryBlocks,
+      checksPerTurn: limits.checksPerTurn,
+      nowSeconds: options.nowSeconds,
+    },
   );
   const pace = {
     pollMs: limits.chainPollMs,
@@ -146,35 +157,63 @@ export async function openChainSide(options: ChainSideOptions): Promise<ChainSid
     maxBackoffMs: limits.chainMaxBackoffMs,
     sweepMs: limits.sweepMs,
     sweepSlice: limits.sweepSlice,
+    stopGraceMs: limits.chainStopMs,
   };
   const follower: BookFollower = new BookFollower(
     settlementFollower,
     streamFollower,
     options.known,
+    submitter,
     clock,
     random,
     pace,
     options.listener,
   );
-  return { follower, health, settlement, pools, states, publisher, settlementWallet: wallets?.settlement ?? null };
+  const settlementWallet = wallets?.settlement ?? null;
+  return { follower, health, settlement, pools, states, publisher, settlementWallet, stop };
 
   function watched(role: ChainRole): ChainHealth {
     return new ChainHealth(role, clock, limits.chainSilenceMs, profile[role].maxHeadAgeSeconds);
   }
 
-  function resumed(role: ChainRole) {
-    return resumePoint(readSoFar.position(role), readSoFar.trail(role));
+  function openCursor(role: ChainRole, reader: ChainReader, firstBlock: () => Promise<number>): ChainCursor {
+    const { reorgDepth, logRangeBlocks: maxRange, lowerHeadMs } = limits;
+    const { confirmations } = profile[role];
+    const cursor: CursorOptions = { firstBlock, confirmations, reorgDepth, maxRange, lowerHeadMs };
+    const resume = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
+    return new ChainCursor(reader, cursor, resume, clock, headListener(role));
   }
 
-  function cursorOptions({ confirmations }: ChainProfile, startBlock: number): CursorOptions {
-    const { reorgDepth, logRangeBlocks: maxRange, lowerHeadPolls } = limits;
-    return { startBlock, confirmations, reorgDepth, maxRange, lowerHeadPolls };
+  function headListener(role: ChainRole) {
+    let lastHash: Hex | null = null;
+    let newestTimestamp = 0;
+    return {
+      onHead(head: BlockHead): void {
+        health[role].onHead(head);
+        if (head.hash === lastHash) return;
+        lastHash = head.hash;
+        wallets?.[role].onHead();
+        // A block that was seen before says nothing of how much time has passed since.
+        if (role !== 'settlement' || head.timestamp <= newestTimestamp) return;
+        newestTimestamp = head.timestamp;
+        options.onSettlementTime(head.timestamp);
+      },
+      onLag: () => rpc[role].preferAnother?.(),
+    };
+  }
+
+  async function stop(): Promise<void> {
+    publisher?.stop();
+    wallets?.settlement.stop();
+    wallets?.stream.stop();
+    await follower.stop();
   }
 }
 
-/** Unix seconds from which on an empty log reads the stream: counted from the chain's own newest block. */
-async function lookback({ streamLookbackSeconds }: Profile, stream: ChainReader): Promise<number> {
-  return (await stream.head()).timestamp - streamLookbackSeconds;
+/** An empty log reads the stream from so many seconds before the chain's own newest block on. */
+async function firstStreamBlock({ contracts, streamLookbackSeconds }: Profile, stream: ChainReader): Promise<number> {
+  const newest = (await stream.head()).timestamp;
+  return firstBlockSince(stream, contracts.orderbookStream.startBlock, newest - streamLookbackSeconds);
 }
 
 /** One wallet a chain; one in all where both chains are the same, since there is one sequence of nonces then. */

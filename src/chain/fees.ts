@@ -21,3 +21,24 @@ export class FeeQuote {
     return { maxFeePerGas: price > priority ? price : priority, maxPriorityFeePerGas: priority };
   }
 }
+
+/** Nodes replace a transaction only for at least a tenth more; an eighth is geth's own habit. */
+export function raiseByAnEighth({ maxFeePerGas, maxPriorityFeePerGas }: Fees): Fees {
+  return { maxFeePerGas: raised(maxFeePerGas), maxPriorityFeePerGas: raised(maxPriorityFeePerGas) };
+}
+
+/** The higher of each. */
+export function higherFees(a: Fees, b: Fees): Fees {
+  return {
+    maxFeePerGas: higher(a.maxFeePerGas, b.maxFeePerGas),
+    maxPriorityFeePerGas: higher(a.maxPriorityFeePerGas, b.maxPriorityFeePerGas),
+  };
+}
+
+function raised(fee: bigint): bigint {
+  return (fee * 9n) / 8n + 1n;
+}
+
+function higher(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

@@ -2,8 +2,8 @@ import type { ChainPosition, ChainRole, Command } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
-import type { BlockId } from './chain-cursor.js';
-import type { ChainLog } from './chain-reader.js';
+import type { Resume } from './chain-cursor.js';
+import type { BlockId, ChainLog } from './chain-reader.js';
 
 /** The book as those who read the chains see it. Commands are its only way in. */
 export interface FollowedBook {
@@ -24,9 +24,15 @@ export interface FollowedBook {
 /** Commands handed over in one go before the event loop gets its turn. */
 const SLICE = 200;
 
+/** No command is taken any more: the service is stopping. */
+export class SubmitterStopped extends Error {
+  override readonly name = 'SubmitterStopped';
+}
+
 /** Hands commands over one after the other: waits while the log takes none, and lets others run between slices. */
 export class PatientSubmitter {
   #sinceYield = 0;
+  #stopped = false;
 
   constructor(
     private readonly book: FollowedBook,
@@ -35,9 +41,22 @@ export class PatientSubmitter {
     private readonly retryMs: number,
   ) {}
 
+  /** Rejects with SubmitterStopped after `stop`. */
   async submit(command: Command): Promise<void> {
-    while (!this.book.submit(command)) await this.#pause(this.retryMs);
+    this.#checkRunning();
+    while (!this.book.submit(command)) {
+      await this.#pause(this.retryMs);
+      this.#checkRunning();
+    }
     if (++this.#sinceYield >= SLICE) await this.#pause(0);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  #checkRunning(): void {
+    if (this.#stopped) throw new SubmitterStopped('The service is stopping');
   }
 
   async #pause(delayMs: number): Promise<void> {
@@ -46,17 +65,14 @@ export class PatientSubmitter {
   }
 }
 
-/** Where a reader goes on after a restart: the blocks it has read to their end, and the last log of the one after them. */
-export interface ResumePoint {
-  readonly trail: readonly BlockId[];
-  /** Logs up to and including this one are accounted for; null: whole blocks are. */
-  readonly after: ChainPosition | null;
+/** From what the engine remembers of a chain. */
+export function resumeFrom(position: ChainPosition | null, trail: readonly BlockId[]): Resume {
+  return { trail, isPartial: position !== null && position.logIndex !== null };
 }
 
-/** From what the engine remembers of a chain. */
-export function resumePoint(position: ChainPosition | null, trail: readonly BlockId[]): ResumePoint {
-  if (position?.logIndex == null) return { trail, after: null };
-  return { trail: trail.filter(({ blockNumber }) => blockNumber < position.blockNumber), after: position };
+/** The last log of a block that was not accounted for to its end; null when whole blocks were. */
+export function resumeAfter(position: ChainPosition | null): ChainPosition | null {
+  return position?.logIndex == null ? null : position;
 }
 
 /** Whether a log was accounted for before a restart. */
@@ -68,6 +84,12 @@ export function isBefore({ blockNumber, logIndex }: ChainLog, after: ChainPositi
 /** Just after this log. */
 export function positionAt(chain: ChainRole, { blockNumber, blockHash, logIndex }: ChainLog): ChainPosition {
   return { chain, blockNumber, blockHash, logIndex };
+}
+
+/** The blocks of these logs, each once, in order. */
+export function blocksOf(logs: readonly ChainLog[]): BlockId[] {
+  const blocks = new Map(logs.map(({ blockNumber, blockHash }) => [blockNumber, { blockNumber, blockHash }]));
+  return [...blocks.values()].sort((a, b) => a.blockNumber - b.blockNumber);
 }
 
 /** The whole block. */

@@ -15,6 +15,7 @@ export interface RpcPatience {
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   constructor(
+    /** NaN where the node gave none. */
     readonly code: number,
     message: string,
     readonly data: unknown,
@@ -59,35 +60,49 @@ export class HttpRpc implements Rpc {
   async request({ method, params = [] }: { readonly method: string; readonly params?: unknown }): Promise<unknown> {
     let failure: Error = new RpcUnreachable('No endpoint is configured');
     for (let attempt = 0; attempt < this.patience.attempts; attempt++) {
-      if (attempt > 0) await this.#pause(attempt);
-      const endpoint = this.#pick();
+      if (attempt > 0) await this.#backOff(attempt);
+      const endpoint = await this.#pick();
       try {
         return await this.#ask(endpoint, method, params);
       } catch (error) {
         if (error instanceof RpcError && !PASSING_CODES.has(error.code)) throw error;
         failure = error as Error;
         this.onError(failure, endpoint.url);
-        this.#current = (this.#endpoints.indexOf(endpoint) + 1) % this.#endpoints.length;
+        this.#moveOnFrom(endpoint);
       }
     }
     throw failure;
   }
 
-  /** The current endpoint, or the first after it that is not resting. */
-  #pick(): Endpoint {
-    const now = this.clock.monotonicMs();
-    for (let step = 0; step < this.#endpoints.length; step++) {
-      const endpoint = this.#endpoints[(this.#current + step) % this.#endpoints.length];
-      if (endpoint !== undefined && endpoint.restUntilMs <= now) return endpoint;
-    }
+  preferAnother(): void {
     const endpoint = this.#endpoints[this.#current];
-    if (endpoint === undefined) throw new RpcUnreachable('No endpoint is configured');
-    return endpoint;
+    if (endpoint !== undefined) this.#moveOnFrom(endpoint);
   }
 
-  #pause(attempt: number): Promise<void> {
-    const longest = this.patience.backoffMs * 2 ** (attempt - 1);
-    return new Promise((resolve) => this.clock.after(longest * this.random.unit(), resolve));
+  /** Requests that failed together move on once. */
+  #moveOnFrom(endpoint: Endpoint): void {
+    this.#current = (this.#endpoints.indexOf(endpoint) + 1) % this.#endpoints.length;
+  }
+
+  /** The current endpoint, or the first after it that has not asked for a pause; when all have, the pause is kept. */
+  async #pick(): Promise<Endpoint> {
+    for (;;) {
+      const now = this.clock.monotonicMs();
+      const inTurn = this.#endpoints.map((_, step) => this.#endpoints[(this.#current + step) % this.#endpoints.length]);
+      const ready = inTurn.find((endpoint) => endpoint !== undefined && endpoint.restUntilMs <= now);
+      if (ready !== undefined) return ready;
+      const waitMs = Math.min(...this.#endpoints.map(({ restUntilMs }) => restUntilMs)) - now;
+      if (!(waitMs <= this.patience.timeoutMs)) throw new RpcUnreachable('Every endpoint has asked for a long pause');
+      await this.#pause(waitMs);
+    }
+  }
+
+  #backOff(attempt: number): Promise<void> {
+    return this.#pause(this.patience.backoffMs * 2 ** (attempt - 1) * this.random.unit());
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.clock.after(ms, resolve));
   }
 
   async #ask(endpoint: Endpoint, method: string, params: unknown): Promise<unknown> {
@@ -101,12 +116,12 @@ export class HttpRpc implements Rpc {
         body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
         signal: abort.signal,
       });
-      if (response.status === 429) this.#rest(endpoint, response.headers.get('retry-after'));
+      if (response.status === 429 || response.status === 503) this.#rest(endpoint, response);
       if (!response.ok && response.status !== 400) {
         await response.body?.cancel();
         throw new RpcUnreachable(`HTTP ${response.status} to ${method}`);
       }
-      return readAnswer(await this.#readBounded(response), id, method);
+      return readAnswer(await this.#readBounded(response, method), id, method);
     } catch (error) {
       if (error instanceof RpcError || error instanceof RpcUnreachable) throw error;
       throw new RpcUnreachable(`No answer to ${method}`, { cause: error });
@@ -115,19 +130,25 @@ export class HttpRpc implements Rpc {
     }
   }
 
-  /** `Retry-After` in seconds (RFC 9110, 10.2.3); at most a minute is believed. */
-  #rest(endpoint: Endpoint, retryAfter: string | null): void {
-    const seconds = Math.min(Number(retryAfter ?? 1) || 1, 60);
-    endpoint.restUntilMs = this.clock.monotonicMs() + seconds * 1000;
+  /** `Retry-After` as seconds or as a date (RFC 9110, 10.2.3); at most a minute is believed. A 429 without one: a second. */
+  #rest(endpoint: Endpoint, { status, headers }: Response): void {
+    const retryAfter = headers.get('retry-after');
+    if (retryAfter === null && status !== 429) return;
+    const asked = Number(retryAfter ?? 1);
+    const seconds = Number.isNaN(asked) ? (Date.parse(retryAfter ?? '') - this.clock.wallMs()) / 1000 : asked;
+    endpoint.restUntilMs = this.clock.monotonicMs() + Math.min(Math.max(seconds || 1, 0), 60) * 1000;
   }
 
-  async #readBounded(response: Response): Promise<string> {
+  /** Too many logs are the asker's to halve; any other answer of that size is the endpoint's fault. */
+  async #readBounded(response: Response, method: string): Promise<string> {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     for await (const chunk of response.body ?? []) {
       bytes += (chunk as Uint8Array).length;
-      if (bytes > this.patience.maxAnswerBytes)
-        throw new RpcError(-32602, 'query returned more than can be read', null);
+      if (bytes > this.patience.maxAnswerBytes) {
+        if (method === 'eth_getLogs') throw new RpcError(-32602, 'query returned more than can be read', null);
+        throw new RpcUnreachable(`The answer to ${method} is larger than ${this.patience.maxAnswerBytes} bytes`);
+      }
       chunks.push(chunk as Uint8Array);
     }
     return Buffer.concat(chunks).toString('utf8');

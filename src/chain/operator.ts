@@ -1,7 +1,8 @@
 import { chainFailureText, isChainFailure, revertName, revertText } from './contract-errors.js';
 import type { ChainReader } from './chain-reader.js';
 import type { Hex } from '../engine/quote.js';
-import { NoGasMoney, TxLost, WalletBusy, WouldRevert, type TxReceipt, type TxRequest, type Wallet } from './wallet.js';
+import type { TxReceipt, TxRequest, Wallet } from './wallet.js';
+import { NoGasMoney, TxLost, WalletBusy, WouldRevert } from './wallet-errors.js';
 
 /** What became of one transaction, in words for whoever asked for it. */
 export type TxOutcome =

@@ -1,6 +1,6 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, SignedQuote } from '../engine/quote.js';
-import type { Clock } from '../engine/ports.js';
+import type { CancelTimer, Clock } from '../engine/ports.js';
 import { orderbookStreamAbi } from './abi/orderbook-stream.js';
 import type { IdentifiedQuote } from './quote-states.js';
 import type { TxReceipt, Wallet } from './wallet.js';
@@ -21,6 +21,13 @@ export interface PublisherLimits {
   readonly publishQueue: number;
   /** Publish transactions under way at once; what arrives meanwhile is gathered into the next. */
   readonly publishTxInFlight: number;
+  /** How long after its transaction was mined a quote's event may take to be read; then the publication is forgotten. */
+  readonly publishSettleMs: number;
+}
+
+/** Mined, and its event never came: a reorg took the transaction back. */
+export class PublicationUnseen extends Error {
+  override readonly name = 'PublicationUnseen';
 }
 
 interface Publication {
@@ -38,6 +45,7 @@ export class Publisher {
   #queue: Publication[] = [];
   #txInFlight = 0;
   #gathering = false;
+  readonly #deadlines = new Set<CancelTimer>();
 
   constructor(
     private readonly wallet: Wallet,
@@ -75,6 +83,13 @@ export class Publisher {
     this.#finish(quoteId, refusal === null ? { type: 'ENTERED' } : { type: 'REFUSED', reason: refusal });
   }
 
+  /** Nothing is sent any more; what is under way stays unanswered. */
+  stop(): void {
+    this.#queue = [];
+    for (const cancel of this.#deadlines) cancel();
+    this.#deadlines.clear();
+  }
+
   /** What one turn of the event loop brings goes into the same transaction. */
   #gather(): void {
     if (this.#gathering || this.#txInFlight >= this.limits.publishTxInFlight) return;
@@ -103,8 +118,30 @@ export class Publisher {
       const receipt = await this.wallet.send({ to: this.orderbookStream, data });
       if (!receipt.succeeded) throw new Error(`The publish transaction ${receipt.txHash} reverted`);
       this.onMined(receipt);
+      this.#expectEvents(batch, receipt);
     } catch (error) {
-      for (const { quote } of batch) this.#finish(quote.quoteId, { type: 'FAILED', error: error as Error });
+      this.#fail(batch, error as Error);
+    }
+  }
+
+  /** Forgets what never turns up, so that a quote that is posted again is published again. */
+  #expectEvents(batch: readonly Publication[], { txHash }: TxReceipt): void {
+    const cancel = this.clock.after(this.limits.publishSettleMs, () => {
+      this.#deadlines.delete(cancel);
+      this.#fail(batch, new PublicationUnseen(`No event of ${txHash} was read`));
+    });
+    this.#deadlines.add(cancel);
+    void Promise.all(batch.map(({ outcome }) => outcome)).then(() => {
+      this.#deadlines.delete(cancel);
+      cancel();
+    });
+  }
+
+  #fail(batch: readonly Publication[], error: Error): void {
+    for (const publication of batch) {
+      // The same quote may have been posted again since: that is another publication.
+      if (this.#publications.get(publication.quote.quoteId) !== publication) continue;
+      this.#finish(publication.quote.quoteId, { type: 'FAILED', error });
     }
   }
 

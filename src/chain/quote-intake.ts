@@ -2,12 +2,12 @@ import { MAX_PRICE, type Hex, type PoolKey, type Signature, type SignedQuote } f
 import type { Clock } from '../engine/ports.js';
 import type { Order } from '../engine/order.js';
 import type { QuoteSignature } from '../auth/quote-signature.js';
-import { RpcUnreachable } from './http-rpc.js';
+import { isChainFailure } from './contract-errors.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import type { Publisher, PublicationOutcome } from './publisher.js';
 import type { IdentifiedQuote, QuoteStates } from './quote-states.js';
 import { QUOTE_ERRORS } from './quote-states.js';
-import { NoGasMoney } from './wallet.js';
+import { NoGasMoney, WalletBusy } from './wallet-errors.js';
 
 /** A posted quote, checked for its form alone. */
 export interface PostedQuote extends Omit<SignedQuote, 'pool'> {
@@ -71,7 +71,7 @@ export class QuoteIntake {
     try {
       return await this.#submit(posted);
     } catch (error) {
-      if (error instanceof RpcUnreachable) return { type: 'CHAIN_UNREACHABLE' };
+      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
       throw error;
     }
   }
@@ -174,12 +174,12 @@ export class QuoteIntake {
     }
     const landed = good.length === 0 || items.some(({ type }) => type !== 'FAILED');
     if (!landed) {
-      if (outcomes.some((outcome) => outcome?.type === 'FAILED' && outcome.error instanceof RpcUnreachable)) {
+      if (outcomes.some((outcome) => outcome?.type === 'FAILED' && isChainFailure(outcome.error))) {
         return { type: 'CHAIN_UNREACHABLE' };
       }
       const noGas = outcomes.find((outcome) => outcome?.type === 'FAILED' && outcome.error instanceof NoGasMoney);
       if (noGas !== undefined) return { type: 'NO_GAS_MONEY', wallet: this.publisher.walletAddress };
-      const pending = good.filter((_, i) => outcomes[i] === null).map(({ quoteId }) => quoteId);
+      const pending = good.filter((_, i) => isPending(outcomes[i])).map(({ quoteId }) => quoteId);
       if (pending.length > 0) return { type: 'NOT_CONFIRMED', pending };
     }
     return { type: 'ANSWERED', items };
@@ -188,7 +188,7 @@ export class QuoteIntake {
   #outcome(quoteId: Hex, outcome: PublicationOutcome | null): IntakeItem {
     if (outcome === null) return failed(NOT_CONFIRMED);
     if (outcome.type === 'REFUSED') return failed(outcome.reason);
-    if (outcome.type === 'FAILED') return failed(outcome.error.message);
+    if (outcome.type === 'FAILED') return failed(whyNotPublished(outcome.error));
     const order = this.orders.get(quoteId);
     if (order === undefined) return failed('QuoteOBOverfilled'); // entered, and filled or cancelled since
     if (order.reason !== null) return failed(QUOTE_ERRORS[order.reason]);
@@ -196,10 +196,22 @@ export class QuoteIntake {
   }
 }
 
+/** Not decided, or given up on our side: it may still enter. */
+function isPending(outcome: PublicationOutcome | null | undefined): boolean {
+  return outcome == null || (outcome.type === 'FAILED' && whyNotPublished(outcome.error) === NOT_CONFIRMED);
+}
+
 /** The same quote a second time in one request exists if the first came in, and else failed as the first did. */
 function asTwin(first: IntakeItem | undefined): IntakeItem {
   if (first === undefined) throw new Error('A twin stands before its first');
   return first.type === 'CREATED' ? { type: 'EXISTS', order: first.order } : first;
+}
+
+/** A transaction that was given up as lost may still be mined, so its quotes may still enter. */
+function whyNotPublished(error: Error): string {
+  if (error instanceof NoGasMoney) return error.message;
+  if (error instanceof WalletBusy) return 'Too many quotes wait for their publication';
+  return isChainFailure(error) ? 'The chain does not answer' : NOT_CONFIRMED;
 }
 
 function failed(reason: string): IntakeItem {

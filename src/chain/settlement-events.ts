@@ -5,7 +5,8 @@ import { optionTokenAbi } from './abi/option-token.js';
 import { poolFactoryAbi } from './abi/pool-factory.js';
 import { poolAbi } from './abi/pool.js';
 import { checksummed } from './checksum.js';
-import type { ChainLog, ChainReader, Topics } from './chain-reader.js';
+import type { BlockId, ChainLog, ChainReader, Topics } from './chain-reader.js';
+import { mapInFlight } from './in-flight.js';
 
 /** What the settlement chain's logs say that a book cares about. Nothing is checked yet but the form. */
 export type SettlementEvent =
@@ -29,22 +30,27 @@ const [TRANSFER_BATCH] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'Tr
 
 /** Topics of one `eth_getLogs`: a node takes some hundreds in a position, not thousands. */
 const PROVIDERS_PER_QUERY = 200;
+const QUERIES_IN_FLIGHT = 8;
 
-/** Fills, cancels and deployments of all pools, in chain order, by one query. */
+/**
+ * Fills, cancels and deployments of all pools, in chain order, by one query. Anyone may emit what looks like one, in any
+ * number, so only those of a known pool or factory (`isKnown`) are decoded.
+ */
 export async function readSettlementEvents(
   reader: ChainReader,
   fromBlock: number,
-  toBlock: number,
+  to: BlockId,
+  isKnown: (address: Hex) => boolean,
 ): Promise<SettlementEvent[]> {
-  const logs = await reader.logs({ fromBlock, toBlock, topics: [[FILL, CANCEL, DEPLOYED]] });
-  return logs.flatMap((log) => decode(log) ?? []);
+  const logs = await reader.logs({ fromBlock, to, topics: [[FILL, CANCEL, DEPLOYED]] });
+  return logs.flatMap((log) => (isKnown(log.address) ? (decode(log) ?? []) : []));
 }
 
 /** Every change of the providers' allowances, balances and positions. */
 export async function readMeansEvents(
   reader: ChainReader,
   fromBlock: number,
-  toBlock: number,
+  to: BlockId,
   providers: readonly Hex[],
 ): Promise<MeansEvent[]> {
   const queries: Topics[] = [];
@@ -54,7 +60,7 @@ export async function readMeansEvents(
     queries.push([[TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH], null, accounts]);
     queries.push([[TRANSFER_SINGLE, TRANSFER_BATCH], null, null, accounts]);
   }
-  const found = await Promise.all(queries.map((topics) => reader.logs({ fromBlock, toBlock, topics })));
+  const found = await mapInFlight(queries, QUERIES_IN_FLIGHT, (topics) => reader.logs({ fromBlock, to, topics }));
   return found.flat().map((log) => ({ log, accounts: log.topics.slice(1).map(toAddress) }));
 }
 

@@ -1,10 +1,13 @@
-import type { ChainPosition, Command } from '../engine/command.js';
+import type { ChainPosition, QuoteState } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
-import type { Hex } from '../engine/quote.js';
-import type { BlockId, ChainCursor, CursorStep } from './chain-cursor.js';
-import type { BlockHead, ChainLog, ChainReader } from './chain-reader.js';
-import { isBefore, positionAt, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
-import type { QuoteReading, QuoteStates } from './quote-states.js';
+import type { Hex, Origin } from '../engine/quote.js';
+import type { BlockRange, ChainCursor } from './chain-cursor.js';
+import type { BlockId, ChainLog, ChainReader } from './chain-reader.js';
+import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
+import { mapInFlight } from './in-flight.js';
+import { readRange } from './log-range.js';
+import { standingState, type QuoteStates } from './quote-states.js';
+import { settlementCommand } from './settlement-commands.js';
 import {
   originOf,
   readMeansEvents,
@@ -14,10 +17,25 @@ import {
 } from './settlement-events.js';
 import { collateralToken } from './undeployed-pools.js';
 
+export interface SettlementFollowerOptions {
+  readonly poolFactory: Hex;
+  /** From before a restart: logs up to here were told already. */
+  readonly resumeAfter: ChainPosition | null;
+  /** Blocks without any command after which the position alone is told, so that a restart need not read them again. */
+  readonly tellEveryBlocks: number;
+  /** Quotes stated anew by one command. */
+  readonly restatedPerCommand: number;
+}
+
+/** Requests for the timestamps of blocks that are under way at once. */
+const BLOCKS_IN_FLIGHT = 8;
+
 /** Follows fills, cancels, deployments and the providers' means on the settlement chain. */
 export class SettlementFollower {
   /** Block up to which positions were told to the book; the cursor may be ahead over blocks with nothing in them. */
   #told = -1;
+  #resumeAfter: ChainPosition | null;
+  readonly #poolFactory: Hex;
 
   constructor(
     private readonly reader: ChainReader,
@@ -25,12 +43,11 @@ export class SettlementFollower {
     private readonly book: FollowedBook,
     private readonly submitter: PatientSubmitter,
     private readonly states: QuoteStates,
-    private readonly poolFactory: Hex,
-    /** From before a restart: logs up to here were told already. */
-    private readonly resumeAfter: ChainPosition | null,
-    /** Blocks without any command after which the position alone is told, so that a restart need not read them again. */
-    private readonly tellEveryBlocks: number,
-  ) {}
+    private readonly options: SettlementFollowerOptions,
+  ) {
+    this.#resumeAfter = options.resumeAfter;
+    this.#poolFactory = options.poolFactory.toLowerCase() as Hex;
+  }
 
   /** The block whose state the book shows; null before the first. */
   get position(): BlockId | null {
@@ -44,8 +61,7 @@ export class SettlementFollower {
       case 'IDLE':
         return true;
       case 'BLOCKS':
-        await this.#read(step);
-        return step.isLast;
+        return (await this.#read(step)) && step.isLast;
       case 'REORG':
         await this.#rewind(step.ancestor);
         return false;
@@ -54,65 +70,52 @@ export class SettlementFollower {
 
   /** Checks these orders at the cursor's block, and tells the book of every difference. */
   async check(orders: readonly Order[]): Promise<void> {
-    const position = this.cursor.position;
+    const { position } = this;
     if (position === null || orders.length === 0) return;
-    const readings = await this.states.read(
-      orders.map(({ quote }) => quote),
-      position.blockNumber,
-    );
-    for (const [i, order] of orders.entries()) {
-      const reading = readings[i];
-      if (reading === undefined || this.book.get(order.quote.quoteId) !== order) continue;
-      const { quoteId } = order.quote;
-      const at = wholeBlock('settlement', position);
-      if (reading.state.fillableSize !== order.fillableSize) {
-        const restated = [{ quoteId, state: reading.state }];
-        const settlementBlock = position.blockNumber;
-        await this.submitter.submit({ type: 'REWIND_SETTLEMENT', position: at, settlementBlock, restated });
-      } else if (reading.state.reason !== order.reason) {
-        const { reason } = reading.state;
-        await this.submitter.submit({ type: 'SET_VALIDITY', quoteId, reason, origin: null, position: at });
-      }
-    }
+    const states = await this.#readStates(orders, position);
+    await this.#tellStates(orders, states, position, () => null);
   }
 
-  /** Asks for everything first and tells the book afterwards, so that a failed request leaves nothing half told. */
-  async #read({ fromBlock, to }: CursorStep & { type: 'BLOCKS' }): Promise<void> {
-    const [events, means] = await this.#logs(fromBlock, to);
+  /**
+   * Asks for everything first and tells the book afterwards, so that a failed request leaves nothing half told. False: the
+   * node refused the range.
+   */
+  async #read(range: BlockRange): Promise<boolean> {
+    const logs = await readRange(this.cursor, range, () => this.#logs(range));
+    if (logs === null) return false;
+    const [events, means] = logs;
     const changes = events.filter((event) => this.#counts(event));
     const touched = this.#touched(changes, means);
     const orders = [...touched.keys()];
-    const [readings, deployedAt] = await Promise.all([
-      this.states.read(
-        orders.map(({ quote }) => quote),
-        to.number,
-      ),
-      this.#deploymentTimes(changes),
-    ]);
-    for (const change of changes) await this.submitter.submit(toCommand(change, deployedAt));
-    await this.#tellValidity(touched, readings, to);
-    await this.#tell(to, changes.length > 0 || touched.size > 0);
-    this.cursor.advance(to);
+    const to = { blockNumber: range.to.number, blockHash: range.to.hash };
+    const [states, deployedAt] = await Promise.all([this.#readStates(orders, to), this.#deploymentTimes(changes)]);
+    await this.cursor.confirm(range);
+
+    for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
+    await this.#tellStates(orders, states, to, (order) => {
+      const log = touched.get(order);
+      return log === undefined ? null : originOf(log);
+    });
+    await this.#tellPosition(to, changes.length > 0 || touched.size > 0);
+    this.cursor.advance(range, blocksOf(changes.map(({ log }) => log)));
+    this.#resumeAfter = null;
+    return true;
   }
 
-  /** A node that refuses the range gets half of it asked next time. */
-  async #logs(fromBlock: number, { number }: BlockHead): Promise<[SettlementEvent[], MeansEvent[]]> {
-    try {
-      return await Promise.all([
-        readSettlementEvents(this.reader, fromBlock, number),
-        readMeansEvents(this.reader, fromBlock, number, [...this.book.providers()]),
-      ]);
-    } catch (error) {
-      this.cursor.narrow();
-      throw error;
-    }
+  #logs({ fromBlock, to: { number, hash } }: BlockRange): Promise<[SettlementEvent[], MeansEvent[]]> {
+    const to = { blockNumber: number, blockHash: hash };
+    const isKnown = (address: Hex): boolean => address === this.#poolFactory || !isEmpty(this.book.ordersIn(address));
+    return Promise.all([
+      readSettlementEvents(this.reader, fromBlock, to, isKnown),
+      readMeansEvents(this.reader, fromBlock, to, [...this.book.providers()]),
+    ]);
   }
 
   /** Hostile events count for nothing: each must come from the quote's own pool, a cancel from its own provider. */
   #counts(event: SettlementEvent): boolean {
     const { log } = event;
-    if (isBefore(log, this.resumeAfter)) return false;
-    if (event.type === 'POOL') return log.address === this.poolFactory.toLowerCase();
+    if (isBefore(log, this.#resumeAfter)) return false;
+    if (event.type === 'POOL') return log.address === this.#poolFactory;
     const quote = this.book.get(event.quoteId)?.quote;
     if (quote?.pool.poolAddress !== log.address) return false;
     return event.type === 'FILL' || event.provider === quote.provider;
@@ -139,64 +142,73 @@ export class SettlementFollower {
   /** Timestamps of the blocks that deployed pools. */
   async #deploymentTimes(changes: readonly SettlementEvent[]): Promise<ReadonlyMap<number, number>> {
     const blocks = new Set(changes.flatMap(({ type, log }) => (type === 'POOL' ? [log.blockNumber] : [])));
-    const times = new Map<number, number>();
-    for (const number of blocks) times.set(number, (await this.reader.block(number)).timestamp);
-    return times;
+    const times = await mapInFlight([...blocks], BLOCKS_IN_FLIGHT, async (number) => this.reader.block(number));
+    return new Map(times.map(({ number, timestamp }) => [number, timestamp]));
   }
 
-  async #tellValidity(
-    touched: ReadonlyMap<Order, ChainLog>,
-    readings: readonly QuoteReading[],
-    to: BlockHead,
+  async #readStates(orders: readonly Order[], at: BlockId): Promise<QuoteState[]> {
+    const readings = await this.states.read(
+      orders.map(({ quote }) => quote),
+      at,
+    );
+    return readings.map(standingState);
+  }
+
+  /** Tells where the book differs from what the chain says after block `at`. */
+  async #tellStates(
+    orders: readonly Order[],
+    states: readonly QuoteState[],
+    at: BlockId,
+    originFor: (order: Order) => Origin | null,
   ): Promise<void> {
-    const position = wholeBlock('settlement', { blockNumber: to.number, blockHash: to.hash });
-    for (const [i, [order, log]] of [...touched].entries()) {
-      const reason = readings[i]?.state.reason ?? null;
+    const position = wholeBlock('settlement', at);
+    const restated: { quoteId: Hex; state: QuoteState }[] = [];
+    for (const [i, order] of orders.entries()) {
+      const state = states[i];
       const { quoteId } = order.quote;
-      if (reason === order.reason || this.book.get(quoteId) !== order) continue;
-      await this.submitter.submit({ type: 'SET_VALIDITY', quoteId, reason, origin: originOf(log), position });
+      if (state === undefined || this.book.get(quoteId) !== order) continue;
+      if (state.fillableSize !== order.fillableSize) restated.push({ quoteId, state });
+      else if (state.reason !== order.reason) {
+        const { reason } = state;
+        await this.submitter.submit({ type: 'SET_VALIDITY', quoteId, reason, origin: originFor(order), position });
+      }
     }
+    // No event told of these: what the chain says counts, and what was counted does not.
+    if (restated.length > 0) await this.#restate(at, restated);
   }
 
-  async #tell(to: BlockHead, somethingHappened: boolean): Promise<void> {
-    if (!somethingHappened && to.number - this.#told < this.tellEveryBlocks) return;
-    this.#told = to.number;
-    const position = wholeBlock('settlement', { blockNumber: to.number, blockHash: to.hash });
-    await this.submitter.submit({ type: 'ADVANCE_POSITION', position });
+  async #tellPosition(to: BlockId, somethingHappened: boolean): Promise<void> {
+    if (!somethingHappened && to.blockNumber - this.#told < this.options.tellEveryBlocks) return;
+    this.#told = to.blockNumber;
+    await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', to) });
   }
 
   /** The book goes back to what the common ancestor says, and the new branch is then read like any blocks. */
   async #rewind(ancestor: BlockId): Promise<void> {
     const orders = this.book.touchedSince(ancestor.blockNumber);
-    const readings = await this.states.read(
-      orders.map(({ quote }) => quote),
-      Math.max(ancestor.blockNumber, 0),
-    );
+    const states = await this.#readStates(orders, ancestor);
     const restated = orders.flatMap(({ quote: { quoteId } }, i) => {
-      const reading = readings[i];
-      return reading === undefined ? [] : [{ quoteId, state: reading.state }];
+      const state = states[i];
+      return state === undefined ? [] : [{ quoteId, state }];
     });
-    const position = wholeBlock('settlement', ancestor);
-    const settlementBlock = ancestor.blockNumber;
-    await this.submitter.submit({ type: 'REWIND_SETTLEMENT', position, settlementBlock, restated });
+    await this.#restate(ancestor, restated);
     this.cursor.rewind(ancestor);
+    this.#resumeAfter = null;
     this.#told = ancestor.blockNumber;
+  }
+
+  /** To go back to the same block again changes nothing, so many quotes are stated by several commands. */
+  async #restate(at: BlockId, all: readonly { readonly quoteId: Hex; readonly state: QuoteState }[]): Promise<void> {
+    const position = wholeBlock('settlement', at);
+    const settlementBlock = at.blockNumber;
+    const { restatedPerCommand } = this.options;
+    for (let start = 0; start === 0 || start < all.length; start += restatedPerCommand) {
+      const restated = all.slice(start, start + restatedPerCommand);
+      await this.submitter.submit({ type: 'REWIND_SETTLEMENT', position, settlementBlock, restated });
+    }
   }
 }
 
-function toCommand(event: SettlementEvent, deployedAt: ReadonlyMap<number, number>): Command {
-  const { log } = event;
-  const origin = originOf(log);
-  const position = positionAt('settlement', log);
-  switch (event.type) {
-    case 'FILL':
-      return { type: 'FILL_QUOTE', quoteId: event.quoteId, size: event.size, origin, position };
-    case 'CANCEL':
-      return { type: 'CANCEL_QUOTE', quoteId: event.quoteId, origin, position };
-    case 'POOL': {
-      const time = deployedAt.get(log.blockNumber);
-      if (time === undefined) throw new Error('The time of a deployment was not asked for');
-      return { type: 'DEPLOY_POOL', pool: event.pool, deployedAt: time, origin, position };
-    }
-  }
+function isEmpty(items: Iterable<unknown>): boolean {
+  return items[Symbol.iterator]().next().done === true;
 }

@@ -1,12 +1,22 @@
+import { dueSecond } from '../engine/book-order.js';
 import type { ChainPosition } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import { MAX_PRICE, type Hex, type Pool } from '../engine/quote.js';
 import type { QuoteSignature } from '../auth/quote-signature.js';
-import type { BlockId, ChainCursor, CursorStep } from './chain-cursor.js';
-import type { BlockHead, ChainLog, ChainReader } from './chain-reader.js';
-import { isBefore, positionAt, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
+import type { BlockRange, ChainCursor } from './chain-cursor.js';
+import { ChainAnswerError, type BlockId, type ChainLog, type ChainReader } from './chain-reader.js';
+import {
+  blocksOf,
+  isBefore,
+  positionAt,
+  wholeBlock,
+  type FollowedBook,
+  type PatientSubmitter,
+} from './followed-book.js';
+import { mapInFlight } from './in-flight.js';
+import { readRange } from './log-range.js';
 import type { PoolAddresses } from './pool-addresses.js';
-import { decodePublishedQuote, publishQuoteTopics } from './quote-events.js';
+import { decodePublishedQuote, publishQuoteTopics, type PublishedQuote } from './quote-events.js';
 import type { IdentifiedQuote, QuoteError, QuoteReading, QuoteStates } from './quote-states.js';
 import { originOf } from './settlement-events.js';
 
@@ -25,27 +35,39 @@ interface Candidate {
   readonly log: ChainLog;
 }
 
+export interface StreamFollowerOptions {
+  readonly orderbookStream: Hex;
+  /** From before a restart: logs up to here were told already. */
+  readonly resumeAfter: ChainPosition | null;
+  readonly tellEveryBlocks: number;
+  /** Events checked between two turns of the event loop: at 80 us a signature, 100 take 8 ms. */
+  readonly checksPerTurn: number;
+  /** Engine time, Unix seconds: what is due by then is not asked about. */
+  readonly nowSeconds: () => number;
+}
+
+/** Requests for the timestamps of blocks that are under way at once. */
+const BLOCKS_IN_FLIGHT = 8;
+
 /** Follows `PublishQuote`, whoever sent it: our own publications enter by this path like everybody's. */
 export class StreamFollower {
   #told = -1;
+  #resumeAfter: ChainPosition | null;
 
   constructor(
     private readonly reader: ChainReader,
     private readonly cursor: ChainCursor,
-    private readonly orderbookStream: Hex,
     private readonly book: FollowedBook,
     private readonly submitter: PatientSubmitter,
     private readonly pools: PoolAddresses,
     private readonly signatures: QuoteSignature,
     private readonly states: QuoteStates,
-    private readonly listener: StreamListener,
-    /** From before a restart: logs up to here were told already. */
-    private readonly resumeAfter: ChainPosition | null,
-    private readonly tellEveryBlocks: number,
-    /** Events checked between two turns of the event loop: at 80 us a signature, 100 take 8 ms. */
-    private readonly checksPerTurn: number,
     private readonly clock: Clock,
-  ) {}
+    private readonly listener: StreamListener,
+    private readonly options: StreamFollowerOptions,
+  ) {
+    this.#resumeAfter = options.resumeAfter;
+  }
 
   get position(): BlockId | null {
     return this.cursor.position;
@@ -58,43 +80,51 @@ export class StreamFollower {
       case 'IDLE':
         return true;
       case 'BLOCKS':
-        await this.#read(step, settlement);
-        return step.isLast;
+        return (await this.#read(step, settlement)) && step.isLast;
       case 'REORG':
         await this.submitter.submit({ type: 'REWIND_STREAM', position: wholeBlock('stream', step.ancestor) });
         this.cursor.rewind(step.ancestor);
+        this.#resumeAfter = null;
         this.#told = step.ancestor.blockNumber;
         return false;
     }
   }
 
-  async #read({ fromBlock, to }: CursorStep & { type: 'BLOCKS' }, settlement: BlockId): Promise<void> {
-    const logs = (await this.#logs(fromBlock, to)).filter((log) => !isBefore(log, this.resumeAfter));
-    if (logs.length > 0) {
-      const candidates = await this.#check(logs);
-      await this.#enter(candidates, to, settlement);
-    }
-    if (logs.length > 0 || to.number - this.#told >= this.tellEveryBlocks) {
-      this.#told = to.number;
-      const position = wholeBlock('stream', { blockNumber: to.number, blockHash: to.hash });
-      await this.submitter.submit({ type: 'ADVANCE_POSITION', position });
-    }
-    this.cursor.advance(to);
-  }
+  /** Asks for everything first and tells the book afterwards. False: the node refused the range. */
+  async #read(range: BlockRange, settlement: BlockId): Promise<boolean> {
+    const { fromBlock } = range;
+    const to = { blockNumber: range.to.number, blockHash: range.to.hash };
+    const query = { fromBlock, to, address: this.options.orderbookStream, topics: publishQuoteTopics };
+    const all = await readRange(this.cursor, range, () => this.reader.logs(query));
+    if (all === null) return false;
+    const logs = all.filter((log) => !isBefore(log, this.#resumeAfter));
+    const candidates = logs.length > 0 ? await this.#check(logs) : [];
+    const [readings, timestamps] = await Promise.all([
+      this.states.read(
+        candidates.map(({ quote }) => quote),
+        settlement,
+      ),
+      this.#timestamps(candidates, range),
+    ]);
+    await this.cursor.confirm(range);
 
-  async #logs(fromBlock: number, { number }: BlockHead): Promise<ChainLog[]> {
-    const query = { fromBlock, toBlock: number, address: this.orderbookStream, topics: publishQuoteTopics };
-    try {
-      return await this.reader.logs(query);
-    } catch (error) {
-      this.cursor.narrow();
-      throw error;
+    await this.#enter(candidates, readings, timestamps, settlement);
+    if (logs.length > 0 || to.blockNumber - this.#told >= this.options.tellEveryBlocks) {
+      this.#told = to.blockNumber;
+      await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', to) });
     }
+    this.cursor.advance(range, blocksOf(candidates.map(({ log }) => log)));
+    this.#resumeAfter = null;
+    return true;
   }
 
   /** The quotes that are what they claim to be; first events only, since a repeated one changes nothing. */
   async #check(logs: readonly ChainLog[]): Promise<Candidate[]> {
-    const decoded = logs.map((log) => ({ log, published: decodePublishedQuote(log) }));
+    const decoded: { log: ChainLog; published: PublishedQuote | null }[] = [];
+    for (const log of logs) {
+      decoded.push({ log, published: decodePublishedQuote(log) });
+      if (decoded.length % this.options.checksPerTurn === 0) await this.#yield();
+    }
     const keys = decoded.flatMap(({ published }) => published?.poolKey ?? []);
     const pools = (await this.pools.resolve(keys)).values();
     const candidates = new Map<Hex, Candidate>();
@@ -104,7 +134,7 @@ export class StreamFollower {
         this.listener.onRefused('MALFORMED', log);
         continue;
       }
-      if (++checked % this.checksPerTurn === 0) await this.#yield();
+      if (++checked % this.options.checksPerTurn === 0) await this.#yield();
       const pool: Pool | null = pools.next().value ?? null;
       if (pool === null) {
         this.listener.onRefused('IMPOSSIBLE_POOL', log);
@@ -115,6 +145,7 @@ export class StreamFollower {
       if (this.book.get(quoteId) !== undefined) this.listener.onSettled(quoteId, null);
       else if (quote.price > MAX_PRICE) this.#refuse(quoteId, 'OUT_OF_BOUNDS_PRICE', 'OutOfBoundsPrice', log);
       else if (candidates.has(quoteId)) continue;
+      else if (dueSecond(quote) <= this.options.nowSeconds()) this.#refuse(quoteId, 'EXPIRED', 'QuoteOBExpired', log);
       else if (this.signatures.verify(quoteId, quote)) candidates.set(quoteId, { quote, log });
       else this.listener.onRefused('BAD_SIGNATURE', log);
     }
@@ -122,14 +153,12 @@ export class StreamFollower {
   }
 
   /** Filled amounts and validity are those of the settlement block that the book shows; only later events apply to them. */
-  async #enter(candidates: readonly Candidate[], to: BlockHead, settlement: BlockId): Promise<void> {
-    const [readings, timestamps] = await Promise.all([
-      this.states.read(
-        candidates.map(({ quote }) => quote),
-        settlement.blockNumber,
-      ),
-      this.#timestamps(candidates, to),
-    ]);
+  async #enter(
+    candidates: readonly Candidate[],
+    readings: readonly QuoteReading[],
+    timestamps: ReadonlyMap<number, number>,
+    settlement: BlockId,
+  ): Promise<void> {
     for (const [i, { quote, log }] of candidates.entries()) {
       const reading = readings[i];
       const ts = timestamps.get(log.blockNumber);
@@ -152,12 +181,17 @@ export class StreamFollower {
     }
   }
 
-  async #timestamps(candidates: readonly Candidate[], to: BlockHead): Promise<ReadonlyMap<number, number>> {
+  async #timestamps(candidates: readonly Candidate[], { to }: BlockRange): Promise<ReadonlyMap<number, number>> {
     const timestamps = new Map([[to.number, to.timestamp]]);
-    for (const { log } of candidates) {
-      const { blockNumber } = log;
-      if (!timestamps.has(blockNumber)) timestamps.set(blockNumber, (await this.reader.block(blockNumber)).timestamp);
-    }
+    for (const { log } of candidates) if (log.timestamp !== null) timestamps.set(log.blockNumber, log.timestamp);
+    const missing = blocksOf(candidates.map(({ log }) => log)).filter(
+      ({ blockNumber }) => !timestamps.has(blockNumber),
+    );
+    await mapInFlight(missing, BLOCKS_IN_FLIGHT, async ({ blockNumber, blockHash }) => {
+      const { hash, timestamp } = await this.reader.block(blockNumber);
+      if (hash !== blockHash) throw new ChainAnswerError('A block is of another branch than its logs');
+      timestamps.set(blockNumber, timestamp);
+    });
     return timestamps;
   }
 

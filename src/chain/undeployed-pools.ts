@@ -1,12 +1,13 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex } from '../engine/quote.js';
 import { erc20Abi } from './abi/erc20.js';
-import type { CallResult, ChainReader, ContractCall } from './chain-reader.js';
+import type { AtBlock, CallResult, ChainReader, ContractCall } from './chain-reader.js';
 import type { IdentifiedQuote, QuoteError } from './quote-states.js';
 
 const ONE = 10n ** 18n;
-/** Position deltas are int256 on chain: amounts above this overflow there. */
-const MAX_AMOUNT = 2n ** 255n - 1n;
+/** Position deltas are int256 on chain, products uint256: amounts above these overflow there. */
+const MAX_INT = 2n ** 255n - 1n;
+const MAX_UINT = 2n ** 256n - 1n;
 
 /**
  * Validity of quotes whose pool has no code yet: a fill will deploy it, so what counts is whether the provider could pay.
@@ -19,9 +20,9 @@ export class UndeployedPools {
   ) {}
 
   /** In the order of `quotes`; null: the provider can pay. */
-  async check(quotes: readonly IdentifiedQuote[], blockNumber?: number): Promise<(QuoteError | null)[]> {
+  async check(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<(QuoteError | null)[]> {
     const calls = quotes.flatMap((quote) => this.#askMeans(quote));
-    const answers = await this.settlement.multicall(calls, blockNumber);
+    const answers = await this.settlement.multicall(calls, at);
     return quotes.map((quote, i) => {
       const [decimals, allowance, balance] = answers.slice(3 * i, 3 * i + 3).map(readAmount);
       const needed = neededOf(quote, decimals ?? null);
@@ -43,17 +44,23 @@ export class UndeployedPools {
   }
 }
 
-/** In the token's own decimals, rounded up; null when the quote asks for nothing, or for more than can exist. */
+/** In the token's own decimals, rounded up; null when the quote asks for nothing, or for more than the pool can count. */
 function neededOf(quote: IdentifiedQuote, decimals: bigint | null): bigint | null {
   const { price, size, isBuy, pool } = quote;
-  if (decimals === null || decimals > 18n || size === 0n || price > ONE) return null;
+  if (decimals === null || decimals > 18n || size === 0n || size > MAX_INT || price > ONE) return null;
   const { isCallPool, strike } = pool.poolKey;
-  const inCollateral = (contracts: bigint): bigint => (isCallPool ? contracts : (contracts * strike) / ONE);
-  const premium = inCollateral((price * size) / ONE);
+  const inCollateral = (contracts: bigint | null): bigint | null =>
+    isCallPool ? contracts : product(contracts, strike);
+  const premium = inCollateral(product(price, size));
   const collateral = inCollateral(size);
-  if (collateral > MAX_AMOUNT) return null;
+  if (premium === null || collateral === null || collateral > MAX_INT) return null;
   const scale = 10n ** (18n - decimals);
   return ((isBuy ? premium : collateral - premium) + scale - 1n) / scale;
+}
+
+/** With 18 decimals, as the pools multiply; null where they overflow. */
+function product(a: bigint | null, b: bigint): bigint | null {
+  return a === null || a * b > MAX_UINT ? null : (a * b) / ONE;
 }
 
 /** A call is backed by the base token, a put by the quote token. */

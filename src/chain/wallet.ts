@@ -2,7 +2,10 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Clock, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { revertData } from './chain-reader.js';
-import { FeeQuote, type Fees } from './fees.js';
+import { broadcast, type BroadcastOutcome } from './broadcast.js';
+import { FeeQuote, higherFees, raiseByAnEighth, type Fees } from './fees.js';
+import { NonceLine } from './nonce-line.js';
+import { NoGasMoney, TxLost, WalletBusy, WalletStopped, WouldRevert } from './wallet-errors.js';
 
 export interface WalletLimits {
   /** Transactions sent and not yet mined; further ones wait their turn. */
@@ -31,43 +34,23 @@ export interface TxReceipt {
   readonly succeeded: boolean;
 }
 
-/** The wallet can't pay for gas. */
-export class NoGasMoney extends Error {
-  override readonly name = 'NoGasMoney';
-  constructor(readonly wallet: Hex) {
-    super(`The wallet ${wallet} has no money for gas`);
-  }
-}
-
-/** The node refused to estimate it: it would revert, with this data. */
-export class WouldRevert extends Error {
-  override readonly name = 'WouldRevert';
-  constructor(readonly data: Hex) {
-    super('The transaction would revert');
-  }
-}
-
-/** Never mined within its resends. It may still be, later. */
-export class TxLost extends Error {
-  override readonly name = 'TxLost';
-}
-
-/** Too many transactions wait. */
-export class WalletBusy extends Error {
-  override readonly name = 'WalletBusy';
-}
+/** Looks for the receipt of a transaction whose nonce is used up, before it is taken for replaced: indexes lag behind heads. */
+const LAST_LOOKS = 5;
 
 /**
- * One key on one chain. Nonces are given out in the order of sending, one signer at a time, so that no gap and no clash
- * arises; a transaction that is not mined in time is sent again under the same nonce with an eighth more fee.
+ * One key on one chain. Nonces are given out one at a time, in the order of sending, so that no gap and no clash arises. A
+ * transaction that is not mined in time is sent again under the same nonce for more, so that never two versions are mined;
+ * one that waits behind a nonce that nobody sends gets an empty transaction there.
  */
 export class Wallet {
   readonly address: Hex;
   readonly #fees: FeeQuote;
-  #nextNonce: number | null = null;
+  readonly #nonces: NonceLine;
   #inFlight = 0;
   readonly #waiting: (() => void)[] = [];
   #sending: Promise<unknown> = Promise.resolve();
+  readonly #pauses = new Set<() => void>();
+  #stopped = false;
 
   constructor(
     private readonly rpc: Rpc,
@@ -78,9 +61,21 @@ export class Wallet {
   ) {
     this.address = account.address.toLowerCase() as Hex;
     this.#fees = new FeeQuote(rpc);
+    this.#nonces = new NonceLine(rpc, this.address);
   }
 
-  /** Resolves when mined. Rejects with NoGasMoney, WouldRevert, TxLost, WalletBusy, or the chain's own error. */
+  /** A new block may hold what is waited for: look now. */
+  onHead(): void {
+    for (const end of [...this.#pauses]) end();
+  }
+
+  /** Rejects all that waits with WalletStopped. What was sent may still be mined. */
+  stop(): void {
+    this.#stopped = true;
+    this.onHead();
+  }
+
+  /** Resolves when mined. Rejects with NoGasMoney, WouldRevert, TxLost, WalletBusy, WalletStopped, or the chain's own error. */
   async send(request: TxRequest): Promise<TxReceipt> {
     await this.#takePlace();
     try {
@@ -125,8 +120,12 @@ export class Wallet {
   async #sendUntilMined(request: Required<TxRequest>): Promise<TxReceipt> {
     for (;;) {
       const sent = await this.#inTurn(() => this.#sendNext(request));
-      const receipt = await this.#awaitReceipt(request, sent);
-      if (receipt !== 'NONCE_TAKEN') return receipt;
+      try {
+        const receipt = await this.#awaitReceipt(request, sent);
+        if (receipt !== 'NONCE_TAKEN') return receipt;
+      } finally {
+        this.#nonces.release(sent.nonce);
+      }
     }
   }
 
@@ -138,68 +137,103 @@ export class Wallet {
   }
 
   async #sendNext(request: Required<TxRequest>): Promise<SentTx> {
-    for (;;) {
-      this.#nextNonce ??= await this.#countTransactions('pending');
-      const nonce = this.#nextNonce;
-      const fees = await this.#fees.current();
-      try {
-        const txHash = await this.#broadcast(request, nonce, fees);
-        this.#nextNonce = nonce + 1;
+    let lowestNonce = 0;
+    let floor: Fees | null = null;
+    for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
+      const [next, current] = await Promise.all([this.#nonces.next(), this.#fees.current()]);
+      const nonce = Math.max(next, lowestNonce);
+      const fees: Fees = floor === null ? current : higherFees(floor, current);
+      const { txHash, outcome } = await this.#broadcast(request, nonce, fees);
+      if (outcome === 'SENT') {
+        this.#nonces.take(nonce);
         return { nonce, fees, hashes: [txHash] };
-      } catch (error) {
-        if (!/nonce too low/i.test((error as Error).message)) {
-          this.#nextNonce = null; // whether it arrived is not known: ask the chain before the next one
-          throw this.#named(error);
-        }
-        this.#nextNonce = Math.max(nonce + 1, await this.#countTransactions('latest'));
       }
+      if (outcome === 'UNDERPRICED') floor = raiseByAnEighth(fees);
+      else lowestNonce = nonce + 1;
     }
+    throw new TxLost(`The node would not take it in ${this.limits.resends + 1} tries`);
   }
 
-  async #broadcast({ to, data, gas }: Required<TxRequest>, nonce: number, fees: Fees): Promise<Hex> {
+  async #broadcast(
+    { to, data, gas }: Required<TxRequest>,
+    nonce: number,
+    fees: Fees,
+  ): Promise<{ txHash: Hex; outcome: BroadcastOutcome }> {
     const { chainId } = this;
-    const signed = await this.account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, ...fees });
-    return (await this.rpc.request({ method: 'eth_sendRawTransaction', params: [signed] })) as Hex;
+    try {
+      return await broadcast(this.rpc, this.account, { chainId, nonce, to, data, gas, ...fees });
+    } catch (error) {
+      throw this.#named(error);
+    }
   }
 
   async #awaitReceipt(request: Required<TxRequest>, sent: SentTx): Promise<TxReceipt | 'NONCE_TAKEN'> {
     let { fees } = sent;
     for (let resend = 0; resend <= this.limits.resends; resend++) {
-      const giveUpAtMs = this.clock.monotonicMs() + this.limits.resendAfterMs;
-      do {
-        const receipt = await this.#findReceipt(sent.hashes);
-        if (receipt !== null) return receipt;
-        await new Promise<void>((resolve) => this.clock.after(this.limits.receiptPollMs, resolve));
-      } while (this.clock.monotonicMs() < giveUpAtMs);
-      if ((await this.#countTransactions('latest')) > sent.nonce) {
-        return (await this.#findReceipt(sent.hashes)) ?? 'NONCE_TAKEN';
-      }
-      fees = raiseByAnEighth(fees);
+      const receipt = await this.#watch(sent);
+      if (receipt !== null) return receipt;
       try {
-        sent.hashes.push(await this.#broadcast(request, sent.nonce, fees));
+        if ((await this.#nonces.count('latest')) > sent.nonce) return await this.#minedOrTaken(sent);
+        fees = higherFees(raiseByAnEighth(fees), await this.#fees.current());
+        await this.#fillGapsBefore(sent.nonce, fees);
+        sent.hashes.push((await this.#broadcast(request, sent.nonce, fees)).txHash);
       } catch {
-        // Underpriced, already known, or no answer: the next round looks for a receipt and raises again.
+        // No answer, or no money for the higher fee: the next round looks for a receipt and tries again.
       }
     }
-    this.#nextNonce = null;
     throw new TxLost(`Not mined after ${this.limits.resends} resends: nonce ${sent.nonce} of ${this.address}`);
+  }
+
+  /** The receipt, or null when there is none in the time that a transaction may take. */
+  async #watch({ hashes }: SentTx): Promise<TxReceipt | null> {
+    const giveUpAtMs = this.clock.monotonicMs() + this.limits.resendAfterMs;
+    for (;;) {
+      if (this.#stopped) throw new WalletStopped('The service is stopping');
+      const receipt = await this.#findReceipt(hashes).catch(() => null);
+      if (receipt !== null || this.clock.monotonicMs() >= giveUpAtMs) return receipt;
+      await this.#pause(this.limits.receiptPollMs);
+    }
+  }
+
+  /** The nonce is used up: by one of our versions, or by another signer's transaction. */
+  async #minedOrTaken({ hashes }: SentTx): Promise<TxReceipt | 'NONCE_TAKEN'> {
+    for (let look = 0; look < LAST_LOOKS; look++) {
+      const receipt = await this.#findReceipt(hashes);
+      if (receipt !== null) return receipt;
+      await this.#pause(this.limits.receiptPollMs);
+    }
+    return 'NONCE_TAKEN';
+  }
+
+  /** The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. */
+  async #fillGapsBefore(nonce: number, fees: Fees): Promise<void> {
+    const empty = { to: this.address, data: '0x' as const };
+    for (const gap of await this.#nonces.gapsBefore(nonce)) {
+      await this.#broadcast({ ...empty, gas: await this.#estimate(empty) }, gap, fees);
+    }
+  }
+
+  /** Ends early with the next block, or when the wallet is stopped. */
+  async #pause(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        cancel();
+        this.#pauses.delete(end);
+        resolve();
+      };
+      const cancel = this.clock.after(ms, end);
+      this.#pauses.add(end);
+    });
   }
 
   async #findReceipt(hashes: readonly Hex[]): Promise<TxReceipt | null> {
     for (const txHash of hashes) {
-      const answer = await this.rpc
-        .request({ method: 'eth_getTransactionReceipt', params: [txHash] })
-        .catch(() => null);
+      const answer = await this.rpc.request({ method: 'eth_getTransactionReceipt', params: [txHash] });
       if (answer === null || typeof answer !== 'object') continue;
       const { blockNumber, gasUsed, status } = answer as { blockNumber: Hex; gasUsed: Hex; status: Hex };
       return { txHash, blockNumber: Number(blockNumber), gasUsed: BigInt(gasUsed), succeeded: status === '0x1' };
     }
     return null;
-  }
-
-  async #countTransactions(block: 'latest' | 'pending'): Promise<number> {
-    const count = await this.rpc.request({ method: 'eth_getTransactionCount', params: [this.address, block] });
-    return Number(count);
   }
 
   #named(error: unknown): unknown {
@@ -212,12 +246,4 @@ interface SentTx {
   readonly fees: Fees;
   /** Every version sent under this nonce; any of them may be the one that is mined. */
   readonly hashes: Hex[];
-}
-
-/** Nodes replace a transaction only for at least a tenth more; an eighth is geth's own habit. */
-function raiseByAnEighth(fees: Fees): Fees {
-  return {
-    maxFeePerGas: (fees.maxFeePerGas * 9n) / 8n + 1n,
-    maxPriorityFeePerGas: (fees.maxPriorityFeePerGas * 9n) / 8n + 1n,
-  };
 }

@@ -64,6 +64,8 @@ export const limits = {
   txInFlight: 16,
   txWaiting: 5_000,
   receiptPollMs: 100,
+  /** How long after its transaction was mined a quote's event may take to be read. */
+  publishSettleMs: 120_000,
   /** After this long unmined a transaction is sent again with an eighth more fee, so many times. */
   txResendAfterMs: 10_000,
   txResends: 8,
@@ -74,6 +76,14 @@ export const limits = {
   rpcAnswerBytes: 64 << 20,
   /** Calls in one `aggregate3`: at about 60,000 gas for a validity check, 10 million. */
   rpcCallsPerBatch: 160,
+  rpcBatchesInFlight: 8,
+  /** Gas of a contract call that is asked alone. */
+  rpcGasPerCall: 10_000_000,
+  /** Quotes whose state is asked for in one turn of the event loop, two calls each, and such slices under way. */
+  statesPerSlice: 80,
+  stateSlicesInFlight: 4,
+  /** Quotes that one command states anew. */
+  restatedPerCommand: 500,
   /** Blocks in one range of logs; halved when a node refuses. */
   logRangeBlocks: 10_000,
   /** Pause between looks at the chains when nothing wakes the reader. */
@@ -82,8 +92,8 @@ export const limits = {
   chainMaxBackoffMs: 10_000,
   /** A chain that gave no head for longer is stale. */
   chainSilenceMs: 10_000,
-  /** Looks in a row that must show the same lower head before it is believed. */
-  lowerHeadPolls: 6,
+  /** How long a lower head must be shown before it is believed: a node may lag. */
+  lowerHeadMs: 3_000,
   /** Blocks with nothing in them after which the position alone is logged. */
   positionEveryBlocks: 500,
   /** Every known order is checked against the chain once in this time, so many in one look. */
@@ -91,6 +101,8 @@ export const limits = {
   sweepSlice: 320,
   /** Published events checked between two turns of the event loop: at 80 us a signature, 8 ms. */
   checksPerTurn: 100,
+  /** How long a stop waits for a request to a chain that is under way. */
+  chainStopMs: 1_000,
   /** Pause before a command is offered again to a log that takes none. */
   journalRetryMs: 100,
   /** One file of the log, made ready ahead of its use. */

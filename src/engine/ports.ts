@@ -23,6 +23,8 @@ export interface Random {
 /** JSON-RPC of one chain, as in EIP-1193: resolves to `result`, rejects with an error that has `code` where the node gave one. */
 export interface Rpc {
   request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
+  /** The node that answers is behind: ask another one from now on, where there is one. */
+  preferAnother?(): void;
 }
 
 /** One applied command with what it was stamped with and what came of it. */
