@@ -26,10 +26,13 @@ export async function readIdentity(profile: Profile, rpc: Readonly<Record<ChainR
   };
 }
 
+/** A block is read, and no contract. */
+const NO_CALLS = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 0 };
+
 async function genesisOf(role: ChainRole, profile: Profile, rpc: Readonly<Record<ChainRole, Rpc>>): Promise<Hex> {
   const chainId = Number(await rpc[role].request({ method: 'eth_chainId' }));
   if (chainId !== profile[role].chainId) {
     throw new WrongChain(`The ${role} endpoint is of chain ${chainId}, the profile says ${profile[role].chainId}`);
   }
-  return (await new ChainReader(rpc[role], null, 1).block(0)).hash;
+  return (await new ChainReader(rpc[role], null, NO_CALLS).block(0)).hash;
 }
