@@ -150,10 +150,12 @@ export function readRfq(input: MsgpackReader, quotes: QuoteReader): Rfq {
 }
 
 function writeState(out: QuoteWriter, state: QuoteState): void {
+  out.array(2);
   out.amount(state.fillableSize);
   out.reason(state.reason);
 }
 
 function readState(input: MsgpackReader, quotes: QuoteReader): QuoteState {
+  input.tuple(2);
   return { fillableSize: input.amount(), reason: quotes.reason() };
 }

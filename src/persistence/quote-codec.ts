@@ -279,11 +279,19 @@ function samePool(a: Pool, b: Pool): boolean {
   );
 }
 
-/** The id covers what was signed; the signature and the publication are beside it. */
+/** Field by field: the id covers what was signed, but neither the signature nor the publication. */
 function sameQuote(a: Quote, b: Quote): boolean {
   if (a === b) return true;
   return (
     a.quoteId === b.quoteId &&
+    samePool(a.pool, b.pool) &&
+    a.provider === b.provider &&
+    a.taker === b.taker &&
+    a.price === b.price &&
+    a.size === b.size &&
+    a.isBuy === b.isBuy &&
+    a.deadline === b.deadline &&
+    a.salt === b.salt &&
     a.signature.r === b.signature.r &&
     a.signature.s === b.signature.s &&
     a.signature.v === b.signature.v &&

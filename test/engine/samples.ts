@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { getAddress } from 'viem/utils';
 import type { ChainPosition, ChainRole, EnterQuote } from '../../src/engine/command.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
@@ -33,9 +34,9 @@ export const blockHashOf = (blockNumber: number, branch = 0): Hex => hex(branch.
 
 export function samplePool(n: number, maturity = START + 1_000_000): Pool {
   const poolKey = {
-    base: address(1),
-    quote: address(2),
-    oracleAdapter: address(3),
+    base: getAddress(address(1)),
+    quote: getAddress(address(2)),
+    oracleAdapter: getAddress(address(3)),
     strike: 1000n + BigInt(n),
     maturity,
     isCallPool: true,

@@ -1,0 +1,31 @@
+import t from 'tap';
+import { LogProcess } from '../simulation/simulated-log.js';
+import { SeededRandom } from '../simulation/seeded-random.js';
+import { SimClock } from '../simulation/sim-clock.js';
+import { Workload } from '../simulation/workload.js';
+import { SimDisk } from './sim-disk.js';
+
+function simulation(seed: number) {
+  const clock = new SimClock();
+  const random = new SeededRandom(seed);
+  const disk = new SimDisk({ clock, random });
+  return { clock, random, disk, workload: new Workload(random) };
+}
+
+t.test('a log goes on where it was closed, with the same state', async (t) => {
+  const { clock, random, disk, workload } = simulation(1);
+  let before = '';
+  for (let life = 0; life < 4; life += 1) {
+    const process = await clock.until(LogProcess.start(disk, clock, random));
+    t.equal(process.log.isNew, life === 0);
+    t.equal(process.log.engine.index, life * 150);
+    if (life > 0) t.equal(process.log.engine.stateHash(), before);
+    for (let n = 0; n < 150; n += 1) t.ok(workload.submitNext(process));
+    await clock.until(process.log.journal.flush());
+    t.equal(process.told, (life + 1) * 150);
+    before = process.log.engine.stateHash();
+    await clock.until(process.log.close());
+    t.strictSame(process.fatal, []);
+  }
+  t.ok(disk.fileNames().length > 4, disk.fileNames().join());
+});

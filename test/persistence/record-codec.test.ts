@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { decode } from '@msgpack/msgpack';
+import * as fc from 'fast-check';
+import t from 'tap';
+import { getAddress } from 'viem/utils';
+import type { JournalRecord } from '../../src/engine/ports.js';
+import { GrowingBuffer } from '../../src/persistence/growing-buffer.js';
+import { MsgpackFault } from '../../src/persistence/msgpack.js';
+import { RecordReader, RecordWriter } from '../../src/persistence/record-codec.js';
+import { record } from './arbitrary.js';
+
+const out = new GrowingBuffer(64);
+const writer = new RecordWriter(out);
+const reader = new RecordReader();
+
+function encode(value: JournalRecord): Buffer {
+  out.clear(64);
+  writer.write(value);
+  return Buffer.from(out.view());
+}
+
+t.test('what is written is read back, field by field', async () => {
+  fc.assert(
+    fc.property(record, (value) => assert.deepStrictEqual(reader.read(encode(value)), value)),
+    { numRuns: 200 },
+  );
+});
+
+t.test('equal records have equal bytes, also when their quotes and pools are other objects', async () => {
+  fc.assert(
+    fc.property(record, (value) => {
+      const bytes = encode(value);
+      assert.ok(encode(structuredClone(value)).equals(bytes));
+      assert.ok(encode(reader.read(bytes)).equals(bytes));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+t.test('a record is msgpack to any other reader', async () => {
+  fc.assert(
+    fc.property(record, (value) => {
+      const [version, index, tsMs, command, events] = decode(encode(value)) as unknown[];
+      assert.deepEqual([version, index, tsMs], [1, value.stamp.index, value.stamp.tsMs]);
+      assert.ok(Array.isArray(command));
+      assert.equal((events as unknown[]).length, value.events.length);
+    }),
+  );
+});
+
+t.test('a record that was cut is refused, one that was changed is refused or another record', async () => {
+  fc.assert(
+    fc.property(record, fc.nat(), fc.integer({ min: 1, max: 255 }), (value, place, flip) => {
+      const bytes = encode(value);
+      const at = place % bytes.length;
+      assert.throws(() => reader.read(bytes.subarray(0, at)), MsgpackFault);
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ flip;
+      const read = readOrFault(changed);
+      if (!(read instanceof MsgpackFault)) assert.notDeepStrictEqual(read, value);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+function readOrFault(bytes: Buffer): unknown {
+  try {
+    return reader.read(bytes);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (error instanceof MsgpackFault || code === 'NEWER_FORMAT') return error;
+    throw error;
+  }
+}
+
+t.test('a newer version is refused by its number', async (t) => {
+  t.throws(() => reader.read(Buffer.from([0x95, 0x02, 0x01])), { code: 'NEWER_FORMAT' });
+});
+
+t.test('a value outside the vocabulary is a bug that shows at once', async (t) => {
+  const rfq = {
+    poolAddress: `0x${'11'.repeat(20)}`,
+    side: 'bid',
+    size: 1n,
+    taker: `0x${'22'.repeat(20)}`,
+    body: '{}',
+  } as const;
+  const append = (change: object): void => {
+    encode({ stamp: { index: 1, tsMs: 1 }, command: { type: 'PUBLISH_RFQ', rfq: { ...rfq, ...change } }, events: [] });
+  };
+  append({});
+  t.throws(() => append({ size: -1n }), RangeError);
+  t.throws(() => append({ taker: '0x1234' }), RangeError);
+  t.throws(() => append({ taker: `0x${'zz'.repeat(20)}` }), RangeError);
+  t.throws(() => append({ body: '\ud800' }), RangeError);
+  t.throws(() => encode({ stamp: { index: 1, tsMs: 1.5 }, command: { type: 'TICK' }, events: [] }), RangeError);
+});
+
+t.test('pool addresses have to be checksums, since those alone can be restored', async (t) => {
+  const token = getAddress(`0x${'ab'.repeat(20)}`);
+  const poolKey = { base: token, quote: token, oracleAdapter: token, strike: 1n, maturity: 1, isCallPool: true };
+  const origin = { blockNumber: 1, txHash: `0x${'00'.repeat(32)}`, logIndex: 0 } as const;
+  const position = { chain: 'settlement', blockNumber: 1, blockHash: origin.txHash, logIndex: null } as const;
+  const deploy = (base: `0x${string}`): void => {
+    const pool = { poolAddress: `0x${'cd'.repeat(20)}`, poolKey: { ...poolKey, base } } as const;
+    const command = { type: 'DEPLOY_POOL', pool, deployedAt: 1, origin, position } as const;
+    encode({ stamp: { index: 1, tsMs: 1 }, command, events: [] });
+  };
+  deploy(token);
+  t.throws(() => deploy(`0x${'ab'.repeat(20)}`), /EIP-55/);
+});

@@ -1,0 +1,114 @@
+import type { Command } from '../../src/engine/command.js';
+import { EngineTime } from '../../src/engine/engine-time.js';
+import { Sequencer, type Submitted } from '../../src/engine/sequencer.js';
+import type { Disk } from '../../src/persistence/disk.js';
+import { openLog, type OpenLog, type OpenLogOptions } from '../../src/persistence/open-log.js';
+import { makeSnapshot } from '../../src/persistence/snapshot-maker.js';
+import type { SimDisk } from '../persistence/sim-disk.js';
+import { REORG_DEPTH, START } from '../engine/samples.js';
+import type { SeededRandom } from './seeded-random.js';
+import type { SimClock } from './sim-clock.js';
+
+/** A line of the text log, kept. */
+export interface Line {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly details: object;
+  readonly message: string;
+}
+
+/** Small enough for a test to fill segments, queues and snapshots. */
+export const SMALL = {
+  segmentBytes: 8 << 10,
+  bufferBytes: 4 << 10,
+  sealDelayMs: 50,
+  slowCommitMs: 1000,
+  spareRetryMs: 1000,
+  queueRecords: 200,
+  queueBytes: 64 << 10,
+  lowWaterBytes: 0,
+  lowWaterMaxBytes: 256 << 20,
+  lowWaterShare: 0.05,
+  checkMs: 100,
+  snapshotEveryRecords: 100,
+  snapshotsKept: 2,
+  retainLogBytes: 64 << 10,
+} as const;
+
+/** One life of a process that writes a log on a simulated disk. */
+export class LogProcess {
+  readonly log: OpenLog;
+  readonly sequencer: Sequencer;
+  readonly time: EngineTime;
+  /** Last record that listeners were told of: what a client may have been promised. */
+  told: number;
+  readonly #process: ProcessState;
+
+  private constructor(log: OpenLog, clock: SimClock, state: ProcessState) {
+    this.log = log;
+    this.#process = state;
+    this.time = new EngineTime(clock, Math.max(log.engine.tsMs, START * 1000));
+    this.time.observe(Math.floor(this.time.nowMs() / 1000));
+    this.told = log.engine.index;
+    const { engine, journal } = log;
+    this.sequencer = new Sequencer({ engine, journal, time: this.time, onFault: (error) => state.fatal.push(error) });
+    this.sequencer.onEvents((records) => {
+      for (const { stamp } of records) this.told = stamp.index;
+    });
+  }
+
+  /** Rejects as `openLog` does. */
+  static async start(
+    disk: SimDisk,
+    clock: SimClock,
+    random: SeededRandom,
+    options: Partial<OpenLogOptions> = {},
+  ): Promise<LogProcess> {
+    const state: ProcessState = { fatal: [], lines: [] };
+    const session = disk.boot();
+    const log = await openLog(session, optionsFor(session, clock, random, state, options));
+    return new LogProcess(log, clock, state);
+  }
+
+  submit(command: Command): Submitted {
+    return this.sequencer.submit(command);
+  }
+
+  /** What would have ended the process. */
+  get fatal(): readonly unknown[] {
+    return this.#process.fatal;
+  }
+
+  get lines(): readonly Line[] {
+    return this.#process.lines;
+  }
+}
+
+interface ProcessState {
+  readonly fatal: unknown[];
+  readonly lines: Line[];
+}
+
+/** What a process hands to `openLog`; snapshots are made in the same thread, in the simulator's time. */
+export function optionsFor(
+  disk: Disk,
+  clock: SimClock,
+  random: SeededRandom,
+  { fatal, lines }: ProcessState,
+  changes: Partial<OpenLogOptions> = {},
+): OpenLogOptions {
+  const at = (level: Line['level']) => (details: object, message: string) =>
+    void lines.push({ level, details, message });
+  const logger = { info: at('info'), warn: at('warn'), error: at('error') };
+  return {
+    ...SMALL,
+    sync: { type: 'always' },
+    identity: { chainId: 421613 },
+    reorgDepth: REORG_DEPTH,
+    clock,
+    random,
+    logger,
+    make: (request) => makeSnapshot(disk, request, logger),
+    onFatal: (error) => fatal.push(error),
+    ...changes,
+  };
+}

@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { CommandMaker, steps, type Step } from '../engine/random-commands.js';
+import type { LogProcess } from './simulated-log.js';
+import type { SeededRandom } from './seeded-random.js';
+
+type LiveStep = Exclude<Step, { kind: 'restart' }>;
+
+/** Commands for an engine, whatever it has lived through; the same for the same seed. */
+export class Workload {
+  readonly #random: SeededRandom;
+  readonly #maker = new CommandMaker();
+  #steps: LiveStep[] = [];
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+  }
+
+  /** Submits one more command; true when it was taken. */
+  submitNext(process: LogProcess): boolean {
+    const step = this.#next();
+    if (step.kind === 'pass') process.time.observe(Math.floor((process.time.nowMs() + step.ms) / 1000));
+    return process.submit(this.#maker.make(step, process.log.engine)).refusal === null;
+  }
+
+  #next(): LiveStep {
+    for (;;) {
+      const step = this.#steps.pop();
+      if (step !== undefined) return step;
+      const seed = this.#random.below(2 ** 31);
+      const [sample] = fc.sample(steps, { seed, numRuns: 1 });
+      this.#steps = (sample ?? []).filter((one): one is LiveStep => one.kind !== 'restart');
+    }
+  }
+}
