@@ -1,0 +1,42 @@
+import t from 'tap';
+import { encodeAbiParameters, encodeErrorResult } from 'viem';
+import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
+import { ChainAnswerError } from '../../src/chain/chain-reader.js';
+import { chainFailureText, isChainFailure, revertName, revertText } from '../../src/chain/contract-errors.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+
+const named = encodeErrorResult({ abi: contractErrorsAbi, errorName: 'Pool__OptionNotExpired' });
+/** `Error(string)`, what `require` with a message reverts with. */
+const required = `0x08c379a0${encodeAbiParameters([{ type: 'string' }], ['not today']).slice(2)}` as const;
+/** `Panic(uint256)`: 0x11 is arithmetic that overflows. */
+const panic = `0x4e487b71${encodeAbiParameters([{ type: 'uint256' }], [0x11n]).slice(2)}` as const;
+
+t.test('a revert is told by the name of its error', async (t) => {
+  t.strictSame([revertName(named), revertText(named)], ['Pool__OptionNotExpired', 'Pool__OptionNotExpired']);
+  t.strictSame([revertName(panic), revertText(panic)], ['Panic', 'Panic']);
+});
+
+t.test("Solidity's own text is told as it is", async (t) => {
+  t.equal(revertText(required), 'not today');
+});
+
+t.test('what has no known name is told by what it has', async (t) => {
+  t.strictSame([revertName('0x'), revertText('0x')], [null, 'Reverted without a reason']);
+  t.strictSame(
+    [revertName('0xdeadbeef'), revertText('0xdeadbeef')],
+    [null, 'Reverted with the unknown error 0xdeadbeef'],
+  );
+});
+
+t.test('a chain that fails is told apart from a bug', async (t) => {
+  const failures = [new RpcUnreachable('x'), new RpcError(-32005, 'slow down', null), new ChainAnswerError('odd')];
+  t.ok(failures.every(isChainFailure));
+  t.strictSame(failures.map(chainFailureText), [
+    'The chain does not answer',
+    'The chain refuses: slow down',
+    'The chain refuses: odd',
+  ]);
+  const bug = new TypeError('bug');
+  t.notOk(isChainFailure(bug));
+  t.throws(() => chainFailureText(bug), bug);
+});

@@ -1,0 +1,70 @@
+import t from 'tap';
+import { encodeErrorResult } from 'viem';
+import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
+import type { CallResult } from '../../src/chain/chain-reader.js';
+import { RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { Operator } from '../../src/chain/operator.js';
+import { NoGasMoney, TxLost, WalletBusy, WouldRevert, type TxReceipt } from '../../src/chain/wallet.js';
+
+const revert = encodeErrorResult({ abi: contractErrorsAbi, errorName: 'Pool__ZeroSize' });
+const mined: TxReceipt = { txHash: '0x01', blockNumber: 7, gasUsed: 21_000n, succeeded: true };
+const request = { to: '0x02', data: '0x' } as const;
+
+function operator(
+  send: () => Promise<TxReceipt>,
+  call: () => Promise<CallResult> = () => Promise.reject(new Error('not asked')),
+) {
+  const seen: TxReceipt[] = [];
+  return { seen, operator: new Operator({ address: '0x03', send }, { call }, (receipt) => seen.push(receipt)) };
+}
+
+t.test('what is mined is done, and made known', async (t) => {
+  const { seen, operator: it } = operator(() => Promise.resolve(mined));
+  t.strictSame(await it.send(request), { type: 'DONE' });
+  t.strictSame(seen, [mined]);
+});
+
+t.test('what would revert is named, and was never sent', async (t) => {
+  const { seen, operator: it } = operator(() => Promise.reject(new WouldRevert(revert)));
+  t.strictSame(await it.send(request), { type: 'REVERTED', name: 'Pool__ZeroSize', reason: 'Pool__ZeroSize' });
+  t.strictSame(seen, []);
+});
+
+t.test('what was mined and reverted is asked for its reason at that block', async (t) => {
+  const failed = () => Promise.resolve({ ...mined, succeeded: false });
+  const asked: unknown[] = [];
+  const call = (...args: unknown[]) => {
+    asked.push(args);
+    return Promise.resolve({ reverted: true, data: revert });
+  };
+  const { seen, operator: it } = operator(failed, call);
+  t.match(await it.send(request), { type: 'REVERTED', name: 'Pool__ZeroSize' });
+  t.strictSame(asked, [[request, 7, '0x03']]);
+  t.equal(seen.length, 1);
+});
+
+t.test('a reason that is gone or cannot be asked for leaves the bare fact', async (t) => {
+  const failed = () => Promise.resolve({ ...mined, succeeded: false });
+  const fact = { type: 'REVERTED', name: null, reason: 'The transaction 0x01 reverted' };
+  const fine = operator(failed, () => Promise.resolve({ reverted: false, data: '0x' }));
+  t.strictSame(await fine.operator.send(request), fact);
+  const down = operator(failed, () => Promise.reject(new RpcUnreachable('x')));
+  t.strictSame(await down.operator.send(request), fact);
+});
+
+t.test('a wallet or chain that cannot says so', async (t) => {
+  const cases: [Error, string][] = [
+    [new NoGasMoney('0x03'), 'The wallet 0x03 has no money for gas'],
+    [new WalletBusy('Too many transactions wait'), 'Too many transactions wait'],
+    [new TxLost('Not mined after 8 resends'), 'Not mined after 8 resends'],
+    [new RpcUnreachable('No endpoint'), 'The chain does not answer'],
+  ];
+  for (const [error, reason] of cases) {
+    t.strictSame(await operator(() => Promise.reject(error)).operator.send(request), { type: 'FAILED', reason });
+  }
+});
+
+t.test('a bug is not hidden', async (t) => {
+  const bug = new TypeError('bug');
+  await t.rejects(operator(() => Promise.reject(bug)).operator.send(request), bug);
+});

@@ -1,0 +1,100 @@
+import t from 'tap';
+import { arbitrum } from '../../src/chain/deployments.js';
+import { RpcUnreachable } from '../../src/chain/http-rpc.js';
+import type { TxOutcome } from '../../src/chain/operator.js';
+import { OptionSeries } from '../../src/chain/option-series.js';
+import { PoolDeployer } from '../../src/chain/pool-deployer.js';
+import type { OptionTerms } from '../../src/schema/option-json.js';
+import { addressOfStrike, answerAsFactory } from './factory-answers.js';
+
+const NOW = Date.UTC(2030, 10, 20) / 1000;
+const IMPOSSIBLE = 99n;
+const EXISTING = 50n;
+const DONE: TxOutcome = { type: 'DONE' };
+
+function option(strike: bigint, expiration = '29NOV30'): OptionTerms {
+  return { base: 'WETH', quote: 'USDC', expiration, strike, type: 'C' };
+}
+
+interface Fakes {
+  readonly send?: () => Promise<TxOutcome>;
+  readonly arrives?: boolean;
+  readonly lookUp?: () => Promise<never>;
+  readonly now?: number | null;
+}
+
+function opened({ send = () => Promise.resolve(DONE), arrives = true, lookUp, now = NOW }: Fakes = {}) {
+  const seen = { sent: 0, lookUps: 0 };
+  const deployer = new PoolDeployer(
+    {
+      send() {
+        seen.sent++;
+        return send();
+      },
+    },
+    {
+      multicall(calls) {
+        seen.lookUps++;
+        return lookUp?.() ?? Promise.resolve(calls.map((call) => answerAsFactory(call, [EXISTING], IMPOSSIBLE)));
+      },
+    },
+    arbitrum.contracts.poolFactory.address,
+    new OptionSeries(arbitrum),
+    { whenKnown: () => Promise.resolve(arrives) },
+    () => now,
+    4,
+  );
+  return { seen, deployer };
+}
+
+t.test('each option fails, exists or is created by itself; all are looked up at once', async (t) => {
+  const { seen, deployer } = opened();
+  const options = [option(IMPOSSIBLE), option(1n), option(1n, '28NOV30'), option(EXISTING), option(2n)];
+  t.strictSame(await deployer.deploy(options), {
+    type: 'ANSWERED',
+    items: [
+      { type: 'FAILED', reason: 'PoolFactory__OptionStrikeEqualsZero' },
+      { type: 'CREATED', poolAddress: addressOfStrike(1n) },
+      { type: 'FAILED', reason: '2030-11-28T00:00:00.000Z is not Friday!' },
+      { type: 'EXISTED', poolAddress: addressOfStrike(EXISTING) },
+      { type: 'CREATED', poolAddress: addressOfStrike(2n) },
+    ],
+  });
+  t.strictSame(seen, { sent: 2, lookUps: 1 });
+});
+
+t.test('whoever asks for a pool under way joins, and shares its failure', async (t) => {
+  const failure: TxOutcome = { type: 'FAILED', reason: 'no gas' };
+  const { seen, deployer } = opened({ send: () => Promise.resolve(failure) });
+  const [first, second] = await Promise.all([deployer.deploy([option(1n)]), deployer.deploy([option(1n)])]);
+  t.strictSame(first, { type: 'ANSWERED', items: [failure] });
+  t.strictSame(second, first);
+  t.equal(seen.sent, 1);
+  await deployer.deploy([option(1n)]);
+  t.equal(seen.sent, 2, 'a failure is not kept');
+});
+
+t.test("somebody else's deployment may win the race: then the pool existed", async (t) => {
+  const name = 'PoolFactory__PoolAlreadyDeployed';
+  const { deployer } = opened({ send: () => Promise.resolve({ type: 'REVERTED', name, reason: name }) });
+  t.match(await deployer.deploy([option(1n)]), { items: [{ type: 'EXISTED', poolAddress: addressOfStrike(1n) }] });
+});
+
+t.test('any other revert fails the option by its name', async (t) => {
+  const name = 'PoolFactory__OptionExpired';
+  const { deployer } = opened({ send: () => Promise.resolve({ type: 'REVERTED', name, reason: name }) });
+  t.match(await deployer.deploy([option(1n)]), { items: [{ type: 'FAILED', reason: name }] });
+});
+
+t.test('a pool that the index does not get in time is not called created', async (t) => {
+  const { deployer } = opened({ arrives: false });
+  t.match(await deployer.deploy([option(1n)]), { items: [{ type: 'FAILED', reason: 'Deployment not confirmed yet' }] });
+});
+
+t.test('a chain that does not answer, or has not been read yet, is no refusal', async (t) => {
+  const down = opened({ lookUp: () => Promise.reject(new RpcUnreachable('x')) });
+  t.strictSame(await down.deployer.deploy([option(1n)]), { type: 'CHAIN_UNREACHABLE' });
+  const early = opened({ now: null });
+  t.strictSame(await early.deployer.deploy([option(1n)]), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame([down.seen.sent, early.seen.sent], [0, 0]);
+});

@@ -1,0 +1,27 @@
+import type { NetRequest, NetResponse } from '../../src/net/net.js';
+import type { Caller, Route } from '../../src/http/router.js';
+
+const CALLER: Caller = { id: 'test', tier: 'paid' };
+
+/** A request as the server would hand it over. */
+export function requestOf(method: string, target: string, body: unknown = ''): NetRequest {
+  const [path = '', query = ''] = target.split('?');
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return {
+    method,
+    path,
+    query,
+    header: () => undefined,
+    remoteAddress: '127.0.0.1',
+    body: new TextEncoder().encode(text),
+    aborted: false,
+  };
+}
+
+/** Asks the route of that method and path among `routes`, as a caller with a key. */
+export async function ask(routes: readonly Route[], request: NetRequest): Promise<NetResponse & { text: string }> {
+  const route = routes.find(({ method, path }) => method === request.method && path === request.path);
+  if (route === undefined) throw new Error(`there is no ${request.method} ${request.path}`);
+  const response = await (route.needsKey ? route.handle(request, CALLER) : route.handle(request, null));
+  return { ...response, text: typeof response.body === 'string' ? response.body : '' };
+}

@@ -1,0 +1,130 @@
+import t from 'tap';
+import { poolRoutes, type DeployedItem, type PoolDeployments, type PoolQueries } from '../../src/http/pool-routes.js';
+import type { OptionTerms } from '../../src/schema/option-json.js';
+import { ask, requestOf } from './ask-route.js';
+
+const limits = { poolsPerRequest: 100, queryPairs: 10, schemaErrors: 3 };
+const symbols = ['WETH', 'USDC'];
+const option = { base: 'WETH', quote: 'USDC', expiration: '29NOV30', strike: 1800, type: 'C' };
+const ADDRESS = `0x${'ab'.repeat(20)}` as const;
+const noPools: PoolQueries = { list: () => [], whenDurable: () => null };
+
+/** Answers every option with the next item, and keeps what it was asked. */
+function deploying(items: readonly DeployedItem[]): PoolDeployments & { asked: OptionTerms[] } {
+  const asked: OptionTerms[] = [];
+  return {
+    asked,
+    deploy(options) {
+      asked.push(...options);
+      return Promise.resolve({ type: 'ANSWERED', items });
+    },
+  };
+}
+
+t.test('the list is written with exact strikes, in the order in which it comes', async (t) => {
+  const strike = 1234_567_890_123_456_789n;
+  const pools: PoolQueries = {
+    list: () => [
+      { base: 'WETH', quote: 'USDC', expiration: '29NOV30', strike, type: 'C', poolAddress: ADDRESS },
+      { base: 'WETH', quote: 'USDC', expiration: '29NOV30', strike: 10n ** 11n, type: 'P', poolAddress: ADDRESS },
+    ],
+    whenDurable: () => null,
+  };
+  const { status, text } = await ask(poolRoutes(pools, null, symbols, limits), requestOf('GET', '/pools'));
+  const same = '"base":"WETH","quote":"USDC","expiration":"29NOV30"';
+  t.equal(status, 200);
+  t.equal(
+    text,
+    `[{${same},"strike":1.234567890123456789,"type":"C","poolAddress":"${ADDRESS}"},` +
+      `{${same},"strike":0.0000001,"type":"P","poolAddress":"${ADDRESS}"}]`,
+  );
+});
+
+t.test('filters reach the index, the expiration as a moment', async (t) => {
+  const filters: unknown[] = [];
+  const pools: PoolQueries = {
+    list(filter) {
+      filters.push(filter);
+      return [];
+    },
+    whenDurable: () => null,
+  };
+  const routes = poolRoutes(pools, null, symbols, limits);
+  await ask(routes, requestOf('GET', '/pools'));
+  await ask(routes, requestOf('GET', '/pools?&base=WETH&&quote=USDC&expiration=29NOV30'));
+  t.strictSame(filters, [{}, { base: 'WETH', quote: 'USDC', maturity: Date.UTC(2030, 10, 29, 8) / 1000 }]);
+});
+
+t.test('a symbol of the service that this chain lacks gives an empty list', async (t) => {
+  const { status, text } = await ask(
+    poolRoutes(noPools, null, symbols, limits),
+    requestOf('GET', '/pools?base=testWETH'),
+  );
+  t.strictSame([status, text], [200, '[]']);
+});
+
+t.test('the list waits until what it tells is durable', async (t) => {
+  let commit: () => void = () => undefined;
+  const durable = new Promise<void>((resolve) => (commit = resolve));
+  const routes = poolRoutes({ list: () => [], whenDurable: () => durable }, null, symbols, limits);
+  let answered = false;
+  const answer = ask(routes, requestOf('GET', '/pools')).then(() => (answered = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  t.equal(answered, false);
+  commit();
+  t.equal(await answer, true);
+});
+
+t.test('each option is answered in the list of what became of it, in the order of the request', async (t) => {
+  const options = [1, 2, 3, 4].map((i) => ({ ...option, strike: i * 1e-7 }));
+  const deployments = deploying([
+    { type: 'FAILED', reason: 'because' },
+    { type: 'CREATED', poolAddress: ADDRESS },
+    { type: 'EXISTED', poolAddress: ADDRESS },
+    { type: 'CREATED', poolAddress: ADDRESS },
+  ]);
+  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const { status, text } = await ask(routes, requestOf('POST', '/pools', options));
+  t.equal(status, 200);
+  t.strictSame(JSON.parse(text), {
+    created: [
+      { ...options[1], poolAddress: ADDRESS },
+      { ...options[3], poolAddress: ADDRESS },
+    ],
+    existed: [{ ...options[2], poolAddress: ADDRESS }],
+    failed: [{ ...options[0], reason: 'because' }],
+  });
+  t.strictSame(
+    deployments.asked.map(({ strike }) => strike),
+    [10n ** 11n, 2n * 10n ** 11n, 3n * 10n ** 11n, 4n * 10n ** 11n],
+    'strikes are read without a float in between',
+  );
+});
+
+t.test('nothing is deployed when one option of the request is malformed', async (t) => {
+  const deployments = deploying([]);
+  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  for (const bad of [{ ...option, type: 'p' }, { ...option, base: 'DOGE' }, { ...option, strike: 0 }, null]) {
+    t.equal((await ask(routes, requestOf('POST', '/pools', [option, bad]))).status, 400);
+  }
+  t.strictSame(deployments.asked, []);
+});
+
+t.test('every unknown symbol is named, up to the limit of errors', async (t) => {
+  const routes = poolRoutes(noPools, deploying([]), symbols, limits);
+  const options = [option, { ...option, base: 'A', quote: 'B' }, { ...option, quote: 'C' }, { ...option, base: 'D' }];
+  const { text } = await ask(routes, requestOf('POST', '/pools', options));
+  const errors = JSON.parse(text) as { instancePath: string; params: unknown }[];
+  t.strictSame(
+    errors.map(({ instancePath }) => instancePath),
+    ['/1/base', '/1/quote', '/2/quote'],
+  );
+  t.strictSame(errors[0]?.params, { allowedValues: symbols });
+});
+
+t.test('a chain that does not answer is 503, to be tried again', async (t) => {
+  const deployments: PoolDeployments = { deploy: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }) };
+  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const { status, headers, text } = await ask(routes, requestOf('POST', '/pools', [option]));
+  t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"The chain does not answer"}']);
+});

@@ -1,0 +1,67 @@
+import t from 'tap';
+import { vaultRoute, type VaultAnswer, type VaultPrices } from '../../src/http/vault-routes.js';
+import { ask, requestOf } from './ask-route.js';
+
+const limits = { queryPairs: 10, schemaErrors: 20 };
+const QUERY = '/vaults/quote?base=WETH&quote=USDC&expiration=29NOV30&type=P&direction=buy';
+
+function answering(answer: VaultAnswer): VaultPrices & { asked: unknown[] } {
+  const asked: unknown[] = [];
+  return {
+    asked,
+    quote(trade) {
+      asked.push(trade);
+      return Promise.resolve(answer);
+    },
+  };
+}
+
+t.test('numbers are written as the contracts have them, however many digits that takes', async (t) => {
+  const vaults = answering({
+    type: 'QUOTED',
+    vault: 'pSV-WETH/USDC-P',
+    quote: { units: 123_456_789_012_345_678_901n, decimals: 6 },
+    fee: { units: 1n, decimals: 18 },
+  });
+  const { status, text } = await ask([vaultRoute(vaults, limits)], requestOf('GET', `${QUERY}&strike=0.42&size=10.50`));
+  t.equal(status, 200);
+  t.equal(
+    text,
+    '{"market":{"vault":"pSV-WETH/USDC-P","strike":0.42,"expiration":"29NOV30","size":10.5,"direction":"buy"},' +
+      '"quote":123456789012345.678901,"takerFee":0.000000000000000001,"fee":0.000000000000000001}',
+  );
+  t.strictSame(vaults.asked, [
+    {
+      base: 'WETH',
+      quote: 'USDC',
+      expiration: '29NOV30',
+      strike: 420_000_000_000_000_000n,
+      type: 'P',
+      size: 10_500_000_000_000_000_000n,
+      isBuy: true,
+    },
+  ]);
+});
+
+t.test('each way to have no quote has its status and words', async (t) => {
+  const cases: [VaultAnswer, number, string][] = [
+    [{ type: 'REFUSED', message: 'Vault__SellDisabled' }, 400, 'Vault__SellDisabled'],
+    [{ type: 'FAILED' }, 500, 'Failed to get quote from vault'],
+    [{ type: 'CHAIN_UNREACHABLE' }, 503, 'The chain does not answer'],
+  ];
+  for (const [answer, status, message] of cases) {
+    const got = await ask([vaultRoute(answering(answer), limits)], requestOf('GET', `${QUERY}&strike=1&size=1`));
+    t.strictSame([got.status, JSON.parse(got.text)], [status, { message }]);
+  }
+});
+
+t.test('without a wallet the missing setting is named', async (t) => {
+  const { status, text } = await ask([vaultRoute(null, limits)], requestOf('GET', `${QUERY}&strike=1&size=1`));
+  t.equal(status, 501);
+  t.match(text, 'walletKey');
+});
+
+t.test('a query that is not well encoded is refused', async (t) => {
+  const { status, text } = await ask([vaultRoute(null, limits)], requestOf('GET', `${QUERY}&strike=%zz&size=1`));
+  t.strictSame([status, text], [400, '{"message":"The query has a malformed percent-encoding"}']);
+});
