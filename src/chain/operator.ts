@@ -2,7 +2,7 @@ import { chainFailureText, isChainFailure, revertName, revertText } from './cont
 import type { ChainReader } from './chain-reader.js';
 import type { Hex } from '../engine/quote.js';
 import type { TxReceipt, TxRequest, Wallet } from './wallet.js';
-import { NoGasMoney, TxLost, WalletBusy, WouldRevert } from './wallet-errors.js';
+import { NoGasMoney, TxLost, WalletBusy, WalletStopped, WouldRevert } from './wallet-errors.js';
 
 /** What became of one transaction, in words for whoever asked for it. */
 export type TxOutcome =
@@ -53,7 +53,9 @@ function reverted(data: Hex): TxOutcome {
   return { type: 'REVERTED', name: revertName(data), reason: revertText(data) };
 }
 
+const WALLET_FAILURES = [NoGasMoney, TxLost, WalletBusy, WalletStopped];
+
 function failureText(error: unknown): string {
-  if (error instanceof NoGasMoney || error instanceof TxLost || error instanceof WalletBusy) return error.message;
-  return chainFailureText(error);
+  const ofWallet = WALLET_FAILURES.some((type) => error instanceof type);
+  return ofWallet ? (error as Error).message : chainFailureText(error);
 }

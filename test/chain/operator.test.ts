@@ -4,7 +4,8 @@ import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
 import type { CallResult } from '../../src/chain/chain-reader.js';
 import { RpcUnreachable } from '../../src/chain/http-rpc.js';
 import { Operator } from '../../src/chain/operator.js';
-import { NoGasMoney, TxLost, WalletBusy, WouldRevert, type TxReceipt } from '../../src/chain/wallet.js';
+import type { TxReceipt } from '../../src/chain/wallet.js';
+import { NoGasMoney, TxLost, WalletBusy, WalletStopped, WouldRevert } from '../../src/chain/wallet-errors.js';
 
 const revert = encodeErrorResult({ abi: contractErrorsAbi, errorName: 'Pool__ZeroSize' });
 const mined: TxReceipt = { txHash: '0x01', blockNumber: 7, gasUsed: 21_000n, succeeded: true };
@@ -56,6 +57,7 @@ t.test('a wallet or chain that cannot says so', async (t) => {
   const cases: [Error, string][] = [
     [new NoGasMoney('0x03'), 'The wallet 0x03 has no money for gas'],
     [new WalletBusy('Too many transactions wait'), 'Too many transactions wait'],
+    [new WalletStopped('The service is stopping'), 'The service is stopping'],
     [new TxLost('Not mined after 8 resends'), 'Not mined after 8 resends'],
     [new RpcUnreachable('No endpoint'), 'The chain does not answer'],
   ];
