@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from './command.js';
 import { configCommand } from './config.js';
 import { keysCommand } from './keys.js';
+import { logCommand } from './log.js';
 import { runCommand } from './run.js';
 import { serveCommand } from './serve.js';
 
@@ -12,7 +13,7 @@ const serve = serveCommand(async (settings) => {
   await runService(settings);
 });
 
-const commands: readonly Command[] = [serve, keysCommand, configCommand];
+const commands: readonly Command[] = [serve, keysCommand, configCommand, logCommand];
 
 const packageFile = new URL('../../../package.json', import.meta.url);
 const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };

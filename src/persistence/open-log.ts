@@ -9,12 +9,13 @@ import { LogJournal, type LogJournalOptions } from './log-journal.js';
 import type { SnapshotNote } from './notes.js';
 import { PersistenceError } from './persistence-error.js';
 import { recover, type Recovered } from './recovery.js';
-import { segmentBytesFor, segmentName, segmentNumbers, snapshotIndexes, snapshotName } from './segment.js';
+import { segmentBytesFor, segmentName, segmentNumbers, snapshotIndexes } from './segment.js';
 import { Snapshotter, type SnapshotterOptions } from './snapshotter.js';
 import { compareIdentity, readStamp, writeStamp, type Identity, type Stamp } from './stamp.js';
-import { cutTornTail, settleTail } from './torn-tail.js';
+import { tidy } from './tidy.js';
 
-const LOCK_NAME = 'lock';
+/** Held by whoever may write in the directory. */
+export const LOCK_NAME = 'lock';
 
 export interface OpenLogOptions
   extends LogJournalOptions, Omit<SnapshotterOptions, 'epoch' | 'reorgDepth' | 'lastIndex'> {
@@ -69,7 +70,7 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
   }
   const recovered =
     found === null ? await nothing(disk, stamp) : await recover(disk, stamp.epoch, stamp.reorgDepth, options.logger);
-  await tidy(disk, recovered, options);
+  await tidy(disk, recovered, options.logger);
   const segmentBytes = await segmentBytesFor(disk, options.segmentBytes);
   const journal = await LogJournal.open(disk, recovered.survey, { ...options, segmentBytes });
   // Last of all: from now on a directory without segments is one that has lost them.
@@ -141,12 +142,4 @@ async function nothing(disk: Disk, { epoch, reorgDepth }: Stamp): Promise<Recove
     chains: new Map<number, Buffer>(),
   };
   return { engine: freshEngine(reorgDepth), survey, snapshotIndex: 0, passedSnapshots: [] };
-}
-
-/** Leaves on the disk what was understood of it, and nothing else; what is cut off or passed over is kept for people. */
-async function tidy(disk: Disk, { survey, passedSnapshots }: Recovered, { logger }: OpenLogOptions): Promise<void> {
-  await cutTornTail(disk, survey, logger);
-  await settleTail(disk, survey);
-  for (const index of passedSnapshots) await disk.rename(snapshotName(index), `${snapshotName(index)}.broken`);
-  if (passedSnapshots.length > 0) await disk.syncDirectory();
 }

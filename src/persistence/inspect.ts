@@ -1,0 +1,78 @@
+import type { Disk } from './disk.js';
+import { readRecords } from './log-records.js';
+import type { Logger } from './logger.js';
+import { LOCK_NAME } from './open-log.js';
+import { PersistenceError } from './persistence-error.js';
+import { recover } from './recovery.js';
+import { RecordReader } from './record-codec.js';
+import { readStamp, type Stamp } from './stamp.js';
+import { surveyLog } from './survey.js';
+import { tidy } from './tidy.js';
+
+/** What is on the disk, after every byte of it was checked. */
+export interface LogReport {
+  readonly epoch: string;
+  readonly segments: number;
+  readonly lastIndex: number;
+  readonly lastSeq: number;
+  /** Record that the newest usable snapshot gives the state of; 0: none. */
+  readonly snapshotIndex: number;
+  /** Of the engine that a replay gives. */
+  readonly stateHash: string;
+  /** Bytes behind the last whole group that a start will cut off; 0: none. */
+  readonly tornBytes: number;
+}
+
+/**
+ * Checks every byte, replays every record that no snapshot covers, and compares each state hash that the log tells. Changes nothing. Beside a
+ * running server, what that is just writing looks like a torn tail. Throws PersistenceError.
+ */
+export async function verifyLog(disk: Disk, logger: Logger): Promise<LogReport> {
+  const { epoch, reorgDepth } = await stampOf(disk);
+  const { engine, survey, snapshotIndex } = await recover(disk, epoch, reorgDepth, logger);
+  return {
+    epoch: epoch.toString('hex'),
+    segments: survey.segments.length,
+    lastIndex: survey.last.index,
+    lastSeq: survey.last.seq,
+    snapshotIndex,
+    stateHash: engine.stateHash(),
+    tornBytes: survey.torn?.bytes ?? 0,
+  };
+}
+
+/** The records after `after` that are in the log, one line of JSON each; amounts are decimal strings. Throws PersistenceError. */
+export async function* dumpLog(disk: Disk, after: number): AsyncGenerator<string> {
+  const { epoch } = await stampOf(disk);
+  const { segments, last } = await surveyLog(disk, epoch);
+  const reader = new RecordReader();
+  for await (const records of readRecords(disk, segments, after, last.index)) {
+    for (const { payload } of records) {
+      yield JSON.stringify(reader.read(payload), (_, value: unknown) =>
+        typeof value === 'bigint' ? value.toString() : value,
+      );
+    }
+  }
+}
+
+/**
+ * Does to the directory what a start would do: cuts off a torn tail and puts broken snapshots aside, both kept as `*.broken`. Damage elsewhere is
+ * not for a program to mend: it throws PersistenceError, and the directory stays as it is.
+ */
+export async function repairLog(disk: Disk, logger: Logger): Promise<LogReport> {
+  const lock = await disk.lock(LOCK_NAME);
+  if (lock === null) throw new PersistenceError('LOCKED', `another process is using ${disk.label}`);
+  try {
+    const { epoch, reorgDepth } = await stampOf(disk);
+    await tidy(disk, await recover(disk, epoch, reorgDepth, logger), logger);
+    return await verifyLog(disk, logger);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function stampOf(disk: Disk): Promise<Stamp> {
+  const stamp = await readStamp(disk);
+  if (stamp === null) throw new PersistenceError('NO_BASE', `${disk.label} holds no log: it has no stamp`);
+  return stamp;
+}

@@ -1,0 +1,52 @@
+import type { Rfq } from '../../src/engine/command.js';
+import { EngineTime } from '../../src/engine/engine-time.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { Sequencer } from '../../src/engine/sequencer.js';
+import { openNodeDisk } from '../../src/persistence/node-disk.js';
+import { openLog } from '../../src/persistence/open-log.js';
+import { snapshotThread } from '../../src/persistence/snapshot-thread.js';
+import { systemClock } from '../../src/system/system-clock.js';
+import { systemRandom } from '../../src/system/system-random.js';
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** Leaves a closed log of `records` records in a directory, and says how its engine stood. */
+export async function logIn(directory: string, records: number): Promise<{ index: number; stateHash: string }> {
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const log = await openLog(await openNodeDisk(directory), {
+    identity: { chainId: 421_613 },
+    reorgDepth: 64,
+    random: systemRandom,
+    clock: systemClock,
+    logger: silent,
+    onFatal: fail,
+    sync: { type: 'always' },
+    segmentBytes: 1 << 20,
+    bufferBytes: 1 << 16,
+    sealDelayMs: 5,
+    slowCommitMs: 1_000,
+    spareRetryMs: 100,
+    queueRecords: 1_000,
+    queueBytes: 1 << 20,
+    lowWaterBytes: 0,
+    lowWaterMaxBytes: 0,
+    lowWaterShare: 0,
+    checkMs: 1_000,
+    snapshotEveryRecords: 1_000_000,
+    snapshotsKept: 2,
+    retainLogBytes: Infinity,
+    make: snapshotThread(directory, silent),
+  });
+  const { engine, journal } = log;
+  const time = new EngineTime(systemClock, engine.tsMs);
+  const sequencer = new Sequencer({ engine, journal, time, onFault: fail });
+  const address: Hex = `0x${'ab'.repeat(20)}`;
+  const rfq: Rfq = { poolAddress: address, side: 'ask', size: 1n, taker: address, body: '{}' };
+  for (let n = 0; n < records; n++) sequencer.submit({ type: 'PUBLISH_RFQ', rfq });
+  await journal.flush();
+  const state = { index: engine.index, stateHash: engine.stateHash() };
+  await log.close();
+  return state;
+}

@@ -1,0 +1,71 @@
+import { mkdtemp, readdir, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import t from 'tap';
+import { logCommand } from '../../src/cli/log.js';
+import { runCommand } from '../../src/cli/run.js';
+import { logIn } from './log-fixture.js';
+
+async function run(...words: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runCommand(['log', ...words], [logCommand], '1.2.3', {
+    out: (line) => out.push(line),
+    err: (line) => err.push(line),
+    environment: {},
+    readText: () => Promise.reject(new Error('nothing is read')),
+  });
+  return { code, out, err };
+}
+
+const newDirectory = (): Promise<string> => mkdtemp(path.join(tmpdir(), 'quotebook-log-'));
+
+t.test('verify says what is there', async (t) => {
+  const directory = await newDirectory();
+  const { index, stateHash } = await logIn(directory, 5);
+  const { code, out } = await run('verify', directory);
+  t.equal(code, 0);
+  t.ok(out.includes(`lastIndex ${index}`));
+  t.ok(out.includes(`stateHash ${stateHash}`));
+});
+
+t.test('dump prints the records after one, each a line of JSON', async (t) => {
+  const directory = await newDirectory();
+  await logIn(directory, 5);
+  const { code, out } = await run('dump', directory, '--after', '3');
+  t.equal(code, 0);
+  t.strictSame(
+    out.map((line) => (JSON.parse(line) as { stamp: { index: number } }).stamp.index),
+    [4, 5],
+  );
+});
+
+t.test('a directory without a log is named, and stays as it is', async (t) => {
+  const directory = await newDirectory();
+  const { code, err } = await run('verify', directory);
+  t.equal(code, 1);
+  t.match(err.join(), /holds no log/);
+  t.strictSame(await readdir(directory), []);
+});
+
+t.test('damage is refused with its place', async (t) => {
+  const directory = await newDirectory();
+  await logIn(directory, 5);
+  const [segment] = (await readdir(directory)).filter((name) => name.startsWith('segment-'));
+  await truncate(path.join(directory, segment ?? ''), 10);
+  const { code, err } = await run('repair', directory);
+  t.equal(code, 1);
+  t.match(err.join(), /snapshot-0*5\.snap, offset 0, .* the log ends with record 0/);
+});
+
+t.test('what is not a command of the log is refused', async (t) => {
+  for (const words of [
+    [],
+    ['verify'],
+    ['mend', 'x'],
+    ['verify', 'x', '--after', '1'],
+    ['dump', 'x', '--after', '-1'],
+  ]) {
+    t.equal((await run(...words)).code, 2, words.join(' '));
+  }
+});

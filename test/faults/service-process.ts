@@ -1,0 +1,92 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { LocalChain } from '../../src/chain/dev/local-chain.js';
+
+const PROGRAM = fileURLToPath(new URL('../../src/cli/quotebook.js', import.meta.url));
+
+/** The real program in a process of its own, on a chain that outlives it. */
+export class ServiceProcess {
+  #child: ChildProcess | null = null;
+  #httpUrl = '';
+
+  private constructor(
+    private readonly dataDir: string,
+    private readonly environment: NodeJS.ProcessEnv,
+    readonly apiKey: string,
+  ) {}
+
+  /** Makes a profile file and an API key in `dataDir`; starts nothing yet. */
+  static async prepare(chain: LocalChain, dataDir: string): Promise<ServiceProcess> {
+    const profileFile = path.join(dataDir, 'profile.json');
+    writeFileSync(
+      profileFile,
+      JSON.stringify(chain.profile, (_, value: unknown) => value ?? undefined),
+    );
+    const environment = {
+      ...process.env,
+      QUOTEBOOK_PROFILE: profileFile,
+      QUOTEBOOK_DATA_DIR: dataDir,
+      QUOTEBOOK_PORT: '0',
+      QUOTEBOOK_READY_FILE: path.join(dataDir, 'ready.json'),
+      QUOTEBOOK_LOG_LEVEL: 'warn',
+      QUOTEBOOK_WALLET_KEY: chain.accounts[0]?.privateKey,
+    };
+    const created = await runProgram(['keys', 'create', '--tier', 'paid', '--label', 'fault test'], environment);
+    if (created.code !== 0) throw new Error(`no key was made: ${created.stderr}`);
+    return new ServiceProcess(dataDir, environment, created.stdout.trim());
+  }
+
+  get httpUrl(): string {
+    return this.#httpUrl;
+  }
+
+  /** Resolves once the ready file is there; rejects when the process ends before. */
+  async start(): Promise<void> {
+    const readyFile = path.join(this.dataDir, 'ready.json');
+    rmSync(readyFile, { force: true });
+    const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+      env: this.environment,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let stderr = '';
+    child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
+    this.#child = child;
+    while (!existsSync(readyFile)) {
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended at its start: ${stderr}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    const { httpUrl } = JSON.parse(readFileSync(readyFile, 'utf8')) as { httpUrl: string };
+    this.#httpUrl = httpUrl;
+  }
+
+  /** Resolves to the exit code, or the signal's name, once the process is gone. */
+  async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+    const child = this.#child;
+    if (child === null) return null;
+    this.#child = null;
+    child.kill(signal);
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    return child.exitCode ?? child.signalCode;
+  }
+
+  /** Runs the program's other commands with the same settings. */
+  run(words: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+    return runProgram(words, this.environment);
+  }
+}
+
+async function runProgram(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [PROGRAM, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (data: Buffer) => (stdout += data.toString()));
+  child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
+  await once(child, 'close');
+  return { code: child.exitCode, stdout, stderr };
+}
