@@ -3,6 +3,13 @@ import t from 'tap';
 import type { TSchema } from 'typebox';
 import { compile } from '../../src/schema/check.js';
 import { OrdersResult, PostQuotesResult, QuotesResult } from '../../src/schema/orderbook.js';
+import {
+  PoolsResult,
+  postPoolsBody,
+  PostPoolsResult,
+  SettleResult,
+  VaultQuoteResult,
+} from '../../src/schema/options.js';
 import { SchemaErrors } from '../../src/schema/problem.js';
 
 const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
@@ -12,10 +19,15 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'GET /quotes 200': QuotesResult,
   'GET /orders 200': OrdersResult,
   'POST /quotes 200': PostQuotesResult,
+  'GET /pools 200': PoolsResult,
+  'POST /pools request': postPoolsBody(100),
+  'POST /pools 200': PostPoolsResult,
+  'GET /vaults/quote 200': VaultQuoteResult,
+  'POST /pool/settle 200': SettleResult,
   '400': SchemaErrors,
 };
 
-t.test('each example of an orderbook answer is what the schemas say', async (t) => {
+t.test('each example of a body is what the schemas say', async (t) => {
   for (const [name, schema] of Object.entries(schemas)) {
     const [, example] = new RegExp(`\`\`\`json ${name}\\n([^]*?)\`\`\``).exec(text) ?? [];
     t.strictSame(compile(schema, 5)(JSON.parse(example ?? 'null')).ok, true, name);
