@@ -150,8 +150,8 @@ export class SimDisk {
   }
 
   /** `writeSome`: does a part of the write. Returns what is to be called when the write is done. */
-  begin(writeSome: () => void): () => void {
-    this.#inFlight.add(writeSome);
+  begin(session: Session, writeSome: () => void): () => void {
+    if (session.isAlive) this.#inFlight.add(writeSome);
     return () => this.#inFlight.delete(writeSome);
   }
 
@@ -290,7 +290,7 @@ class SimFile implements DiskFile {
   }
 
   write(bytes: Uint8Array, position: number): Promise<void> {
-    const done = this.#disk.begin(() =>
+    const done = this.#disk.begin(this.#session, () =>
       this.#put(bytes.subarray(0, this.#disk.random.below(bytes.length + 1)), position),
     );
     return this.#disk.call(this.#session, 'write', (error) => {

@@ -1,0 +1,13 @@
+import t from 'tap';
+import { simulate, simulateSeeds } from './simulator.js';
+
+t.test('whatever crashes, what was told is there afterwards and nothing else', async (t) => {
+  const { crashes, records } = await simulateSeeds(1000, 100);
+  t.ok(crashes >= 100 && records > 1000, `${crashes} crashes, ${records} records`);
+});
+
+t.test('a seed tells the same story each time', async (t) => {
+  const [first, second] = [await simulate(7), await simulate(7)];
+  t.strictSame(second, first);
+  t.match(first.story, /^[0-9a-f]{64}$/);
+});
