@@ -11,7 +11,7 @@ import { VaultQuotes } from './chain/vault-quotes.js';
 import type { Limits } from './config/limits.js';
 import type { EngineTime } from './engine/engine-time.js';
 import type { Engine } from './engine/engine.js';
-import type { Clock } from './engine/ports.js';
+import type { Clock, Journal } from './engine/ports.js';
 import type { Sequencer } from './engine/sequencer.js';
 import { poolRoutes } from './http/pool-routes.js';
 import type { Route } from './http/router.js';
@@ -22,6 +22,7 @@ export interface OptionSideOptions {
   readonly profile: Profile;
   readonly engine: Engine;
   readonly sequencer: Sequencer;
+  readonly journal: Journal;
   readonly time: EngineTime;
   readonly chains: ChainSide;
   readonly clock: Clock;
@@ -30,7 +31,7 @@ export interface OptionSideOptions {
 
 /** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
 export function createOptionRoutes(options: OptionSideOptions): Route[] {
-  const { profile, engine, sequencer, time, chains, limits } = options;
+  const { profile, engine, sequencer, journal, time, chains, limits } = options;
   const series = new OptionSeries(profile);
   const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
   const listing = new PoolListing(() => engine.pools(), series, engineSeconds, limits.poolListingSeconds);
@@ -38,7 +39,7 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
   const services = openServices(options, series);
   const { symbols } = series;
   return [
-    ...poolRoutes(pools, services?.deployer ?? null, symbols, limits),
+    ...poolRoutes(pools, services?.deployments ?? null, symbols, limits),
     vaultRoute(services?.vaults ?? null, limits),
     settlementRoute(services?.settler ?? null, symbols, limits),
   ];
@@ -60,8 +61,13 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
         if (event.type === 'POOL_DEPLOYED') arrivals.arrived(event.pool.poolAddress);
       }
     });
+    const deployer = new PoolDeployer(operator, settlement, factory, series, arrivals, now, limits.optionsInFlight);
     return {
-      deployer: new PoolDeployer(operator, settlement, factory, series, arrivals, now, limits.optionsInFlight),
+      // A pool counts as created once it is listed, for which its event has to be read and logged.
+      deployments: {
+        refusal: () => health.settlement.status().stale ?? journal.refusal(),
+        deploy: deployer.deploy.bind(deployer),
+      },
       settler: new Settler(operator, settlement, factory, series, now, limits.optionsInFlight),
       vaults: new VaultQuotes(settlement, profile, series, chains.pools, settlementWallet.address, now),
     };

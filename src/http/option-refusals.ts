@@ -1,7 +1,7 @@
 import type { NetRequestHead, NetResponse } from '../net/net.js';
 import { refuse } from './answer.js';
 
-/** Seconds after which a chain that did not answer may be asked again. */
+/** Seconds after which what was refused for now may be tried again. */
 const RETRY_AFTER = { 'retry-after': '1' };
 
 export function noWallet(request: NetRequestHead): NetResponse {
@@ -9,5 +9,9 @@ export function noWallet(request: NetRequestHead): NetResponse {
 }
 
 export function chainUnreachable(request: NetRequestHead): NetResponse {
-  return refuse(request, 503, 'The chain does not answer', RETRY_AFTER);
+  return unavailable(request, 'The chain does not answer');
+}
+
+export function unavailable(request: NetRequestHead, message: string): NetResponse {
+  return refuse(request, 503, message, RETRY_AFTER);
 }

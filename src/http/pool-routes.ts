@@ -5,7 +5,7 @@ import { parseExpiration } from '../schema/expiration.js';
 import { poolJson, type OptionTerms } from '../schema/option-json.js';
 import { PoolsQuery, postPoolsBody } from '../schema/options.js';
 import { json, refuse } from './answer.js';
-import { chainUnreachable, noWallet } from './option-refusals.js';
+import { chainUnreachable, noWallet, unavailable } from './option-refusals.js';
 import { optionsReader } from './options-body.js';
 import { readQuery } from './read-query.js';
 import type { Route } from './router.js';
@@ -22,6 +22,8 @@ export type DeployedItem =
   | { readonly type: 'FAILED'; readonly reason: string };
 
 export interface PoolDeployments {
+  /** Why no pool can be deployed and listed just now; null when one can. */
+  refusal(): string | null;
   /** Items in the order of `options`. */
   deploy(
     options: readonly OptionTerms[],
@@ -63,6 +65,8 @@ export function poolRoutes(
     const body = readOptions(request);
     if (!body.ok) return refuse(request, 400, body.errors);
     if (deployments === null) return noWallet(request);
+    const refusal = deployments.refusal();
+    if (refusal !== null) return unavailable(request, refusal);
     const result = await deployments.deploy(body.terms);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     const lists = { CREATED: [] as string[], EXISTED: [] as string[], FAILED: [] as string[] };

@@ -14,6 +14,7 @@ function deploying(items: readonly DeployedItem[]): PoolDeployments & { asked: O
   const asked: OptionTerms[] = [];
   return {
     asked,
+    refusal: () => null,
     deploy(options) {
       asked.push(...options);
       return Promise.resolve({ type: 'ANSWERED', items });
@@ -123,8 +124,19 @@ t.test('every unknown symbol is named, up to the limit of errors', async (t) => 
 });
 
 t.test('a chain that does not answer is 503, to be tried again', async (t) => {
-  const deployments: PoolDeployments = { deploy: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }) };
+  const deployments: PoolDeployments = {
+    refusal: () => null,
+    deploy: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }),
+  };
   const routes = poolRoutes(noPools, deployments, symbols, limits);
   const { status, headers, text } = await ask(routes, requestOf('POST', '/pools', [option]));
   t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"The chain does not answer"}']);
+});
+
+t.test('nothing is deployed that could not be listed', async (t) => {
+  const deployments = { ...deploying([]), refusal: () => 'STORAGE_FULL' };
+  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const { status, headers, text } = await ask(routes, requestOf('POST', '/pools', [option]));
+  t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"STORAGE_FULL"}']);
+  t.strictSame(deployments.asked, []);
 });
