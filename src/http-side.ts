@@ -11,6 +11,8 @@ import { createRouter, withCommonHeaders, type Route } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
 import type { Journal } from './engine/ports.js';
+import type { Quotas } from './quota/quotas.js';
+import type { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import type { QuoteJson } from './schema/quote-json.js';
 
 export interface HttpSideOptions {
@@ -22,6 +24,8 @@ export interface HttpSideOptions {
   /** Null without a wallet. */
   readonly intake: QuoteIntake | null;
   readonly keys: KeyStore;
+  readonly quotas: Quotas;
+  readonly unknownKeys: UnknownKeyGuard;
   readonly quoteJson: QuoteJson;
   readonly optionRoutes: readonly Route[];
   readonly corsOrigins: readonly string[];
@@ -35,7 +39,20 @@ export interface HttpSide {
 
 /** Puts the routes together and gives each its port. */
 export function createHttp(options: HttpSideOptions): HttpSide {
-  const { chainId, engine, sequencer, journal, chains, intake, keys, quoteJson, corsOrigins, limits } = options;
+  const {
+    chainId,
+    engine,
+    sequencer,
+    journal,
+    chains,
+    intake,
+    keys,
+    quotas,
+    unknownKeys,
+    quoteJson,
+    corsOrigins,
+    limits,
+  } = options;
   const staleness = (): string | null => {
     const reasons = staleReasons(chains);
     return reasons.length === 0 ? null : reasons.join('; ');
@@ -56,21 +73,33 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   return {
     handler: createRouter(routes, {
       ...common,
-      checkKey: (rawKey) => keys.verify(rawKey),
+      checkKey(rawKey, remoteAddress) {
+        const caller = keys.verify(rawKey);
+        if (caller !== 'NOT_FOUND') return caller;
+        const retryAfterMs = unknownKeys.strike(remoteAddress);
+        return retryAfterMs > 0 ? { retryAfterMs } : caller;
+      },
+      quotas: {
+        takeRequest: (caller) => quotas.takeRequest(caller),
+        headers: (caller, quotes) => ({ ...quotas.headers(caller, quotes) }),
+      },
       maxQueryBytes: limits.queryBytes,
     }),
     refuseBody: (fault, request) => withCommonHeaders(request, refusedBody(fault, request), common),
   };
 
   function quotePublishing(): QuotePublishing {
+    const takeQuotes: QuotePublishing['takeQuotes'] = (caller, count) => quotas.takeQuotes(caller, count);
     if (intake === null) {
       const message = 'No wallet is configured to publish with: set walletKey or walletKeyFile';
       return {
+        takeQuotes,
         refusal: () => ({ status: 501, message }),
         submit: () => Promise.reject(new Error(message)),
       };
     }
     return {
+      takeQuotes,
       refusal() {
         const message = staleness() ?? journal.refusal();
         return message === null ? null : { status: 503, message };

@@ -7,7 +7,7 @@ import { arbitrum } from './chain/deployments.js';
 import { readIdentity } from './chain/identity.js';
 import { HttpRpc } from './chain/http-rpc.js';
 import type { ChainProfile, Profile } from './chain/profile.js';
-import { effectiveLimits } from './config/effective-limits.js';
+import { effectiveLimits, effectiveQuotas } from './config/effective-limits.js';
 import type { Limits } from './config/limits.js';
 import { readProfileFile } from './config/profile-file.js';
 import { withEndpoints } from './config/profile-overrides.js';
@@ -75,6 +75,7 @@ async function serve(
     clock: systemClock,
     random: systemRandom,
     limits: { ...limits, reorgDepth: log.reorgDepth },
+    tierQuotas: effectiveQuotas(settings),
     logger,
     onFault: (error) => failStop(logger, error, 'the engine failed'),
   });

@@ -21,6 +21,9 @@ import { createOptionRoutes } from './option-side.js';
 import type { BackendChoice } from './net/open-server.js';
 import { openServer } from './net/open-server.js';
 import type { Limits } from './config/limits.js';
+import { Quotas } from './quota/quotas.js';
+import type { QuotaTable } from './quota/tier-quotas.js';
+import { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import { QuoteJson } from './schema/quote-json.js';
 import { Hub } from './ws/hub.js';
 import type { RfqPorts } from './ws/ports.js';
@@ -39,6 +42,8 @@ export interface ServiceOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: Limits;
+  /** What keys of each tier may use. */
+  readonly tierQuotas: QuotaTable;
   readonly host: string;
   readonly port: number;
   readonly netBackend: BackendChoice;
@@ -102,7 +107,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const topics = new TopicIndex(chainId);
   const hub = new Hub({ chainId, topics, keys, rfqs: rfqPorts(chains, sequencer), clock, limits, onFault: logFault });
   const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains });
-  const http = createHttp({ ...options, chainId, sequencer, chains, intake: openIntake(), quoteJson, optionRoutes });
+  const quotas = new Quotas(options.tierQuotas);
+  const unknownKeys = new UnknownKeyGuard(limits, clock);
+  const http = createHttp({
+    ...options,
+    chainId,
+    sequencer,
+    chains,
+    intake: openIntake(),
+    quotas,
+    unknownKeys,
+    quoteJson,
+    optionRoutes,
+  });
   const { server, uwsUnavailable } = openServer(options.netBackend, {
     http: http.handler,
     refuseBody: (fault, request) => http.refuseBody(fault, request),
@@ -119,7 +136,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const socketPublisher = new SocketPublisher(topics, quoteJson, (...message) => server.publish(...message));
   sequencer.onEvents((records) => socketPublisher.onEvents(records.flatMap(({ events }) => events)));
-  const unwatchKeys = keys.onChange(({ id }) => hub.onKeyChange(id));
+  const unwatchKeys = keys.onChange(({ id }) => {
+    quotas.forget(id);
+    hub.onKeyChange(id);
+  });
   keys.watch(limits.keyWatchMs, logFault);
 
   const watches = (['settlement', 'stream'] as const).flatMap((role) => openWatch(profile[role].wsUrl));

@@ -1,8 +1,19 @@
-import { limits, type Limits } from './limits.js';
+import type { QuotaTable, Tier } from '../quota/tier-quotas.js';
+import { limits, tierQuotas, type Limits } from './limits.js';
 import type { Settings } from './setting-table.js';
+import { tierSettingName, type QuotaName } from './tier-settings.js';
 
 /** The limits, with those that settings changed. */
 export function effectiveLimits(settings: Settings): Limits {
-  const { reorgDepth, publishTimeoutMs, minQuoteLifeSeconds, maxTxBytes, wsAuthDeadlineMs } = settings;
-  return { ...limits, reorgDepth, publishTimeoutMs, minQuoteLifeSeconds, maxTxBytes, wsAuthDeadlineMs };
+  const changed = Object.keys(limits).filter((name) => name in settings);
+  return { ...limits, ...Object.fromEntries(changed.map((name) => [name, settings[name as keyof Settings]])) };
+}
+
+/** The quotas of both tiers as the settings have them. */
+export function effectiveQuotas(settings: Settings): QuotaTable {
+  const of = (tier: Tier): QuotaTable[Tier] => {
+    const names = Object.keys(tierQuotas[tier]) as QuotaName[];
+    return Object.fromEntries(names.map((name) => [name, settings[tierSettingName(tier, name)]])) as never;
+  };
+  return { free: of('free'), paid: of('paid') };
 }

@@ -130,6 +130,10 @@ export const limits = {
   reorgDepth: 64,
   /** Verified API keys remembered by their raw value. */
   keyCache: 10_000,
+  /** Unknown keys that an address may send in a minute, how long it is refused then, and how many are remembered. */
+  unknownKeysPerMinute: 10,
+  unknownKeyBanMs: 15 * 60_000,
+  unknownKeyAddresses: 10_000,
   /** How often a server looks for keys that another process changed. */
   keyWatchMs: 1000,
   /** How long a change of the keys waits for another process that is changing them. */
@@ -140,3 +144,26 @@ export const limits = {
 
 /** A limit that a setting changed is a number like any other. */
 export type Limits = Readonly<Record<keyof typeof limits, number>>;
+
+/**
+ * What a key may use, by its tier; each number is a setting. Free keys are enough to try everything by hand and to follow
+ * the market. Paid keys are bounded too, so that one of them cannot starve the rest, far above what a maker needs.
+ */
+export const tierQuotas = {
+  free: {
+    requestsPerSecond: 20,
+    quotesPerMinute: 120,
+    quoteBurst: 100,
+    connections: 4,
+    channels: 32,
+    messagesPerSecond: 20,
+  },
+  paid: {
+    requestsPerSecond: 20_000,
+    quotesPerMinute: 600_000,
+    quoteBurst: 20_000,
+    connections: 256,
+    channels: 1_024,
+    messagesPerSecond: 1_000,
+  },
+} as const;

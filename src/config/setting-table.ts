@@ -1,41 +1,8 @@
 import Type from 'typebox';
-import type { Static, TSchema } from 'typebox';
+import type { Static } from 'typebox';
 import { limits } from './limits.js';
-
-/** One setting: what it takes, what it is when nobody sets it, and what is said of it in the documentation. */
-export interface Setting<S extends TSchema = TSchema, D = unknown> {
-  readonly schema: S;
-  readonly default: D;
-  /** What to give, in words: ends the message about a wrong value. */
-  readonly form: string;
-  readonly about: string;
-  /** `all`: never shown. `url`: shown up to its host, since providers put their keys behind it. */
-  readonly secret: 'all' | 'url' | null;
-  /** False: not taken from the command line, which every user of the machine can read. */
-  readonly flag: boolean;
-}
-
-type Extras = Partial<Pick<Setting, 'secret' | 'flag'>>;
-
-function setting<const S extends TSchema, const D>(
-  schema: S,
-  defaultValue: D,
-  form: string,
-  about: string,
-  { secret = null, flag = true }: Extras = {},
-): Setting<S, D> {
-  return { schema, default: defaultValue, form, about, secret, flag };
-}
-
-function oneOf<const V extends string>(values: readonly V[], defaultValue: V, about: string) {
-  const schema = Type.Unsafe<V>(Type.Enum([...values], { type: 'string' }));
-  return setting(schema, defaultValue, `one of ${values.join(', ')}`, about);
-}
-
-function integer(minimum: number, maximum: number, defaultValue: number, about: string) {
-  const form = `a whole number from ${minimum} to ${maximum}`;
-  return setting(Type.Integer({ minimum, maximum }), defaultValue, form, about);
-}
+import { integer, oneOf, setting, type Setting } from './setting.js';
+import { tierSettings } from './tier-settings.js';
 
 function rpcUrls(chain: string) {
   return setting(
@@ -147,7 +114,23 @@ export const settingTable = {
     limits.wsAuthDeadlineMs,
     'Milliseconds that a WebSocket may stay open without AUTH.',
   ),
+  ...tierSettings('free'),
+  ...tierSettings('paid'),
+  unknownKeysPerMinute: integer(
+    1,
+    1_000_000,
+    limits.unknownKeysPerMinute,
+    'Unknown API keys that an address may send in a minute before it is refused.',
+  ),
+  unknownKeyBanMs: integer(
+    1_000,
+    86_400_000,
+    limits.unknownKeyBanMs,
+    'Milliseconds that such an address is refused; a key that holds is never refused.',
+  ),
 } as const;
+
+export type { Setting } from './setting.js';
 
 export type SettingName = keyof typeof settingTable;
 

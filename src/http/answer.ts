@@ -21,3 +21,8 @@ export function refuse(
   const { contentType, body } = renderError(status, content, request.header('accept'));
   return { status, headers: { ...headers, 'content-type': contentType }, body };
 }
+
+/** RFC 6585, 4: over a quota. Existing clients know the word. */
+export function rateLimited(request: NetRequestHead, retryAfterMs: number): NetResponse {
+  return refuse(request, 429, 'RATELIMITED', { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) });
+}

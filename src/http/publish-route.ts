@@ -4,10 +4,10 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
 import { postQuotesBody, type PostedQuote } from '../schema/orderbook.js';
 import type { QuoteJson } from '../schema/quote-json.js';
-import { json, refuse } from './answer.js';
+import { json, rateLimited, refuse } from './answer.js';
 import { readJson } from './json-body.js';
 import { lower } from './orderbook-routes.js';
-import type { Route } from './router.js';
+import type { Caller, Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
 
 /** A posted quote as the service works with it: numbers read, letters lower. */
@@ -36,6 +36,8 @@ export type PublishResult =
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
 export interface QuotePublishing {
+  /** Takes so many quotes from what the caller has left. Returns 0, or for how many milliseconds there are too few. */
+  takeQuotes(caller: Caller, count: number): number;
   /** Why nothing can be published now: `status` and words for the client; null when it can. */
   refusal(): { readonly status: 501 | 503; readonly message: string } | null;
   submit(quotes: readonly QuoteToPublish[]): Promise<PublishResult>;
@@ -58,7 +60,7 @@ export function publishRoute(
 ): Route {
   const checkBody = compile(postQuotesBody(limits.quotesPerRequest), limits.schemaErrors);
 
-  async function publish(request: NetRequest): Promise<NetResponse> {
+  async function publish(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const parsed = readJson(request.body);
     if (!parsed.ok) return refuse(request, 400, parsed.errors);
     const body = checkBody(parsed.value);
@@ -67,6 +69,8 @@ export function publishRoute(
     if (foreign >= 0) return refuse(request, 400, chainNotServed(`/${foreign}/chainId`, chainId));
     const refusal = publishing.refusal();
     if (refusal !== null) return refuse(request, refusal.status, refusal.message, RETRY_AFTER);
+    const retryAfterMs = publishing.takeQuotes(caller, body.value.length);
+    if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
     return answer(request, body.value, await publishing.submit(body.value.map(toPublish)));
   }
 
@@ -99,7 +103,7 @@ export function publishRoute(
     return json(text, CREATED.length > 0 ? 201 : 200);
   }
 
-  return { method: 'POST', path: '/quotes', needsKey: true, handle: publish };
+  return { method: 'POST', path: '/quotes', needsKey: true, takesQuotes: true, handle: publish };
 }
 
 function toPublish({

@@ -1,5 +1,5 @@
 import type { NetHandler, NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
-import { refuse } from './answer.js';
+import { rateLimited, refuse } from './answer.js';
 
 /** Who asks: a verified key, by its id. */
 export interface Caller {
@@ -7,7 +7,19 @@ export interface Caller {
   readonly tier: 'free' | 'paid';
 }
 
-export type KeyCheck = (rawKey: string | undefined, remoteAddress: string) => Caller | 'MISSING' | 'NOT_FOUND';
+/** The last of them: too many unknown keys came from this address, and one more. */
+export type KeyCheck = (
+  rawKey: string | undefined,
+  remoteAddress: string,
+) => Caller | 'MISSING' | 'NOT_FOUND' | { readonly retryAfterMs: number };
+
+/** What callers have left. */
+export interface RequestQuotas {
+  /** Takes one request. Returns 0, or for how many milliseconds there will be none. */
+  takeRequest(caller: Caller): number;
+  /** For the answer: what is left. `quotes`: of quotes, too. */
+  headers(caller: Caller, quotes: boolean): Readonly<Record<string, string>>;
+}
 
 /** Answers one request; `caller` is null on routes that need no key. */
 export type RouteHandler<C> = (request: NetRequest, caller: C) => NetResponse | Promise<NetResponse>;
@@ -17,12 +29,15 @@ export type Route =
       readonly method: 'GET' | 'POST';
       readonly path: string;
       readonly needsKey: true;
+      /** Callers pay for each quote, too. */
+      readonly takesQuotes?: true;
       readonly handle: RouteHandler<Caller>;
     }
   | { readonly method: 'GET'; readonly path: string; readonly needsKey: false; readonly handle: RouteHandler<null> };
 
 export interface RouterOptions {
   readonly checkKey: KeyCheck;
+  readonly quotas: RequestQuotas;
   /** Value of `access-control-allow-origin` for this Origin; null: none. */
   allowOrigin(origin: string | undefined): string | null;
   /** Why what is answered may be behind the chains; null when it is not. */
@@ -56,7 +71,14 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     const caller = options.checkKey(request.header('x-apikey'), request.remoteAddress);
     if (caller === 'MISSING') return refuse(request, 401, 'API key not provided');
     if (caller === 'NOT_FOUND') return refuse(request, 401, 'NOT_FOUND');
-    return route.handle(request, caller);
+    if ('retryAfterMs' in caller) return rateLimited(request, caller.retryAfterMs);
+    const retryAfterMs = options.quotas.takeRequest(caller);
+    const response = retryAfterMs > 0 ? rateLimited(request, retryAfterMs) : route.handle(request, caller);
+    const withQuota = (answer: NetResponse): NetResponse => ({
+      ...answer,
+      headers: { ...options.quotas.headers(caller, route.takesQuotes === true), ...answer.headers },
+    });
+    return response instanceof Promise ? response.then(withQuota) : withQuota(response);
   }
 
   return (request) => {

@@ -8,11 +8,12 @@ import { KeyStore } from '../../src/auth/key-store.js';
 import { startLocalChain, type LocalChain } from '../../src/chain/dev/local-chain.js';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
 import type { Profile } from '../../src/chain/profile.js';
-import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
+import { limits as defaultLimits, tierQuotas, type Limits } from '../../src/config/limits.js';
 import { Engine } from '../../src/engine/engine.js';
 import { MemoryJournal } from '../../src/engine/memory-journal.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { BackendChoice } from '../../src/net/open-server.js';
+import type { QuotaTable } from '../../src/quota/tier-quotas.js';
 import { startService, type Service } from '../../src/service.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
@@ -25,6 +26,7 @@ export interface TestServiceOptions {
   readonly walletKey?: Hex | null;
   readonly engine?: Engine;
   readonly limits?: Partial<Limits>;
+  readonly tierQuotas?: QuotaTable;
   readonly netBackend?: BackendChoice;
 }
 
@@ -74,6 +76,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     clock: systemClock,
     random: systemRandom,
     limits,
+    tierQuotas: options.tierQuotas ?? tierQuotas,
     host: '127.0.0.1',
     port: 0,
     netBackend: options.netBackend ?? 'auto',

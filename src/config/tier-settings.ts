@@ -1,0 +1,34 @@
+import { tierQuotas } from './limits.js';
+import { integer } from './setting.js';
+
+type Tier = keyof typeof tierQuotas;
+export type QuotaName = keyof (typeof tierQuotas)[Tier];
+
+/** What each quota bounds, in the words of the documentation. */
+const about: Readonly<Record<QuotaName, string>> = {
+  requestsPerSecond: 'Requests in a second',
+  quotesPerMinute: 'Quotes posted in a minute',
+  quoteBurst: 'Quotes posted at once after a pause, and so in one request',
+  connections: 'WebSockets open at once',
+  channels: 'Channels followed at once over all sockets',
+  messagesPerSecond: 'WebSocket messages sent in a second',
+};
+
+export type TierSettingName<T extends Tier> = `${T}${Capitalize<QuotaName>}`;
+
+/** `('free', 'quoteBurst')` -> `freeQuoteBurst` */
+export function tierSettingName<T extends Tier>(tier: T, quota: QuotaName): TierSettingName<T> {
+  return `${tier}${quota.charAt(0).toUpperCase()}${quota.slice(1)}` as TierSettingName<T>;
+}
+
+/** One setting for each quota of a tier. */
+export function tierSettings<T extends Tier>(
+  tier: T,
+): Readonly<Record<TierSettingName<T>, ReturnType<typeof integer>>> {
+  const quotas = Object.keys(about) as QuotaName[];
+  const entries = quotas.map((quota) => [
+    tierSettingName(tier, quota),
+    integer(1, 1_000_000_000, tierQuotas[tier][quota], `${about[quota]}, of each key of the ${tier} tier.`),
+  ]);
+  return Object.fromEntries(entries) as Record<TierSettingName<T>, ReturnType<typeof integer>>;
+}

@@ -1,0 +1,102 @@
+import { TokenBucket } from 'limiter';
+import type { QuotaHolder, QuotaTable, Tier, TierQuotas } from './tier-quotas.js';
+
+interface Buckets {
+  readonly tier: Tier;
+  readonly requests: TokenBucket;
+  readonly quotes: TokenBucket;
+  readonly messages: TokenBucket;
+}
+
+/** Header fields of draft-ietf-httpapi-ratelimit-headers-10. */
+export interface QuotaHeaders {
+  readonly 'ratelimit-policy': string;
+  readonly ratelimit: string;
+}
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+
+/**
+ * What each key has left. A token bucket per key and kind: it refills evenly, so that there is no edge of a window where
+ * twice the rate gets through, and is asked synchronously, so that an answer that is there at once stays so. Only keys
+ * that exist get here, which bounds the number of buckets.
+ */
+export class Quotas {
+  #table: QuotaTable;
+  readonly #buckets = new Map<string, Buckets>();
+
+  constructor(table: QuotaTable) {
+    this.#table = table;
+  }
+
+  /** Other numbers from now on; every key starts anew with full buckets. */
+  adopt(table: QuotaTable): void {
+    this.#table = table;
+    this.#buckets.clear();
+  }
+
+  of(tier: Tier): TierQuotas {
+    return this.#table[tier];
+  }
+
+  /** Takes one request. Returns 0, or for how many milliseconds there will be none. */
+  takeRequest(holder: QuotaHolder): number {
+    return take(this.#of(holder).requests, 1);
+  }
+
+  /** Takes all of `count` quotes or none. Returns as `takeRequest`; more than the burst never fit. */
+  takeQuotes(holder: QuotaHolder, count: number): number {
+    return take(this.#of(holder).quotes, count);
+  }
+
+  /** Takes one message of a socket. Returns as `takeRequest`. */
+  takeMessage(holder: QuotaHolder): number {
+    return take(this.#of(holder).messages, 1);
+  }
+
+  /** What was granted by `takeRequest` and, with `quotes`, by `takeQuotes`, for the client to pace itself by. */
+  headers(holder: QuotaHolder, quotes: boolean): QuotaHeaders {
+    const { requestsPerSecond, quotesPerMinute } = this.#table[holder.tier];
+    const buckets = this.#of(holder);
+    const policy = `"requests";q=${requestsPerSecond};w=1`;
+    const state = `"requests";r=${Math.floor(buckets.requests.content)};t=1`;
+    if (!quotes) return { 'ratelimit-policy': policy, ratelimit: state };
+    return {
+      'ratelimit-policy': `${policy}, "quotes";q=${quotesPerMinute};w=60`,
+      ratelimit: `${state}, "quotes";r=${Math.floor(buckets.quotes.content)};t=60`,
+    };
+  }
+
+  /** The key was revoked or changed: what it used is forgotten. */
+  forget(keyId: string): void {
+    this.#buckets.delete(keyId);
+  }
+
+  #of({ id, tier }: QuotaHolder): Buckets {
+    const known = this.#buckets.get(id);
+    if (known?.tier === tier) return known;
+    const { requestsPerSecond, quotesPerMinute, quoteBurst, messagesPerSecond } = this.#table[tier];
+    const buckets: Buckets = {
+      tier,
+      requests: fullBucket(requestsPerSecond, requestsPerSecond, SECOND_MS),
+      quotes: fullBucket(quoteBurst, quotesPerMinute, MINUTE_MS),
+      messages: fullBucket(messagesPerSecond, messagesPerSecond, SECOND_MS),
+    };
+    this.#buckets.set(id, buckets);
+    return buckets;
+  }
+}
+
+function take(bucket: TokenBucket, count: number): number {
+  if (bucket.tryRemoveTokens(count)) return 0;
+  // At least 1, since 0 means granted.
+  return Math.max(1, bucket.getWaitTime(Math.min(count, bucket.bucketSize)));
+}
+
+/** The library's buckets start empty; whoever comes first would be refused. */
+export function fullBucket(bucketSize: number, tokensPerInterval: number, interval: number): TokenBucket {
+  const bucket = new TokenBucket({ bucketSize, tokensPerInterval, interval });
+  bucket.content = bucketSize;
+  return bucket;
+}

@@ -1,0 +1,75 @@
+import type { TokenBucket } from 'limiter';
+import type { Clock } from '../engine/ports.js';
+import { fullBucket } from './quotas.js';
+
+export interface UnknownKeyLimits {
+  /** Unknown keys that an address may send in a minute. */
+  readonly unknownKeysPerMinute: number;
+  /** How long an address that sent more is refused, unless with a key that holds. */
+  readonly unknownKeyBanMs: number;
+  /** Addresses remembered; the one that was quiet for longest is forgotten for a new one. */
+  readonly unknownKeyAddresses: number;
+}
+
+interface Suspect {
+  readonly bucket: TokenBucket;
+  bannedUntilMs: number;
+}
+
+/**
+ * Slows down whoever tries out keys. Asked only after a key turned out unknown, so it never stands in the way of one
+ * that holds, even from the same address.
+ */
+export class UnknownKeyGuard {
+  readonly #limits: UnknownKeyLimits;
+  readonly #clock: Clock;
+  readonly #suspects = new Map<string, Suspect>();
+
+  constructor(limits: UnknownKeyLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** Counts one unknown key. Returns 0, or for how many milliseconds unknown keys from there are not looked at. */
+  strike(remoteAddress: string): number {
+    const { unknownKeysPerMinute, unknownKeyBanMs } = this.#limits;
+    const nowMs = this.#clock.monotonicMs();
+    const suspect = this.#suspectAt(networkOf(remoteAddress));
+    if (suspect.bannedUntilMs > nowMs) return suspect.bannedUntilMs - nowMs;
+    if (suspect.bucket.tryRemoveTokens(1)) return 0;
+    suspect.bannedUntilMs = nowMs + unknownKeyBanMs;
+    suspect.bucket.content = unknownKeysPerMinute;
+    return unknownKeyBanMs;
+  }
+
+  #suspectAt(network: string): Suspect {
+    const known = this.#suspects.get(network);
+    if (known !== undefined) {
+      // To the end of the map's order, which is who was quiet for how long.
+      this.#suspects.delete(network);
+      this.#suspects.set(network, known);
+      return known;
+    }
+    const { unknownKeysPerMinute, unknownKeyAddresses } = this.#limits;
+    if (this.#suspects.size >= unknownKeyAddresses) {
+      const quietest = this.#suspects.keys().next().value;
+      if (quietest !== undefined) this.#suspects.delete(quietest);
+    }
+    const suspect = { bucket: fullBucket(unknownKeysPerMinute, unknownKeysPerMinute, 60_000), bannedUntilMs: 0 };
+    this.#suspects.set(network, suspect);
+    return suspect;
+  }
+}
+
+/** An IPv4 address stands for itself; of IPv6 a subscriber has a whole /64, so its first four groups stand for it. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const after = tail === '' ? [] : tail.split(':');
+    while (groups.length + after.length < 8) groups.push('0');
+    groups.push(...after);
+  }
+  return groups.slice(0, 4).join(':');
+}

@@ -1,0 +1,42 @@
+import t from 'tap';
+import { networkOf, UnknownKeyGuard } from '../../src/quota/unknown-key-guard.js';
+import { ManualClock } from '../system/manual-clock.js';
+
+const limits = { unknownKeysPerMinute: 10, unknownKeyBanMs: 900_000, unknownKeyAddresses: 3 };
+
+function strikes(guard: UnknownKeyGuard, address: string, count: number): number[] {
+  return Array.from({ length: count }, () => guard.strike(address));
+}
+
+t.test('ten unknown keys a minute are looked at, and after one more none for fifteen minutes', async (t) => {
+  const clock = new ManualClock();
+  const guard = new UnknownKeyGuard(limits, clock);
+  t.strictSame(strikes(guard, '192.0.2.1', 11), [...Array<number>(10).fill(0), 900_000]);
+  clock.advance(899_000);
+  t.equal(guard.strike('192.0.2.1'), 1000);
+  clock.advance(1000);
+  t.equal(guard.strike('192.0.2.1'), 0);
+});
+
+t.test('addresses are counted apart', async (t) => {
+  const guard = new UnknownKeyGuard(limits, new ManualClock());
+  strikes(guard, '192.0.2.1', 20);
+  t.equal(guard.strike('192.0.2.2'), 0);
+});
+
+t.test('as many addresses are remembered as the limit says, the noisiest among them', async (t) => {
+  const guard = new UnknownKeyGuard(limits, new ManualClock());
+  strikes(guard, '192.0.2.1', 11);
+  for (const last of [2, 3, 4, 5]) {
+    t.ok(guard.strike('192.0.2.1') > 0, 'still refused');
+    guard.strike(`192.0.2.${last}`);
+  }
+});
+
+t.test('an IPv6 network is one guesser', async (t) => {
+  t.equal(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2');
+  t.equal(networkOf('2001:db8:1:2::9'), '2001:db8:1:2');
+  t.equal(networkOf('2001:db8::1'), '2001:db8:0:0');
+  t.equal(networkOf('::1'), '0:0:0:0');
+  t.equal(networkOf('192.0.2.1'), '192.0.2.1');
+});
