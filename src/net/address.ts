@@ -9,7 +9,7 @@ export function plainAddress(text: string): string {
 
 /** Text of an address given as its 4 or 16 bytes; empty for anything else (a peer that is gone has no address). */
 export function addressText(bytes: Uint8Array): string {
-  if (bytes.length === 4) return bytes.join('.');
+  if (bytes.length === 4) return `${bytes[0] ?? 0}.${bytes[1] ?? 0}.${bytes[2] ?? 0}.${bytes[3] ?? 0}`;
   if (bytes.length !== 16) return '';
   const mapped = bytes.subarray(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff;
   return mapped ? bytes.subarray(12).join('.') : ipv6Text(bytes);

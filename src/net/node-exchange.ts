@@ -22,6 +22,8 @@ export class NodeExchange {
   readonly #host: NodeExchangeHost;
   #answered = false;
   #ended = false;
+  /** The kernel has all of the answer. The finish event alone says so of a connection that broke, too. */
+  #taken = false;
   #deadline: NodeJS.Timeout | undefined;
 
   constructor(incoming: IncomingMessage, res: ServerResponse, host: NodeExchangeHost) {
@@ -30,6 +32,7 @@ export class NodeExchange {
     this.#request = new NodeRequest(incoming);
     this.#host = host;
     host.underWay.began();
+    res.on('finish', () => (this.#taken = !incoming.socket.destroyed));
     res.on('close', () => this.end());
     // A connection that breaks is told by the response's close event; an error that nobody listens to would be thrown.
     incoming.on('error', () => undefined);
@@ -56,7 +59,7 @@ export class NodeExchange {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#deadline);
-    this.#request.aborted = !this.#res.writableFinished;
+    this.#request.aborted = !this.#taken;
     this.#host.underWay.ended();
   }
 
@@ -132,8 +135,9 @@ export class NodeExchange {
     this.#res.writeHead(answer.status, headers);
     if (empty || this.#request.method === 'HEAD') this.#res.end();
     else this.#res.end(answer.body);
-    // Counts the time in which the peer takes nothing; node:http sets its own for the time between requests.
-    if (!this.#res.writableFinished) socket?.setTimeout(this.#host.options.limits.httpIdleMs);
+    // For a peer that takes nothing: Node.js looks twice before it calls a connection idle that is being written to. It
+    // sets a time of its own for the wait between requests.
+    if (!this.#res.writableFinished) socket?.setTimeout(this.#host.options.limits.httpIdleMs / 2);
   }
 
   #crashed(error: unknown): NetResponse {

@@ -14,7 +14,7 @@ export class UwsRequest implements NetRequest {
   readonly query: string;
   body: Uint8Array = none;
   aborted = false;
-  readonly #headers = new Map<RequestHeader, string>();
+  #copied: Map<RequestHeader, string> | null = null;
   #address: string | undefined;
   #lent: { readonly req: HttpRequest; readonly res: HttpResponse } | null;
 
@@ -27,7 +27,7 @@ export class UwsRequest implements NetRequest {
   }
 
   header(name: RequestHeader): string | undefined {
-    const value = this.#lent === null ? this.#headers.get(name) : this.#lent.req.getHeader(name);
+    const value = this.#lent === null ? this.#copied?.get(name) : this.#lent.req.getHeader(name);
     return value === '' ? undefined : value;
   }
 
@@ -43,9 +43,10 @@ export class UwsRequest implements NetRequest {
   detach(): void {
     if (this.#lent === null) return;
     this.#address = this.remoteAddress;
+    this.#copied = new Map();
     for (const name of requestHeaders) {
       const value = this.#lent.req.getHeader(name);
-      if (value !== '') this.#headers.set(name, value);
+      if (value !== '') this.#copied.set(name, value);
     }
     this.#lent = null;
   }

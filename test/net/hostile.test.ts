@@ -7,6 +7,7 @@ import { Client } from './socket-client.js';
 
 /** More by hand: FUZZ_RUNS=100000 node dist/test/net/hostile.test.js */
 const numRuns = Number(process.env.FUZZ_RUNS ?? 200);
+t.setTimeout(30_000 + numRuns * 20);
 
 /** What is sent, cut into segments at the given places. */
 const inSegments = (bytes: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer[]> =>

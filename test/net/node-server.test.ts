@@ -1,0 +1,95 @@
+import t from 'tap';
+import type { NetRequest, NetResponse } from '../../src/net/net.js';
+import { NodeServer } from '../../src/net/node-server.js';
+import { head, RawConnection, statuses } from './raw-connection.js';
+import { serve, type Backend } from './serving.js';
+
+// Times that uWebSockets.js has built in (10 s), and this backend takes from its limits.
+const backend: Backend = { name: 'node', create: (options) => new NodeServer(options) };
+const answer = (body: string): NetResponse => ({ status: 200, headers: {}, body });
+
+t.test('a head that does not come to its end in time is cut off', async (t) => {
+  const { port } = await serve(t, backend, { limits: { httpIdleMs: 40 } });
+  for (const piece of ['', 'GET / HT', 'GET / HTTP/1.1\r\nHost: x\r\n']) {
+    const connection = await RawConnection.open(port);
+    await connection.send(piece);
+    await connection.closed;
+    t.notMatch(statuses(connection.text), [200]);
+  }
+});
+
+t.test('a head that goes on and on is cut off, too', async (t) => {
+  const { port } = await serve(t, backend, { limits: { httpIdleMs: 40 } });
+  const connection = await RawConnection.open(port);
+  await connection.send('GET / HTTP/1.1\r\nHost: x\r\n');
+  const feed = setInterval(() => connection.socket.writable && connection.socket.write('a: b\r\n'), 2);
+  await connection.closed;
+  clearInterval(feed);
+  t.notMatch(statuses(connection.text), [200]);
+});
+
+t.test('a head that is too large is refused', async (t) => {
+  const { port } = await serve(t, backend, { limits: { headBytes: 1000 } });
+  const connection = await RawConnection.open(port);
+  await connection.send(head(`GET /?${'x'.repeat(1000)} HTTP/1.1`, 'Host: x'));
+  await connection.closed;
+  t.strictSame(statuses(connection.text), [431]);
+});
+
+t.test('a connection that asks nothing more is closed', async (t) => {
+  const { port } = await serve(t, backend, { limits: { httpIdleMs: 250 } });
+  const connection = await RawConnection.open(port);
+  await connection.send(head('GET / HTTP/1.1', 'Host: x'));
+  await connection.closed;
+  t.strictSame(statuses(connection.text), [200]);
+});
+
+t.test('a peer that does not take its answer is cut off, and the handler told', async (t) => {
+  const requests: NetRequest[] = [];
+  const { port } = await serve(t, backend, {
+    http: (r) => {
+      requests.push(r);
+      return answer('x'.repeat(32 << 20));
+    },
+    limits: { httpIdleMs: 250 },
+  });
+  const connection = await RawConnection.open(port);
+  connection.socket.pause();
+  await connection.send(head('GET / HTTP/1.1', 'Host: x'));
+  while (!requests[0]?.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
+  t.pass('aborted');
+  connection.reset();
+});
+
+t.test('a handler may take longer than a connection may idle', async (t) => {
+  const { port } = await serve(t, backend, {
+    http: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 120));
+      return answer('done');
+    },
+    limits: { httpIdleMs: 30 },
+  });
+  const connection = await RawConnection.open(port);
+  await connection.send(head('POST / HTTP/1.1', 'Host: x', 'Content-Length: 2') + 'ab');
+  t.match(await connection.until((text) => text.endsWith('done')), '200 OK');
+  connection.reset();
+});
+
+t.test('more requests than may await their answers close the connection', async (t) => {
+  const waiting: (() => void)[] = [];
+  const { port } = await serve(t, backend, {
+    http: () => new Promise((resolve) => waiting.push(() => resolve(answer('ok')))),
+    limits: { pipelinedRequests: 3 },
+  });
+  const allowed = await RawConnection.open(port);
+  await allowed.send(head('GET / HTTP/1.1', 'Host: x').repeat(3));
+  while (waiting.length < 3) await new Promise((resolve) => setImmediate(resolve));
+  waiting.splice(0).forEach((finish) => finish());
+  await allowed.until((text) => statuses(text).length === 3);
+  allowed.reset();
+  const greedy = await RawConnection.open(port);
+  await greedy.send(head('GET / HTTP/1.1', 'Host: x').repeat(4));
+  await greedy.closed;
+  t.equal(waiting.length, 3);
+  t.strictSame(statuses(greedy.text), []);
+});
