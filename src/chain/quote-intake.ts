@@ -17,8 +17,7 @@ export interface PostedQuote extends Omit<SignedQuote, 'pool'> {
 
 /** What became of one item, in the order of the request. */
 export type IntakeItem =
-  | { readonly type: 'CREATED'; readonly order: Order }
-  | { readonly type: 'EXISTS'; readonly order: Order }
+  | { readonly type: 'CREATED' | 'EXISTS'; readonly order: Order; readonly fillableSize: bigint }
   | { readonly type: 'FAILED'; readonly reason: string };
 
 export type IntakeResult =
@@ -80,9 +79,10 @@ export class QuoteIntake {
     const checked = await this.check(posted);
     const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     if (good.length > this.publisher.room) return { type: 'QUEUE_FULL' };
-    const outcomes = await this.#publish(good);
+    const result = this.#answer(checked, good, await this.#publish(good));
+    // Read first, then wait: after the wait the book may show newer things that are not durable yet.
     await this.orders.whenDurable();
-    return this.#answer(checked, good, outcomes);
+    return result;
   }
 
   /** Everything but the publication. */
@@ -109,7 +109,7 @@ export class QuoteIntake {
   #identify(quote: SignedQuote): Checked {
     const quoteId = this.signatures.quoteId(quote);
     const known = this.orders.get(quoteId);
-    if (known !== undefined) return { type: 'EXISTS', order: known };
+    if (known !== undefined) return { type: 'EXISTS', order: known, fillableSize: known.fillableSize };
     const problem = this.#deadlineProblem(quote) ?? this.#maturityProblem(quote);
     if (problem !== null) return failed(problem);
     if (quote.price > MAX_PRICE) return failed('OutOfBoundsPrice');
@@ -192,7 +192,7 @@ export class QuoteIntake {
     const order = this.orders.get(quoteId);
     if (order === undefined) return failed('QuoteOBOverfilled'); // entered, and filled or cancelled since
     if (order.reason !== null) return failed(QUOTE_ERRORS[order.reason]);
-    return { type: 'CREATED', order };
+    return { type: 'CREATED', order, fillableSize: order.fillableSize };
   }
 }
 
@@ -204,7 +204,7 @@ function isPending(outcome: PublicationOutcome | null | undefined): boolean {
 /** The same quote a second time in one request exists if the first came in, and else failed as the first did. */
 function asTwin(first: IntakeItem | undefined): IntakeItem {
   if (first === undefined) throw new Error('A twin stands before its first');
-  return first.type === 'CREATED' ? { type: 'EXISTS', order: first.order } : first;
+  return first.type === 'FAILED' ? first : { ...first, type: 'EXISTS' };
 }
 
 /** A transaction that was given up as lost may still be mined, so its quotes may still enter. */

@@ -1,5 +1,5 @@
 import type { Order } from '../engine/order.js';
-import type { Hex, PoolKey, Signature } from '../engine/quote.js';
+import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
 import { postQuotesBody, type PostedQuote } from '../schema/orderbook.js';
@@ -11,21 +11,12 @@ import type { Caller, Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
 
 /** A posted quote as the service works with it: numbers read, letters lower. */
-export interface QuoteToPublish {
+export interface QuoteToPublish extends Omit<SignedQuote, 'pool'> {
   readonly poolKey: PoolKey;
-  readonly provider: Hex;
-  readonly taker: Hex;
-  readonly price: bigint;
-  readonly size: bigint;
-  readonly isBuy: boolean;
-  readonly deadline: number;
-  readonly salt: number;
-  readonly signature: Signature;
 }
 
 export type PublishedItem =
-  | { readonly type: 'CREATED'; readonly order: Order }
-  | { readonly type: 'EXISTS'; readonly order: Order }
+  | { readonly type: 'CREATED' | 'EXISTS'; readonly order: Order; readonly fillableSize: bigint }
   | { readonly type: 'FAILED'; readonly reason: string };
 
 export type PublishResult =
@@ -95,7 +86,7 @@ export function publishRoute(
       const text =
         item.type === 'FAILED'
           ? JSON.stringify({ reason: item.reason, quote: posted[i] })
-          : quoteJson.encode(item.order);
+          : quoteJson.encode(item.order, item.fillableSize);
       lists[item.type].push(text);
     });
     const { CREATED, EXISTS, FAILED } = lists;
