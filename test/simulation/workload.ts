@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Command, Stamp } from '../../src/engine/command.js';
 import { CommandMaker, steps, type Step } from '../engine/random-commands.js';
 import type { LogProcess } from './simulated-log.js';
 import type { SeededRandom } from './seeded-random.js';
@@ -15,11 +16,14 @@ export class Workload {
     this.#random = random;
   }
 
-  /** Submits one more command; true when it was taken. */
-  submitNext(process: LogProcess): boolean {
+  /** Submits one more command. Null when the log didn't take it. */
+  submitNext(process: LogProcess): { readonly command: Command; readonly stamp: Stamp } | null {
     const step = this.#next();
     if (step.kind === 'pass') process.time.observe(Math.floor((process.time.nowMs() + step.ms) / 1000));
-    return process.submit(this.#maker.make(step, process.log.engine)).refusal === null;
+    const { engine } = process.log;
+    const command = this.#maker.make(step, engine);
+    if (process.submit(command).refusal !== null) return null;
+    return { command, stamp: { index: engine.index, tsMs: engine.tsMs } };
   }
 
   #next(): LiveStep {
