@@ -7,7 +7,7 @@ import type { Sequencer } from './engine/sequencer.js';
 import { refuse } from './http/answer.js';
 import { orderbookRoutes } from './http/orderbook-routes.js';
 import { publishRoute, type QuotePublishing } from './http/publish-route.js';
-import { createRouter, withCommonHeaders, type Route } from './http/router.js';
+import { createRouter, withCommonHeaders, type RequestWatch, type Route } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
 import type { Journal } from './engine/ports.js';
@@ -25,6 +25,7 @@ export interface HttpSideOptions {
   readonly intake: QuoteIntake | null;
   readonly keys: KeyStore;
   readonly quotas: Quotas;
+  readonly watch: RequestWatch;
   readonly unknownKeys: UnknownKeyGuard;
   readonly quoteJson: QuoteJson;
   readonly optionRoutes: readonly Route[];
@@ -34,6 +35,8 @@ export interface HttpSideOptions {
 
 export interface HttpSide {
   readonly handler: NetHandler;
+  /** What GET /ready says. */
+  isReady(): boolean;
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
 }
 
@@ -49,6 +52,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     keys,
     quotas,
     unknownKeys,
+    watch,
     quoteJson,
     corsOrigins,
     limits,
@@ -73,6 +77,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   return {
     handler: createRouter(routes, {
       ...common,
+      watch,
       checkKey(rawKey, remoteAddress) {
         const caller = keys.verify(rawKey);
         if (caller !== 'NOT_FOUND') return caller;
@@ -85,7 +90,9 @@ export function createHttp(options: HttpSideOptions): HttpSide {
       },
       maxQueryBytes: limits.queryBytes,
     }),
-    refuseBody: (fault, request) => withCommonHeaders(request, refusedBody(fault, request), common),
+    isReady: () => reasonsNotReady().length === 0,
+    refuseBody: (fault, request) =>
+      withCommonHeaders(request, refusedBody(fault, request), common, watch.idOf(request)),
   };
 
   function quotePublishing(): QuotePublishing {

@@ -13,6 +13,8 @@ import { readProfileFile } from './config/profile-file.js';
 import { withEndpoints } from './config/profile-overrides.js';
 import type { Settings } from './config/setting-table.js';
 import { readWalletKey } from './config/wallet-key.js';
+import { Metrics } from './metrics/metrics.js';
+import { serveMetrics } from './metrics/metrics-server.js';
 import { openDataDirectory } from './data-directory.js';
 import { localApiKey, openLocalSetup, type LocalSetup } from './local-setup.js';
 import { openLogger } from './logger.js';
@@ -64,6 +66,9 @@ async function serve(
     logger,
     onFatal: (error) => failStop(logger, error, 'the log failed'),
   });
+  const metrics = settings.metricsPort === null ? null : new Metrics();
+  const metricsServer = metrics && (await serveMetrics(metrics, settings.metricsHost, settings.metricsPort ?? 0));
+  if (metricsServer !== null) logger.info({ port: metricsServer.port }, 'metrics are at /metrics');
   const service = await startService({
     ...settings,
     profile,
@@ -75,6 +80,7 @@ async function serve(
     clock: systemClock,
     random: systemRandom,
     limits: { ...limits, reorgDepth: log.reorgDepth },
+    metrics,
     tierQuotas: effectiveQuotas(settings),
     logger,
     onFault: (error) => failStop(logger, error, 'the engine failed'),
@@ -94,6 +100,7 @@ async function serve(
     logger.info({ signal }, 'stopping');
   } finally {
     await service.stop();
+    await metricsServer?.close();
     await log.close();
     keys.close();
   }

@@ -21,6 +21,10 @@ import { createOptionRoutes } from './option-side.js';
 import type { BackendChoice } from './net/open-server.js';
 import { openServer } from './net/open-server.js';
 import type { Limits } from './config/limits.js';
+import { measuredOptions, measureEngine, measuredPublish } from './metrics-side.js';
+import { measuredSockets } from './metrics/measured.js';
+import type { Metrics } from './metrics/metrics.js';
+import { openRequestWatch } from './request-watch.js';
 import { Quotas } from './quota/quotas.js';
 import type { QuotaTable } from './quota/tier-quotas.js';
 import { UnknownKeyGuard } from './quota/unknown-key-guard.js';
@@ -49,6 +53,8 @@ export interface ServiceOptions {
   readonly netBackend: BackendChoice;
   readonly corsOrigins: readonly string[];
   readonly logger: Logger;
+  /** Null: nothing is measured. */
+  readonly metrics: Metrics | null;
   /** State and log may differ from here on: the process has to end. */
   readonly onFault: (error: unknown) => void;
 }
@@ -66,7 +72,9 @@ export interface Service {
 const SERVICE_RESTART = 1012;
 
 /** Assembles one service over its ports and starts it. */
-export async function startService(options: ServiceOptions): Promise<Service> {
+export async function startService(given: ServiceOptions): Promise<Service> {
+  const { metrics } = given;
+  const options = metrics === null ? given : measuredOptions(given, metrics);
   const { profile, engine, journal, keys, clock, random, limits, logger, onFault } = options;
   const chainId = String(profile.settlement.chainId);
 
@@ -90,7 +98,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     signatures,
     onSettlementTime: (timestamp) => time.observe(timestamp),
     nowSeconds,
-    onRefusedEvent: (why, { txHash, logIndex }) => logger.info({ why, txHash, logIndex }, 'published event refused'),
+    onRefusedEvent(why, { txHash, logIndex }) {
+      metrics?.refusedEvents.labels(why).inc();
+      logger.info({ why, txHash, logIndex }, 'published event refused');
+    },
     listener: {
       onCaughtUp: isReady,
       onFailure: (error, failures) => logger.warn({ err: error, failures }, 'reading the chains failed'),
@@ -107,7 +118,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const topics = new TopicIndex(chainId);
   const hub = new Hub({ chainId, topics, keys, rfqs: rfqPorts(chains, sequencer), clock, limits, onFault: logFault });
   const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains });
-  const quotas = new Quotas(options.tierQuotas);
+  const quotas = new Quotas(options.tierQuotas, (quota, tier) => metrics?.refusedByQuota.labels(quota, tier).inc());
   const unknownKeys = new UnknownKeyGuard(limits, clock);
   const http = createHttp({
     ...options,
@@ -117,6 +128,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     intake: openIntake(),
     quotas,
     unknownKeys,
+    watch: openRequestWatch(logger, clock, random, metrics),
     quoteJson,
     optionRoutes,
   });
@@ -124,7 +136,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     http: http.handler,
     refuseBody: (fault, request) => http.refuseBody(fault, request),
     socketPath: '/',
-    sockets: hub,
+    sockets: metrics === null ? hub : measuredSockets(hub, metrics),
     limits: {
       ...limits,
       bodyBytes: (method, path) =>
@@ -134,7 +146,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
   if (uwsUnavailable !== undefined) logger.warn({ why: uwsUnavailable }, 'serving through node:http and ws');
 
-  const socketPublisher = new SocketPublisher(topics, quoteJson, (...message) => server.publish(...message));
+  const publish = measuredPublish((...message) => server.publish(...message), metrics);
+  if (metrics !== null) measureEngine(metrics, { engine, sequencer, chains, clock, isReady: () => http.isReady() });
+  const socketPublisher = new SocketPublisher(topics, quoteJson, publish);
   sequencer.onEvents((records) => socketPublisher.onEvents(records.flatMap(({ events }) => events)));
   const unwatchKeys = keys.onChange(({ id }) => {
     quotas.forget(id);

@@ -36,6 +36,18 @@ export const settingTable = {
   ),
   host: setting(Type.String({ minLength: 1 }), '127.0.0.1', 'an address of this machine', 'Address to listen on.'),
   port: integer(0, 65_535, 8080, 'Port of HTTP and WebSocket; 0 picks a free one.'),
+  metricsPort: setting(
+    Type.Integer({ minimum: 0, maximum: 65_535 }),
+    null,
+    'a whole number from 0 to 65535',
+    'Port of GET /metrics in the format of Prometheus; 0 picks a free one. Without it nothing is measured.',
+  ),
+  metricsHost: setting(
+    Type.String({ minLength: 1 }),
+    '127.0.0.1',
+    'an address of this machine',
+    'Address that /metrics listens on; it asks for no key.',
+  ),
   dataDir: setting(path, 'data', 'a path', 'Directory of the log and the API keys; made when it is absent.'),
   readyFile: setting(
     path,

@@ -35,7 +35,30 @@ export type Route =
     }
   | { readonly method: 'GET'; readonly path: string; readonly needsKey: false; readonly handle: RouteHandler<null> };
 
+export interface AnsweredRequest {
+  readonly requestId: string;
+  /** Of HTTP's own methods; OTHER for any else. */
+  readonly method: string;
+  readonly path: string;
+  /** The path when there is such a route, else `other`: a bounded set. */
+  readonly route: string;
+  readonly status: number;
+  readonly tookMs: number;
+}
+
+/** Hears of every request, so that a log line can be found for an answer, and the other way round. */
+export interface RequestWatch {
+  /** Monotonic. */
+  nowMs(): number;
+  /** The id that the client gave, or a new one. */
+  idOf(request: NetRequestHead): string;
+  answered(answered: AnsweredRequest): void;
+  /** The route threw, and is answered with 500. */
+  failed(requestId: string, error: unknown): void;
+}
+
 export interface RouterOptions {
+  readonly watch: RequestWatch;
   readonly checkKey: KeyCheck;
   readonly quotas: RequestQuotas;
   /** Value of `access-control-allow-origin` for this Origin; null: none. */
@@ -47,7 +70,8 @@ export interface RouterOptions {
 
 /** Headers that a page on another origin may send, and those it may read. */
 const CORS_REQUEST_HEADERS = 'content-type, x-apikey, if-none-match, accept';
-const CORS_EXPOSED_HEADERS = 'etag, retry-after, ratelimit, ratelimit-policy, x-stale';
+const CORS_EXPOSED_HEADERS = 'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale';
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
 /** One table of routes: finds the handler, checks the key, and adds what every answer carries. */
 export function createRouter(routes: readonly Route[], options: RouterOptions): NetHandler {
@@ -82,23 +106,40 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
   }
 
   return (request) => {
-    const response = dispatch(request);
-    return response instanceof Promise
-      ? response.then((late) => withCommonHeaders(request, late, options))
-      : withCommonHeaders(request, response, options);
+    const { watch } = options;
+    const { method, path } = request;
+    const requestId = watch.idOf(request);
+    const startMs = watch.nowMs();
+    const finish = (response: NetResponse): NetResponse => {
+      const { status } = response;
+      const route = byPath.has(path) ? path : 'other';
+      const tookMs = watch.nowMs() - startMs;
+      watch.answered({ requestId, method: METHODS.has(method) ? method : 'OTHER', path, route, status, tookMs });
+      return withCommonHeaders(request, response, options, requestId);
+    };
+    const fail = (error: unknown): NetResponse => {
+      watch.failed(requestId, error);
+      return finish(refuse(request, 500, 'Internal server error'));
+    };
+    try {
+      const response = dispatch(request);
+      return response instanceof Promise ? response.then(finish, fail) : finish(response);
+    } catch (error) {
+      return fail(error);
+    }
   };
 }
 
-/** Every answer's own: who may read it, and whether the chains it tells of are behind. */
+/** Every answer's own: its request's id, who may read it, and whether the chains it tells of are behind. */
 export function withCommonHeaders(
   request: NetRequestHead,
   response: NetResponse,
   { allowOrigin, staleness }: Pick<RouterOptions, 'allowOrigin' | 'staleness'>,
+  requestId: string,
 ): NetResponse {
   const origin = allowOrigin(request.header('origin'));
   const stale = staleness();
-  if (origin === null && stale === null) return response;
-  const headers: Record<string, string> = { ...response.headers };
+  const headers: Record<string, string> = { ...response.headers, 'x-request-id': requestId };
   if (origin !== null) {
     headers['access-control-allow-origin'] = origin;
     headers['access-control-expose-headers'] = CORS_EXPOSED_HEADERS;

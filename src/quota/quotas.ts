@@ -8,6 +8,8 @@ interface Buckets {
   readonly messages: TokenBucket;
 }
 
+export type QuotaKind = 'requests' | 'quotes' | 'messages';
+
 /** Header fields of draft-ietf-httpapi-ratelimit-headers-10. */
 export interface QuotaHeaders {
   readonly 'ratelimit-policy': string;
@@ -24,10 +26,13 @@ const MINUTE_MS = 60 * SECOND_MS;
  */
 export class Quotas {
   #table: QuotaTable;
+  readonly #onRefusal: (quota: QuotaKind, tier: Tier) => void;
   readonly #buckets = new Map<string, Buckets>();
 
-  constructor(table: QuotaTable) {
+  /** `onRefusal` hears of each refusal. */
+  constructor(table: QuotaTable, onRefusal: (quota: QuotaKind, tier: Tier) => void) {
     this.#table = table;
+    this.#onRefusal = onRefusal;
   }
 
   /** Other numbers from now on; every key starts anew with full buckets. */
@@ -42,17 +47,17 @@ export class Quotas {
 
   /** Takes one request. Returns 0, or for how many milliseconds there will be none. */
   takeRequest(holder: QuotaHolder): number {
-    return take(this.#of(holder).requests, 1);
+    return this.#take(holder, 'requests', 1);
   }
 
   /** Takes all of `count` quotes or none. Returns as `takeRequest`; more than the burst never fit. */
   takeQuotes(holder: QuotaHolder, count: number): number {
-    return take(this.#of(holder).quotes, count);
+    return this.#take(holder, 'quotes', count);
   }
 
   /** Takes one message of a socket. Returns as `takeRequest`. */
   takeMessage(holder: QuotaHolder): number {
-    return take(this.#of(holder).messages, 1);
+    return this.#take(holder, 'messages', 1);
   }
 
   /** What was granted by `takeRequest` and, with `quotes`, by `takeQuotes`, for the client to pace itself by. */
@@ -73,6 +78,14 @@ export class Quotas {
     this.#buckets.delete(keyId);
   }
 
+  #take(holder: QuotaHolder, kind: QuotaKind, count: number): number {
+    const bucket = this.#of(holder)[kind];
+    if (bucket.tryRemoveTokens(count)) return 0;
+    this.#onRefusal(kind, holder.tier);
+    // At least 1, since 0 means granted.
+    return Math.max(1, bucket.getWaitTime(Math.min(count, bucket.bucketSize)));
+  }
+
   #of({ id, tier }: QuotaHolder): Buckets {
     const known = this.#buckets.get(id);
     if (known?.tier === tier) return known;
@@ -86,12 +99,6 @@ export class Quotas {
     this.#buckets.set(id, buckets);
     return buckets;
   }
-}
-
-function take(bucket: TokenBucket, count: number): number {
-  if (bucket.tryRemoveTokens(count)) return 0;
-  // At least 1, since 0 means granted.
-  return Math.max(1, bucket.getWaitTime(Math.min(count, bucket.bucketSize)));
 }
 
 /** The library's buckets start empty; whoever comes first would be refused. */

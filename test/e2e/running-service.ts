@@ -13,6 +13,7 @@ import { Engine } from '../../src/engine/engine.js';
 import { MemoryJournal } from '../../src/engine/memory-journal.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { BackendChoice } from '../../src/net/open-server.js';
+import type { Metrics } from '../../src/metrics/metrics.js';
 import type { QuotaTable } from '../../src/quota/tier-quotas.js';
 import { startService, type Service } from '../../src/service.js';
 import { systemClock } from '../../src/system/system-clock.js';
@@ -26,6 +27,7 @@ export interface TestServiceOptions {
   readonly walletKey?: Hex | null;
   readonly engine?: Engine;
   readonly limits?: Partial<Limits>;
+  readonly metrics?: Metrics;
   readonly tierQuotas?: QuotaTable;
   readonly netBackend?: BackendChoice;
 }
@@ -76,6 +78,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     clock: systemClock,
     random: systemRandom,
     limits,
+    metrics: options.metrics ?? null,
     tierQuotas: options.tierQuotas ?? tierQuotas,
     host: '127.0.0.1',
     port: 0,

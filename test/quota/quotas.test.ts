@@ -13,49 +13,50 @@ const slow: TierQuotas = {
   messagesPerSecond: 2,
 };
 const table: QuotaTable = { free: slow, paid: { ...slow, requestsPerSecond: 5, quoteBurst: 100 } };
+const ignore = (): void => undefined;
 const free = { id: 'a', tier: 'free' } as const;
 
 t.test('a key has its burst at once, and then has to wait for no longer than it takes to refill', async (t) => {
-  const quotas = new Quotas(table);
+  const quotas = new Quotas(table, ignore);
   const waits = [1, 2, 3, 4].map(() => quotas.takeRequest(free));
   t.strictSame(waits.slice(0, 3), [0, 0, 0]);
   t.ok((waits[3] ?? 0) > 0 && (waits[3] ?? 0) <= 334, `waits ${waits[3]} ms for a third of a second's one request`);
 });
 
 t.test('keys do not use each other up', async (t) => {
-  const quotas = new Quotas(table);
+  const quotas = new Quotas(table, ignore);
   quotas.takeQuotes(free, 10);
   t.equal(quotas.takeQuotes({ id: 'b', tier: 'free' }, 10), 0);
 });
 
 t.test('quotes are taken all or none', async (t) => {
-  const quotas = new Quotas(table);
+  const quotas = new Quotas(table, ignore);
   t.equal(quotas.takeQuotes(free, 6), 0);
   t.ok(quotas.takeQuotes(free, 5) > 0);
   t.equal(quotas.takeQuotes(free, 4), 0, 'what was refused cost nothing');
 });
 
 t.test('more than the burst never fit', async (t) => {
-  const quotas = new Quotas(table);
+  const quotas = new Quotas(table, ignore);
   t.ok(quotas.takeQuotes(free, 11) > 0);
   t.equal(quotas.takeQuotes(free, 10), 0);
 });
 
 t.test('a key that moves to another tier has the quotas of that tier', async (t) => {
-  const quotas = new Quotas(table);
+  const quotas = new Quotas(table, ignore);
   t.ok(quotas.takeQuotes(free, 11) > 0);
   t.equal(quotas.takeQuotes({ id: 'a', tier: 'paid' }, 100), 0);
 });
 
 t.test('other numbers hold from the moment they are adopted', async (t) => {
-  const quotas = new Quotas(table);
+  const quotas = new Quotas(table, ignore);
   quotas.takeQuotes(free, 10);
   quotas.adopt({ ...table, free: { ...slow, quoteBurst: 20 } });
   t.equal(quotas.takeQuotes(free, 20), 0);
 });
 
 t.test('headers say what the policy is and what is left of it', async (t) => {
-  const quotas = new Quotas({ ...table, free: { ...slow, quotesPerMinute: 1 } });
+  const quotas = new Quotas({ ...table, free: { ...slow, quotesPerMinute: 1 } }, ignore);
   quotas.takeRequest(free);
   quotas.takeQuotes(free, 4);
   t.strictSame(quotas.headers(free, false), {
@@ -66,4 +67,12 @@ t.test('headers say what the policy is and what is left of it', async (t) => {
     'ratelimit-policy': '"requests";q=3;w=1, "quotes";q=1;w=60',
     ratelimit: '"requests";r=2;t=1, "quotes";r=6;t=60',
   });
+});
+
+t.test('each refusal is told, with what was short and whose tier it was', async (t) => {
+  const refusals: string[] = [];
+  const quotas = new Quotas(table, (quota, tier) => refusals.push(`${quota} ${tier}`));
+  for (let i = 0; i < 3; i++) quotas.takeMessage({ id: 'b', tier: 'paid' });
+  quotas.takeQuotes(free, 11);
+  t.strictSame(refusals, ['messages paid', 'quotes free']);
 });

@@ -1,0 +1,62 @@
+import type { ChainSide } from './chain/chain-side.js';
+import type { Clock } from './engine/ports.js';
+import type { Engine } from './engine/engine.js';
+import type { Sequencer } from './engine/sequencer.js';
+import { fillGauges } from './metrics/book-gauges.js';
+import { measuredJournal, measuredRpc } from './metrics/measured.js';
+import type { Metrics } from './metrics/metrics.js';
+import type { ServiceOptions } from './service.js';
+
+/** The same service with its log and its chains measured. */
+export function measuredOptions(options: ServiceOptions, metrics: Metrics): ServiceOptions {
+  const { journal, clock, rpc } = options;
+  return {
+    ...options,
+    journal: measuredJournal(journal, clock, metrics),
+    rpc: {
+      settlement: measuredRpc(rpc.settlement, 'settlement', metrics),
+      stream: measuredRpc(rpc.stream, 'stream', metrics),
+    },
+  };
+}
+
+export interface MeasuredParts {
+  readonly engine: Engine;
+  readonly sequencer: Sequencer;
+  readonly chains: ChainSide;
+  readonly clock: Clock;
+  readonly isReady: () => boolean;
+}
+
+/** Counts what is committed, and lets gauges read book and chains. */
+export function measureEngine(metrics: Metrics, { engine, sequencer, chains, clock, isReady }: MeasuredParts): void {
+  sequencer.onEvents((records) => {
+    for (const { events } of records) for (const { type } of events) metrics.events.labels(type).inc();
+  });
+  metrics.beforeReading(() =>
+    fillGauges(metrics, {
+      seq: engine.seq,
+      orders: () => engine.known(),
+      pools: () => engine.pools(),
+      chain(role) {
+        const { head, stale } = chains.health[role].status();
+        return { head, stale, readBlock: engine.positions()[role]?.blockNumber ?? null };
+      },
+      wallMs: () => clock.wallMs(),
+      isReady,
+    }),
+  );
+}
+
+type Publish = (topic: string, message: string | Uint8Array, isBinary: boolean) => void;
+
+/** The same publishing, counted. */
+export function measuredPublish(publish: Publish, metrics: Metrics | null): Publish {
+  if (metrics === null) return publish;
+  const { publications, publishedBytes } = metrics;
+  return (topic, message, isBinary) => {
+    publications.inc();
+    publishedBytes.inc(message.length);
+    publish(topic, message, isBinary);
+  };
+}

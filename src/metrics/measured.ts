@@ -1,0 +1,69 @@
+import type { ChainRole } from '../engine/command.js';
+import type { Clock, Journal, Rpc } from '../engine/ports.js';
+import type { SocketHandlers } from '../net/net.js';
+import type { Metrics } from './metrics.js';
+
+/** The same journal, with its commits timed: from the first record of a group to the commit that includes it. */
+export function measuredJournal(journal: Journal, clock: Clock, { commits, commitRecords }: Metrics): Journal {
+  const waiting: { index: number; atMs: number }[] = [];
+  journal.onCommit((index) => {
+    const [first] = waiting;
+    if (first === undefined || first.index > index) return;
+    commits.observe((clock.monotonicMs() - first.atMs) / 1000);
+    let count = 0;
+    while ((waiting[count]?.index ?? Infinity) <= index) count++;
+    waiting.splice(0, count);
+    commitRecords.inc(count);
+  });
+  return {
+    append(record) {
+      waiting.push({ index: record.stamp.index, atMs: clock.monotonicMs() });
+      journal.append(record);
+    },
+    refusal: () => journal.refusal(),
+    onCommit: (listener) => journal.onCommit(listener),
+    flush: () => journal.flush(),
+    close: () => journal.close(),
+  };
+}
+
+/** The same chain, with its requests counted by what came of them. */
+export function measuredRpc(rpc: Rpc, chain: ChainRole, { rpcRequests }: Metrics): Rpc {
+  const answered = rpcRequests.labels(chain, 'answered');
+  const failed = rpcRequests.labels(chain, 'failed');
+  return {
+    preferAnother: () => rpc.preferAnother?.(),
+    async request(args) {
+      try {
+        const result = await rpc.request(args);
+        answered.inc();
+        return result;
+      } catch (error) {
+        failed.inc();
+        throw error;
+      }
+    },
+  };
+}
+
+/** The same handlers, with sockets, their messages and their ends counted. */
+export function measuredSockets(handlers: SocketHandlers, metrics: Metrics): SocketHandlers {
+  const { sockets, socketMessages, socketCloses } = metrics;
+  return {
+    upgrade: (request) => handlers.upgrade(request),
+    open(socket) {
+      sockets.inc();
+      handlers.open(socket);
+    },
+    message(socket, data, isBinary) {
+      socketMessages.inc();
+      handlers.message(socket, data, isBinary);
+    },
+    close(socket, code) {
+      sockets.dec();
+      socketCloses.labels(String(code)).inc();
+      handlers.close(socket, code);
+    },
+    overBudgetReason: (socket) => handlers.overBudgetReason?.(socket) ?? 'Too slow',
+  };
+}

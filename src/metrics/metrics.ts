@@ -1,0 +1,91 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Upper bounds in seconds: from an answer out of memory to one that waits for a chain. */
+const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30];
+const COMMIT_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+
+/** Everything that is measured, by the names under which Prometheus finds it. One registry a service. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly requests = new Histogram({
+    ...this.#named('quotebook_http_request_seconds', 'Time from a request to its answer, by route and status.'),
+    labelNames: ['method', 'route', 'status'],
+    buckets: REQUEST_SECONDS,
+  });
+  readonly refusedByQuota = new Counter({
+    ...this.#named('quotebook_quota_refusals_total', 'Requests, quotes and messages refused with RATELIMITED.'),
+    labelNames: ['quota', 'tier'],
+  });
+  readonly orders = new Gauge({
+    ...this.#named('quotebook_orders', 'Known orders: bids and asks that can be filled, and those that cannot.'),
+    labelNames: ['state'],
+  });
+  readonly pools = new Gauge(this.#named('quotebook_pools', 'Deployed pools that have not matured.'));
+  readonly events = new Counter({
+    ...this.#named('quotebook_events_total', 'Committed events by type.'),
+    labelNames: ['type'],
+  });
+  readonly seq = new Gauge(this.#named('quotebook_seq', 'Number of the newest event.'));
+  readonly commits = new Histogram({
+    ...this.#named('quotebook_commit_seconds', 'From the first record of a group to its commit.'),
+    buckets: COMMIT_SECONDS,
+  });
+  readonly commitRecords = new Counter(this.#named('quotebook_committed_records_total', 'Records made durable.'));
+  readonly publications = new Counter(
+    this.#named('quotebook_publications_total', 'Messages handed out, each once for all who follow its topic.'),
+  );
+  readonly publishedBytes = new Counter(this.#named('quotebook_published_bytes_total', 'Their size.'));
+  readonly sockets = new Gauge(this.#named('quotebook_sockets', 'Open WebSockets.'));
+  readonly socketMessages = new Counter(this.#named('quotebook_socket_messages_total', 'Messages from clients.'));
+  readonly socketCloses = new Counter({
+    ...this.#named('quotebook_socket_closes_total', 'Closed WebSockets by code; 1013: it read too slowly.'),
+    labelNames: ['code'],
+  });
+  readonly chainHead = new Gauge({
+    ...this.#named('quotebook_chain_head_block', 'Newest block seen of each chain.'),
+    labelNames: ['chain'],
+  });
+  readonly chainAge = new Gauge({
+    ...this.#named('quotebook_chain_head_age_seconds', 'How long ago that block was made, by its own timestamp.'),
+    labelNames: ['chain'],
+  });
+  readonly chainLag = new Gauge({
+    ...this.#named('quotebook_chain_lag_blocks', 'Blocks between the newest one and the last that the book holds.'),
+    labelNames: ['chain'],
+  });
+  readonly chainStale = new Gauge({
+    ...this.#named('quotebook_chain_stale', '1 while what is told of a chain may be old.'),
+    labelNames: ['chain'],
+  });
+  readonly rpcRequests = new Counter({
+    ...this.#named('quotebook_rpc_requests_total', 'JSON-RPC requests by chain and outcome.'),
+    labelNames: ['chain', 'outcome'],
+  });
+  readonly refusedEvents = new Counter({
+    ...this.#named('quotebook_refused_events_total', 'Published events that are no quote for this book, by reason.'),
+    labelNames: ['why'],
+  });
+  readonly ready = new Gauge(this.#named('quotebook_ready', '1 while GET /ready answers 200.'));
+
+  readonly #fills: (() => void)[] = [];
+
+  constructor() {
+    // Event-loop delay, heap, file descriptors, CPU.
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** `fill` runs before each reading: for what costs too much to keep up with all the time. */
+  beforeReading(fill: () => void): void {
+    this.#fills.push(fill);
+  }
+
+  /** All of it in the text format of Prometheus. */
+  async text(): Promise<string> {
+    for (const fill of this.#fills) fill();
+    return this.registry.metrics();
+  }
+
+  #named(name: string, help: string): { name: string; help: string; registers: [Registry] } {
+    return { name, help, registers: [this.registry] };
+  }
+}

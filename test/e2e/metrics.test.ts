@@ -1,0 +1,74 @@
+import t from 'tap';
+import { Metrics } from '../../src/metrics/metrics.js';
+import { serveMetrics } from '../../src/metrics/metrics-server.js';
+import { signQuote } from './maker.js';
+import { RestClient } from './rest-client.js';
+import { startTestService } from './running-service.js';
+import { SocketClient } from './socket-client.js';
+
+const metrics = new Metrics();
+const running = await startTestService({ metrics });
+t.teardown(() => running.stop());
+const server = await serveMetrics(metrics, '127.0.0.1', 0);
+t.teardown(() => server.close());
+const url = `http://127.0.0.1:${server.port}`;
+const { chain, httpUrl, wsUrl, apiKey } = running;
+const rest = new RestClient(httpUrl, apiKey);
+const [pool] = chain.pools;
+const [, maker] = chain.accounts;
+if (!pool || !maker) throw new Error('The local chain lacks pools or accounts');
+
+/** Samples by name and labels, such as `quotebook_orders{state="ask"}`. */
+async function scrape(): Promise<Map<string, number>> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
+}
+
+await t.test('what the service does is measured', async (t) => {
+  const socket = await SocketClient.open(wsUrl);
+  await socket.auth(apiKey);
+  await socket.ask({ type: 'FILTER', channel: 'QUOTES', body: { chainId: '421613' } });
+  const quote = await signQuote(maker.privateKey, pool);
+  await rest.post('/quotes', [quote]);
+  await rest.post('/quotes', []);
+  t.match(await socket.next(), { type: 'POST_QUOTE' });
+  const samples = await scrape();
+  const is = (name: string, value: number): void => {
+    t.equal(samples.get(name), value, name);
+  };
+  const isPositive = (name: string): void => {
+    t.ok((samples.get(name) ?? 0) > 0, name);
+  };
+  is('quotebook_orders{state="ask"}', 1);
+  is('quotebook_orders{state="bid"}', 0);
+  is('quotebook_events_total{type="QUOTE_POSTED"}', 1);
+  is('quotebook_http_request_seconds_count{method="POST",route="/quotes",status="201"}', 1);
+  is('quotebook_http_request_seconds_count{method="POST",route="/quotes",status="400"}', 1);
+  is('quotebook_sockets', 1);
+  is('quotebook_socket_messages_total', 2);
+  is('quotebook_publications_total', 1);
+  is('quotebook_ready', 1);
+  is('quotebook_chain_stale{chain="settlement"}', 0);
+  is('quotebook_chain_lag_blocks{chain="stream"}', 0);
+  isPositive('quotebook_pools');
+  isPositive('quotebook_commit_seconds_count');
+  isPositive('quotebook_committed_records_total');
+  isPositive('quotebook_published_bytes_total');
+  isPositive('quotebook_chain_head_block{chain="settlement"}');
+  isPositive('quotebook_rpc_requests_total{chain="settlement",outcome="answered"}');
+  t.ok(samples.has('nodejs_eventloop_lag_p99_seconds'));
+  socket.end();
+});
+
+await t.test('paths that are no routes share one name', async (t) => {
+  await rest.get('/nowhere');
+  await rest.get('/nowhere-else');
+  const samples = await scrape();
+  t.equal(samples.get('quotebook_http_request_seconds_count{method="GET",route="other",status="404"}'), 2);
+});
+
+await t.test('the metrics are at /metrics alone, and not where the service is', async (t) => {
+  t.equal((await fetch(`${url}/`)).status, 404);
+  t.equal((await rest.get('/metrics')).status, 404);
+});
