@@ -18,6 +18,7 @@ import { serveMetrics } from './metrics/metrics-server.js';
 import { openDataDirectory } from './data-directory.js';
 import { localApiKey, openLocalSetup, type LocalSetup } from './local-setup.js';
 import { openLogger } from './logger.js';
+import { LogEvents } from './log-events.js';
 import { writeReadyFile } from './ready-file.js';
 import { startService } from './service.js';
 import { systemClock } from './system/system-clock.js';
@@ -76,6 +77,8 @@ async function serve(
     walletKey,
     engine: log.engine,
     journal: log.journal,
+    epoch: log.epoch,
+    history: await LogEvents.open(log.history),
     keys,
     clock: systemClock,
     random: systemRandom,

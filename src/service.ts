@@ -29,6 +29,9 @@ import { Quotas } from './quota/quotas.js';
 import type { QuotaTable } from './quota/tier-quotas.js';
 import { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import { QuoteJson } from './schema/quote-json.js';
+import { chainsJson } from './chains-json.js';
+import type { EventHistory } from './feed/event-history.js';
+import { Feed } from './feed/feed.js';
 import { Hub } from './ws/hub.js';
 import type { RfqPorts } from './ws/ports.js';
 import { Publisher as SocketPublisher } from './ws/publisher.js';
@@ -42,6 +45,10 @@ export interface ServiceOptions {
   /** As recovery left it. */
   readonly engine: Engine;
   readonly journal: Journal;
+  /** 16 hex digits that tell the engine's log from every other. */
+  readonly epoch: string;
+  /** Events from before this start; null: none are kept. */
+  readonly history: EventHistory | null;
   readonly keys: KeyStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -116,7 +123,30 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   const quoteJson = new QuoteJson(chainId);
   const topics = new TopicIndex(chainId);
-  const hub = new Hub({ chainId, topics, keys, rfqs: rfqPorts(chains, sequencer), clock, limits, onFault: logFault });
+  const feed = new Feed({
+    chainId,
+    epoch: options.epoch,
+    start: { index: engine.index, seq: engine.seq, tsMs: engine.tsMs, orders: engine.known() },
+    older: options.history,
+    quoteJson,
+    keccak256: (bytes) => digests.keccak256(bytes),
+    publish(topic, message, isBinary) {
+      server.publish(topic, message, isBinary);
+      hub.published(message.length);
+    },
+    limits,
+  });
+  const hub = new Hub({
+    chainId,
+    topics,
+    feed,
+    chains: () => chainsJson(chains, clock),
+    keys,
+    rfqs: rfqPorts(chains, sequencer),
+    clock,
+    limits,
+    onFault: logFault,
+  });
   const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains });
   const quotas = new Quotas(options.tierQuotas, (quota, tier) => metrics?.refusedByQuota.labels(quota, tier).inc());
   const unknownKeys = new UnknownKeyGuard(limits, clock);
@@ -150,6 +180,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   if (metrics !== null) measureEngine(metrics, { engine, sequencer, chains, clock, isReady: () => http.isReady() });
   const socketPublisher = new SocketPublisher(topics, quoteJson, publish);
   sequencer.onEvents((records) => socketPublisher.onEvents(records.flatMap(({ events }) => events)));
+  sequencer.onEvents((records) => feed.onRecords(records));
   const unwatchKeys = keys.onChange(({ id }) => {
     quotas.forget(id);
     hub.onKeyChange(id);
@@ -164,6 +195,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   async function stop(): Promise<void> {
     server.stopListening();
     for (const watch of watches) watch.stop();
+    hub.closeReaders(SERVICE_RESTART, 'service restart');
     await server.close(SERVICE_RESTART, 'service restart');
     await chains.stop();
     expiry.stop();

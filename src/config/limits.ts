@@ -42,6 +42,32 @@ export const limits = {
   wsIdleSeconds: 30,
   /** For a closing socket to read what is buffered for it, and for answers under way when the server stops. */
   drainMs: 5_000,
+  /** Sockets open at once: in all, of one address, of one key. */
+  wsConnections: 10_000,
+  wsConnectionsPerAddress: 32,
+  wsConnectionsPerKey: 16,
+  /** Channels followed at once over all sockets of one key. */
+  wsChannelsPerKey: 32,
+  /** Messages of one socket in the window after which it is closed with 1008. */
+  wsMessages: 1_000,
+  wsMessageWindowMs: 10_000,
+  /** Bytes a socket may leave unread before its ORDERBOOK updates are merged, and how often that is looked at. */
+  wsSlowBytes: 256 << 10,
+  wsCatchUpMs: 50,
+  /** Between heartbeats of the subprotocols. */
+  wsHeartbeatMs: 5_000,
+  /** Levels of a side that ORDERBOOK shows; a snapshot of both sides is at most about 600 KB. */
+  wsBookLevels: 4_000,
+  /** Quotes of one snapshot, of one message of it, and events read at a time for a reader that comes back. */
+  wsSnapshotQuotes: 100_000,
+  wsSnapshotPageQuotes: 100,
+  wsReplayEvents: 200,
+  /** Events kept in memory for readers who come back, about 1 KB each; the log has those before. */
+  recentEvents: 32_768,
+  /** Prices remembered for the slow readers of one book. */
+  changedLevels: 16_000,
+  /** Events that one GET /events looks at. */
+  eventsPerPage: 1_000,
   /** How long a socket may wait before its AUTH. */
   wsAuthDeadlineMs: 60_000,
   /** Bad messages in the window after which a socket is closed with 1008. */

@@ -1,5 +1,5 @@
 import type { EngineEvent } from '../engine/event.js';
-import { sideOf } from '../engine/quote.js';
+import { sideOf, type Quote } from '../engine/quote.js';
 import type { Route } from './topics.js';
 
 /** Where an event's messages go; null: it concerns no channel. */
@@ -12,10 +12,12 @@ export function routeOf(event: EngineEvent): Route | null {
       const { poolAddress, side, taker, size } = event.rfq;
       return { channel: 'RFQ', poolAddress, side, taker, provider: null, size };
     }
-    default: {
-      const { pool, taker, provider, size } = event.order.quote;
-      const side = sideOf(event.order.quote);
-      return { channel: 'QUOTES', poolAddress: pool.poolAddress, side, taker, provider, size };
-    }
+    default:
+      return quoteRoute(event.order.quote);
   }
+}
+
+export function quoteRoute(quote: Quote): Route {
+  const { pool, taker, provider, size } = quote;
+  return { channel: 'QUOTES', poolAddress: pool.poolAddress, side: sideOf(quote), taker, provider, size };
 }

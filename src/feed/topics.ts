@@ -37,12 +37,33 @@ function key(channel: Channel, chainId: string, pool: string, side: string, take
 }
 
 /** The keys a filter subscribes to, in the order in which its acknowledgement names them. No route is in two of them. */
-export function filterKeys(channel: Channel, chainId: string, { poolAddress, side, taker }: Filter): string[] {
-  return takersOf(channel, taker).map((each) => key(channel, chainId, poolAddress ?? '*', side ?? '*', each));
+export function filterKeys(channel: Channel, chainId: string, filter: Filter): string[] {
+  return filterParts(channel, chainId, filter).map(({ key }) => key);
+}
+
+/** A key of a filter, and whose messages it has: zero address: public quotes; `*`: everybody's. */
+export interface FilterPart {
+  readonly key: string;
+  readonly taker: Hex | '*';
+}
+
+export function filterParts(channel: Channel, chainId: string, { poolAddress, side, taker }: Filter): FilterPart[] {
+  return takersOf(channel, taker).map((each) => ({
+    key: key(channel, chainId, poolAddress ?? '*', side ?? '*', each),
+    taker: each,
+  }));
+}
+
+/** Whether the filter lets the route through, whoever it is for. */
+export function fits({ poolAddress, side, narrowing }: Filter, route: Route): boolean {
+  if (poolAddress !== null && route.poolAddress !== poolAddress) return false;
+  if (side !== null && route.side !== side) return false;
+  if (narrowing.provider !== null && route.provider !== narrowing.provider) return false;
+  return route.size >= narrowing.minSize;
 }
 
 /** Quotes are public unless a taker is named, who then has them beside the public ones; requests are for every maker. */
-function takersOf(channel: Channel, taker: Filter['taker']): readonly string[] {
+function takersOf(channel: Channel, taker: Filter['taker']): readonly (Hex | '*')[] {
   if (channel === 'RFQ') return [taker ?? '*'];
   if (taker === null || taker === ZERO_ADDRESS) return [ZERO_ADDRESS];
   return taker === '*' ? ['*'] : [ZERO_ADDRESS, taker];

@@ -50,7 +50,7 @@ export const OrderbookQuote = closed(
 export type OrderbookQuote = Static<typeof OrderbookQuote>;
 
 /** Reasons that can change: a quote refused for one of them may be fillable later. */
-const TRANSIENT_REASONS = [
+export const TRANSIENT_REASONS = [
   'InsufficientCollateralAllowance',
   'InsufficientCollateralBalance',
   'InsufficientLongBalance',

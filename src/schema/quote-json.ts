@@ -1,11 +1,12 @@
 import type { Order } from '../engine/order.js';
+import type { Quote } from '../engine/quote.js';
 
 /**
  * Writes orders as the wire's OrderbookQuote. All but `fillableSize` is fixed once a quote is known, so its text is made
  * once and kept as long as the order lives (measured: 12 to 80 times `JSON.stringify` of the whole each time).
  */
 export class QuoteJson {
-  readonly #heads = new WeakMap<Order['quote'], string>();
+  readonly #heads = new WeakMap<Quote, string>();
   readonly #chainId: string;
 
   /** `chainId`: the settlement chain's, as it goes on the wire. */
@@ -15,15 +16,19 @@ export class QuoteJson {
 
   /** `fillableSize` in 1e-18 contracts; given apart because an event tells of a moment that may have passed. */
   encode(order: Order, fillableSize: bigint = order.fillableSize): string {
-    let head = this.#heads.get(order.quote);
+    return this.encodeQuote(order.quote, fillableSize);
+  }
+
+  encodeQuote(quote: Quote, fillableSize: bigint): string {
+    let head = this.#heads.get(quote);
     if (head === undefined) {
-      head = this.#head(order);
-      this.#heads.set(order.quote, head);
+      head = this.#head(quote);
+      this.#heads.set(quote, head);
     }
     return `${head}${String(fillableSize)}"}`;
   }
 
-  #head({ quote }: Order): string {
+  #head(quote: Quote): string {
     const { poolKey, poolAddress } = quote.pool;
     const fixed = {
       quoteId: quote.quoteId,

@@ -1,19 +1,34 @@
 import type { Clock } from '../engine/ports.js';
-import type { Hex } from '../engine/quote.js';
-import type { NetSocket, SocketHandlers, UpgradeDecision } from '../net/net.js';
-import type { AuthMessage, FilterMessage, UnsubscribeMessage } from '../schema/socket.js';
-import { readFrame, readMessage, type RfqMessage } from './messages.js';
-import type { RfqPorts, SocketKeys, SocketLimits } from './ports.js';
-import { POLICY_VIOLATION, error, info, texts } from './replies.js';
-import { Session } from './session.js';
+import { ZERO_ADDRESS, type Hex } from '../engine/quote.js';
+import type { Feed } from '../feed/feed.js';
 import type { TopicIndex } from '../feed/topic-index.js';
-import { filterKeys, type Filter } from '../feed/topics.js';
+import { filterKeys, type Channel, type Filter } from '../feed/topics.js';
+import type { NetRequestHead, NetResponse, NetSocket, SocketHandlers, UpgradeDecision } from '../net/net.js';
+import type { AuthMessage } from '../schema/socket.js';
+import type {
+  FeedChannel,
+  FilterV2Message,
+  OrderbookFilterMessage,
+  UnsubscribeV2Message,
+} from '../schema/socket-v2.js';
+import { FeedReader, type Acknowledge, type ResumePoint } from './feed-reader.js';
+import { FeedReaders, type ChainsStatus } from './feed-readers.js';
+import { MessageReader, readFrame, type RfqMessage } from './messages.js';
+import type { RfqPorts, SocketKeys, SocketLimits } from './ports.js';
+import { POLICY_VIOLATION, texts } from './replies.js';
+import { RfqQueue } from './rfq-queue.js';
+import { Session } from './session.js';
+import { agreedProtocol, encodingOf } from './subprotocol.js';
+import { Tally } from './tally.js';
 
 export interface HubOptions {
   /** The settlement chain's, the only one that filters and requests may name. */
   readonly chainId: string;
-  /** Shared with the publisher. */
+  /** Of plain readers; shared with the publisher. */
   readonly topics: TopicIndex;
+  /** What everything beyond the plain protocol tells of. */
+  readonly feed: Feed;
+  readonly chains: ChainsStatus;
   readonly keys: SocketKeys;
   readonly rfqs: RfqPorts;
   readonly clock: Clock;
@@ -28,22 +43,36 @@ type Refusal = string | null;
 /** Holds the conversation with each socket: who it is, what it wants to hear, what it asks of makers. */
 export class Hub implements SocketHandlers {
   readonly #options: HubOptions;
+  readonly #messages: MessageReader;
+  readonly #readers: FeedReaders;
   readonly #sessions = new Map<number, Session>();
   readonly #byKeyId = new Map<string, Set<Session>>();
+  readonly #addresses = new Tally();
 
   constructor(options: HubOptions) {
+    const { chains, clock, limits } = options;
     this.#options = options;
+    this.#messages = new MessageReader(limits.wsBookLevels);
+    this.#readers = new FeedReaders(chains, clock, limits);
   }
 
   /** Everyone may connect, and then has to say who he is. */
-  upgrade(): UpgradeDecision {
-    return { accept: true, protocol: '' };
+  upgrade(request: Pick<NetRequestHead, 'header' | 'remoteAddress'>): UpgradeDecision {
+    const { wsConnections, wsConnectionsPerAddress } = this.#options.limits;
+    if (this.#addresses.total >= wsConnections) return refusal(503, 'Too many connections');
+    if (this.#addresses.of(request.remoteAddress) >= wsConnectionsPerAddress) {
+      return refusal(429, `Too many connections: at most ${wsConnectionsPerAddress} from one address`);
+    }
+    return { accept: true, protocol: agreedProtocol(request.header('sec-websocket-protocol')) };
   }
 
   open(socket: NetSocket): void {
-    const { topics, limits, rfqs, chainId, clock } = this.#options;
-    const session = new Session(socket, topics, limits, rfqs, chainId);
+    const { topics, feed, limits, rfqs, chainId, clock, onFault } = this.#options;
+    const encoding = encodingOf(socket.protocol, feed.encodings);
+    const reader = new FeedReader({ socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, onFault });
+    const session = new Session(socket, { topics, rfqs: new RfqQueue(rfqs, chainId), reader, encoding, limits });
     this.#sessions.set(socket.id, session);
+    this.#addresses.add(socket.remoteAddress);
     session.cancelDeadline = clock.after(limits.wsAuthDeadlineMs, () => {
       socket.close(POLICY_VIOLATION, `No AUTH within ${limits.wsAuthDeadlineMs / 1000} seconds`);
     });
@@ -52,6 +81,10 @@ export class Hub implements SocketHandlers {
   message(socket: NetSocket, data: Uint8Array, isBinary: boolean): void {
     const session = this.#sessions.get(socket.id);
     if (session === undefined || socket.closed || this.#revoked(session)) return;
+    if (session.messages.reaches(this.#options.clock.monotonicMs())) {
+      socket.close(POLICY_VIOLATION, 'Too many messages');
+      return;
+    }
     const refusal = this.#carryOut(session, data, isBinary);
     if (refusal !== null) this.#refuse(session, refusal);
   }
@@ -60,8 +93,28 @@ export class Hub implements SocketHandlers {
     const session = this.#sessions.get(socket.id);
     if (session === undefined) return;
     this.#sessions.delete(socket.id);
+    this.#addresses.remove(socket.remoteAddress);
     session.end();
+    this.#readers.remove(session.reader);
     this.#forgetKey(session);
+  }
+
+  /** Readers of the subprotocols are told where to go on. */
+  overBudgetReason(socket: NetSocket): string {
+    const session = this.#sessions.get(socket.id);
+    return session === undefined || session.isPlain ? 'Too slow' : resumeFrom('Too slow', session);
+  }
+
+  /** Closes the connections of the subprotocols, each with where it goes on. */
+  closeReaders(code: number, reason: string): void {
+    for (const session of this.#sessions.values()) {
+      if (!session.isPlain) session.socket.close(code, resumeFrom(reason, session));
+    }
+  }
+
+  /** A message of the feed went out. */
+  published(bytes: number): void {
+    this.#readers.published(bytes);
   }
 
   /** A key was revoked or changed: its sockets are closed unless it still holds. */
@@ -82,14 +135,14 @@ export class Hub implements SocketHandlers {
     // To a stranger nothing but AUTH is explained.
     if (session.credentials === null && !(raw.ok && raw.value.type === 'AUTH')) return texts.notAuthorized;
     if (!raw.ok) return raw.problem;
-    const reading = readMessage(raw.value);
+    const reading = this.#messages.read(raw.value, session.isPlain);
     if (!reading.ok) return reading.problem;
     const message = reading.value;
     switch (message.type) {
       case 'AUTH':
         return this.#auth(session, message);
       case 'FILTER':
-        return this.#filter(session, message);
+        return message.channel === 'ORDERBOOK' ? this.#filterBook(session, message) : this.#filter(session, message);
       case 'UNSUBSCRIBE':
         return this.#unsubscribe(session, message);
       case 'RFQ':
@@ -99,36 +152,73 @@ export class Hub implements SocketHandlers {
 
   /** A bad key changes nothing: who was authorised stays so. A good one takes the place of the one before. */
   #auth(session: Session, { apiKey }: AuthMessage): Refusal {
-    const key = this.#options.keys.verify(apiKey);
+    const { keys, limits } = this.#options;
+    const key = keys.verify(apiKey);
     if (typeof key === 'string') return texts.keyNotFound;
+    const others = this.#byKeyId.get(key.id);
+    if (others !== undefined && !others.has(session) && others.size >= limits.wsConnectionsPerKey) {
+      return `Too many connections: at most ${limits.wsConnectionsPerKey} with one key`;
+    }
     session.cancelDeadline?.();
     this.#forgetKey(session);
     session.credentials = { apiKey, keyId: key.id };
-    const sessions = this.#byKeyId.get(key.id);
-    if (sessions === undefined) this.#byKeyId.set(key.id, new Set([session]));
-    else sessions.add(session);
-    session.socket.send(info(texts.authorized), false);
+    this.#byKeyId.set(key.id, (this.#byKeyId.get(key.id) ?? new Set()).add(session));
+    session.tell(texts.authorized);
+    const { socket, encoding, reader } = session;
+    if (encoding !== null) this.#readers.beat({ socket, encoding, reader });
     return null;
   }
 
-  #filter(session: Session, { channel, body }: FilterMessage): Refusal {
-    const { chainId, clock, limits } = this.#options;
-    if (body.chainId !== chainId) return this.#otherChain(body.chainId);
-    if (session.subscribes.reaches(clock.monotonicMs())) {
-      return `Too many FILTERs: at most ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds`;
-    }
+  #filter(session: Session, { channel, body }: FilterV2Message): Refusal {
+    const refusal = this.#mayFollow(session, channel, body.chainId) ?? resumeProblem(body);
+    if (refusal !== null) return refusal;
     const filter = filterOf(channel, body);
-    const keys = filterKeys(channel, chainId, filter);
+    const keys = filterKeys(channel, this.#options.chainId, filter);
+    if (!session.isPlain) {
+      const start = { resume: resumePoint(body), wantsSnapshot: body.snapshot ?? false };
+      return session.reader.follow(channel, filter, start, this.#acknowledge(session));
+    }
     // Answered before it is done, in one tick: what was published under the old filter goes out ahead of the answer,
     // and everything committed from now on comes after it.
-    const sent = session.socket.send(info(texts.subscribed(keys)), false);
+    const sent = session.tell(texts.subscribed(keys));
     if (sent) session.subscribe(channel, keys, filter.narrowing);
     return null;
   }
 
-  #unsubscribe(session: Session, { channel }: UnsubscribeMessage): Refusal {
-    const sent = session.socket.send(info(texts.unsubscribed(channel)), false);
-    if (sent) session.unsubscribe(channel);
+  #filterBook(session: Session, { channel, body }: OrderbookFilterMessage): Refusal {
+    const refusal = this.#mayFollow(session, channel, body.chainId) ?? resumeProblem(body);
+    if (refusal !== null) return refusal;
+    const taker = lowerCase(body.taker);
+    const view = {
+      poolAddress: body.poolAddress.toLowerCase() as Hex,
+      taker: taker === ZERO_ADDRESS ? null : taker,
+      depth: body.depth ?? this.#options.limits.wsBookLevels,
+    };
+    session.reader.followBook(view, resumePoint(body), this.#acknowledge(session));
+    this.#readers.add(session.reader);
+    return null;
+  }
+
+  #acknowledge(session: Session): Acknowledge {
+    const { epoch } = this.#options.feed;
+    return (subscribed) => session.acknowledge(texts.subscribed(subscribed.keys), subscribed, epoch);
+  }
+
+  #mayFollow(session: Session, channel: FeedChannel, chainId: string): Refusal {
+    const { clock, limits } = this.#options;
+    if (chainId !== this.#options.chainId) return this.#otherChain(chainId);
+    if (session.subscribes.reaches(clock.monotonicMs())) {
+      return `Too many FILTERs: at most ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds`;
+    }
+    if (session.follows(channel)) return null;
+    let channels = 0;
+    for (const other of this.#byKeyId.get(session.credentials?.keyId ?? '') ?? []) channels += other.channels;
+    if (channels < limits.wsChannelsPerKey) return null;
+    return `Too many channels: at most ${limits.wsChannelsPerKey} with one key`;
+  }
+
+  #unsubscribe(session: Session, { channel }: UnsubscribeV2Message): Refusal {
+    if (session.tell(texts.unsubscribed(channel))) session.unsubscribe(channel);
     return null;
   }
 
@@ -142,12 +232,12 @@ export class Hub implements SocketHandlers {
     session.rfqs.publish(body).then(
       (outcome) => {
         if (session.socket.closed) return;
-        if ('key' in outcome) session.socket.send(info(texts.rfqPublished(outcome.key)), false);
-        else session.socket.send(error(outcome.problem), false);
+        if ('key' in outcome) session.tell(texts.rfqPublished(outcome.key));
+        else session.refuse(outcome.problem);
       },
       (fault: unknown) => {
         onFault(fault);
-        if (!session.socket.closed) session.socket.send(error('RFQ not published: internal error'), false);
+        if (!session.socket.closed) session.refuse('RFQ not published: internal error');
       },
     );
     return null;
@@ -160,7 +250,7 @@ export class Hub implements SocketHandlers {
   #refuse(session: Session, problem: string): void {
     const { socket, badMessages } = session;
     const tooMany = badMessages.reaches(this.#options.clock.monotonicMs());
-    if (!socket.send(error(problem), false)) return;
+    if (!session.refuse(problem)) return;
     if (tooMany) socket.close(POLICY_VIOLATION, 'Too many bad messages');
   }
 
@@ -173,7 +263,7 @@ export class Hub implements SocketHandlers {
   }
 }
 
-function filterOf(channel: FilterMessage['channel'], body: FilterMessage['body']): Filter {
+function filterOf(channel: Channel, body: FilterV2Message['body']): Filter {
   // A request has no maker yet, so that nothing could be compared with `provider` there.
   const provider = channel === 'RFQ' ? null : lowerCase(body.provider);
   return {
@@ -186,4 +276,27 @@ function filterOf(channel: FilterMessage['channel'], body: FilterMessage['body']
 
 function lowerCase(address: Hex | undefined): Hex | null {
   return address === undefined ? null : (address.toLowerCase() as Hex);
+}
+
+interface Resumable {
+  readonly epoch?: string;
+  readonly fromSeq?: number;
+}
+
+function resumePoint({ epoch, fromSeq }: Resumable): ResumePoint | null {
+  return epoch === undefined || fromSeq === undefined ? null : { epoch, fromSeq };
+}
+
+function resumeProblem({ epoch, fromSeq }: Resumable): Refusal {
+  if ((epoch === undefined) === (fromSeq === undefined)) return null;
+  return 'Invalid FILTER: body must have epoch and fromSeq together';
+}
+
+/** At most 123 bytes (RFC 6455, 5.5). */
+function resumeFrom(reason: string, { reader }: Session): string {
+  return `${reason}, resume from seq ${reader.completeSeq}`;
+}
+
+function refusal(status: number, message: string): NetResponse {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }) };
 }

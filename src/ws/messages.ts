@@ -7,9 +7,17 @@ import {
   RfqByPoolKeyMessage,
   UnsubscribeMessage,
 } from '../schema/socket.js';
+import {
+  FilterV2Message,
+  orderbookFilterMessage,
+  plainOrderbookFilterMessage,
+  UnsubscribeV2Message,
+  type OrderbookFilterMessage,
+} from '../schema/socket-v2.js';
 
 export type RfqMessage = RfqByPoolKeyMessage | RfqByPoolAddressMessage;
-export type ClientMessage = AuthMessage | FilterMessage | UnsubscribeMessage | RfqMessage;
+/** On a plain connection a FilterMessage; the subprotocols add to it. */
+export type ClientMessage = AuthMessage | FilterV2Message | OrderbookFilterMessage | UnsubscribeV2Message | RfqMessage;
 
 /** A value, or what to tell the client that sent it. */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
@@ -27,6 +35,8 @@ const checkFilter = compile(FilterMessage, MAX_ERRORS);
 const checkUnsubscribe = compile(UnsubscribeMessage, MAX_ERRORS);
 const checkRfqByPoolKey = compile(RfqByPoolKeyMessage, MAX_ERRORS);
 const checkRfqByPoolAddress = compile(RfqByPoolAddressMessage, MAX_ERRORS);
+const checkFilterV2 = compile(FilterV2Message, MAX_ERRORS);
+const checkUnsubscribeV2 = compile(UnsubscribeV2Message, MAX_ERRORS);
 
 /** First step: a text frame that holds a JSON object. */
 export function readFrame(data: Uint8Array, isBinary: boolean): Reading<RawMessage> {
@@ -41,18 +51,31 @@ export function readFrame(data: Uint8Array, isBinary: boolean): Reading<RawMessa
 }
 
 /** Second step: one of the messages that clients may send, whole and in its exact shape. */
-export function readMessage(raw: RawMessage): Reading<ClientMessage> {
-  switch (raw.type) {
-    case 'AUTH':
-      return checked(checkAuth, raw, 'AUTH');
-    case 'FILTER':
-      return checked(checkFilter, raw, 'FILTER');
-    case 'UNSUBSCRIBE':
-      return checked(checkUnsubscribe, raw, 'UNSUBSCRIBE');
-    case 'RFQ':
-      return checked<RfqMessage>(namesPoolAddress(raw) ? checkRfqByPoolAddress : checkRfqByPoolKey, raw, 'RFQ');
-    default:
-      return refused('Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ');
+export class MessageReader {
+  readonly #checkOrderbook: Check<OrderbookFilterMessage>;
+  readonly #checkPlainOrderbook: Check<OrderbookFilterMessage>;
+
+  /** `maxDepth`: most levels of a side that ORDERBOOK may ask for. */
+  constructor(maxDepth: number) {
+    this.#checkOrderbook = compile(orderbookFilterMessage(maxDepth), MAX_ERRORS);
+    this.#checkPlainOrderbook = compile(plainOrderbookFilterMessage(maxDepth), MAX_ERRORS);
+  }
+
+  read(raw: RawMessage, isPlain: boolean): Reading<ClientMessage> {
+    const isOrderbook = raw.channel === 'ORDERBOOK';
+    switch (raw.type) {
+      case 'AUTH':
+        return checked(checkAuth, raw, 'AUTH');
+      case 'FILTER':
+        if (isOrderbook) return checked(isPlain ? this.#checkPlainOrderbook : this.#checkOrderbook, raw, 'FILTER');
+        return checked<FilterV2Message>(isPlain ? checkFilter : checkFilterV2, raw, 'FILTER');
+      case 'UNSUBSCRIBE':
+        return checked<UnsubscribeV2Message>(isOrderbook ? checkUnsubscribeV2 : checkUnsubscribe, raw, 'UNSUBSCRIBE');
+      case 'RFQ':
+        return checked<RfqMessage>(namesPoolAddress(raw) ? checkRfqByPoolAddress : checkRfqByPoolKey, raw, 'RFQ');
+      default:
+        return refused('Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ');
+    }
   }
 }
 

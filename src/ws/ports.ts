@@ -1,4 +1,6 @@
 import type { Rfq } from '../engine/command.js';
+import type { FeedReaderLimits } from './feed-reader.js';
+import type { FeedReadersLimits } from './feed-readers.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
 
 /** The key store, as far as sockets need it. Verifying costs little: it happens on every message. */
@@ -18,7 +20,18 @@ export interface RfqPorts {
 }
 
 /** Bounds of one socket; the numbers come from the configuration's limits. */
-export interface SocketLimits {
+export interface SocketLimits extends FeedReaderLimits, FeedReadersLimits {
+  /** Open at once: in all, of one address, of one key. */
+  readonly wsConnections: number;
+  readonly wsConnectionsPerAddress: number;
+  readonly wsConnectionsPerKey: number;
+  /** Followed at once over all connections of one key. */
+  readonly wsChannelsPerKey: number;
+  /** Levels of a side that ORDERBOOK shows, at most and when nothing else is asked for. */
+  readonly wsBookLevels: number;
+  /** Messages of any kind in the window after which a socket is closed. */
+  readonly wsMessages: number;
+  readonly wsMessageWindowMs: number;
   /** How long a socket may wait before its AUTH. */
   readonly wsAuthDeadlineMs: number;
   /** Messages answered with ERROR in the window after which a socket is closed. */

@@ -1,4 +1,4 @@
-import type { Channel } from '../feed/topics.js';
+import type { FeedChannel } from '../schema/socket-v2.js';
 
 /** Answers to a client's messages. Existing clients compare these texts letter for letter. */
 export const texts = {
@@ -6,16 +6,16 @@ export const texts = {
   keyNotFound: 'NOT_FOUND',
   notAuthorized: 'Not Authorized',
   subscribed: (keys: readonly string[]) => `Subscribed to ${keys.join(',')} channel.`,
-  unsubscribed: (channel: Channel) => `Unsubscribed from ${channel} channel`,
+  unsubscribed: (channel: FeedChannel) => `Unsubscribed from ${channel} channel`,
   rfqPublished: (key: string) => `Published RFQ to ${key} Redis channel`,
 } as const;
 
-export function info(message: string): string {
-  return JSON.stringify({ type: 'INFO', body: null, message });
+export function info(message: string) {
+  return { type: 'INFO', body: null, message } as const;
 }
 
-export function error(message: string): string {
-  return JSON.stringify({ type: 'ERROR', body: null, message });
+export function error(message: string) {
+  return { type: 'ERROR', body: null, message } as const;
 }
 
 /** RFC 6455, 7.4.1: the peer broke a rule of ours. */

@@ -1,10 +1,14 @@
 import type { CancelTimer } from '../engine/ports.js';
-import type { NetSocket } from '../net/net.js';
-import type { RfqPorts, SocketLimits } from './ports.js';
-import { RateWindow } from './rate-window.js';
-import { RfqQueue } from './rfq-queue.js';
+import type { Encoding } from '../feed/encoding.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { Channel, Narrowing } from '../feed/topics.js';
+import type { NetSocket } from '../net/net.js';
+import type { FeedReader } from './feed-reader.js';
+import type { SocketLimits } from './ports.js';
+import { RateWindow } from './rate-window.js';
+import { error, info } from './replies.js';
+import type { RfqQueue } from './rfq-queue.js';
+import type { Acknowledged } from './feed-reader.js';
 
 export interface Credentials {
   /** As the client sent it: verified again on each message, since a key can be revoked at any time. */
@@ -12,10 +16,24 @@ export interface Credentials {
   readonly keyId: string;
 }
 
+export interface SessionParts {
+  readonly topics: TopicIndex;
+  readonly rfqs: RfqQueue;
+  readonly reader: FeedReader;
+  /** Null: it speaks the plain protocol. */
+  readonly encoding: Encoding | null;
+  readonly limits: SocketLimits;
+}
+
 /** What the hub knows of one open socket. */
 export class Session {
   readonly socket: NetSocket;
   readonly rfqs: RfqQueue;
+  /** What it follows of the feed: everything of the subprotocols, and ORDERBOOK. */
+  readonly reader: FeedReader;
+  readonly encoding: Encoding | null;
+  /** Messages of any kind; as with `subscribes`, one more than is allowed. */
+  readonly messages: RateWindow;
   /** Messages answered with ERROR. */
   readonly badMessages: RateWindow;
   /** One more than is allowed: reaching it is the first one too many. */
@@ -27,15 +45,46 @@ export class Session {
   readonly #topics: TopicIndex;
   readonly #subscribed = new Map<Channel, readonly string[]>();
 
-  constructor(socket: NetSocket, topics: TopicIndex, limits: SocketLimits, ports: RfqPorts, chainId: string) {
+  constructor(socket: NetSocket, { topics, rfqs, reader, encoding, limits }: SessionParts) {
     this.socket = socket;
     this.#topics = topics;
-    this.rfqs = new RfqQueue(ports, chainId);
+    this.rfqs = rfqs;
+    this.reader = reader;
+    this.encoding = encoding;
+    this.messages = new RateWindow(limits.wsMessages + 1, limits.wsMessageWindowMs);
     this.badMessages = new RateWindow(limits.wsBadMessages, limits.wsBadMessageWindowMs);
     this.subscribes = new RateWindow(limits.wsSubscribes + 1, limits.wsSubscribeWindowMs);
   }
 
-  /** Takes the place of what was subscribed on the channel. */
+  get isPlain(): boolean {
+    return this.encoding === null;
+  }
+
+  /** Channels followed. */
+  get channels(): number {
+    return this.#subscribed.size + this.reader.channels;
+  }
+
+  follows(channel: Channel | 'ORDERBOOK'): boolean {
+    return this.reader.has(channel) || (channel !== 'ORDERBOOK' && this.#subscribed.has(channel));
+  }
+
+  /** False when the peer is too slow to be told anything. */
+  tell(message: string): boolean {
+    return this.#reply(info(message));
+  }
+
+  refuse(problem: string): boolean {
+    return this.#reply(error(problem));
+  }
+
+  /** `epoch` goes with the number, on connections that are told numbers. */
+  acknowledge(message: string, { channel, keys, seq }: Acknowledged, epoch: string): boolean {
+    if (this.encoding === null) return this.tell(message);
+    return this.#reply({ type: 'INFO', body: { channel, keys: [...keys], seq, epoch }, message });
+  }
+
+  /** Plain QUOTES or RFQ; takes the place of what was subscribed on the channel. */
   subscribe(channel: Channel, keys: readonly string[], narrowing: Narrowing): void {
     this.unsubscribe(channel);
     const topics = keys.map((key) => this.#topics.join(key, narrowing));
@@ -43,7 +92,9 @@ export class Session {
     this.#subscribed.set(channel, topics);
   }
 
-  unsubscribe(channel: Channel): void {
+  unsubscribe(channel: Channel | 'ORDERBOOK'): void {
+    this.reader.drop(channel);
+    if (channel === 'ORDERBOOK') return;
     for (const topic of this.#subscribed.get(channel) ?? []) {
       this.socket.unsubscribe(topic);
       this.#topics.leave(topic);
@@ -54,9 +105,15 @@ export class Session {
   /** The socket is gone: its library has forgotten its topics, the index has not. */
   end(): void {
     this.cancelDeadline?.();
+    this.reader.end();
     for (const topics of this.#subscribed.values()) {
       for (const topic of topics) this.#topics.leave(topic);
     }
     this.#subscribed.clear();
+  }
+
+  #reply(reply: Parameters<Encoding['message']>[0]): boolean {
+    if (this.encoding === null) return this.socket.send(JSON.stringify(reply), false);
+    return this.socket.send(this.encoding.message(reply), this.encoding.isBinary);
   }
 }

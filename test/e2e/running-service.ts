@@ -74,6 +74,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     walletKey: options.walletKey === undefined ? (chain.accounts[0]?.privateKey ?? null) : options.walletKey,
     engine,
     journal: new MemoryJournal(),
+    epoch: '00000000000000e2',
+    history: null,
     keys,
     clock: systemClock,
     random: systemRandom,

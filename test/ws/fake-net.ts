@@ -2,10 +2,13 @@ import type { NetSocket, SocketHandlers } from '../../src/net/net.js';
 
 /** A socket that remembers what it was told. */
 export class FakeSocket implements NetSocket {
-  readonly remoteAddress = '192.0.2.1';
-  readonly protocol = '';
+  remoteAddress = '192.0.2.1';
   /** Messages to the peer, oldest first. */
   readonly received: string[] = [];
+  /** Binary messages to the peer. */
+  readonly receivedBinary: Uint8Array[] = [];
+  /** What the peer has left unread, as far as a test says so. */
+  unreadBytes = 0;
   readonly topics = new Set<string>();
   closedWith: { readonly code: number; readonly reason: string } | null = null;
   /** When set, the next `send` finds the peer over its budget. */
@@ -14,6 +17,7 @@ export class FakeSocket implements NetSocket {
   constructor(
     readonly id: number,
     readonly net: FakeNet,
+    readonly protocol = '',
   ) {}
 
   get closed(): boolean {
@@ -21,10 +25,11 @@ export class FakeSocket implements NetSocket {
   }
 
   send(message: string | Uint8Array, isBinary: boolean): boolean {
-    if (isBinary) throw new Error('plain connections get text only');
+    if (isBinary && this.protocol === '') throw new Error('plain connections get text only');
     if (this.overBudget) this.close(1013, 'Too slow');
     if (this.closed) return false;
-    this.received.push(Buffer.from(message).toString());
+    if (isBinary) this.receivedBinary.push(Buffer.from(message));
+    else this.received.push(Buffer.from(message).toString());
     return true;
   }
 
@@ -38,7 +43,7 @@ export class FakeSocket implements NetSocket {
   }
 
   bufferedBytes(): number {
-    return 0;
+    return this.unreadBytes;
   }
 
   close(code: number, reason: string): void {
@@ -70,8 +75,8 @@ export class FakeNet {
 
   constructor(readonly handlers: SocketHandlers) {}
 
-  open(): FakeSocket {
-    const socket = new FakeSocket(++this.#lastId, this);
+  open(protocol = ''): FakeSocket {
+    const socket = new FakeSocket(++this.#lastId, this, protocol);
     this.sockets.add(socket);
     this.handlers.open(socket);
     return socket;

@@ -4,6 +4,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
 import { Hub } from '../../src/ws/hub.js';
 import type { RfqPorts, SocketLimits } from '../../src/ws/ports.js';
+import { Feed } from '../../src/feed/feed.js';
 import { Publisher, type Publish } from '../../src/ws/publisher.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
 import { FakeNet, type FakeSocket } from './fake-net.js';
@@ -22,7 +23,22 @@ export const socketLimits: SocketLimits = {
   wsSubscribes: 200,
   wsSubscribeWindowMs: 10_000,
   wsWaitingRfqs: 4,
+  wsConnections: 1_000,
+  wsConnectionsPerAddress: 1_000,
+  wsConnectionsPerKey: 1_000,
+  wsChannelsPerKey: 1_000,
+  wsMessages: 10_000,
+  wsMessageWindowMs: 10_000,
+  wsSlowBytes: 10_000,
+  wsCatchUpMs: 50,
+  wsHeartbeatMs: 5_000,
+  wsBookLevels: 6,
+  wsSnapshotQuotes: 20,
+  wsSnapshotPageQuotes: 3,
+  wsReplayEvents: 4,
 };
+
+const nothingRead = { block: null, lateMs: null, stale: 'no block has been read yet' };
 
 /** A hub and a publisher between a network without wires and a log without a disk. */
 export class HubFixture {
@@ -43,9 +59,21 @@ export class HubFixture {
   #seq = 0;
 
   constructor(rfqs: Partial<RfqPorts> = {}, limits: Partial<SocketLimits> = {}) {
+    const feed = new Feed({
+      chainId,
+      epoch: '00000000000000e1',
+      start: { index: 0, seq: 0, tsMs: 0, orders: [] },
+      older: null,
+      quoteJson,
+      keccak256: () => new Uint8Array(32),
+      publish: (...message) => this.publish(...message),
+      limits: { recentEvents: 100, changedLevels: 100 },
+    });
     this.hub = new Hub({
       chainId,
       topics: this.topics,
+      feed,
+      chains: () => ({ settlement: nothingRead, stream: nothingRead }),
       keys: { verify: (apiKey) => this.keys.get(apiKey) ?? (apiKey === '' ? 'MISSING' : 'NOT_FOUND') },
       rfqs: { poolAddressOf: async () => poolAddress, publish: async (rfq) => this.commit(rfq), ...rfqs },
       clock: this.clock,

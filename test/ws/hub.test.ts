@@ -168,6 +168,14 @@ t.test('who does not say who he is within the deadline is closed with a reason',
   t.notOk(known.closed);
 });
 
-t.test('a plain connection accepts no subprotocol', async (t) => {
-  t.same(new HubFixture().hub.upgrade(), { accept: true, protocol: '' });
+t.test('a connection speaks the first subprotocol it asks for that is known, or the plain one', async (t) => {
+  const { hub } = new HubFixture();
+  const agreed = (asked?: string) => hub.upgrade({ header: () => asked, remoteAddress: '192.0.2.1' });
+  t.same(agreed(), { accept: true, protocol: '' });
+  t.same(agreed('graphql-ws'), { accept: true, protocol: '' });
+  t.same(agreed('graphql-ws, quotebook.v2.msgpack,quotebook.v2.json'), {
+    accept: true,
+    protocol: 'quotebook.v2.msgpack',
+  });
+  t.same(agreed('constructor'), { accept: true, protocol: '' });
 });

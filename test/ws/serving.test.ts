@@ -27,7 +27,7 @@ async function serveHub(
   const { hub } = fixture;
   const gone = new EventEmitter();
   const sockets: SocketHandlers = {
-    upgrade: () => hub.upgrade(),
+    upgrade: (request) => hub.upgrade(request),
     open: (socket) => hub.open(socket),
     message: between(fixture),
     close(socket) {

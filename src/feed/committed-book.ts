@@ -1,0 +1,112 @@
+import { assert } from '../engine/assert.js';
+import { BookOrder } from '../engine/book-order.js';
+import { Book } from '../engine/book.js';
+import type { EngineEvent } from '../engine/event.js';
+import type { Order } from '../engine/order.js';
+import type { Hex, Quote } from '../engine/quote.js';
+import { addTerm, type BookHash } from './book-hash.js';
+import { quoteRoute } from './route.js';
+import { fits, type Filter } from './topics.js';
+
+/** What one event did to the book of valid quotes: 0 stands for not being in it. */
+export interface BookChange {
+  readonly quote: Quote;
+  /** 1e-18 contracts. */
+  readonly before: bigint;
+  readonly after: bigint;
+}
+
+/** A quote that can be filled, and how much of it. */
+export interface HeldQuote {
+  readonly quote: Quote;
+  readonly fillableSize: bigint;
+}
+
+/** As in the engine, with its term of the book hash once somebody asked for it. */
+class HeldOrder extends BookOrder {
+  term: bigint | null = null;
+}
+
+/**
+ * The valid quotes as the events told so far leave them. The engine's own book is ahead of it by what is applied and not
+ * yet durable, so that snapshots and hashes that go with a number of the feed are taken here.
+ */
+export class CommittedBook {
+  readonly book = new Book();
+  readonly #orders = new Map<Hex, HeldOrder>();
+  readonly #hash: BookHash;
+
+  /** `orders`: what the engine holds as recovery left it, or any order of it; just the live ones count. */
+  constructor(orders: Iterable<Order>, hash: BookHash) {
+    this.#hash = hash;
+    for (const { quote, fillableSize, state } of orders) if (state === 'live') this.#set(quote, fillableSize);
+  }
+
+  /** Null: the event is about nothing that is, was or comes into the book. */
+  apply(event: EngineEvent): BookChange | null {
+    switch (event.type) {
+      case 'QUOTE_POSTED':
+        return event.reason === null ? this.#set(event.order.quote, event.fillableSize) : null;
+      case 'QUOTE_FILLED':
+        return event.valid ? this.#set(event.order.quote, event.fillableSize) : null;
+      case 'QUOTE_REMOVED':
+        return event.valid ? this.#set(event.order.quote, 0n) : null;
+      case 'QUOTE_INVALIDATED':
+        return this.#set(event.order.quote, 0n);
+      case 'QUOTE_REVALIDATED':
+        return this.#set(event.order.quote, event.fillableSize);
+      case 'QUOTE_RESTATED':
+        if (event.reason !== null) return event.wasValid ? this.#set(event.order.quote, 0n) : null;
+        return this.#set(event.order.quote, event.fillableSize);
+      case 'POOL_DEPLOYED':
+      case 'POOL_WITHDRAWN':
+      case 'RFQ_PUBLISHED':
+        return null;
+    }
+  }
+
+  /** The quotes that one part of a filter lets through: those for that taker (zero address: public), or for everyone. */
+  select(filter: Filter, taker: Hex | '*'): HeldQuote[] {
+    return [...this.#selected(filter, taker)].map(({ quote, fillableSize }) => ({ quote, fillableSize }));
+  }
+
+  /** The sum of what `select` gives. */
+  sum(filter: Filter, taker: Hex | '*'): bigint {
+    let sum = 0n;
+    for (const order of this.#selected(filter, taker)) {
+      order.term ??= this.#hash.quoteTerm(order.quote.quoteId, order.fillableSize);
+      sum = addTerm(sum, order.term);
+    }
+    return sum;
+  }
+
+  *#selected(filter: Filter, taker: Hex | '*'): Generator<HeldOrder> {
+    for (const { quoteId } of this.#candidates(filter)) {
+      const order = this.#orders.get(quoteId);
+      assert(order !== undefined, 'what is in the book is known');
+      if (taker !== '*' && order.quote.taker !== taker) continue;
+      if (!fits(filter, quoteRoute(order.quote))) continue;
+      yield order;
+    }
+  }
+
+  *#candidates({ poolAddress, narrowing: { provider } }: Filter): Generator<Quote> {
+    if (poolAddress !== null) for (const { quote } of this.book.pool(poolAddress)?.orders ?? []) yield quote;
+    else if (provider !== null) for (const { quote } of this.book.provider(provider) ?? []) yield quote;
+    else for (const { quote } of this.#orders.values()) yield quote;
+  }
+
+  #set(quote: Quote, after: bigint): BookChange {
+    let order = this.#orders.get(quote.quoteId);
+    const before = order?.fillableSize ?? 0n;
+    if (order === undefined) {
+      if (after === 0n) return { quote, before, after };
+      order = new HeldOrder(quote);
+      this.#orders.set(quote.quoteId, order);
+    }
+    this.book.set(order, after, null);
+    order.term = null;
+    if (after === 0n) this.#orders.delete(quote.quoteId);
+    return { quote, before, after };
+  }
+}

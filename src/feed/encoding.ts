@@ -1,0 +1,124 @@
+import type { Cause } from '../engine/event.js';
+import type { Quote } from '../engine/quote.js';
+import { QuoteJson } from '../schema/quote-json.js';
+import type { QuotesSnapshot, ServerMessageV2 } from '../schema/socket-v2.js';
+import type { HeldQuote } from './committed-book.js';
+import type { TimedEvent } from './event-history.js';
+import { MESSAGE_TYPES, MESSAGES, QUOTE } from './layout.js';
+import { encodeElements, encodeMessage, joinElements, packAmount, packFields } from './msgpack.js';
+import { toldOf, type Told } from './told.js';
+
+export type EncodingName = 'json' | 'msgpack';
+
+/** What an event's message says of the reader's own view: under which key, and after which message. */
+export interface Place {
+  readonly key: string;
+  readonly prevSeq: number;
+}
+
+/** An event as a message, but for its place. Made once, whoever reads it. */
+export type PlacedIn = (place: Place) => Uint8Array;
+
+/** One form of the feed's messages. */
+export interface Encoding {
+  readonly name: EncodingName;
+  readonly isBinary: boolean;
+  /** Null: the event is not told. */
+  event(timed: TimedEvent): PlacedIn | null;
+  /** One page of a book's quotes. */
+  quotes(page: QuotesPage): Uint8Array;
+  message(message: ServerMessageV2): Uint8Array;
+}
+
+/** QUOTES_SNAPSHOT, its quotes not written yet. */
+export type QuotesPage = Omit<QuotesSnapshot, 'type' | 'body'> & { readonly held: readonly HeldQuote[] };
+
+export class JsonEncoding implements Encoding {
+  readonly name = 'json';
+  readonly isBinary = false;
+  readonly #quotes: QuoteJson;
+
+  constructor(quotes: QuoteJson) {
+    this.#quotes = quotes;
+  }
+
+  event({ event, tsMs }: TimedEvent): PlacedIn | null {
+    const told = toldOf(event);
+    if (told === null) return null;
+    const cause = JSON.stringify(causeJson(event.cause));
+    const extra = told.type === 'RFQ' ? '' : JSON.stringify(told.extra).slice(1, -1);
+    const tail = `"tsMs":${tsMs},"cause":${cause},${extra && `${extra},`}"body":${this.#body(told)}}`;
+    return ({ key, prevSeq }) =>
+      Buffer.from(`{"type":"${told.type}","key":"${key}","seq":${event.seq},"prevSeq":${prevSeq},${tail}`);
+  }
+
+  quotes({ key, seq, tsMs, hash, more, held }: QuotesPage): Uint8Array {
+    const head = JSON.stringify({ type: 'QUOTES_SNAPSHOT', key, seq, tsMs, hash, more });
+    const body = held.map(({ quote, fillableSize }) => this.#quotes.encodeQuote(quote, fillableSize));
+    return Buffer.from(`${head.slice(0, -1)},"body":[${body.join(',')}]}`);
+  }
+
+  message(message: ServerMessageV2): Uint8Array {
+    return Buffer.from(JSON.stringify(message));
+  }
+
+  #body(told: Told): string {
+    return told.type === 'RFQ' ? told.rfq : this.#quotes.encodeQuote(told.quote, told.fillableSize);
+  }
+}
+
+/** Positional MessagePack, as `layout.ts` says. All but what is fillable of a quote is kept as bytes, like its JSON. */
+export class MsgpackEncoding implements Encoding {
+  readonly name = 'msgpack';
+  readonly isBinary = true;
+  readonly #quotes: QuoteJson;
+  readonly #heads = new WeakMap<Quote, Uint8Array>();
+
+  constructor(quotes: QuoteJson) {
+    this.#quotes = quotes;
+  }
+
+  event({ event, tsMs }: TimedEvent): PlacedIn | null {
+    const told = toldOf(event);
+    if (told === null) return null;
+    const { fields } = MESSAGES[told.type];
+    const type = MESSAGE_TYPES.indexOf(told.type);
+    const shared = { tsMs, cause: causeJson(event.cause), ...(told.type === 'RFQ' ? {} : told.extra) };
+    const tail = encodeElements(packFields({ fields: fields.slice(KEY_SEQ_PREV_SEQ, -1) }, shared));
+    const body = told.type === 'RFQ' ? encodeElements([told.rfq]) : this.#quote(told.quote, told.fillableSize);
+    return ({ key, prevSeq }) =>
+      joinElements(1 + fields.length, encodeElements([type, key, event.seq, prevSeq]), tail, body);
+  }
+
+  quotes({ held, ...head }: QuotesPage): Uint8Array {
+    const { fields } = MESSAGES.QUOTES_SNAPSHOT;
+    const type = MESSAGE_TYPES.indexOf('QUOTES_SNAPSHOT');
+    const elements = encodeElements([type, ...packFields({ fields: fields.slice(0, -1) }, head)]);
+    const body = held.map(({ quote, fillableSize }) => this.#quote(quote, fillableSize));
+    return joinElements(1 + fields.length, elements, joinElements(body.length, ...body));
+  }
+
+  message(message: ServerMessageV2): Uint8Array {
+    return encodeMessage(message);
+  }
+
+  #quote(quote: Quote, fillableSize: bigint): Uint8Array {
+    let head = this.#heads.get(quote);
+    if (head === undefined) {
+      const json = JSON.parse(this.#quotes.encodeQuote(quote, 0n)) as Readonly<Record<string, unknown>>;
+      head = encodeElements(packFields({ fields: QUOTE.fields.slice(0, -1) }, json));
+      this.#heads.set(quote, head);
+    }
+    return joinElements(QUOTE.fields.length, head, encodeElements([packAmount(fillableSize)]));
+  }
+}
+
+/** Fields of an event's message that differ from reader to reader, ahead of all others. */
+const KEY_SEQ_PREV_SEQ = 3;
+
+/** The fields in their order on the wire. */
+function causeJson(cause: Cause | null) {
+  if (cause === null) return null;
+  const { chain, blockNumber, txHash, logIndex } = cause;
+  return { chain, blockNumber, txHash, logIndex };
+}

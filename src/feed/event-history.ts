@@ -1,0 +1,57 @@
+import type { EngineEvent } from '../engine/event.js';
+
+/** An event with the stamp of its record. */
+export interface TimedEvent {
+  readonly event: EngineEvent;
+  /** Engine time, milliseconds. */
+  readonly tsMs: number;
+}
+
+/** Events that were told, for readers who missed some. */
+export interface EventHistory {
+  /** Every event with a greater number can be read, up to the newest that is durable. */
+  readonly since: number;
+  /**
+   * Events with a number greater than `afterSeq`, the oldest first, at most `limit`, of records up to `throughIndex`, which
+   * are durable; null when they are gone by now.
+   */
+  read(afterSeq: number, limit: number, throughIndex: number): Promise<readonly TimedEvent[] | null>;
+}
+
+/** The last `capacity` events, in memory. */
+export class RecentEvents {
+  readonly #capacity: number;
+  /** The event with number n is at n modulo capacity. */
+  readonly #events: TimedEvent[] = [];
+  #oldest: number;
+  #newest: number;
+
+  /** `seq`: number of the last event before the first that is kept. */
+  constructor(capacity: number, seq: number) {
+    this.#capacity = capacity;
+    this.#oldest = seq + 1;
+    this.#newest = seq;
+  }
+
+  get since(): number {
+    return this.#oldest - 1;
+  }
+
+  push(timed: TimedEvent): void {
+    this.#newest = timed.event.seq;
+    this.#events[this.#newest % this.#capacity] = timed;
+    this.#oldest = Math.max(this.#oldest, this.#newest - this.#capacity + 1);
+  }
+
+  /** Null when some event after `afterSeq` is no longer kept. */
+  read(afterSeq: number, limit: number): readonly TimedEvent[] | null {
+    if (afterSeq < this.since) return null;
+    const found: TimedEvent[] = [];
+    const last = Math.min(this.#newest, afterSeq + limit);
+    for (let seq = afterSeq + 1; seq <= last; seq++) {
+      const timed = this.#events[seq % this.#capacity];
+      if (timed !== undefined) found.push(timed);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,135 @@
+import type { Stamp } from '../engine/command.js';
+import type { Order } from '../engine/order.js';
+import type { JournalRecord } from '../engine/ports.js';
+import type { QuoteJson } from '../schema/quote-json.js';
+import type { RESYNC_REASONS } from '../schema/socket-v2.js';
+import { BookHash, type Keccak256 } from './book-hash.js';
+import { CommittedBook } from './committed-book.js';
+import { JsonEncoding, MsgpackEncoding, type Encoding, type EncodingName } from './encoding.js';
+import { RecentEvents, type EventHistory, type TimedEvent } from './event-history.js';
+import { LevelTopics } from './level-topics.js';
+import { QuoteTopics, type Publish } from './quote-topics.js';
+
+/** The numbers of the configuration's limits that bound what the feed keeps. */
+export interface FeedLimits {
+  /** Events kept in memory for readers who come back. */
+  readonly recentEvents: number;
+  /** Prices remembered for slow readers of one book. */
+  readonly changedLevels: number;
+}
+
+export interface FeedOptions {
+  /** The settlement chain's, as it goes on the wire. */
+  readonly chainId: string;
+  /** 16 hex digits that tell this log from every other. */
+  readonly epoch: string;
+  /** The engine as recovery left it: what it holds, and where its last record and event are. */
+  readonly start: {
+    readonly index: number;
+    readonly seq: number;
+    readonly tsMs: number;
+    readonly orders: Iterable<Order>;
+  };
+  /** Events from before the start, and those that no longer fit into memory; null: those are gone. */
+  readonly older: EventHistory | null;
+  readonly quoteJson: QuoteJson;
+  readonly keccak256: Keccak256;
+  readonly publish: Publish;
+  readonly limits: FeedLimits;
+}
+
+/** Why a reader can't go on where it was. */
+export type ResyncReason = (typeof RESYNC_REASONS)[number];
+
+/** Committed events, numbered and told by topic, with the book that they add up to and the way back to those missed. */
+export class Feed {
+  readonly epoch: string;
+  readonly chainId: string;
+  readonly book: CommittedBook;
+  readonly quotes: QuoteTopics;
+  readonly levels: LevelTopics;
+  readonly encodings: Readonly<Record<EncodingName, Encoding>>;
+  readonly #recent: RecentEvents;
+  readonly #older: EventHistory | null;
+  #index: number;
+  #seq: number;
+  #tsMs: number;
+
+  constructor({ chainId, epoch, start, older, quoteJson, keccak256, publish, limits }: FeedOptions) {
+    const hash = new BookHash(keccak256);
+    this.epoch = epoch;
+    this.chainId = chainId;
+    this.#index = start.index;
+    this.#seq = start.seq;
+    this.#tsMs = start.tsMs;
+    this.book = new CommittedBook(start.orders, hash);
+    this.encodings = { json: new JsonEncoding(quoteJson), msgpack: new MsgpackEncoding(quoteJson) };
+    const encodings = Object.values(this.encodings);
+    this.quotes = new QuoteTopics(chainId, this.book, hash, encodings, publish);
+    this.levels = new LevelTopics({
+      chainId,
+      book: this.book,
+      hash,
+      encodings,
+      publish,
+      maxChanged: limits.changedLevels,
+    });
+    this.#recent = new RecentEvents(limits.recentEvents, start.seq);
+    this.#older = older;
+  }
+
+  /** Number of the last event of the last record that was told in full. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Engine time of that record, milliseconds. */
+  get tsMs(): number {
+    return this.#tsMs;
+  }
+
+  /** Every event with a greater number can be read again. */
+  get since(): number {
+    return Math.min(this.#recent.since, this.#older?.since ?? Infinity);
+  }
+
+  /** Takes the records of one commit, in order, in the tick of that commit. Those from before the start are in it already. */
+  onRecords(records: readonly JournalRecord[]): void {
+    for (const { stamp, events } of records) if (stamp.index > this.#index) this.#onRecord(events, stamp);
+  }
+
+  /** Null: a reader that has everything up to `fromSeq` can go on from there. */
+  whyNotFrom(epoch: string, fromSeq: number): ResyncReason | null {
+    if (epoch !== this.epoch) return 'OTHER_EPOCH';
+    if (fromSeq > this.#seq) return 'NOT_YET';
+    return fromSeq < this.since ? 'TOO_OLD' : null;
+  }
+
+  /**
+   * Events after `afterSeq` that were told, the oldest first, at most `limit`. At once when they are in memory, else from
+   * the log; null when they are gone.
+   */
+  read(afterSeq: number, limit: number): readonly TimedEvent[] | null | Promise<readonly TimedEvent[] | null> {
+    const toldOnly = (events: readonly TimedEvent[] | null) =>
+      events?.filter(({ event }) => event.seq <= this.#seq) ?? null;
+    const recent = this.#recent.read(afterSeq, limit);
+    if (recent !== null || this.#older === null) return toldOnly(recent);
+    return this.#older.read(afterSeq, limit, this.#index).then(toldOnly);
+  }
+
+  #onRecord(events: JournalRecord['events'], { index, tsMs }: Stamp): void {
+    for (const event of events) {
+      const timed = { event, tsMs };
+      const change = this.book.apply(event);
+      this.#recent.push(timed);
+      this.quotes.tell(timed, change);
+      if (change !== null) this.levels.touch(change);
+    }
+    this.#index = index;
+    const last = events.at(-1);
+    if (last === undefined) return;
+    this.levels.flush(last.seq, tsMs);
+    this.#seq = last.seq;
+    this.#tsMs = tsMs;
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * How each message is written as a MessagePack array: its fields in this order, without their names. The same tables read
+ * and write, and docs/api.md shows them; positions are only ever added at an end.
+ */
+export type Kind =
+  | 'text'
+  | 'uint'
+  | 'bool'
+  /** JSON: 0x and digits. MessagePack: bin. */
+  | 'hex'
+  /** JSON: decimal digits. MessagePack: bin, big endian, no leading zeros; 0 is empty. */
+  | 'amount'
+  /** MessagePack: JSON text. */
+  | 'json'
+  /** A field that may be null: nil. */
+  | { readonly nullable: Kind }
+  /** A field that may be left out in JSON: nil. */
+  | { readonly optional: Kind }
+  | { readonly list: Kind }
+  | Fields;
+
+export interface Fields {
+  readonly fields: readonly (readonly [name: string, kind: Kind])[];
+}
+
+function record(fields: Readonly<Record<string, Kind>>): Fields {
+  return { fields: Object.entries(fields) };
+}
+
+/** The three addresses of a pool key are texts, because their letter case is a checksum. */
+const POOL_KEY = record({
+  base: 'text',
+  quote: 'text',
+  oracleAdapter: 'text',
+  strike: 'amount',
+  maturity: 'uint',
+  isCallPool: 'bool',
+});
+
+export const QUOTE = record({
+  quoteId: 'hex',
+  poolAddress: 'hex',
+  poolKey: POOL_KEY,
+  chainId: 'text',
+  provider: 'hex',
+  taker: 'hex',
+  price: 'amount',
+  size: 'amount',
+  isBuy: 'bool',
+  deadline: 'uint',
+  salt: 'uint',
+  signature: record({ r: 'hex', s: 'hex', v: 'uint' }),
+  ts: 'uint',
+  fillableSize: 'amount',
+});
+
+const CAUSE = record({ chain: 'text', blockNumber: 'uint', txHash: 'hex', logIndex: 'uint' });
+const LEVEL = record({ price: 'amount', size: 'amount', count: 'uint' });
+const LEVELS = record({ bids: { list: LEVEL }, asks: { list: LEVEL } });
+const BLOCK = record({ blockNumber: 'uint', blockHash: 'hex', timestamp: 'uint' });
+const CHAIN = record({ block: { nullable: BLOCK }, lateMs: { nullable: 'uint' }, stale: { nullable: 'text' } });
+
+const numbered = { key: 'text', seq: 'uint', prevSeq: 'uint', tsMs: 'uint' } as const;
+const told = { ...numbered, cause: { nullable: CAUSE } } as const;
+
+/** What follows `type`. A type is written as its place in this list. */
+export const MESSAGES = {
+  INFO: record({
+    body: { nullable: record({ channel: 'text', keys: { list: 'text' }, seq: 'uint', epoch: 'text' }) },
+    message: 'text',
+  }),
+  ERROR: record({ body: { nullable: 'text' }, message: 'text' }),
+  POST_QUOTE: record({ ...told, body: QUOTE }),
+  FILL_QUOTE: record({ ...told, size: 'amount', body: QUOTE }),
+  REMOVE_QUOTE: record({ ...told, body: QUOTE }),
+  CANCEL_QUOTE: record({ ...told, body: QUOTE }),
+  EXPIRE_QUOTE: record({ ...told, body: QUOTE }),
+  INVALIDATE_QUOTE: record({ ...told, reason: 'text', body: QUOTE }),
+  REVALIDATE_QUOTE: record({ ...told, body: QUOTE }),
+  UNDO_QUOTE: record({ ...told, valid: 'bool', body: QUOTE }),
+  RFQ: record({ ...told, body: 'json' }),
+  QUOTES_SNAPSHOT: record({
+    key: 'text',
+    seq: 'uint',
+    tsMs: 'uint',
+    hash: 'hex',
+    more: 'bool',
+    body: { list: QUOTE },
+  }),
+  ORDERBOOK_SNAPSHOT: record({ key: 'text', seq: 'uint', tsMs: 'uint', levelsHash: 'hex', body: LEVELS }),
+  ORDERBOOK_UPDATE: record({ ...numbered, from: { optional: 'uint' }, body: LEVELS }),
+  RESYNC: record({ channel: 'text', keys: { list: 'text' }, seq: 'uint', epoch: 'text', reason: 'text' }),
+  HEARTBEAT: record({
+    seq: 'uint',
+    serverTimeMs: 'uint',
+    chains: record({ settlement: CHAIN, stream: CHAIN }),
+    books: { list: record({ key: 'text', hash: 'hex' }) },
+  }),
+} as const satisfies Readonly<Record<string, Fields>>;
+
+export type MessageType = keyof typeof MESSAGES;
+
+export const MESSAGE_TYPES = Object.keys(MESSAGES) as readonly MessageType[];

@@ -1,0 +1,226 @@
+import { assert } from '../engine/assert.js';
+import type { LevelTotal } from '../engine/level.js';
+import { isPrivate, sideOf, type Hex, type Side } from '../engine/quote.js';
+import type { OrderbookSnapshot, OrderbookUpdate, PriceLevels } from '../schema/socket-v2.js';
+import { hashText, type BookHash } from './book-hash.js';
+import type { BookChange, CommittedBook } from './committed-book.js';
+import type { Encoding, EncodingName } from './encoding.js';
+import { LevelWindow, SIDES, type LevelView, type Sides } from './level-window.js';
+import { networkTopic, type JoinedTopic, type Publish } from './quote-topics.js';
+
+type Prices = Sides<Set<bigint>>;
+
+/** A reader that is not sent updates for a while, and what it had by then. */
+export interface Laggard {
+  readonly joined: JoinedTopic;
+  readonly sentSeq: number;
+  /** The first update that it was not sent; null: there was none. */
+  missedSeq: number | null;
+  /** Too much changed to be kept: only a snapshot helps. */
+  isLost: boolean;
+}
+
+interface State {
+  readonly key: string;
+  readonly window: LevelWindow;
+  lastSeq: number;
+  tsMs: number;
+  readonly readers: Record<EncodingName, number>;
+  readonly laggards: Set<Laggard>;
+  /** While there are laggards: for each price that shows differently since the first of them, the number of its last update. */
+  readonly changed: Sides<Map<bigint, number>>;
+}
+
+export interface LevelTopicsOptions {
+  readonly chainId: string;
+  readonly book: CommittedBook;
+  readonly hash: BookHash;
+  readonly encodings: readonly Encoding[];
+  readonly publish: Publish;
+  /** Prices remembered for laggards of one topic; beyond it they get a snapshot. */
+  readonly maxChanged: number;
+}
+
+/** The topics of ORDERBOOK that have readers. A record's changes to a book go out as one update. */
+export class LevelTopics {
+  readonly #options: LevelTopicsOptions;
+  readonly #byName = new Map<string, State>();
+  readonly #byPool = new Map<Hex, Map<string, State>>();
+  /** What the present record has touched so far, by pool and by whose quotes; null: public ones. */
+  readonly #touched = new Map<Hex, Map<Hex | null, Prices>>();
+
+  constructor(options: LevelTopicsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#byName.size;
+  }
+
+  /**
+   * For a reader that has everything up to `seq`, and everything of its own up to the last event told. `tsMs`: that one's
+   * time.
+   */
+  join(view: LevelView, encoding: EncodingName, seq: number, tsMs: number): JoinedTopic {
+    const { book, hash, chainId } = this.#options;
+    const key = orderbookKey(chainId, view);
+    const name = `${key}?depth=${view.depth}`;
+    let state = this.#byName.get(name);
+    if (state === undefined) {
+      state = {
+        key,
+        window: new LevelWindow(book.book, view, hash),
+        lastSeq: seq,
+        tsMs,
+        readers: { json: 0, msgpack: 0 },
+        laggards: new Set(),
+        changed: { bid: new Map(), ask: new Map() },
+      };
+      this.#byName.set(name, state);
+      const ofPool = this.#byPool.get(view.poolAddress) ?? new Map<string, State>();
+      this.#byPool.set(view.poolAddress, ofPool.set(name, state));
+    }
+    state.readers[encoding] += 1;
+    state.lastSeq = Math.min(state.lastSeq, seq);
+    return { topic: networkTopic(encoding, name), name, key, encoding };
+  }
+
+  leave({ name, encoding }: JoinedTopic): void {
+    const { readers, window } = this.#state(name);
+    readers[encoding] -= 1;
+    if (readers.json + readers.msgpack > 0) return;
+    this.#byName.delete(name);
+    const ofPool = this.#byPool.get(window.view.poolAddress);
+    ofPool?.delete(name);
+    if (ofPool?.size === 0) this.#byPool.delete(window.view.poolAddress);
+  }
+
+  hashOf({ name }: JoinedTopic): bigint {
+    return this.#state(name).window.hash;
+  }
+
+  /** The book as its readers see it now, after the event with number `seq`. */
+  snapshot({ name }: JoinedTopic, seq: number, tsMs: number): OrderbookSnapshot {
+    const { key, window } = this.#state(name);
+    const body = { bids: window.levels('bid').map(levelJson), asks: window.levels('ask').map(levelJson) };
+    return { type: 'ORDERBOOK_SNAPSHOT', key, seq, tsMs, levelsHash: hashText(window.hash), body };
+  }
+
+  /**
+   * For a reader that has everything up to `fromSeq`, all that may show differently since, `touched` being the prices of
+   * every event after it. What a cut side showed then is not known, so it is told anew, with so many levels beyond it
+   * gone as could have been pushed out.
+   */
+  catchUp(joined: JoinedTopic, touched: Prices, fromSeq: number, from: number, seq: number): OrderbookUpdate {
+    const { key, window, tsMs } = this.#state(joined.name);
+    const changes = (side: Side): LevelTotal[] => {
+      const prices = new Set(touched[side]);
+      const beyond = window.isCut(side) ? window.levels(side, prices.size, window.view.depth) : [];
+      if (prices.size > 0 && window.isCut(side)) for (const { price } of window.levels(side)) prices.add(price);
+      return [...prices, ...beyond.map(({ price }) => price)].map((price) => window.shown(side, price));
+    };
+    const body = levelsJson({ bid: changes('bid'), ask: changes('ask') });
+    return { type: 'ORDERBOOK_UPDATE', key, seq, prevSeq: fromSeq, from, tsMs, body };
+  }
+
+  /** Notes what an event did to the book; `flush` tells it. */
+  touch({ quote }: BookChange): void {
+    const { poolAddress } = quote.pool;
+    if (!this.#byPool.has(poolAddress)) return;
+    const ofPool = this.#touched.get(poolAddress) ?? new Map<Hex | null, Prices>();
+    this.#touched.set(poolAddress, ofPool);
+    const whose = isPrivate(quote) ? quote.taker : null;
+    const prices = ofPool.get(whose) ?? noPrices();
+    ofPool.set(whose, prices);
+    prices[sideOf(quote)].add(quote.price);
+  }
+
+  /** Tells what the record that ends with event `seq` changed. */
+  flush(seq: number, tsMs: number): void {
+    for (const [poolAddress, touched] of this.#touched) {
+      for (const [name, state] of this.#byPool.get(poolAddress) ?? []) this.#tell(name, state, touched, seq, tsMs);
+    }
+    this.#touched.clear();
+  }
+
+  /** The reader is not sent updates from now on, by its own network subscription; here it is kept what it misses. */
+  lag(joined: JoinedTopic): Laggard {
+    const { laggards, lastSeq } = this.#state(joined.name);
+    const laggard = { joined, sentSeq: lastSeq, missedSeq: null, isLost: false };
+    laggards.add(laggard);
+    return laggard;
+  }
+
+  /** It reads again: everything that it missed, in one message; null: nothing. `seq`: number of the last event told. */
+  resume(laggard: Laggard, seq: number, tsMs: number): OrderbookUpdate | OrderbookSnapshot | null {
+    const state = this.#state(laggard.joined.name);
+    const { sentSeq: prevSeq, missedSeq: from } = laggard;
+    const changes = (side: Side): LevelTotal[] =>
+      [...state.changed[side]]
+        .filter(([, changedSeq]) => changedSeq > prevSeq)
+        .map(([price]) => state.window.shown(side, price));
+    const body = levelsJson({ bid: changes('bid'), ask: changes('ask') });
+    this.forget(laggard);
+    if (laggard.isLost) return this.snapshot(laggard.joined, seq, tsMs);
+    if (from === null) return null;
+    return { type: 'ORDERBOOK_UPDATE', key: state.key, seq: state.lastSeq, prevSeq, from, tsMs: state.tsMs, body };
+  }
+
+  forget(laggard: Laggard): void {
+    const state = this.#state(laggard.joined.name);
+    state.laggards.delete(laggard);
+    if (state.laggards.size === 0) for (const side of SIDES) state.changed[side].clear();
+  }
+
+  #tell(name: string, state: State, touched: ReadonlyMap<Hex | null, Prices>, seq: number, tsMs: number): void {
+    const { window, key, lastSeq: prevSeq, readers } = state;
+    const own = window.view.taker === null ? undefined : touched.get(window.view.taker);
+    const follow = (side: Side): LevelTotal[] =>
+      window.follow(side, new Set([...(touched.get(null)?.[side] ?? []), ...(own?.[side] ?? [])]));
+    const changes = { bid: follow('bid'), ask: follow('ask') };
+    if (changes.bid.length + changes.ask.length === 0) return;
+    const body = levelsJson(changes);
+    for (const encoding of this.#options.encodings) {
+      if (readers[encoding.name] === 0) continue;
+      const update = encoding.message({ type: 'ORDERBOOK_UPDATE', key, seq, prevSeq, tsMs, body });
+      this.#options.publish(networkTopic(encoding.name, name), update, encoding.isBinary);
+    }
+    state.lastSeq = seq;
+    state.tsMs = tsMs;
+    if (state.laggards.size > 0) this.#remember(state, changes, seq);
+  }
+
+  #remember(state: State, changes: Sides<readonly LevelTotal[]>, seq: number): void {
+    for (const side of SIDES) for (const { price } of changes[side]) state.changed[side].set(price, seq);
+    for (const laggard of state.laggards) laggard.missedSeq ??= seq;
+    if (state.changed.bid.size + state.changed.ask.size <= this.#options.maxChanged) return;
+    for (const laggard of state.laggards) laggard.isLost = true;
+    for (const side of SIDES) state.changed[side].clear();
+  }
+
+  #state(name: string): State {
+    const state = this.#byName.get(name);
+    assert(state !== undefined, 'a topic with readers has a state');
+    return state;
+  }
+}
+
+export function noPrices(): Prices {
+  return { bid: new Set(), ask: new Set() };
+}
+
+/** Without a taker the last part is `*`, as in the other channels' keys. */
+export function orderbookKey(
+  chainId: string,
+  { poolAddress, taker }: Pick<LevelView, 'poolAddress' | 'taker'>,
+): string {
+  return `orderbook:${chainId}:${poolAddress}:${taker ?? '*'}`;
+}
+
+function levelsJson({ bid, ask }: Sides<readonly LevelTotal[]>): PriceLevels {
+  return { bids: bid.map(levelJson), asks: ask.map(levelJson) };
+}
+
+function levelJson({ price, size, count }: LevelTotal): PriceLevels['bids'][number] {
+  return { price: price.toString(), size: size.toString(), count };
+}

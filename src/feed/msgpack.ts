@@ -1,0 +1,102 @@
+import { decode, Encoder } from '@msgpack/msgpack';
+import { MESSAGE_TYPES, MESSAGES, type Fields, type Kind, type MessageType } from './layout.js';
+
+type Value = Readonly<Record<string, unknown>>;
+
+/** Heads of arrays: of at most 15 elements, and of at most 65,535. */
+const SHORT_ARRAY = 0x90;
+const SHORT_ELEMENTS = 15;
+const LONG_ARRAY = 0xdc;
+
+const encoder = new Encoder();
+
+/** A whole message from its JSON value. */
+export function encodeMessage(message: Value & { readonly type: MessageType }): Uint8Array {
+  const elements = packFields(MESSAGES[message.type], message);
+  return encoder.encode([MESSAGE_TYPES.indexOf(message.type), ...elements]);
+}
+
+/** The JSON value of a message. Throws on bytes that are none. */
+export function decodeMessage(bytes: Uint8Array): Value & { readonly type: MessageType } {
+  const [code, ...elements] = decode(bytes) as unknown[];
+  const type = MESSAGE_TYPES[code as number];
+  if (type === undefined) throw new TypeError(`There is no message of type ${String(code)}`);
+  return { type, ...unpackFields(MESSAGES[type], elements) };
+}
+
+/** The bytes of at most 15 elements without the array's head, to be put together with others. */
+export function encodeElements(elements: readonly unknown[]): Uint8Array {
+  return encoder.encode(elements).subarray(1);
+}
+
+/** An array of `count` elements, at most 65,535, whose bytes these are. */
+export function joinElements(count: number, ...parts: readonly Uint8Array[]): Uint8Array {
+  const isShort = count <= SHORT_ELEMENTS;
+  const head = isShort ? [SHORT_ARRAY | count] : [LONG_ARRAY, count >> 8, count & 0xff];
+  return Buffer.concat([Uint8Array.from(head), ...parts]);
+}
+
+export function packFields({ fields }: Fields, value: Value): unknown[] {
+  return fields.map(([name, kind]) => pack(kind, value[name]));
+}
+
+/** Of at most 2^256 - 1; shortest big-endian bytes. */
+export function packAmount(amount: bigint): Uint8Array {
+  if (amount === 0n) return new Uint8Array(0);
+  const digits = amount.toString(16);
+  return Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex');
+}
+
+function pack(kind: Kind, value: unknown): unknown {
+  if (typeof kind === 'object') {
+    if ('nullable' in kind) return value === null ? null : pack(kind.nullable, value);
+    if ('optional' in kind) return value === undefined ? null : pack(kind.optional, value);
+    if ('list' in kind) return (value as unknown[]).map((item) => pack(kind.list, item));
+    return packFields(kind, value as Value);
+  }
+  switch (kind) {
+    case 'text':
+    case 'uint':
+    case 'bool':
+      return value;
+    case 'hex':
+      return Buffer.from((value as string).slice(2), 'hex');
+    case 'amount':
+      return packAmount(BigInt(value as string));
+    case 'json':
+      return JSON.stringify(value);
+  }
+}
+
+function unpackFields({ fields }: Fields, elements: readonly unknown[]): Value {
+  return Object.fromEntries(
+    fields
+      .map(([name, kind], place) => [name, unpack(kind, elements[place])] as const)
+      .filter(([, value]) => value !== undefined),
+  );
+}
+
+function unpack(kind: Kind, element: unknown): unknown {
+  if (typeof kind === 'object') {
+    if ('nullable' in kind) return element === null ? null : unpack(kind.nullable, element);
+    if ('optional' in kind) return element === null ? undefined : unpack(kind.optional, element);
+    if ('list' in kind) return (element as unknown[]).map((item) => unpack(kind.list, item));
+    return unpackFields(kind, element as unknown[]);
+  }
+  switch (kind) {
+    case 'text':
+    case 'uint':
+    case 'bool':
+      return element;
+    case 'hex':
+      return `0x${hexOf(element as Uint8Array)}`;
+    case 'amount':
+      return BigInt(`0x${hexOf(element as Uint8Array) || '0'}`).toString();
+    case 'json':
+      return JSON.parse(element as string);
+  }
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}

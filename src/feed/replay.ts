@@ -1,0 +1,71 @@
+import { isPrivate, sideOf } from '../engine/quote.js';
+import type { Encoding } from './encoding.js';
+import type { TimedEvent } from './event-history.js';
+import { noPrices } from './level-topics.js';
+import type { LevelView } from './level-window.js';
+import { routeOf } from './route.js';
+import { toldOf } from './told.js';
+import { fits, type Channel, type Filter, type FilterPart } from './topics.js';
+
+/** Tells past events to one reader of QUOTES or RFQ: the same messages as when they were new, under the same filter. */
+export class QuoteReplay {
+  readonly #channel: Channel;
+  readonly #filter: Filter;
+  readonly #parts: readonly FilterPart[];
+  readonly #lastSeq: Map<string, number>;
+
+  /** The reader has everything up to `fromSeq`. */
+  constructor(channel: Channel, filter: Filter, parts: readonly FilterPart[], fromSeq: number) {
+    this.#channel = channel;
+    this.#filter = filter;
+    this.#parts = parts;
+    this.#lastSeq = new Map(parts.map(({ key }) => [key, fromSeq]));
+  }
+
+  /** The next events, in order; those that the filter lets through as messages. */
+  take(events: readonly TimedEvent[], encoding: Encoding): Uint8Array[] {
+    return events.flatMap((timed) => {
+      const key = this.#keyOf(timed);
+      const placedIn = key === undefined ? null : encoding.event(timed);
+      if (key === undefined || placedIn === null) return [];
+      const prevSeq = this.lastSeq(key);
+      this.#lastSeq.set(key, timed.event.seq);
+      return [placedIn({ key, prevSeq })];
+    });
+  }
+
+  /** Number of the last message of a key, or where the reader began. */
+  lastSeq(key: string): number {
+    return this.#lastSeq.get(key) ?? 0;
+  }
+
+  #keyOf({ event }: TimedEvent): string | undefined {
+    const route = routeOf(event);
+    if (route?.channel !== this.#channel || !fits(this.#filter, route)) return undefined;
+    return this.#parts.find(({ taker }) => taker === '*' || taker === route.taker)?.key;
+  }
+}
+
+/** Gathers the prices at which past events may have changed what a view of a book shows. */
+export class LevelReplay {
+  readonly prices = noPrices();
+  /** Number of the first event that touched one; null: none did. */
+  firstSeq: number | null = null;
+  readonly #view: LevelView;
+
+  constructor(view: LevelView) {
+    this.#view = view;
+  }
+
+  take(events: readonly TimedEvent[]): void {
+    for (const { event } of events) {
+      const told = toldOf(event);
+      if (told === null || told.type === 'RFQ') continue;
+      const { quote } = told;
+      if (quote.pool.poolAddress !== this.#view.poolAddress) continue;
+      if (isPrivate(quote) && quote.taker !== this.#view.taker) continue;
+      this.prices[sideOf(quote)].add(quote.price);
+      this.firstSeq ??= event.seq;
+    }
+  }
+}

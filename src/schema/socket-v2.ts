@@ -1,0 +1,186 @@
+import Type from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import { OrderbookQuote, TRANSIENT_REASONS } from './orderbook.js';
+import { Address, ChainId, Hash, SafeUint, Side, Uint256, UnixSeconds, closed } from './primitives.js';
+import { Channel, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
+
+/** Messages beyond the plain protocol: those of the ORDERBOOK channel, and everything that the subprotocols add. */
+export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK'], { type: 'string' });
+export type FeedChannel = Static<typeof FeedChannel>;
+
+export const Epoch = Type.String({ pattern: '^[0-9a-f]{16}$', description: 'Tells one log from another.' });
+
+/** Where a reader goes on: it has everything up to `fromSeq`. */
+const resume = { epoch: Type.Optional(Epoch), fromSeq: Type.Optional(SafeUint) };
+
+const AddressOrAll = Type.Unsafe<`0x${string}` | '*'>(Type.String({ pattern: '^(0x[a-fA-F0-9]{40}|[*])$' }));
+
+/** What both QUOTES and RFQ are filtered by. */
+export const filterFields = {
+  chainId: ChainId,
+  poolAddress: Type.Optional(Address),
+  side: Type.Optional(Side),
+  size: Type.Optional(Uint256),
+  provider: Type.Optional(Address),
+  taker: Type.Optional(AddressOrAll),
+};
+
+export const FilterV2Message = closed({
+  type: Type.Literal('FILTER'),
+  channel: Channel,
+  body: closed({ ...filterFields, ...resume, snapshot: Type.Optional(Type.Boolean()) }),
+});
+export type FilterV2Message = Static<typeof FilterV2Message>;
+
+function bookFilter<const P extends Record<string, TSchema>>(maxDepth: number, more: P) {
+  return closed({
+    type: Type.Literal('FILTER'),
+    channel: Type.Literal('ORDERBOOK'),
+    body: closed({
+      chainId: ChainId,
+      poolAddress: Address,
+      depth: Type.Optional(Type.Integer({ minimum: 1, maximum: maxDepth })),
+      taker: Type.Optional(Address),
+      ...more,
+    }),
+  });
+}
+
+/** `maxDepth`: most levels of a side. */
+export function orderbookFilterMessage(maxDepth: number) {
+  return bookFilter(maxDepth, resume);
+}
+export type OrderbookFilterMessage = Static<ReturnType<typeof orderbookFilterMessage>>;
+
+/** A plain connection is told no epoch that it could go on from. */
+export function plainOrderbookFilterMessage(maxDepth: number) {
+  return bookFilter(maxDepth, {});
+}
+
+export const UnsubscribeV2Message = closed({
+  type: Type.Literal('UNSUBSCRIBE'),
+  channel: FeedChannel,
+  body: Type.Optional(Type.Null()),
+});
+export type UnsubscribeV2Message = Static<typeof UnsubscribeV2Message>;
+
+function nullable<const S extends TSchema>(schema: S) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+/** What on which chain made it happen; null: time, a sweep, or a reorganisation. */
+export const CauseJson = nullable(
+  closed({
+    chain: Type.Enum(['stream', 'settlement'], { type: 'string' }),
+    blockNumber: SafeUint,
+    txHash: Hash,
+    logIndex: SafeUint,
+  }),
+);
+const Reason = Type.Enum([...TRANSIENT_REASONS], { type: 'string' });
+const Key = Type.String();
+
+const numbered = { key: Key, seq: SafeUint, prevSeq: SafeUint, tsMs: SafeUint };
+const told = { ...numbered, cause: CauseJson };
+
+function ofQuote<const T extends string, const P extends Record<string, TSchema>>(type: T, extra: P) {
+  return closed({ type: Type.Literal(type), ...told, ...extra, body: OrderbookQuote });
+}
+
+export const PostQuoteV2 = ofQuote('POST_QUOTE', {});
+export const FillQuoteV2 = ofQuote('FILL_QUOTE', { size: Uint256 });
+export const RemoveQuoteV2 = ofQuote('REMOVE_QUOTE', {});
+export const CancelQuoteV2 = ofQuote('CANCEL_QUOTE', {});
+export const ExpireQuoteV2 = ofQuote('EXPIRE_QUOTE', {});
+export const InvalidateQuoteV2 = ofQuote('INVALIDATE_QUOTE', { reason: Reason });
+export const RevalidateQuoteV2 = ofQuote('REVALIDATE_QUOTE', {});
+export const UndoQuoteV2 = ofQuote('UNDO_QUOTE', { valid: Type.Boolean() });
+export const RfqV2 = closed({
+  type: Type.Literal('RFQ'),
+  ...told,
+  body: Type.Union([RfqByPoolKey, RfqByPoolAddress]),
+});
+
+export const QuotesSnapshot = closed({
+  type: Type.Literal('QUOTES_SNAPSHOT'),
+  key: Key,
+  seq: SafeUint,
+  tsMs: SafeUint,
+  hash: Hash,
+  more: Type.Boolean(),
+  body: Type.Array(OrderbookQuote),
+});
+export type QuotesSnapshot = Static<typeof QuotesSnapshot>;
+
+export const PriceLevel = closed({ price: Uint256, size: Uint256, count: SafeUint });
+export const PriceLevels = closed({ bids: Type.Array(PriceLevel), asks: Type.Array(PriceLevel) });
+export type PriceLevels = Static<typeof PriceLevels>;
+
+export const OrderbookSnapshot = closed({
+  type: Type.Literal('ORDERBOOK_SNAPSHOT'),
+  key: Key,
+  seq: SafeUint,
+  tsMs: SafeUint,
+  levelsHash: Hash,
+  body: PriceLevels,
+});
+export type OrderbookSnapshot = Static<typeof OrderbookSnapshot>;
+
+export const OrderbookUpdate = closed({
+  type: Type.Literal('ORDERBOOK_UPDATE'),
+  ...numbered,
+  from: Type.Optional(SafeUint),
+  body: PriceLevels,
+});
+export type OrderbookUpdate = Static<typeof OrderbookUpdate>;
+
+const Subscribed = closed({ channel: FeedChannel, keys: Type.Array(Key), seq: SafeUint, epoch: Epoch });
+
+export const InfoV2 = closed({ type: Type.Literal('INFO'), body: nullable(Subscribed), message: Type.String() });
+export const ErrorV2 = closed({ type: Type.Literal('ERROR'), body: Type.Null(), message: Type.String() });
+
+export const RESYNC_REASONS = ['OTHER_EPOCH', 'TOO_OLD', 'NOT_YET'] as const;
+export const Resync = closed({
+  type: Type.Literal('RESYNC'),
+  channel: FeedChannel,
+  keys: Type.Array(Key),
+  seq: SafeUint,
+  epoch: Epoch,
+  reason: Type.Enum([...RESYNC_REASONS], { type: 'string' }),
+});
+export type Resync = Static<typeof Resync>;
+
+/** `block`: the newest that the chain showed; `lateMs`: its age by this server's clock; `stale`: why it counts as late. */
+export const ChainJson = closed({
+  block: nullable(closed({ blockNumber: SafeUint, blockHash: Hash, timestamp: UnixSeconds })),
+  lateMs: nullable(SafeUint),
+  stale: nullable(Type.String()),
+});
+export const Heartbeat = closed({
+  type: Type.Literal('HEARTBEAT'),
+  seq: SafeUint,
+  serverTimeMs: SafeUint,
+  chains: closed({ settlement: ChainJson, stream: ChainJson }),
+  books: Type.Array(closed({ key: Key, hash: Hash })),
+});
+export type Heartbeat = Static<typeof Heartbeat>;
+
+export const ServerMessageV2 = Type.Union([
+  PostQuoteV2,
+  FillQuoteV2,
+  RemoveQuoteV2,
+  CancelQuoteV2,
+  ExpireQuoteV2,
+  InvalidateQuoteV2,
+  RevalidateQuoteV2,
+  UndoQuoteV2,
+  RfqV2,
+  QuotesSnapshot,
+  OrderbookSnapshot,
+  OrderbookUpdate,
+  InfoV2,
+  ErrorV2,
+  Resync,
+  Heartbeat,
+]);
+export type ServerMessageV2 = Static<typeof ServerMessageV2>;

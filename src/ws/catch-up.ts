@@ -1,0 +1,127 @@
+import type { CancelTimer, Clock } from '../engine/ports.js';
+import type { Feed, ResyncReason } from '../feed/feed.js';
+import type { TimedEvent } from '../feed/event-history.js';
+import type { NetSocket } from '../net/net.js';
+
+/** Bounds of a reader that is behind; the numbers come from the configuration's limits. */
+export interface CatchUpLimits {
+  /** Bytes a peer may leave unread before it is sent less: what can wait does. */
+  readonly wsSlowBytes: number;
+  /** Events read at a time for a reader that comes back, and pause before a slow one is looked at again. */
+  readonly wsReplayEvents: number;
+  readonly wsCatchUpMs: number;
+}
+
+/** What is done with a reader on its way to the present. */
+export interface CatchUpSteps {
+  /** Messages to send first, made one at a time. */
+  readonly first: Iterator<Uint8Array>;
+  /** The next events after what the reader has; what to send of them. */
+  take(events: readonly TimedEvent[]): readonly Uint8Array[];
+  /** The reader has everything: from here on it follows what is published. */
+  arrive(): void;
+  /** The events after what it has are no longer kept. */
+  lose(reason: ResyncReason): void;
+}
+
+/**
+ * Brings one reader to the present: a snapshot in pages or the events that it missed, no faster than it reads, so that
+ * what waits in memory for it is bounded. What is committed meanwhile is read from the history like the rest.
+ */
+export class CatchUp {
+  /** The reader has been sent everything up to this event. */
+  at: number;
+  readonly #socket: NetSocket;
+  readonly #feed: Feed;
+  readonly #isBinary: boolean;
+  readonly #clock: Clock;
+  readonly #limits: CatchUpLimits;
+  readonly #steps: CatchUpSteps;
+  readonly #onFault: (fault: unknown) => void;
+  #cancelTimer: CancelTimer = () => undefined;
+  #isOver = false;
+
+  constructor({ socket, feed, isBinary, clock, limits, onFault }: CatchUpPorts, at: number, steps: CatchUpSteps) {
+    this.#socket = socket;
+    this.#feed = feed;
+    this.#isBinary = isBinary;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#onFault = onFault;
+    this.at = at;
+    this.#steps = steps;
+  }
+
+  /** Goes as far as the reader takes it now; the rest follows by itself. */
+  run(): void {
+    while (!this.#isOver && !this.#socket.closed) {
+      if (this.#socket.bufferedBytes() > this.#limits.wsSlowBytes) return this.#runIn(this.#limits.wsCatchUpMs);
+      const page = this.#steps.first.next();
+      if (page.done !== true) {
+        this.#socket.send(page.value, this.#isBinary);
+        continue;
+      }
+      if (this.at >= this.#feed.seq) {
+        this.#isOver = true;
+        return this.#steps.arrive();
+      }
+      const events = this.#feed.read(this.at, this.#limits.wsReplayEvents);
+      if (events instanceof Promise) {
+        events.then(
+          (read) => this.#onRead(read),
+          (fault: unknown) => this.#fail(fault),
+        );
+        return;
+      }
+      if (!this.#tell(events)) return;
+      // Other readers come in between the parts of a long replay.
+      if (this.at < this.#feed.seq) return this.#runIn(0);
+    }
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    this.#cancelTimer();
+  }
+
+  #onRead(events: readonly TimedEvent[] | null): void {
+    if (this.#isOver || this.#socket.closed) return;
+    if (events?.length === 0) this.#runIn(this.#limits.wsCatchUpMs);
+    else if (this.#tell(events)) this.run();
+  }
+
+  /** False: there is nothing to go on with. */
+  #tell(events: readonly TimedEvent[] | null): boolean {
+    if (events === null) {
+      this.#isOver = true;
+      this.#steps.lose('TOO_OLD');
+      return false;
+    }
+    for (const message of this.#steps.take(events)) this.#socket.send(message, this.#isBinary);
+    this.at = events.at(-1)?.event.seq ?? this.at;
+    return true;
+  }
+
+  #runIn(delayMs: number): void {
+    this.#cancelTimer = this.#clock.after(delayMs, () => this.run());
+  }
+
+  #fail(fault: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#onFault(fault);
+    this.#socket.close(INTERNAL_ERROR, 'Internal server error');
+  }
+}
+
+export interface CatchUpPorts {
+  readonly socket: NetSocket;
+  readonly feed: Feed;
+  readonly isBinary: boolean;
+  readonly clock: Clock;
+  readonly limits: CatchUpLimits;
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** RFC 6455, 7.4.1. */
+const INTERNAL_ERROR = 1011;

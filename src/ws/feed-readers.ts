@@ -1,0 +1,91 @@
+import type { CancelTimer, Clock } from '../engine/ports.js';
+import type { NetSocket } from '../net/net.js';
+import type { Heartbeat } from '../schema/socket-v2.js';
+import type { Encoding } from '../feed/encoding.js';
+import type { FeedReader } from './feed-reader.js';
+
+/** How both chains look from here. */
+export type ChainsStatus = () => Heartbeat['chains'];
+
+export interface FeedReadersLimits {
+  readonly wsHeartbeatMs: number;
+  readonly wsSlowBytes: number;
+  readonly wsCatchUpMs: number;
+}
+
+export interface Beating {
+  readonly socket: NetSocket;
+  readonly encoding: Encoding;
+  readonly reader: FeedReader;
+}
+
+/** Every reader of the feed: heartbeats for those of the subprotocols, and a look at who reads too slowly. */
+export class FeedReaders {
+  readonly #chains: ChainsStatus;
+  readonly #clock: Clock;
+  readonly #limits: FeedReadersLimits;
+  readonly #readers = new Set<FeedReader>();
+  readonly #beating = new Set<Beating>();
+  #cancelBeat: CancelTimer | null = null;
+  #cancelLook: CancelTimer | null = null;
+  #publishedBytes = 0;
+
+  constructor(chains: ChainsStatus, clock: Clock, limits: FeedReadersLimits) {
+    this.#chains = chains;
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  add(reader: FeedReader): void {
+    this.#readers.add(reader);
+    this.#lookIn(this.#limits.wsCatchUpMs);
+  }
+
+  /** It gets heartbeats from now on, each of `wsHeartbeatMs`. */
+  beat(beating: Beating): void {
+    this.#beating.add(beating);
+    this.#cancelBeat ??= this.#clock.after(this.#limits.wsHeartbeatMs, () => this.#beatAll());
+  }
+
+  remove(reader: FeedReader): void {
+    this.#readers.delete(reader);
+    for (const beating of this.#beating) if (beating.reader === reader) this.#beating.delete(beating);
+    if (this.#beating.size === 0) this.#cancelBeat = cancelled(this.#cancelBeat);
+    if (this.#readers.size === 0) this.#cancelLook = cancelled(this.#cancelLook);
+  }
+
+  /** A message of the feed went out: half of what a slow reader may leave unread is reason enough to look. */
+  published(bytes: number): void {
+    this.#publishedBytes += bytes;
+    if (this.#publishedBytes * 2 < this.#limits.wsSlowBytes) return;
+    this.#publishedBytes = 0;
+    this.#cancelLook = cancelled(this.#cancelLook);
+    this.#lookIn(0);
+  }
+
+  #lookIn(delayMs: number): void {
+    if (this.#readers.size === 0) return;
+    this.#cancelLook ??= this.#clock.after(delayMs, () => {
+      this.#cancelLook = null;
+      for (const reader of this.#readers) reader.look();
+      this.#lookIn(this.#limits.wsCatchUpMs);
+    });
+  }
+
+  #beatAll(): void {
+    const chains = this.#chains();
+    const serverTimeMs = this.#clock.wallMs();
+    for (const { socket, encoding, reader } of this.#beating) {
+      if (socket.closed) continue;
+      const books = reader.books();
+      const beat = { type: 'HEARTBEAT', seq: reader.completeSeq, serverTimeMs, chains, books } as const;
+      socket.send(encoding.message(beat), encoding.isBinary);
+    }
+    this.#cancelBeat = this.#clock.after(this.#limits.wsHeartbeatMs, () => this.#beatAll());
+  }
+}
+
+function cancelled(cancel: CancelTimer | null): null {
+  cancel?.();
+  return null;
+}

@@ -1,0 +1,131 @@
+import { decodeMessage } from '../../src/feed/msgpack.js';
+import type { Command } from '../../src/engine/command.js';
+import { EngineTime } from '../../src/engine/engine-time.js';
+import type { Engine } from '../../src/engine/engine.js';
+import type { JournalRecord } from '../../src/engine/ports.js';
+import { Sequencer } from '../../src/engine/sequencer.js';
+import type { EventHistory } from '../../src/feed/event-history.js';
+import { Feed, type FeedLimits } from '../../src/feed/feed.js';
+import { TopicIndex } from '../../src/feed/topic-index.js';
+import { QuoteJson } from '../../src/schema/quote-json.js';
+import type { Heartbeat, ServerMessageV2 } from '../../src/schema/socket-v2.js';
+import { Hub } from '../../src/ws/hub.js';
+import type { SocketLimits } from '../../src/ws/ports.js';
+import { Publisher } from '../../src/ws/publisher.js';
+import { ManualJournal } from '../engine/manual-journal.js';
+import { newEngine, START } from '../engine/samples.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { FakeNet, type FakeSocket } from '../ws/fake-net.js';
+import { goodKey, socketLimits } from '../ws/hub-fixture.js';
+import { keccak256 } from './keccak.js';
+
+export const chainId = '421613';
+export const epoch = '00000000000000e1';
+export const JSON_V2 = 'quotebook.v2.json';
+export const MSGPACK_V2 = 'quotebook.v2.msgpack';
+
+export const chains: Heartbeat['chains'] = {
+  settlement: {
+    block: { blockNumber: 7, blockHash: `0x${'5e'.repeat(32)}`, timestamp: START },
+    lateMs: 250,
+    stale: null,
+  },
+  stream: { block: null, lateMs: null, stale: 'stream: no block has been read yet' },
+};
+
+export interface FeedFixtureOptions {
+  readonly engine?: Engine;
+  readonly epoch?: string;
+  readonly older?: EventHistory | null;
+  readonly limits?: Partial<FeedLimits & SocketLimits>;
+}
+
+/** The engine, the sequencer, the feed and the hub, between a log and a network that tests hold in their hands. */
+export class FeedFixture {
+  readonly clock = new ManualClock(START * 1000);
+  readonly journal = new ManualJournal();
+  readonly engine: Engine;
+  readonly time: EngineTime;
+  readonly sequencer: Sequencer;
+  readonly feed: Feed;
+  readonly hub: Hub;
+  readonly net: FakeNet;
+  readonly faults: unknown[] = [];
+  /** Everything that was committed, oldest first. */
+  readonly committed: JournalRecord[] = [];
+
+  constructor({ engine = newEngine(), older = null, limits = {}, ...options }: FeedFixtureOptions = {}) {
+    const { clock, journal } = this;
+    this.engine = engine;
+    this.time = new EngineTime(clock, Math.max(engine.tsMs, START * 1000));
+    this.time.observe(START);
+    const onFault = (fault: unknown) => {
+      throw fault;
+    };
+    this.sequencer = new Sequencer({ engine, journal, time: this.time, onFault });
+    const quoteJson = new QuoteJson(chainId);
+    this.feed = new Feed({
+      chainId,
+      epoch: options.epoch ?? epoch,
+      start: { index: engine.index, seq: engine.seq, tsMs: engine.tsMs, orders: engine.known() },
+      older,
+      quoteJson,
+      keccak256,
+      publish: (topic, message, isBinary) => {
+        this.net.publish(topic, message, isBinary);
+        this.hub.published(message.length);
+      },
+      limits: { recentEvents: 10_000, changedLevels: 100, ...limits },
+    });
+    const topics = new TopicIndex(chainId);
+    this.hub = new Hub({
+      chainId,
+      topics,
+      feed: this.feed,
+      chains: () => chains,
+      keys: { verify: (apiKey) => (apiKey === goodKey ? { id: 'key-1' } : 'NOT_FOUND') },
+      rfqs: { poolAddressOf: async () => 'UNAVAILABLE', publish: async () => 'BUSY' },
+      clock,
+      limits: { ...socketLimits, wsBookLevels: 1_000, wsSnapshotQuotes: 1_000, ...limits },
+      onFault: (fault) => this.faults.push(fault),
+    });
+    this.net = new FakeNet(this.hub);
+    const publisher = new Publisher(topics, quoteJson, (...message) => this.net.publish(...message));
+    this.sequencer.onEvents((records) => this.committed.push(...records));
+    this.sequencer.onEvents((records) => publisher.onEvents(records.flatMap(({ events }) => events)));
+    this.sequencer.onEvents((records) => this.feed.onRecords(records));
+  }
+
+  submit(...commands: readonly Command[]): void {
+    for (const command of commands) this.sequencer.submit(command);
+  }
+
+  /** Makes everything submitted durable, and so told. */
+  commit(index = this.engine.index): void {
+    this.journal.commit(index);
+  }
+
+  do(...commands: readonly Command[]): void {
+    this.submit(...commands);
+    this.commit();
+  }
+
+  /** A socket that has said who it is. */
+  authorized(protocol = JSON_V2): FakeSocket {
+    const socket = this.net.open(protocol);
+    socket.says({ type: 'AUTH', apiKey: goodKey, body: null });
+    takeMessages(socket);
+    return socket;
+  }
+}
+
+/** What a socket received since it was last asked, in the form of JSON. */
+export function takeMessages(socket: FakeSocket): ServerMessageV2[] {
+  const texts = socket.received.splice(0).map((text) => JSON.parse(text) as ServerMessageV2);
+  const binaries = socket.receivedBinary.splice(0).map((bytes) => decodeMessage(bytes) as unknown as ServerMessageV2);
+  return [...texts, ...binaries];
+}
+
+export function filter(channel: string, body: object = {}) {
+  return { type: 'FILTER', channel, body: { chainId, ...body } };
+}
