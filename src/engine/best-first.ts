@@ -7,10 +7,10 @@ import type { SideBook } from './side-book.js';
 /** Steps through levels, best price first and older first within each. */
 class Cursor {
   order: BookOrder | null = null;
-  readonly #levels: Iterator<Level> | null;
+  readonly #levels: Iterator<Level>;
 
-  constructor(levels: Levels<Level> | undefined) {
-    this.#levels = levels === undefined ? null : levels[Symbol.iterator]();
+  constructor(levels: Levels<Level>) {
+    this.#levels = levels[Symbol.iterator]();
     this.#enterNextLevel();
   }
 
@@ -20,8 +20,8 @@ class Cursor {
   }
 
   #enterNextLevel(): void {
-    const next = this.#levels?.next();
-    this.order = next === undefined || next.done === true ? null : next.value.oldest;
+    const next = this.#levels.next();
+    this.order = next.done === true ? null : next.value.oldest;
   }
 }
 
@@ -36,8 +36,13 @@ export function compareBest(side: Side): (a: BookOrder, b: BookOrder) => number 
  * those private to `taker` if there is one. The book must not change meanwhile.
  */
 export function walkBestFirst(side: SideBook, taker: Hex | null, visit: (order: BookOrder) => boolean): void {
+  const ofTaker = taker === null ? undefined : side.privateLevels(taker);
+  if (ofTaker === undefined) {
+    walk(side.publicLevels, visit);
+    return;
+  }
   const open = new Cursor(side.publicLevels);
-  const own = new Cursor(taker === null ? undefined : side.privateLevels(taker));
+  const own = new Cursor(ofTaker);
   const compare = compareBest(side.side);
   for (;;) {
     const next = own.order !== null && (open.order === null || compare(own.order, open.order) < 0) ? own : open;
@@ -48,8 +53,13 @@ export function walkBestFirst(side: SideBook, taker: Hex | null, visit: (order: 
 
 /** As walkBestFirst, over the quotes private to `taker` alone. */
 export function walkPrivate(side: SideBook, taker: Hex, visit: (order: BookOrder) => boolean): void {
-  const own = new Cursor(side.privateLevels(taker));
-  for (; own.order !== null; own.advance()) if (!visit(own.order)) return;
+  walk(side.privateLevels(taker) ?? [], visit);
+}
+
+function walk(levels: Iterable<Level>, visit: (order: BookOrder) => boolean): void {
+  for (const level of levels) {
+    for (let order = level.oldest; order !== null; order = order.newer) if (!visit(order)) return;
+  }
 }
 
 /** The first `depth` prices of two kinds of level together, best first, each price added up. */

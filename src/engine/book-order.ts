@@ -2,6 +2,7 @@ import type { PoolBook } from './book.js';
 import type { Level } from './level.js';
 import type { Order } from './order.js';
 import { isPrivate, type InvalidReason, type Quote } from './quote.js';
+import type { Roster } from './roster.js';
 
 /** Stands for "no settlement block": below every block number. */
 export const NO_BLOCK = -1;
@@ -27,7 +28,12 @@ export class BookOrder implements Order {
 
   /** Where it is listed while it is not gone, so that moving it looks nothing up. */
   pool: PoolBook | null = null;
-  ofProvider: Set<BookOrder> | null = null;
+  ofProvider: Roster<BookOrder> | null = null;
+  placeInPool = 0;
+  placeOfProvider = 0;
+  placeByDue = 0;
+  placeByOrigin = 0;
+  placeByTouch = 0;
   /** Its place in the book while `live`. */
   level: Level | null = null;
   older: BookOrder | null = null;

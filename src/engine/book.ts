@@ -1,6 +1,7 @@
 import { assert } from './assert.js';
 import type { BookOrder } from './book-order.js';
 import type { Hex, InvalidReason, Pool, Side } from './quote.js';
+import { Roster } from './roster.js';
 import { SideBook } from './side-book.js';
 
 /** The live and invalid quotes of one pool; the live ones are on their side too. */
@@ -8,7 +9,12 @@ export interface PoolBook {
   readonly pool: Pool;
   readonly bid: SideBook;
   readonly ask: SideBook;
-  readonly orders: Set<BookOrder>;
+  readonly orders: Roster<BookOrder>;
+}
+
+/** Orders in no particular order. */
+export interface OrderList extends Iterable<BookOrder> {
+  readonly size: number;
 }
 
 /**
@@ -17,7 +23,7 @@ export interface PoolBook {
  */
 export class Book {
   readonly #pools = new Map<Hex, PoolBook>();
-  readonly #providers = new Map<Hex, Set<BookOrder>>();
+  readonly #providers = new Map<Hex, Roster<BookOrder>>();
 
   pool(poolAddress: Hex): PoolBook | undefined {
     return this.#pools.get(poolAddress);
@@ -32,7 +38,7 @@ export class Book {
     return this.#pools.get(poolAddress)?.[side];
   }
 
-  provider(provider: Hex): ReadonlySet<BookOrder> | undefined {
+  provider(provider: Hex): OrderList | undefined {
     return this.#providers.get(provider);
   }
 
@@ -82,7 +88,8 @@ export class Book {
         assert((order.reason === null) === (order.state === 'live'), 'just the invalid orders have a reason');
         assert((order.level !== null) === (order.state === 'live'), 'just the live orders have a level');
         const ofProvider = this.#providers.get(order.quote.provider);
-        assert(ofProvider?.has(order) === true, 'an order is listed with its provider');
+        assert(ofProvider?.at(order.placeOfProvider) === order, 'an order is listed with its provider');
+        assert(pool.orders.at(order.placeInPool) === order, 'an order knows its place');
         assert(order.pool === pool && order.ofProvider === ofProvider, 'an order knows where it is listed');
         if (order.state === 'live') live += 1;
       }
@@ -108,16 +115,16 @@ export class Book {
     const { pool, provider } = order.quote;
     let inPool = this.#pools.get(pool.poolAddress);
     if (inPool === undefined) {
-      inPool = { pool, bid: new SideBook('bid'), ask: new SideBook('ask'), orders: new Set() };
+      inPool = { pool, bid: new SideBook('bid'), ask: new SideBook('ask'), orders: new Roster(movedInPool) };
       this.#pools.set(pool.poolAddress, inPool);
     }
     let ofProvider = this.#providers.get(provider);
     if (ofProvider === undefined) {
-      ofProvider = new Set();
+      ofProvider = new Roster(movedOfProvider);
       this.#providers.set(provider, ofProvider);
     }
-    inPool.orders.add(order);
-    ofProvider.add(order);
+    order.placeInPool = inPool.orders.add(order);
+    order.placeOfProvider = ofProvider.add(order);
     order.pool = inPool;
     order.ofProvider = ofProvider;
   }
@@ -125,11 +132,19 @@ export class Book {
   #unlist(order: BookOrder): void {
     const { pool, ofProvider } = order;
     assert(pool !== null && ofProvider !== null, 'an order that is not gone is listed');
-    pool.orders.delete(order);
+    pool.orders.remove(order.placeInPool);
     if (pool.orders.size === 0) this.#pools.delete(pool.pool.poolAddress);
-    ofProvider.delete(order);
+    ofProvider.remove(order.placeOfProvider);
     if (ofProvider.size === 0) this.#providers.delete(order.quote.provider);
     order.pool = null;
     order.ofProvider = null;
   }
+}
+
+function movedInPool(order: BookOrder, place: number): void {
+  order.placeInPool = place;
+}
+
+function movedOfProvider(order: BookOrder, place: number): void {
+  order.placeOfProvider = place;
 }

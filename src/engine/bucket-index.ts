@@ -1,33 +1,64 @@
 import { ascending, BTree } from './btree.js';
+import { Roster } from './roster.js';
 
-/** Items by a whole number (a second, a block), to be taken from its low end or listed from its high end without a scan. */
+/** Empty buckets that are kept in any case. */
+const SPARE_BUCKETS = 64;
+
+/**
+ * Items by a whole number (a second, a block), to be taken from its low end or listed from its high end without a scan.
+ * Each item remembers the place that `add` gave it, and hears of another through `moved`. A bucket that loses its last
+ * item stays for the next one, until the empty ones outnumber the others.
+ */
 export class BucketIndex<T> {
-  readonly #buckets = new BTree<number, Set<T>>(undefined, ascending);
+  readonly #buckets = new Map<number, Roster<T>>();
+  readonly #keys = new BTree<number, Roster<T>>(undefined, ascending);
+  readonly #moved: (item: T, place: number) => void;
+
+  #empty = 0;
+
+  constructor(moved: (item: T, place: number) => void) {
+    this.#moved = moved;
+  }
 
   /** The lowest key that has items. */
   get lowest(): number | undefined {
-    return this.#buckets.minKey();
+    for (;;) {
+      const lowest = this.#keys.minKey();
+      if (lowest === undefined || this.#buckets.get(lowest)?.size !== 0) return lowest;
+      this.#drop(lowest);
+      this.#empty -= 1;
+    }
   }
 
-  add(key: number, item: T): void {
+  /** Returns the item's place. */
+  add(key: number, item: T): number {
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) {
+      bucket = new Roster(this.#moved);
+      this.#buckets.set(key, bucket);
+      this.#keys.set(key, bucket);
+    } else if (bucket.size === 0) this.#empty -= 1;
+    return bucket.add(item);
+  }
+
+  /** Nothing happens when the whole key has been taken out. */
+  remove(key: number, place: number): void {
     const bucket = this.#buckets.get(key);
-    if (bucket === undefined) this.#buckets.set(key, new Set([item]));
-    else bucket.add(item);
+    if (bucket === undefined) return;
+    bucket.remove(place);
+    if (bucket.size > 0) return;
+    this.#empty += 1;
+    if (this.#empty > SPARE_BUCKETS && 2 * this.#empty > this.#buckets.size) this.#sweep();
   }
 
-  remove(key: number, item: T): void {
-    const bucket = this.#buckets.get(key);
-    if (bucket?.delete(item) === true && bucket.size === 0) this.#buckets.delete(key);
-  }
-
-  has(key: number, item: T): boolean {
-    return this.#buckets.get(key)?.has(item) === true;
+  has(key: number, place: number, item: T): boolean {
+    return this.#buckets.get(key)?.at(place) === item;
   }
 
   /** Every item whose key is greater than `key`. */
   above(key: number): T[] {
     const items: T[] = [];
-    for (const bucket of this.#buckets.values(key + 1)) for (const item of bucket) items.push(item);
+    for (const bucket of this.#keys.values(key + 1)) for (const item of bucket) items.push(item);
     return items;
   }
 
@@ -36,7 +67,7 @@ export class BucketIndex<T> {
     const items: T[] = [];
     for (let lowest = this.lowest; lowest !== undefined && lowest <= key; lowest = this.lowest) {
       for (const item of this.#buckets.get(lowest) ?? []) items.push(item);
-      this.#buckets.delete(lowest);
+      this.#drop(lowest);
     }
     return items;
   }
@@ -46,5 +77,15 @@ export class BucketIndex<T> {
     let count = 0;
     for (const bucket of this.#buckets.values()) count += bucket.size;
     return count;
+  }
+
+  #sweep(): void {
+    for (const [key, { size }] of this.#buckets) if (size === 0) this.#drop(key);
+    this.#empty = 0;
+  }
+
+  #drop(key: number): void {
+    this.#buckets.delete(key);
+    this.#keys.delete(key);
   }
 }

@@ -1,14 +1,23 @@
 import { BTree } from './btree.js';
 import type { Side } from './quote.js';
 
+/** What is kept by price. */
+export interface Priced {
+  /** 1e-18. */
+  readonly price: bigint;
+  /** Number of quotes; a level that has none is as good as not there. */
+  readonly count: number;
+}
+
 /** Whatever is kept by price on one side of a book, best price first: asks rising, bids falling. */
-export interface Levels<L extends { readonly price: bigint }> extends Iterable<L> {
+export interface Levels<L extends Priced> extends Iterable<L> {
   /** Number of levels. */
   readonly size: number;
   at(price: bigint): L | undefined;
-  /** Adds a level whose price has none yet. */
-  add(level: L): void;
-  remove(price: bigint): void;
+  /** The level of that price, made now if there is none; the caller puts a quote into it at once. */
+  open(price: bigint): L;
+  /** Takes out a level that has just lost its last quote. */
+  close(level: L): void;
 }
 
 /** Negative when `a` is the better price, which is nearer to the other side. */
@@ -16,11 +25,16 @@ export function betterFirst(side: Side): (a: bigint, b: bigint) => number {
   return side === 'ask' ? (a, b) => (a < b ? -1 : a > b ? 1 : 0) : (a, b) => (a > b ? -1 : a < b ? 1 : 0);
 }
 
-export class BTreeLevels<L extends { readonly price: bigint }> implements Levels<L> {
+/** In a B-tree: any number of levels, each found, opened and closed in logarithmic time. */
+export class BTreeLevels<L extends Priced> implements Levels<L> {
   readonly #tree: BTree<bigint, L>;
+  readonly #make: (price: bigint) => L;
 
-  constructor(side: Side) {
+  /** `levels`: what it begins with, in any order. */
+  constructor(side: Side, make: (price: bigint) => L, levels: Iterable<L> = []) {
     this.#tree = new BTree<bigint, L>(undefined, betterFirst(side));
+    this.#make = make;
+    for (const level of levels) this.#tree.set(level.price, level);
   }
 
   get size(): number {
@@ -31,12 +45,16 @@ export class BTreeLevels<L extends { readonly price: bigint }> implements Levels
     return this.#tree.get(price);
   }
 
-  add(level: L): void {
-    this.#tree.set(level.price, level);
+  open(price: bigint): L {
+    const known = this.#tree.get(price);
+    if (known !== undefined) return known;
+    const level = this.#make(price);
+    this.#tree.set(price, level);
+    return level;
   }
 
-  remove(price: bigint): void {
-    this.#tree.delete(price);
+  close(level: L): void {
+    this.#tree.delete(level.price);
   }
 
   [Symbol.iterator](): Iterator<L> {

@@ -11,11 +11,11 @@ import type { Hex, InvalidReason, Quote } from './quote.js';
 export class OrderStore {
   readonly book = new Book();
   readonly #orders = new Map<Hex, BookOrder>();
-  readonly #byDue = new BucketIndex<BookOrder>();
+  readonly #byDue = new BucketIndex<BookOrder>((order, place) => (order.placeByDue = place));
   /** By the stream block that published them, while that block can be undone. */
-  readonly #byOrigin = new BucketIndex<BookOrder>();
+  readonly #byOrigin = new BucketIndex<BookOrder>((order, place) => (order.placeByOrigin = place));
   /** By the settlement block that last touched them, while that block can be undone. */
-  readonly #byTouch = new BucketIndex<BookOrder>();
+  readonly #byTouch = new BucketIndex<BookOrder>((order, place) => (order.placeByTouch = place));
   #streamFloor = NO_BLOCK;
   #settlementFloor = NO_BLOCK;
 
@@ -35,8 +35,8 @@ export class OrderStore {
   add(quote: Quote): BookOrder {
     const order = new BookOrder(quote);
     this.#orders.set(quote.quoteId, order);
-    this.#byDue.add(order.due, order);
-    if (order.blockNumber > this.#streamFloor) this.#byOrigin.add(order.blockNumber, order);
+    order.placeByDue = this.#byDue.add(order.due, order);
+    if (order.blockNumber > this.#streamFloor) order.placeByOrigin = this.#byOrigin.add(order.blockNumber, order);
     return order;
   }
 
@@ -70,9 +70,9 @@ export class OrderStore {
   forget(order: BookOrder): void {
     this.book.withdraw(order);
     this.#orders.delete(order.quote.quoteId);
-    this.#byDue.remove(order.due, order);
-    this.#byOrigin.remove(order.blockNumber, order);
-    this.#byTouch.remove(order.touchedBlock, order);
+    this.#byDue.remove(order.due, order.placeByDue);
+    this.#byOrigin.remove(order.blockNumber, order.placeByOrigin);
+    this.#byTouch.remove(order.touchedBlock, order.placeByTouch);
   }
 
   /** No reorg of the stream chain goes below `floor` any more. */
@@ -92,7 +92,7 @@ export class OrderStore {
   /** Puts an order of a snapshot back as it was. */
   restore(order: BookOrder, fillableSize: bigint, reason: InvalidReason | null): void {
     this.book.set(order, fillableSize, reason);
-    if (order.touchedBlock !== NO_BLOCK) this.#byTouch.add(order.touchedBlock, order);
+    if (order.touchedBlock !== NO_BLOCK) order.placeByTouch = this.#byTouch.add(order.touchedBlock, order);
   }
 
   checkInvariants(): void {
@@ -100,13 +100,14 @@ export class OrderStore {
     let undoable = 0;
     for (const [quoteId, order] of this.#orders) {
       assert(order.quote.quoteId === quoteId, 'an order is known by its own id');
-      assert(this.#byDue.has(order.due, order), 'every known order has its due time');
+      assert(this.#byDue.has(order.due, order.placeByDue, order), 'every known order has its due time');
       assert(
-        this.#byOrigin.has(order.blockNumber, order) === order.blockNumber > this.#streamFloor,
+        this.#byOrigin.has(order.blockNumber, order.placeByOrigin, order) === order.blockNumber > this.#streamFloor,
         'an order is listed by its publication just while that can be undone',
       );
       const touched = order.touchedBlock !== NO_BLOCK;
-      assert(this.#byTouch.has(order.touchedBlock, order) === touched, 'an order is listed by what touched it');
+      const isListed = this.#byTouch.has(order.touchedBlock, order.placeByTouch, order);
+      assert(isListed === touched, 'an order is listed by what touched it');
       assert(!touched || order.touchedBlock > this.#settlementFloor, 'what is final is not listed as touched');
       assert(order.readBlock <= order.touchedBlock, 'reading a state touches the order');
       assert(touched || order.state !== 'gone', 'an order that is gone for good is forgotten');
@@ -121,9 +122,9 @@ export class OrderStore {
 
   #touch(order: BookOrder, blockNumber: number): void {
     if (order.touchedBlock !== blockNumber) {
-      this.#byTouch.remove(order.touchedBlock, order);
+      this.#byTouch.remove(order.touchedBlock, order.placeByTouch);
       order.touchedBlock = blockNumber;
-      if (blockNumber > this.#settlementFloor) this.#byTouch.add(blockNumber, order);
+      if (blockNumber > this.#settlementFloor) order.placeByTouch = this.#byTouch.add(blockNumber, order);
     }
     if (blockNumber <= this.#settlementFloor) this.#settle(order);
   }

@@ -8,10 +8,15 @@ export interface DeployedPool {
   readonly origin: Origin;
 }
 
+/** With its place among the pools of its maturity. */
+interface ListedPool extends DeployedPool {
+  place: number;
+}
+
 /** The pools that are deployed and have not matured. */
 export class PoolRegistry {
-  readonly #pools = new Map<Hex, DeployedPool>();
-  readonly #byMaturity = new BucketIndex<DeployedPool>();
+  readonly #pools = new Map<Hex, ListedPool>();
+  readonly #byMaturity = new BucketIndex<ListedPool>((pool, place) => (pool.place = place));
 
   get(poolAddress: Hex): DeployedPool | undefined {
     return this.#pools.get(poolAddress);
@@ -30,8 +35,9 @@ export class PoolRegistry {
   add(deployed: DeployedPool): boolean {
     const { poolAddress, poolKey } = deployed.pool;
     if (this.#pools.has(poolAddress)) return false;
-    this.#pools.set(poolAddress, deployed);
-    this.#byMaturity.add(poolKey.maturity, deployed);
+    const listed = { ...deployed, place: 0 };
+    this.#pools.set(poolAddress, listed);
+    listed.place = this.#byMaturity.add(poolKey.maturity, listed);
     return true;
   }
 
@@ -46,7 +52,7 @@ export class PoolRegistry {
     undone.sort((a, b) => a.origin.blockNumber - b.origin.blockNumber || a.origin.logIndex - b.origin.logIndex);
     for (const deployed of undone) {
       this.#pools.delete(deployed.pool.poolAddress);
-      this.#byMaturity.remove(deployed.pool.poolKey.maturity, deployed);
+      this.#byMaturity.remove(deployed.pool.poolKey.maturity, deployed.place);
     }
     return undone.map(({ pool }) => pool);
   }

@@ -1,6 +1,6 @@
 import { compareBest, mergeTotals, walkBestFirst, walkPrivate } from './best-first.js';
 import { compareAge, type BookOrder } from './book-order.js';
-import type { Book } from './book.js';
+import type { Book, OrderList } from './book.js';
 import type { LevelTotal } from './level.js';
 import type { Levels } from './levels.js';
 import type { Order } from './order.js';
@@ -96,7 +96,6 @@ export function orders(store: OrderStore, query: OrdersQuery): OrdersAnswer {
     if ((taker !== undefined || quoteIds === undefined) && !isVisible(order, taker ?? null)) continue;
     (order.state === 'live' ? valid : invalid).push(order);
   }
-  // Candidates come almost in order of age, so that sorting (a merge of runs) is close to one pass.
   return { valid: valid.sort(compareAge).reverse(), invalid: invalid.sort(compareAge).reverse() };
 }
 
@@ -120,6 +119,8 @@ function privateTotals(side: SideBook, taker: Hex | '*' | null): Levels<LevelTot
   return taker === '*' ? side.privateTotals : side.privateLevels(taker);
 }
 
+const NO_ORDERS: OrderList = new Set<BookOrder>();
+
 /** The smallest set that holds every order a query can mean; each order once. */
 function candidates(store: OrderStore, { quoteIds, poolAddress, provider }: OrdersQuery): Iterable<BookOrder> {
   if (quoteIds !== undefined) {
@@ -130,8 +131,8 @@ function candidates(store: OrderStore, { quoteIds, poolAddress, provider }: Orde
     }
     return named;
   }
-  const ofPool = poolAddress === undefined ? undefined : (store.book.pool(poolAddress)?.orders ?? new Set<BookOrder>());
-  const ofProvider = provider === undefined ? undefined : (store.book.provider(provider) ?? new Set<BookOrder>());
+  const ofPool = poolAddress === undefined ? undefined : (store.book.pool(poolAddress)?.orders ?? NO_ORDERS);
+  const ofProvider = provider === undefined ? undefined : (store.book.provider(provider) ?? NO_ORDERS);
   if (ofPool !== undefined && ofProvider !== undefined) return ofPool.size < ofProvider.size ? ofPool : ofProvider;
   return ofPool ?? ofProvider ?? store.all();
 }

@@ -1,8 +1,9 @@
 import { assert } from './assert.js';
 import type { BookOrder } from './book-order.js';
 import { Level, type LevelTotal } from './level.js';
-import { BTreeLevels, type Levels } from './levels.js';
+import type { Levels } from './levels.js';
 import type { Hex, Side } from './quote.js';
+import { SizedLevels } from './sized-levels.js';
 
 /** What all takers' private quotes of one price add up to. */
 class PrivateTotal implements LevelTotal {
@@ -28,8 +29,8 @@ export class SideBook {
 
   constructor(side: Side) {
     this.side = side;
-    this.publicLevels = new BTreeLevels<Level>(side);
-    this.privateTotals = new BTreeLevels<PrivateTotal>(side);
+    this.publicLevels = new SizedLevels(side, newLevel);
+    this.privateTotals = new SizedLevels(side, newTotal);
   }
 
   /** The levels of that taker's private quotes; undefined when it has none. */
@@ -39,12 +40,7 @@ export class SideBook {
 
   add(order: BookOrder): void {
     const levels = order.isPrivate ? this.#takerLevels(order.quote.taker) : this.publicLevels;
-    let level = levels.at(order.quote.price);
-    if (level === undefined) {
-      level = new Level(order.quote.price);
-      levels.add(level);
-    }
-    level.add(order);
+    levels.open(order.quote.price).add(order);
     if (order.isPrivate) this.#changeTotal(order.quote.price, order.fillableSize, 1);
   }
 
@@ -53,13 +49,13 @@ export class SideBook {
     assert(level !== null, 'only an order of the book leaves it');
     level.remove(order);
     if (!order.isPrivate) {
-      if (level.count === 0) this.publicLevels.remove(level.price);
+      if (level.count === 0) this.publicLevels.close(level);
       return;
     }
     this.#changeTotal(level.price, -order.fillableSize, -1);
     if (level.count > 0) return;
     const levels = this.#takerLevels(order.quote.taker);
-    levels.remove(level.price);
+    levels.close(level);
     if (levels.size === 0) this.#byTaker.delete(order.quote.taker);
   }
 
@@ -98,21 +94,17 @@ export class SideBook {
   #takerLevels(taker: Hex): Levels<Level> {
     let levels = this.#byTaker.get(taker);
     if (levels === undefined) {
-      levels = new BTreeLevels<Level>(this.side);
+      levels = new SizedLevels(this.side, newLevel);
       this.#byTaker.set(taker, levels);
     }
     return levels;
   }
 
   #changeTotal(price: bigint, size: bigint, count: number): void {
-    let total = this.privateTotals.at(price);
-    if (total === undefined) {
-      total = new PrivateTotal(price);
-      this.privateTotals.add(total);
-    }
+    const total = this.privateTotals.open(price);
     total.size += size;
     total.count += count;
-    if (total.count === 0) this.privateTotals.remove(price);
+    if (total.count === 0) this.privateTotals.close(total);
   }
 }
 
@@ -124,4 +116,12 @@ function checkLevel(level: Level, isPrivate: boolean): number {
     assert(order.isPrivate === isPrivate, 'public and private quotes are kept apart');
   }
   return level.count;
+}
+
+function newLevel(price: bigint): Level {
+  return new Level(price);
+}
+
+function newTotal(price: bigint): PrivateTotal {
+  return new PrivateTotal(price);
 }

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { BucketIndex } from '../../src/engine/bucket-index.js';
+
+interface Item {
+  readonly key: number;
+  readonly n: number;
+  place: number;
+}
+
+function indexOfItems(): BucketIndex<Item> {
+  return new BucketIndex<Item>((item, place) => (item.place = place));
+}
+
+function add(index: BucketIndex<Item>, key: number, n: number): Item {
+  const item = { key, n, place: 0 };
+  item.place = index.add(key, item);
+  return item;
+}
+
+const numbers = (items: readonly Item[]): number[] => items.map(({ n }) => n).sort((a, b) => a - b);
+
+t.test('items come and go as in a plain list', async (t) => {
+  const step = fc.record({ kind: fc.constantFrom('add', 'remove', 'take'), key: fc.nat(200) });
+  const property = fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
+    const index = indexOfItems();
+    let items: Item[] = [];
+    for (const [n, { kind, key }] of steps.entries()) {
+      if (kind === 'add') items.push(add(index, key, n));
+      else if (kind === 'remove') {
+        const [removed] = items.splice(key % Math.max(items.length, 1), 1);
+        if (removed !== undefined) index.remove(removed.key, removed.place);
+      } else if (key < 20) {
+        const limit = index.lowest ?? 0;
+        t.same(numbers(index.takeThrough(limit)), numbers(items.filter((item) => item.key <= limit)));
+        items = items.filter((item) => item.key > limit);
+      }
+      const keys = items.map((item) => item.key);
+      t.equal(index.lowest, keys.length === 0 ? undefined : Math.min(...keys));
+      t.equal(index.count(), items.length);
+    }
+    for (const item of items) t.ok(index.has(item.key, item.place, item));
+    t.same(numbers(index.above(100)), numbers(items.filter(({ key }) => key > 100)));
+  });
+  fc.assert(property, { numRuns: 60 });
+});
+
+t.test('a key that was taken out is nothing to remove from', async (t) => {
+  const index = indexOfItems();
+  const item = add(index, 5, 1);
+  index.takeThrough(5);
+  index.remove(item.key, item.place);
+  t.equal(index.lowest, undefined);
+  add(index, 7, 2);
+  t.equal(index.lowest, 7);
+});
