@@ -39,9 +39,11 @@ export interface BlockRange {
 
 export type CursorStep =
   | { readonly type: 'IDLE' }
+  /** Nothing was read yet: tell the book of this block, which holds nothing of interest, then `moveTo(at)`. */
+  | { readonly type: 'BEGIN'; readonly at: BlockId }
   /** Read the logs of the range, then `advance`. */
   | ({ readonly type: 'BLOCKS' } & BlockRange)
-  /** All above `ancestor` never happened; undo it, then `rewind(ancestor)`. */
+  /** All above `ancestor` never happened; undo it, then `moveTo(ancestor)`. */
   | { readonly type: 'REORG'; readonly ancestor: BlockId };
 
 /** The chain changed deeper down than is followed: nothing read from it can be trusted without a person's look. */
@@ -88,7 +90,7 @@ export class ChainCursor {
     const target = await this.#target(head);
     if (target === null) return { type: 'IDLE' };
     const position = this.#position;
-    if (position === null) return this.#blocks(await this.#first(), target);
+    if (position === null) return this.#begin(target);
     if (await this.#stillStands(position, target)) {
       if (target.number < position.blockNumber) return { type: 'IDLE' };
       return this.#blocks(this.#isPartial ? position.blockNumber : position.blockNumber + 1, target);
@@ -116,10 +118,11 @@ export class ChainCursor {
     this.#range = Math.min(this.#range * 2, this.options.maxRange);
   }
 
-  rewind(ancestor: BlockId): void {
-    while ((this.#trail.at(-1)?.blockNumber ?? -1) >= ancestor.blockNumber) this.#trail.pop();
-    this.#trail.push(ancestor);
-    this.#position = ancestor;
+  /** Reading goes on after this block: the one before the first, or the ancestor of a new branch. */
+  moveTo(block: BlockId): void {
+    while ((this.#trail.at(-1)?.blockNumber ?? -1) >= block.blockNumber) this.#trail.pop();
+    this.#trail.push(block);
+    this.#position = block;
     this.#isPartial = false;
     this.#lowerSinceMs = null;
   }
@@ -139,9 +142,12 @@ export class ChainCursor {
     return number < 0 ? null : this.reader.block(number);
   }
 
-  async #first(): Promise<number> {
+  /** The block before the first is the ancestor of a reorg that replaces all that will be read. */
+  async #begin(target: BlockHead): Promise<CursorStep> {
     this.#firstBlock ??= await this.options.firstBlock();
-    return this.#firstBlock;
+    const before = Math.max(this.#firstBlock - 1, 0);
+    if (target.number < before) return { type: 'IDLE' };
+    return { type: 'BEGIN', at: idOf(await this.reader.block(before)) };
   }
 
   async #blocks(fromBlock: number, target: BlockHead): Promise<CursorStep> {
@@ -179,12 +185,10 @@ export class ChainCursor {
       const block = candidate.blockNumber === target.number ? target : await this.reader.block(candidate.blockNumber);
       if (block.hash === candidate.blockHash) return candidate;
     }
-    const before = Math.max((await this.#first()) - 1, 0);
-    const deepest = (this.#position?.blockNumber ?? 0) - this.options.reorgDepth;
-    if (deepest > before || before > target.number) {
-      throw new DeepReorg(`No block of the last ${this.options.reorgDepth} is on the chain any more`);
-    }
-    return idOf(await this.reader.block(before));
+    const [oldest, newest] = [this.#trail[0], this.#trail.at(-1)].map((block) => block?.blockNumber);
+    throw new DeepReorg(
+      `None of the blocks ${oldest}..${newest} that were read is on the chain with head ${target.number}, ${target.hash}`,
+    );
   }
 }
 

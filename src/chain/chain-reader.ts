@@ -1,7 +1,10 @@
 import { isHex, numberToHex } from 'viem';
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import { ChainAnswerError } from './chain-answer-error.js';
 import { Multicall, type MulticallLimits } from './multicall.js';
+
+export { ChainAnswerError };
 
 /** A block by number and hash: the number alone names another block after a reorg. */
 export interface BlockId {
@@ -42,11 +45,6 @@ export interface LogQuery {
   readonly to: BlockId;
   readonly address?: Hex | readonly Hex[];
   readonly topics: Topics;
-}
-
-/** A chain said something that cannot be: a null block, a log without its place. */
-export class ChainAnswerError extends Error {
-  override readonly name = 'ChainAnswerError';
 }
 
 /** One read of a contract, encoded. */

@@ -88,6 +88,8 @@ export interface ChainSide {
   /** Null without a wallet. */
   readonly publisher: Publisher | null;
   readonly settlementWallet: Wallet | null;
+  /** The last block that was read of each chain; the book may have been told of an earlier one, with nothing in between. */
+  readTo(role: ChainRole): BlockId | null;
   /** No command comes from the chains any more when it resolves. */
   stop(): Promise<void>;
 }
@@ -170,7 +172,11 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     options.listener,
   );
   const settlementWallet = wallets?.settlement ?? null;
-  return { follower, health, settlement, pools, states, publisher, settlementWallet, stop };
+  return { follower, health, settlement, pools, states, publisher, settlementWallet, readTo, stop };
+
+  function readTo(role: ChainRole): BlockId | null {
+    return role === 'settlement' ? settlementFollower.position : streamFollower.position;
+  }
 
   function watched(role: ChainRole): ChainHealth {
     return new ChainHealth(role, clock, limits.chainSilenceMs, profile[role].maxHeadAgeSeconds);

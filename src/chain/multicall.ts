@@ -1,6 +1,7 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Hex } from '../engine/quote.js';
 import { multicall3Abi } from './abi/multicall3.js';
+import { ChainAnswerError } from './chain-answer-error.js';
 import type { AtBlock, CallResult, ContractCall } from './chain-reader.js';
 import { RpcError } from './http-rpc.js';
 import { mapInFlight } from './in-flight.js';
@@ -57,6 +58,7 @@ export class Multicall {
     const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args });
     const answer = await unlessOutOfGas(this.askOne({ to, data }, at));
     if (answer === null || answer.reverted) return null;
+    if (answer.data === '0x') throw new ChainAnswerError(`There is no Multicall3 at ${to}`);
     const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer.data });
     return results.map(({ success, returnData }) => ({ reverted: !success, data: returnData }));
   }

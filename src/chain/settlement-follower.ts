@@ -60,6 +60,10 @@ export class SettlementFollower {
     switch (step.type) {
       case 'IDLE':
         return true;
+      case 'BEGIN':
+        await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', step.at) });
+        this.cursor.moveTo(step.at);
+        return false;
       case 'BLOCKS':
         return (await this.#read(step)) && step.isLast;
       case 'REORG':
@@ -192,7 +196,7 @@ export class SettlementFollower {
       return state === undefined ? [] : [{ quoteId, state }];
     });
     await this.#restate(ancestor, restated);
-    this.cursor.rewind(ancestor);
+    this.cursor.moveTo(ancestor);
     this.#resumeAfter = null;
     this.#told = ancestor.blockNumber;
   }

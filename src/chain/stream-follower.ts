@@ -79,11 +79,15 @@ export class StreamFollower {
     switch (step.type) {
       case 'IDLE':
         return true;
+      case 'BEGIN':
+        await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', step.at) });
+        this.cursor.moveTo(step.at);
+        return false;
       case 'BLOCKS':
         return (await this.#read(step, settlement)) && step.isLast;
       case 'REORG':
         await this.submitter.submit({ type: 'REWIND_STREAM', position: wholeBlock('stream', step.ancestor) });
-        this.cursor.rewind(step.ancestor);
+        this.cursor.moveTo(step.ancestor);
         this.#resumeAfter = null;
         this.#told = step.ancestor.blockNumber;
         return false;

@@ -1,0 +1,216 @@
+import t from 'tap';
+import { ChainCursor, ChainMoved, DeepReorg, type CursorOptions, type Resume } from '../../src/chain/chain-cursor.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { ScriptedChain } from './scripted-chain.js';
+
+const OPTIONS = { confirmations: 0, reorgDepth: 8, maxRange: 100, lowerHeadMs: 1000 };
+const NOTHING: Resume = { trail: [], isPartial: false };
+
+function cursorOn(chain: ScriptedChain, options: Partial<CursorOptions> = {}, resume = NOTHING) {
+  const clock = new ManualClock();
+  const heads: number[] = [];
+  let lags = 0;
+  const all = { ...OPTIONS, firstBlock: () => Promise.resolve(10), ...options };
+  const cursor = new ChainCursor(chain.reader, all, resume, clock, {
+    onHead: ({ number }) => heads.push(number),
+    onLag: () => lags++,
+  });
+  return { cursor, clock, heads, lags: () => lags };
+}
+
+/** Reads until there is nothing left; the ranges it took. */
+async function readAll(cursor: ChainCursor): Promise<[from: number, to: number][]> {
+  const ranges: [number, number][] = [];
+  for (;;) {
+    const step = await cursor.poll();
+    if (step.type === 'IDLE') return ranges;
+    if (step.type === 'REORG') throw new Error('No reorg was expected');
+    if (step.type === 'BEGIN') {
+      cursor.moveTo(step.at);
+      continue;
+    }
+    ranges.push([step.fromBlock, step.to.number]);
+    cursor.advance(step, []);
+  }
+}
+
+t.test('blocks are read once, from the first that matters to the newest', async (t) => {
+  const chain = new ScriptedChain(12);
+  const { cursor, heads } = cursorOn(chain, { reorgDepth: 1000 });
+  t.strictSame(await readAll(cursor), [[10, 12]]);
+  t.strictSame(await readAll(cursor), []);
+  chain.mine(3);
+  t.strictSame(await readAll(cursor), [[13, 15]]);
+  t.strictSame(cursor.position, chain.id(15));
+  t.ok(heads.length > 3, 'every head is told, also one seen before');
+});
+
+t.test('before the first block that matters there is nothing to read', async (t) => {
+  const { cursor } = cursorOn(new ScriptedChain(5));
+  t.strictSame(await readAll(cursor), []);
+  t.equal(cursor.position, null);
+});
+
+t.test('it begins at the block before the first that matters', async (t) => {
+  const chain = new ScriptedChain(12);
+  t.strictSame(await cursorOn(chain).cursor.poll(), { type: 'BEGIN', at: chain.id(9) });
+  const fromGenesis = cursorOn(chain, { firstBlock: () => Promise.resolve(0) });
+  t.strictSame(await fromGenesis.cursor.poll(), { type: 'BEGIN', at: chain.id(0) });
+});
+
+t.test('ranges are bounded, and end where a reorg can begin', async (t) => {
+  const { cursor } = cursorOn(new ScriptedChain(250));
+  t.strictSame(await readAll(cursor), [
+    [10, 109],
+    [110, 209],
+    [210, 242],
+    [243, 250],
+  ]);
+});
+
+t.test('a refused range is halved down to one block, and grows again when it is taken', async (t) => {
+  const chain = new ScriptedChain(1000);
+  const { cursor } = cursorOn(chain, { reorgDepth: 1 });
+  cursor.moveTo(chain.id(9));
+  for (const expected of [100, 50, 25, 13, 7, 4, 2]) {
+    const step = await cursor.poll();
+    if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+    t.equal(step.to.number - step.fromBlock + 1, expected);
+    t.equal(cursor.narrow(step), true);
+  }
+  const single = await cursor.poll();
+  if (single.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  t.equal(cursor.narrow(single), false, 'one block cannot be halved');
+  cursor.advance(single, []);
+  const sizes = (await readAll(cursor)).map(([from, to]) => to - from + 1);
+  t.strictSame(sizes.slice(0, 7), [2, 4, 8, 16, 32, 64, 100]);
+});
+
+t.test('only blocks with enough blocks after them are read', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain, { confirmations: 4, reorgDepth: 1000 });
+  t.strictSame(await readAll(cursor), [[10, 16]]);
+  chain.cutTo(17);
+  chain.mine(3, 'b');
+  t.strictSame(await readAll(cursor), [], 'a reorg among the unconfirmed is never noticed');
+  chain.mine(1, 'b');
+  t.strictSame(await readAll(cursor), [[17, 17]]);
+});
+
+t.test('a reorg goes back to the newest block that both branches share', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain);
+  await readAll(cursor);
+  for (const height of [21, 22, 23]) {
+    chain.mine(1);
+    t.equal(chain.height, height);
+    await readAll(cursor);
+  }
+  chain.cutTo(21);
+  chain.mine(5, 'b');
+  t.strictSame(await cursor.poll(), { type: 'REORG', ancestor: chain.id(21) });
+  cursor.moveTo(chain.id(21));
+  t.strictSame(await readAll(cursor), [[22, 26]]);
+});
+
+t.test('blocks inside a range that the book was told of count as ancestors', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain);
+  await readAll(cursor);
+  chain.mine(5);
+  const step = await cursor.poll();
+  if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  cursor.advance(step, [chain.id(22), chain.id(24)]);
+  chain.cutTo(23);
+  chain.mine(3, 'b');
+  t.strictSame(await cursor.poll(), { type: 'REORG', ancestor: chain.id(22) });
+});
+
+t.test('a reorg as deep as is followed is followed; a deeper one stops the cursor', async (t) => {
+  for (const [depth, isFollowed] of [
+    [8, true],
+    [9, false],
+  ] as const) {
+    const chain = new ScriptedChain(30);
+    const { cursor } = cursorOn(chain);
+    await readAll(cursor);
+    for (let n = 0; n < 10; n++) {
+      chain.mine(1);
+      await readAll(cursor);
+    }
+    chain.cutTo(40 - depth);
+    chain.mine(depth, 'b');
+    if (isFollowed) t.match(await cursor.poll(), { type: 'REORG', ancestor: { blockNumber: 40 - depth } });
+    else await t.rejects(cursor.poll(), DeepReorg);
+  }
+});
+
+t.test('a chain younger than the depth may be replaced from its first block on', async (t) => {
+  const chain = new ScriptedChain(14);
+  const { cursor } = cursorOn(chain);
+  await readAll(cursor);
+  chain.cutTo(9);
+  chain.mine(6, 'b');
+  t.strictSame(await cursor.poll(), { type: 'REORG', ancestor: chain.id(9) });
+});
+
+t.test('a lower head on the same branch is a node that lags, until it has said so for long enough', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor, clock, lags } = cursorOn(chain);
+  await readAll(cursor);
+  chain.mine(2);
+  await readAll(cursor);
+  chain.cutTo(20);
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  clock.advance(999);
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  t.equal(lags(), 2, 'each time another node is asked for');
+  chain.mine(2);
+  t.match(await cursor.poll(), { type: 'IDLE' }, 'it has caught up');
+  chain.cutTo(20);
+  t.match(await cursor.poll(), { type: 'IDLE' }, 'and the patience starts anew');
+  clock.advance(1000);
+  t.match(await cursor.poll(), { type: 'REORG', ancestor: chain.id(20) });
+});
+
+t.test('a lower head on another branch is a reorg at once', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain);
+  await readAll(cursor);
+  chain.mine(1);
+  await readAll(cursor);
+  chain.cutTo(19);
+  chain.mine(1, 'b');
+  t.match(await cursor.poll(), { type: 'REORG' });
+});
+
+t.test('a range whose end was replaced while it was read counts for nothing', async (t) => {
+  const chain = new ScriptedChain(15);
+  const { cursor } = cursorOn(chain, { reorgDepth: 1000 });
+  cursor.moveTo(chain.id(9));
+  const step = await cursor.poll();
+  if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  await cursor.confirm(step);
+  chain.cutTo(14);
+  chain.mine(1, 'b');
+  await t.rejects(cursor.confirm(step), ChainMoved);
+});
+
+t.test('after a restart reading goes on behind the last block', async (t) => {
+  const chain = new ScriptedChain(22);
+  const { cursor } = cursorOn(chain, {}, { trail: [chain.id(12), chain.id(20)], isPartial: false });
+  t.strictSame(cursor.position, chain.id(20));
+  t.strictSame(await readAll(cursor), [[21, 22]]);
+});
+
+t.test('after a restart a block that was told in part is read again, if it is still there', async (t) => {
+  const chain = new ScriptedChain(22);
+  const resume = { trail: [chain.id(18), chain.id(20)], isPartial: true };
+  const { cursor } = cursorOn(chain, {}, resume);
+  t.equal(cursor.position, null, 'no block is read to its end until then');
+  t.strictSame(await readAll(cursor), [[20, 22]]);
+
+  chain.cutTo(19);
+  chain.mine(4, 'b');
+  t.strictSame(await cursorOn(chain, {}, resume).cursor.poll(), { type: 'REORG', ancestor: chain.id(18) });
+});

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { QuoteDigest } from '../../src/auth/quote-digest.js';
+import { QuoteSignature } from '../../src/auth/quote-signature.js';
+import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
+import { openChainSide, type ChainSide } from '../../src/chain/chain-side.js';
+import type { FollowListener } from '../../src/chain/book-follower.js';
+import type { DevClient } from '../../src/chain/dev/dev-client.js';
+import { HttpRpc } from '../../src/chain/http-rpc.js';
+import type { Profile } from '../../src/chain/profile.js';
+import type { StreamRefusal } from '../../src/chain/stream-follower.js';
+import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
+import type { ChainRole } from '../../src/engine/command.js';
+import { EngineTime } from '../../src/engine/engine-time.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { EngineEvent } from '../../src/engine/event.js';
+import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
+import { MemoryJournal } from '../../src/engine/memory-journal.js';
+import type { Rpc } from '../../src/engine/ports.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { Sequencer } from '../../src/engine/sequencer.js';
+import { systemClock } from '../../src/system/system-clock.js';
+import { systemRandom } from '../../src/system/system-random.js';
+
+/** Far longer than anything that is waited for takes: a hang is to become an error. */
+const PATIENCE_MS = 30_000;
+
+export interface FollowingOptions {
+  readonly profile: Profile;
+  readonly rpc?: Partial<Record<ChainRole, Rpc>>;
+  readonly engine?: Engine;
+  readonly limits?: Partial<Limits>;
+  /** Engine time to start at, milliseconds. */
+  readonly startMs?: number;
+  readonly walletKey?: Hex | null;
+  readonly onEvents?: (events: readonly EngineEvent[]) => void;
+  readonly onHalt?: (error: Error) => void;
+  /** Whether the log takes a command now. */
+  readonly takes?: () => boolean;
+}
+
+export function newEngine(reorgDepth: number = defaultLimits.reorgDepth): Engine {
+  return new Engine({ reorgDepth, sha256: (text) => createHash('sha256').update(text).digest('hex') });
+}
+
+export function httpRpc(urls: readonly string[], limits: Limits = defaultLimits): HttpRpc {
+  const patience = {
+    timeoutMs: limits.rpcTimeoutMs,
+    attempts: limits.rpcAttempts,
+    backoffMs: limits.rpcBackoffMs,
+    maxAnswerBytes: limits.rpcAnswerBytes,
+  };
+  return new HttpRpc(urls, patience, systemClock, systemRandom, () => undefined);
+}
+
+/** A book that follows real chains, without anything that serves it. */
+export class Following {
+  readonly refused: StreamRefusal[] = [];
+  readonly failures: Error[] = [];
+  halted: Error | null = null;
+
+  private constructor(
+    readonly engine: Engine,
+    readonly chains: ChainSide,
+    readonly time: EngineTime,
+    readonly signatures: QuoteSignature,
+    readonly sequencer: Sequencer,
+    private readonly expiry: ExpiryTimer,
+  ) {}
+
+  static async start(options: FollowingOptions): Promise<Following> {
+    const { profile } = options;
+    const limits: Limits = { ...defaultLimits, chainPollMs: 20, chainBackoffMs: 20, ...options.limits };
+    const engine = options.engine ?? newEngine(limits.reorgDepth);
+    const time = new EngineTime(systemClock, Math.max(options.startMs ?? 0, engine.tsMs));
+    const onFault = (error: unknown): void => {
+      throw error;
+    };
+    const sequencer = new Sequencer({ engine, journal: new MemoryJournal(), time, onFault });
+    if (options.onEvents) {
+      const { onEvents } = options;
+      sequencer.onEvents((records) => onEvents(records.flatMap(({ events }) => events)));
+    }
+    const expiry = new ExpiryTimer({ engine, sequencer, time, clock: systemClock, retryMs: limits.journalRetryMs });
+    const digests = await QuoteDigest.create(profile.settlement.chainId, limits.poolCache);
+    const signatures = new QuoteSignature(digests, await loadSecp256k1());
+    const known = (quoteId: Hex) => {
+      const order = engine.get(quoteId);
+      return order?.state === 'gone' ? undefined : order;
+    };
+    const listener: FollowListener = {
+      onCaughtUp: () => undefined,
+      onFailure: (error) => following.failures.push(error),
+      onHalt(error) {
+        following.halted = error;
+        for (const health of Object.values(chains.health)) health.halt(error.message);
+        options.onHalt?.(error);
+      },
+      onProgress: () => undefined,
+    };
+    const chains = openChainSide({
+      profile,
+      rpc: {
+        settlement: options.rpc?.settlement ?? httpRpc(profile.settlement.rpcUrls, limits),
+        stream: options.rpc?.stream ?? httpRpc(profile.stream.rpcUrls, limits),
+      },
+      walletKey: options.walletKey ?? null,
+      book: {
+        submit: (command) => (options.takes?.() ?? true) && sequencer.submit(command).refusal === null,
+        get: known,
+        ordersOf: (provider) => engine.ordersOf(provider),
+        ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
+        providers: () => engine.providers(),
+        touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
+      },
+      known: () => engine.known(),
+      readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
+      signatures,
+      clock: systemClock,
+      random: systemRandom,
+      limits,
+      onSettlementTime: (timestamp) => time.observe(timestamp),
+      nowSeconds: () => Math.floor(time.nowMs() / 1000),
+      onRefusedEvent: (why) => following.refused.push(why),
+      listener,
+    });
+    const following = new Following(engine, chains, time, signatures, sequencer, expiry);
+    chains.follower.start();
+    return following;
+  }
+
+  /** Resolves when both chains have been read to the heads that these clients see. */
+  async upToDate(clients: Readonly<Record<ChainRole, DevClient>>): Promise<void> {
+    for (const role of ['settlement', 'stream', 'settlement'] as const) {
+      const head = await clients[role].getBlock();
+      await this.until(() => this.chains.follower.caughtUp && this.chains.readTo(role)?.blockHash === head.hash);
+    }
+  }
+
+  /** Resolves when it is so; the readers are woken while it is not. Rejects when it takes so long that it never will be. */
+  async until(isSo: () => boolean): Promise<void> {
+    const giveUpAtMs = systemClock.monotonicMs() + PATIENCE_MS;
+    while (!isSo()) {
+      if (this.halted !== null) throw this.halted;
+      if (systemClock.monotonicMs() > giveUpAtMs) throw new Error('It never came', { cause: this.failures.at(-1) });
+      this.chains.follower.wake();
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.expiry.stop();
+    await this.chains.stop();
+  }
+}
+
+/** What everybody can see of a book, in an order of its own. */
+export function visibleBook(engine: Engine): unknown {
+  const orders = [...engine.known()].sort((a, b) => (a.quote.quoteId < b.quote.quoteId ? -1 : 1));
+  const pools = [...engine.pools()].sort((a, b) => (a.pool.poolAddress < b.pool.poolAddress ? -1 : 1));
+  return {
+    orders: orders.map(({ quote, fillableSize, reason }) => ({
+      quoteId: quote.quoteId,
+      ts: quote.ts,
+      origin: quote.origin,
+      fillableSize,
+      reason,
+    })),
+    pools: pools.map(({ pool, deployedAt, origin }) => ({ poolAddress: pool.poolAddress, deployedAt, origin })),
+  };
+}

@@ -1,0 +1,54 @@
+import { numberToHex } from 'viem';
+import { ChainReader } from '../../src/chain/chain-reader.js';
+import type { Rpc } from '../../src/engine/ports.js';
+import type { Hex } from '../../src/engine/quote.js';
+
+/** A chain of empty blocks, as a node shows it: tests say which branch the node is on and how far it has got. */
+export class ScriptedChain implements Rpc {
+  readonly requests: string[] = [];
+  #branches: string[];
+
+  /** Blocks 0 to `height`. */
+  constructor(height: number) {
+    this.#branches = Array.from({ length: height + 1 }, () => 'a');
+  }
+
+  get reader(): ChainReader {
+    return new ChainReader(this, null, { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 1 });
+  }
+
+  get height(): number {
+    return this.#branches.length - 1;
+  }
+
+  mine(blocks: number, branch = 'a'): void {
+    for (let n = 0; n < blocks; n++) this.#branches.push(branch);
+  }
+
+  /** Blocks above `height` never were. */
+  cutTo(height: number): void {
+    this.#branches = this.#branches.slice(0, height + 1);
+  }
+
+  hash(number: number): Hex {
+    const branch = (this.#branches[number] ?? 'x').charCodeAt(0).toString(16);
+    return `0x${branch}${number.toString(16).padStart(62, '0')}`;
+  }
+
+  id(number: number) {
+    return { blockNumber: number, blockHash: this.hash(number) };
+  }
+
+  request({ method, params }: { method: string; params?: unknown }): Promise<unknown> {
+    this.requests.push(method);
+    const [asked] = params as [string];
+    const number = asked === 'latest' ? this.height : Number(asked);
+    if (number > this.height) return Promise.resolve(null);
+    return Promise.resolve({
+      number: numberToHex(number),
+      hash: this.hash(number),
+      parentHash: number === 0 ? `0x${'0'.repeat(64)}` : this.hash(number - 1),
+      timestamp: numberToHex(1_700_000_000 + number),
+    });
+  }
+}
