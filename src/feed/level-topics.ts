@@ -108,15 +108,17 @@ export class LevelTopics {
 
   /**
    * For a reader that has everything up to `fromSeq`, all that may show differently since, `touched` being the prices of
-   * every event after it. What a cut side showed then is not known, so it is told anew, with so many levels beyond it
-   * gone as could have been pushed out.
+   * every event after it. What a side showed then that is cut, or was before those prices went, is not known: it is told
+   * anew, with so many levels beyond it gone as could have been pushed out.
    */
   catchUp(joined: JoinedTopic, touched: Prices, fromSeq: number, from: number, seq: number): OrderbookUpdate {
     const { key, window, tsMs } = this.#state(joined.name);
     const changes = (side: Side): LevelTotal[] => {
       const prices = new Set(touched[side]);
       const beyond = window.isCut(side) ? window.levels(side, prices.size, window.view.depth) : [];
-      if (prices.size > 0 && window.isCut(side)) for (const { price } of window.levels(side)) prices.add(price);
+      const shown = window.levels(side);
+      const mayHaveBeenCut = window.isCut(side) || shown.length + prices.size > window.view.depth;
+      if (prices.size > 0 && mayHaveBeenCut) for (const { price } of shown) prices.add(price);
       return [...prices, ...beyond.map(({ price }) => price)].map((price) => window.shown(side, price));
     };
     const body = levelsJson({ bid: changes('bid'), ask: changes('ask') });

@@ -220,7 +220,7 @@ t.test('readers who come, go, change their minds and stall have the server’s b
         for (const [type, count] of reader.counts) seen.set(type, (seen.get(type) ?? 0) + count);
       }
     }),
-    { numRuns: 150, endOnFailure: true },
+    { numRuns: 1000, endOnFailure: true },
   );
   for (const type of [
     'RESYNC',
