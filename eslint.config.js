@@ -15,6 +15,12 @@ export default tseslint.config(
     },
   },
   {
+    files: ['**/*.mjs'],
+    languageOptions: {
+      globals: { console: 'readonly', fetch: 'readonly', process: 'readonly', setTimeout: 'readonly', URL: 'readonly' },
+    },
+  },
+  {
     files: ['test/**/*.ts'],
     rules: {
       // tap's assertion methods return booleans that nobody needs, and its test() promises are awaited by the parent test.
