@@ -1,22 +1,26 @@
-// Adds up the assertions of TAP files and prints the line that closes a check run; exits 1 when one failed or is missing.
+// Adds up the assertions of TAP files, names those that failed, and prints the line that closes a check run; exits 1 when one
+// failed or is missing.
 import { existsSync, readFileSync } from 'node:fs';
 import { Parser } from 'tap-parser';
 
 const count = { passed: 0, failed: 0, skipped: 0 };
 
-function watch(parser) {
+function watch(parser, path) {
   let closesSubtest = false;
   parser.on('child', (child) => {
     closesSubtest = true;
-    watch(child);
+    watch(child, [...path, child.name]);
   });
-  parser.on('assert', ({ ok, skip }) => {
-    // A subtest's own line repeats what was counted inside it.
+  parser.on('assert', ({ ok, skip, name, diag }) => {
+    // A subtest's own line repeats what was counted inside it, unless the subtest as a whole went wrong (a timeout, a crash).
     if (!closesSubtest) count[skip ? 'skipped' : ok ? 'passed' : 'failed']++;
+    if (!ok && !skip && diag) {
+      console.log(`not ok: ${[...path, name].join(' > ')}`);
+      console.log(JSON.stringify(diag, null, 2).slice(0, 4_000));
+    }
     closesSubtest = false;
   });
 }
-
 for (const file of process.argv.slice(2)) {
   if (!existsSync(file)) {
     console.log(`${file} is missing: its tests did not run`);
@@ -24,7 +28,7 @@ for (const file of process.argv.slice(2)) {
     continue;
   }
   const parser = new Parser();
-  watch(parser);
+  watch(parser, [file]);
   parser.end(readFileSync(file));
 }
 console.log(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ''}`);
