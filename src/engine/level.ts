@@ -46,8 +46,9 @@ export class Level implements LevelTotal {
     else newer.older = order;
     order.level = this;
     this.#byAge?.set(order, true);
+    // Most levels hold one quote, and a sum of bigints is an allocation.
+    this.size = this.count === 0 ? order.fillableSize : this.size + order.fillableSize;
     this.count += 1;
-    this.size += order.fillableSize;
   }
 
   remove(order: BookOrder): void {
@@ -60,7 +61,7 @@ export class Level implements LevelTotal {
     order.newer = null;
     order.level = null;
     this.count -= 1;
-    this.size -= order.fillableSize;
+    this.size = this.count === 0 ? 0n : this.size - order.fillableSize;
     if (this.#byAge === null) return;
     if (this.count <= WALK_STEPS) this.#byAge = null;
     else this.#byAge.delete(order);

@@ -13,39 +13,49 @@ const FEWEST_IN_TREE = 512;
 export class SizedLevels<L extends Priced> implements Levels<L> {
   readonly #side: Side;
   readonly #make: (price: bigint) => L;
-  #levels: Levels<L>;
-  #isTree = false;
+  /** One of the two is in use. Each has a field of its own because calls to a known class are what makes them cheap. */
+  #array: ArrayLevels<L> | null;
+  #tree: BTreeLevels<L> | null = null;
 
   constructor(side: Side, make: (price: bigint) => L) {
     this.#side = side;
     this.#make = make;
-    this.#levels = new ArrayLevels(side, make);
+    this.#array = new ArrayLevels(side, make);
   }
 
   get size(): number {
-    return this.#levels.size;
+    return this.#array?.size ?? this.#tree?.size ?? 0;
   }
 
   at(price: bigint): L | undefined {
-    return this.#levels.at(price);
+    return this.#array === null ? this.#tree?.at(price) : this.#array.at(price);
   }
 
   open(price: bigint): L {
-    if (!this.#isTree && this.#levels.size >= MOST_IN_ARRAY) {
-      this.#levels = new BTreeLevels(this.#side, this.#make, this.#levels);
-      this.#isTree = true;
-    }
-    return this.#levels.open(price);
+    if (this.#array === null) return this.#inTree().open(price);
+    return this.#array.size < MOST_IN_ARRAY ? this.#array.open(price) : this.#inTree().open(price);
   }
 
   close(level: L): void {
-    this.#levels.close(level);
-    if (!this.#isTree || this.#levels.size >= FEWEST_IN_TREE) return;
-    this.#levels = new ArrayLevels(this.#side, this.#make, this.#levels);
-    this.#isTree = false;
+    if (this.#array !== null) {
+      this.#array.close(level);
+      return;
+    }
+    const tree = this.#inTree();
+    tree.close(level);
+    if (tree.size >= FEWEST_IN_TREE) return;
+    this.#array = new ArrayLevels(this.#side, this.#make, tree);
+    this.#tree = null;
   }
 
   [Symbol.iterator](): Iterator<L> {
-    return this.#levels[Symbol.iterator]();
+    return (this.#array ?? this.#inTree())[Symbol.iterator]();
+  }
+
+  /** Moves there what is in the array. */
+  #inTree(): BTreeLevels<L> {
+    this.#tree ??= new BTreeLevels(this.#side, this.#make, this.#array ?? []);
+    this.#array = null;
+    return this.#tree;
   }
 }

@@ -1,0 +1,54 @@
+import { limitOrderBook } from '../baselines/limit-order-book.js';
+import { contest, rowOf } from '../contest.js';
+import { atLeast, type Row, type Scale, type Scenario } from '../scenario.js';
+import { writeScript, type ScriptShape } from '../workload/book-script.js';
+import { ourBook, ourSides } from '../workload/played-books.js';
+
+interface Case {
+  readonly label: string;
+  readonly shape: ScriptShape;
+  readonly goal: number;
+}
+
+const small = { resting: 1000, steps: 40_000, ticksPerSide: 500 };
+const large = { resting: 100_000, steps: 20_000, ticksPerSide: 500 };
+const flow: ScriptShape['mix'] = [9, 6, 82, 3, 0];
+
+const cases: readonly Case[] = [
+  { label: 'insert + cancel, 1,000 resting', shape: { ...small, maxSize: 1, mix: [0, 0, 100, 0, 0] }, goal: 6 },
+  { label: 'flow, 1,000 resting', shape: { ...small, maxSize: 1, mix: flow }, goal: 4 },
+  { label: 'flow, 100,000 resting', shape: { ...large, maxSize: 1, mix: flow }, goal: 4 },
+  { label: 'insert + take, 1,000 resting', shape: { ...small, maxSize: 10, mix: [0, 0, 0, 0, 100] }, goal: 6 },
+];
+
+async function rowsOf({ label, shape, goal }: Case, scale: Scale): Promise<Row[]> {
+  const isFull = scale === 'full';
+  const script = writeScript(isFull ? shape : { ...shape, resting: 200, steps: 500 });
+  const baseline = limitOrderBook(script);
+  const sides = ourSides(script);
+  const [ours = [], again = [], whole = [], theirs = []] = await contest([sides, sides, ourBook(script), baseline], {
+    rounds: isFull ? 7 : 1,
+    warmUps: isFull ? 2 : 0,
+    clock: 'cpu',
+  });
+  return [
+    rowOf(label, { ours, again, theirs }, baseline.name, atLeast(goal), 'op/s'),
+    rowOf(`${label}, every index`, { ours: whole, again: null, theirs }, baseline.name, null, 'op/s'),
+  ];
+}
+
+export const book: Scenario = {
+  name: 'book',
+  title: 'The book alone',
+  workload: `Our book against the npm package \`nodejs-order-book\`, like for like: orders by id, and each side by price and age. The rows *every index*
+are what the engine keeps in truth: also by pool, maker, due time, and the blocks of either chain that a reorg can undo. All get the same steps on
+the same quotes, written down beforehand: bids and asks half and half, 20 makers, 500 prices a side, all as likely. *Insert + cancel* cancels a random
+quote and inserts one at another price. *Flow* is 9 % inserts, 3 % that insert and take at once (a limit order that crosses: it and what it meets are
+gone), 6 % cancels and 82 % replacements, sizes alike. *Insert + take* inserts a quote of 1 to 10 contracts and takes as many from the best of that side:
+for us a cover query and the fills it names, for the package a market order. Operations per CPU second.`,
+  async run(scale) {
+    const rows: Row[] = [];
+    for (const each of cases) rows.push(...(await rowsOf(each, scale)));
+    return { rows };
+  },
+};
