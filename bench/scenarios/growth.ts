@@ -97,9 +97,10 @@ export const growth: Scenario = {
 one settlement block a cancel, in one pool with 1,000 prices and 100 makers, 1,000 to 1,000,000 quotes resting. The baseline is the same with 1,000; the
 ratio is of the time that a step takes.`,
   async run(scale) {
-    const [least, ...more] = scale === 'full' ? [1000, 10_000, 100_000, 1_000_000] : [100, 1000];
+    const least = scale === 'full' ? 1000 : 100;
+    const more = scale === 'full' ? [10_000, 100_000, 1_000_000] : [1000];
     const pairs = scale === 'full' ? 2000 : 50;
-    const smallest = new GrownEngine(least ?? 0).contestant(restingWords(least), pairs);
+    const smallest = new GrownEngine(least).contestant(restingWords(least), pairs);
     const larger = more.map((count) => new GrownEngine(count).contestant(restingWords(count), pairs));
     const [theirs = [], ...rates] = await contest([smallest, ...larger.flatMap((each) => [each, each])], {
       rounds: scale === 'full' ? 9 : 1,
@@ -113,6 +114,6 @@ ratio is of the time that a step takes.`,
   },
 };
 
-function restingWords(count = 0): string {
+function restingWords(count: number): string {
   return `${count.toLocaleString('en-US')} resting`;
 }

@@ -1,0 +1,89 @@
+import t from 'tap';
+import { contest, inTurn, median, rowOf, spread } from '../../bench/contest.js';
+import { readme } from '../../bench/report/readme.js';
+import { latencyDrawing } from '../../bench/report/drawing.js';
+import { terminalTable } from '../../bench/report/table.js';
+import { atLeast, meetsGoal, type Scenario } from '../../bench/scenario.js';
+
+t.test('contestants take turns, and who begins moves on', async (t) => {
+  const order: string[] = [];
+  const rates = await inTurn(['a', 'b', 'c'], { rounds: 2, warmUps: 1 }, async (name) => {
+    order.push(name);
+    return order.length;
+  });
+  t.same(order.join(''), 'abcbcacab');
+  t.same(
+    rates.map((each) => each.length),
+    [2, 2, 2],
+    'warm-up rounds do not count',
+  );
+});
+
+t.test('only the work is timed', async (t) => {
+  let prepared = 0;
+  const slow = {
+    name: 'slow to prepare',
+    prepare: async () => {
+      prepared += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      return () => 1000;
+    },
+  };
+  const [rates = []] = await contest([slow], { rounds: 2, warmUps: 1, clock: 'wall' });
+  t.equal(prepared, 3);
+  t.ok(rates.every((rate) => rate > 0));
+});
+
+t.test('medians, spreads and ratios', async (t) => {
+  t.equal(median([3, 1, 2]), 2);
+  t.equal(median([4, 1, 2, 3]), 2.5);
+  t.equal(spread([100, 200], [100, 100]), 0.5);
+  const row = rowOf(
+    'case',
+    { ours: [60, 80, 100], again: [60, 80, 50], theirs: [10, 20, 20] },
+    'other',
+    atLeast(5),
+    'op/s',
+  );
+  t.same([row.ratio, row.noise, row.ours.value, meetsGoal(row)], [5, 0, 80, true]);
+  t.equal(meetsGoal({ ...row, ratio: 4.9 }), false);
+  t.equal(meetsGoal({ ...row, goal: null }), null);
+});
+
+t.test('the report names the machine, the commit and every row', async (t) => {
+  const scenario: Scenario = {
+    name: 'demo',
+    title: 'A demo',
+    workload: 'Nothing.',
+    run: () => Promise.resolve({ rows: [] }),
+  };
+  const outcome = {
+    rows: [rowOf('case', { ours: [1234.5], again: [1234.5], theirs: [100] }, 'other', atLeast(20), 'op/s')],
+  };
+  const machine = {
+    cpu: 'A processor',
+    cores: 2,
+    memoryGib: 4,
+    system: 'Linux 6',
+    node: 'v20',
+    loadBefore: 0.1,
+    commit: 'abc123',
+    startedAt: '2026-01-01T00:00:00.000Z',
+  };
+  const text = readme(machine, [{ scenario, outcome, seconds: 2 }]);
+  t.match(text, '| case | 1,230 op/s | 100 op/s (other) | 12.3x | 0.0 % | at least 20x | no |');
+  t.match(text, 'A processor, 2 cores');
+  t.match(text, 'commit abc123');
+  t.match(terminalTable(scenario, outcome), /case {2,}ours/);
+});
+
+t.test('the drawing has a line and a name for each curve', async (t) => {
+  const points = [0, 50, 90, 99, 99.9].map((percentile) => ({ percentile, micros: 100 + percentile }));
+  const svg = latencyDrawing([
+    { label: 'ours < theirs', points },
+    { label: 'theirs', points },
+  ]);
+  t.equal(svg.match(/<polyline/g)?.length, 2);
+  t.match(svg, 'ours &lt; theirs');
+  t.notMatch(svg, /NaN|Infinity/);
+});
