@@ -41,6 +41,11 @@ export class FreeSpace {
     return this.#isLow;
   }
 
+  /** Bytes that are to stay free; Infinity when the configuration says that none need to. */
+  get reserveBytes(): number {
+    return this.#lowWaterBytes === 0 ? Infinity : this.#lowWaterBytes;
+  }
+
   /** Whether so many bytes more leave the reserve alone. */
   hasRoom(bytes: number): boolean {
     return this.#freeBytes - bytes >= this.#lowWaterBytes;

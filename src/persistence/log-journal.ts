@@ -3,7 +3,7 @@ import type { Journal, JournalRecord } from '../engine/ports.js';
 import type { Disk } from './disk.js';
 import type { LogPoint } from './file-header.js';
 import { FreeSpace, type FreeSpaceOptions } from './free-space.js';
-import { LogWriter, type LogWriterOptions } from './log-writer.js';
+import { LogWriter, type CommittedGroup, type LogWriterOptions } from './log-writer.js';
 import type { Note } from './notes.js';
 import { RecordWriter } from './record-codec.js';
 import type { LogSurvey } from './survey.js';
@@ -14,25 +14,27 @@ export interface LogJournalOptions extends Omit<LogWriterOptions, 'hasRoom' | 'o
   readonly queueBytes: number;
 }
 
+type GroupListener = (group: CommittedGroup) => void;
+
 /** The engine's log on a disk. */
 export class LogJournal implements Journal {
   readonly #writer: LogWriter;
   readonly #space: FreeSpace;
   readonly #records: RecordWriter;
   readonly #options: LogJournalOptions;
-  readonly #listeners: ((index: number) => void)[];
+  readonly #listeners: GroupListener[];
   #seq: number;
 
   /** Goes on behind `survey`, whose torn tail is cut. The file system's room has been looked at once when it resolves. */
   static async open(disk: Disk, survey: LogSurvey, options: LogJournalOptions): Promise<LogJournal> {
     const space = await FreeSpace.watch(disk, options);
-    const listeners: ((index: number) => void)[] = [];
+    const listeners: GroupListener[] = [];
     try {
       const writer = await LogWriter.open(disk, survey, {
         ...options,
         hasRoom: (bytes) => space.hasRoom(bytes),
-        onCommit: (index) => {
-          for (const listener of listeners) listener(index);
+        onCommit: (group) => {
+          for (const listener of listeners) listener(group);
         },
       });
       return new LogJournal(writer, space, listeners, survey.last.seq, options);
@@ -45,7 +47,7 @@ export class LogJournal implements Journal {
   private constructor(
     writer: LogWriter,
     space: FreeSpace,
-    listeners: ((index: number) => void)[],
+    listeners: GroupListener[],
     seq: number,
     options: LogJournalOptions,
   ) {
@@ -63,14 +65,27 @@ export class LogJournal implements Journal {
     this.#writer.addRecord(record.stamp.index, this.#seq, () => this.#records.write(record));
   }
 
+  /** On a small volume less may wait: what waits is to fit into the reserve, twice over. */
   refusal(): 'STORAGE_FULL' | 'BUSY' | null {
     if (this.#space.isLow) return 'STORAGE_FULL';
     const { records, bytes } = this.#writer.waiting;
-    return records >= this.#options.queueRecords || bytes >= this.#options.queueBytes ? 'BUSY' : null;
+    const { queueRecords, queueBytes } = this.#options;
+    const isFull = records >= queueRecords || bytes >= Math.min(queueBytes, this.#space.reserveBytes / 2);
+    return isFull ? 'BUSY' : null;
   }
 
   onCommit(listener: (index: number) => void): void {
+    this.#listeners.push(({ index }) => listener(index));
+  }
+
+  /** As `onCommit`, with what it took to write the group. */
+  onGroup(listener: GroupListener): void {
     this.#listeners.push(listener);
+  }
+
+  /** What waits for the next group. */
+  get waiting(): { readonly records: number; readonly bytes: number } {
+    return this.#writer.waiting;
   }
 
   /** Something that the log says about itself; durable with the next group. */

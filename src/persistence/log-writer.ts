@@ -28,9 +28,19 @@ export interface LogWriterOptions {
   /** Whether so many bytes can be taken from the disk without touching its reserve. */
   readonly hasRoom: (bytes: number) => boolean;
   /** Every record up to `index` may be told. Called once a group that has records, in order. */
-  readonly onCommit: (index: number) => void;
+  readonly onCommit: (group: CommittedGroup) => void;
   /** Once, after the first failure: nothing is written or told any more. The process has to end. */
   readonly onFatal: (error: Error) => void;
+}
+
+/** One write and, with `sync: always`, one sync. */
+export interface CommittedGroup {
+  /** Its last record, and how many it has. */
+  readonly index: number;
+  readonly records: number;
+  readonly bytes: number;
+  /** From the moment it left the queue. */
+  readonly tookMs: number;
 }
 
 interface Waiter {
@@ -200,7 +210,8 @@ export class LogWriter {
     const file = this.#openFile();
     if (head !== null) await file.write(head, 0);
     await file.write(group.view(), this.#offset + (head?.length ?? 0));
-    this.#offset += group.length + (head?.length ?? 0);
+    const bytes = group.length + (head?.length ?? 0);
+    this.#offset += bytes;
     group.clear(this.#options.bufferBytes);
     this.#written = { ...point, chain };
     this.#writtenFrames = frames;
@@ -209,7 +220,8 @@ export class LogWriter {
     if (sync.type === 'always') await this.#syncWritten();
     else if (sync.type === 'interval') this.#armSync(sync.intervalMs);
     cancelWarning();
-    if (records > 0 && this.#failure === null) onCommit(index);
+    if (records > 0 && this.#failure === null)
+      onCommit({ index, records, bytes, tookMs: clock.monotonicMs() - startMs });
   }
 
   /** Where a group of so many bytes goes: null, or the HEADER that a new segment begins with. */

@@ -16,6 +16,8 @@ export interface Line {
   readonly message: string;
 }
 
+export const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
 /** Small enough for a test to fill segments, queues and snapshots. */
 export const SMALL = {
   segmentBytes: 8 << 10,
