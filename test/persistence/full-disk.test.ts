@@ -1,0 +1,108 @@
+import t from 'tap';
+import { SMALL } from '../simulation/simulated-log.js';
+import { World } from './world.js';
+
+const MIB = 1 << 20;
+const FILLED = { lowWaterBytes: null, capacityBytes: 8 * MIB } as const;
+
+function filledWorld() {
+  return new World(1, { capacityBytes: FILLED.capacityBytes });
+}
+
+t.test('below the low-water mark nothing new is taken; it clears by itself', async (t) => {
+  const world = filledWorld();
+  const { clock, disk } = world;
+  const process = await world.start({ lowWaterBytes: null });
+  const { journal } = process.log;
+  world.submit(process, 5);
+  disk.foreignBytes = 7.7 * MIB;
+  await clock.advance(100);
+  t.equal(journal.refusal(), 'STORAGE_FULL');
+  t.equal(world.workload.submitNext(process), null);
+  t.equal(process.told, 5, 'what was taken before is durable');
+  t.match(process.lines.at(-1), { level: 'warn', message: /disk is nearly full/ });
+  disk.foreignBytes = 0;
+  await clock.advance(100);
+  t.equal(journal.refusal(), null);
+  world.submit(process, 5);
+  await clock.until(journal.flush());
+  t.equal(process.told, 10);
+  t.strictSame(process.fatal, []);
+});
+
+t.test('the mark is the smaller of a number of bytes and a share of the volume, unless one is set', async (t) => {
+  const refusals: unknown[] = [];
+  for (const lowWaterBytes of [null, 3 * MIB, 0]) {
+    const world = filledWorld();
+    const process = await world.start({ lowWaterBytes });
+    world.disk.foreignBytes = 6 * MIB;
+    await world.clock.advance(100);
+    refusals.push(process.log.journal.refusal());
+  }
+  t.strictSame(refusals, [null, 'STORAGE_FULL', null]);
+});
+
+t.test('without room for the next segment the current one grows, into the reserve', async (t) => {
+  const world = filledWorld();
+  const { clock, disk } = world;
+  const process = await world.start({ lowWaterBytes: null, snapshotEveryRecords: Infinity });
+  world.submit(process, 1);
+  await clock.advance(1000);
+  const segments = (): number => disk.fileNames().filter((name) => name.startsWith('segment-')).length;
+  const before = segments();
+  // Above the mark still, but not by a whole segment.
+  disk.foreignBytes = disk.space().freeBytes - 0.05 * FILLED.capacityBytes - SMALL.segmentBytes / 2;
+  await clock.advance(100);
+  for (let group = 0; group < 60; group += 1) {
+    world.submit(process, 2);
+    await clock.until(process.log.journal.flush());
+  }
+  t.equal(segments(), before, 'no segment was made');
+  t.equal(process.told, 121);
+  disk.foreignBytes = 0;
+  await clock.advance(2000);
+  world.submit(process, 1);
+  await clock.advance(2000);
+  t.ok(segments() > before, 'now there is one');
+  t.strictSame(process.fatal, []);
+});
+
+t.test('a full disk stops no start: what is there is read, and nothing new taken', async (t) => {
+  const world = filledWorld();
+  const { clock, disk } = world;
+  const first = await world.start({ lowWaterBytes: null });
+  world.submit(first, 30);
+  await clock.until(first.log.journal.flush());
+  const stateHash = first.log.engine.stateHash();
+  disk.crash('kill');
+  clock.clear();
+  disk.foreignBytes = 7.9 * MIB;
+  const second = await world.start({ lowWaterBytes: null });
+  t.equal(second.log.engine.stateHash(), stateHash);
+  t.equal(second.log.journal.refusal(), 'STORAGE_FULL');
+});
+
+t.test('no snapshot is begun on a full disk, and one that finds no room is tried again later', async (t) => {
+  const world = filledWorld();
+  const { clock, disk } = world;
+  const process = await world.start({ lowWaterBytes: 0, snapshotEveryRecords: 10 });
+  await clock.advance(1000);
+  disk.inject({ nth: 1, code: 'ENOSPC', persistent: false, calls: ['open'] });
+  world.submit(process, 10);
+  await clock.advance(1000);
+  disk.inject(null);
+  t.strictSame(process.fatal, []);
+  world.submit(process, 10);
+  await clock.advance(1000);
+  t.ok(disk.fileNames().some((name) => name.endsWith('.snap')));
+});
+
+t.test('not being told of the room is taken for having none', async (t) => {
+  const world = filledWorld();
+  const process = await world.start();
+  world.disk.inject({ nth: 1, code: 'EIO', persistent: false, calls: ['space'] });
+  await world.clock.advance(100);
+  t.equal(process.log.journal.refusal(), 'STORAGE_FULL');
+  await world.clock.advance(100);
+  t.equal(process.log.journal.refusal(), null);
+});

@@ -1,0 +1,150 @@
+import t from 'tap';
+import { World } from './world.js';
+
+t.test('what one turn appends is one group, what comes while it is written is the next', async (t) => {
+  const world = new World(1, { delayMs: () => 1 });
+  const { clock } = world;
+  const process = await world.start();
+  const groups: number[] = [];
+  process.log.journal.onGroup(({ records }) => groups.push(records));
+  world.submit(process, 3);
+  await clock.step();
+  world.submit(process, 2);
+  world.submit(process, 5);
+  await clock.until(process.log.journal.flush());
+  t.strictSame(groups, [3, 7]);
+});
+
+t.test('nothing is told before its sync has returned', async (t) => {
+  const world = new World(1, { delayMs: (call) => (call === 'sync' ? 100 : 0) });
+  const { clock } = world;
+  const process = await world.start();
+  world.submit(process, 3);
+  await clock.advance(99);
+  t.equal(process.told, 0);
+  await clock.advance(1);
+  t.equal(process.told, 3);
+});
+
+t.test(
+  'with sync interval a record is told once it is written, and durable at the latest after the interval',
+  async (t) => {
+    const world = new World(1);
+    const { clock, disk } = world;
+    const process = await world.start({ sync: { type: 'interval', intervalMs: 500 } });
+    await clock.advance(1);
+    world.submit(process, 3);
+    await clock.advance(10);
+    t.equal(process.told, 3);
+    t.equal(process.log.journal.durable.index, 0);
+    await clock.advance(500);
+    t.equal(process.log.journal.durable.index, 3);
+    disk.crash('power');
+    clock.clear();
+    t.equal((await world.start()).log.engine.index, 3);
+  },
+);
+
+t.test('with sync never a record is durable when somebody asks for it', async (t) => {
+  const world = new World(1);
+  const { clock } = world;
+  const process = await world.start({ sync: { type: 'never' } });
+  world.submit(process, 3);
+  await clock.advance(60_000);
+  t.equal(process.told, 3);
+  t.equal(process.log.journal.durable.index, 0);
+  await clock.until(process.log.journal.flush());
+  t.equal(process.log.journal.durable.index, 3);
+});
+
+t.test('a quiet log is sealed by one empty group', async (t) => {
+  const world = new World(1);
+  const { clock } = world;
+  const process = await world.start();
+  world.submit(process, 3);
+  await clock.until(process.log.journal.flush());
+  t.equal(process.log.journal.durable.group, 1);
+  await clock.advance(50);
+  t.match(process.log.journal.durable, { group: 2, index: 3 });
+  await clock.advance(10_000);
+  t.equal(process.log.journal.durable.group, 2);
+});
+
+t.test('a full segment gives way to the prepared one, and a group may be larger than a segment', async (t) => {
+  const world = new World(2);
+  const { clock, disk } = world;
+  const process = await world.start({ segmentBytes: 2 << 10 });
+  const { engine, journal } = process.log;
+  for (const records of [1, 40, 1, 1, 1]) {
+    world.submit(process, records);
+    await clock.until(journal.flush());
+    await clock.advance(10);
+  }
+  const segments = disk.fileNames().filter((name) => name.startsWith('segment-'));
+  t.ok(segments.length >= 3, segments.join());
+  t.ok(
+    segments.some((name) => disk.contentOf(name).length > 2 << 10),
+    'one has grown',
+  );
+  const stateHash = engine.stateHash();
+  disk.crash('kill');
+  clock.clear();
+  t.equal((await world.start({ segmentBytes: 2 << 10 })).log.engine.stateHash(), stateHash);
+});
+
+t.test('a disk that takes longer than a second is warned of', async (t) => {
+  const delay = { ms: 0 };
+  const world = new World(1, { delayMs: (call) => (call === 'sync' ? delay.ms : 0) });
+  const process = await world.start();
+  await world.clock.advance(1000);
+  delay.ms = 1500;
+  world.submit(process, 1);
+  await world.clock.advance(999);
+  t.notOk(process.lines.some(({ level }) => level === 'warn'));
+  await world.clock.advance(2);
+  t.match(process.lines.at(-1), { level: 'warn', message: /disk is slow/ });
+});
+
+t.test('over its bound the queue is BUSY, and takes again what a commit has made room for', async (t) => {
+  const world = new World(1, { delayMs: (call) => (call === 'sync' ? 300 : 0) });
+  const process = await world.start({ queueRecords: 10 });
+  const { journal } = process.log;
+  world.submit(process, 1);
+  await world.clock.advance(1);
+  world.submit(process, 10);
+  t.equal(journal.refusal(), 'BUSY');
+  t.equal(world.workload.submitNext(process), null);
+  await world.clock.advance(300);
+  t.equal(journal.refusal(), null);
+  await world.clock.advance(300);
+  t.equal(process.told, 11);
+});
+
+t.test('the queue is bounded in bytes too', async (t) => {
+  const world = new World(1, { delayMs: (call) => (call === 'sync' ? 300 : 0) });
+  const process = await world.start({ queueBytes: 1000 });
+  while (process.log.journal.refusal() === null) world.submit(process, 1);
+  t.ok(process.log.journal.waiting.bytes < 1000 + 800);
+  t.equal(process.log.journal.refusal(), 'BUSY');
+});
+
+for (const call of ['write', 'sync'] as const) {
+  t.test(`a ${call} that fails ends the log: nothing of the group is told, nothing tried again`, async (t) => {
+    const world = new World(1);
+    const { clock, disk } = world;
+    const process = await world.start();
+    await clock.advance(1000);
+    world.submit(process, 2);
+    await clock.until(process.log.journal.flush());
+    disk.inject({ nth: 1, code: 'EIO', persistent: false, calls: [call] });
+    world.submit(process, 3);
+    await t.rejects(clock.until(process.log.journal.flush()), { code: 'FAILED', cause: { code: 'EIO' } });
+    t.equal(process.fatal.length, 1);
+    t.match(process.fatal[0], { code: 'FAILED', message: /the log has stopped: EIO/ });
+    await clock.advance(10_000);
+    t.equal(disk.calls, 1, 'no more of these calls');
+    t.equal(process.told, 2);
+    t.throws(() => world.submit(process, 1), { code: 'FAILED' });
+    await t.rejects(process.log.journal.flush(), { code: 'FAILED' });
+  });
+}
