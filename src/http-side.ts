@@ -4,7 +4,9 @@ import type { QuoteIntake } from './chain/quote-intake.js';
 import type { Limits } from './config/limits.js';
 import type { Engine } from './engine/engine.js';
 import type { Sequencer } from './engine/sequencer.js';
+import { apiDocuments } from './api-documents.js';
 import { refuse } from './http/answer.js';
+import { docsRoutes } from './http/docs-routes.js';
 import { orderbookRoutes } from './http/orderbook-routes.js';
 import { publishRoute, type QuotePublishing } from './http/publish-route.js';
 import { createRouter, withCommonHeaders, type RequestWatch, type Route } from './http/router.js';
@@ -35,6 +37,8 @@ export interface HttpSideOptions {
 
 export interface HttpSide {
   readonly handler: NetHandler;
+  /** Everything that is served: what the documents must tell of. */
+  readonly routes: readonly Pick<Route, 'method' | 'path' | 'needsKey'>[];
   /** What GET /ready says. */
   isReady(): boolean;
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
@@ -73,8 +77,10 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     publishRoute(quotePublishing(), quoteJson, chainId, limits),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
+    ...docsRoutes(apiDocuments(limits)),
   ];
   return {
+    routes,
     handler: createRouter(routes, {
       ...common,
       watch,

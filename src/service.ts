@@ -16,7 +16,7 @@ import type { Order } from './engine/order.js';
 import type { Clock, Journal, Random, Rpc } from './engine/ports.js';
 import type { Hex, PoolKey } from './engine/quote.js';
 import { Sequencer } from './engine/sequencer.js';
-import { createHttp } from './http-side.js';
+import { createHttp, type HttpSide } from './http-side.js';
 import { createOptionRoutes } from './option-side.js';
 import type { BackendChoice } from './net/open-server.js';
 import { openServer } from './net/open-server.js';
@@ -69,6 +69,7 @@ export interface ServiceOptions {
 export interface Service {
   readonly port: number;
   readonly backend: string;
+  readonly routes: HttpSide['routes'];
   /** Resolves when both chains have been read to their heads. */
   readonly ready: Promise<void>;
   /** Takes nothing new, finishes what is under way, closes sockets with 1012, and resolves when all is still. */
@@ -190,7 +191,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const watches = (['settlement', 'stream'] as const).flatMap((role) => openWatch(profile[role].wsUrl));
   chains.follower.start();
   const port = await server.listen(options.host, options.port);
-  return { port, backend: server.backend, ready, stop };
+  return { port, backend: server.backend, routes: http.routes, ready, stop };
 
   async function stop(): Promise<void> {
     server.stopListening();

@@ -1,3 +1,5 @@
+import { assertDocumented } from './documented-answers.js';
+
 export interface RestAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -25,6 +27,8 @@ export class RestClient {
     const key = this.apiKey === null ? {} : { 'x-apikey': this.apiKey };
     const response = await fetch(this.httpUrl + path, { method, headers: { ...key, ...headers }, body });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as never };
+    const answer = (text === '' ? {} : JSON.parse(text)) as never;
+    assertDocumented({ method, path: path.split('?')[0] ?? '', response, answer });
+    return { status: response.status, headers: response.headers, body: answer };
   }
 }

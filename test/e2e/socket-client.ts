@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
+import { assertDocumentedFrame } from './documented-answers.js';
 
 /** A WebSocket client that keeps what it gets, and hands it out in order. */
 export class SocketClient {
@@ -18,6 +19,7 @@ export class SocketClient {
     this.#socket = socket;
     socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString('utf8')) as Record<string, unknown>;
+      assertDocumentedFrame(message, 'plain');
       const waiting = this.#waiting.shift();
       if (waiting === undefined) this.#messages.push(message);
       else waiting(message);

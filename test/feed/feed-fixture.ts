@@ -12,6 +12,7 @@ import type { Heartbeat, ServerMessageV2 } from '../../src/schema/socket-v2.js';
 import { Hub } from '../../src/ws/hub.js';
 import type { SocketLimits } from '../../src/ws/ports.js';
 import { Publisher } from '../../src/ws/publisher.js';
+import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ManualJournal } from '../engine/manual-journal.js';
 import { newEngine, START } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
@@ -123,7 +124,9 @@ export class FeedFixture {
 export function takeMessages(socket: FakeSocket): ServerMessageV2[] {
   const texts = socket.received.splice(0).map((text) => JSON.parse(text) as ServerMessageV2);
   const binaries = socket.receivedBinary.splice(0).map((bytes) => decodeMessage(bytes) as unknown as ServerMessageV2);
-  return [...texts, ...binaries];
+  const messages = [...texts, ...binaries];
+  for (const message of messages) assertDocumentedFrame(message, socket.protocol === '' ? 'plain' : 'v2');
+  return messages;
 }
 
 export function filter(channel: string, body: object = {}) {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { WebSocket, type RawData } from 'ws';
+import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 
 /** A client on a real connection, that reads one message after the other. */
 export class WsClient {
@@ -28,6 +29,7 @@ export class WsClient {
     this.#ws = ws;
     ws.on('message', (data: RawData, isBinary: boolean) => {
       if (isBinary || !Buffer.isBuffer(data)) throw new Error('plain connections get text only');
+      assertDocumentedFrame(JSON.parse(data.toString()), 'plain');
       this.#messages.push(data.toString());
       this.#wake();
     });

@@ -1,0 +1,38 @@
+import type { TSchema } from 'typebox';
+
+type Json = unknown;
+
+/**
+ * Schemas that have a name, written once each: wherever one stands in another, a reference takes its place. They are
+ * known by what they say, since the schema library copies some when it nests them.
+ */
+export class Components {
+  readonly #nameOf = new Map<string, string>();
+  readonly #schemas: Readonly<Record<string, TSchema>>;
+
+  constructor(schemas: Readonly<Record<string, TSchema>>) {
+    this.#schemas = schemas;
+    for (const [name, schema] of Object.entries(schemas)) this.#nameOf.set(JSON.stringify(schema), name);
+  }
+
+  /** The schema, or a reference where it has a name. */
+  refer(schema: TSchema): Json {
+    return this.#rewrite(JSON.parse(JSON.stringify(schema)), false);
+  }
+
+  /** All of them, by name. */
+  definitions(): Record<string, Json> {
+    const entries = Object.entries(this.#schemas);
+    return Object.fromEntries(
+      entries.map(([name, schema]) => [name, this.#rewrite(JSON.parse(JSON.stringify(schema)), true)]),
+    );
+  }
+
+  #rewrite(value: Json, isDefinition: boolean): Json {
+    if (typeof value !== 'object' || value === null) return value;
+    const name = isDefinition ? undefined : this.#nameOf.get(JSON.stringify(value));
+    if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+    if (Array.isArray(value)) return value.map((item) => this.#rewrite(item, false));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#rewrite(item, false)]));
+  }
+}

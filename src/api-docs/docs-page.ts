@@ -1,0 +1,144 @@
+import type { TSchema } from 'typebox';
+import type { ChannelDoc, MessageDoc } from './asyncapi.js';
+import { httpErrors, socketCloses, socketErrors } from './error-docs.js';
+import type { ApiInfo } from './openapi.js';
+import { answersOf, type RouteDoc } from './route-doc.js';
+
+const STYLE = `
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+nav a { margin-right: 1rem; }
+h2 { margin-top: 3rem; }
+summary { cursor: pointer; padding: .4rem 0; }
+code, pre { font: .85rem/1.4 ui-monospace, monospace; }
+pre { overflow-x: auto; padding: .8rem; border: 1px solid #8886; border-radius: 6px; }
+table { border-collapse: collapse; width: 100%; }
+td, th { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8884; }
+`;
+
+interface Section {
+  readonly title: string;
+  readonly html: string;
+}
+
+/** Both documents as one page to read: no script, nothing loaded from anywhere. */
+export function docsPage(
+  routes: readonly RouteDoc[],
+  channels: Readonly<Record<string, ChannelDoc>>,
+  { version }: ApiInfo,
+): string {
+  const tags = [...new Set(routes.map(({ tag }) => tag))];
+  const sections: Section[] = [
+    ...tags.map((tag) => ({ title: tag, html: joined(routes.filter((route) => route.tag === tag).map(routeHtml)) })),
+    ...Object.entries(channels).map(([name, channel]) => ({ title: `WebSocket: ${name}`, html: channelHtml(channel) })),
+    { title: 'Errors', html: errorsHtml() },
+  ];
+  const links = sections.map(({ title }) => `<a href="#${anchor(title)}">${escape(title)}</a>`);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Quotebook API</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>Quotebook API <small>${escape(version)}</small></h1>
+<p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1) and <a href="/asyncapi.json">asyncapi.json</a> (AsyncAPI 3.0).
+The key goes in the header <code>x-apikey</code>; on a socket in its first message, AUTH.</p>
+<nav>${joined(links)}</nav>
+${joined(sections.map(({ title, html }) => `<h2 id="${anchor(title)}">${escape(title)}</h2>\n${html}`))}
+</body>
+</html>
+`;
+}
+
+function routeHtml(route: RouteDoc): string {
+  const { method, path, summary, needsKey, query, body } = route;
+  const answers = Object.entries(answersOf(route)).map(([status, { about, schema }]) => [
+    status,
+    escape(about) + (schema === undefined || Number(status) >= 400 ? '' : pre(schema)),
+  ]);
+  return `<details>
+<summary><code>${method} ${escape(path)}</code> ${escape(summary)}${needsKey ? '' : ' (no key)'}</summary>
+${query === undefined ? '' : `<h4>Query</h4>${queryHtml(query)}`}${body === undefined ? '' : `<h4>Body</h4>${pre(body)}`}
+<h4>Answers</h4>${table(['Status', ''], answers)}
+</details>`;
+}
+
+interface Parameter {
+  readonly type?: string;
+  readonly pattern?: string;
+  readonly enum?: readonly string[];
+  readonly description?: string;
+}
+
+function queryHtml(query: TSchema): string {
+  const { properties = {}, required = [] } = query as {
+    readonly properties?: Readonly<Record<string, Parameter>>;
+    readonly required?: readonly string[];
+  };
+  const rows = Object.entries(properties).map(([name, schema]) => [
+    code(name),
+    required.includes(name) ? 'required' : '',
+    code(schema.enum?.join(', ') ?? schema.pattern ?? schema.type ?? ''),
+    escape(schema.description ?? ''),
+  ]);
+  return table(['Name', '', 'Takes', ''], rows);
+}
+
+function channelHtml({ description, subprotocols, fromClient, fromServer }: ChannelDoc): string {
+  const list = (title: string, messages: Readonly<Record<string, MessageDoc>>): string => {
+    const items = Object.entries(messages).map(
+      ([name, { summary, schema }]) =>
+        `<details><summary>${code(name)} ${escape(summary)}</summary>${pre(schema)}</details>`,
+    );
+    return `<h3>${title}</h3>${joined(items)}`;
+  };
+  const asked = subprotocols === null ? 'none' : subprotocols.map(code).join(' or ');
+  return joined([
+    `<p>${escape(description)} Subprotocol: ${asked}.</p>`,
+    list('From the client', fromClient),
+    list('From the server', fromServer),
+  ]);
+}
+
+function errorsHtml(): string {
+  const ofHttp = Object.entries(httpErrors).flatMap(([status, errors]) =>
+    errors.map(({ message, when }) => [status, code(message), escape(when)]),
+  );
+  const ofSockets = socketErrors.map(({ message, when }) => [code(message), escape(when)]);
+  const closes = socketCloses.map((close) => [String(close.code), code(close.message), escape(close.when)]);
+  return joined([
+    `<h3>HTTP</h3>${table(['Status', 'message', ''], ofHttp)}`,
+    `<h3>ERROR on a socket</h3>${table(['message', ''], ofSockets)}`,
+    `<h3>Closes</h3>${table(['Code', 'Reason', ''], closes)}`,
+  ]);
+}
+
+/** Cells are HTML already. */
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const row = (cells: readonly string[], tag: string) =>
+    `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
+  return `<table>${row(heads, 'th')}${rows.map((cells) => row(cells, 'td')).join('')}</table>`;
+}
+
+function pre(schema: TSchema): string {
+  return `<pre>${escape(JSON.stringify(schema, null, 2))}</pre>`;
+}
+
+function code(text: string): string {
+  return text === '' ? '' : `<code>${escape(text)}</code>`;
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.join('\n');
+}
+
+function anchor(title: string): string {
+  return title.toLowerCase().replace(/[^a-z0-9]+/g, '-');
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,105 @@
+import type { TSchema } from 'typebox';
+import { Option, Pool } from '../schema/options.js';
+import { OrderbookQuote, PoolKey, PostedQuote, Signature } from '../schema/orderbook.js';
+import { ErrorBody, Problem, SchemaErrors } from '../schema/problem.js';
+import { Components } from './components.js';
+import { answersOf, type AnswerDoc, type RouteDoc } from './route-doc.js';
+
+export interface ApiInfo {
+  readonly version: string;
+}
+
+/** Headers that an answer may carry, whatever its route. */
+const HEADERS = {
+  'x-request-id': { schema: { type: 'string' }, description: 'Finds the request in the log; a client may choose it.' },
+  'x-stale': { schema: { type: 'string' }, description: 'Present while the answer may be behind a chain: why.' },
+};
+const QUOTA_HEADERS = {
+  'ratelimit-policy': {
+    schema: { type: 'string' },
+    description: 'The quotas of the key (q) and their windows in seconds (w).',
+  },
+  ratelimit: { schema: { type: 'string' }, description: 'What is left of them (r).' },
+};
+const RETRY_AFTER = { 'retry-after': { schema: { type: 'string' }, description: 'Seconds to wait.' } };
+const WITH_RETRY = new Set(['429', '503']);
+
+/** The REST API as OpenAPI 3.1, whose schemas are JSON Schema 2020-12. */
+export function openApi(routes: readonly RouteDoc[], { version }: ApiInfo): object {
+  const components = new Components({
+    OrderbookQuote,
+    PostedQuote,
+    PoolKey,
+    Signature,
+    Option,
+    Pool,
+    SchemaErrors,
+    Message: ErrorBody,
+    Problem,
+  });
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, components);
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Quotebook', version, description: 'A real-time orderbook for on-chain options.' },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: components.definitions(),
+      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-apikey' } },
+    },
+  };
+}
+
+function operation(route: RouteDoc, components: Components): object {
+  const answers = Object.entries(answersOf(route));
+  return {
+    operationId: `${route.method.toLowerCase()}${route.path.replace(/[^a-z]+(.)/g, (_, letter: string) => letter.toUpperCase())}`,
+    summary: route.summary,
+    tags: [route.tag],
+    security: route.needsKey ? [{ apiKey: [] }] : [],
+    ...(route.query !== undefined && { parameters: parameters(route.query, components) }),
+    ...(route.body !== undefined && {
+      requestBody: { required: true, content: { 'application/json': { schema: components.refer(route.body) } } },
+    }),
+    responses: Object.fromEntries(
+      answers.map(([status, answer]) => [status, response(status, answer, route, components)]),
+    ),
+  };
+}
+
+function parameters(query: TSchema, components: Components): object[] {
+  const { properties = {}, required = [] } = query as {
+    readonly properties?: Readonly<Record<string, TSchema>>;
+    readonly required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema: components.refer(schema),
+  }));
+}
+
+function response(status: string, answer: AnswerDoc, route: RouteDoc, components: Components): object {
+  const headers = {
+    ...HEADERS,
+    ...(route.needsKey && QUOTA_HEADERS),
+    ...(WITH_RETRY.has(status) && RETRY_AFTER),
+  };
+  return { description: answer.about, headers, content: content(status, answer, components) };
+}
+
+function content(status: string, answer: AnswerDoc, components: Components): object {
+  if (answer.mediaType !== undefined) return { [answer.mediaType]: {} };
+  const schemas = [...(answer.anyOf ?? []), ...(answer.schema === undefined ? [] : [answer.schema])];
+  const [only, second] = schemas.map((schema) => components.refer(schema));
+  const schema = second === undefined ? only : { anyOf: [only, second] };
+  const isError = Number(status) >= 400;
+  return {
+    'application/json': { schema },
+    ...(isError && { 'application/problem+json': { schema: components.refer(Problem) } }),
+  };
+}

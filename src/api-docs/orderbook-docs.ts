@@ -1,0 +1,67 @@
+import { ErrorBody } from '../schema/problem.js';
+import {
+  OrdersResult,
+  ordersQuery,
+  PostQuotesResult,
+  postQuotesBody,
+  QuotesQuery,
+  QuotesResult,
+  RfqQuotesQuery,
+} from '../schema/orderbook.js';
+import { BAD_REQUEST, type RouteDoc } from './route-doc.js';
+
+export interface OrderbookDocLimits {
+  readonly quotesPerRequest: number;
+  readonly quoteIdsPerRequest: number;
+}
+
+const tag = 'Orderbook';
+
+/** The orderbook's routes. */
+export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: OrderbookDocLimits): RouteDoc[] {
+  return [
+    {
+      method: 'GET',
+      path: '/quotes',
+      needsKey: true,
+      tag,
+      summary: 'The best quotes that together cover a size on a side of a pool',
+      query: QuotesQuery,
+      answers: { 200: { about: 'The quotes, best price first', schema: QuotesResult }, 400: BAD_REQUEST },
+    },
+    {
+      method: 'POST',
+      path: '/quotes',
+      needsKey: true,
+      tag,
+      summary: 'Publish signed quotes',
+      body: postQuotesBody(quotesPerRequest),
+      answers: {
+        200: { about: 'No quote was created: each was known or failed', schema: PostQuotesResult },
+        201: { about: 'At least one was created', schema: PostQuotesResult },
+        400: BAD_REQUEST,
+        501: { about: 'No wallet is configured to publish with', schema: ErrorBody },
+        503: { about: 'Cannot publish now: the chain, the wallet or the disk; try again', schema: ErrorBody },
+        504: { about: 'Nothing is confirmed yet; `pending` may still enter the book', schema: ErrorBody },
+      },
+    },
+    {
+      method: 'GET',
+      path: '/rfq_quotes',
+      needsKey: true,
+      tag,
+      summary: 'The private quotes for one taker',
+      query: RfqQuotesQuery,
+      answers: { 200: { about: 'The quotes, best price first', schema: QuotesResult }, 400: BAD_REQUEST },
+    },
+    {
+      method: 'GET',
+      path: '/orders',
+      needsKey: true,
+      tag,
+      summary: 'Orders by any mix of filters',
+      query: ordersQuery(quoteIdsPerRequest),
+      answers: { 200: { about: 'Newest first', schema: OrdersResult }, 400: BAD_REQUEST },
+    },
+  ];
+}

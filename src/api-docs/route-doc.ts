@@ -1,0 +1,55 @@
+import type { TSchema } from 'typebox';
+import { ErrorBody, SchemaErrors } from '../schema/problem.js';
+
+/** What is told of one route: the router's table says that it exists, this what it is for and what it answers. */
+export interface RouteDoc {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** False: it answers without an API key. */
+  readonly needsKey: boolean;
+  /** Groups routes for readers. */
+  readonly tag: string;
+  readonly summary: string;
+  /** An object schema: one parameter for each property. */
+  readonly query?: TSchema;
+  readonly body?: TSchema;
+  /** By status; an answer that is no JSON has its media type in place of a schema. */
+  readonly answers: Readonly<Record<number, AnswerDoc>>;
+}
+
+export interface AnswerDoc {
+  readonly about: string;
+  readonly schema?: TSchema;
+  /** Several shapes are possible. */
+  readonly anyOf?: readonly TSchema[];
+  readonly mediaType?: string;
+}
+
+/** What any route with a key may answer besides. */
+const WITH_KEY: RouteDoc['answers'] = {
+  401: { about: '`API key not provided`, or `NOT_FOUND` for one that is unknown or revoked', schema: ErrorBody },
+  429: {
+    about: '`RATELIMITED`: over a quota, or too many unknown keys; `Retry-After` says for how long',
+    schema: ErrorBody,
+  },
+};
+
+/** What any route may answer besides. */
+const ALWAYS: RouteDoc['answers'] = {
+  405: { about: 'No such method here; `Allow` names those there are', schema: ErrorBody },
+  408: { about: 'The body came too slowly', schema: ErrorBody },
+  413: { about: 'The body is too large', schema: ErrorBody },
+  414: { about: 'The query string is too long', schema: ErrorBody },
+  500: { about: 'A fault of the service; the log has it under the `x-request-id`', schema: ErrorBody },
+};
+
+/** Wrong parameters: a list of schema errors, or a message. */
+export const BAD_REQUEST: AnswerDoc = {
+  about: 'Wrong parameters: what is wrong, the first first, or a message',
+  anyOf: [SchemaErrors, ErrorBody],
+};
+
+/** Everything that a route may answer, its own words first. */
+export function answersOf(route: RouteDoc): RouteDoc['answers'] {
+  return { ...ALWAYS, ...(route.needsKey ? WITH_KEY : {}), ...route.answers };
+}

@@ -1,0 +1,116 @@
+import {
+  AuthMessage,
+  DeleteQuoteMessage,
+  FillQuoteMessage,
+  FilterMessage,
+  PostQuoteMessage,
+  ReplyMessage,
+  RfqByPoolAddressMessage,
+  RfqByPoolKeyMessage,
+  UnsubscribeMessage,
+} from '../schema/socket.js';
+import {
+  CancelQuoteV2,
+  ErrorV2,
+  ExpireQuoteV2,
+  FillQuoteV2,
+  FilterV2Message,
+  Heartbeat,
+  InfoV2,
+  InvalidateQuoteV2,
+  OrderbookSnapshot,
+  OrderbookUpdate,
+  orderbookFilterMessage,
+  plainOrderbookFilterMessage,
+  PostQuoteV2,
+  QuotesSnapshot,
+  RemoveQuoteV2,
+  Resync,
+  RevalidateQuoteV2,
+  RfqV2,
+  UndoQuoteV2,
+  UnsubscribeV2Message,
+} from '../schema/socket-v2.js';
+import type { ChannelDoc } from './asyncapi.js';
+
+export interface SocketDocLimits {
+  /** Most levels of a side that ORDERBOOK shows. */
+  readonly wsBookLevels: number;
+}
+
+const auth = { summary: 'Says whose socket this is', schema: AuthMessage };
+const rfq = { summary: 'A request for quotes, by pool key', schema: RfqByPoolKeyMessage };
+const rfqByAddress = { summary: 'A request for quotes, by pool address', schema: RfqByPoolAddressMessage };
+const unsubscribe = { summary: 'Ends the subscription to a channel', schema: UnsubscribeMessage };
+const orderbookSnapshot = { summary: 'All levels of a book', schema: OrderbookSnapshot };
+const orderbookUpdate = { summary: 'Levels of a book that changed; size 0: gone', schema: OrderbookUpdate };
+
+/** What is spoken when no subprotocol is asked for. */
+function plain(wsBookLevels: number): ChannelDoc {
+  return {
+    description: 'The plain protocol: JSON text frames, one message each. AUTH first.',
+    subprotocols: null,
+    fromClient: {
+      auth,
+      filter: { summary: 'Follows a channel, in place of what was followed on it before', schema: FilterMessage },
+      filterOrderbook: { summary: "Follows a pool's levels", schema: plainOrderbookFilterMessage(wsBookLevels) },
+      unsubscribe,
+      unsubscribeOrderbook: { summary: 'Ends the subscription to ORDERBOOK', schema: UnsubscribeV2Message },
+      rfq,
+      rfqByAddress,
+    },
+    fromServer: {
+      reply: { summary: 'What was done, or why it was not', schema: ReplyMessage },
+      postQuote: { summary: 'A quote is in the book, or again', schema: PostQuoteMessage },
+      fillQuote: { summary: 'A part of it was taken', schema: FillQuoteMessage },
+      deleteQuote: { summary: 'It is not in the book any more', schema: DeleteQuoteMessage },
+      orderbookSnapshot,
+      orderbookUpdate,
+      rfq,
+      rfqByAddress,
+    },
+  };
+}
+
+/** What the subprotocols add. MessagePack frames carry the same messages by position. */
+function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
+  return {
+    description:
+      'Numbered messages that can be resumed and checked. The MessagePack form has the same fields, by position (docs/api.md).',
+    subprotocols,
+    fromClient: {
+      auth,
+      filter: { summary: 'Follows QUOTES or RFQ, from now on or from where a reader left', schema: FilterV2Message },
+      filterOrderbook: { summary: "Follows a pool's levels", schema: orderbookFilterMessage(wsBookLevels) },
+      unsubscribe: { summary: 'Ends the subscription to a channel', schema: UnsubscribeV2Message },
+      rfq,
+      rfqByAddress,
+    },
+    fromServer: {
+      info: { summary: 'What was done; after a FILTER: from which number on', schema: InfoV2 },
+      error: { summary: 'Why a message was not carried out', schema: ErrorV2 },
+      quotesSnapshot: { summary: 'A page of the quotes of a key', schema: QuotesSnapshot },
+      postQuote: { summary: 'A quote is in the book', schema: PostQuoteV2 },
+      fillQuote: { summary: 'A part of it was taken', schema: FillQuoteV2 },
+      removeQuote: { summary: 'It was never published after all', schema: RemoveQuoteV2 },
+      cancelQuote: { summary: 'Its provider took it back', schema: CancelQuoteV2 },
+      expireQuote: { summary: "Its deadline or its pool's maturity has come", schema: ExpireQuoteV2 },
+      invalidateQuote: { summary: 'Its provider cannot pay for it now', schema: InvalidateQuoteV2 },
+      revalidateQuote: { summary: 'Its provider can again', schema: RevalidateQuoteV2 },
+      undoQuote: { summary: 'A reorganisation changed what is fillable of it', schema: UndoQuoteV2 },
+      orderbookSnapshot,
+      orderbookUpdate,
+      rfq: { summary: 'A request for quotes', schema: RfqV2 },
+      resync: { summary: 'What was to be resumed is not kept: a snapshot follows', schema: Resync },
+      heartbeat: { summary: 'How far everything has been told, the books and the chains', schema: Heartbeat },
+    },
+  };
+}
+
+/** Every protocol that is spoken over sockets, by name. `subprotocols`: all names of the second. */
+export function socketDocs(
+  { wsBookLevels }: SocketDocLimits,
+  subprotocols: readonly string[],
+): Readonly<Record<string, ChannelDoc>> {
+  return { plain: plain(wsBookLevels), v2: v2(wsBookLevels, subprotocols) };
+}

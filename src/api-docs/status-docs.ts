@@ -1,0 +1,24 @@
+import Type from 'typebox';
+import { closed } from '../schema/primitives.js';
+import type { AnswerDoc, RouteDoc } from './route-doc.js';
+
+const Health = closed({ status: Type.Literal('alive') });
+const Ready = closed({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) });
+const Document: AnswerDoc = { about: 'The document', schema: Type.Object({}) };
+
+/** What tells of the service itself, without a key. */
+export function statusDocs(): RouteDoc[] {
+  const route = (path: string, summary: string, answers: RouteDoc['answers']): RouteDoc => {
+    return { method: 'GET', path, needsKey: false, tag: 'Service', summary, answers };
+  };
+  return [
+    route('/health', 'Whether the process lives', { 200: { about: 'It does', schema: Health } }),
+    route('/ready', 'Whether it serves what the chains say now', {
+      200: { about: 'It does', schema: Ready },
+      503: { about: 'It does not, and why', schema: Ready },
+    }),
+    route('/openapi.json', 'The REST API as OpenAPI 3.1', { 200: Document }),
+    route('/asyncapi.json', 'The WebSocket API as AsyncAPI 3.0', { 200: Document }),
+    route('/docs', 'Both, for people', { 200: { about: 'A page', mediaType: 'text/html' } }),
+  ];
+}

@@ -1,0 +1,36 @@
+import { asyncApi, type ChannelDoc } from './api-docs/asyncapi.js';
+import { docsPage } from './api-docs/docs-page.js';
+import { openApi } from './api-docs/openapi.js';
+import { optionDocs } from './api-docs/option-docs.js';
+import { orderbookDocs } from './api-docs/orderbook-docs.js';
+import type { RouteDoc } from './api-docs/route-doc.js';
+import { socketDocs } from './api-docs/socket-docs.js';
+import { statusDocs } from './api-docs/status-docs.js';
+import type { Limits } from './config/limits.js';
+import type { ApiDocuments } from './http/docs-routes.js';
+import { SUBPROTOCOLS } from './ws/subprotocol.js';
+
+/** Of the interface, not of the program: it changes when clients have to. */
+const API_VERSION = '1.0.0';
+
+/** Every route that is served, documented: a test compares it with the router's table. */
+export function documentedRoutes(limits: Limits): RouteDoc[] {
+  return [...orderbookDocs(limits), ...optionDocs(limits), ...statusDocs()];
+}
+
+/** Every protocol that is spoken over sockets, by name. */
+export function documentedChannels(limits: Limits): Readonly<Record<string, ChannelDoc>> {
+  return socketDocs(limits, Object.keys(SUBPROTOCOLS));
+}
+
+/** What is served at /openapi.json, /asyncapi.json and /docs, made once. */
+export function apiDocuments(limits: Limits): ApiDocuments {
+  const routes = documentedRoutes(limits);
+  const channels = documentedChannels(limits);
+  const info = { version: API_VERSION };
+  return {
+    openApi: JSON.stringify(openApi(routes, info)),
+    asyncApi: JSON.stringify(asyncApi(channels, info)),
+    page: docsPage(routes, channels, info),
+  };
+}
