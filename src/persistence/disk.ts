@@ -91,5 +91,11 @@ export function isNoRoom(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
+/** The process, or the system, has as many files and connections open as it may. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'EMFILE' || code === 'ENFILE';
+}
+
 /** Ending of a file that is not finished; a start removes what is left of them. */
 export const TEMPORARY = '.tmp';

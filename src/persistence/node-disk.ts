@@ -1,12 +1,15 @@
 import { close, constants, fdatasync, fstat, fsync, ftruncate, open, read, write } from 'node:fs';
 import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Disk, DiskFile, DiskLock, DiskSpace, OpenMode } from './disk.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isOutOfDescriptors, type Disk, type DiskFile, type DiskLock, type DiskSpace, type OpenMode } from './disk.js';
 import { lockFile } from './node-lock.js';
 
 /** Owner alone: the log holds quotes that were meant for one taker. */
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
+/** How soon a file is opened again when the process has no descriptor for it. */
+const DESCRIPTOR_RETRY_MS = 50;
 
 const OPEN_FLAGS: Record<OpenMode, number> = {
   read: constants.O_RDONLY,
@@ -28,12 +31,15 @@ class NodeDisk implements Disk {
   }
 
   async open(name: string, mode: OpenMode): Promise<DiskFile> {
-    const descriptor = await promised<number>((done) => open(this.#path(name), OPEN_FLAGS[mode], FILE_MODE, done));
+    const path = this.#path(name);
+    const descriptor = await withDescriptor(() =>
+      promised<number>((done) => open(path, OPEN_FLAGS[mode], FILE_MODE, done)),
+    );
     return new NodeFile(name, descriptor);
   }
 
   list(): Promise<string[]> {
-    return readdir(this.label);
+    return withDescriptor(() => readdir(this.label));
   }
 
   async rename(from: string, to: string): Promise<void> {
@@ -45,7 +51,9 @@ class NodeDisk implements Disk {
   }
 
   async syncDirectory(): Promise<void> {
-    const descriptor = await promised<number>((done) => open(this.label, constants.O_RDONLY, done));
+    const descriptor = await withDescriptor(() =>
+      promised<number>((done) => open(this.label, constants.O_RDONLY, done)),
+    );
     try {
       // Not fdatasync: ext4 may take a changed directory for something that "data" doesn't cover.
       await promised((done) => fsync(descriptor, done));
@@ -118,6 +126,21 @@ class NodeFile implements DiskFile {
 
   async close(): Promise<void> {
     await promised((done) => close(this.#descriptor, done));
+  }
+}
+
+/**
+ * Waits for a descriptor where connections hold all that the process may have: nothing was done to the disk, so the log only gets
+ * late, which its queue bounds. A crowd of strangers must not be able to stop the service.
+ */
+async function withDescriptor<Value>(start: () => Promise<Value>): Promise<Value> {
+  for (;;) {
+    try {
+      return await start();
+    } catch (error) {
+      if (!isOutOfDescriptors(error)) throw error;
+      await pause(DESCRIPTOR_RETRY_MS);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { isNoRoom, type Disk } from './disk.js';
+import { isNoRoom, isOutOfDescriptors, type Disk } from './disk.js';
 import type { LogJournal } from './log-journal.js';
 import type { Logger } from './logger.js';
 import { PersistenceError } from './persistence-error.js';
@@ -79,6 +79,7 @@ export class Snapshotter {
   #fail(error: Error): void {
     const { logger, onFatal } = this.#options;
     if (isNoRoom(error)) logger.warn({ error }, 'no room for a snapshot');
+    else if (isOutOfDescriptors(error)) logger.warn({ error }, 'no file descriptor for a snapshot');
     else if (error instanceof PersistenceError && error.code === 'FAILED') return;
     else if (typeof (error as NodeJS.ErrnoException).code === 'string' && !(error instanceof PersistenceError))
       onFatal(error);

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -18,8 +18,12 @@ export class ServiceProcess {
     readonly apiKey: string,
   ) {}
 
-  /** Makes a profile file and an API key in `dataDir`; starts nothing yet. */
-  static async prepare(chain: LocalChain, dataDir: string): Promise<ServiceProcess> {
+  /** Makes a profile file and an API key in `dataDir`; starts nothing yet. `settings` are environment variables. */
+  static async prepare(
+    chain: LocalChain,
+    dataDir: string,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<ServiceProcess> {
     const profileFile = path.join(dataDir, 'profile.json');
     writeFileSync(
       profileFile,
@@ -33,6 +37,7 @@ export class ServiceProcess {
       QUOTEBOOK_READY_FILE: path.join(dataDir, 'ready.json'),
       QUOTEBOOK_LOG_LEVEL: 'warn',
       QUOTEBOOK_WALLET_KEY: chain.accounts[0]?.privateKey,
+      ...settings,
     };
     const created = await runProgram(['keys', 'create', '--tier', 'paid', '--label', 'fault test'], environment);
     if (created.code !== 0) throw new Error(`no key was made: ${created.stderr}`);
@@ -43,13 +48,34 @@ export class ServiceProcess {
     return this.#httpUrl;
   }
 
+  /** True from its start until it ended by itself or was ended. */
+  get isRunning(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** From now on it may have so many files open, sockets included. */
+  limitOpenFiles(count: number): void {
+    execFileSync('prlimit', ['--pid', String(this.#child?.pid), `--nofile=${count}:${count}`]);
+  }
+
+  /** Memory of the process that is in RAM, and the CPU time that it has used, as Linux counts them. */
+  usage(): { rssBytes: number; cpuMs: number } {
+    const pid = this.#child?.pid;
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const rssKiB = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]);
+    // After the name in brackets: state is field 3, utime 14, stime 15, in ticks of 10 ms (proc(5), USER_HZ 100).
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { rssBytes: rssKiB * 1024, cpuMs: (Number(fields[11]) + Number(fields[12])) * 10 };
+  }
+
   /** Resolves once the ready file is there; rejects when the process ends before. */
   async start(): Promise<void> {
     const readyFile = path.join(this.dataDir, 'ready.json');
     rmSync(readyFile, { force: true });
     const child = spawn(process.execPath, [PROGRAM, 'serve'], {
       env: this.environment,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', process.env.TEST_LOG_LEVEL === undefined ? 'ignore' : 'inherit', 'pipe'],
     });
     let stderr = '';
     child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));

@@ -20,10 +20,11 @@ export class RawConnection {
     socket.on('close', () => this.#wake());
   }
 
-  static async open(port: number, host = '127.0.0.1'): Promise<RawConnection> {
-    const socket = connect({ port, host, noDelay: true });
+  /** From `localAddress`, where it matters who seems to be calling. */
+  static async open(port: number, host = '127.0.0.1', localAddress?: string): Promise<RawConnection> {
+    const socket = connect({ port, host, noDelay: true, ...(localAddress === undefined ? {} : { localAddress }) });
     const connection = new RawConnection(socket);
-    await once(socket, 'connect');
+    await Promise.race([once(socket, 'connect'), connection.closed]);
     return connection;
   }
 

@@ -1,0 +1,43 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import t from 'tap';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { RestClient } from '../e2e/rest-client.js';
+import { head, RawConnection } from '../net/raw-connection.js';
+import { ServiceProcess } from './service-process.js';
+
+const MAX_OPEN_FILES = 128;
+const CONNECTIONS = 500;
+const WATCHED_MS = 2_000;
+
+t.setTimeout(120_000);
+
+t.test(`a process that may have ${MAX_OPEN_FILES} files open lives through ${CONNECTIONS} connections`, async (t) => {
+  const chain = await startLocalChain();
+  t.teardown(() => chain.stop());
+  for (const backend of ['uWebSockets.js', 'node']) {
+    const service = await ServiceProcess.prepare(chain, t.testdir(), { QUOTEBOOK_NET_BACKEND: backend });
+    t.teardown(() => service.end('SIGKILL'));
+    try {
+      await service.start();
+    } catch (error) {
+      t.match(String(error), /uWebSockets/, `${backend} does not run on this version of Node.js`);
+      continue;
+    }
+    service.limitOpenFiles(MAX_OPEN_FILES);
+    const { port } = new URL(service.httpUrl);
+    const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => RawConnection.open(Number(port))));
+    const beforeMs = service.usage().cpuMs;
+    await pause(WATCHED_MS);
+    const usedMs = service.usage().cpuMs - beforeMs;
+    t.ok(usedMs < WATCHED_MS / 2, `${backend}: it does not spin meanwhile (${usedMs} ms of CPU in ${WATCHED_MS} ms)`);
+    for (const connection of connections) connection.reset();
+
+    const again = await RawConnection.open(Number(port));
+    await again.send(head('GET /health HTTP/1.1', 'Host: x'));
+    t.match(await again.until((text) => text.includes('\r\n\r\n')), 'HTTP/1.1 200', `${backend}: it serves again`);
+    again.reset();
+    const rest = new RestClient(service.httpUrl, service.apiKey);
+    t.equal((await rest.get(`/orders?chainId=${chain.chainId}`)).status, 200, `${backend}: and answers for the book`);
+    t.equal(await service.end('SIGTERM'), 0, `${backend}: and stops in order`);
+  }
+});

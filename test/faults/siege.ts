@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Test } from 'tap';
+import { startLocalChain, type LocalChain } from '../../src/chain/dev/local-chain.js';
+import { ONE, signQuote } from '../e2e/maker.js';
+import { RestClient } from '../e2e/rest-client.js';
+import type { GoodClientTask, Measured } from './good-client.js';
+import { ServiceProcess } from './service-process.js';
+
+export const isLong = process.env.QUOTEBOOK_TEST_LONG !== undefined;
+
+/** Alternating rounds, so that what else the machine does falls on both sides. */
+const ROUNDS = isLong ? 7 : 3;
+const ROUND_MS = isLong ? 5_000 : 1_500;
+const REQUESTS_PER_SECOND = 100;
+/** Below this a ratio tells of the scheduler of a shared machine, not of the service. */
+const NOISE_MS = 25;
+
+/** The real program on a real chain with some quotes in the book, and one good client. */
+export class Siege {
+  private constructor(
+    readonly chain: LocalChain,
+    readonly service: ServiceProcess,
+    readonly rest: RestClient,
+    private readonly goodClient: Worker,
+  ) {}
+
+  /** Ends with the test. */
+  static async lay(t: Test, settings: Readonly<Record<string, string>> = {}): Promise<Siege> {
+    const chain = await startLocalChain();
+    const service = await ServiceProcess.prepare(chain, t.testdir(), settings);
+    await service.start();
+    const rest = new RestClient(service.httpUrl, service.apiKey);
+    const [, maker] = chain.accounts;
+    const [pool] = chain.pools;
+    if (maker === undefined || pool === undefined) throw new Error('The local chain lacks accounts or pools');
+    const quotes = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => signQuote(maker.privateKey, pool, { price: ONE / 20n + BigInt(i) })),
+    );
+    const { status } = await rest.post('/quotes', quotes);
+    if (status !== 201) throw new Error(`The book could not be filled: ${status}`);
+    const query = new URLSearchParams({ poolAddress: pool.poolAddress, size: String(10n * ONE), side: 'ask' });
+    const workerData: GoodClientTask = {
+      httpUrl: service.httpUrl,
+      apiKey: service.apiKey,
+      pathAndQuery: `/quotes?${query.toString()}&chainId=${chain.chainId}`,
+      requestsPerSecond: REQUESTS_PER_SECOND,
+    };
+    const goodClient = new Worker(new URL('./good-client.js', import.meta.url), { workerData });
+    await once(goodClient, 'message');
+    t.teardown(async () => {
+      await goodClient.terminate();
+      await service.end('SIGKILL');
+      await chain.stop();
+    });
+    return new Siege(chain, service, rest, goodClient);
+  }
+
+  get port(): number {
+    return Number(new URL(this.service.httpUrl).port);
+  }
+
+  /** All that the book shows, as text: what bad input may not change. */
+  async book(): Promise<string> {
+    const { body } = await this.rest.get(`/orders?chainId=${this.chain.chainId}`);
+    return JSON.stringify(body);
+  }
+
+  async measure(durationMs: number): Promise<Measured> {
+    this.goodClient.postMessage(durationMs);
+    const [measured] = (await once(this.goodClient, 'message')) as [Measured];
+    return measured;
+  }
+
+  /**
+   * Measures the good client in turns, calm and under `storm`, which ends what it began when its signal aborts. It has to
+   * be served as if nothing was, but for twice the latency.
+   */
+  async withstands(t: Test, storm: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const calm: Measured[] = [];
+    const stormy: Measured[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      calm.push(await this.measure(ROUND_MS));
+      const end = new AbortController();
+      const raging = storm(end.signal);
+      stormy.push(await this.measure(ROUND_MS));
+      end.abort();
+      await raging;
+    }
+    const [calmMs, stormMs] = [medianP99(calm), medianP99(stormy)];
+    t.comment(`p99 of a good client: ${calmMs.toFixed(1)} ms calm, ${stormMs.toFixed(1)} ms in the storm`);
+    t.ok(stormMs <= Math.max(2 * calmMs, NOISE_MS), `p99 ${calmMs} ms calm, ${stormMs} ms in the storm`);
+    const all = [...calm, ...stormy];
+    t.strictSame(
+      all.flatMap(({ failures }) => failures),
+      [],
+      'each of its requests was answered with 200',
+    );
+    t.ok(
+      all.every(({ feedIsOpen }) => feedIsOpen),
+      'its feed stayed open',
+    );
+    t.ok(this.service.isRunning, 'and the service lives');
+  }
+
+  /** Runs `storm` twice: what the first one made the service keep, the second may not make it keep again. */
+  async staysFlat(t: Test, storm: () => Promise<void>, slackBytes = 48 << 20): Promise<void> {
+    await storm();
+    const before = this.service.usage().rssBytes;
+    await storm();
+    const after = this.service.usage().rssBytes;
+    const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
+    t.ok(after - before < slackBytes, `${mib(before)} MiB after one storm, ${mib(after)} MiB after two`);
+  }
+}
+
+function medianP99(rounds: readonly Measured[]): number {
+  const sorted = rounds.map(({ p99Ms }) => p99Ms).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
+}
+
+/** An address of this machine for the `i`th attacker: all of 127.0.0.0/8 is loopback on Linux. */
+export function attackerAddress(i: number): string {
+  return `127.${10 + (i >> 14)}.${(i >> 7) & 127}.${1 + (i & 127)}`;
+}
