@@ -110,6 +110,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       metrics?.refusedEvents.labels(why).inc();
       logger.info({ why, txHash, logIndex }, 'published event refused');
     },
+    onIgnoredEvent: (why) => metrics?.ignoredEvents.labels(why).inc(),
     listener: {
       onCaughtUp: isReady,
       onFailure: (error, failures) => logger.warn({ err: error, failures }, 'reading the chains failed'),

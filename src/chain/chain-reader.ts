@@ -109,19 +109,30 @@ export class ChainReader {
   /** One call, with the state at the end of a block. `gas` bounds what the node spends on it. */
   async call({ to, data }: ContractCall, at?: AtBlock, from?: Hex, gas?: number): Promise<CallResult> {
     const request = { to, data, ...(from && { from }), ...(gas !== undefined && { gas: numberToHex(gas) }) };
-    try {
-      const result = await this.rpc.request({ method: 'eth_call', params: [request, blockParameter(at)] });
-      return { reverted: false, data: hex(result) };
-    } catch (error) {
-      const revert = revertData(error);
-      if (revert === null) throw error;
-      return { reverted: true, data: revert };
-    }
+    return this.#call([request, blockParameter(at)]);
+  }
+
+  /**
+   * One call with the newest state, as if the block's timestamp were this one (Unix seconds): the fourth parameter of
+   * `eth_call`, which geth and what is made of it have since 1.11. Rejects with RpcError where a node does not take it.
+   */
+  async callAtTime({ to, data }: ContractCall, timestamp: number): Promise<CallResult> {
+    return this.#call([{ to, data }, 'latest', {}, { time: numberToHex(timestamp) }]);
   }
 
   /** Calls answered in order, each of which may revert by itself. */
   multicall(calls: readonly ContractCall[], at?: AtBlock): Promise<CallResult[]> {
     return this.#multicall.ask(calls, at);
+  }
+
+  async #call(params: readonly unknown[]): Promise<CallResult> {
+    try {
+      return { reverted: false, data: hex(await this.rpc.request({ method: 'eth_call', params })) };
+    } catch (error) {
+      const revert = revertData(error);
+      if (revert === null) throw error;
+      return { reverted: true, data: revert };
+    }
   }
 }
 

@@ -12,10 +12,12 @@ import { firstBlockSince } from './first-block.js';
 import { PatientSubmitter, resumeAfter, resumeFrom, type FollowedBook } from './followed-book.js';
 import { PoolAddresses } from './pool-addresses.js';
 import type { Profile } from './profile.js';
+import { PublicationCheck, type StreamRefusal } from './publication-check.js';
 import { Publisher } from './publisher.js';
 import { QuoteStates } from './quote-states.js';
+import type { IgnoredEvent } from './settlement-events.js';
 import { SettlementFollower } from './settlement-follower.js';
-import { StreamFollower, type StreamRefusal } from './stream-follower.js';
+import { StreamFollower } from './stream-follower.js';
 import { UndeployedPools } from './undeployed-pools.js';
 import { Wallet } from './wallet.js';
 
@@ -74,7 +76,10 @@ export interface ChainSideOptions {
   readonly onSettlementTime: (timestamp: number) => void;
   /** Engine time, Unix seconds. */
   readonly nowSeconds: () => number;
+  /** On the stream chain. */
   readonly onRefusedEvent: (why: StreamRefusal, log: ChainLog) => void;
+  /** On the settlement chain. */
+  readonly onIgnoredEvent: (why: IgnoredEvent, log: ChainLog) => void;
   readonly listener: FollowListener;
 }
 
@@ -105,7 +110,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   const settlement = new ChainReader(rpc.settlement, contracts.multicall3?.address ?? null, multicall);
   const stream = new ChainReader(rpc.stream, null, multicall);
   const pools = new PoolAddresses(settlement, contracts.poolFactory.address, limits.poolCache);
-  const undeployed = new UndeployedPools(settlement, contracts.erc20Router.address);
+  const undeployed = new UndeployedPools(settlement, contracts.poolFactory.address, contracts.erc20Router.address);
   const states = new QuoteStates(settlement, undeployed, clock, {
     statesPerSlice: limits.statesPerSlice,
     slicesInFlight: limits.stateSlicesInFlight,
@@ -125,6 +130,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     book,
     submitter,
     states,
+    options.onIgnoredEvent,
     {
       poolFactory: contracts.poolFactory.address,
       resumeAfter: resumeAfter(readSoFar.position('settlement')),
@@ -137,10 +143,8 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     openCursor('stream', stream, () => firstStreamBlock(profile, stream)),
     book,
     submitter,
-    pools,
-    signatures,
+    new PublicationCheck(book, pools, signatures, clock, options.nowSeconds, limits.checksPerTurn),
     states,
-    clock,
     {
       onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
       onRefused: options.onRefusedEvent,
@@ -149,8 +153,6 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
       orderbookStream: contracts.orderbookStream.address,
       resumeAfter: resumeAfter(readSoFar.position('stream')),
       tellEveryBlocks: limits.positionEveryBlocks,
-      checksPerTurn: limits.checksPerTurn,
-      nowSeconds: options.nowSeconds,
     },
   );
   const pace = {

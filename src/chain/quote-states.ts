@@ -30,8 +30,8 @@ export interface IdentifiedQuote extends SignedQuote {
 }
 
 /**
- * What the settlement chain says of a quote at one block. `error` is null when it can be filled now; with one of the four
- * provider's errors it may come back by itself, with any other it can't.
+ * What the settlement chain says of a quote at one block. `error` is null when it can be filled now; with one that is an
+ * InvalidReason it may come back by itself, with any other it can't.
  */
 export interface QuoteReading {
   readonly state: QuoteState;
@@ -85,7 +85,7 @@ export class QuoteStates {
       if (filled === undefined || valid === undefined) throw new Error('An answer is missing from a batch');
       if (hasNoCode(filled)) return void withoutPool.push(index);
       const filledSize = readFilled(filled);
-      if (filledSize === null) readings[index] = refused('InvalidAssetUpdate');
+      if (filledSize === null) readings[index] = withError(quote.size, 'InvalidAssetUpdate');
       else if (filledSize === CANCELLED) readings[index] = refused('QuoteOBCancelled');
       else if (filledSize === 0n) readings[index] = toReading(quote.size, valid);
       else if (filledSize >= quote.size) readings[index] = refused('QuoteOBOverfilled');
@@ -163,7 +163,10 @@ function readFilled({ reverted, data }: CallResult): bigint | null {
   return reverted ? null : decodeFunctionResult({ abi: poolAbi, functionName: 'getQuoteOBFilledAmount', data });
 }
 
-/** A revert means not fillable: an expired option, a bad signature (checked before us), or numbers that overflow. */
+/**
+ * A revert means not fillable: an expired option, a bad signature or numbers that overflow (which those who ask have ruled
+ * out), or a collateral token that does not answer.
+ */
 function toReading(fillableSize: bigint, { reverted, data }: CallResult): QuoteReading {
   if (reverted) return withError(fillableSize, 'InvalidAssetUpdate');
   const [, code] = decodeFunctionResult({ abi: poolAbi, functionName: 'isQuoteOBValid', data });
@@ -171,26 +174,18 @@ function toReading(fillableSize: bigint, { reverted, data }: CallResult): QuoteR
   return withError(fillableSize, name === 'None' ? null : name);
 }
 
+/** With nothing fillable there is nothing to come back. */
 function withError(fillableSize: bigint, error: QuoteError | null): QuoteReading {
-  return { state: { fillableSize, reason: providerReason(error) }, error };
+  return { state: { fillableSize, reason: fillableSize === 0n ? null : passingReason(error) }, error };
+}
+
+/** The errors that may pass, as the engine names them; null for all others. */
+function passingReason(error: QuoteError | null): InvalidReason | null {
+  return error !== null && error in InvalidReason ? InvalidReason[error as keyof typeof InvalidReason] : null;
 }
 
 function refused(error: QuoteError): QuoteReading {
   return { state: { fillableSize: 0n, reason: null }, error };
-}
-
-/**
- * What the book says of a quote that it knows. A pool that refuses to judge it now, because its token does not answer say,
- * is taken for a provider without the means: the quote leaves, and comes back by itself when the pool accepts it again.
- */
-export function standingState({ state, error }: QuoteReading): QuoteState {
-  const isRefused = error === 'InvalidAssetUpdate' && state.fillableSize > 0n;
-  return isRefused ? { ...state, reason: InvalidReason.InsufficientCollateralBalance } : state;
-}
-
-/** The four errors that the provider's means decide, as the engine names them; null for all others. */
-export function providerReason(error: QuoteError | null): InvalidReason | null {
-  return error !== null && error in InvalidReason ? InvalidReason[error as keyof typeof InvalidReason] : null;
 }
 
 function itemAt<T>(items: readonly T[], index: number): T {

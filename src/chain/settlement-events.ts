@@ -14,6 +14,22 @@ export type SettlementEvent =
   | { readonly type: 'CANCEL'; readonly log: ChainLog; readonly quoteId: Hex; readonly provider: Hex }
   | { readonly type: 'POOL'; readonly log: ChainLog; readonly pool: Pool };
 
+/** Why an event on the settlement chain counts for nothing. Most are not hostile: quotes are filled that no stream knows. */
+export type IgnoredEvent =
+  /** It comes from no pool with orders, and not from the factory. */
+  | 'OTHER_CONTRACT'
+  /** Its form is not that of the event whose name it bears. */
+  | 'MALFORMED'
+  /** No order is known by that id in that pool. */
+  | 'UNKNOWN_QUOTE'
+  /** Somebody cancelled what is another's. */
+  | 'OTHER_PROVIDER';
+
+export interface Ignored {
+  readonly why: IgnoredEvent;
+  readonly log: ChainLog;
+}
+
 /** Somebody's means changed: an allowance or balance of the token at `log.address`, or a position in the pool there. */
 export interface MeansEvent {
   readonly log: ChainLog;
@@ -41,9 +57,17 @@ export async function readSettlementEvents(
   fromBlock: number,
   to: BlockId,
   isKnown: (address: Hex) => boolean,
-): Promise<SettlementEvent[]> {
+): Promise<{ events: SettlementEvent[]; ignored: Ignored[] }> {
   const logs = await reader.logs({ fromBlock, to, topics: [[FILL, CANCEL, DEPLOYED]] });
-  return logs.flatMap((log) => (isKnown(log.address) ? (decode(log) ?? []) : []));
+  const events: SettlementEvent[] = [];
+  const ignored: Ignored[] = [];
+  for (const log of logs) {
+    const isOurs = isKnown(log.address);
+    const event = isOurs ? decode(log) : null;
+    if (event !== null) events.push(event);
+    else ignored.push({ why: isOurs ? 'MALFORMED' : 'OTHER_CONTRACT', log });
+  }
+  return { events, ignored };
 }
 
 /** Every change of the providers' allowances, balances and positions. */

@@ -6,16 +6,18 @@ import type { BlockId, ChainLog, ChainReader } from './chain-reader.js';
 import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
 import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
-import { standingState, type QuoteStates } from './quote-states.js';
+import type { QuoteStates } from './quote-states.js';
 import { settlementCommand } from './settlement-commands.js';
 import {
   originOf,
   readMeansEvents,
   readSettlementEvents,
+  type Ignored,
+  type IgnoredEvent,
   type MeansEvent,
   type SettlementEvent,
 } from './settlement-events.js';
-import { collateralToken } from './undeployed-pools.js';
+import { collateralToken } from './collateral.js';
 
 export interface SettlementFollowerOptions {
   readonly poolFactory: Hex;
@@ -25,6 +27,11 @@ export interface SettlementFollowerOptions {
   readonly tellEveryBlocks: number;
   /** Quotes stated anew by one command. */
   readonly restatedPerCommand: number;
+}
+
+interface FoundEvents {
+  readonly events: readonly SettlementEvent[];
+  readonly ignored: readonly Ignored[];
 }
 
 /** Requests for the timestamps of blocks that are under way at once. */
@@ -43,6 +50,7 @@ export class SettlementFollower {
     private readonly book: FollowedBook,
     private readonly submitter: PatientSubmitter,
     private readonly states: QuoteStates,
+    private readonly onIgnored: (why: IgnoredEvent, log: ChainLog) => void,
     private readonly options: SettlementFollowerOptions,
   ) {
     this.#resumeAfter = options.resumeAfter;
@@ -87,14 +95,15 @@ export class SettlementFollower {
   async #read(range: BlockRange): Promise<boolean> {
     const logs = await readRange(this.cursor, range, () => this.#logs(range));
     if (logs === null) return false;
-    const [events, means] = logs;
-    const changes = events.filter((event) => this.#counts(event));
+    const [found, means] = logs;
+    const { changes, ignored } = this.#sort(found);
     const touched = this.#touched(changes, means);
     const orders = [...touched.keys()];
     const to = { blockNumber: range.to.number, blockHash: range.to.hash };
     const [states, deployedAt] = await Promise.all([this.#readStates(orders, to), this.#deploymentTimes(changes)]);
     await this.cursor.confirm(range);
 
+    for (const { why, log } of ignored) this.onIgnored(why, log);
     for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
     await this.#tellStates(orders, states, to, (order) => {
       const log = touched.get(order);
@@ -106,7 +115,7 @@ export class SettlementFollower {
     return true;
   }
 
-  #logs({ fromBlock, to: { number, hash } }: BlockRange): Promise<[SettlementEvent[], MeansEvent[]]> {
+  #logs({ fromBlock, to: { number, hash } }: BlockRange): Promise<[FoundEvents, MeansEvent[]]> {
     const to = { blockNumber: number, blockHash: hash };
     const isKnown = (address: Hex): boolean => address === this.#poolFactory || !isEmpty(this.book.ordersIn(address));
     return Promise.all([
@@ -115,14 +124,25 @@ export class SettlementFollower {
     ]);
   }
 
+  #sort({ events, ignored }: FoundEvents): { changes: SettlementEvent[]; ignored: Ignored[] } {
+    const changes: SettlementEvent[] = [];
+    const alsoIgnored: Ignored[] = [];
+    for (const event of events) {
+      if (isBefore(event.log, this.#resumeAfter)) continue;
+      const why = this.#whyIgnored(event);
+      if (why === null) changes.push(event);
+      else alsoIgnored.push({ why, log: event.log });
+    }
+    return { changes, ignored: [...ignored, ...alsoIgnored] };
+  }
+
   /** Hostile events count for nothing: each must come from the quote's own pool, a cancel from its own provider. */
-  #counts(event: SettlementEvent): boolean {
+  #whyIgnored(event: SettlementEvent): IgnoredEvent | null {
     const { log } = event;
-    if (isBefore(log, this.#resumeAfter)) return false;
-    if (event.type === 'POOL') return log.address === this.#poolFactory;
+    if (event.type === 'POOL') return log.address === this.#poolFactory ? null : 'OTHER_CONTRACT';
     const quote = this.book.get(event.quoteId)?.quote;
-    if (quote?.pool.poolAddress !== log.address) return false;
-    return event.type === 'FILL' || event.provider === quote.provider;
+    if (quote?.pool.poolAddress !== log.address) return 'UNKNOWN_QUOTE';
+    return event.type === 'FILL' || event.provider === quote.provider ? null : 'OTHER_PROVIDER';
   }
 
   /** Orders whose provider's means may have changed, each with the last log that says so. */
@@ -155,7 +175,7 @@ export class SettlementFollower {
       orders.map(({ quote }) => quote),
       at,
     );
-    return readings.map(standingState);
+    return readings.map(({ state }) => state);
   }
 
   /** Tells where the book differs from what the chain says after block `at`. */

@@ -1,8 +1,5 @@
-import { dueSecond } from '../engine/book-order.js';
 import type { ChainPosition } from '../engine/command.js';
-import type { Clock } from '../engine/ports.js';
-import { MAX_PRICE, type Hex, type Pool } from '../engine/quote.js';
-import type { QuoteSignature } from '../auth/quote-signature.js';
+import type { Hex } from '../engine/quote.js';
 import type { BlockRange, ChainCursor } from './chain-cursor.js';
 import { ChainAnswerError, type BlockId, type ChainLog, type ChainReader } from './chain-reader.js';
 import {
@@ -15,14 +12,10 @@ import {
 } from './followed-book.js';
 import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
-import type { PoolAddresses } from './pool-addresses.js';
-import { decodePublishedQuote, publishQuoteTopics, type PublishedQuote } from './quote-events.js';
-import type { IdentifiedQuote, QuoteError, QuoteReading, QuoteStates } from './quote-states.js';
+import type { Candidate, PublicationCheck, RefusedEvent, StreamRefusal } from './publication-check.js';
+import { publishQuoteTopics } from './quote-events.js';
+import type { QuoteError, QuoteReading, QuoteStates } from './quote-states.js';
 import { originOf } from './settlement-events.js';
-
-/** Why an event on the stream chain brought nothing into the book: counted, never fatal, and the cursor moves on. */
-export type StreamRefusal =
-  'MALFORMED' | 'IMPOSSIBLE_POOL' | 'OUT_OF_BOUNDS_PRICE' | 'BAD_SIGNATURE' | 'NOT_FILLABLE' | 'EXPIRED';
 
 export interface StreamListener {
   /** The book knows this quote now, or (`refusal`) will not take it. */
@@ -30,20 +23,11 @@ export interface StreamListener {
   onRefused(why: StreamRefusal, log: ChainLog): void;
 }
 
-interface Candidate {
-  readonly quote: IdentifiedQuote;
-  readonly log: ChainLog;
-}
-
 export interface StreamFollowerOptions {
   readonly orderbookStream: Hex;
   /** From before a restart: logs up to here were told already. */
   readonly resumeAfter: ChainPosition | null;
   readonly tellEveryBlocks: number;
-  /** Events checked between two turns of the event loop: at 80 us a signature, 100 take 8 ms. */
-  readonly checksPerTurn: number;
-  /** Engine time, Unix seconds: what is due by then is not asked about. */
-  readonly nowSeconds: () => number;
 }
 
 /** Requests for the timestamps of blocks that are under way at once. */
@@ -59,10 +43,8 @@ export class StreamFollower {
     private readonly cursor: ChainCursor,
     private readonly book: FollowedBook,
     private readonly submitter: PatientSubmitter,
-    private readonly pools: PoolAddresses,
-    private readonly signatures: QuoteSignature,
+    private readonly publications: PublicationCheck,
     private readonly states: QuoteStates,
-    private readonly clock: Clock,
     private readonly listener: StreamListener,
     private readonly options: StreamFollowerOptions,
   ) {
@@ -102,7 +84,8 @@ export class StreamFollower {
     const all = await readRange(this.cursor, range, () => this.reader.logs(query));
     if (all === null) return false;
     const logs = all.filter((log) => !isBefore(log, this.#resumeAfter));
-    const candidates = logs.length > 0 ? await this.#check(logs) : [];
+    const checked = await this.publications.check(logs);
+    const { candidates } = checked;
     const [readings, timestamps] = await Promise.all([
       this.states.read(
         candidates.map(({ quote }) => quote),
@@ -112,6 +95,8 @@ export class StreamFollower {
     ]);
     await this.cursor.confirm(range);
 
+    for (const refused of checked.refused) this.#refuse(refused);
+    for (const quoteId of checked.known) this.listener.onSettled(quoteId, null);
     await this.#enter(candidates, readings, timestamps, settlement);
     if (logs.length > 0 || to.blockNumber - this.#told >= this.options.tellEveryBlocks) {
       this.#told = to.blockNumber;
@@ -120,40 +105,6 @@ export class StreamFollower {
     this.cursor.advance(range, blocksOf(candidates.map(({ log }) => log)));
     this.#resumeAfter = null;
     return true;
-  }
-
-  /** The quotes that are what they claim to be; first events only, since a repeated one changes nothing. */
-  async #check(logs: readonly ChainLog[]): Promise<Candidate[]> {
-    const decoded: { log: ChainLog; published: PublishedQuote | null }[] = [];
-    for (const log of logs) {
-      decoded.push({ log, published: decodePublishedQuote(log) });
-      if (decoded.length % this.options.checksPerTurn === 0) await this.#yield();
-    }
-    const keys = decoded.flatMap(({ published }) => published?.poolKey ?? []);
-    const pools = (await this.pools.resolve(keys)).values();
-    const candidates = new Map<Hex, Candidate>();
-    let checked = 0;
-    for (const { log, published } of decoded) {
-      if (published === null) {
-        this.listener.onRefused('MALFORMED', log);
-        continue;
-      }
-      if (++checked % this.options.checksPerTurn === 0) await this.#yield();
-      const pool: Pool | null = pools.next().value ?? null;
-      if (pool === null) {
-        this.listener.onRefused('IMPOSSIBLE_POOL', log);
-        continue;
-      }
-      const quoteId = this.signatures.quoteId({ ...published.words, pool });
-      const quote: IdentifiedQuote = { ...published.words, pool, quoteId };
-      if (this.book.get(quoteId) !== undefined) this.listener.onSettled(quoteId, null);
-      else if (quote.price > MAX_PRICE) this.#refuse(quoteId, 'OUT_OF_BOUNDS_PRICE', 'OutOfBoundsPrice', log);
-      else if (candidates.has(quoteId)) continue;
-      else if (dueSecond(quote) <= this.options.nowSeconds()) this.#refuse(quoteId, 'EXPIRED', 'QuoteOBExpired', log);
-      else if (this.signatures.verify(quoteId, quote)) candidates.set(quoteId, { quote, log });
-      else this.listener.onRefused('BAD_SIGNATURE', log);
-    }
-    return [...candidates.values()];
   }
 
   /** Filled amounts and validity are those of the settlement block that the book shows; only later events apply to them. */
@@ -170,7 +121,7 @@ export class StreamFollower {
       const { quoteId } = quote;
       const problem = entryProblem(reading);
       if (problem !== null) {
-        this.#refuse(quoteId, 'NOT_FILLABLE', problem, log);
+        this.#refuse({ why: 'NOT_FILLABLE', log, publication: { quoteId, reason: problem } });
         continue;
       }
       await this.submitter.submit({
@@ -181,7 +132,10 @@ export class StreamFollower {
         position: positionAt('stream', log),
       });
       if (this.book.get(quoteId) !== undefined) this.listener.onSettled(quoteId, null);
-      else this.#refuse(quoteId, 'EXPIRED', reading.error ?? 'QuoteOBExpired', log);
+      else {
+        const why = reading.error === null ? 'EXPIRED' : 'NOT_FILLABLE';
+        this.#refuse({ why, log, publication: { quoteId, reason: reading.error ?? 'QuoteOBExpired' } });
+      }
     }
   }
 
@@ -199,19 +153,15 @@ export class StreamFollower {
     return timestamps;
   }
 
-  #refuse(quoteId: Hex, why: StreamRefusal, reason: string, log: ChainLog): void {
+  #refuse({ why, log, publication }: RefusedEvent): void {
     this.listener.onRefused(why, log);
-    this.listener.onSettled(quoteId, reason);
-  }
-
-  #yield(): Promise<void> {
-    return new Promise((resolve) => this.clock.after(0, resolve));
+    if (publication !== null) this.listener.onSettled(publication.quoteId, publication.reason);
   }
 }
 
 /**
- * Null when the engine should hear of the quote: it can be filled, or its provider can't pay just now, or it is cancelled
- * or filled, which a reorg may undo.
+ * Null when the engine should hear of the quote: it can be filled, or can't just now for a reason that may pass, or it is
+ * cancelled or filled, which a reorg may undo.
  */
 function entryProblem({ state, error }: QuoteReading): QuoteError | null {
   if (error === null || state.reason !== null) return null;

@@ -2,73 +2,99 @@ import { encodeFunctionData } from 'viem';
 import type { Hex } from '../engine/quote.js';
 import { erc20Abi } from './abi/erc20.js';
 import type { AtBlock, CallResult, ChainReader, ContractCall } from './chain-reader.js';
+import { collateralNeeded, collateralToken } from './collateral.js';
+import { mapInFlight } from './in-flight.js';
+import { encodeGetPoolAddress } from './pool-addresses.js';
 import type { IdentifiedQuote, QuoteError } from './quote-states.js';
 
-const ONE = 10n ** 18n;
-/** Position deltas are int256 on chain, products uint256: amounts above these overflow there. */
-const MAX_INT = 2n ** 255n - 1n;
-const MAX_UINT = 2n ** 256n - 1n;
+const TOKENS_IN_FLIGHT = 8;
+
+/** What one quote's provider has, each null from what is not a token. */
+interface Means {
+  readonly decimals: bigint | null;
+  readonly allowance: bigint | null;
+  readonly balance: bigint | null;
+}
 
 /**
- * Validity of quotes whose pool has no code yet: a fill will deploy it, so what counts is whether the provider could pay.
- * With nothing held in such a pool there is nothing to close, so only the collateral token is asked.
+ * Validity of quotes whose pool has no code yet: a fill will deploy it, so what counts is whether the factory would and
+ * whether the provider could pay. With nothing held in such a pool there is nothing to close, so only the collateral token
+ * is asked.
  */
 export class UndeployedPools {
   constructor(
     private readonly settlement: ChainReader,
+    private readonly poolFactory: Hex,
     private readonly router: Hex,
   ) {}
 
-  /** In the order of `quotes`; null: the provider can pay. */
+  /** In the order of `quotes`; null: it can be filled. */
   async check(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<(QuoteError | null)[]> {
-    const calls = quotes.flatMap((quote) => this.#askMeans(quote));
-    const answers = await this.settlement.multicall(calls, at);
-    return quotes.map((quote, i) => {
-      const [decimals, allowance, balance] = answers.slice(3 * i, 3 * i + 3).map(readAmount);
-      const needed = neededOf(quote, decimals ?? null);
-      if (needed === null) return 'InvalidAssetUpdate';
+    const [undeployable, means] = await Promise.all([this.#undeployable(quotes, at), this.#readMeans(quotes, at)]);
+    return quotes.map((quote) => {
+      const needed = neededOf(quote, means.get(quote)?.decimals ?? null);
+      if (needed === null || undeployable.has(quote.pool.poolAddress)) return 'InvalidAssetUpdate';
+      const { allowance, balance } = means.get(quote) ?? NO_MEANS;
       if ((allowance ?? 0n) < needed) return 'InsufficientCollateralAllowance';
       if ((balance ?? 0n) < needed) return 'InsufficientCollateralBalance';
       return null;
     });
   }
 
-  #askMeans(quote: IdentifiedQuote): ContractCall[] {
-    const to = collateralToken(quote);
-    const allowance = [quote.provider, this.router] as const;
-    return [
-      { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) },
-      { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args: allowance }) },
-      { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [quote.provider] }) },
-    ];
+  /** The pools whose date the factory does not allow yet. */
+  async #undeployable(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlySet<Hex>> {
+    const pools = [...new Map(quotes.map(({ pool }) => [pool.poolAddress, pool])).values()];
+    const calls = pools.map(({ poolKey }) => ({ to: this.poolFactory, data: encodeGetPoolAddress(poolKey) }));
+    const answers = await this.settlement.multicall(calls, at);
+    return new Set(pools.flatMap(({ poolAddress }, i) => (answers[i]?.reverted === true ? [poolAddress] : [])));
+  }
+
+  /**
+   * Each token in requests of its own. Anyone may name any contract as a token, and what is batched runs in one simulated
+   * transaction: a hostile one asked first could move the balances that an honest one is asked for next.
+   */
+  async #readMeans(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlyMap<IdentifiedQuote, Means>> {
+    const byToken = new Map<Hex, IdentifiedQuote[]>();
+    for (const quote of quotes) {
+      const token = collateralToken(quote);
+      const asked = byToken.get(token) ?? [];
+      asked.push(quote);
+      byToken.set(token, asked);
+    }
+    const read = await mapInFlight([...byToken], TOKENS_IN_FLIGHT, async ([token, asked]) => {
+      const answers = await this.settlement.multicall(this.#askMeans(token, asked), at);
+      const decimals = readAmount(answers[0]);
+      return asked.map((quote, i): [IdentifiedQuote, Means] => [
+        quote,
+        { decimals, allowance: readAmount(answers[1 + 2 * i]), balance: readAmount(answers[2 + 2 * i]) },
+      ]);
+    });
+    return new Map(read.flat());
+  }
+
+  #askMeans(to: Hex, quotes: readonly IdentifiedQuote[]): ContractCall[] {
+    const ofQuotes = quotes.flatMap(({ provider }) => {
+      const allowance = [provider, this.router] as const;
+      return [
+        { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args: allowance }) },
+        { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [provider] }) },
+      ];
+    });
+    return [{ to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) }, ...ofQuotes];
   }
 }
 
-/** In the token's own decimals, rounded up; null when the quote asks for nothing, or for more than the pool can count. */
+const NO_MEANS: Means = { decimals: null, allowance: null, balance: null };
+
+/** In the token's own decimals, rounded up; null when no pool could count it. */
 function neededOf(quote: IdentifiedQuote, decimals: bigint | null): bigint | null {
-  const { price, size, isBuy, pool } = quote;
-  if (decimals === null || decimals > 18n || size === 0n || size > MAX_INT || price > ONE) return null;
-  const { isCallPool, strike } = pool.poolKey;
-  const inCollateral = (contracts: bigint | null): bigint | null =>
-    isCallPool ? contracts : product(contracts, strike);
-  const premium = inCollateral(product(price, size));
-  const collateral = inCollateral(size);
-  if (premium === null || collateral === null || collateral > MAX_INT) return null;
+  const needed = collateralNeeded(quote);
+  if (needed === null || decimals === null || decimals > 18n) return null;
   const scale = 10n ** (18n - decimals);
-  return ((isBuy ? premium : collateral - premium) + scale - 1n) / scale;
-}
-
-/** With 18 decimals, as the pools multiply; null where they overflow. */
-function product(a: bigint | null, b: bigint): bigint | null {
-  return a === null || a * b > MAX_UINT ? null : (a * b) / ONE;
-}
-
-/** A call is backed by the base token, a put by the quote token. */
-export function collateralToken({ pool: { poolKey } }: Pick<IdentifiedQuote, 'pool'>): Hex {
-  return (poolKey.isCallPool ? poolKey.base : poolKey.quote).toLowerCase() as Hex;
+  return (needed + scale - 1n) / scale;
 }
 
 /** One word; null from what is not a token. */
-function readAmount({ reverted, data }: CallResult): bigint | null {
-  return reverted || data.length !== 66 ? null : BigInt(data);
+function readAmount(answer: CallResult | undefined): bigint | null {
+  return answer === undefined || answer.reverted || answer.data.length !== 66 ? null : BigInt(answer.data);
 }

@@ -67,8 +67,12 @@ export interface Quote extends SignedQuote {
   readonly origin: Origin;
 }
 
-/** Why a quote that is neither expired, cancelled nor filled can't be filled now. The numbers are the contract's. */
+/**
+ * Why a quote that is neither expired, cancelled nor filled can't be filled now. The numbers are the contract's; the first
+ * stands for a chain that gives no verdict: the collateral token does not answer, or the pool cannot be deployed yet.
+ */
 export const InvalidReason = {
+  InvalidAssetUpdate: 7,
   InsufficientCollateralAllowance: 8,
   InsufficientCollateralBalance: 9,
   InsufficientLongBalance: 10,

@@ -65,6 +65,13 @@ export class Metrics {
     ...this.#named('quotebook_refused_events_total', 'Published events that are no quote for this book, by reason.'),
     labelNames: ['why'],
   });
+  readonly ignoredEvents = new Counter({
+    ...this.#named(
+      'quotebook_ignored_events_total',
+      'Fills, cancels and pools that count for nothing here, by reason.',
+    ),
+    labelNames: ['why'],
+  });
   readonly ready = new Gauge(this.#named('quotebook_ready', '1 while GET /ready answers 200.'));
 
   readonly #fills: (() => void)[] = [];

@@ -51,6 +51,7 @@ export type OrderbookQuote = Static<typeof OrderbookQuote>;
 
 /** Reasons that can change: a quote refused for one of them may be fillable later. */
 export const TRANSIENT_REASONS = [
+  'InvalidAssetUpdate',
   'InsufficientCollateralAllowance',
   'InsufficientCollateralBalance',
   'InsufficientLongBalance',
@@ -65,7 +66,6 @@ export const QUOTE_ERRORS = [
   'OutOfBoundsPrice',
   'InvalidQuoteOBTaker',
   'InvalidQuoteOBSignature',
-  'InvalidAssetUpdate',
   ...TRANSIENT_REASONS,
 ] as const;
 export type QuoteError = (typeof QUOTE_ERRORS)[number];

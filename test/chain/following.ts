@@ -7,7 +7,8 @@ import type { FollowListener } from '../../src/chain/book-follower.js';
 import type { DevClient } from '../../src/chain/dev/dev-client.js';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
 import type { Profile } from '../../src/chain/profile.js';
-import type { StreamRefusal } from '../../src/chain/stream-follower.js';
+import type { StreamRefusal } from '../../src/chain/publication-check.js';
+import type { IgnoredEvent } from '../../src/chain/settlement-events.js';
 import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
 import type { ChainRole } from '../../src/engine/command.js';
 import { EngineTime } from '../../src/engine/engine-time.js';
@@ -55,6 +56,7 @@ export function httpRpc(urls: readonly string[], limits: Limits = defaultLimits)
 /** A book that follows real chains, without anything that serves it. */
 export class Following {
   readonly refused: StreamRefusal[] = [];
+  readonly ignored: IgnoredEvent[] = [];
   readonly failures: Error[] = [];
   halted: Error | null = null;
 
@@ -121,6 +123,7 @@ export class Following {
       onSettlementTime: (timestamp) => time.observe(timestamp),
       nowSeconds: () => Math.floor(time.nowMs() / 1000),
       onRefusedEvent: (why) => following.refused.push(why),
+      onIgnoredEvent: (why) => following.ignored.push(why),
       listener,
     });
     const following = new Following(engine, chains, time, signatures, sequencer, expiry);

@@ -20,7 +20,7 @@ export const MAKERS = [address(0x10), address(0x11), address(0x12)];
 export const TAKERS = [TAKER, address(0x21)];
 const QUOTES = 24;
 
-const reason = fc.constantFrom<InvalidReason | null>(null, null, 8, 9);
+const reason = fc.constantFrom<InvalidReason | null>(null, null, 7, 8, 9);
 const n = fc.nat(QUOTES - 1);
 
 /** What happens next, in words that make sense whatever happened before. */

@@ -1,0 +1,33 @@
+import { MAX_PRICE, type Hex, type SignedQuote } from '../engine/quote.js';
+
+const ONE = 10n ** 18n;
+/** Position deltas are int256 on chain, products uint256: amounts above these overflow there, at every fill and for ever. */
+const MAX_INT = 2n ** 255n - 1n;
+const MAX_UINT = 2n ** 256n - 1n;
+
+/** A call is backed by the base token, a put by the quote token. */
+export function collateralToken({ pool: { poolKey } }: Pick<SignedQuote, 'pool'>): Hex {
+  return (poolKey.isCallPool ? poolKey.base : poolKey.quote).toLowerCase() as Hex;
+}
+
+/**
+ * What the provider of a quote pays when all of it is filled and nothing is closed by it, 1e-18 of the collateral token: the
+ * premium for a bid, the collateral less the premium for an ask. Null when the quote asks for nothing, or for more than a
+ * pool can count.
+ */
+export function collateralNeeded(quote: SignedQuote): bigint | null {
+  const { price, size, isBuy, pool } = quote;
+  if (size === 0n || size > MAX_INT || price > MAX_PRICE) return null;
+  const { isCallPool, strike } = pool.poolKey;
+  const inCollateral = (contracts: bigint | null): bigint | null =>
+    isCallPool ? contracts : product(contracts, strike);
+  const premium = inCollateral(product(price, size));
+  const collateral = inCollateral(size);
+  if (premium === null || collateral === null || collateral > MAX_INT) return null;
+  return isBuy ? premium : collateral - premium;
+}
+
+/** With 18 decimals, as the pools multiply; null where they overflow. */
+function product(a: bigint | null, b: bigint): bigint | null {
+  return a === null || a * b > MAX_UINT ? null : (a * b) / ONE;
+}
