@@ -11,7 +11,10 @@ import { effectiveLimits, effectiveQuotas } from './config/effective-limits.js';
 import type { Limits } from './config/limits.js';
 import { readProfileFile } from './config/profile-file.js';
 import { withEndpoints } from './config/profile-overrides.js';
-import type { Settings } from './config/setting-table.js';
+import type { SettingName, Settings } from './config/setting-table.js';
+import type { ReadSettings } from './config/settings.js';
+import { watchSettings } from './config/settings-watch.js';
+import { isTierSetting } from './config/tier-settings.js';
 import { readWalletKey } from './config/wallet-key.js';
 import { Metrics } from './metrics/metrics.js';
 import { serveMetrics } from './metrics/metrics-server.js';
@@ -20,7 +23,7 @@ import { localApiKey, openLocalSetup, type LocalSetup } from './local-setup.js';
 import { openLogger } from './logger.js';
 import { LogEvents } from './log-events.js';
 import { writeReadyFile } from './ready-file.js';
-import { startService } from './service.js';
+import { startService, type Service } from './service.js';
 import { systemClock } from './system/system-clock.js';
 import { systemRandom } from './system/system-random.js';
 import { greeting } from './greeting.js';
@@ -28,14 +31,14 @@ import { greeting } from './greeting.js';
 const readText = (file: string): Promise<string> => readFile(file, 'utf8');
 
 /** Assembles the service that the settings describe, runs it until a signal ends it, and stops in reverse order. */
-export async function runService(settings: Settings): Promise<void> {
+export async function runService(settings: Settings, reread: () => Promise<ReadSettings>): Promise<void> {
   const stopping = untilSignal();
   const limits = effectiveLimits(settings);
   const logger = openLogger(settings.logLevel, settings.logFormat);
   await mkdir(settings.dataDir, { recursive: true });
   const local = settings.profile === 'local' ? await openLocalSetup(settings.dataDir) : null;
   try {
-    await serve(settings, limits, logger, local, stopping);
+    await serve(settings, reread, limits, logger, local, stopping);
   } finally {
     await local?.chain.stop();
   }
@@ -43,6 +46,7 @@ export async function runService(settings: Settings): Promise<void> {
 
 async function serve(
   settings: Settings,
+  reread: () => Promise<ReadSettings>,
   limits: Limits,
   logger: Logger,
   local: LocalSetup | null,
@@ -88,6 +92,13 @@ async function serve(
     logger,
     onFault: (error) => failStop(logger, error, 'the engine failed'),
   });
+  const stopWatch = watchSettings(settings, {
+    clock: systemClock,
+    periodMs: limits.settingsWatchMs,
+    reread,
+    onChange: (now, changed) => adoptSettings(service, now, changed, logger),
+    onProblems: (problems) => logger.warn({ problems }, 'the settings are wrong now: those before stay in force'),
+  });
   logger.info({ backend: service.backend, port: service.port, profile: profile.name }, 'listening, catching up');
   try {
     await Promise.race([service.ready, stopping]);
@@ -102,11 +113,23 @@ async function serve(
     const signal = await stopping;
     logger.info({ signal }, 'stopping');
   } finally {
+    stopWatch();
     await service.stop();
     await metricsServer?.close();
     await log.close();
     keys.close();
   }
+}
+
+/** What can change while the service runs does; the rest is named. */
+function adoptSettings(service: Service, now: Settings, changed: readonly SettingName[], logger: Logger): void {
+  const quotas = changed.filter(isTierSetting);
+  const later = changed.filter((name) => !isTierSetting(name));
+  if (quotas.length > 0) {
+    service.adoptQuotas(effectiveQuotas(now));
+    logger.info({ settings: quotas }, 'other quotas are in force');
+  }
+  if (later.length > 0) logger.warn({ settings: later }, 'these settings take effect at the next start');
 }
 
 /** One line, and the end: nothing more may be told, and recovery starts from what is on the disk. */

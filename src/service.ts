@@ -72,6 +72,8 @@ export interface Service {
   readonly routes: HttpSide['routes'];
   /** Resolves when both chains have been read to their heads. */
   readonly ready: Promise<void>;
+  /** Other quotas from now on; sockets beyond them are closed. */
+  adoptQuotas(table: QuotaTable): void;
   /** Takes nothing new, finishes what is under way, closes sockets with 1012, and resolves when all is still. */
   stop(): Promise<void>;
 }
@@ -138,20 +140,24 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     },
     limits,
   });
+  const quotas = new Quotas(options.tierQuotas, (quota, tier) => metrics?.refusedByQuota.labels(quota, tier).inc());
+  const unknownKeys = new UnknownKeyGuard(limits, clock);
   const hub = new Hub({
     chainId,
     topics,
     feed,
     chains: () => chainsJson(chains, clock),
-    keys,
+    keys: {
+      verify: (apiKey) => keys.verify(apiKey),
+      strike: (remoteAddress) => unknownKeys.strike(remoteAddress),
+    },
+    quotas,
     rfqs: rfqPorts(chains, sequencer),
     clock,
     limits,
     onFault: logFault,
   });
   const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains });
-  const quotas = new Quotas(options.tierQuotas, (quota, tier) => metrics?.refusedByQuota.labels(quota, tier).inc());
-  const unknownKeys = new UnknownKeyGuard(limits, clock);
   const http = createHttp({
     ...options,
     chainId,
@@ -192,7 +198,12 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const watches = (['settlement', 'stream'] as const).flatMap((role) => openWatch(profile[role].wsUrl));
   chains.follower.start();
   const port = await server.listen(options.host, options.port);
-  return { port, backend: server.backend, routes: http.routes, ready, stop };
+  return { port, backend: server.backend, routes: http.routes, ready, adoptQuotas, stop };
+
+  function adoptQuotas(table: QuotaTable): void {
+    quotas.adopt(table);
+    hub.onQuotasChange();
+  }
 
   async function stop(): Promise<void> {
     server.stopListening();

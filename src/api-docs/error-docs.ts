@@ -77,6 +77,10 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
 export const socketErrors: readonly ErrorDoc[] = [
   { message: 'Not Authorized', when: 'Anything before a good AUTH, but for AUTH itself.' },
   { message: 'NOT_FOUND', when: 'AUTH with a key that is unknown or revoked.' },
+  {
+    message: 'RATELIMITED',
+    when: 'More messages than the tier of the key allows, or too many unknown keys from this address. Wait a second.',
+  },
   { message: 'Message is not valid JSON', when: 'A text frame that cannot be parsed.' },
   { message: 'Message must be a JSON object', when: 'A list, a number, a text.' },
   { message: 'Binary messages are not accepted: send JSON text', when: 'A binary frame.' },
@@ -102,9 +106,13 @@ export const socketErrors: readonly ErrorDoc[] = [
 /** How the server closes sockets. Readers of the subprotocols are told where to go on: `, resume from seq {number}`. */
 export const socketCloses: readonly (ErrorDoc & { readonly code: number })[] = [
   { code: 1008, message: 'No AUTH within {number} seconds', when: 'There was no good AUTH in time.' },
-  { code: 1008, message: 'Too many messages', when: 'One socket sent more than any may.' },
   { code: 1008, message: 'Too many bad messages', when: 'Too many were answered with ERROR.' },
   { code: 1008, message: 'API key revoked', when: "The socket's key is no longer in force." },
+  {
+    code: 1008,
+    message: 'Over the quotas of its tier',
+    when: "The key's tier, or what it allows, was changed: the newest sockets go.",
+  },
   { code: 1008, message: 'No whole frame in time', when: 'Bytes came, but no whole frame.' },
   { code: 1009, message: 'Message too big', when: 'A message was larger than `wsMessageBytes`.' },
   { code: 1011, message: 'Internal server error', when: 'A fault of the service: connect again.' },

@@ -122,6 +122,19 @@ export class KeyStore {
     return result;
   }
 
+  /** Puts a key under the quotas of another tier. */
+  async changeTier(id: string, tier: Tier): Promise<'CHANGED' | 'UNCHANGED' | 'REVOKED' | 'NOT_FOUND'> {
+    let result: 'CHANGED' | 'UNCHANGED' | 'REVOKED' | 'NOT_FOUND' = 'NOT_FOUND';
+    await this.#update((keys) =>
+      keys.map((key) => {
+        if (key.id !== id) return key;
+        result = key.revokedAt !== undefined ? 'REVOKED' : key.tier === tier ? 'UNCHANGED' : 'CHANGED';
+        return result === 'CHANGED' ? { ...key, tier } : key;
+      }),
+    );
+    return result;
+  }
+
   /** Tells of keys that were revoked or changed their tier, here or by another process. Returns how to stop it. */
   onChange(listener: (change: KeyChange) => void): () => void {
     this.#listeners.add(listener);

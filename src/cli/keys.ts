@@ -10,10 +10,12 @@ import { flagsHelp, settingFlags, settingsFrom, tellProblems } from './setting-f
 
 const help = `quotebook keys create [--tier free|paid] [--label TEXT] [FLAGS]
 quotebook keys list [FLAGS]
+quotebook keys change ID --tier free|paid [FLAGS]
 quotebook keys revoke ID [FLAGS]
 
 create: makes an API key and prints it, this once: only its hash is kept.
 list:   shows all keys by id, without the keys themselves.
+change: puts a key under another tier's quotas. A running server follows within seconds.
 revoke: ends a key. A running server closes its connections within seconds.
 
 Works on the data directory, with or without a running server.
@@ -26,7 +28,7 @@ ${flagsHelp(['dataDir'])}`;
 
 export const keysCommand: Command = {
   name: 'keys',
-  summary: 'create, list or revoke API keys',
+  summary: 'create, list, change or revoke API keys',
   help,
   async run(words, io) {
     const parsed = parseFlags(words, { ...settingFlags(['dataDir']), tier: 'value', label: 'value' });
@@ -51,19 +53,28 @@ export const keysCommand: Command = {
 type Action =
   | { readonly type: 'create'; readonly tier: Tier; readonly label: string }
   | { readonly type: 'list' }
+  | { readonly type: 'change'; readonly id: string; readonly tier: Tier }
   | { readonly type: 'revoke'; readonly id: string };
 
 function actionOf({ positionals, values }: ParsedWords): Action {
   const [type, id, extra] = positionals;
   if (type === 'create' && id === undefined) {
-    const tier = TIERS.find((known) => known === (values.get('tier') ?? 'free'));
-    if (tier === undefined) throw new UsageError(`--tier is one of ${TIERS.join(', ')}`);
-    return { type, tier, label: values.get('label') ?? 'unnamed' };
+    return { type, tier: tierOf(values.get('tier') ?? 'free'), label: values.get('label') ?? 'unnamed' };
   }
-  if (values.has('tier') || values.has('label')) throw new UsageError('--tier and --label belong to `keys create`');
+  if (values.has('label')) throw new UsageError('--label belongs to `keys create`');
+  if (type === 'change' && id !== undefined && extra === undefined) {
+    return { type, id, tier: tierOf(values.get('tier') ?? '') };
+  }
+  if (values.has('tier')) throw new UsageError('--tier belongs to `keys create` and `keys change`');
   if (type === 'list' && id === undefined) return { type };
   if (type === 'revoke' && id !== undefined && extra === undefined) return { type, id };
-  throw new UsageError('say `keys create`, `keys list` or `keys revoke ID`');
+  throw new UsageError('say `keys create`, `keys list`, `keys change ID --tier TIER` or `keys revoke ID`');
+}
+
+function tierOf(text: string): Tier {
+  const tier = TIERS.find((known) => known === text);
+  if (tier === undefined) throw new UsageError(`--tier is one of ${TIERS.join(', ')}`);
+  return tier;
 }
 
 async function act(store: KeyStore, action: Action, io: CommandIo): Promise<number> {
@@ -77,16 +88,28 @@ async function act(store: KeyStore, action: Action, io: CommandIo): Promise<numb
     case 'list':
       for (const line of table(store.list())) io.out(line);
       return EXIT_OK;
-    case 'revoke': {
-      const result = await store.revoke(action.id);
-      if (result === 'NOT_FOUND') {
-        io.err(`There is no key ${action.id}: \`keys list\` shows the ids.`);
+    case 'change': {
+      const result = await store.changeTier(action.id, action.tier);
+      if (result === 'NOT_FOUND') return noSuchKey(action.id, io);
+      if (result === 'REVOKED') {
+        io.err(`Key ${action.id} is revoked: create another.`);
         return EXIT_FAILED;
       }
+      io.err(`Key ${action.id} is of the ${action.tier} tier${result === 'CHANGED' ? '' : ' already'}.`);
+      return EXIT_OK;
+    }
+    case 'revoke': {
+      const result = await store.revoke(action.id);
+      if (result === 'NOT_FOUND') return noSuchKey(action.id, io);
       io.err(result === 'REVOKED' ? `Key ${action.id} is revoked.` : `Key ${action.id} was revoked before.`);
       return EXIT_OK;
     }
   }
+}
+
+function noSuchKey(id: string, io: CommandIo): number {
+  io.err(`There is no key ${id}: \`keys list\` shows the ids.`);
+  return EXIT_FAILED;
 }
 
 function table(keys: readonly KeyInfo[]): string[] {

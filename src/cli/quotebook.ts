@@ -8,9 +8,9 @@ import { runCommand } from './run.js';
 import { serveCommand } from './serve.js';
 
 /** The service and its native modules are loaded by the one command that needs them. */
-const serve = serveCommand(async (settings) => {
+const serve = serveCommand(async (settings, reread) => {
   const { runService } = await import('../main.js');
-  await runService(settings);
+  await runService(settings, reread);
 });
 
 const commands: readonly Command[] = [serve, keysCommand, configCommand, logCommand];

@@ -1,17 +1,21 @@
 import type { Settings } from '../config/setting-table.js';
+import type { ReadSettings } from '../config/settings.js';
 import { EXIT_OK, EXIT_USAGE, UsageError, type Command } from './command.js';
 import { parseFlags } from './flags.js';
 import { flagsHelp, settingFlags, settingsFrom, tellProblems } from './setting-flags.js';
 
-/** `runService` resolves when the service has stopped. */
-export function serveCommand(runService: (settings: Settings) => Promise<void>): Command {
+/** Resolves when the service has stopped. `reread` gives what the settings are by then: their file may be changed. */
+export type RunService = (settings: Settings, reread: () => Promise<ReadSettings>) => Promise<void>;
+
+export function serveCommand(runService: RunService): Command {
   const help = `quotebook serve [FLAGS]
 
 Serves one deployment of the protocol until it is stopped by SIGINT or SIGTERM.
 
 ${flagsHelp()}
 
-Each flag is also an environment variable and a key of the settings file: see docs/settings.md.`;
+Each flag is also an environment variable and a key of the settings file: see docs/settings.md. The quotas of the
+tiers are taken over from the settings file while the service runs.`;
   return {
     name: 'serve',
     summary: 'serve the orderbook',
@@ -25,7 +29,7 @@ Each flag is also an environment variable and a key of the settings file: see do
         tellProblems(result.problems, io);
         return EXIT_USAGE;
       }
-      await runService(result.settings);
+      await runService(result.settings, () => settingsFrom(parsed, io));
       return EXIT_OK;
     },
   };

@@ -42,15 +42,9 @@ export const limits = {
   wsIdleSeconds: 30,
   /** For a closing socket to read what is buffered for it, and for answers under way when the server stops. */
   drainMs: 5_000,
-  /** Sockets open at once: in all, of one address, of one key. */
+  /** Sockets open at once: in all, of one address; those of one key are a quota of its tier. */
   wsConnections: 10_000,
   wsConnectionsPerAddress: 32,
-  wsConnectionsPerKey: 16,
-  /** Channels followed at once over all sockets of one key. */
-  wsChannelsPerKey: 32,
-  /** Messages of one socket in the window after which it is closed with 1008. */
-  wsMessages: 1_000,
-  wsMessageWindowMs: 10_000,
   /** Bytes a socket may leave unread before its ORDERBOOK updates are merged, and how often that is looked at. */
   wsSlowBytes: 256 << 10,
   wsCatchUpMs: 50,
@@ -162,6 +156,8 @@ export const limits = {
   unknownKeyAddresses: 10_000,
   /** How often a server looks for keys that another process changed. */
   keyWatchMs: 1000,
+  /** How often it looks whether the settings file was changed. */
+  settingsWatchMs: 1000,
   /** How long a change of the keys waits for another process that is changing them. */
   keyUpdateMs: 2000,
   /** Pool addresses and keys remembered. */

@@ -32,3 +32,11 @@ export function tierSettings<T extends Tier>(
   ]);
   return Object.fromEntries(entries) as Record<TierSettingName<T>, ReturnType<typeof integer>>;
 }
+
+const tiers = Object.keys(tierQuotas) as Tier[];
+const names: ReadonlySet<string> = new Set(tiers.flatMap((tier) => Object.keys(tierSettings(tier))));
+
+/** These take effect while the service runs; others at its next start. */
+export function isTierSetting(name: string): boolean {
+  return names.has(name);
+}

@@ -8,7 +8,9 @@ interface Buckets {
   readonly messages: TokenBucket;
 }
 
-export type QuotaKind = 'requests' | 'quotes' | 'messages';
+type BucketKind = 'requests' | 'quotes' | 'messages';
+/** What can be refused. */
+export type QuotaKind = BucketKind | 'connections' | 'channels';
 
 /** Header fields of draft-ietf-httpapi-ratelimit-headers-10. */
 export interface QuotaHeaders {
@@ -73,12 +75,17 @@ export class Quotas {
     };
   }
 
+  /** Something was refused for what is not counted here. */
+  refused(quota: QuotaKind, tier: Tier): void {
+    this.#onRefusal(quota, tier);
+  }
+
   /** The key was revoked or changed: what it used is forgotten. */
   forget(keyId: string): void {
     this.#buckets.delete(keyId);
   }
 
-  #take(holder: QuotaHolder, kind: QuotaKind, count: number): number {
+  #take(holder: QuotaHolder, kind: BucketKind, count: number): number {
     const bucket = this.#of(holder)[kind];
     if (bucket.tryRemoveTokens(count)) return 0;
     this.#onRefusal(kind, holder.tier);

@@ -5,16 +5,12 @@ import type { TopicIndex } from '../feed/topic-index.js';
 import { filterKeys, type Channel, type Filter } from '../feed/topics.js';
 import type { NetRequestHead, NetResponse, NetSocket, SocketHandlers, UpgradeDecision } from '../net/net.js';
 import type { AuthMessage } from '../schema/socket.js';
-import type {
-  FeedChannel,
-  FilterV2Message,
-  OrderbookFilterMessage,
-  UnsubscribeV2Message,
-} from '../schema/socket-v2.js';
+import type { FilterV2Message, OrderbookFilterMessage, UnsubscribeV2Message } from '../schema/socket-v2.js';
 import { FeedReader, type Acknowledge, type ResumePoint } from './feed-reader.js';
 import { FeedReaders, type ChainsStatus } from './feed-readers.js';
+import { KeySessions } from './key-sessions.js';
 import { MessageReader, readFrame, type RfqMessage } from './messages.js';
-import type { RfqPorts, SocketKeys, SocketLimits } from './ports.js';
+import type { RfqPorts, SocketKeyHolder, SocketKeys, SocketLimits, SocketQuotas } from './ports.js';
 import { POLICY_VIOLATION, texts } from './replies.js';
 import { RfqQueue } from './rfq-queue.js';
 import { Session } from './session.js';
@@ -30,6 +26,7 @@ export interface HubOptions {
   readonly feed: Feed;
   readonly chains: ChainsStatus;
   readonly keys: SocketKeys;
+  readonly quotas: SocketQuotas;
   readonly rfqs: RfqPorts;
   readonly clock: Clock;
   readonly limits: SocketLimits;
@@ -46,12 +43,13 @@ export class Hub implements SocketHandlers {
   readonly #messages: MessageReader;
   readonly #readers: FeedReaders;
   readonly #sessions = new Map<number, Session>();
-  readonly #byKeyId = new Map<string, Set<Session>>();
+  readonly #keySessions: KeySessions;
   readonly #addresses = new Tally();
 
   constructor(options: HubOptions) {
-    const { chains, clock, limits } = options;
+    const { chains, clock, limits, quotas } = options;
     this.#options = options;
+    this.#keySessions = new KeySessions(quotas);
     this.#messages = new MessageReader(limits.wsBookLevels);
     this.#readers = new FeedReaders(chains, clock, limits);
   }
@@ -80,12 +78,11 @@ export class Hub implements SocketHandlers {
 
   message(socket: NetSocket, data: Uint8Array, isBinary: boolean): void {
     const session = this.#sessions.get(socket.id);
-    if (session === undefined || socket.closed || this.#revoked(session)) return;
-    if (session.messages.reaches(this.#options.clock.monotonicMs())) {
-      socket.close(POLICY_VIOLATION, 'Too many messages');
-      return;
-    }
-    const refusal = this.#carryOut(session, data, isBinary);
+    if (session === undefined || socket.closed) return;
+    const holder = this.#holderOf(session);
+    if (holder === 'REVOKED') return;
+    const isOver = holder !== null && this.#options.quotas.takeMessage(holder) > 0;
+    const refusal = isOver ? texts.rateLimited : this.#carryOut(session, holder, data, isBinary);
     if (refusal !== null) this.#refuse(session, refusal);
   }
 
@@ -96,7 +93,7 @@ export class Hub implements SocketHandlers {
     this.#addresses.remove(socket.remoteAddress);
     session.end();
     this.#readers.remove(session.reader);
-    this.#forgetKey(session);
+    this.#keySessions.leave(session);
   }
 
   /** Readers of the subprotocols are told where to go on. */
@@ -117,32 +114,46 @@ export class Hub implements SocketHandlers {
     this.#readers.published(bytes);
   }
 
-  /** A key was revoked or changed: its sockets are closed unless it still holds. */
+  /** A key was revoked or changed: its sockets are closed unless it still holds, and allows them. */
   onKeyChange(keyId: string): void {
-    for (const session of [...(this.#byKeyId.get(keyId) ?? [])]) this.#revoked(session);
+    const holders = this.#keySessions.of(keyId).map((session) => this.#holderOf(session));
+    const holder = holders.find((held) => held !== null && held !== 'REVOKED');
+    if (holder === undefined) return;
+    for (const { socket } of this.#keySessions.beyond(holder))
+      socket.close(POLICY_VIOLATION, 'Over the quotas of its tier');
   }
 
-  /** True when the socket's key no longer holds; then it is being closed. */
-  #revoked(session: Session): boolean {
-    const { credentials, socket } = session;
-    if (credentials === null || typeof this.#options.keys.verify(credentials.apiKey) !== 'string') return false;
+  /** What the tiers allow has changed. */
+  onQuotasChange(): void {
+    for (const keyId of this.#keySessions.keyIds) this.onKeyChange(keyId);
+  }
+
+  /** Null before AUTH. A socket whose key no longer holds is being closed. */
+  #holderOf({ credentials, socket }: Session): SocketKeyHolder | 'REVOKED' | null {
+    if (credentials === null) return null;
+    const holder = this.#options.keys.verify(credentials.apiKey);
+    if (typeof holder !== 'string') return holder;
     socket.close(POLICY_VIOLATION, 'API key revoked');
-    return true;
+    return 'REVOKED';
   }
 
-  #carryOut(session: Session, data: Uint8Array, isBinary: boolean): Refusal {
+  #carryOut(session: Session, holder: SocketKeyHolder | null, data: Uint8Array, isBinary: boolean): Refusal {
     const raw = readFrame(data, isBinary);
     // To a stranger nothing but AUTH is explained.
-    if (session.credentials === null && !(raw.ok && raw.value.type === 'AUTH')) return texts.notAuthorized;
+    const isAuth = raw.ok && raw.value.type === 'AUTH';
+    if (holder === null && !isAuth) return texts.notAuthorized;
     if (!raw.ok) return raw.problem;
     const reading = this.#messages.read(raw.value, session.isPlain);
     if (!reading.ok) return reading.problem;
     const message = reading.value;
+    if (message.type === 'AUTH') return this.#auth(session, message);
+    if (holder === null) return texts.notAuthorized;
     switch (message.type) {
-      case 'AUTH':
-        return this.#auth(session, message);
-      case 'FILTER':
+      case 'FILTER': {
+        const whyNot = this.#whyNotFollow(session, message, holder) ?? resumeProblem(message.body);
+        if (whyNot !== null) return whyNot;
         return message.channel === 'ORDERBOOK' ? this.#filterBook(session, message) : this.#filter(session, message);
+      }
       case 'UNSUBSCRIBE':
         return this.#unsubscribe(session, message);
       case 'RFQ':
@@ -152,26 +163,21 @@ export class Hub implements SocketHandlers {
 
   /** A bad key changes nothing: who was authorised stays so. A good one takes the place of the one before. */
   #auth(session: Session, { apiKey }: AuthMessage): Refusal {
-    const { keys, limits } = this.#options;
-    const key = keys.verify(apiKey);
-    if (typeof key === 'string') return texts.keyNotFound;
-    const others = this.#byKeyId.get(key.id);
-    if (others !== undefined && !others.has(session) && others.size >= limits.wsConnectionsPerKey) {
-      return `Too many connections: at most ${limits.wsConnectionsPerKey} with one key`;
-    }
-    session.cancelDeadline?.();
-    this.#forgetKey(session);
-    session.credentials = { apiKey, keyId: key.id };
-    this.#byKeyId.set(key.id, (this.#byKeyId.get(key.id) ?? new Set()).add(session));
-    session.tell(texts.authorized);
+    const { keys } = this.#options;
     const { socket, encoding, reader } = session;
+    const holder = keys.verify(apiKey);
+    if (holder === 'MISSING') return texts.keyNotFound;
+    if (holder === 'NOT_FOUND') return keys.strike(socket.remoteAddress) > 0 ? texts.rateLimited : texts.keyNotFound;
+    const whyNot = this.#keySessions.whyNotJoin(session, holder);
+    if (whyNot !== null) return whyNot;
+    session.cancelDeadline?.();
+    this.#keySessions.join(session, holder, apiKey);
+    session.tell(texts.authorized);
     if (encoding !== null) this.#readers.beat({ socket, encoding, reader });
     return null;
   }
 
   #filter(session: Session, { channel, body }: FilterV2Message): Refusal {
-    const refusal = this.#mayFollow(session, channel, body.chainId) ?? resumeProblem(body);
-    if (refusal !== null) return refusal;
     const filter = filterOf(channel, body);
     const keys = filterKeys(channel, this.#options.chainId, filter);
     if (!session.isPlain) {
@@ -185,9 +191,7 @@ export class Hub implements SocketHandlers {
     return null;
   }
 
-  #filterBook(session: Session, { channel, body }: OrderbookFilterMessage): Refusal {
-    const refusal = this.#mayFollow(session, channel, body.chainId) ?? resumeProblem(body);
-    if (refusal !== null) return refusal;
+  #filterBook(session: Session, { body }: OrderbookFilterMessage): Refusal {
     const taker = lowerCase(body.taker);
     const view = {
       poolAddress: body.poolAddress.toLowerCase() as Hex,
@@ -204,17 +208,17 @@ export class Hub implements SocketHandlers {
     return (subscribed) => session.acknowledge(texts.subscribed(subscribed.keys), subscribed, epoch);
   }
 
-  #mayFollow(session: Session, channel: FeedChannel, chainId: string): Refusal {
+  #whyNotFollow(
+    session: Session,
+    { channel, body }: FilterV2Message | OrderbookFilterMessage,
+    holder: SocketKeyHolder,
+  ): Refusal {
     const { clock, limits } = this.#options;
-    if (chainId !== this.#options.chainId) return this.#otherChain(chainId);
+    if (body.chainId !== this.#options.chainId) return this.#otherChain(body.chainId);
     if (session.subscribes.reaches(clock.monotonicMs())) {
       return `Too many FILTERs: at most ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds`;
     }
-    if (session.follows(channel)) return null;
-    let channels = 0;
-    for (const other of this.#byKeyId.get(session.credentials?.keyId ?? '') ?? []) channels += other.channels;
-    if (channels < limits.wsChannelsPerKey) return null;
-    return `Too many channels: at most ${limits.wsChannelsPerKey} with one key`;
+    return this.#keySessions.whyNotFollow(session, channel, holder);
   }
 
   #unsubscribe(session: Session, { channel }: UnsubscribeV2Message): Refusal {
@@ -252,14 +256,6 @@ export class Hub implements SocketHandlers {
     const tooMany = badMessages.reaches(this.#options.clock.monotonicMs());
     if (!session.refuse(problem)) return;
     if (tooMany) socket.close(POLICY_VIOLATION, 'Too many bad messages');
-  }
-
-  #forgetKey(session: Session): void {
-    if (session.credentials === null) return;
-    const { keyId } = session.credentials;
-    const sessions = this.#byKeyId.get(keyId);
-    sessions?.delete(session);
-    if (sessions?.size === 0) this.#byKeyId.delete(keyId);
   }
 }
 

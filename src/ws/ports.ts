@@ -3,9 +3,26 @@ import type { FeedReaderLimits } from './feed-reader.js';
 import type { FeedReadersLimits } from './feed-readers.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
 
+/** Whose key a socket showed. */
+export interface SocketKeyHolder {
+  readonly id: string;
+  readonly tier: 'free' | 'paid';
+}
+
 /** The key store, as far as sockets need it. Verifying costs little: it happens on every message. */
 export interface SocketKeys {
-  verify(apiKey: string): { readonly id: string } | 'MISSING' | 'NOT_FOUND';
+  verify(apiKey: string): SocketKeyHolder | 'MISSING' | 'NOT_FOUND';
+  /** An unknown key came from there. Returns 0, or for how many milliseconds unknown keys from there are not looked at. */
+  strike(remoteAddress: string): number;
+}
+
+/** What the sockets of a key may use, by its tier. Other numbers may hold from one call to the next. */
+export interface SocketQuotas {
+  of(tier: SocketKeyHolder['tier']): { readonly connections: number; readonly channels: number };
+  /** Takes one message. Returns 0, or for how many milliseconds there will be none. */
+  takeMessage(holder: SocketKeyHolder): number;
+  /** Hears of what was refused. */
+  refused(quota: 'connections' | 'channels', tier: SocketKeyHolder['tier']): void;
 }
 
 /** Where a request for quotes goes. A rejection of either promise is a fault of ours, never a client's. */
@@ -21,17 +38,11 @@ export interface RfqPorts {
 
 /** Bounds of one socket; the numbers come from the configuration's limits. */
 export interface SocketLimits extends FeedReaderLimits, FeedReadersLimits {
-  /** Open at once: in all, of one address, of one key. */
+  /** Open at once: in all, and of one address. */
   readonly wsConnections: number;
   readonly wsConnectionsPerAddress: number;
-  readonly wsConnectionsPerKey: number;
-  /** Followed at once over all connections of one key. */
-  readonly wsChannelsPerKey: number;
   /** Levels of a side that ORDERBOOK shows, at most and when nothing else is asked for. */
   readonly wsBookLevels: number;
-  /** Messages of any kind in the window after which a socket is closed. */
-  readonly wsMessages: number;
-  readonly wsMessageWindowMs: number;
   /** How long a socket may wait before its AUTH. */
   readonly wsAuthDeadlineMs: number;
   /** Messages answered with ERROR in the window after which a socket is closed. */

@@ -5,6 +5,7 @@ export const texts = {
   authorized: 'Session authorized. Subscriptions enabled.',
   keyNotFound: 'NOT_FOUND',
   notAuthorized: 'Not Authorized',
+  rateLimited: 'RATELIMITED',
   subscribed: (keys: readonly string[]) => `Subscribed to ${keys.join(',')} channel.`,
   unsubscribed: (channel: FeedChannel) => `Unsubscribed from ${channel} channel`,
   rfqPublished: (key: string) => `Published RFQ to ${key} Redis channel`,

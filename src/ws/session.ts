@@ -32,8 +32,6 @@ export class Session {
   /** What it follows of the feed: everything of the subprotocols, and ORDERBOOK. */
   readonly reader: FeedReader;
   readonly encoding: Encoding | null;
-  /** Messages of any kind; as with `subscribes`, one more than is allowed. */
-  readonly messages: RateWindow;
   /** Messages answered with ERROR. */
   readonly badMessages: RateWindow;
   /** One more than is allowed: reaching it is the first one too many. */
@@ -51,7 +49,6 @@ export class Session {
     this.rfqs = rfqs;
     this.reader = reader;
     this.encoding = encoding;
-    this.messages = new RateWindow(limits.wsMessages + 1, limits.wsMessageWindowMs);
     this.badMessages = new RateWindow(limits.wsBadMessages, limits.wsBadMessageWindowMs);
     this.subscribes = new RateWindow(limits.wsSubscribes + 1, limits.wsSubscribeWindowMs);
   }

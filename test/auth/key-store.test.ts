@@ -107,6 +107,20 @@ t.test('a change of tier is told', async (t) => {
   t.equal(changes.length, 1, 'whoever stopped listening hears no more');
 });
 
+t.test('a key can be put under another tier, and whoever listens hears of it', async (t) => {
+  const { store } = await openStore(new MemoryKeyFiles());
+  const { key, id } = await store.create('free', 'a maker');
+  const changes: KeyChange[] = [];
+  store.onChange((change) => changes.push(change));
+  t.equal(await store.changeTier(id, 'paid'), 'CHANGED');
+  t.strictSame(store.verify(key), { id, tier: 'paid' });
+  t.equal(await store.changeTier(id, 'paid'), 'UNCHANGED');
+  t.strictSame(changes, [{ id, tier: 'paid' }]);
+  await store.revoke(id);
+  t.equal(await store.changeTier(id, 'free'), 'REVOKED');
+  t.equal(await store.changeTier('0123456789abcdef', 'free'), 'NOT_FOUND');
+});
+
 t.test('a look that finds nothing new reads nothing', async (t) => {
   const files = new MemoryKeyFiles();
   const { store, clock } = await openStore(files);

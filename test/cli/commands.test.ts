@@ -142,6 +142,13 @@ t.test('keys are those of the data directory', async (t) => {
     code: 0,
     out: /^id +tier +created +revoked +label\n[0-9a-f]{16} +free .* - +unnamed$/,
   });
+  const [id = ''] = /[0-9a-f]{16}/.exec(created.err) ?? [];
+  const change = ['keys', 'change', id, '--tier', 'paid', ...at];
+  t.match(await run(change), { code: 0, err: `Key ${id} is of the paid tier.` });
+  t.match(await run(change), { code: 0, err: `Key ${id} is of the paid tier already.` });
+  t.match((await run(['keys', 'list', ...at])).out, new RegExp(`^${id} +paid`, 'm'));
+  await run(['keys', 'revoke', id, ...at]);
+  t.match(await run(change), { code: 1, err: /is revoked: create another/ });
   t.match(await run(['keys', 'revoke', '0123456789abcdef', ...at]), {
     code: 1,
     err: /There is no key 0123456789abcdef/,
@@ -150,10 +157,14 @@ t.test('keys are those of the data directory', async (t) => {
 
 t.test('keys says what it takes', async (t) => {
   const at = ['--data-dir', t.testdir()];
-  t.match(await run(['keys', ...at]), { code: 2, err: /say `keys create`, `keys list` or `keys revoke ID`/ });
+  t.match(await run(['keys', ...at]), {
+    code: 2,
+    err: /say `keys create`, `keys list`, `keys change ID --tier TIER` or `keys revoke ID`/,
+  });
   t.match(await run(['keys', 'revoke', ...at]), { code: 2, err: /say `keys create`/ });
   t.match(await run(['keys', 'create', '--tier', 'gold', ...at]), { code: 2, err: /--tier is one of free, paid/ });
-  t.match(await run(['keys', 'list', '--tier', 'free', ...at]), { code: 2, err: /belong to `keys create`/ });
+  t.match(await run(['keys', 'list', '--tier', 'free', ...at]), { code: 2, err: /--tier belongs to `keys create`/ });
+  t.match(await run(['keys', 'change', 'ab', ...at]), { code: 2, err: /--tier is one of free, paid/ });
   t.match(await run(['keys', 'create', '--label', '\u0007', ...at]), { code: 1, err: /a label is 1 to 100 printable/ });
   t.match(await run(['keys', 'create', '--port', '1', ...at]), { code: 2, err: /unknown flag --port/ });
 });

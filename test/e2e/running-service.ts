@@ -33,6 +33,8 @@ export interface TestServiceOptions {
 }
 
 export interface TestService {
+  /** Where its keys are; another process may change them there. */
+  readonly dataDir: string;
   readonly httpUrl: string;
   readonly wsUrl: string;
   readonly apiKey: string;
@@ -97,6 +99,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     httpUrl: `http://${authority}`,
     wsUrl: `ws://${authority}`,
     apiKey,
+    dataDir,
     chain,
     engine,
     keys,

@@ -84,7 +84,12 @@ export class FeedFixture {
       topics,
       feed: this.feed,
       chains: () => chains,
-      keys: { verify: (apiKey) => (apiKey === goodKey ? { id: 'key-1' } : 'NOT_FOUND') },
+      keys: { verify: (apiKey) => (apiKey === goodKey ? { id: 'key-1', tier: 'paid' } : 'NOT_FOUND'), strike: () => 0 },
+      quotas: {
+        of: () => ({ connections: 1_000, channels: 1_000 }),
+        takeMessage: () => 0,
+        refused: () => undefined,
+      },
       rfqs: { poolAddressOf: async () => 'UNAVAILABLE', publish: async () => 'BUSY' },
       clock,
       limits: { ...socketLimits, wsBookLevels: 1_000, wsSnapshotQuotes: 1_000, ...limits },

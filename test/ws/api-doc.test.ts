@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
-import { limits } from '../../src/config/limits.js';
+import { limits, tierQuotas } from '../../src/config/limits.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import type { Order } from '../../src/engine/order.js';
 import { compile } from '../../src/schema/check.js';
@@ -95,6 +95,9 @@ t.test('the numbers in the text are the limits in force', async (t) => {
     `\`No AUTH within ${limits.wsAuthDeadlineMs / 1000} seconds\``,
     `${limits.wsBadMessages} messages within ${limits.wsBadMessageWindowMs / 1000} seconds were answered with ERROR.`,
     `\`Too many FILTERs: at most ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds\``,
+    `\`Too many connections: at most ${tierQuotas.free.connections} with one key\``,
+    `\`Too many channels: at most ${tierQuotas.free.channels} with one key\``,
+    `sends more than ${limits.unknownKeysPerMinute} unknown keys in a minute gets 429 for them in place of 401 for ${limits.unknownKeyBanMs / 60_000} minutes`,
     `\`Too many RFQs: ${limits.wsWaitingRfqs} of them wait to be published\``,
     `closes a connection from which nothing comes for ${limits.wsIdleSeconds} seconds.`,
     `larger than ${limits.wsMessageBytes / 1024} KiB.`,

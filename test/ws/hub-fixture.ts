@@ -3,7 +3,7 @@ import type { EngineEvent } from '../../src/engine/event.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
 import { Hub } from '../../src/ws/hub.js';
-import type { RfqPorts, SocketLimits } from '../../src/ws/ports.js';
+import type { RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
 import { Feed } from '../../src/feed/feed.js';
 import { Publisher, type Publish } from '../../src/ws/publisher.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
@@ -13,6 +13,13 @@ import { ManualClock } from '../system/manual-clock.js';
 export const chainId = '421613';
 export const goodKey = 'good-key';
 export const otherKey = 'other-key';
+/** More than the tests of anything else send. */
+const MAX_STRIKES = 1_000;
+
+function holder(id: string): SocketKeyHolder {
+  return { id, tier: 'free' };
+}
+
 export const quoteJson = new QuoteJson(chainId);
 
 /** Small numbers, so that tests reach them. */
@@ -25,10 +32,6 @@ export const socketLimits: SocketLimits = {
   wsWaitingRfqs: 4,
   wsConnections: 1_000,
   wsConnectionsPerAddress: 1_000,
-  wsConnectionsPerKey: 1_000,
-  wsChannelsPerKey: 1_000,
-  wsMessages: 10_000,
-  wsMessageWindowMs: 10_000,
   wsSlowBytes: 10_000,
   wsCatchUpMs: 50,
   wsHeartbeatMs: 5_000,
@@ -45,9 +48,14 @@ export class HubFixture {
   readonly clock = new ManualClock();
   readonly topics = new TopicIndex(chainId);
   readonly keys = new Map([
-    [goodKey, { id: 'key-1' }],
-    [otherKey, { id: 'key-2' }],
+    [goodKey, holder('key-1')],
+    [otherKey, holder('key-2')],
   ]);
+  /** Tests reach them by lowering them; messages are refused once there are none left. */
+  readonly quotas = { connections: 1_000, channels: 1_000, messages: Infinity };
+  readonly refused: string[] = [];
+  /** Unknown keys that were sent. */
+  strikes = 0;
   /** RFQs that reached the log, oldest first. */
   readonly log: Rfq[] = [];
   readonly faults: unknown[] = [];
@@ -74,7 +82,15 @@ export class HubFixture {
       topics: this.topics,
       feed,
       chains: () => ({ settlement: nothingRead, stream: nothingRead }),
-      keys: { verify: (apiKey) => this.keys.get(apiKey) ?? (apiKey === '' ? 'MISSING' : 'NOT_FOUND') },
+      keys: {
+        verify: (apiKey) => this.keys.get(apiKey) ?? (apiKey === '' ? 'MISSING' : 'NOT_FOUND'),
+        strike: () => (++this.strikes > MAX_STRIKES ? 60_000 : 0),
+      },
+      quotas: {
+        of: () => this.quotas,
+        takeMessage: () => (--this.quotas.messages < 0 ? 1_000 : 0),
+        refused: (quota, tier) => this.refused.push(`${quota} ${tier}`),
+      },
       rfqs: { poolAddressOf: async () => poolAddress, publish: async (rfq) => this.commit(rfq), ...rfqs },
       clock: this.clock,
       limits: { ...socketLimits, ...limits },

@@ -1,0 +1,53 @@
+import t, { type Test } from 'tap';
+import { loadSettings } from '../../src/config/load-settings.js';
+import { watchSettings } from '../../src/config/settings-watch.js';
+import { ManualClock } from '../system/manual-clock.js';
+
+/** A watch over a file that the test writes. */
+async function watching(t: Test) {
+  const clock = new ManualClock();
+  const file = { text: '{"port": 1}' };
+  const reread = () => loadSettings({ settings: {}, config: 'q.json' }, {}, () => Promise.resolve(file.text));
+  const first = await reread();
+  if (!first.ok) throw new Error(first.problems.join());
+  const told: unknown[] = [];
+  const stop = watchSettings(first.settings, {
+    clock,
+    periodMs: 1000,
+    reread,
+    onChange: (settings, changed) => told.push(Object.fromEntries(changed.map((name) => [name, settings[name]]))),
+    onProblems: (problems) => told.push(...problems),
+  });
+  t.teardown(stop);
+  const look = async (): Promise<unknown[]> => {
+    clock.advance(1000);
+    await new Promise((resolve) => setImmediate(resolve));
+    return told.splice(0);
+  };
+  return { clock, file, look, stop };
+}
+
+t.test('what was changed in the file is told, and nothing else', async (t) => {
+  const { file, look } = await watching(t);
+  t.strictSame(await look(), []);
+  file.text = '{"port": 1, "freeChannels": 7, "corsOrigins": ["https://a.example"]}';
+  t.strictSame(await look(), [{ corsOrigins: ['https://a.example'], freeChannels: 7 }]);
+  t.strictSame(await look(), []);
+});
+
+t.test('a file that is wrong changes nothing, and is told of once', async (t) => {
+  const { file, look } = await watching(t);
+  file.text = '{"port": 1, "freeChannels": 0}';
+  t.match(await look(), [/^freeChannels cannot be 0/]);
+  t.strictSame(await look(), []);
+  file.text = '{"port": 1, "freeChannels": 8}';
+  t.strictSame(await look(), [{ freeChannels: 8 }]);
+});
+
+t.test('a stopped watch looks no more', async (t) => {
+  const { clock, file, look, stop } = await watching(t);
+  stop();
+  file.text = '{"port": 2}';
+  t.strictSame(await look(), []);
+  t.equal(clock.pending, 0);
+});

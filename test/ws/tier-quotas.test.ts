@@ -1,0 +1,90 @@
+import t from 'tap';
+import { HubFixture, chainId, goodKey, otherKey } from './hub-fixture.js';
+
+const error = (message: string) => ({ type: 'ERROR', body: null, message });
+const auth = (apiKey: string) => ({ type: 'AUTH', apiKey, body: null });
+const filter = (channel: string) => ({ type: 'FILTER', channel, body: { chainId } });
+const over = { code: 1008, reason: 'Over the quotas of its tier' };
+
+t.test('a key has as many sockets as its tier allows, and one more once one is gone', async (t) => {
+  const fixture = new HubFixture();
+  fixture.quotas.connections = 2;
+  const first = fixture.authorized();
+  fixture.authorized();
+  const third = fixture.net.open();
+  third.says(auth(goodKey));
+  t.same(third.take(), [error('Too many connections: at most 2 with one key')]);
+  t.same(fixture.refused, ['connections free']);
+  t.notOk(third.closed, 'it may try another key');
+  fixture.net.drop(first);
+  third.says(auth(goodKey));
+  t.match(third.take(), [{ type: 'INFO' }]);
+});
+
+t.test('the sockets of other keys do not count', async (t) => {
+  const fixture = new HubFixture();
+  fixture.quotas.connections = 1;
+  fixture.authorized(goodKey);
+  const other = fixture.net.open();
+  other.says(auth(otherKey));
+  t.match(other.take(), [{ type: 'INFO' }]);
+});
+
+t.test('a key follows as many channels as its tier allows, over all its sockets', async (t) => {
+  const fixture = new HubFixture();
+  fixture.quotas.channels = 2;
+  const [first, second] = [fixture.subscribed('QUOTES'), fixture.subscribed('RFQ')];
+  second.says(filter('QUOTES'));
+  t.same(second.take(), [error('Too many channels: at most 2 with one key')]);
+  t.same(fixture.refused, ['channels free']);
+  second.says(filter('RFQ'));
+  t.match(second.take(), [{ type: 'INFO' }], 'what is followed already is no channel more');
+  first.says({ type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null });
+  second.says(filter('QUOTES'));
+  t.match(second.take(), [{ type: 'INFO' }]);
+});
+
+t.test('a message over the quota is not carried out, and those who go on are cut off', async (t) => {
+  const fixture = new HubFixture({}, { wsBadMessages: 3 });
+  const socket = fixture.authorized();
+  fixture.quotas.messages = 1;
+  socket.says(filter('QUOTES'));
+  socket.take();
+  socket.says({ type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null });
+  t.same(socket.take(), [error('RATELIMITED')]);
+  t.equal(fixture.topics.size, 1, 'it still follows');
+  socket.says('{');
+  socket.says('{');
+  t.same(socket.closedWith, { code: 1008, reason: 'Too many bad messages' });
+});
+
+t.test('who tries out keys on sockets is counted with those who do over HTTP', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.net.open();
+  socket.says(auth('nobody'));
+  socket.says(auth(''));
+  t.same(socket.take(), [error('NOT_FOUND'), error('NOT_FOUND')]);
+  t.equal(fixture.strikes, 1, 'no key is no guess');
+  fixture.strikes = 1_000_000;
+  socket.says(auth('nobody'));
+  t.same(socket.take(), [error('RATELIMITED')]);
+  socket.says(auth(goodKey));
+  t.match(socket.take(), [{ type: 'INFO' }], 'a key that holds is never in the way');
+});
+
+t.test('when a tier shrinks, the newest sockets beyond it are closed', async (t) => {
+  const fixture = new HubFixture();
+  const sockets = [1, 2, 3].map(() => fixture.subscribed('QUOTES'));
+  const others = fixture.authorized(otherKey);
+  fixture.quotas.connections = 2;
+  fixture.hub.onQuotasChange();
+  t.same(
+    sockets.map(({ closedWith }) => closedWith),
+    [null, null, over],
+  );
+  fixture.quotas.channels = 1;
+  fixture.hub.onKeyChange('key-1');
+  t.same(sockets[1]?.closedWith, over);
+  t.notOk(sockets[0]?.closed);
+  t.notOk(others.closed);
+});
