@@ -1,0 +1,76 @@
+import { randomInt } from 'node:crypto';
+import t from 'tap';
+import { signQuote, ONE } from '../e2e/maker.js';
+import { head, RawConnection } from '../net/raw-connection.js';
+import { attackerAddress, isLong, Siege } from './siege.js';
+
+const ABORTS = isLong ? 100_000 : 5_000;
+const AT_ONCE = 50;
+/** Published for real, some of which are aborted while their transaction is under way. */
+const QUOTES = isLong ? 500 : 50;
+
+t.setTimeout(isLong ? 3_600_000 : 240_000);
+
+await t.test('clients that leave in the middle', async (t) => {
+  const siege = await Siege.lay(t);
+  const { apiKey } = siege.service;
+  const [, maker] = siege.chain.accounts;
+  const [pool] = siege.chain.pools;
+  if (maker === undefined || pool === undefined) throw new Error('The local chain lacks accounts or pools');
+  const post = (body: string): string =>
+    head('POST /quotes HTTP/1.1', 'Host: x', `x-apikey: ${apiKey}`, `Content-Length: ${Buffer.byteLength(body)}`) +
+    body;
+
+  const stale = await signQuote(maker.privateKey, pool, { deadline: 1_700_000_000 });
+  const requests = [
+    post(JSON.stringify(Array.from({ length: 50 }, () => stale))),
+    head('GET /orders?chainId=421613 HTTP/1.1', 'Host: x', `x-apikey: ${apiKey}`),
+    head('GET /pools HTTP/1.1', 'Host: x', `x-apikey: ${apiKey}`),
+    head(`GET /vaults/quote?poolAddress=${pool.poolAddress} HTTP/1.1`, 'Host: x', `x-apikey: ${apiKey}`),
+  ];
+
+  /** Sends all of a request or its first bytes, and resets the connection at once or a little later. */
+  async function abort(i: number): Promise<void> {
+    const request = requests[i % requests.length] ?? '';
+    const connection = await RawConnection.open(siege.port, '127.0.0.1', attackerAddress(i % AT_ONCE));
+    const isWhole = randomInt(2) === 0;
+    await connection.send(isWhole ? request : request.slice(0, randomInt(1, request.length)));
+    if (randomInt(2) === 0) await new Promise((resolve) => setImmediate(resolve));
+    connection.reset();
+    await connection.closed;
+  }
+  const aborts = async (count: number): Promise<void> => {
+    for (let start = 0; start < count; start += AT_ONCE) {
+      await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => abort(start + i)));
+    }
+  };
+
+  await t.test(`${ABORTS} aborts change nothing, and leave nothing behind`, async (t) => {
+    const book = await siege.book();
+    await siege.staysFlat(t, () => aborts(ABORTS / 2));
+    t.equal(await siege.book(), book, 'the book is what it was');
+    t.ok(siege.service.isRunning, 'the service lives');
+  });
+
+  await t.test('an aborted publication is there wholly, or not at all, and never twice', async (t) => {
+    const quotes = await Promise.all(
+      Array.from({ length: QUOTES }, (_, i) => signQuote(maker.privateKey, pool, { size: ONE / 1_000n + BigInt(i) })),
+    );
+    for (const quote of quotes) {
+      const connection = await RawConnection.open(siege.port);
+      await connection.send(post(JSON.stringify([quote])));
+      await new Promise((resolve) => setTimeout(resolve, randomInt(20)));
+      connection.reset();
+    }
+    // Whatever became of it: sent again it is created now, or known already.
+    const { status, body } = await siege.rest.post('/quotes', quotes);
+    const { created, failed, exists } = body as unknown as Record<'created' | 'failed' | 'exists', unknown[]>;
+    t.ok(status === 200 || status === 201);
+    t.strictSame([failed.length, created.length + exists.length], [0, QUOTES]);
+    t.comment(`${exists.length} of ${QUOTES} were published although nobody waited for the answer`);
+    const shown = JSON.parse(await siege.book()) as { validQuotes: { quoteId: string; size: string }[] };
+    const sizes = new Set(quotes.map(({ size }) => size));
+    const ours = shown.validQuotes.filter(({ size }) => sizes.has(size));
+    t.strictSame([ours.length, new Set(ours.map(({ quoteId }) => quoteId)).size], [QUOTES, QUOTES]);
+  });
+});
