@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { KeyStore } from './auth/key-store.js';
 import type { ChainSide } from './chain/chain-side.js';
 import type { QuoteIntake } from './chain/quote-intake.js';
@@ -7,6 +8,7 @@ import type { Sequencer } from './engine/sequencer.js';
 import { apiDocuments } from './api-documents.js';
 import { refuse } from './http/answer.js';
 import { docsRoutes } from './http/docs-routes.js';
+import { eventsRoute, type PastEvents } from './http/events-route.js';
 import { orderbookRoutes } from './http/orderbook-routes.js';
 import { publishRoute, type QuotePublishing } from './http/publish-route.js';
 import { createRouter, withCommonHeaders, type RequestWatch, type Route } from './http/router.js';
@@ -30,6 +32,7 @@ export interface HttpSideOptions {
   readonly watch: RequestWatch;
   readonly unknownKeys: UnknownKeyGuard;
   readonly quoteJson: QuoteJson;
+  readonly pastEvents: PastEvents;
   readonly optionRoutes: readonly Route[];
   readonly corsOrigins: readonly string[];
   readonly limits: Limits;
@@ -73,7 +76,8 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   };
   const common = { allowOrigin: (origin: string | undefined) => allowedOrigin(corsOrigins, origin), staleness };
   const routes = [
-    ...orderbookRoutes(book, quoteJson, chainId, limits),
+    ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag),
+    eventsRoute(options.pastEvents, chainId, limits),
     publishRoute(quotePublishing(), quoteJson, chainId, limits),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
@@ -129,6 +133,10 @@ export function createHttp(options: HttpSideOptions): HttpSide {
       ...(refusal === null ? [] : [`the log takes nothing: ${refusal}`]),
     ];
   }
+}
+
+function sha256Tag(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
 }
 
 function staleReasons({ health }: ChainSide): string[] {

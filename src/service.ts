@@ -31,6 +31,7 @@ import { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import { QuoteJson } from './schema/quote-json.js';
 import { chainsJson } from './chains-json.js';
 import type { EventHistory } from './feed/event-history.js';
+import { EventPages } from './feed/event-pages.js';
 import { Feed } from './feed/feed.js';
 import { Hub } from './ws/hub.js';
 import type { RfqPorts } from './ws/ports.js';
@@ -169,6 +170,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     watch: openRequestWatch(logger, clock, random, metrics),
     quoteJson,
     optionRoutes,
+    pastEvents: new EventPages(feed, limits),
   });
   const { server, uwsUnavailable } = openServer(options.netBackend, {
     http: http.handler,

@@ -21,6 +21,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
       message: '{date} is not the last Friday of the month!',
       when: "GET /vaults/quote: beyond 35 days, options expire on a month's last Friday.",
     },
+    { message: 'depth is {number}, at most {number}', when: 'GET /events: more levels than ORDERBOOK shows.' },
+    {
+      message: 'Too many quotes for a snapshot: {number}, at most {number}. Name a pool',
+      when: 'GET /events: the events asked for are gone, and what would take their place is too large.',
+    },
     { message: 'Vault does not exist', when: 'The pair has no vault of that type.' },
     { message: '{library}__{error}', when: "GET /vaults/quote: the vault's or the factory's own name of its refusal." },
     { message: 'Content-Length is repeated', when: 'Two readers of the request could disagree on where it ends.' },

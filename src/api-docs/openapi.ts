@@ -21,7 +21,10 @@ const QUOTA_HEADERS = {
   },
   ratelimit: { schema: { type: 'string' }, description: 'What is left of them (r).' },
 };
+const ETAG = { etag: { schema: { type: 'string' }, description: 'Of the query and of all that is answered.' } };
+const IF_NONE_MATCH = { name: 'if-none-match', in: 'header', required: false, schema: { type: 'string' } };
 const RETRY_AFTER = { 'retry-after': { schema: { type: 'string' }, description: 'Seconds to wait.' } };
+const TAGGED = new Set(['200', '304']);
 const WITH_RETRY = new Set(['429', '503']);
 
 /** The REST API as OpenAPI 3.1, whose schemas are JSON Schema 2020-12. */
@@ -60,7 +63,7 @@ function operation(route: RouteDoc, components: Components): object {
     summary: route.summary,
     tags: [route.tag],
     security: route.needsKey ? [{ apiKey: [] }] : [],
-    ...(route.query !== undefined && { parameters: parameters(route.query, components) }),
+    ...(route.query !== undefined && { parameters: parameters(route, route.query, components) }),
     ...(route.body !== undefined && {
       requestBody: { required: true, content: { 'application/json': { schema: components.refer(route.body) } } },
     }),
@@ -70,17 +73,23 @@ function operation(route: RouteDoc, components: Components): object {
   };
 }
 
-function parameters(query: TSchema, components: Components): object[] {
+/** Its answers have an entity tag, and need not be sent again. */
+function isTagged({ answers }: RouteDoc): boolean {
+  return answers[304] !== undefined;
+}
+
+function parameters(route: RouteDoc, query: TSchema, components: Components): object[] {
   const { properties = {}, required = [] } = query as {
     readonly properties?: Readonly<Record<string, TSchema>>;
     readonly required?: readonly string[];
   };
-  return Object.entries(properties).map(([name, schema]) => ({
+  const ofQuery = Object.entries(properties).map(([name, schema]) => ({
     name,
     in: 'query',
     required: required.includes(name),
     schema: components.refer(schema),
   }));
+  return isTagged(route) ? [...ofQuery, IF_NONE_MATCH] : ofQuery;
 }
 
 function response(status: string, answer: AnswerDoc, route: RouteDoc, components: Components): object {
@@ -88,8 +97,10 @@ function response(status: string, answer: AnswerDoc, route: RouteDoc, components
     ...HEADERS,
     ...(route.needsKey && QUOTA_HEADERS),
     ...(WITH_RETRY.has(status) && RETRY_AFTER),
+    ...(isTagged(route) && TAGGED.has(status) && ETAG),
   };
-  return { description: answer.about, headers, content: content(status, answer, components) };
+  const hasBody = answer.schema !== undefined || answer.anyOf !== undefined || answer.mediaType !== undefined;
+  return { description: answer.about, headers, ...(hasBody && { content: content(status, answer, components) }) };
 }
 
 function content(status: string, answer: AnswerDoc, components: Components): object {

@@ -8,7 +8,8 @@ import {
   QuotesResult,
   RfqQuotesQuery,
 } from '../schema/orderbook.js';
-import { BAD_REQUEST, type RouteDoc } from './route-doc.js';
+import { AnyEventsQuery, EventsPage } from '../schema/socket-v2.js';
+import { BAD_REQUEST, NOT_MODIFIED, type RouteDoc } from './route-doc.js';
 
 export interface OrderbookDocLimits {
   readonly quotesPerRequest: number;
@@ -27,7 +28,11 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       tag,
       summary: 'The best quotes that together cover a size on a side of a pool',
       query: QuotesQuery,
-      answers: { 200: { about: 'The quotes, best price first', schema: QuotesResult }, 400: BAD_REQUEST },
+      answers: {
+        200: { about: 'The quotes, best price first', schema: QuotesResult },
+        304: NOT_MODIFIED,
+        400: BAD_REQUEST,
+      },
     },
     {
       method: 'POST',
@@ -52,7 +57,11 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       tag,
       summary: 'The private quotes for one taker',
       query: RfqQuotesQuery,
-      answers: { 200: { about: 'The quotes, best price first', schema: QuotesResult }, 400: BAD_REQUEST },
+      answers: {
+        200: { about: 'The quotes, best price first', schema: QuotesResult },
+        304: NOT_MODIFIED,
+        400: BAD_REQUEST,
+      },
     },
     {
       method: 'GET',
@@ -61,7 +70,19 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       tag,
       summary: 'Orders by any mix of filters',
       query: ordersQuery(quoteIdsPerRequest),
-      answers: { 200: { about: 'Newest first', schema: OrdersResult }, 400: BAD_REQUEST },
+      answers: { 200: { about: 'Newest first', schema: OrdersResult }, 304: NOT_MODIFIED, 400: BAD_REQUEST },
+    },
+    {
+      method: 'GET',
+      path: '/events',
+      needsKey: true,
+      tag,
+      summary: 'What a reader of the feed missed, a page at a time',
+      query: AnyEventsQuery,
+      answers: {
+        200: { about: 'The messages that a connection would have been sent', schema: EventsPage },
+        400: BAD_REQUEST,
+      },
     },
   ];
 }

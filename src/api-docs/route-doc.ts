@@ -17,6 +17,7 @@ export interface RouteDoc {
   readonly answers: Readonly<Record<number, AnswerDoc>>;
 }
 
+/** Without any of these an answer has no body. */
 export interface AnswerDoc {
   readonly about: string;
   readonly schema?: TSchema;
@@ -42,6 +43,9 @@ const ALWAYS: RouteDoc['answers'] = {
   414: { about: 'The query string is too long', schema: ErrorBody },
   500: { about: 'A fault of the service; the log has it under the `x-request-id`', schema: ErrorBody },
 };
+
+/** What a route whose answers have an entity tag may answer. */
+export const NOT_MODIFIED: AnswerDoc = { about: 'Just what `If-None-Match` names: nothing is sent again' };
 
 /** Wrong parameters: a list of schema errors, or a message. */
 export const BAD_REQUEST: AnswerDoc = {

@@ -60,8 +60,11 @@ export const limits = {
   recentEvents: 32_768,
   /** Prices remembered for the slow readers of one book. */
   changedLevels: 16_000,
-  /** Events that one GET /events looks at. */
+  /** Events that one GET /events looks at, and that it merges into one update of ORDERBOOK. */
   eventsPerPage: 1_000,
+  eventsPerBookPage: 10_000,
+  /** Quotes in its answer in place of events that are gone, about 1 KB each. */
+  eventsSnapshotQuotes: 10_000,
   /** How long a socket may wait before its AUTH. */
   wsAuthDeadlineMs: 60_000,
   /** Bad messages in the window after which a socket is closed with 1008. */

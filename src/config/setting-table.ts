@@ -126,6 +126,13 @@ export const settingTable = {
     limits.wsAuthDeadlineMs,
     'Milliseconds that a WebSocket may stay open without AUTH.',
   ),
+  wsConnections: integer(1, 1_000_000, limits.wsConnections, 'WebSockets open at once, in all.'),
+  wsConnectionsPerAddress: integer(
+    1,
+    1_000_000,
+    limits.wsConnectionsPerAddress,
+    'WebSockets open at once from one address; behind a proxy all come from one.',
+  ),
   ...tierSettings('free'),
   ...tierSettings('paid'),
   unknownKeysPerMinute: integer(

@@ -7,6 +7,7 @@ import { ordersQuery, QuotesQuery, RfqQuotesQuery, type OrdersQuery } from '../s
 import { parseQuery } from '../schema/query.js';
 import type { QuoteJson } from '../schema/quote-json.js';
 import { json, refuse } from './answer.js';
+import { tagged, type TextDigest } from './etag.js';
 import type { Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
 
@@ -50,13 +51,17 @@ export function orderbookRoutes(
   quoteJson: QuoteJson,
   chainId: string,
   limits: OrderbookRouteLimits,
+  digest: TextDigest,
 ): Route[] {
   const checkQuotes = compile(QuotesQuery, limits.schemaErrors);
   const checkRfqQuotes = compile(RfqQuotesQuery, limits.schemaErrors);
   const checkOrders = compile(ordersQuery(limits.quoteIdsPerRequest), limits.schemaErrors);
 
-  /** Reads the query, refuses what is wrong with it, and answers once what it tells is durable. */
-  function reading<Q extends { chainId?: string }>(
+  /**
+   * Reads the query, refuses what is wrong with it, and answers once what it tells is durable. What is asked of one pool is
+   * asked again and again, so it has an entity tag.
+   */
+  function reading<Q extends { chainId?: string; poolAddress?: string }>(
     check: Check<Q>,
     answer: (query: Q) => string,
   ): (request: NetRequest) => NetResponse | Promise<NetResponse> {
@@ -67,9 +72,10 @@ export function orderbookRoutes(
       if (!query.ok) return refuse(request, 400, query.errors);
       if ((query.value.chainId ?? chainId) !== chainId)
         return refuse(request, 400, chainNotServed('/chainId', chainId));
-      const text = answer(query.value);
+      const whole = json(answer(query.value));
+      const answered = query.value.poolAddress === undefined ? whole : tagged(request, query.value, whole, digest);
       const pending = book.whenDurable();
-      return pending === null ? json(text) : pending.then(() => json(text));
+      return pending === null ? answered : pending.then(() => answered);
     };
   }
 

@@ -64,6 +64,32 @@ export const UnsubscribeV2Message = closed({
 });
 export type UnsubscribeV2Message = Static<typeof UnsubscribeV2Message>;
 
+/** Everything of a query string is text. Without `chainId` and `epoch` those that are served are meant. */
+const eventsFrom = {
+  chainId: Type.Optional(ChainId),
+  epoch: Type.Optional(Epoch),
+  fromSeq: Type.Unsafe<string>(
+    Type.String({ pattern: '^[0-9]{1,15}$', description: 'Number of the last event that the reader has.' }),
+  ),
+};
+
+/** GET /events of QUOTES or RFQ. ORDERBOOK has a schema of its own; here it is for the refusal, which lists them all. */
+export const EventsQuery = closed({ channel: Type.Unsafe<Channel>(FeedChannel), ...filterFields, ...eventsFrom });
+export type EventsQuery = Static<typeof EventsQuery>;
+
+/** GET /events of ORDERBOOK. */
+export const BookEventsQuery = closed({
+  channel: Type.Literal('ORDERBOOK'),
+  poolAddress: Address,
+  depth: Type.Optional(Type.Unsafe<string>(Type.String({ pattern: '^[1-9][0-9]{0,8}$' }))),
+  taker: Type.Optional(Address),
+  ...eventsFrom,
+});
+export type BookEventsQuery = Static<typeof BookEventsQuery>;
+
+/** Every parameter that GET /events may have, whatever the channel. */
+export const AnyEventsQuery = closed({ ...BookEventsQuery.properties, ...EventsQuery.properties });
+
 function nullable<const S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
 }
@@ -184,3 +210,12 @@ export const ServerMessageV2 = Type.Union([
   Heartbeat,
 ]);
 export type ServerMessageV2 = Static<typeof ServerMessageV2>;
+
+/** Answer of GET /events. `seq`: there is nothing besides these messages up to here. `more`: the present is further on. */
+export const EventsPage = closed({
+  epoch: Epoch,
+  seq: SafeUint,
+  more: Type.Boolean(),
+  messages: Type.Array(ServerMessageV2),
+});
+export type EventsPage = Static<typeof EventsPage>;

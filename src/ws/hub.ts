@@ -1,8 +1,8 @@
 import type { Clock } from '../engine/ports.js';
-import { ZERO_ADDRESS, type Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
 import type { TopicIndex } from '../feed/topic-index.js';
-import { filterKeys, type Channel, type Filter } from '../feed/topics.js';
+import { filterKeys } from '../feed/topics.js';
+import { filterOf, viewOf } from '../feed/wire-filter.js';
 import type { NetRequestHead, NetResponse, NetSocket, SocketHandlers, UpgradeDecision } from '../net/net.js';
 import type { AuthMessage } from '../schema/socket.js';
 import type { FilterV2Message, OrderbookFilterMessage, UnsubscribeV2Message } from '../schema/socket-v2.js';
@@ -192,12 +192,7 @@ export class Hub implements SocketHandlers {
   }
 
   #filterBook(session: Session, { body }: OrderbookFilterMessage): Refusal {
-    const taker = lowerCase(body.taker);
-    const view = {
-      poolAddress: body.poolAddress.toLowerCase() as Hex,
-      taker: taker === ZERO_ADDRESS ? null : taker,
-      depth: body.depth ?? this.#options.limits.wsBookLevels,
-    };
+    const view = viewOf(body, body.depth ?? this.#options.limits.wsBookLevels);
     session.reader.followBook(view, resumePoint(body), this.#acknowledge(session));
     this.#readers.add(session.reader);
     return null;
@@ -257,21 +252,6 @@ export class Hub implements SocketHandlers {
     if (!session.refuse(problem)) return;
     if (tooMany) socket.close(POLICY_VIOLATION, 'Too many bad messages');
   }
-}
-
-function filterOf(channel: Channel, body: FilterV2Message['body']): Filter {
-  // A request has no maker yet, so that nothing could be compared with `provider` there.
-  const provider = channel === 'RFQ' ? null : lowerCase(body.provider);
-  return {
-    poolAddress: lowerCase(body.poolAddress),
-    side: body.side ?? null,
-    taker: body.taker === '*' ? '*' : lowerCase(body.taker),
-    narrowing: { provider, minSize: BigInt(body.size ?? 0) },
-  };
-}
-
-function lowerCase(address: Hex | undefined): Hex | null {
-  return address === undefined ? null : (address.toLowerCase() as Hex);
 }
 
 interface Resumable {

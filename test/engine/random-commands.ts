@@ -126,11 +126,11 @@ export class CommandMaker {
         return this.#rewind(engine, step.chain, step);
       case 'pass':
         return { type: 'TICK' };
-      case 'rfq':
-        return {
-          type: 'PUBLISH_RFQ',
-          rfq: { poolAddress: POOL.poolAddress, side: 'bid', size: 1n, taker: TAKER, body: '{}' },
-        };
+      case 'rfq': {
+        const rfq = { poolAddress: POOL.poolAddress, side: 'bid' as const, taker: TAKER };
+        const body = JSON.stringify({ ...rfq, chainId: '421613', size: '1' });
+        return { type: 'PUBLISH_RFQ', rfq: { ...rfq, size: 1n, body } };
+      }
     }
   }
 

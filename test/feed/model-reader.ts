@@ -69,6 +69,11 @@ export class ModelReader {
     return Math.min(...this.at.values());
   }
 
+  /** What a heartbeat says, and a page of GET /events: nothing up to here is still to come, under any key. */
+  completeUpTo(seq: number): void {
+    for (const [key, at] of this.at) this.at.set(key, Math.max(at, seq));
+  }
+
   #take(message: ServerMessageV2): void {
     this.counts.set(message.type, (this.counts.get(message.type) ?? 0) + 1);
     switch (message.type) {
@@ -112,7 +117,7 @@ export class ModelReader {
         return;
       case 'HEARTBEAT':
         this.heartbeats += 1;
-        for (const [key, at] of this.at) this.at.set(key, Math.max(at, message.seq));
+        this.completeUpTo(message.seq);
         for (const { key, hash } of message.books) {
           const own = key.startsWith('orderbook:') ? this.levelsHash : quotesHash(this.#ofKey(key).values());
           equal(own, hash, `heartbeat ${message.seq} of ${key}`);

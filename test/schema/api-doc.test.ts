@@ -10,6 +10,7 @@ import {
   SettleResult,
   VaultQuoteResult,
 } from '../../src/schema/options.js';
+import { EventsPage } from '../../src/schema/socket-v2.js';
 import { SchemaErrors } from '../../src/schema/problem.js';
 
 const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
@@ -18,6 +19,7 @@ const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf
 const schemas: Readonly<Record<string, TSchema>> = {
   'GET /quotes 200': QuotesResult,
   'GET /orders 200': OrdersResult,
+  'GET /events 200': EventsPage,
   'POST /quotes 200': PostQuotesResult,
   'GET /pools 200': PoolsResult,
   'POST /pools request': postPoolsBody(100),

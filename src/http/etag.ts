@@ -1,0 +1,22 @@
+import type { NetRequestHead, NetResponse } from '../net/net.js';
+
+/** Digest of a text, in characters that an entity tag may have (RFC 9110, 8.8.3). */
+export type TextDigest = (text: string) => string;
+
+/**
+ * The answer with its strong entity tag, made of what was asked and of everything that is answered; or 304 without a body
+ * when the client has just that (RFC 9110, 13.1.2).
+ */
+export function tagged(request: NetRequestHead, query: object, answer: NetResponse, digest: TextDigest): NetResponse {
+  const asked = Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1));
+  const etag = `"${digest(`${request.path} ${JSON.stringify(asked).toLowerCase()}\n${String(answer.body)}`)}"`;
+  const headers = { ...answer.headers, etag };
+  if (!isNamed(etag, request.header('if-none-match'))) return { ...answer, headers };
+  return { status: 304, headers: { etag }, body: '' };
+}
+
+/** If-None-Match compares weakly: a cache may have marked our tag as weak. */
+function isNamed(etag: string, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()));
+}

@@ -1,0 +1,42 @@
+import type { NetRequest, NetResponse } from '../net/net.js';
+import { compile } from '../schema/check.js';
+import { parseQuery } from '../schema/query.js';
+import { BookEventsQuery, EventsQuery } from '../schema/socket-v2.js';
+import { json, refuse } from './answer.js';
+import type { Route } from './router.js';
+import { chainNotServed } from './served-chain.js';
+
+/** Past messages of the feed. */
+export interface PastEvents {
+  /** JSON text of one page, or why there is none. */
+  read(
+    query: EventsQuery | BookEventsQuery,
+  ): Promise<{ readonly ok: true; readonly page: string } | { readonly ok: false; readonly problem: string }>;
+}
+
+export interface EventsRouteLimits {
+  readonly queryPairs: number;
+  readonly schemaErrors: number;
+}
+
+/** GET /events: what a reader of the feed missed, for those who come back without a socket. */
+export function eventsRoute(past: PastEvents, chainId: string, limits: EventsRouteLimits): Route {
+  const checkEvents = compile(EventsQuery, limits.schemaErrors);
+  const checkBookEvents = compile(BookEventsQuery, limits.schemaErrors);
+  return {
+    method: 'GET',
+    path: '/events',
+    needsKey: true,
+    async handle(request: NetRequest): Promise<NetResponse> {
+      const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
+      if (!parsed.ok) return refuse(request, 400, parsed.message);
+      const query = (parsed.value.channel === 'ORDERBOOK' ? checkBookEvents : checkEvents)(parsed.value);
+      if (!query.ok) return refuse(request, 400, query.errors);
+      if ((query.value.chainId ?? chainId) !== chainId) {
+        return refuse(request, 400, chainNotServed('/chainId', chainId));
+      }
+      const answer = await past.read(query.value);
+      return answer.ok ? json(answer.page) : refuse(request, 400, answer.problem);
+    },
+  };
+}

@@ -1,0 +1,171 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { EventPages, type EventPagesLimits } from '../../src/feed/event-pages.js';
+import { compile } from '../../src/schema/check.js';
+import { EventsPage, type BookEventsQuery, type EventsQuery } from '../../src/schema/socket-v2.js';
+import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
+import { enter, POOL, sampleQuote, TAKER } from '../engine/samples.js';
+import { chainId, epoch, FeedFixture, filter, takeMessages } from './feed-fixture.js';
+import { ModelReader } from './model-reader.js';
+
+type Query = EventsQuery | BookEventsQuery;
+
+const limits: EventPagesLimits = {
+  eventsPerPage: 4,
+  eventsPerBookPage: 10_000,
+  eventsSnapshotQuotes: 1_000,
+  wsSnapshotPageQuotes: 3,
+  wsBookLevels: 1_000,
+};
+const check = compile(EventsPage, 20);
+
+async function readPage(pages: EventPages, query: Query): Promise<EventsPage> {
+  const answer = await pages.read(query);
+  if (!answer.ok) throw new Error(answer.problem);
+  const page = check(JSON.parse(answer.page));
+  if (!page.ok) throw new Error(JSON.stringify(page.errors));
+  return page.value;
+}
+
+/** Every page up to the present. */
+async function readAll(pages: EventPages, query: Query): Promise<EventsPage[]> {
+  const read = [await readPage(pages, query)];
+  for (let last = read.at(-1); last?.more === true; last = read.at(-1)) {
+    read.push(await readPage(pages, { ...query, fromSeq: String(last.seq) }));
+  }
+  return read;
+}
+
+const filters = [
+  {},
+  { taker: TAKER },
+  { taker: '*' as const, side: 'ask' as const },
+  { provider: MAKERS[1], size: '3' },
+  { poolAddress: POOLS[1]?.poolAddress },
+].map((body) => JSON.parse(JSON.stringify(body)) as Omit<EventsQuery, 'channel' | 'fromSeq'>);
+
+t.test('page after page, what a connection under the same filter was sent', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, fc.constantFrom(...filters), fc.nat(1000), async (script, body, share) => {
+      const fixture = new FeedFixture();
+      const commands = new CommandMaker();
+      const live = fixture.authorized();
+      live.says(filter('QUOTES', body));
+      live.says(filter('RFQ'));
+      for (const step of script) {
+        if (step.kind === 'restart') continue;
+        if (step.kind === 'pass') fixture.clock.advance(step.ms);
+        fixture.do(commands.make(step, fixture.engine));
+      }
+      const told = takeMessages(live).filter((message) => 'prevSeq' in message);
+      const fromSeq = Math.floor((fixture.feed.seq * share) / 1000);
+      const pages = new EventPages(fixture.feed, limits);
+      for (const query of [{ channel: 'QUOTES' as const, ...body }, { channel: 'RFQ' as const }]) {
+        const read = await readAll(pages, { ...query, epoch, fromSeq: String(fromSeq) });
+        const messages = read.flatMap((page) => page.messages);
+        const wanted = told.filter(({ type, seq }) => (type === 'RFQ') === (query.channel === 'RFQ') && seq > fromSeq);
+        const bare = (message: object) => JSON.stringify({ ...message, prevSeq: 0 });
+        if (JSON.stringify(messages.map(bare)) !== JSON.stringify(wanted.map(bare))) throw new Error('other messages');
+        for (const [place, message] of messages.entries()) {
+          const prevSeq = wanted[place]?.prevSeq ?? 0;
+          const isNext = 'prevSeq' in message && message.prevSeq >= prevSeq && message.prevSeq < message.seq;
+          if (!isNext) throw new Error('a gap that is none, or none that is one');
+        }
+        if (read.at(-1)?.seq !== fixture.feed.seq) throw new Error('not the present');
+      }
+    }),
+    { numRuns: 150, endOnFailure: true },
+  );
+});
+
+t.test('a book that goes on from any number is the present one, by hash', async () => {
+  const view = fc.record({
+    taker: fc.constantFrom(undefined, ...TAKERS),
+    depth: fc.constantFrom(undefined, '1', '2', '5'),
+    poolAddress: fc.constantFrom(...POOLS.map(({ poolAddress }) => poolAddress)),
+  });
+  await fc.assert(
+    fc.asyncProperty(steps, view, fc.nat(1000), async (script, { poolAddress, taker, depth }, share) => {
+      const fixture = new FeedFixture({ limits: { recentEvents: 30 } });
+      const commands = new CommandMaker();
+      const reader = new ModelReader();
+      const wish = { poolAddress, ...(taker && { taker }) };
+      const live = fixture.authorized();
+      live.says(filter('ORDERBOOK', { ...wish, ...(depth && { depth: Number(depth) }) }));
+      const until = Math.floor((script.length * share) / 1000);
+      for (const [place, step] of script.entries()) {
+        // The reader is gone from here on.
+        if (place === until) reader.take(takeMessages(live));
+        if (step.kind === 'restart') continue;
+        if (step.kind === 'pass') fixture.clock.advance(step.ms);
+        fixture.do(commands.make(step, fixture.engine));
+      }
+      if (until >= script.length) reader.take(takeMessages(live));
+      const query = { channel: 'ORDERBOOK' as const, ...wish, ...(depth && { depth }), epoch };
+      const page = await readPage(new EventPages(fixture.feed, limits), { ...query, fromSeq: String(reader.seq) });
+      if (page.more || page.seq !== fixture.feed.seq) throw new Error('not the present');
+      reader.take(page.messages);
+      const joined = fixture.feed.levels.join(
+        { poolAddress, taker: taker ?? null, depth: Number(depth ?? limits.wsBookLevels) },
+        'json',
+        fixture.feed.seq,
+        fixture.feed.tsMs,
+      );
+      if (BigInt(reader.levelsHash) !== fixture.feed.levels.hashOf(joined)) throw new Error('another book');
+    }),
+    { numRuns: 200, endOnFailure: true },
+  );
+});
+
+t.test('who cannot go on is told why, and given the book', async (t) => {
+  const fixture = new FeedFixture({ limits: { recentEvents: 3 } });
+  for (let n = 0; n < 8; n++) fixture.do(enter(sampleQuote({ n })));
+  const pages = new EventPages(fixture.feed, limits);
+  const cases = [
+    ['another log', { epoch: '00000000000000ff', fromSeq: '8' }, 'OTHER_EPOCH'],
+    ['too long ago', { epoch, fromSeq: '2' }, 'TOO_OLD'],
+    ['a number that has not been given yet', { epoch, fromSeq: '9' }, 'NOT_YET'],
+  ] as const;
+  for (const [name, from, reason] of cases) {
+    const page = await readPage(pages, { channel: 'QUOTES', ...from });
+    t.match(page, { epoch, seq: 8, more: false }, name);
+    t.match(page.messages[0], { type: 'RESYNC', channel: 'QUOTES', seq: 8, epoch, reason });
+    const reader = new ModelReader();
+    reader.take(page.messages);
+    t.equal(reader.allQuotes.length, 8, 'the snapshot has every quote, and its hash is theirs');
+
+    const book = await readPage(pages, { channel: 'ORDERBOOK', poolAddress: POOL.poolAddress, ...from });
+    t.match(book.messages[0], { type: 'RESYNC', channel: 'ORDERBOOK', reason });
+    t.match(book.messages[1], { type: 'ORDERBOOK_SNAPSHOT', seq: 8, body: { asks: [{ count: 8 }] } });
+
+    const rfq = await readPage(pages, { channel: 'RFQ', ...from });
+    t.strictSame(rfq.messages, [
+      { type: 'RESYNC', channel: 'RFQ', keys: [`rfq:${chainId}:*:*:*`], seq: 8, epoch, reason },
+    ]);
+  }
+  const from = { channel: 'QUOTES', epoch, fromSeq: '2' } as const;
+  const narrow = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 7 });
+  t.match(await narrow.read(from), { ok: false, problem: /Too many quotes for a snapshot: 8, at most 7/ });
+});
+
+t.test('without an epoch the present log is meant, and the answer names it', async (t) => {
+  const fixture = new FeedFixture();
+  fixture.do(enter(sampleQuote({ n: 1 })));
+  const page = await readPage(new EventPages(fixture.feed, limits), { channel: 'QUOTES', fromSeq: '0' });
+  t.match(page, { epoch, seq: 1, more: false, messages: [{ type: 'POST_QUOTE', seq: 1, prevSeq: 0 }] });
+});
+
+t.test('what is not durable yet is not on a page', async (t) => {
+  const fixture = new FeedFixture();
+  fixture.do(enter(sampleQuote({ n: 1 })));
+  fixture.submit(enter(sampleQuote({ n: 2 })));
+  const page = await readPage(new EventPages(fixture.feed, limits), { channel: 'QUOTES', fromSeq: '0' });
+  t.equal(page.messages.length, 1);
+  t.equal(page.more, false);
+});
+
+t.test('a book that is asked for deeper than it is shown is refused', async (t) => {
+  const query = { channel: 'ORDERBOOK', poolAddress: POOL.poolAddress, fromSeq: '0', depth: '1001' } as const;
+  const answer = await new EventPages(new FeedFixture().feed, limits).read(query);
+  t.strictSame(answer, { ok: false, problem: 'depth is 1001, at most 1000' });
+});

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import t from 'tap';
+import { decodeMessage, encodeMessage } from '../../src/feed/msgpack.js';
+import { MESSAGE_TYPES } from '../../src/feed/layout.js';
+import { JsonEncoding, MsgpackEncoding } from '../../src/feed/encoding.js';
+import { QuoteJson } from '../../src/schema/quote-json.js';
+import { compile } from '../../src/schema/check.js';
+import { ServerMessageV2, type ServerMessageV2 as Message } from '../../src/schema/socket-v2.js';
+import type { TimedEvent } from '../../src/feed/event-history.js';
+import { CommandMaker, steps } from '../engine/random-commands.js';
+import { valueOf } from '../schema/arbitrary.js';
+import { chainId, FeedFixture } from './feed-fixture.js';
+
+interface Vector {
+  readonly name: string;
+  readonly json: Message;
+  /** Hexadecimal. */
+  readonly msgpack: string;
+}
+
+const vectors = JSON.parse(
+  readFileSync(new URL('../../../test/vectors/feed-messages.json', import.meta.url), 'utf8'),
+) as readonly Vector[];
+const schemas = ServerMessageV2.anyOf;
+const typeOf = (schema: (typeof schemas)[number]): string => schema.properties.type.const;
+const check = compile(ServerMessageV2, 1);
+const texts = (message: Message) => JSON.stringify(message);
+
+t.test('the layout has each type of message, and the golden vectors show each', async (t) => {
+  const types = schemas.map(typeOf).sort();
+  t.strictSame([...MESSAGE_TYPES].sort(), types);
+  t.strictSame([...new Set(vectors.map(({ json }) => json.type))].sort(), types);
+});
+
+t.test('golden vectors: what is on the wire stays so', async (t) => {
+  for (const { name, json, msgpack } of vectors) {
+    t.ok(check(json).ok, `${name} is a message`);
+    t.equal(Buffer.from(encodeMessage(json)).toString('hex'), msgpack, `${name} is written so`);
+    t.strictSame(decodeMessage(Buffer.from(msgpack, 'hex')), json, `${name} is read so`);
+  }
+});
+
+t.test('a message of any type and with any values is the same in both forms', async () => {
+  for (const schema of schemas) {
+    fc.assert(
+      fc.property(valueOf(schema), (value) => {
+        const message = value as Message;
+        if (texts(decodeMessage(encodeMessage(message)) as unknown as Message) !== texts(message)) {
+          throw new Error('another value');
+        }
+      }),
+      { numRuns: 100, endOnFailure: true },
+    );
+  }
+});
+
+/** What an event and the book after it are, written by the encodings that serve readers. */
+function bothForms() {
+  const quoteJson = new QuoteJson(chainId);
+  const [json, msgpack] = [new JsonEncoding(quoteJson), new MsgpackEncoding(quoteJson)];
+  const parsed = (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()) as Message;
+  return {
+    event(timed: TimedEvent) {
+      const place = { key: `quotes:${chainId}:*:*:*`, prevSeq: 7 };
+      const [text, bytes] = [json.event(timed)?.(place), msgpack.event(timed)?.(place)];
+      return text === undefined || bytes === undefined ? null : { text, bytes, message: parsed(text) };
+    },
+    page(quotes: Parameters<JsonEncoding['quotes']>[0]) {
+      const [text, bytes] = [json.quotes(quotes), msgpack.quotes(quotes)];
+      return { text, bytes, message: parsed(text) };
+    },
+  };
+}
+
+t.test(
+  'what readers are sent of the same event is the same in both forms, and half as long in MessagePack',
+  async (t) => {
+    const forms = bothForms();
+    const lengths = new Map<string, { count: number; json: number; msgpack: number }>();
+    const compare = ({ text, bytes, message }: ReturnType<typeof forms.page>): void => {
+      if (texts(decodeMessage(bytes) as unknown as Message) !== texts(message)) throw new Error('another value');
+      const sum = lengths.get(message.type) ?? { count: 0, json: 0, msgpack: 0 };
+      lengths.set(message.type, {
+        count: sum.count + 1,
+        json: sum.json + text.length,
+        msgpack: sum.msgpack + bytes.length,
+      });
+    };
+    fc.assert(
+      fc.property(steps, (script) => {
+        const fixture = new FeedFixture();
+        const commands = new CommandMaker();
+        for (const step of script) {
+          if (step.kind === 'restart') continue;
+          if (step.kind === 'pass') fixture.clock.advance(step.ms);
+          fixture.do(commands.make(step, fixture.engine));
+        }
+        for (const { events, stamp } of fixture.committed) {
+          for (const event of events) {
+            const both = forms.event({ event, tsMs: stamp.tsMs });
+            if (both !== null) compare(both);
+          }
+        }
+        const all = { poolAddress: null, side: null, taker: '*' as const, narrowing: { provider: null, minSize: 0n } };
+        const held = fixture.feed.book.select(all, '*');
+        const head = {
+          key: `quotes:${chainId}:*:*:*`,
+          seq: 9,
+          tsMs: 10,
+          hash: `0x${'0'.repeat(64)}`,
+          more: false,
+        } as const;
+        compare(forms.page({ ...head, held }));
+      }),
+      { numRuns: 200, endOnFailure: true },
+    );
+    const ofEvents = MESSAGE_TYPES.filter(
+      (type) => type.endsWith('_QUOTE') || type === 'QUOTES_SNAPSHOT' || type === 'RFQ',
+    );
+    for (const type of ofEvents) {
+      const { count, json, msgpack } = lengths.get(type) ?? { count: 0, json: 0, msgpack: 0 };
+      t.ok(count > 0, `${type} came up`);
+      t.comment(`${type}: ${Math.round(json / count)} bytes of JSON, ${Math.round(msgpack / count)} of MessagePack`);
+      if (type !== 'RFQ') t.ok(msgpack < 0.55 * json, `${type} is about half as long`);
+    }
+  },
+);
+
+t.test('bytes that are no message are refused', async (t) => {
+  for (const hex of ['90', '9163', '91ff', 'c0', '80', '']) {
+    t.throws(() => decodeMessage(Buffer.from(hex, 'hex')), { name: /Error$/ }, hex);
+  }
+});

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import t from 'tap';
+import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
+import type { NetRequest } from '../../src/net/net.js';
+import { QuoteJson } from '../../src/schema/quote-json.js';
+import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
+import { enter, newEngine, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
+import { EngineTime } from '../../src/engine/engine-time.js';
+import { Sequencer } from '../../src/engine/sequencer.js';
+import { MemoryJournal } from '../../src/engine/memory-journal.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { ask, requestOf } from './ask-route.js';
+
+const digest = (text: string) => createHash('sha256').update(text).digest('base64url');
+const chainId = '421613';
+
+/** An engine with the routes over it. */
+function served() {
+  const engine = newEngine();
+  const clock = new ManualClock(START * 1000);
+  const time = new EngineTime(clock, START * 1000);
+  time.observe(START);
+  const sequencer = new Sequencer({
+    engine,
+    journal: new MemoryJournal(),
+    time,
+    onFault(fault) {
+      throw fault;
+    },
+  });
+  const book = {
+    cover: engine.cover.bind(engine),
+    privateQuotes: engine.privateQuotes.bind(engine),
+    orders: engine.orders.bind(engine),
+    whenDurable: () => null,
+  };
+  const limits = { quoteIdsPerRequest: 10, queryPairs: 20, schemaErrors: 5 };
+  const routes = orderbookRoutes(book, new QuoteJson(chainId), chainId, limits, digest);
+  const get = (target: string, ifNoneMatch?: string) => {
+    const request: NetRequest = {
+      ...requestOf('GET', target),
+      header: (name) => (name === 'if-none-match' ? ifNoneMatch : undefined),
+    };
+    return ask(routes, request);
+  };
+  return { engine, clock, sequencer, get };
+}
+
+const tagOf = ({ headers }: { readonly headers: Readonly<Record<string, string>> }): string => headers.etag ?? '';
+
+const about = `poolAddress=${POOL.poolAddress}&chainId=${chainId}`;
+const targets = [
+  ...['1', '5', '1000'].flatMap((size) => ['bid', 'ask'].map((side) => `/quotes?${about}&size=${size}&side=${side}`)),
+  `/quotes?${about}&size=5&side=ask&taker=${TAKERS[0]}`,
+  `/quotes?${about}&size=5&side=ask&taker=${TAKERS[1]}`,
+  `/quotes?${about}&size=5&side=ask&provider=${MAKERS[0]}`,
+  `/quotes?poolAddress=${POOLS[1]?.poolAddress}&chainId=${chainId}&size=5&side=ask`,
+  `/rfq_quotes?${about}&side=ask&taker=${TAKERS[0]}`,
+  `/orders?${about}`,
+  `/orders?${about}&side=ask`,
+  `/orders?${about}&size=5`,
+  `/orders?${about}&provider=${MAKERS[0]}`,
+  `/orders?${about}&taker=${TAKERS[0]}`,
+  `/orders?${about}&quoteIds[]=${quoteIdOf(1)}`,
+  `/orders?${about}&quoteIds[]=${quoteIdOf(1)}&quoteIds[]=${quoteIdOf(2)}`,
+];
+
+t.test('two answers have the same tag just when the same was asked and the same is answered', async (t) => {
+  const answers = new Map<string, string>();
+  await fc.assert(
+    fc.asyncProperty(steps, async (script) => {
+      const { engine, clock, sequencer, get } = served();
+      const commands = new CommandMaker();
+      for (const [place, step] of script.entries()) {
+        if (step.kind === 'restart') continue;
+        if (step.kind === 'pass') clock.advance(step.ms);
+        sequencer.submit(commands.make(step, engine));
+        const target = targets[place % targets.length] ?? '';
+        const answer = await get(target);
+        const shown = `${target} ${answer.text}`;
+        const tag = tagOf(answer);
+        if ((answers.get(tag) ?? shown) !== shown) throw new Error('one tag of two answers');
+        answers.set(tag, shown);
+        const again = await get(target, tag);
+        if (again.status !== 304 || again.text !== '' || tagOf(again) !== tag) throw new Error('not recognised');
+      }
+    }),
+    { numRuns: 100, endOnFailure: true },
+  );
+  t.equal(new Set(answers.values()).size, answers.size, 'and no answer has two tags');
+  t.ok(answers.size > 100, `${answers.size} different answers came up`);
+});
+
+t.test('the order of the parameters and the letter case of addresses ask nothing else', async (t) => {
+  const { get } = served();
+  const tag = tagOf(await get(`/quotes?${about}&size=5&side=ask`));
+  const upper = POOL.poolAddress.toUpperCase().replace('0X', '0x');
+  t.equal(tagOf(await get(`/quotes?side=ask&&size=5&chainId=${chainId}&poolAddress=${upper}`)), tag);
+});
+
+t.test('the tag of an answer that is no longer so is given the whole new one', async (t) => {
+  const { sequencer, get } = served();
+  const target = `/orders?${about}`;
+  const before = await get(target);
+  sequencer.submit(enter(sampleQuote({ n: 1 })));
+  const after = await get(target, tagOf(before));
+  t.equal(after.status, 200);
+  t.match(JSON.parse(after.text), { validQuotes: [{ quoteId: quoteIdOf(1) }] });
+  t.not(tagOf(after), tagOf(before));
+});
+
+t.test('If-None-Match may list tags, mark them as weak, or take any', async (t) => {
+  const { get } = served();
+  const target = `/rfq_quotes?${about}&side=ask&taker=${TAKER}`;
+  const tag = tagOf(await get(target));
+  t.match(tag, /^"[\w-]{43}"$/, 'a strong tag');
+  for (const named of [tag, `"other", ${tag}`, `W/${tag}`, '*']) t.equal((await get(target, named)).status, 304, named);
+  for (const named of ['"other"', tag.slice(1, -1), '']) t.equal((await get(target, named)).status, 200, named);
+});
+
+t.test('what is asked of all pools has no tag', async (t) => {
+  const { get } = served();
+  t.equal(tagOf(await get(`/orders?chainId=${chainId}`)), '');
+});
+
+t.test('a refusal has no tag', async (t) => {
+  const { get } = served();
+  const refused = await get(`/quotes?${about}`);
+  t.equal(refused.status, 400);
+  t.equal(tagOf(refused), '');
+});
