@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { KeyStore } from './auth/key-store.js';
 import type { ChainSide } from './chain/chain-side.js';
 import type { QuoteIntake } from './chain/quote-intake.js';
+import type { QuoteRehearsal } from './chain/quote-rehearsal.js';
 import type { Limits } from './config/limits.js';
 import type { Engine } from './engine/engine.js';
 import type { Sequencer } from './engine/sequencer.js';
@@ -27,6 +28,7 @@ export interface HttpSideOptions {
   readonly chains: ChainSide;
   /** Null without a wallet. */
   readonly intake: QuoteIntake | null;
+  readonly rehearsal: QuoteRehearsal;
   readonly keys: KeyStore;
   readonly quotas: Quotas;
   readonly watch: RequestWatch;
@@ -56,6 +58,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     journal,
     chains,
     intake,
+    rehearsal,
     keys,
     quotas,
     unknownKeys,
@@ -106,17 +109,20 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   };
 
   function quotePublishing(): QuotePublishing {
-    const takeQuotes: QuotePublishing['takeQuotes'] = (caller, count) => quotas.takeQuotes(caller, count);
+    const always: Pick<QuotePublishing, 'takeQuotes' | 'rehearse'> = {
+      takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
+      rehearse: (quotes) => rehearsal.rehearse(quotes),
+    };
     if (intake === null) {
       const message = 'No wallet is configured to publish with: set walletKey or walletKeyFile';
       return {
-        takeQuotes,
+        ...always,
         refusal: () => ({ status: 501, message }),
         submit: () => Promise.reject(new Error(message)),
       };
     }
     return {
-      takeQuotes,
+      ...always,
       refusal() {
         const message = staleness() ?? journal.refusal();
         return message === null ? null : { status: 503, message };

@@ -7,7 +7,9 @@ import { openChainSide, type ChainSide } from './chain/chain-side.js';
 import type { FollowedBook } from './chain/followed-book.js';
 import { HeadWatch } from './chain/head-watch.js';
 import type { Profile } from './chain/profile.js';
+import { QuoteChecks } from './chain/quote-checks.js';
 import { QuoteIntake } from './chain/quote-intake.js';
+import { QuoteRehearsal } from './chain/quote-rehearsal.js';
 import type { ChainRole, Rfq } from './engine/command.js';
 import { EngineTime } from './engine/engine-time.js';
 import type { Engine } from './engine/engine.js';
@@ -159,12 +161,15 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     onFault: logFault,
   });
   const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains });
+  const checks = new QuoteChecks(signatures, nowSeconds, limits);
+  const known = { get: (quoteId: Hex) => knownOrder(engine, quoteId), whenDurable: () => sequencer.whenDurable() };
   const http = createHttp({
     ...options,
     chainId,
     sequencer,
     chains,
     intake: openIntake(),
+    rehearsal: new QuoteRehearsal(known, chains.pools, digests, signatures, checks, chains.states),
     quotas,
     unknownKeys,
     watch: openRequestWatch(logger, clock, random, metrics),
@@ -220,9 +225,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   function openIntake(): QuoteIntake | null {
     if (chains.publisher === null) return null;
-    const known = { get: (quoteId: Hex) => knownOrder(engine, quoteId), whenDurable: () => sequencer.whenDurable() };
     const { pools, states, publisher } = chains;
-    return new QuoteIntake(known, pools, signatures, states, publisher, nowSeconds, clock, limits);
+    return new QuoteIntake(known, pools, checks, states, publisher, clock, limits);
   }
 
   /** New heads wake the follower; both roles may share one endpoint, which is then watched once. */

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { ChannelDoc, MessageDoc } from './asyncapi.js';
 import { httpErrors, socketCloses, socketErrors } from './error-docs.js';
 import type { ApiInfo } from './openapi.js';
-import { answersOf, type RouteDoc } from './route-doc.js';
+import { answersOf, schemasOf, type RouteDoc } from './route-doc.js';
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -55,9 +55,9 @@ ${joined(sections.map(({ title, html }) => `<h2 id="${anchor(title)}">${escape(t
 
 function routeHtml(route: RouteDoc): string {
   const { method, path, summary, needsKey, query, body } = route;
-  const answers = Object.entries(answersOf(route)).map(([status, { about, schema }]) => [
+  const answers = Object.entries(answersOf(route)).map(([status, answer]) => [
     status,
-    escape(about) + (schema === undefined || Number(status) >= 400 ? '' : pre(schema)),
+    escape(answer.about) + (Number(status) >= 400 ? '' : schemasOf(answer).map(pre).join('or')),
   ]);
   return `<details>
 <summary><code>${method} ${escape(path)}</code> ${escape(summary)}${needsKey ? '' : ' (no key)'}</summary>

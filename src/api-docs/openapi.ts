@@ -3,7 +3,7 @@ import { Option, Pool } from '../schema/options.js';
 import { OrderbookQuote, PoolKey, PostedQuote, Signature } from '../schema/orderbook.js';
 import { ErrorBody, Problem, SchemaErrors } from '../schema/problem.js';
 import { Components } from './components.js';
-import { answersOf, type AnswerDoc, type RouteDoc } from './route-doc.js';
+import { answersOf, schemasOf, type AnswerDoc, type RouteDoc } from './route-doc.js';
 
 export interface ApiInfo {
   readonly version: string;
@@ -105,9 +105,8 @@ function response(status: string, answer: AnswerDoc, route: RouteDoc, components
 
 function content(status: string, answer: AnswerDoc, components: Components): object {
   if (answer.mediaType !== undefined) return { [answer.mediaType]: {} };
-  const schemas = [...(answer.anyOf ?? []), ...(answer.schema === undefined ? [] : [answer.schema])];
-  const [only, second] = schemas.map((schema) => components.refer(schema));
-  const schema = second === undefined ? only : { anyOf: [only, second] };
+  const schemas = schemasOf(answer).map((schema) => components.refer(schema));
+  const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
   const isError = Number(status) >= 400;
   return {
     'application/json': { schema },

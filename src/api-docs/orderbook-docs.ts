@@ -1,9 +1,11 @@
 import { ErrorBody } from '../schema/problem.js';
 import {
+  DryRunResult,
   OrdersResult,
   ordersQuery,
   PostQuotesResult,
   postQuotesBody,
+  PostQuotesQuery,
   QuotesQuery,
   QuotesResult,
   RfqQuotesQuery,
@@ -39,10 +41,14 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       path: '/quotes',
       needsKey: true,
       tag,
-      summary: 'Publish signed quotes',
+      summary: 'Publish signed quotes, or with `dryRun=true` see what that would come to',
+      query: PostQuotesQuery,
       body: postQuotesBody(quotesPerRequest),
       answers: {
-        200: { about: 'No quote was created: each was known or failed', schema: PostQuotesResult },
+        200: {
+          about: 'No quote was created: each was known or failed. Of a dry run: what would become of each',
+          anyOf: [PostQuotesResult, DryRunResult],
+        },
         201: { about: 'At least one was created', schema: PostQuotesResult },
         400: BAD_REQUEST,
         501: { about: 'No wallet is configured to publish with', schema: ErrorBody },

@@ -57,3 +57,8 @@ export const BAD_REQUEST: AnswerDoc = {
 export function answersOf(route: RouteDoc): RouteDoc['answers'] {
   return { ...ALWAYS, ...(route.needsKey ? WITH_KEY : {}), ...route.answers };
 }
+
+/** Every shape that an answer may have. */
+export function schemasOf({ schema, anyOf = [] }: AnswerDoc): readonly TSchema[] {
+  return schema === undefined ? anyOf : [...anyOf, schema];
+}

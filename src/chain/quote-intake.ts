@@ -1,10 +1,10 @@
-import { MAX_PRICE, type Hex, type PoolKey, type Signature, type SignedQuote } from '../engine/quote.js';
+import type { Hex, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
 import type { Clock } from '../engine/ports.js';
 import type { Order } from '../engine/order.js';
-import type { QuoteSignature } from '../auth/quote-signature.js';
 import { isChainFailure } from './contract-errors.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import type { Publisher, PublicationOutcome } from './publisher.js';
+import { NO_POOL, type QuoteChecks } from './quote-checks.js';
 import type { IdentifiedQuote, QuoteStates } from './quote-states.js';
 import { QUOTE_ERRORS } from './quote-states.js';
 import { NoGasMoney, WalletBusy } from './wallet-errors.js';
@@ -37,7 +37,6 @@ export interface KnownOrders {
 }
 
 export interface IntakeLimits {
-  readonly minQuoteLifeSeconds: number;
   readonly publishTimeoutMs: number;
 }
 
@@ -57,11 +56,9 @@ export class QuoteIntake {
   constructor(
     private readonly orders: KnownOrders,
     private readonly pools: PoolAddresses,
-    private readonly signatures: QuoteSignature,
+    private readonly checks: QuoteChecks,
     private readonly states: QuoteStates,
     private readonly publisher: Publisher,
-    /** Engine time, Unix seconds. */
-    private readonly nowSeconds: () => number,
     private readonly clock: Clock,
     private readonly limits: IntakeLimits,
   ) {}
@@ -101,32 +98,17 @@ export class QuoteIntake {
     return this.#askChain(checked);
   }
 
-  #withoutPool(quote: PostedQuote): IntakeItem {
-    return failed(this.#deadlineProblem(quote) ?? 'Failed to fetch pool address');
+  #withoutPool({ deadline }: PostedQuote): IntakeItem {
+    return failed(this.checks.isTooShort(deadline) ? this.checks.tooShort : NO_POOL);
   }
 
-  /** The checks that need no chain, in the order of the contract's own. */
+  /** The checks that need no chain. */
   #identify(quote: SignedQuote): Checked {
-    const quoteId = this.signatures.quoteId(quote);
+    const quoteId = this.checks.quoteId(quote);
     const known = this.orders.get(quoteId);
     if (known !== undefined) return { type: 'EXISTS', order: known, fillableSize: known.fillableSize };
-    const problem = this.#deadlineProblem(quote) ?? this.#maturityProblem(quote);
-    if (problem !== null) return failed(problem);
-    if (quote.price > MAX_PRICE) return failed('OutOfBoundsPrice');
-    if (!this.signatures.verify(quoteId, quote)) return failed('InvalidQuoteOBSignature');
-    if (quote.size === 0n) return failed('InvalidAssetUpdate');
-    return { type: 'GOOD', quote: { ...quote, quoteId } };
-  }
-
-  #deadlineProblem({ deadline }: Pick<SignedQuote, 'deadline'>): string | null {
-    const { minQuoteLifeSeconds } = this.limits;
-    if (deadline >= this.nowSeconds() + minQuoteLifeSeconds) return null;
-    return `Quote deadline is invalid (cannot be less than ${minQuoteLifeSeconds} sec)`;
-  }
-
-  /** A pool that exists keeps its address past maturity; nothing can be filled in it then. */
-  #maturityProblem({ pool }: SignedQuote): string | null {
-    return this.nowSeconds() >= pool.poolKey.maturity ? 'QuoteOBExpired' : null;
+    const [reason] = this.checks.reasons(quoteId, quote);
+    return reason === undefined ? { type: 'GOOD', quote: { ...quote, quoteId } } : failed(reason);
   }
 
   async #askChain(checked: Checked[]): Promise<Checked[]> {

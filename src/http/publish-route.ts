@@ -2,11 +2,12 @@ import type { Order } from '../engine/order.js';
 import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
-import { postQuotesBody, type PostedQuote } from '../schema/orderbook.js';
+import { postQuotesBody, PostQuotesQuery, type DryRunResult, type PostedQuote } from '../schema/orderbook.js';
 import type { QuoteJson } from '../schema/quote-json.js';
 import { json, rateLimited, refuse } from './answer.js';
 import { readJson } from './json-body.js';
 import { lower } from './orderbook-routes.js';
+import { readQuery } from './read-query.js';
 import type { Caller, Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
 
@@ -26,15 +27,26 @@ export type PublishResult =
   | { readonly type: 'QUEUE_FULL' }
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
+/** What publishing a quote would come to. */
+export interface RehearsedItem extends Omit<DryRunResult['quotes'][number], 'reasons'> {
+  readonly reasons: readonly string[];
+}
+
+export type RehearsalResult =
+  { readonly type: 'REHEARSED'; readonly items: readonly RehearsedItem[] } | { readonly type: 'CHAIN_UNREACHABLE' };
+
 export interface QuotePublishing {
   /** Takes so many quotes from what the caller has left. Returns 0, or for how many milliseconds there are too few. */
   takeQuotes(caller: Caller, count: number): number;
   /** Why nothing can be published now: `status` and words for the client; null when it can. */
   refusal(): { readonly status: 501 | 503; readonly message: string } | null;
   submit(quotes: readonly QuoteToPublish[]): Promise<PublishResult>;
+  /** Everything but the publication; needs no wallet. */
+  rehearse(quotes: readonly QuoteToPublish[]): Promise<RehearsalResult>;
 }
 
 export interface PublishRouteLimits {
+  readonly queryPairs: number;
   readonly quotesPerRequest: number;
   readonly schemaErrors: number;
 }
@@ -42,7 +54,7 @@ export interface PublishRouteLimits {
 /** Seconds after which a refused publication may be tried again. */
 const RETRY_AFTER = { 'retry-after': '1' };
 
-/** POST /quotes. */
+/** POST /quotes, and with `dryRun=true` everything but the publication. */
 export function publishRoute(
   publishing: QuotePublishing,
   quoteJson: QuoteJson,
@@ -51,18 +63,30 @@ export function publishRoute(
 ): Route {
   const checkBody = compile(postQuotesBody(limits.quotesPerRequest), limits.schemaErrors);
 
+  const checkQuery = compile(PostQuotesQuery, limits.schemaErrors);
+
   async function publish(request: NetRequest, caller: Caller): Promise<NetResponse> {
+    const query = readQuery(request, checkQuery, limits.queryPairs);
+    if (!query.ok) return refuse(request, 400, query.error);
+    const isDryRun = query.value.dryRun === 'true';
     const parsed = readJson(request.body);
     if (!parsed.ok) return refuse(request, 400, parsed.errors);
     const body = checkBody(parsed.value);
     if (!body.ok) return refuse(request, 400, body.errors);
     const foreign = body.value.findIndex((quote) => quote.chainId !== chainId);
     if (foreign >= 0) return refuse(request, 400, chainNotServed(`/${foreign}/chainId`, chainId));
-    const refusal = publishing.refusal();
+    const refusal = isDryRun ? null : publishing.refusal();
     if (refusal !== null) return refuse(request, refusal.status, refusal.message, RETRY_AFTER);
     const retryAfterMs = publishing.takeQuotes(caller, body.value.length);
     if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
-    return answer(request, body.value, await publishing.submit(body.value.map(toPublish)));
+    const quotes = body.value.map(toPublish);
+    if (isDryRun) return rehearsed(request, await publishing.rehearse(quotes));
+    return answer(request, body.value, await publishing.submit(quotes));
+  }
+
+  function rehearsed(request: NetRequest, result: RehearsalResult): NetResponse {
+    if (result.type === 'CHAIN_UNREACHABLE') return refuse(request, 503, 'The chain does not answer', RETRY_AFTER);
+    return json(JSON.stringify({ quotes: result.items }));
   }
 
   function answer(request: NetRequest, posted: readonly PostedQuote[], result: PublishResult): NetResponse {

@@ -37,6 +37,13 @@ export function postQuotesBody(maxQuotes: number) {
   return Type.Array(PostedQuote, { minItems: 1, maxItems: maxQuotes });
 }
 
+/** Of POST /quotes. Closed, so that a misspelt `dryRun` does not publish. */
+export const PostQuotesQuery = closed({
+  dryRun: Type.Optional(
+    Type.Enum(['true', 'false'], { type: 'string', description: '`true`: everything but the publication.' }),
+  ),
+});
+
 export const OrderbookQuote = closed(
   {
     quoteId: Hash,
@@ -82,6 +89,22 @@ export const PostQuotesResult = closed({
   exists: Type.Array(OrderbookQuote),
 });
 export type PostQuotesResult = Static<typeof PostQuotesResult>;
+
+function nullableHash(pattern: string, description: string) {
+  return Type.Union([Type.String({ pattern, description }), Type.Null()]);
+}
+
+export const RehearsedQuote = closed({
+  outcome: Type.Enum(['created', 'exists', 'failed'], { type: 'string', description: 'Where POST would list it.' }),
+  reasons: Type.Array(Type.String(), { description: 'All there are; POST would tell the first.' }),
+  poolAddress: nullableHash('^0x[0-9a-f]{40}$', 'Null where no pool can have this key.'),
+  domainSeparator: nullableHash('^0x[0-9a-f]{64}$', "EIP-712: hash of the pool's domain."),
+  digest: nullableHash('^0x[0-9a-f]{64}$', 'EIP-712: what has to be signed, and the id of the quote.'),
+  signer: nullableHash('^0x[0-9a-f]{40}$', 'Who signed the digest; null: no such signature can be.'),
+});
+/** Items in the order of the request. */
+export const DryRunResult = closed({ quotes: Type.Array(RehearsedQuote) });
+export type DryRunResult = Static<typeof DryRunResult>;
 
 export const QuotesResult = Type.Array(OrderbookQuote, { description: 'Best price first, equal prices older first.' });
 

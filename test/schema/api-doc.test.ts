@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { TSchema } from 'typebox';
 import { compile } from '../../src/schema/check.js';
-import { OrdersResult, PostQuotesResult, QuotesResult } from '../../src/schema/orderbook.js';
+import { DryRunResult, OrdersResult, PostQuotesResult, QuotesResult } from '../../src/schema/orderbook.js';
 import {
   PoolsResult,
   postPoolsBody,
@@ -21,6 +21,7 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'GET /orders 200': OrdersResult,
   'GET /events 200': EventsPage,
   'POST /quotes 200': PostQuotesResult,
+  'POST /quotes dryRun 200': DryRunResult,
   'GET /pools 200': PoolsResult,
   'POST /pools request': postPoolsBody(100),
   'POST /pools 200': PostPoolsResult,

@@ -1,0 +1,43 @@
+import type { QuoteSignature } from '../auth/quote-signature.js';
+import { MAX_PRICE, type Hex, type SignedQuote } from '../engine/quote.js';
+
+export interface QuoteCheckLimits {
+  readonly minQuoteLifeSeconds: number;
+}
+
+export const NO_POOL = 'Failed to fetch pool address';
+
+/** What is wrong with a posted quote as far as it takes no chain to tell, in the order of the contract's own checks. */
+export class QuoteChecks {
+  constructor(
+    private readonly signatures: QuoteSignature,
+    /** Engine time, Unix seconds. */
+    private readonly nowSeconds: () => number,
+    private readonly limits: QuoteCheckLimits,
+  ) {}
+
+  /** The quote's id: its EIP-712 digest. */
+  quoteId(quote: SignedQuote): Hex {
+    return this.signatures.quoteId(quote);
+  }
+
+  /** Every reason there is, made one at a time: who needs the first pays for no more. */
+  *reasons(quoteId: Hex, quote: SignedQuote): Generator<string, undefined> {
+    const { deadline, price, size, pool } = quote;
+    if (this.isTooShort(deadline)) yield this.tooShort;
+    // A pool that exists keeps its address past maturity; nothing can be filled in it then.
+    if (this.nowSeconds() >= pool.poolKey.maturity) yield 'QuoteOBExpired';
+    if (price > MAX_PRICE) yield 'OutOfBoundsPrice';
+    if (!this.signatures.verify(quoteId, quote)) yield 'InvalidQuoteOBSignature';
+    if (size === 0n) yield 'InvalidAssetUpdate';
+    return undefined;
+  }
+
+  isTooShort(deadline: number): boolean {
+    return deadline < this.nowSeconds() + this.limits.minQuoteLifeSeconds;
+  }
+
+  get tooShort(): string {
+    return `Quote deadline is invalid (cannot be less than ${this.limits.minQuoteLifeSeconds} sec)`;
+  }
+}
