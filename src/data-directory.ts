@@ -1,8 +1,11 @@
 import path from 'node:path';
 import type { Logger } from 'pino';
 import type { ChainIdentity } from './chain/identity.js';
+import { IntentLog, intentFileName } from './chain/intent-log.js';
 import type { Limits } from './config/limits.js';
 import type { Settings } from './config/setting-table.js';
+import type { Hex } from './engine/quote.js';
+import { KeptFile } from './persistence/kept-file.js';
 import { openNodeDisk } from './persistence/node-disk.js';
 import { openLog, type OpenLog } from './persistence/open-log.js';
 import { PersistenceError } from './persistence/persistence-error.js';
@@ -23,8 +26,14 @@ export interface DataDirectoryOptions {
   readonly onFatal: (error: Error) => void;
 }
 
+/** What a process has of its data directory. */
+export interface DataDirectory extends OpenLog {
+  /** What the wallet of this address means to send on that chain. One at a time has it. */
+  openIntents(chainId: number, address: Hex): Promise<IntentLog>;
+}
+
 /** Opens the log of this deployment. Rejects with PersistenceError when it can't be trusted, or is somebody else's. */
-export async function openDataDirectory(options: DataDirectoryOptions): Promise<OpenLog> {
+export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { settings, name, beginAnew, logger } = options;
   for (let copy = 1; ; copy++) {
     const directory = path.join(settings.dataDir, copy === 1 ? name : `${name}-${copy}`);
@@ -37,8 +46,10 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   }
 }
 
-async function openIn(directory: string, { settings, limits, identity, logger, onFatal }: DataDirectoryOptions) {
-  return openLog(await openNodeDisk(directory), {
+async function openIn(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
+  const { settings, limits, identity, logger, onFatal } = options;
+  const disk = await openNodeDisk(directory);
+  const log = await openLog(disk, {
     identity,
     reorgDepth: limits.reorgDepth,
     random: systemRandom,
@@ -62,4 +73,18 @@ async function openIn(directory: string, { settings, limits, identity, logger, o
     retainLogBytes: settings.retainLogBytes ?? Infinity,
     make: snapshotThread(directory, logger),
   });
+  const files: KeptFile[] = [];
+  return {
+    ...log,
+    async openIntents(chainId, address) {
+      const options = { maxBytes: limits.intentFileBytes, logger, onFatal };
+      const file = await KeptFile.open(disk, intentFileName(chainId, address), options);
+      files.push(file);
+      return new IntentLog(file);
+    },
+    async close() {
+      for (const file of files) await file.close();
+      await log.close();
+    },
+  };
 }

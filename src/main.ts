@@ -1,4 +1,5 @@
 import { mkdir, readFile } from 'node:fs/promises';
+import { privateKeyToAddress } from 'viem/accounts';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import { DiskKeyFiles } from './auth/disk-key-files.js';
@@ -6,6 +7,7 @@ import { KeyStore } from './auth/key-store.js';
 import { arbitrum } from './chain/deployments.js';
 import { readIdentity } from './chain/identity.js';
 import { HttpRpc } from './chain/http-rpc.js';
+import type { OperatorAccount } from './chain/chain-side.js';
 import type { ChainProfile, Profile } from './chain/profile.js';
 import { effectiveLimits, effectiveQuotas } from './config/effective-limits.js';
 import type { Limits } from './config/limits.js';
@@ -16,9 +18,10 @@ import type { ReadSettings } from './config/settings.js';
 import { watchSettings } from './config/settings-watch.js';
 import { isTierSetting } from './config/tier-settings.js';
 import { readWalletKey } from './config/wallet-key.js';
+import type { Hex } from './engine/quote.js';
 import { Metrics } from './metrics/metrics.js';
 import { serveMetrics } from './metrics/metrics-server.js';
-import { openDataDirectory } from './data-directory.js';
+import { openDataDirectory, type DataDirectory } from './data-directory.js';
 import { localApiKey, openLocalSetup, type LocalSetup } from './local-setup.js';
 import { openLogger } from './logger.js';
 import { LogEvents } from './log-events.js';
@@ -71,6 +74,7 @@ async function serve(
     logger,
     onFatal: (error) => failStop(logger, error, 'the log failed'),
   });
+  const operator = walletKey === null ? null : await operatorAccount(log, profile, walletKey);
   const metrics = settings.metricsPort === null ? null : new Metrics();
   const metricsServer = metrics && (await serveMetrics(metrics, settings.metricsHost, settings.metricsPort ?? 0));
   if (metricsServer !== null) logger.info({ port: metricsServer.port }, 'metrics are at /metrics');
@@ -78,7 +82,7 @@ async function serve(
     ...settings,
     profile,
     rpc,
-    walletKey,
+    operator,
     engine: log.engine,
     journal: log.journal,
     epoch: log.epoch,
@@ -143,6 +147,19 @@ async function readProfile(nameOrFile: string): Promise<Profile> {
   const read = await readProfileFile(nameOrFile, readText);
   if (!read.ok) throw new Error(read.problems.join('\n'));
   return read.profile;
+}
+
+/** Two chains have two lines of nonces; where both roles are one chain they share it. */
+async function operatorAccount(
+  directory: DataDirectory,
+  { settlement, stream }: Profile,
+  privateKey: Hex,
+): Promise<OperatorAccount> {
+  const address = privateKeyToAddress(privateKey);
+  const ofSettlement = await directory.openIntents(settlement.chainId, address);
+  const isOneChain = stream.chainId === settlement.chainId;
+  const ofStream = isOneChain ? ofSettlement : await directory.openIntents(stream.chainId, address);
+  return { privateKey, intents: { settlement: ofSettlement, stream: ofStream } };
 }
 
 function openRpc({ rpcUrls }: ChainProfile, limits: Limits, logger: Logger): HttpRpc {

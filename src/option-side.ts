@@ -50,7 +50,7 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
     if (settlementWallet === null) return null;
     const factory = profile.contracts.poolFactory.address;
     const now: ChainSeconds = () => (health.settlement.status().head === null ? null : engineSeconds());
-    const operator = new Operator(settlementWallet, settlement, () => follower.wake());
+    const operator = new Operator(settlementWallet, settlement, () => follower.wake(), clock, limits.txPatienceMs);
     const known = {
       knows: (poolAddress: `0x${string}`) => engine.pool(poolAddress) !== undefined,
       whenDurable: () => sequencer.whenDurable(),

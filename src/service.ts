@@ -3,7 +3,7 @@ import type { KeyStore } from './auth/key-store.js';
 import { QuoteDigest } from './auth/quote-digest.js';
 import { QuoteSignature } from './auth/quote-signature.js';
 import { loadSecp256k1 } from './auth/secp256k1-binding.js';
-import { openChainSide, type ChainSide } from './chain/chain-side.js';
+import { openChainSide, type ChainSide, type OperatorAccount } from './chain/chain-side.js';
 import type { FollowedBook } from './chain/followed-book.js';
 import { HeadWatch } from './chain/head-watch.js';
 import type { Profile } from './chain/profile.js';
@@ -43,8 +43,8 @@ import { TopicIndex } from './feed/topic-index.js';
 export interface ServiceOptions {
   readonly profile: Profile;
   readonly rpc: Readonly<Record<ChainRole, Rpc>>;
-  /** The operator's private key; null: the service reads and does not publish. */
-  readonly walletKey: Hex | null;
+  /** Null: the service reads and does not publish. */
+  readonly operator: OperatorAccount | null;
   /** As recovery left it. */
   readonly engine: Engine;
   readonly journal: Journal;
@@ -116,6 +116,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       logger.info({ why, txHash, logIndex }, 'published event refused');
     },
     onIgnoredEvent: (why) => metrics?.ignoredEvents.labels(why).inc(),
+    onTxTrouble: (nonce, what) => logger.warn({ nonce, what }, 'trouble with a transaction'),
     listener: {
       onCaughtUp: isReady,
       onFailure: (error, failures) => logger.warn({ err: error, failures }, 'reading the chains failed'),

@@ -3,52 +3,62 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Fees } from './fees.js';
-import { RpcUnreachable } from './http-rpc.js';
+import { isPassing, RpcUnreachable } from './http-rpc.js';
+import type { TxIntent } from './intent-log.js';
 
-export interface UnsignedTx extends Fees {
-  readonly chainId: number;
-  readonly nonce: number;
-  readonly to: Hex;
-  readonly data: Hex;
-  readonly gas: bigint;
+export interface SignedTx {
+  readonly txHash: Hex;
+  readonly raw: Hex;
+}
+
+/** The same intent with the same fees gives the same transaction each time: signatures are deterministic (RFC 6979). */
+export async function signVersion(
+  account: PrivateKeyAccount,
+  chainId: number,
+  { nonce, to, data, gas }: TxIntent,
+  fees: Fees,
+): Promise<SignedTx> {
+  const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, ...fees });
+  return { txHash: keccak256(raw), raw };
 }
 
 /**
- * SENT: the node has it, or may have it (no answer came). NONCE_USED: another transaction was mined under its nonce.
+ * SENT: the node has it, or may have it (no answer came, or one that says nothing). NONCE_USED: another transaction was mined under its nonce.
  * NONCE_PENDING: another one waits under it. UNDERPRICED: the node wants more for it.
  */
 export type BroadcastOutcome = 'SENT' | 'NONCE_USED' | 'NONCE_PENDING' | 'UNDERPRICED';
 
-/** Signs and sends. Any other refusal of the node is thrown. The hash is known before the node answers. */
-export async function broadcast(
-  rpc: Rpc,
-  account: PrivateKeyAccount,
-  unsigned: UnsignedTx,
-): Promise<{ txHash: Hex; outcome: BroadcastOutcome }> {
-  const signed = await account.signTransaction({ type: 'eip1559', ...unsigned });
-  const txHash = keccak256(signed);
+/** Any other refusal of the node is thrown: it has not taken the transaction. */
+export async function broadcast(rpc: Rpc, { txHash, raw }: SignedTx): Promise<BroadcastOutcome> {
   try {
-    await rpc.request({ method: 'eth_sendRawTransaction', params: [signed] });
-    return { txHash, outcome: 'SENT' };
+    await rpc.request({ method: 'eth_sendRawTransaction', params: [raw] });
+    return 'SENT';
   } catch (error) {
     const outcome = readRefusal(error);
-    // A retried request meets its own first try: the nonce is used by the very same transaction.
-    if (outcome === 'NONCE_USED' && (await isKnown(rpc, txHash))) return { txHash, outcome: 'SENT' };
-    return { txHash, outcome };
+    if (outcome !== null && outcome !== 'NONCE_USED') return outcome;
+    // A retried request meets its own first try: what is refused now may have been taken before.
+    if (await isKnown(rpc, txHash)) return 'SENT';
+    if (outcome === null) throw error;
+    return outcome;
   }
 }
 
-/** There are no codes for these: geth's, nitro's and anvil's words. */
-function readRefusal(error: unknown): BroadcastOutcome {
-  if (error instanceof RpcUnreachable) return 'SENT';
+/** There are no codes for these: geth's, nitro's and anvil's words. Null: a refusal of another kind. */
+function readRefusal(error: unknown): BroadcastOutcome | null {
+  if (error instanceof RpcUnreachable || isPassing(error)) return 'SENT';
   const { message } = error as Error;
   if (/already known|already imported|known transaction/i.test(message)) return 'SENT';
   if (/nonce too low/i.test(message)) return 'NONCE_USED';
   if (/replacement transaction underpriced/i.test(message)) return 'NONCE_PENDING';
   if (/underpriced|less than block base fee|fee cap/i.test(message)) return 'UNDERPRICED';
-  throw error;
+  return null;
 }
 
+/** Without an answer it may be. */
 async function isKnown(rpc: Rpc, txHash: Hex): Promise<boolean> {
-  return (await rpc.request({ method: 'eth_getTransactionByHash', params: [txHash] })) !== null;
+  try {
+    return (await rpc.request({ method: 'eth_getTransactionByHash', params: [txHash] })) !== null;
+  } catch {
+    return true;
+  }
 }

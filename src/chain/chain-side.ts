@@ -9,6 +9,7 @@ import { ChainCursor, type CursorOptions } from './chain-cursor.js';
 import { ChainHealth } from './chain-health.js';
 import { ChainReader, type BlockHead, type BlockId, type ChainLog } from './chain-reader.js';
 import { firstBlockSince } from './first-block.js';
+import type { IntentLog } from './intent-log.js';
 import { PatientSubmitter, resumeAfter, resumeFrom, type FollowedBook } from './followed-book.js';
 import { PoolAddresses } from './pool-addresses.js';
 import type { Profile } from './profile.js';
@@ -19,7 +20,7 @@ import type { IgnoredEvent } from './settlement-events.js';
 import { SettlementFollower } from './settlement-follower.js';
 import { StreamFollower } from './stream-follower.js';
 import { UndeployedPools } from './undeployed-pools.js';
-import { Wallet } from './wallet.js';
+import { Wallet, type OnTxTrouble } from './wallet.js';
 
 /** The numbers of `config/limits.ts` that reading and writing the chains are bound by. */
 export interface ChainSideLimits {
@@ -48,10 +49,18 @@ export interface ChainSideLimits {
   readonly receiptPollMs: number;
   readonly txResendAfterMs: number;
   readonly txResends: number;
+  readonly txRemembered: number;
   readonly maxTxBytes: number;
   readonly publishQueue: number;
   readonly publishTxInFlight: number;
   readonly publishSettleMs: number;
+}
+
+/** Whose money pays for what is sent. */
+export interface OperatorAccount {
+  readonly privateKey: Hex;
+  /** Where the wallet of each chain writes down what it sends: the same one where both are the same chain. */
+  readonly intents: Readonly<Record<ChainRole, IntentLog>>;
 }
 
 /** What the engine remembers of its reading. */
@@ -63,8 +72,8 @@ export interface ReadSoFar {
 export interface ChainSideOptions {
   readonly profile: Profile;
   readonly rpc: Readonly<Record<ChainRole, Rpc>>;
-  /** The operator's private key; null: nothing is published. */
-  readonly walletKey: Hex | null;
+  /** Null: nothing is published. */
+  readonly operator: OperatorAccount | null;
   readonly book: FollowedBook;
   readonly known: () => Iterable<Order>;
   readonly readSoFar: ReadSoFar;
@@ -80,6 +89,7 @@ export interface ChainSideOptions {
   readonly onRefusedEvent: (why: StreamRefusal, log: ChainLog) => void;
   /** On the settlement chain. */
   readonly onIgnoredEvent: (why: IgnoredEvent, log: ChainLog) => void;
+  readonly onTxTrouble: OnTxTrouble;
   readonly listener: FollowListener;
 }
 
@@ -200,7 +210,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
         health[role].onHead(head);
         if (head.hash === lastHash) return;
         lastHash = head.hash;
-        wallets?.[role].onHead();
+        wallets?.[role].onHead(head.number);
         // A block that was seen before says nothing of how much time has passed since.
         if (role !== 'settlement' || head.timestamp <= newestTimestamp) return;
         newestTimestamp = head.timestamp;
@@ -225,17 +235,25 @@ async function firstStreamBlock({ contracts, streamLookbackSeconds }: Profile, s
 }
 
 /** One wallet a chain; one in all where both chains are the same, since there is one sequence of nonces then. */
-function openWallets({ profile, rpc, walletKey, clock, limits }: ChainSideOptions): Record<ChainRole, Wallet> | null {
-  if (walletKey === null) return null;
-  const account = privateKeyToAccount(walletKey);
-  const open = (role: ChainRole): Wallet =>
-    new Wallet(rpc[role], profile[role].chainId, account, clock, {
-      inFlight: limits.txInFlight,
-      waiting: limits.txWaiting,
-      receiptPollMs: limits.receiptPollMs,
-      resendAfterMs: limits.txResendAfterMs,
-      resends: limits.txResends,
-    });
+function openWallets(options: ChainSideOptions): Record<ChainRole, Wallet> | null {
+  const { profile, rpc, operator, clock, limits, onTxTrouble } = options;
+  if (operator === null) return null;
+  const account = privateKeyToAccount(operator.privateKey);
+  const walletLimits = {
+    inFlight: limits.txInFlight,
+    waiting: limits.txWaiting,
+    receiptPollMs: limits.receiptPollMs,
+    resendAfterMs: limits.txResendAfterMs,
+    resends: limits.txResends,
+    reorgDepth: limits.reorgDepth,
+    remembered: limits.txRemembered,
+  };
+  const open = (role: ChainRole): Wallet => {
+    const { chainId } = profile[role];
+    const wallet = new Wallet(rpc[role], chainId, account, operator.intents[role], clock, walletLimits, onTxTrouble);
+    wallet.resume();
+    return wallet;
+  };
   const settlement = open('settlement');
   const isOneChain = profile.settlement.chainId === profile.stream.chainId;
   return { settlement, stream: isOneChain ? settlement : open('stream') };

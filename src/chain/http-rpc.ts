@@ -32,6 +32,11 @@ export class RpcUnreachable extends Error {
 /** JSON-RPC errors that another try, perhaps elsewhere, may cure: limits, a node that is behind or broken inside. */
 const PASSING_CODES = new Set([-32005, -32603, 429]);
 
+/** Whether the same request may be answered at another time. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof RpcError && PASSING_CODES.has(error.code);
+}
+
 interface Endpoint {
   readonly url: string;
   /** Monotonic milliseconds before which it is left alone: its own Retry-After. */
@@ -65,7 +70,7 @@ export class HttpRpc implements Rpc {
       try {
         return await this.#ask(endpoint, method, params);
       } catch (error) {
-        if (error instanceof RpcError && !PASSING_CODES.has(error.code)) throw error;
+        if (error instanceof RpcError && !isPassing(error)) throw error;
         failure = error as Error;
         this.onError(failure, endpoint.url);
         this.#moveOnFrom(endpoint);

@@ -1,43 +1,100 @@
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import type { IntentLog } from './intent-log.js';
+import { OwnTx, type TxRequest } from './own-tx.js';
+
+/** How long a mined transaction's nonce is remembered, for a reorg may take it back. */
+export interface NonceMemory {
+  /** Blocks that must follow it. */
+  readonly reorgDepth: number;
+  /** At most so many; the oldest are given up first. */
+  readonly remembered: number;
+}
 
 /**
- * Which nonce is next. The chain is asked each time, since another signer may use the key and a reorg may take nonces
- * back; but a nonce that is in flight here is never given out again, even if the node asked does not know of it.
+ * Which nonce is next, and what each of ours is for. The chain is asked each time, since another signer may use the key;
+ * but a nonce that was given out here is never given out again before its transaction is mined too deep to come back, or
+ * was refused: a node that lags, forgets, or follows a reorg does not make it free.
  */
 export class NonceLine {
-  readonly #inFlight = new Set<number>();
+  readonly #live = new Map<number, OwnTx>();
+  /** Mined, oldest first. */
+  readonly #mined = new Map<number, { readonly tx: OwnTx; readonly blockNumber: number }>();
+  /** What the node said when it was last asked for `pending`. */
+  #pending = 0;
 
   constructor(
     private readonly rpc: Rpc,
     private readonly address: Hex,
+    private readonly intents: IntentLog,
+    private readonly memory: NonceMemory,
   ) {}
 
-  async next(): Promise<number> {
-    const pending = await this.count('pending');
-    return Math.max(pending, ...[...this.#inFlight].map((nonce) => nonce + 1));
+  /** Takes the next nonce, not below `lowest`, for this. Asked for one at a time. */
+  async begin(request: Required<TxRequest>, lowest = 0): Promise<OwnTx> {
+    this.#pending = await this.#count('pending');
+    const own = [...this.#live.keys(), ...this.#mined.keys()];
+    return this.beginAt(Math.max(this.#pending, lowest, ...own.map((nonce) => nonce + 1)), request);
   }
 
-  take(nonce: number): void {
-    this.#inFlight.add(nonce);
+  beginAt(nonce: number, request: Required<TxRequest>): OwnTx {
+    const tx = new OwnTx(nonce, request);
+    this.goOn(tx);
+    return tx;
   }
 
-  release(nonce: number): void {
-    this.#inFlight.delete(nonce);
+  /** It is on its way, perhaps again. */
+  goOn(tx: OwnTx): void {
+    this.#mined.delete(tx.nonce);
+    this.#live.set(tx.nonce, tx);
+  }
+
+  mined(tx: OwnTx, blockNumber: number): void {
+    this.#live.delete(tx.nonce);
+    this.#mined.set(tx.nonce, { tx, blockNumber });
+  }
+
+  /** The nonce is free again, or another signer's. */
+  async forget({ nonce }: OwnTx): Promise<void> {
+    this.#live.delete(nonce);
+    await this.intents.forget(nonce);
+  }
+
+  /** Mined transactions that a reorg can no longer take back need not be remembered. */
+  async forgetSettled(headNumber: number): Promise<void> {
+    let surplus = this.#mined.size - this.memory.remembered;
+    const settled = [...this.#mined].flatMap(([nonce, { blockNumber }]) =>
+      surplus-- > 0 || blockNumber + this.memory.reorgDepth <= headNumber ? [nonce] : [],
+    );
+    for (const nonce of settled) this.#mined.delete(nonce);
+    await Promise.all(settled.map((nonce) => this.intents.forget(nonce)));
+  }
+
+  /** Ours that were mined and, as the node last said, are not: a reorg took them back. */
+  takenBack(): OwnTx[] {
+    return [...this.#mined.values()].flatMap(({ tx }) => (tx.nonce >= this.#pending ? [tx] : []));
   }
 
   /**
-   * Nonces before `nonce` that the chain waits for and nobody here is sending: lost in a reorg, or left behind by a run of
-   * this process before.
+   * Nonces before this one's that the chain waits for and no transaction is known of: somebody's that a node has dropped.
+   * What waits in the node's pool is not among them, whoever sent it.
    */
-  async gapsBefore(nonce: number): Promise<number[]> {
+  async gapsBefore({ nonce }: OwnTx): Promise<number[]> {
+    this.#pending = await this.#count('pending');
     const gaps: number[] = [];
-    for (let gap = await this.count('latest'); gap < nonce; gap++) if (!this.#inFlight.has(gap)) gaps.push(gap);
+    for (let gap = this.#pending; gap < nonce; gap++) {
+      if (!this.#live.has(gap) && !this.#mined.has(gap)) gaps.push(gap);
+    }
     return gaps;
   }
 
+  /** Whether a transaction was mined under this nonce, ours or not. */
+  async isUsed({ nonce }: OwnTx): Promise<boolean> {
+    return (await this.#count('latest')) > nonce;
+  }
+
   /** Transactions of the wallet; `pending` counts those that wait in the node's pool too. */
-  async count(block: 'latest' | 'pending'): Promise<number> {
+  async #count(block: 'latest' | 'pending'): Promise<number> {
     return Number(await this.rpc.request({ method: 'eth_getTransactionCount', params: [this.address, block] }));
   }
 }

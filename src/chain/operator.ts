@@ -1,8 +1,11 @@
 import { chainFailureText, isChainFailure, revertName, revertText } from './contract-errors.js';
 import type { ChainReader } from './chain-reader.js';
+import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
-import type { TxReceipt, TxRequest, Wallet } from './wallet.js';
-import { NoGasMoney, TxLost, WalletBusy, WalletStopped, WouldRevert } from './wallet-errors.js';
+import type { TxRequest } from './own-tx.js';
+import type { TxReceipt } from './receipts.js';
+import type { Wallet } from './wallet.js';
+import { NoGasMoney, TxRefused, WalletBusy, WalletStopped, WouldRevert } from './wallet-errors.js';
 
 /** What became of one transaction, in words for whoever asked for it. */
 export type TxOutcome =
@@ -12,6 +15,8 @@ export type TxOutcome =
   /** It could not be sent, or was not mined. */
   | { readonly type: 'FAILED'; readonly reason: string };
 
+const NOT_CONFIRMED = 'Transaction not confirmed yet';
+
 /** The operator on the settlement chain: sends with the operator's wallet and says what came of it, by name. */
 export class Operator {
   constructor(
@@ -19,14 +24,25 @@ export class Operator {
     private readonly reader: Pick<ChainReader, 'call'>,
     /** Told of each mined transaction, so that its events are read at once. */
     private readonly onMined: (receipt: TxReceipt) => void,
+    private readonly clock: Clock,
+    /** How long somebody waits for one transaction, in milliseconds. The wallet goes on with it. */
+    private readonly patienceMs: number,
   ) {}
 
   get address(): Hex {
     return this.wallet.address;
   }
 
-  /** Resolves when mined, or when it is clear that it never will be. */
+  /** Resolves when mined, when it is clear that it never will be, or when it takes too long. */
   async send(request: TxRequest): Promise<TxOutcome> {
+    let cancel: CancelTimer = () => undefined;
+    const tooLong = new Promise<TxOutcome>((resolve) => {
+      cancel = this.clock.after(this.patienceMs, () => resolve({ type: 'FAILED', reason: NOT_CONFIRMED }));
+    });
+    return Promise.race([this.#send(request), tooLong]).finally(cancel);
+  }
+
+  async #send(request: TxRequest): Promise<TxOutcome> {
     try {
       const receipt = await this.wallet.send(request);
       this.onMined(receipt);
@@ -53,7 +69,7 @@ function reverted(data: Hex): TxOutcome {
   return { type: 'REVERTED', name: revertName(data), reason: revertText(data) };
 }
 
-const WALLET_FAILURES = [NoGasMoney, TxLost, WalletBusy, WalletStopped];
+const WALLET_FAILURES = [NoGasMoney, TxRefused, WalletBusy, WalletStopped];
 
 function failureText(error: unknown): string {
   const ofWallet = WALLET_FAILURES.some((type) => error instanceof type);

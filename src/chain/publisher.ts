@@ -3,7 +3,9 @@ import type { Hex, SignedQuote } from '../engine/quote.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import { orderbookStreamAbi } from './abi/orderbook-stream.js';
 import type { IdentifiedQuote } from './quote-states.js';
-import type { TxReceipt, Wallet } from './wallet.js';
+import type { TxReceipt } from './receipts.js';
+import { TxReverted } from './wallet-errors.js';
+import type { Wallet } from './wallet.js';
 
 /** One quote in `add`'s calldata: 16 words; before them the selector, the array's offset and its length (ABI specification). */
 const QUOTE_BYTES = 16 * 32;
@@ -116,7 +118,7 @@ export class Publisher {
     const data = encodeAdd(batch.map(({ quote }) => quote));
     try {
       const receipt = await this.wallet.send({ to: this.orderbookStream, data });
-      if (!receipt.succeeded) throw new Error(`The publish transaction ${receipt.txHash} reverted`);
+      if (!receipt.succeeded) throw new TxReverted(`The transaction ${receipt.txHash} reverted`);
       this.onMined(receipt);
       this.#expectEvents(batch, receipt);
     } catch (error) {

@@ -7,7 +7,7 @@ import type { Publisher, PublicationOutcome } from './publisher.js';
 import { NO_POOL, type QuoteChecks } from './quote-checks.js';
 import type { IdentifiedQuote, QuoteStates } from './quote-states.js';
 import { QUOTE_ERRORS } from './quote-states.js';
-import { NoGasMoney, WalletBusy } from './wallet-errors.js';
+import { NoGasMoney, TxRefused, TxReverted, WalletBusy, WouldRevert } from './wallet-errors.js';
 
 /** A posted quote, checked for its form alone. */
 export interface PostedQuote extends Omit<SignedQuote, 'pool'> {
@@ -189,8 +189,11 @@ function asTwin(first: IntakeItem | undefined): IntakeItem {
   return first.type === 'FAILED' ? first : { ...first, type: 'EXISTS' };
 }
 
-/** A transaction that was given up as lost may still be mined, so its quotes may still enter. */
+const REFUSALS = [TxRefused, TxReverted, WouldRevert];
+
+/** Where it says that it is not confirmed yet, the quote may still enter. */
 function whyNotPublished(error: Error): string {
+  if (REFUSALS.some((type) => error instanceof type)) return 'The stream chain refused the publication';
   if (error instanceof NoGasMoney) return error.message;
   if (error instanceof WalletBusy) return 'Too many quotes wait for their publication';
   return isChainFailure(error) ? 'The chain does not answer' : NOT_CONFIRMED;

@@ -16,9 +16,14 @@ export class WouldRevert extends Error {
   }
 }
 
-/** Never mined within its resends. It may still be, later. */
-export class TxLost extends Error {
-  override readonly name = 'TxLost';
+/** No node would take it, whatever it offered: it was not sent. */
+export class TxRefused extends Error {
+  override readonly name = 'TxRefused';
+}
+
+/** It was mined, and did nothing. */
+export class TxReverted extends Error {
+  override readonly name = 'TxReverted';
 }
 
 /** The wallet was stopped before the transaction's end was known. */

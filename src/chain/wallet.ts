@@ -1,53 +1,42 @@
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Clock, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import { broadcast, signVersion, type BroadcastOutcome } from './broadcast.js';
 import { revertData } from './chain-reader.js';
-import { broadcast, type BroadcastOutcome } from './broadcast.js';
 import { FeeQuote, higherFees, raiseByAnEighth, type Fees } from './fees.js';
-import { NonceLine } from './nonce-line.js';
-import { NoGasMoney, TxLost, WalletBusy, WalletStopped, WouldRevert } from './wallet-errors.js';
+import type { IntentLog } from './intent-log.js';
+import { NonceLine, type NonceMemory } from './nonce-line.js';
+import { OwnTx, type TxRequest } from './own-tx.js';
+import { findReceipt, type TxReceipt } from './receipts.js';
+import { TxPlaces } from './tx-places.js';
+import { NoGasMoney, TxRefused, WalletStopped, WouldRevert } from './wallet-errors.js';
 
-export interface WalletLimits {
+export interface WalletLimits extends NonceMemory {
   /** Transactions sent and not yet mined; further ones wait their turn. */
   readonly inFlight: number;
   /** Transactions waiting for a place; beyond it `send` rejects with WalletBusy. */
   readonly waiting: number;
   readonly receiptPollMs: number;
-  /** How long a transaction may stay unmined before it is sent again with a higher fee. */
+  /** How long a transaction may stay unmined before it is sent again. */
   readonly resendAfterMs: number;
-  /** Fee rises before a transaction is given up as lost. */
+  /** How often its fees are raised, by an eighth each time; after that only where the chain asks for more than it offers. */
   readonly resends: number;
 }
 
-export interface TxRequest {
-  readonly to: Hex;
-  readonly data: Hex;
-  /** Gas limit; estimated by the node when absent. */
-  readonly gas?: bigint;
-}
-
-export interface TxReceipt {
-  readonly txHash: Hex;
-  readonly blockNumber: number;
-  readonly gasUsed: bigint;
-  /** False: mined and reverted. */
-  readonly succeeded: boolean;
-}
-
-/** Looks for the receipt of a transaction whose nonce is used up, before it is taken for replaced: indexes lag behind heads. */
-const LAST_LOOKS = 5;
+/** What an operator should hear of: a transaction that did not go the short way. */
+export type OnTxTrouble = (nonce: number, what: string) => void;
 
 /**
- * One key on one chain. Nonces are given out one at a time, in the order of sending, so that no gap and no clash arises. A
- * transaction that is not mined in time is sent again under the same nonce for more, so that never two versions are mined;
- * one that waits behind a nonce that nobody sends gets an empty transaction there.
+ * One key on one chain. Nonces are given out one at a time, in the order of sending, and what each is for is written down
+ * before anything is signed. A transaction is sent again under its nonce, for more, until the nonce is used up: by itself,
+ * which ends it, or by another signer's, after which it is sent anew under the next one. So none is dropped, none is mined
+ * twice, and a restart goes on where the crash was.
  */
 export class Wallet {
   readonly address: Hex;
   readonly #fees: FeeQuote;
-  readonly #nonces: NonceLine;
-  #inFlight = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #line: NonceLine;
+  readonly #places: TxPlaces;
   #sending: Promise<unknown> = Promise.resolve();
   readonly #pauses = new Set<() => void>();
   #stopped = false;
@@ -56,50 +45,52 @@ export class Wallet {
     private readonly rpc: Rpc,
     private readonly chainId: number,
     private readonly account: PrivateKeyAccount,
+    private readonly intents: IntentLog,
     private readonly clock: Clock,
     private readonly limits: WalletLimits,
+    private readonly onTrouble: OnTxTrouble,
   ) {
     this.address = account.address.toLowerCase() as Hex;
     this.#fees = new FeeQuote(rpc);
-    this.#nonces = new NonceLine(rpc, this.address);
+    this.#line = new NonceLine(rpc, this.address, intents, limits);
+    this.#places = new TxPlaces(limits.inFlight, limits.waiting);
+  }
+
+  /** Takes up what earlier runs left. Called once, before anything is sent. */
+  resume(): void {
+    for (const { nonce, to, data, gas, versions } of this.intents.kept) {
+      const tx = new OwnTx(nonce, { to, data, gas }, versions);
+      this.#line.goOn(tx);
+      this.onTrouble(nonce, 'an earlier run left it unsettled');
+      void this.#goOnWith(tx);
+    }
   }
 
   /** A new block may hold what is waited for: look now. */
-  onHead(): void {
+  onHead(blockNumber: number): void {
+    this.#line.forgetSettled(blockNumber).catch(() => undefined); // a log that fails says so itself
     for (const end of [...this.#pauses]) end();
   }
 
   /** Rejects all that waits with WalletStopped. What was sent may still be mined. */
   stop(): void {
     this.#stopped = true;
-    this.onHead();
+    for (const end of [...this.#pauses]) end();
   }
 
-  /** Resolves when mined. Rejects with NoGasMoney, WouldRevert, TxLost, WalletBusy, WalletStopped, or the chain's own error. */
+  /**
+   * Resolves when mined, however long that takes: how long they wait is for callers to say. Rejects with NoGasMoney,
+   * WouldRevert, TxRefused, WalletBusy, WalletStopped, or the chain's own error.
+   */
   async send(request: TxRequest): Promise<TxReceipt> {
-    await this.#takePlace();
+    await this.#places.take();
     try {
+      this.#checkRunning();
       const gas = request.gas ?? (await this.#estimate(request));
       return await this.#sendUntilMined({ ...request, gas });
     } finally {
-      this.#givePlace();
+      this.#places.give();
     }
-  }
-
-  async #takePlace(): Promise<void> {
-    if (this.#inFlight < this.limits.inFlight) {
-      this.#inFlight++;
-      return;
-    }
-    if (this.#waiting.length >= this.limits.waiting) throw new WalletBusy('Too many transactions wait');
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-
-  /** The place passes straight to whoever waits longest, so that no newcomer slips in between. */
-  #givePlace(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#inFlight--;
-    else next();
   }
 
   async #estimate({ to, data }: TxRequest): Promise<bigint> {
@@ -116,16 +107,11 @@ export class Wallet {
     }
   }
 
-  /** Another signer with our key may take the nonce; then the transaction is sent anew under the next one. */
   async #sendUntilMined(request: Required<TxRequest>): Promise<TxReceipt> {
     for (;;) {
-      const sent = await this.#inTurn(() => this.#sendNext(request));
-      try {
-        const receipt = await this.#awaitReceipt(request, sent);
-        if (receipt !== 'NONCE_TAKEN') return receipt;
-      } finally {
-        this.#nonces.release(sent.nonce);
-      }
+      const tx = await this.#inTurn(() => this.#sendNext(request));
+      const receipt = await this.#untilUsed(tx);
+      if (receipt !== null) return receipt;
     }
   }
 
@@ -136,80 +122,130 @@ export class Wallet {
     return result;
   }
 
-  async #sendNext(request: Required<TxRequest>): Promise<SentTx> {
-    let lowestNonce = 0;
-    let floor: Fees | null = null;
-    for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
-      const [next, current] = await Promise.all([this.#nonces.next(), this.#fees.current()]);
-      const nonce = Math.max(next, lowestNonce);
-      const fees: Fees = floor === null ? current : higherFees(floor, current);
-      const { txHash, outcome } = await this.#broadcast(request, nonce, fees);
-      if (outcome === 'SENT') {
-        this.#nonces.take(nonce);
-        return { nonce, fees, hashes: [txHash] };
-      }
-      if (outcome === 'UNDERPRICED') floor = raiseByAnEighth(fees);
-      else lowestNonce = nonce + 1;
-    }
-    throw new TxLost(`The node would not take it in ${this.limits.resends + 1} tries`);
-  }
-
-  async #broadcast(
-    { to, data, gas }: Required<TxRequest>,
-    nonce: number,
-    fees: Fees,
-  ): Promise<{ txHash: Hex; outcome: BroadcastOutcome }> {
-    const { chainId } = this;
+  /** Sends under the next nonce. What the node refused was not sent: its nonce is free again. */
+  async #sendNext(request: Required<TxRequest>): Promise<OwnTx> {
+    this.#checkRunning();
+    let fees = await this.#fees.current();
+    let tx = await this.#line.begin(request);
+    for (const lost of this.#line.takenBack()) this.#revive(lost);
     try {
-      return await broadcast(this.rpc, this.account, { chainId, nonce, to, data, gas, ...fees });
+      for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
+        const outcome = await this.#sendVersion(tx, fees);
+        if (outcome === 'SENT') return tx;
+        if (outcome === 'UNDERPRICED') fees = higherFees(raiseByAnEighth(fees), await this.#fees.current());
+        else {
+          await this.#line.forget(tx);
+          tx = await this.#line.begin(request, tx.nonce + 1);
+        }
+      }
+      throw new TxRefused(`The node would not take it in ${this.limits.resends + 1} tries`);
     } catch (error) {
+      // When even that can't be written down, the next run sends what its caller was told is refused; nothing worse.
+      await this.#line.forget(tx).catch(() => undefined);
       throw this.#named(error);
     }
   }
 
-  async #awaitReceipt(request: Required<TxRequest>, sent: SentTx): Promise<TxReceipt | 'NONCE_TAKEN'> {
-    let { fees } = sent;
-    for (let resend = 0; resend <= this.limits.resends; resend++) {
-      const receipt = await this.#watch(sent);
-      if (receipt !== null) return receipt;
+  /** Written down, then signed, then sent. */
+  async #sendVersion(tx: OwnTx, fees: Fees): Promise<BroadcastOutcome> {
+    if (fees !== tx.fees) {
+      tx.addVersion(fees);
+      await this.intents.write(tx.intent);
+    }
+    const signed = await signVersion(this.account, this.chainId, tx.intent, fees);
+    if (!tx.hashes.includes(signed.txHash)) tx.hashes.push(signed.txHash);
+    return broadcast(this.rpc, signed);
+  }
+
+  /** Until its nonce is used up: the receipt, or null when another signer's transaction was mined in its place. */
+  async #untilUsed(tx: OwnTx): Promise<TxReceipt | null> {
+    for (;;) {
+      let receipt = await this.#watch(tx);
       try {
-        if ((await this.#nonces.count('latest')) > sent.nonce) return await this.#minedOrTaken(sent);
-        fees = higherFees(raiseByAnEighth(fees), await this.#fees.current());
-        await this.#fillGapsBefore(sent.nonce, fees);
-        sent.hashes.push((await this.#broadcast(request, sent.nonce, fees)).txHash);
+        if (receipt === null && (await this.#line.isUsed(tx))) {
+          receipt = await this.#watch(tx); // a node's index may lag behind its head
+          if (receipt === null) {
+            this.onTrouble(tx.nonce, 'another transaction of the same key was mined under its nonce');
+            await this.#line.forget(tx);
+            return null;
+          }
+        }
+        if (receipt === null) await this.#sendAgain(tx);
       } catch {
         // No answer, or no money for the higher fee: the next round looks for a receipt and tries again.
+        this.#checkRunning();
       }
-    }
-    throw new TxLost(`Not mined after ${this.limits.resends} resends: nonce ${sent.nonce} of ${this.address}`);
-  }
-
-  /** The receipt, or null when there is none in the time that a transaction may take. */
-  async #watch({ hashes }: SentTx): Promise<TxReceipt | null> {
-    const giveUpAtMs = this.clock.monotonicMs() + this.limits.resendAfterMs;
-    for (;;) {
-      if (this.#stopped) throw new WalletStopped('The service is stopping');
-      const receipt = await this.#findReceipt(hashes).catch(() => null);
-      if (receipt !== null || this.clock.monotonicMs() >= giveUpAtMs) return receipt;
-      await this.#pause(this.limits.receiptPollMs);
+      if (receipt === null) continue;
+      this.#line.mined(tx, receipt.blockNumber);
+      return receipt;
     }
   }
 
-  /** The nonce is used up: by one of our versions, or by another signer's transaction. */
-  async #minedOrTaken({ hashes }: SentTx): Promise<TxReceipt | 'NONCE_TAKEN'> {
-    for (let look = 0; look < LAST_LOOKS; look++) {
-      const receipt = await this.#findReceipt(hashes);
-      if (receipt !== null) return receipt;
-      await this.#pause(this.limits.receiptPollMs);
-    }
-    return 'NONCE_TAKEN';
+  async #sendAgain(tx: OwnTx): Promise<void> {
+    await this.#closeGapsBefore(tx);
+    const fees = await this.#nextFees(tx, tx.raises < this.limits.resends);
+    this.onTrouble(tx.nonce, fees === tx.fees ? 'not mined: sent again' : 'not mined: sent again for more');
+    await this.#sendVersion(tx, fees);
+  }
+
+  /** Those of its newest version, unless they have to rise. */
+  async #nextFees({ fees }: OwnTx, mayRise: boolean): Promise<Fees> {
+    const current = await this.#fees.current();
+    if (fees === null) return current;
+    const isEnough = current.maxFeePerGas <= fees.maxFeePerGas;
+    return isEnough && !mayRise ? fees : higherFees(raiseByAnEighth(fees), current);
   }
 
   /** The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. */
-  async #fillGapsBefore(nonce: number, fees: Fees): Promise<void> {
-    const empty = { to: this.address, data: '0x' as const };
-    for (const gap of await this.#nonces.gapsBefore(nonce)) {
-      await this.#broadcast({ ...empty, gas: await this.#estimate(empty) }, gap, fees);
+  async #closeGapsBefore(tx: OwnTx): Promise<void> {
+    const gaps = await this.#line.gapsBefore(tx);
+    for (const lost of this.#line.takenBack()) this.#revive(lost);
+    if (gaps.length === 0) return;
+    const nothing = { to: this.address, data: '0x' as const };
+    const gas = await this.#estimate(nothing);
+    for (const nonce of gaps) void this.#goOnWith(this.#line.beginAt(nonce, { ...nothing, gas }));
+  }
+
+  /** A reorg took it back after it was mined: nobody waits for it any more, and its nonce is still its own. */
+  #revive(tx: OwnTx): void {
+    this.onTrouble(tx.nonce, 'a reorg took it back: sent again');
+    this.#line.goOn(tx);
+    void this.#goOnWith(tx);
+  }
+
+  /** Nobody waits for its end: it is left by an earlier run, taken back, or closes a gap. */
+  async #goOnWith(tx: OwnTx): Promise<void> {
+    try {
+      await this.#learnHashes(tx);
+      await this.#nextFees(tx, false)
+        .then((fees) => this.#sendVersion(tx, fees))
+        .catch(() => undefined); // as in every later round
+      const receipt = await this.#untilUsed(tx);
+      const { to, data } = tx.request;
+      const isNothing = to === this.address && data === '0x';
+      if (receipt === null && !isNothing) await this.#sendUntilMined(tx.request);
+    } catch (error) {
+      if (!(error instanceof WalletStopped)) this.onTrouble(tx.nonce, `given up: ${(error as Error).message}`);
+    }
+  }
+
+  /** Of the versions that an earlier run may have sent. */
+  async #learnHashes(tx: OwnTx): Promise<void> {
+    const { intent } = tx;
+    for (const fees of intent.versions) {
+      const { txHash } = await signVersion(this.account, this.chainId, intent, fees);
+      if (!tx.hashes.includes(txHash)) tx.hashes.push(txHash);
+    }
+  }
+
+  /** The receipt, or null when there is none in the time that a transaction may take. */
+  async #watch({ hashes }: OwnTx): Promise<TxReceipt | null> {
+    const giveUpAtMs = this.clock.monotonicMs() + this.limits.resendAfterMs;
+    for (;;) {
+      this.#checkRunning();
+      const receipt = await findReceipt(this.rpc, hashes).catch(() => null);
+      if (receipt !== null || this.clock.monotonicMs() >= giveUpAtMs) return receipt;
+      await this.#pause(this.limits.receiptPollMs);
     }
   }
 
@@ -226,24 +262,11 @@ export class Wallet {
     });
   }
 
-  async #findReceipt(hashes: readonly Hex[]): Promise<TxReceipt | null> {
-    for (const txHash of hashes) {
-      const answer = await this.rpc.request({ method: 'eth_getTransactionReceipt', params: [txHash] });
-      if (answer === null || typeof answer !== 'object') continue;
-      const { blockNumber, gasUsed, status } = answer as { blockNumber: Hex; gasUsed: Hex; status: Hex };
-      return { txHash, blockNumber: Number(blockNumber), gasUsed: BigInt(gasUsed), succeeded: status === '0x1' };
-    }
-    return null;
+  #checkRunning(): void {
+    if (this.#stopped) throw new WalletStopped('The service is stopping');
   }
 
   #named(error: unknown): unknown {
     return /insufficient funds/i.test((error as Error).message) ? new NoGasMoney(this.address) : error;
   }
-}
-
-interface SentTx {
-  readonly nonce: number;
-  readonly fees: Fees;
-  /** Every version sent under this nonce; any of them may be the one that is mined. */
-  readonly hashes: Hex[];
 }

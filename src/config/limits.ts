@@ -89,9 +89,15 @@ export const limits = {
   receiptPollMs: 100,
   /** How long after its transaction was mined a quote's event may take to be read. */
   publishSettleMs: 120_000,
-  /** After this long unmined a transaction is sent again with an eighth more fee, so many times. */
+  /** After this long unmined a transaction is sent again, so many times with an eighth more fee. */
   txResendAfterMs: 10_000,
   txResends: 8,
+  /** How long POST /pools and POST /pool/settle wait for one transaction. */
+  txPatienceMs: 90_000,
+  /** Mined transactions that are remembered at most, for a reorg may take them back: each up to `maxTxBytes`. */
+  txRemembered: 64,
+  /** The file of what wallets mean to send is written anew when it is larger. */
+  intentFileBytes: 32 << 20,
   /** One JSON-RPC request: its time, its tries over all endpoints, the first pause between them, the longest answer. */
   rpcTimeoutMs: 10_000,
   rpcAttempts: 4,

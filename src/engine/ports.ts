@@ -27,6 +27,15 @@ export interface Rpc {
   preferAnother?(): void;
 }
 
+/** A few JSON values by key that outlive the process. */
+export interface KeptValues {
+  /** As they were when this process began. */
+  readonly found: ReadonlyMap<string, unknown>;
+  /** Durable when it resolves. When it rejects, the value may be kept or not. */
+  put(key: string, value: unknown): Promise<void>;
+  remove(key: string): Promise<void>;
+}
+
 /** One applied command with what it was stamped with and what came of it. */
 export interface JournalRecord {
   readonly stamp: Stamp;

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { QuoteDigest } from '../../src/auth/quote-digest.js';
 import { QuoteSignature } from '../../src/auth/quote-signature.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
-import { openChainSide, type ChainSide } from '../../src/chain/chain-side.js';
+import { openChainSide, type ChainSide, type OperatorAccount } from '../../src/chain/chain-side.js';
 import type { FollowListener } from '../../src/chain/book-follower.js';
 import type { DevClient } from '../../src/chain/dev/dev-client.js';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
+import { IntentLog } from '../../src/chain/intent-log.js';
 import type { Profile } from '../../src/chain/profile.js';
 import type { StreamRefusal } from '../../src/chain/publication-check.js';
 import type { IgnoredEvent } from '../../src/chain/settlement-events.js';
@@ -21,6 +22,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
+import { MemoryKeptValues } from './memory-kept-values.js';
 
 /** Far longer than anything that is waited for takes: a hang is to become an error. */
 const PATIENCE_MS = 30_000;
@@ -32,7 +34,7 @@ export interface FollowingOptions {
   readonly limits?: Partial<Limits>;
   /** Engine time to start at, milliseconds. */
   readonly startMs?: number;
-  readonly walletKey?: Hex | null;
+  readonly operator?: OperatorAccount;
   readonly onEvents?: (events: readonly EngineEvent[]) => void;
   readonly onHalt?: (error: Error) => void;
   /** Whether the log takes a command now. */
@@ -53,10 +55,18 @@ export function httpRpc(urls: readonly string[], limits: Limits = defaultLimits)
   return new HttpRpc(urls, patience, systemClock, systemRandom, () => undefined);
 }
 
+/** A wallet without a past, which nobody remembers when the test is over. */
+export function newOperator(privateKey: Hex): OperatorAccount {
+  const intents = new IntentLog(new MemoryKeptValues());
+  return { privateKey, intents: { settlement: intents, stream: intents } };
+}
+
 /** A book that follows real chains, without anything that serves it. */
 export class Following {
   readonly refused: StreamRefusal[] = [];
   readonly ignored: IgnoredEvent[] = [];
+  /** Of the wallets, in words. */
+  readonly troubles: string[] = [];
   readonly failures: Error[] = [];
   halted: Error | null = null;
 
@@ -105,7 +115,7 @@ export class Following {
         settlement: options.rpc?.settlement ?? httpRpc(profile.settlement.rpcUrls, limits),
         stream: options.rpc?.stream ?? httpRpc(profile.stream.rpcUrls, limits),
       },
-      walletKey: options.walletKey ?? null,
+      operator: options.operator ?? null,
       book: {
         submit: (command) => (options.takes?.() ?? true) && sequencer.submit(command).refusal === null,
         get: known,
@@ -124,6 +134,7 @@ export class Following {
       nowSeconds: () => Math.floor(time.nowMs() / 1000),
       onRefusedEvent: (why) => following.refused.push(why),
       onIgnoredEvent: (why) => following.ignored.push(why),
+      onTxTrouble: (nonce, what) => following.troubles.push(`${nonce}: ${what}`),
       listener,
     });
     const following = new Following(engine, chains, time, signatures, sequencer, expiry);

@@ -4,8 +4,9 @@ import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
 import type { CallResult } from '../../src/chain/chain-reader.js';
 import { RpcUnreachable } from '../../src/chain/http-rpc.js';
 import { Operator } from '../../src/chain/operator.js';
-import type { TxReceipt } from '../../src/chain/wallet.js';
-import { NoGasMoney, TxLost, WalletBusy, WalletStopped, WouldRevert } from '../../src/chain/wallet-errors.js';
+import type { TxReceipt } from '../../src/chain/receipts.js';
+import { NoGasMoney, TxRefused, WalletBusy, WalletStopped, WouldRevert } from '../../src/chain/wallet-errors.js';
+import { ManualClock } from '../system/manual-clock.js';
 
 const revert = encodeErrorResult({ abi: contractErrorsAbi, errorName: 'Pool__ZeroSize' });
 const mined: TxReceipt = { txHash: '0x01', blockNumber: 7, gasUsed: 21_000n, succeeded: true };
@@ -16,7 +17,9 @@ function operator(
   call: () => Promise<CallResult> = () => Promise.reject(new Error('not asked')),
 ) {
   const seen: TxReceipt[] = [];
-  return { seen, operator: new Operator({ address: '0x03', send }, { call }, (receipt) => seen.push(receipt)) };
+  const clock = new ManualClock();
+  const wallet = { address: '0x03' as const, send };
+  return { seen, clock, operator: new Operator(wallet, { call }, (receipt) => seen.push(receipt), clock, 90_000) };
 }
 
 t.test('what is mined is done, and made known', async (t) => {
@@ -58,12 +61,19 @@ t.test('a wallet or chain that cannot says so', async (t) => {
     [new NoGasMoney('0x03'), 'The wallet 0x03 has no money for gas'],
     [new WalletBusy('Too many transactions wait'), 'Too many transactions wait'],
     [new WalletStopped('The service is stopping'), 'The service is stopping'],
-    [new TxLost('Not mined after 8 resends'), 'Not mined after 8 resends'],
+    [new TxRefused('The node would not take it'), 'The node would not take it'],
     [new RpcUnreachable('No endpoint'), 'The chain does not answer'],
   ];
   for (const [error, reason] of cases) {
     t.strictSame(await operator(() => Promise.reject(error)).operator.send(request), { type: 'FAILED', reason });
   }
+});
+
+t.test('nobody waits for a transaction for ever', async (t) => {
+  const { clock, operator: it } = operator(() => new Promise(() => undefined));
+  const sent = it.send(request);
+  clock.advance(90_000);
+  t.strictSame(await sent, { type: 'FAILED', reason: 'Transaction not confirmed yet' });
 });
 
 t.test('a bug is not hidden', async (t) => {

@@ -18,6 +18,7 @@ import type { QuotaTable } from '../../src/quota/tier-quotas.js';
 import { startService, type Service } from '../../src/service.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
+import { newOperator } from '../chain/following.js';
 
 export interface TestServiceOptions {
   /** A chain of the test's own; without one a new one is started, and ended by `stop`. */
@@ -69,11 +70,12 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     maxAnswerBytes: limits.rpcAnswerBytes,
   };
   const rpc = (urls: readonly string[]) => new HttpRpc(urls, patience, systemClock, systemRandom, () => undefined);
+  const walletKey = options.walletKey === undefined ? (chain.accounts[0]?.privateKey ?? null) : options.walletKey;
   const engine = options.engine ?? newEngine(limits.reorgDepth);
   const service = await startService({
     profile,
     rpc: { settlement: rpc(profile.settlement.rpcUrls), stream: rpc(profile.stream.rpcUrls) },
-    walletKey: options.walletKey === undefined ? (chain.accounts[0]?.privateKey ?? null) : options.walletKey,
+    operator: walletKey === null ? null : newOperator(walletKey),
     engine,
     journal: new MemoryJournal(),
     epoch: '00000000000000e2',

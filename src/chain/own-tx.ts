@@ -1,0 +1,47 @@
+import type { Hex } from '../engine/quote.js';
+import type { Fees } from './fees.js';
+import type { TxIntent } from './intent-log.js';
+
+export interface TxRequest {
+  readonly to: Hex;
+  readonly data: Hex;
+  /** Gas limit; estimated by the node when absent. */
+  readonly gas?: bigint;
+}
+
+/** A transaction of ours on its way: what its nonce is for, and every version of it that any node may have. */
+export class OwnTx {
+  readonly nonce: number;
+  /** Any of them may be the one that is mined. */
+  readonly hashes: Hex[] = [];
+  readonly #versions: Fees[] = [];
+  readonly #request: Required<TxRequest>;
+
+  constructor(nonce: number, request: Required<TxRequest>, versions: readonly Fees[] = []) {
+    this.nonce = nonce;
+    this.#request = request;
+    this.#versions.push(...versions);
+  }
+
+  get request(): Required<TxRequest> {
+    return this.#request;
+  }
+
+  /** Of the newest version; null before the first. */
+  get fees(): Fees | null {
+    return this.#versions.at(-1) ?? null;
+  }
+
+  /** How often its fees were raised. */
+  get raises(): number {
+    return Math.max(0, this.#versions.length - 1);
+  }
+
+  get intent(): TxIntent {
+    return { nonce: this.nonce, ...this.#request, versions: [...this.#versions] };
+  }
+
+  addVersion(fees: Fees): void {
+    this.#versions.push(fees);
+  }
+}

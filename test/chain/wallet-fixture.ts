@@ -1,0 +1,189 @@
+import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
+import { startAnvil, type Anvil } from '../../src/chain/dev/anvil.js';
+import { devAccounts } from '../../src/chain/dev/accounts.js';
+import { devClient, type DevClient } from '../../src/chain/dev/dev-client.js';
+import { IntentLog } from '../../src/chain/intent-log.js';
+import { Wallet, type WalletLimits } from '../../src/chain/wallet.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { systemClock } from '../../src/system/system-clock.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { httpRpc } from './following.js';
+import { MemoryKeptValues } from './memory-kept-values.js';
+import { RpcProxy } from './rpc-proxy.js';
+
+const CHAIN_ID = 421_613;
+const ACCOUNTS = 30;
+/** Far longer than anything that is waited for takes: a hang is to become an error. */
+const PATIENCE_MS = 30_000;
+
+export const RESEND_AFTER_MS = 10_000;
+const LIMITS: WalletLimits = {
+  inFlight: 16,
+  waiting: 100,
+  receiptPollMs: 100,
+  resendAfterMs: RESEND_AFTER_MS,
+  resends: 3,
+  reorgDepth: 64,
+  remembered: 64,
+};
+
+/** What a transaction is for is all in its data; it goes to nobody. */
+export const NOBODY: Hex = '0x000000000000000000000000000000000000dead';
+
+/** A transaction that was mined or waits in the node's pool. */
+export interface SeenTx {
+  readonly nonce: number;
+  readonly data: Hex;
+  readonly maxFeePerGas: bigint;
+}
+
+/** A chain that mines when it is told to, without any contract. */
+export class QuietChain {
+  readonly client: DevClient;
+  #accounts = devAccounts(ACCOUNTS).values();
+
+  private constructor(readonly anvil: Anvil) {
+    this.client = devClient(anvil.rpcUrl, CHAIN_ID);
+  }
+
+  static async start(): Promise<QuietChain> {
+    return new QuietChain(
+      await startAnvil({ chainId: CHAIN_ID, extraArgs: ['--no-mining', '--accounts', `${ACCOUNTS}`] }),
+    );
+  }
+
+  /** The key of an account that nobody has used yet. */
+  newKey(): PrivateKeyAccount {
+    const next = this.#accounts.next();
+    if (next.done === true) throw new Error('There are no more accounts');
+    return privateKeyToAccount(next.value.privateKey);
+  }
+
+  mine(): Promise<void> {
+    return this.client.mine({ blocks: 1 });
+  }
+
+  /** Sent by the same key, and not by the wallet. */
+  sendAsStranger(account: PrivateKeyAccount, nonce: number, maxFeePerGas?: bigint): Promise<Hex> {
+    const fees = maxFeePerGas === undefined ? {} : { maxFeePerGas, maxPriorityFeePerGas: 1n };
+    return this.client.sendTransaction({
+      account: account.address,
+      to: NOBODY,
+      data: '0x57',
+      nonce,
+      gas: 50_000n,
+      ...fees,
+    });
+  }
+
+  /** Every transaction of this account in the chain, in order. */
+  async minedOf({ address }: PrivateKeyAccount): Promise<SeenTx[]> {
+    const seen: SeenTx[] = [];
+    const height = Number(await this.client.getBlockNumber());
+    for (let number = 0; number <= height; number++) {
+      const { transactions } = await this.client.getBlock({ blockNumber: BigInt(number), includeTransactions: true });
+      for (const tx of transactions) if (tx.from.toLowerCase() === address.toLowerCase()) seen.push(toSeen(tx));
+    }
+    return seen;
+  }
+
+  /** What waits in the node's pool, by nonce. */
+  async poolOf({ address }: PrivateKeyAccount): Promise<(SeenTx & { readonly hash: Hex })[]> {
+    const { pending, queued } = await this.client.getTxpoolContent();
+    const own = [pending, queued].flatMap((part) =>
+      Object.entries(part).flatMap(([from, txs]) =>
+        from.toLowerCase() === address.toLowerCase() ? Object.values(txs) : [],
+      ),
+    );
+    return own
+      .map(({ hash, nonce, input, maxFeePerGas }) => ({
+        hash,
+        nonce: Number(nonce),
+        data: input,
+        maxFeePerGas: BigInt(maxFeePerGas ?? 0),
+      }))
+      .sort((a, b) => a.nonce - b.nonce);
+  }
+}
+
+function toSeen({
+  nonce,
+  input,
+  maxFeePerGas,
+}: {
+  nonce: number;
+  input: Hex;
+  maxFeePerGas?: bigint | undefined;
+}): SeenTx {
+  return { nonce, data: input, maxFeePerGas: maxFeePerGas ?? 0n };
+}
+
+/** One process's life of a wallet, on a clock of its own, behind a proxy that may play tricks. */
+export class WalletRun {
+  readonly clock = new ManualClock();
+  readonly troubles: string[] = [];
+
+  private constructor(
+    readonly wallet: Wallet,
+    readonly account: PrivateKeyAccount,
+    readonly proxy: RpcProxy,
+    readonly values: MemoryKeptValues,
+  ) {}
+
+  static async start(
+    chain: QuietChain,
+    account: PrivateKeyAccount,
+    values = new MemoryKeptValues(),
+    limits: Partial<WalletLimits> = {},
+  ): Promise<WalletRun> {
+    const proxy = await RpcProxy.open(chain.anvil.rpcUrl);
+    const run: WalletRun = new WalletRun(
+      new Wallet(
+        httpRpc([proxy.url]),
+        CHAIN_ID,
+        account,
+        new IntentLog(values),
+        {
+          monotonicMs: () => run.clock.monotonicMs(),
+          wallMs: () => run.clock.wallMs(),
+          after: (ms, task) => run.clock.after(ms, task),
+        },
+        { ...LIMITS, ...limits },
+        (nonce, what) => run.troubles.push(`${nonce}: ${what}`),
+      ),
+      account,
+      proxy,
+      values,
+    );
+    return run;
+  }
+
+  /** The process is gone: whatever it waits for never comes, and what it asks reaches nobody. */
+  die(): void {
+    this.proxy.trick = () => 'HANG';
+    this.wallet.stop();
+    this.proxy.close();
+  }
+
+  /** Time passes for the wallet until it is so. */
+  async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+    const giveUpAtMs = systemClock.monotonicMs() + PATIENCE_MS;
+    while (!(await isSo())) {
+      if (systemClock.monotonicMs() > giveUpAtMs) throw new Error(`It never came; ${this.troubles.join('; ')}`);
+      this.clock.advance(200);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+
+  /** Time passes, and a block comes now and then, until it is settled. */
+  async whileMining<T>(chain: QuietChain, promise: Promise<T>): Promise<T> {
+    const settled = { yet: false };
+    const over = promise.finally(() => (settled.yet = true));
+    over.catch(() => undefined);
+    await this.until(async () => {
+      await chain.mine();
+      return settled.yet;
+    });
+    return over;
+  }
+}

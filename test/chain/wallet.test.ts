@@ -1,0 +1,219 @@
+import t from 'tap';
+import type { Hex } from '../../src/engine/quote.js';
+import { NoGasMoney, TxRefused, WalletBusy, WalletStopped } from '../../src/chain/wallet-errors.js';
+import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
+
+const chain = await QuietChain.start();
+t.teardown(() => chain.anvil.stop());
+
+/** Nitro's words, and its code. */
+const UNDERPRICED = { code: -32000, message: 'max fee per gas less than block base fee' };
+
+const request = (data: Hex) => ({ to: NOBODY, data });
+
+async function newRun(...[values, limits]: [values?: undefined, limits?: Parameters<typeof WalletRun.start>[3]]) {
+  const run = await WalletRun.start(chain, chain.newKey(), values, limits);
+  t.teardown(() => run.die());
+  return run;
+}
+
+/** Resolves when so many of its transactions wait in the node's pool. */
+async function inPool(run: WalletRun, count: number) {
+  await run.until(async () => (await chain.poolOf(run.account)).length === count);
+  return chain.poolOf(run.account);
+}
+
+await t.test('a transaction that the node drops is sent again under its nonce for an eighth more', async (t) => {
+  const run = await newRun();
+  const sent = run.wallet.send(request('0x01'));
+  const [first] = await inPool(run, 1);
+  if (first === undefined) throw new Error('It waits in the pool');
+  await chain.client.dropTransaction({ hash: first.hash });
+  t.equal((await chain.poolOf(run.account)).length, 0);
+  const [again] = await inPool(run, 1);
+  t.match(again, { nonce: first.nonce, data: '0x01' });
+  t.ok((again?.maxFeePerGas ?? 0n) >= (first.maxFeePerGas * 9n) / 8n);
+  const receipt = await run.whileMining(chain, sent);
+  t.equal(receipt.txHash, again?.hash);
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x01' }]);
+});
+
+await t.test('one that the base fee outruns is sent again for what the chain asks', async (t) => {
+  const run = await newRun();
+  const sent = run.wallet.send(request('0x02'));
+  const [first] = await inPool(run, 1);
+  const baseFee = (first?.maxFeePerGas ?? 0n) * 3n;
+  await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: baseFee });
+  await chain.mine();
+  t.strictSame(await chain.minedOf(run.account), [], 'it can pay for no block now');
+  await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: baseFee });
+  await run.until(async () => ((await chain.poolOf(run.account))[0]?.maxFeePerGas ?? 0n) > baseFee);
+  t.equal((await run.whileMining(chain, sent)).succeeded, true);
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x02' }]);
+  await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: 10n ** 9n });
+  await chain.mine();
+});
+
+await t.test('one that the node finds underpriced is offered for more at once', async (t) => {
+  const run = await newRun();
+  let refusals = 0;
+  run.proxy.trick = ({ method }) =>
+    method === 'eth_sendRawTransaction' && refusals++ < 2 ? { error: UNDERPRICED } : 'PASS';
+  const sent = run.wallet.send(request('0x03'));
+  const [taken] = await inPool(run, 1);
+  const [intent] = [...run.values.values.values()] as { fees: [string, string][] }[];
+  t.equal(intent?.fees.length, 3);
+  t.ok((taken?.maxFeePerGas ?? 0n) >= (BigInt(intent?.fees[0]?.[0] ?? 0) * 81n) / 64n, 'twice an eighth more');
+  await run.whileMining(chain, sent);
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x03' }]);
+});
+
+await t.test('one that the node takes at no price is reported, and its nonce is free', async (t) => {
+  const run = await newRun();
+  run.proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? { error: UNDERPRICED } : 'PASS');
+  await t.rejects(run.wallet.send(request('0x04')), TxRefused);
+  t.equal(run.values.values.size, 0, 'no restart will send it');
+  run.proxy.trick = () => 'PASS';
+  await run.whileMining(chain, run.wallet.send(request('0x05')));
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x05' }]);
+});
+
+await t.test('one that no block takes is neither given up nor raised without end', async (t) => {
+  const run = await newRun();
+  const sent = run.wallet.send(request('0x06'));
+  await inPool(run, 1);
+  await run.until(() => run.troubles.length >= 12);
+  const [stuck] = await chain.poolOf(run.account);
+  t.equal(run.troubles.filter((trouble) => trouble === '0: not mined: sent again for more').length, 3);
+  const [intent] = [...run.values.values.values()] as { fees: [string, string][] }[];
+  t.equal(stuck?.maxFeePerGas, BigInt(intent?.fees.at(-1)?.[0] ?? 0), 'the last version waits there');
+  t.equal(intent?.fees.length, 4);
+  await run.whileMining(chain, sent);
+  t.equal((await chain.minedOf(run.account)).length, 1);
+});
+
+await t.test('where another signer of the key took the nonce, it is sent anew under the next', async (t) => {
+  const run = await newRun();
+  const sent = run.wallet.send(request('0x07'));
+  const [ours] = await inPool(run, 1);
+  if (ours === undefined) throw new Error('It waits in the pool');
+  await chain.client.dropTransaction({ hash: ours.hash });
+  await chain.sendAsStranger(run.account, 0);
+  await chain.mine();
+  await run.whileMining(chain, sent);
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x57' },
+    { nonce: 1, data: '0x07' },
+  ]);
+  t.ok(run.troubles.includes('0: another transaction of the same key was mined under its nonce'));
+});
+
+await t.test("another signer's transaction that still waits keeps its nonce", async (t) => {
+  const run = await newRun();
+  await chain.sendAsStranger(run.account, 0, 10n ** 10n);
+  const sent = run.wallet.send(request('0x08'));
+  await inPool(run, 2);
+  await run.whileMining(chain, sent);
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x57' },
+    { nonce: 1, data: '0x08' },
+  ]);
+});
+
+await t.test('a gap that another signer left is closed, and what waits behind it is mined', async (t) => {
+  const run = await newRun();
+  const hash = await chain.sendAsStranger(run.account, 0);
+  const sent = run.wallet.send(request('0x09'));
+  await inPool(run, 2);
+  await chain.client.dropTransaction({ hash });
+  await run.whileMining(chain, sent);
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x' },
+    { nonce: 1, data: '0x09' },
+  ]);
+});
+
+await t.test('what a reorg takes back comes again under its own nonce when the next is sent', async (t) => {
+  const run = await newRun();
+  await run.whileMining(chain, run.wallet.send(request('0x0a')));
+  const { number } = await chain.client.getBlock();
+  const mined = await chain.client.getTransactionCount({ address: run.account.address });
+  t.equal(mined, 1);
+  const depth = Number(number) - Number(await blockOf(run, '0x0a')) + 1;
+  await chain.client.request<{ Method: 'anvil_reorg'; Parameters: unknown[]; ReturnType: unknown }>({
+    method: 'anvil_reorg',
+    params: [depth, []],
+  });
+  for (const { hash } of await chain.poolOf(run.account)) await chain.client.dropTransaction({ hash });
+  t.equal(await chain.client.getTransactionCount({ address: run.account.address }), 0, 'it is gone');
+  await run.whileMining(chain, run.wallet.send(request('0x0b')));
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x0a' },
+    { nonce: 1, data: '0x0b' },
+  ]);
+});
+
+await t.test('when the answer to a sending is lost, it is sent once all the same', async (t) => {
+  const run = await newRun();
+  run.proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? 'CUT_AFTER' : 'PASS');
+  const sent = run.wallet.send(request('0x0c'));
+  await run.whileMining(chain, sent);
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x0c' }]);
+});
+
+await t.test('a node that tells of receipts late does not make it sent twice', async (t) => {
+  const run = await newRun();
+  let asked = 0;
+  run.proxy.trick = ({ method }) =>
+    method === 'eth_getTransactionReceipt' && asked++ < 70 ? { rewrite: () => null } : 'PASS';
+  const sent = run.wallet.send(request('0x0d'));
+  await inPool(run, 1);
+  await chain.mine();
+  await run.whileMining(chain, sent);
+  t.ok(asked > 60, 'its nonce was used up for more than ten seconds');
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x0d' }]);
+});
+
+await t.test('many at once take nonces without a gap, each mined once, no more than allowed under way', async (t) => {
+  const run = await newRun(undefined, { inFlight: 4, waiting: 6 });
+  const sent = Array.from({ length: 10 }, (_, n) => run.wallet.send(request(`0x1${n}`)));
+  await inPool(run, 4);
+  await t.rejects(run.wallet.send(request('0xff')), WalletBusy);
+  await run.whileMining(chain, Promise.all(sent));
+  const mined = await chain.minedOf(run.account);
+  t.strictSame(
+    mined.map(({ nonce }) => nonce),
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+  );
+  t.equal(new Set(mined.map(({ data }) => data)).size, 10);
+});
+
+await t.test('a wallet without money says so, and takes no nonce', async (t) => {
+  const run = await newRun();
+  const balance = await chain.client.getBalance({ address: run.account.address });
+  await chain.client.setBalance({ address: run.account.address, value: 1n });
+  await t.rejects(run.wallet.send({ ...request('0x20'), gas: 50_000n }), NoGasMoney);
+  t.equal(run.values.values.size, 0);
+  await chain.client.setBalance({ address: run.account.address, value: balance });
+  await run.whileMining(chain, run.wallet.send(request('0x21')));
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x21' }]);
+});
+
+await t.test('a wallet that is stopped lets go of everybody who waits', async (t) => {
+  const run = await WalletRun.start(chain, chain.newKey(), undefined, { inFlight: 1 });
+  t.teardown(() => run.proxy.close());
+  const sent = [run.wallet.send(request('0x30')), run.wallet.send(request('0x31'))];
+  await inPool(run, 1);
+  run.wallet.stop();
+  for (const one of sent) await t.rejects(one, WalletStopped);
+  t.equal(run.values.values.size, 1, 'and the next run goes on with what was sent');
+});
+
+async function blockOf({ account }: WalletRun, data: Hex): Promise<bigint> {
+  for (let number = await chain.client.getBlockNumber(); number > 0n; number--) {
+    const { transactions } = await chain.client.getBlock({ blockNumber: number, includeTransactions: true });
+    const isIt = transactions.some((tx) => tx.from === account.address.toLowerCase() && tx.input === data);
+    if (isIt) return number;
+  }
+  throw new Error('It is in no block');
+}
