@@ -31,6 +31,10 @@ export interface TestServiceOptions {
   readonly metrics?: Metrics;
   readonly tierQuotas?: QuotaTable;
   readonly netBackend?: BackendChoice;
+  /** 0, the default, picks a free one. */
+  readonly port?: number;
+  /** Keys of the test's own, which `stop` leaves open. */
+  readonly keys?: KeyStore;
 }
 
 export interface TestService {
@@ -56,12 +60,14 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const profile = options.profile ?? chain.profile;
   const limits: Limits = { ...defaultLimits, chainPollMs: 50, ...options.limits };
   const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-'));
-  const keys = await KeyStore.open({
-    files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs),
-    clock: systemClock,
-    random: systemRandom,
-    cacheSize: limits.keyCache,
-  });
+  const keys =
+    options.keys ??
+    (await KeyStore.open({
+      files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs),
+      clock: systemClock,
+      random: systemRandom,
+      cacheSize: limits.keyCache,
+    }));
   const { key: apiKey } = await keys.create('paid', 'test');
   const patience = {
     timeoutMs: limits.rpcTimeoutMs,
@@ -87,7 +93,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     metrics: options.metrics ?? null,
     tierQuotas: options.tierQuotas ?? tierQuotas,
     host: '127.0.0.1',
-    port: 0,
+    port: options.port ?? 0,
     netBackend: options.netBackend ?? 'auto',
     corsOrigins: ['*'],
     logger: pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }),
@@ -108,7 +114,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     service,
     async stop() {
       await service.stop();
-      keys.close();
+      if (options.keys === undefined) keys.close();
       if (options.chain === undefined) await chain.stop();
       await rm(dataDir, { recursive: true, force: true });
     },

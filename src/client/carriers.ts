@@ -1,0 +1,116 @@
+import { Connection, type ConnectionOptions, type ConnectionState, type Reply } from './connection.js';
+import type { HeartbeatMessage } from './facts.js';
+import { Listeners } from './listeners.js';
+import type { Outcome } from './asking.js';
+import type { Channel, Subscription } from './subscription.js';
+
+interface Carrier {
+  readonly connection: Connection;
+  readonly subscriptions: Map<Channel, Subscription>;
+}
+
+interface Waiting {
+  readonly message: object;
+  readonly onOutcome: (outcome: Outcome<Reply>) => void;
+}
+
+/** The worst first: what a user has to know of several connections. */
+const WORST_FIRST: readonly ConnectionState[] = ['UNAUTHORIZED', 'WAITING', 'CONNECTING', 'OPEN', 'CLOSED'];
+
+/** Connections by need: one carries one subscription of each channel, so that a second book takes a second connection. */
+export class Carriers {
+  readonly states = new Listeners<ConnectionState>();
+  readonly heartbeats = new Listeners<HeartbeatMessage>();
+  readonly #options: Omit<ConnectionOptions, 'onState' | 'onMessage'>;
+  readonly #carriers = new Set<Carrier>();
+  /** Messages of no subscription, until a connection is open. */
+  readonly #waiting: Waiting[] = [];
+  #told: ConnectionState = 'CLOSED';
+
+  constructor(options: Omit<ConnectionOptions, 'onState' | 'onMessage'>) {
+    this.#options = options;
+  }
+
+  /** Of all connections the worst; `CLOSED`: there is none. */
+  get state(): ConnectionState {
+    const states = [...this.#carriers].map(({ connection }) => connection.state);
+    return WORST_FIRST.find((state) => states.includes(state)) ?? 'CLOSED';
+  }
+
+  carry(subscription: Subscription): void {
+    const { channel } = subscription;
+    const free = [...this.#carriers].find(({ subscriptions }) => !subscriptions.has(channel));
+    const carrier = free ?? this.#add();
+    carrier.subscriptions.set(channel, subscription);
+    if (carrier.connection.state === 'OPEN') subscription.start(carrier.connection);
+  }
+
+  /** A connection that carries nothing more is closed. */
+  drop(subscription: Subscription): void {
+    const carrier = [...this.#carriers].find(
+      ({ subscriptions }) => subscriptions.get(subscription.channel) === subscription,
+    );
+    subscription.close();
+    if (carrier === undefined) return;
+    carrier.subscriptions.delete(subscription.channel);
+    if (carrier.subscriptions.size === 0 && this.#waiting.length === 0) this.#remove(carrier);
+  }
+
+  /** Asks over any connection, once one is open. */
+  ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void): void {
+    this.#waiting.push({ message, onOutcome });
+    if (this.#carriers.size === 0) this.#add();
+    this.#askWaiting();
+  }
+
+  close(): void {
+    for (const carrier of [...this.#carriers]) {
+      for (const subscription of carrier.subscriptions.values()) subscription.close();
+      this.#remove(carrier);
+    }
+  }
+
+  #add(): Carrier {
+    const subscriptions = new Map<Channel, Subscription>();
+    const connection = new Connection({
+      ...this.#options,
+      onState: (state) => this.#onState(carrier, state),
+      onMessage: (message) => {
+        if (message.type === 'HEARTBEAT') this.heartbeats.tell(message);
+        for (const subscription of [...subscriptions.values()]) subscription.take(message);
+      },
+    });
+    const carrier: Carrier = { connection, subscriptions };
+    this.#carriers.add(carrier);
+    connection.open();
+    return carrier;
+  }
+
+  #remove(carrier: Carrier): void {
+    this.#carriers.delete(carrier);
+    carrier.connection.close();
+    this.#tellState();
+  }
+
+  #onState({ connection, subscriptions }: Carrier, state: ConnectionState): void {
+    for (const subscription of subscriptions.values()) {
+      if (state === 'OPEN') subscription.start(connection);
+      else subscription.pause();
+    }
+    this.#tellState();
+    this.#askWaiting();
+  }
+
+  #askWaiting(): void {
+    const open = [...this.#carriers].find(({ connection }) => connection.state === 'OPEN');
+    if (open === undefined) return;
+    for (const { message, onOutcome } of this.#waiting.splice(0)) open.connection.ask(message, onOutcome);
+  }
+
+  #tellState(): void {
+    const { state } = this;
+    if (state === this.#told) return;
+    this.#told = state;
+    this.states.tell(state);
+  }
+}

@@ -1,0 +1,182 @@
+import type { ServerMessageV2 } from '../schema/socket-v2.js';
+import { Asking, type Outcome } from './asking.js';
+import { backoffMs, type BackoffRange } from './backoff.js';
+import { decodeFrame, SUBPROTOCOL, type FeedEncoding, type UnknownMessage } from './decode.js';
+import { ConnectionLostError } from './errors.js';
+import type { Acknowledgement } from './facts.js';
+import type { CancelTimer, ClientPorts, ClientSocket } from './ports.js';
+
+/** `OPEN`: authorised. `WAITING`: lost, and tried again after a pause. `UNAUTHORIZED`: the key is refused; over. */
+export type ConnectionState = 'CONNECTING' | 'OPEN' | 'WAITING' | 'UNAUTHORIZED' | 'CLOSED';
+
+export interface Patience {
+  /** From the start to a good AUTH, and for every answer. */
+  readonly answerMs: number;
+  /** Without any frame the connection counts as dead: three heartbeats. */
+  readonly silenceMs: number;
+  readonly reconnect: BackoffRange;
+}
+
+export const DEFAULT_PATIENCE: Patience = {
+  answerMs: 10_000,
+  silenceMs: 15_000,
+  reconnect: { minMs: 250, maxMs: 30_000 },
+};
+
+export interface ConnectionOptions {
+  /** ws: or wss:. */
+  readonly url: string;
+  readonly apiKey: string;
+  readonly encoding: FeedEncoding;
+  readonly patience: Patience;
+  readonly ports: ClientPorts;
+  onState(state: ConnectionState): void;
+  /** Everything that answers nothing. */
+  onMessage(message: ServerMessageV2): void;
+}
+
+/** What the server said to a message: of a FILTER, what was subscribed. */
+export interface Reply {
+  readonly message: string;
+  readonly subscribed: Acknowledgement | null;
+}
+
+/** One authorised WebSocket after the other: a lost one is replaced until `close`. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  #state: ConnectionState = 'CLOSED';
+  #socket: ClientSocket | null = null;
+  #asking: Asking<Reply> | null = null;
+  #attempt = 0;
+  #heard = false;
+  #cancelTimer: CancelTimer = () => undefined;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  open(): void {
+    const { url, encoding, ports } = this.#options;
+    this.#enter('CONNECTING');
+    const socket = new ports.WebSocket(url, [SUBPROTOCOL[encoding]]);
+    this.#socket = socket;
+    socket.binaryType = 'arraybuffer';
+    // A socket that was given up may still speak; what it says is nobody's any more.
+    const ifCurrent = (task: () => void) => () => {
+      if (this.#socket === socket) task();
+    };
+    socket.onopen = ifCurrent(() => this.#authorize(socket));
+    socket.onmessage = ({ data }) => ifCurrent(() => this.#take(data))();
+    socket.onclose = ifCurrent(() => this.#lose());
+    // What went wrong is not told to scripts, and `close` follows.
+    socket.onerror = () => undefined;
+    this.#cancelTimer = ports.clock.after(this.#options.patience.answerMs, () => this.restart());
+  }
+
+  /** Only while it is open. */
+  ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void): void {
+    if (this.#asking === null) onOutcome({ ok: false, error: new ConnectionLostError() });
+    else this.#asking.ask(message, onOutcome);
+  }
+
+  /** Gives this socket up and opens another after a pause. */
+  restart(): void {
+    const socket = this.#socket;
+    this.#lose();
+    socket?.close();
+  }
+
+  close(): void {
+    const socket = this.#socket;
+    this.#end('CLOSED');
+    socket?.close(NORMAL_CLOSURE);
+  }
+
+  #authorize(socket: ClientSocket): void {
+    const { apiKey, ports, patience } = this.#options;
+    this.#asking = new Asking<Reply>({
+      send: (message) => socket.send(JSON.stringify(message)),
+      clock: ports.clock,
+      answerMs: patience.answerMs,
+      onSilence: () => this.restart(),
+    });
+    this.#asking.ask({ type: 'AUTH', apiKey, body: null }, (outcome) => {
+      if (outcome.ok) {
+        this.#cancelTimer();
+        this.#watch();
+        this.#enter('OPEN');
+      } else if (outcome.error.message === UNKNOWN_KEY) {
+        this.#end('UNAUTHORIZED');
+        socket.close(NORMAL_CLOSURE);
+      } else if (this.#socket === socket) this.restart();
+    });
+  }
+
+  #take(data: unknown): void {
+    this.#heard = true;
+    let message: ServerMessageV2 | UnknownMessage;
+    try {
+      message = decodeFrame(data);
+    } catch {
+      this.restart();
+      return;
+    }
+    switch (message.type) {
+      case null:
+        return;
+      case 'INFO':
+        return this.#asking?.answered({ message: message.message, subscribed: message.body });
+      case 'ERROR':
+        return this.#asking?.refused(message.message);
+      case 'HEARTBEAT':
+        // It has lasted: the next loss is a new one. Before that, losing it again waits longer each time.
+        this.#attempt = 0;
+        return this.#options.onMessage(message);
+      default:
+        this.#options.onMessage(message);
+    }
+  }
+
+  /** A dead peer says nothing: not even `close` comes then. */
+  #watch(): void {
+    this.#heard = false;
+    this.#cancelTimer = this.#options.ports.clock.after(this.#options.patience.silenceMs, () => {
+      if (this.#heard) this.#watch();
+      else this.restart();
+    });
+  }
+
+  #lose(): void {
+    if (this.#socket === null) return;
+    const { patience, ports } = this.#options;
+    this.#end('WAITING');
+    if (this.#state !== 'WAITING') return;
+    const pauseMs = backoffMs(patience.reconnect, this.#attempt, () => ports.random());
+    this.#attempt += 1;
+    this.#cancelTimer = ports.clock.after(pauseMs, () => this.open());
+  }
+
+  #end(state: ConnectionState): void {
+    this.#cancelTimer();
+    this.#socket = null;
+    const asking = this.#asking;
+    this.#asking = null;
+    asking?.end();
+    this.#enter(state);
+  }
+
+  #enter(state: ConnectionState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#options.onState(state);
+  }
+}
+
+/** RFC 6455, 7.4.1. */
+const NORMAL_CLOSURE = 1000;
+/** The answer to AUTH with a key that is unknown or revoked. */
+const UNKNOWN_KEY = 'NOT_FOUND';

@@ -1,0 +1,61 @@
+/** The server answered a message with ERROR; the text is its own. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+}
+
+/** The connection ended before the answer came: what was asked may or may not have been done. */
+export class ConnectionLostError extends Error {
+  override readonly name = 'ConnectionLostError';
+
+  constructor() {
+    super('The connection ended before the answer came');
+  }
+}
+
+/** One thing wrong with a query or a body, in AJV's words. */
+export interface SchemaProblem {
+  readonly instancePath: string;
+  readonly message: string;
+}
+
+/** A call was answered with something else than 2xx. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** HTTP status. */
+  readonly status: number;
+  /** Of a 400: what is wrong with the query or the body, the first first; else empty. */
+  readonly problems: readonly SchemaProblem[];
+  /** Of a 504 of `postQuotes`: ids that may still enter; else empty. */
+  readonly pending: readonly `0x${string}`[];
+  /** When to try again, where the server says; null: it does not. */
+  readonly retryAfterMs: number | null;
+  /** Finds the call in the server's log; null: it did not come that far. */
+  readonly requestId: string | null;
+
+  constructor(status: number, body: unknown, header: (name: string) => string | null) {
+    const problems = Array.isArray(body) ? (body as SchemaProblem[]) : [];
+    const { message, pending } = isObject(body) ? body : {};
+    const [first] = problems;
+    super(
+      typeof message === 'string'
+        ? message
+        : first === undefined
+          ? `HTTP ${status}`
+          : `${place(first)} ${first.message}`,
+    );
+    this.status = status;
+    this.problems = problems;
+    this.pending = Array.isArray(pending) ? (pending as `0x${string}`[]) : [];
+    const retryAfter = header('retry-after');
+    this.retryAfterMs = retryAfter === null ? null : Number(retryAfter) * 1000;
+    this.requestId = header('x-request-id');
+  }
+}
+
+function place({ instancePath }: SchemaProblem): string {
+  return instancePath === '' ? 'the request' : instancePath;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

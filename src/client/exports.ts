@@ -1,0 +1,20 @@
+/** What `quotebook/client` gives, in Node and in browsers. */
+export type { ConnectionState, Patience } from './connection.js';
+export type { FeedEncoding } from './decode.js';
+export { ApiError, ConnectionLostError, RefusedError, type SchemaProblem } from './errors.js';
+export type { HeartbeatMessage, QuoteFact, RfqFact } from './facts.js';
+export type { BookChange, FollowedBook } from './followed-book.js';
+export type { FollowedQuotes } from './followed-quotes.js';
+export type { FollowedRfqs } from './followed-rfqs.js';
+export type { Level, LevelBook } from './level-book.js';
+export type { StopListening } from './listeners.js';
+export type { BookFilter, OfferTerms, OrderbookClientOptions, QuotesFilter, RfqRequest } from './orderbook-client.js';
+export type { ClientClock, ClientPorts, ClientSocket, SocketConstructor } from './ports.js';
+export type { QuoteBook } from './quote-book.js';
+export type { Readiness, Rest } from './rest.js';
+export type { Hex, Side } from './set-hash.js';
+export { signQuote, ZERO_ADDRESS } from './sign-quote.js';
+export type { QuotedPool, QuoteSigner, QuoteTerms, SignedQuote } from './sign-quote.js';
+export type { FollowState, Healing } from './subscription.js';
+export type { OrderbookQuote, OrdersResult, PoolKey, PostedQuote, PostQuotesResult } from '../schema/orderbook.js';
+export type { Option, Pool, PostPoolsResult, SettleResult, VaultQuoteResult } from '../schema/options.js';

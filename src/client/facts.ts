@@ -1,0 +1,28 @@
+import type { ServerMessageV2 } from '../schema/socket-v2.js';
+
+type OfType<T extends ServerMessageV2['type']> = Extract<ServerMessageV2, { readonly type: T }>;
+
+/** What happened to one quote, with its number, the engine's time and the block that made it happen. */
+export type QuoteFact = OfType<
+  | 'POST_QUOTE'
+  | 'FILL_QUOTE'
+  | 'REMOVE_QUOTE'
+  | 'CANCEL_QUOTE'
+  | 'EXPIRE_QUOTE'
+  | 'INVALIDATE_QUOTE'
+  | 'REVALIDATE_QUOTE'
+  | 'UNDO_QUOTE'
+>;
+
+/** A taker asks makers for a quote. */
+export type RfqFact = OfType<'RFQ'>;
+
+export type BookUpdate = OfType<'ORDERBOOK_UPDATE'>;
+export type BookSnapshot = OfType<'ORDERBOOK_SNAPSHOT'>;
+export type QuotesPage = OfType<'QUOTES_SNAPSHOT'>;
+export type Acknowledgement = NonNullable<OfType<'INFO'>['body']>;
+export type ResyncNotice = OfType<'RESYNC'>;
+export type HeartbeatMessage = OfType<'HEARTBEAT'>;
+
+/** A message of a subscription, which has a key; RESYNC has several. */
+export type KeyedMessage = QuoteFact | RfqFact | BookUpdate | BookSnapshot | QuotesPage;

@@ -1,0 +1,79 @@
+import type { PriceLevels } from '../schema/socket-v2.js';
+import { levelTerm, SetHash, type Hex, type Side } from './set-hash.js';
+
+/** A price with what is fillable at it; amounts in 1e-18, `price` as the pool's quotes have it. */
+export interface Level {
+  readonly price: bigint;
+  readonly size: bigint;
+  /** Quotes. */
+  readonly count: number;
+}
+
+interface LevelSide {
+  readonly byPrice: Map<bigint, Level>;
+  /** Best first; null: to be sorted anew. */
+  sorted: readonly Level[] | null;
+}
+
+/** One pool's price levels, with the hash that the server's has to equal. */
+export class LevelBook {
+  #hash = new SetHash();
+  readonly #sides: Readonly<Record<Side, LevelSide>> = { bid: emptySide(), ask: emptySide() };
+
+  /** Bids, the highest first. */
+  get bids(): readonly Level[] {
+    return this.#sorted('bid');
+  }
+
+  /** Asks, the lowest first. */
+  get asks(): readonly Level[] {
+    return this.#sorted('ask');
+  }
+
+  get hash(): Hex {
+    return this.#hash.text;
+  }
+
+  clear(): void {
+    this.#hash = new SetHash();
+    for (const side of [this.#sides.bid, this.#sides.ask]) {
+      side.byPrice.clear();
+      side.sorted = null;
+    }
+  }
+
+  /** Levels as they are from now on; one without quotes is gone. Others stay. */
+  set({ bids, asks }: PriceLevels): void {
+    for (const level of bids) this.#setLevel('bid', level);
+    for (const level of asks) this.#setLevel('ask', level);
+  }
+
+  #setLevel(side: Side, level: PriceLevels['bids'][number]): void {
+    const { byPrice } = this.#sides[side];
+    const [price, size, count] = [BigInt(level.price), BigInt(level.size), level.count];
+    const before = byPrice.get(price);
+    if (before !== undefined) this.#hash.remove(levelTerm(side, price, before.size, before.count));
+    if (count === 0) byPrice.delete(price);
+    else {
+      byPrice.set(price, { price, size, count });
+      this.#hash.add(levelTerm(side, price, size, count));
+    }
+    this.#sides[side].sorted = null;
+  }
+
+  #sorted(name: Side): readonly Level[] {
+    const side = this.#sides[name];
+    side.sorted ??= [...side.byPrice.values()].sort((a, b) => betterFirst(name, a.price, b.price));
+    return side.sorted;
+  }
+}
+
+/** For sorting: bids fall, asks rise. */
+export function betterFirst(side: Side, a: bigint, b: bigint): number {
+  if (a === b) return 0;
+  return a < b === (side === 'ask') ? -1 : 1;
+}
+
+function emptySide(): LevelSide {
+  return { byPrice: new Map(), sorted: null };
+}

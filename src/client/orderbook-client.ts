@@ -1,0 +1,160 @@
+import type { RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../schema/socket.js';
+import { Carriers } from './carriers.js';
+import { DEFAULT_PATIENCE, type ConnectionState, type Patience } from './connection.js';
+import type { FeedEncoding } from './decode.js';
+import type { HeartbeatMessage } from './facts.js';
+import { BookContents, FollowedBook } from './followed-book.js';
+import { FollowedQuotes, QuotesContents } from './followed-quotes.js';
+import { FollowedRfqs, RfqContents } from './followed-rfqs.js';
+import type { StopListening } from './listeners.js';
+import type { ClientPorts } from './ports.js';
+import { Rest } from './rest.js';
+import type { Hex, Side } from './set-hash.js';
+import { signQuote, type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedQuote } from './sign-quote.js';
+import { Subscription, type Channel, type Content } from './subscription.js';
+
+export interface OrderbookClientOptions {
+  /** Of the service, such as `http://127.0.0.1:8080`. The WebSocket is on the same port. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** The settlement chain's. */
+  readonly chainId: '42161' | '421613';
+  /** Of the feed. Default `json`; `msgpack` is about half the bytes. */
+  readonly encoding?: FeedEncoding;
+  readonly patience?: Partial<Patience>;
+}
+
+/** What a subscriber of QUOTES or RFQ wants to hear of; docs/api.md, "Following quotes". */
+export interface QuotesFilter {
+  readonly poolAddress?: Hex;
+  readonly side?: Side;
+  readonly provider?: Hex;
+  /** An address: its private quotes too; `*`: everybody's. */
+  readonly taker?: Hex | '*';
+  /** 1e-18 contracts: the least size as first signed. */
+  readonly size?: bigint;
+}
+
+export interface BookFilter {
+  readonly poolAddress: Hex;
+  /** Levels of each side; default all that the server shows. */
+  readonly depth?: number;
+  /** Whose private quotes are counted in. */
+  readonly taker?: Hex;
+}
+
+type WithoutChain<R> = Omit<R, 'chainId' | 'size'> & {
+  /** 1e-18 contracts. */
+  readonly size: bigint;
+};
+/** A request for quotes; `side` is the book's: `ask` to buy. */
+export type RfqRequest = WithoutChain<RfqByPoolKeyMessage['body']> | WithoutChain<RfqByPoolAddressMessage['body']>;
+
+/** `deadline` and `salt` have defaults here. */
+export type OfferTerms = Omit<QuoteTerms, 'deadline' | 'salt'> & {
+  /** Unix seconds; default an hour from now by this machine's clock. */
+  readonly deadline?: number;
+  /** Default: larger than any before. */
+  readonly salt?: number;
+};
+
+/** Everything of one Quotebook service: its routes, its feed, and the signing of quotes. */
+export class OrderbookClient {
+  /** The HTTP routes. */
+  readonly rest: Rest;
+  readonly #options: OrderbookClientOptions;
+  readonly #ports: ClientPorts;
+  readonly #carriers: Carriers;
+  #lastSalt = 0;
+
+  constructor(options: OrderbookClientOptions, ports: ClientPorts) {
+    const { apiKey, chainId, encoding = 'json', patience } = options;
+    const url = options.url.replace(/\/+$/, '');
+    this.#options = options;
+    this.#ports = ports;
+    this.rest = new Rest({ url, apiKey, chainId, fetch: ports.fetch });
+    this.#carriers = new Carriers({
+      url: url.replace(/^http/, 'ws'),
+      apiKey,
+      encoding,
+      patience: { ...DEFAULT_PATIENCE, ...patience },
+      ports,
+    });
+  }
+
+  /** Of the feed's connections the worst; `CLOSED` while nothing is followed. */
+  get connection(): ConnectionState {
+    return this.#carriers.state;
+  }
+
+  onConnection(listener: (state: ConnectionState) => void): StopListening {
+    return this.#carriers.states.add(listener);
+  }
+
+  /** Every few seconds while something is followed: how both chains look to the server. */
+  onHeartbeat(listener: (heartbeat: HeartbeatMessage) => void): StopListening {
+    return this.#carriers.heartbeats.add(listener);
+  }
+
+  /** Keeps one pool's price levels. Each followed book but the first takes a connection of its own. */
+  followBook(filter: BookFilter): FollowedBook {
+    const contents = new BookContents();
+    const [subscription, close] = this.#follow('ORDERBOOK', filter, contents);
+    return new FollowedBook(contents, subscription, close);
+  }
+
+  /** Keeps every quote that the filter shows, and tells what happens to each. */
+  followQuotes(filter: QuotesFilter = {}): FollowedQuotes {
+    const contents = new QuotesContents();
+    const [subscription, close] = this.#follow('QUOTES', onWire(filter), contents);
+    return new FollowedQuotes(contents, subscription, close);
+  }
+
+  /** Tells of takers' requests. */
+  followRfqs(filter: Omit<QuotesFilter, 'provider'> = {}): FollowedRfqs {
+    const contents = new RfqContents();
+    const [subscription, close] = this.#follow('RFQ', onWire(filter), contents);
+    return new FollowedRfqs(contents, subscription, close);
+  }
+
+  /**
+   * Asks makers for quotes, and resolves once the request is on the server's disk. Rejects with RefusedError, or with
+   * ConnectionLostError when it is not known whether it was published.
+   */
+  requestQuotes(request: RfqRequest): Promise<void> {
+    const body = { ...request, size: request.size.toString(), chainId: this.#options.chainId };
+    return new Promise((resolve, reject) => {
+      this.#carriers.ask({ type: 'RFQ', body }, (outcome) => {
+        if (outcome.ok) resolve();
+        else reject(outcome.error);
+      });
+    });
+  }
+
+  /** Signs a quote; `rest.postQuotes([signed.posted])` publishes it. */
+  signQuote(signer: QuoteSigner, pool: QuotedPool, terms: OfferTerms): Promise<SignedQuote> {
+    const nowMs = this.#ports.clock.wallMs();
+    this.#lastSalt = Math.max(this.#lastSalt + 1, Math.floor(nowMs) * SALTS_PER_MS);
+    const deadline = Math.floor(nowMs / 1000) + DEFAULT_LIFE_SECONDS;
+    return signQuote(signer, this.#options.chainId, pool, { deadline, salt: this.#lastSalt, ...terms });
+  }
+
+  /** Ends everything that is followed. */
+  close(): void {
+    this.#carriers.close();
+  }
+
+  #follow(channel: Channel, filter: object, content: Content): [Subscription, () => void] {
+    const subscription = new Subscription(channel, { chainId: this.#options.chainId, ...filter }, content);
+    this.#carriers.carry(subscription);
+    return [subscription, () => this.#carriers.drop(subscription)];
+  }
+}
+
+const DEFAULT_LIFE_SECONDS = 3600;
+/** So many quotes of one client in a millisecond have salts of their own; below 2^53 until the year 2255. */
+const SALTS_PER_MS = 1000;
+
+function onWire({ size, ...filter }: QuotesFilter): object {
+  return { ...filter, ...(size !== undefined && { size: size.toString() }) };
+}

@@ -1,0 +1,89 @@
+import type { OrderbookQuote } from '../schema/orderbook.js';
+import { betterFirst } from './level-book.js';
+import { quoteTerm, SetHash, type Hex, type Side } from './set-hash.js';
+import type { QuoteFact } from './facts.js';
+
+/** The quotes under one key of a subscription. */
+interface KeyedQuotes {
+  hash: SetHash;
+  readonly byId: Map<Hex, OrderbookQuote>;
+}
+
+/** Every quote that a filter shows, with the hash that the server's has to equal: one for each key. */
+export class QuoteBook {
+  readonly #keys = new Map<string, KeyedQuotes>();
+
+  get size(): number {
+    return [...this.#keys.values()].reduce((sum, { byId }) => sum + byId.size, 0);
+  }
+
+  get(quoteId: Hex): OrderbookQuote | undefined {
+    for (const { byId } of this.#keys.values()) {
+      const quote = byId.get(quoteId);
+      if (quote !== undefined) return quote;
+    }
+    return undefined;
+  }
+
+  /** In no order. */
+  *all(): Generator<OrderbookQuote, undefined> {
+    for (const { byId } of this.#keys.values()) yield* byId.values();
+    return undefined;
+  }
+
+  /** One side of a pool: best price first, of equal prices the one published earlier. */
+  side(poolAddress: Hex, side: Side): OrderbookQuote[] {
+    const pool = poolAddress.toLowerCase();
+    return [...this.all()]
+      .filter((quote) => quote.poolAddress === pool && quote.isBuy === (side === 'bid'))
+      .sort((a, b) => betterFirst(side, BigInt(a.price), BigInt(b.price)) || a.ts - b.ts);
+  }
+
+  /** As on the wire. */
+  hash(key: string): Hex {
+    return this.#keyed(key).hash.text;
+  }
+
+  clear(): void {
+    this.#keys.clear();
+  }
+
+  /** A quote as it is from now on; one with nothing to fill is gone. */
+  set(key: string, quote: OrderbookQuote): void {
+    this.delete(key, quote.quoteId);
+    if (quote.fillableSize === '0') return;
+    const { hash, byId } = this.#keyed(key);
+    byId.set(quote.quoteId, quote);
+    hash.add(quoteTerm(quote.quoteId, BigInt(quote.fillableSize)));
+  }
+
+  delete(key: string, quoteId: Hex): void {
+    const { hash, byId } = this.#keyed(key);
+    const before = byId.get(quoteId);
+    if (before === undefined) return;
+    byId.delete(quoteId);
+    hash.remove(quoteTerm(quoteId, BigInt(before.fillableSize)));
+  }
+
+  apply(fact: QuoteFact): void {
+    switch (fact.type) {
+      case 'POST_QUOTE':
+      case 'REVALIDATE_QUOTE':
+      case 'FILL_QUOTE':
+        return this.set(fact.key, fact.body);
+      case 'UNDO_QUOTE':
+        return fact.valid ? this.set(fact.key, fact.body) : this.delete(fact.key, fact.body.quoteId);
+      case 'REMOVE_QUOTE':
+      case 'CANCEL_QUOTE':
+      case 'EXPIRE_QUOTE':
+      case 'INVALIDATE_QUOTE':
+        return this.delete(fact.key, fact.body.quoteId);
+    }
+  }
+
+  #keyed(key: string): KeyedQuotes {
+    const keyed = this.#keys.get(key) ?? { hash: new SetHash(), byId: new Map<Hex, OrderbookQuote>() };
+    this.#keys.set(key, keyed);
+    return keyed;
+  }
+}

@@ -1,0 +1,143 @@
+import type {
+  OrdersQuery,
+  OrdersResult,
+  OrderbookQuote,
+  PostedQuote,
+  PostQuotesResult,
+  QuotesQuery,
+  RfqQuotesQuery,
+} from '../schema/orderbook.js';
+import type {
+  Option,
+  Pool,
+  PoolsQuery,
+  PostPoolsResult,
+  SettleResult,
+  VaultQuoteQuery,
+  VaultQuoteResult,
+} from '../schema/options.js';
+import { ApiError } from './errors.js';
+import type { Fetch } from './ports.js';
+
+/** GET /ready. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+}
+
+export interface RestOptions {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly apiKey: string;
+  readonly chainId: '42161' | '421613';
+  readonly fetch: Fetch;
+}
+
+type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+type WithoutChain<Q> = Omit<Q, 'chainId'>;
+
+/**
+ * The HTTP routes, typed as docs/api.md has them: amounts are decimal strings of 1e-18 units, times Unix seconds. Each
+ * rejects with ApiError when the answer is not 2xx, and with the error of `fetch` when there is none.
+ */
+export class Rest {
+  readonly #options: RestOptions;
+
+  constructor(options: RestOptions) {
+    this.#options = options;
+  }
+
+  /** The best quotes that cover `size`; with `taker` that taker's private ones are merged in. */
+  quotes(query: WithoutChain<QuotesQuery>): Promise<OrderbookQuote[]> {
+    return this.#get('/quotes', this.#ofChain(query));
+  }
+
+  /** One taker's private quotes, best first. */
+  rfqQuotes(query: WithoutChain<RfqQuotesQuery>): Promise<OrderbookQuote[]> {
+    return this.#get('/rfq_quotes', this.#ofChain(query));
+  }
+
+  /** Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. */
+  orders(query: WithoutChain<OrdersQuery> = {}): Promise<OrdersResult> {
+    return this.#get('/orders', this.#ofChain(query));
+  }
+
+  /** Publishes 1 to 1,000 signed quotes. What is `created` the next `quotes` returns. Posting again is safe. */
+  postQuotes(quotes: readonly PostedQuote[]): Promise<PostQuotesResult> {
+    return this.#post('/quotes', quotes);
+  }
+
+  /** Pools deployed in the last 90 days that have not expired. */
+  pools(query: PoolsQuery = {}): Promise<Pool[]> {
+    return this.#get('/pools', query);
+  }
+
+  /** Deploys 1 to 100 pools. */
+  deployPools(options: readonly Option[]): Promise<PostPoolsResult> {
+    return this.#post('/pools', options);
+  }
+
+  /** What a trade with the pair's vault costs the operator now. */
+  vaultQuote(query: VaultQuoteQuery): Promise<VaultQuoteResult> {
+    return this.#get('/vaults/quote', query);
+  }
+
+  /** Settles the operator's positions in 1 to 1,000 expired options. */
+  settle(options: readonly Option[]): Promise<SettleResult> {
+    return this.#post('/pool/settle', options);
+  }
+
+  /** Whether the server has read both chains to their heads, and why not. */
+  async ready(): Promise<Readiness> {
+    const { status, body } = await this.#ask('GET', '/ready');
+    if (status !== 200 && status !== 503) throw new ApiError(status, body, () => null);
+    return body as Readiness;
+  }
+
+  #ofChain(query: Query): Query {
+    return { ...query, chainId: this.#options.chainId };
+  }
+
+  #get<T>(path: string, query: Query): Promise<T> {
+    return this.#call('GET', `${path}${queryString(query)}`);
+  }
+
+  #post<T>(path: string, body: unknown): Promise<T> {
+    return this.#call('POST', path, JSON.stringify(body));
+  }
+
+  async #call<T>(method: 'GET' | 'POST', path: string, sent?: string): Promise<T> {
+    const { status, body, header } = await this.#ask(method, path, sent);
+    if (status < 200 || status > 299) throw new ApiError(status, body, header);
+    return body as T;
+  }
+
+  async #ask(method: 'GET' | 'POST', path: string, body?: string) {
+    const { fetch, url, apiKey } = this.#options;
+    const headers = { 'x-apikey': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }) };
+    const response = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }) });
+    const header = (name: string): string | null => response.headers.get(name);
+    return { status: response.status, header, body: parsed(await response.text()) };
+  }
+}
+
+/** With its `?`; lists as `name[]=a&name[]=b`; what is undefined is left out. */
+function queryString(query: Query): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    if (typeof value === 'string') return [`${name}=${encodeURIComponent(value)}`];
+    return value.map((item) => `${name}[]=${encodeURIComponent(item)}`);
+  });
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+/** Whatever stands between here and the server may answer with something else than JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { message: text.slice(0, SHOWN_CHARACTERS) };
+  }
+}
+
+const SHOWN_CHARACTERS = 200;

@@ -1,0 +1,84 @@
+import { hashTypedData, parseSignature, type TypedDataDefinition } from 'viem';
+import type { PoolKey, PostedQuote } from '../schema/orderbook.js';
+import type { Hex, Side } from './set-hash.js';
+
+export const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
+
+/** Whoever signs: viem's local accounts, of a private key, a mnemonic or a hardware wallet, are such. */
+export interface QuoteSigner {
+  readonly address: Hex;
+  signTypedData(definition: TypedDataDefinition<typeof QUOTE_TYPES, 'FillQuoteOB'>): Promise<Hex>;
+}
+
+export interface QuotedPool {
+  readonly poolAddress: Hex;
+  /** `strike` in 1e-18, as on the wire. */
+  readonly poolKey: PoolKey;
+}
+
+export interface QuoteTerms {
+  /** The book's side: `bid` to buy options, `ask` to sell them. */
+  readonly side: Side;
+  /** 1e-18: base tokens per contract of a call, quote tokens per contract and unit of strike of a put; at most 1e18. */
+  readonly price: bigint;
+  /** 1e-18 contracts. */
+  readonly size: bigint;
+  /** Unix seconds. */
+  readonly deadline: number;
+  /** Tells quotes of the same terms apart; at most 2^53 - 1. */
+  readonly salt: number;
+  /** Whom the quote is for; without it everybody. */
+  readonly taker?: Hex;
+}
+
+export interface SignedQuote {
+  /** The digest that was signed (EIP-712): the quote's name from now on. */
+  readonly quoteId: Hex;
+  /** What POST /quotes takes. */
+  readonly posted: PostedQuote;
+}
+
+const QUOTE_TYPES = {
+  FillQuoteOB: [
+    { name: 'provider', type: 'address' },
+    { name: 'taker', type: 'address' },
+    { name: 'price', type: 'uint256' },
+    { name: 'size', type: 'uint256' },
+    { name: 'isBuy', type: 'bool' },
+    { name: 'deadline', type: 'uint256' },
+    { name: 'salt', type: 'uint256' },
+  ],
+} as const;
+
+/** Signs a quote as the pool's contract will check it. `chainId`: the settlement chain's. */
+export async function signQuote(
+  signer: QuoteSigner,
+  chainId: '42161' | '421613',
+  { poolAddress, poolKey }: QuotedPool,
+  { side, price, size, deadline, salt, taker = ZERO_ADDRESS }: QuoteTerms,
+): Promise<SignedQuote> {
+  const words = { provider: signer.address, taker, price, size, isBuy: side === 'bid' };
+  const typedData = {
+    domain: { name: 'Premia', version: '1', chainId: Number(chainId), verifyingContract: poolAddress },
+    types: QUOTE_TYPES,
+    primaryType: 'FillQuoteOB',
+    message: { ...words, deadline: BigInt(deadline), salt: BigInt(salt) },
+  } as const;
+  const { r, s, yParity } = parseSignature(await signer.signTypedData(typedData));
+  return {
+    quoteId: hashTypedData(typedData),
+    posted: {
+      poolKey,
+      chainId,
+      ...words,
+      price: price.toString(),
+      size: size.toString(),
+      deadline,
+      salt,
+      signature: { r, s, v: yParity + V_OFFSET },
+    },
+  };
+}
+
+/** The contract takes 27 or 28. */
+const V_OFFSET = 27;

@@ -1,0 +1,235 @@
+import type { ServerMessageV2 } from '../schema/socket-v2.js';
+import type { Outcome } from './asking.js';
+import type { Connection, Reply } from './connection.js';
+import { RefusedError } from './errors.js';
+import type { Acknowledgement, HeartbeatMessage, KeyedMessage, ResyncNotice } from './facts.js';
+import { Listeners } from './listeners.js';
+import { Positions } from './positions.js';
+import type { Hex } from './set-hash.js';
+
+export type Channel = 'QUOTES' | 'RFQ' | 'ORDERBOOK';
+
+/** `SYNCING`: asked for, not whole yet. `LIVE`: whole, and following. `REFUSED`: the server would not have it; over. */
+export type FollowState = 'WAITING' | 'SYNCING' | 'LIVE' | 'REFUSED' | 'CLOSED';
+
+/** What was wrong, and is put right: a message was missing; the book was another than the server's; the server had to start anew. */
+export type Healing = 'GAP' | 'HASH' | 'RESYNC';
+
+type Snapshot = Extract<KeyedMessage, { readonly type: 'QUOTES_SNAPSHOT' | 'ORDERBOOK_SNAPSHOT' }>;
+export type NumberedMessage = Exclude<KeyedMessage, Snapshot>;
+
+/** What the messages of a subscription add up to. */
+export interface Content {
+  /** Null: the channel tells what happens, and has no book. */
+  readonly book: BookContent | null;
+  /** The next message; one of another channel never comes. */
+  apply(message: NumberedMessage): void;
+}
+
+export interface BookContent {
+  clear(): void;
+  /** `MORE`: pages follow. `WRONG`: what has come is not what was sent. */
+  takeSnapshot(message: Snapshot): 'WHOLE' | 'MORE' | 'WRONG';
+  hash(key: string): Hex;
+  /** It is whole, and as the server has it: after a snapshot. */
+  onWhole(): void;
+}
+
+/** How much has been tried since the last good message: going on from before it, then a snapshot, then another connection. */
+type Tried = 'NOTHING' | 'RESUME' | 'SNAPSHOT';
+
+/**
+ * One channel of one connection: asks for it, checks the number of each message and the hash of each heartbeat, goes on after a
+ * lost connection where it was, and puts right what went wrong.
+ */
+export class Subscription {
+  readonly channel: Channel;
+  readonly states = new Listeners<FollowState>();
+  readonly healings = new Listeners<Healing>();
+  /** Why the server refused; null: it did not. */
+  refusal: RefusedError | null = null;
+  readonly #filter: object;
+  readonly #content: Content;
+  readonly #positions = new Positions();
+  #connection: Connection | null = null;
+  #state: FollowState = 'WAITING';
+  #keys: readonly string[] = [];
+  #epoch: string | null = null;
+  /** What comes before the answer belongs to what was asked before. */
+  #isAsking = false;
+  #tried: Tried = 'NOTHING';
+  readonly #awaited = new Set<string>();
+
+  /** `filter`: the body of FILTER but for where to begin. */
+  constructor(channel: Channel, filter: object, content: Content) {
+    this.channel = channel;
+    this.#filter = filter;
+    this.#content = content;
+  }
+
+  get state(): FollowState {
+    return this.#state;
+  }
+
+  /** The connection is open and authorised: goes on where it was, or begins. */
+  start(connection: Connection): void {
+    this.#connection = connection;
+    this.#ask(this.#awaited.size > 0 ? null : this.#positions.complete);
+  }
+
+  /** The connection is lost. */
+  pause(): void {
+    this.#connection = null;
+    this.#isAsking = false;
+    this.#enter('WAITING');
+  }
+
+  close(): void {
+    const { channel } = this;
+    this.#connection?.ask({ type: 'UNSUBSCRIBE', channel, body: null }, () => undefined);
+    this.#connection = null;
+    this.#enter('CLOSED');
+  }
+
+  take(message: ServerMessageV2): void {
+    if (this.#connection === null || this.#isAsking) return;
+    switch (message.type) {
+      case 'INFO':
+      case 'ERROR':
+        return;
+      case 'HEARTBEAT':
+        return this.#compare(message);
+      case 'RESYNC':
+        if (message.channel === this.channel) this.#startAnew(message);
+        return;
+      case 'QUOTES_SNAPSHOT':
+      case 'ORDERBOOK_SNAPSHOT':
+        if (this.#keys.includes(message.key)) this.#takeSnapshot(message);
+        return;
+      default:
+        if (this.#keys.includes(message.key)) this.#takeNumbered(message);
+    }
+  }
+
+  /** `fromSeq` null: from a snapshot, or without a book from now. */
+  #ask(fromSeq: number | null): void {
+    const resume = fromSeq !== null && this.#epoch !== null ? { epoch: this.#epoch, fromSeq } : null;
+    const anew = this.channel === 'QUOTES' ? { snapshot: true } : {};
+    const message = { type: 'FILTER', channel: this.channel, body: { ...this.#filter, ...(resume ?? anew) } };
+    this.#isAsking = true;
+    const connection = this.#connection;
+    if (resume === null) this.#enter('SYNCING');
+    connection?.ask(message, (outcome) => {
+      if (this.#connection === connection) this.#onOutcome(outcome, resume?.fromSeq ?? null);
+    });
+  }
+
+  #onOutcome(outcome: Outcome<Reply>, fromSeq: number | null): void {
+    if (!outcome.ok) {
+      if (outcome.error instanceof RefusedError) this.#onRefusal(outcome.error);
+      return;
+    }
+    const { subscribed } = outcome.answer;
+    this.#isAsking = false;
+    if (subscribed === null) return this.#connection?.restart();
+    this.#keys = subscribed.keys;
+    // Whoever may not go on is told so by a place that is not his.
+    const goesOn = subscribed.seq === fromSeq && subscribed.epoch === this.#epoch;
+    this.#epoch = subscribed.epoch;
+    if (!goesOn) return this.#begin(subscribed);
+    this.#positions.resumeFrom(subscribed.seq);
+    this.#enter('LIVE');
+  }
+
+  /** What was had before is had again on another connection; what was never had is refused for good. */
+  #onRefusal(error: RefusedError): void {
+    if (this.#epoch !== null) return this.#connection?.restart();
+    this.refusal = error;
+    this.#connection = null;
+    this.#enter('REFUSED');
+  }
+
+  #begin({ keys, seq }: Pick<Acknowledgement, 'keys' | 'seq'>): void {
+    const { book } = this.#content;
+    this.#positions.clear();
+    this.#awaited.clear();
+    book?.clear();
+    for (const key of keys) {
+      if (book === null) this.#positions.set(key, seq);
+      else this.#awaited.add(key);
+    }
+    this.#enter(book === null ? 'LIVE' : 'SYNCING');
+  }
+
+  #startAnew({ keys, seq, epoch }: ResyncNotice): void {
+    this.#keys = keys;
+    this.#epoch = epoch;
+    this.#begin({ keys, seq });
+    this.healings.tell('RESYNC');
+  }
+
+  #takeSnapshot(message: Snapshot): void {
+    const { book } = this.#content;
+    if (book === null) return;
+    // A reader of the book that was too slow is sent a snapshot without having asked for one.
+    if (!this.#awaited.has(message.key)) book.clear();
+    const taken = book.takeSnapshot(message);
+    if (taken === 'MORE') return;
+    if (taken === 'WRONG') return this.#connection?.restart();
+    this.#awaited.delete(message.key);
+    this.#positions.set(message.key, message.seq);
+    if (this.#awaited.size > 0) return;
+    this.#enter('LIVE');
+    book.onWhole();
+  }
+
+  #takeNumbered(message: NumberedMessage): void {
+    // What follows a snapshot has come, and the snapshot has not.
+    if (this.#awaited.size > 0) return this.#heal('GAP', null);
+    switch (this.#positions.take(message.key, message.seq, message.prevSeq)) {
+      case 'SEEN':
+        return;
+      case 'NEXT':
+        this.#tried = 'NOTHING';
+        return this.#content.apply(message);
+      case 'GAP':
+        return this.#heal('GAP', this.#positions.of(message.key) ?? null);
+    }
+  }
+
+  /** A heartbeat names the books only when everything has been sent of them. */
+  #compare({ books, seq }: HeartbeatMessage): void {
+    const { book } = this.#content;
+    if (book === null) return this.#positions.confirm(seq);
+    const told = books.filter(({ key }) => this.#keys.includes(key));
+    if (told.length > 0 && this.#awaited.size > 0) this.#heal('GAP', null);
+    else if (told.some(({ key, hash }) => book.hash(key) !== hash)) this.#heal('HASH', null);
+    else if (told.length === this.#keys.length) this.#positions.confirm(seq);
+  }
+
+  /** `fromSeq` null: going on would not help. */
+  #heal(why: Healing, fromSeq: number | null): void {
+    this.healings.tell(why);
+    if (this.#tried === 'SNAPSHOT') {
+      this.#tried = 'NOTHING';
+      this.#forget();
+      return this.#connection?.restart();
+    }
+    const canResume = fromSeq !== null && this.#tried === 'NOTHING';
+    this.#tried = canResume ? 'RESUME' : 'SNAPSHOT';
+    if (canResume) return this.#ask(fromSeq);
+    this.#forget();
+    this.#ask(null);
+  }
+
+  /** The next connection begins with a snapshot. */
+  #forget(): void {
+    this.#positions.clear();
+  }
+
+  #enter(state: FollowState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.states.tell(state);
+  }
+}

@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { LevelBook } from '../../src/client/level-book.js';
+import { QuoteBook } from '../../src/client/quote-book.js';
+import { addTerm, BookHash, hashText } from '../../src/feed/book-hash.js';
+import { keccak256 } from '../feed/keccak.js';
+import { quote } from './scripted-server.js';
+
+const serverHash = new BookHash(keccak256);
+const price = fc.bigInt({ min: 0n, max: 5n });
+const change = fc.record({
+  side: fc.constantFrom('bid' as const, 'ask' as const),
+  price,
+  size: fc.bigInt({ min: 1n, max: 1n << 255n }),
+  count: fc.nat(2),
+});
+
+t.test(
+  'a book of levels has the hash that the server has of the same levels, whatever order they came in',
+  async () => {
+    fc.assert(
+      fc.property(fc.array(change), (changes) => {
+        const book = new LevelBook();
+        for (const { side, price, size, count } of changes) {
+          const level = { price: price.toString(), size: count === 0 ? '0' : size.toString(), count };
+          book.set({ bids: side === 'bid' ? [level] : [], asks: side === 'ask' ? [level] : [] });
+        }
+        let sum = 0n;
+        for (const level of book.bids) sum = addTerm(sum, serverHash.levelTerm('bid', level));
+        for (const level of book.asks) sum = addTerm(sum, serverHash.levelTerm('ask', level));
+        return book.hash === hashText(sum);
+      }),
+    );
+  },
+);
+
+t.test('bids fall, asks rise, and a level without quotes is gone', async (t) => {
+  const book = new LevelBook();
+  const level = (price: number, count = 1) => ({ price: String(price), size: '7', count });
+  book.set({ bids: [level(1), level(3), level(2)], asks: [level(9), level(10), level(5)] });
+  book.set({ bids: [level(3, 0)], asks: [level(4)] });
+  t.strictSame(
+    [book.bids.map(({ price }) => price), book.asks.map(({ price }) => price)],
+    [
+      [2n, 1n],
+      [4n, 5n, 9n, 10n],
+    ],
+  );
+});
+
+t.test('a book of quotes has the hash that the server has of the same quotes', async () => {
+  const key = 'quotes:421613:*:*:*';
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(4), fc.bigInt({ min: 0n, max: 1n << 255n }))), (changes) => {
+      const book = new QuoteBook();
+      for (const [id, fillable] of changes) book.set(key, quote(id, fillable.toString()));
+      let sum = 0n;
+      for (const { quoteId, fillableSize } of book.all()) {
+        sum = addTerm(sum, serverHash.quoteTerm(quoteId, BigInt(fillableSize)));
+      }
+      return book.hash(key) === hashText(sum);
+    }),
+  );
+});
+
+t.test('a side of quotes is sorted by price, then by age', async (t) => {
+  const book = new QuoteBook();
+  const terms = [
+    { price: '60', ts: 1 },
+    { price: '50', ts: 3 },
+    { price: '50', ts: 2 },
+    { price: '40', ts: 9, isBuy: true },
+  ];
+  terms.forEach((each, id) => book.set('quotes', quote(id, '1', each)));
+  const pool = quote(0).poolAddress.toUpperCase().replace('0X', '0x') as `0x${string}`;
+  t.strictSame(
+    book.side(pool, 'ask').map(({ salt }) => salt),
+    [2, 1, 0],
+  );
+  t.strictSame(
+    book.side(pool, 'bid').map(({ salt }) => salt),
+    [3],
+  );
+});

@@ -1,0 +1,125 @@
+import t from 'tap';
+import { Connection, DEFAULT_PATIENCE, type ConnectionState } from '../../src/client/connection.js';
+import type { Outcome } from '../../src/client/asking.js';
+import type { Reply } from '../../src/client/connection.js';
+import { error, heartbeat, info, ScriptedServer } from './scripted-server.js';
+
+function opened() {
+  const server = new ScriptedServer();
+  const states: ConnectionState[] = [];
+  const heard: string[] = [];
+  const connection = new Connection({
+    url: 'ws://quotes.test',
+    apiKey: 'good-key',
+    encoding: 'msgpack',
+    patience: DEFAULT_PATIENCE,
+    ports: server.ports,
+    onState: (state) => states.push(state),
+    onMessage: ({ type }) => heard.push(type),
+  });
+  connection.open();
+  return { server, connection, states, heard };
+}
+
+t.test('it asks for its subprotocol, says who it is, and is open when that is granted', async (t) => {
+  const { server, states } = opened();
+  const { socket } = server;
+  t.strictSame(
+    [socket.url, socket.protocols, socket.binaryType],
+    ['ws://quotes.test', ['quotebook.v2.msgpack'], 'arraybuffer'],
+  );
+  socket.onopen?.();
+  t.strictSame(socket.next(), { type: 'AUTH', apiKey: 'good-key', body: null });
+  t.strictSame(states, ['CONNECTING']);
+  socket.says(info('Session authorized. Subscriptions enabled.'));
+  t.strictSame(states, ['CONNECTING', 'OPEN']);
+});
+
+t.test('a key that is refused ends it: trying again would only get the address banned', async (t) => {
+  const { server, states } = opened();
+  server.socket.onopen?.();
+  server.socket.says(error('NOT_FOUND'));
+  server.clock.advance(3_600_000);
+  t.strictSame(states, ['CONNECTING', 'UNAUTHORIZED']);
+  t.equal(server.sockets.length, 1);
+  t.equal(server.socket.isClosed, true);
+});
+
+t.test('a lost connection is replaced after a pause that is drawn, and grows while none of them lasts', async (t) => {
+  const { server, states } = opened();
+  server.random = 0.999_999;
+  const pauses = [500, 1_000, 2_000, 4_000];
+  for (const [i, pauseMs] of pauses.entries()) {
+    server.socket.authorizes().drops();
+    server.clock.advance(pauseMs - 10);
+    t.equal(server.sockets.length, i + 1, `not yet after ${pauseMs - 10} ms`);
+    server.clock.advance(10);
+    t.equal(server.sockets.length, i + 2);
+  }
+  server.socket.authorizes().says(heartbeat(1));
+  server.socket.drops();
+  server.clock.advance(500);
+  t.equal(server.sockets.length, pauses.length + 2, 'one that lasted starts the pauses anew');
+  t.strictSame(states.slice(0, 4), ['CONNECTING', 'OPEN', 'WAITING', 'CONNECTING']);
+});
+
+t.test('a connection that says nothing for fifteen seconds counts as dead', async (t) => {
+  const { server, states } = opened();
+  const { socket } = server;
+  socket.authorizes();
+  server.clock.advance(10_000);
+  socket.says(heartbeat(1));
+  server.clock.advance(10_000);
+  t.equal(states.at(-1), 'OPEN');
+  server.clock.advance(15_000);
+  t.equal(socket.isClosed, true);
+  t.equal(server.sockets.length, 2);
+});
+
+t.test('so does one that never opens, and one that leaves a message unanswered', async (t) => {
+  const { server, connection } = opened();
+  server.clock.advance(11_000);
+  t.equal(server.sockets.length, 2);
+  server.socket.authorizes();
+  const outcomes: Outcome<Reply>[] = [];
+  connection.ask({ type: 'FILTER' }, (outcome) => outcomes.push(outcome));
+  server.clock.advance(10_000);
+  t.match(outcomes, [{ ok: false, error: { name: 'ConnectionLostError' } }]);
+});
+
+t.test('messages are asked one at a time, and each gets its own answer', async (t) => {
+  const { server, connection } = opened();
+  server.socket.authorizes();
+  const outcomes: Outcome<Reply>[] = [];
+  for (const name of ['first', 'second']) connection.ask({ name }, (outcome) => outcomes.push(outcome));
+  t.strictSame(server.socket.sent, [{ name: 'first' }]);
+  server.socket.says(error('no'));
+  t.strictSame(server.socket.sent.splice(0), [{ name: 'first' }, { name: 'second' }]);
+  server.socket.says(info('yes'));
+  t.match(outcomes, [
+    { ok: false, error: { name: 'RefusedError', message: 'no' } },
+    { ok: true, answer: { message: 'yes', subscribed: null } },
+  ]);
+});
+
+t.test('what is no message ends the connection; a message that is not known does not', async (t) => {
+  const { server, heard } = opened();
+  const { socket } = server;
+  socket.authorizes().says({ type: 'FROM_THE_FUTURE' }, heartbeat(1));
+  t.strictSame(heard, ['HEARTBEAT']);
+  socket.says('{"type":');
+  t.equal(socket.isClosed, true);
+  socket.says(heartbeat(2));
+  t.strictSame(heard, ['HEARTBEAT'], 'a socket that was given up is not listened to');
+});
+
+t.test('closing ends it for good', async (t) => {
+  const { server, connection, states } = opened();
+  server.socket.authorizes();
+  connection.close();
+  server.clock.advance(3_600_000);
+  t.equal(states.at(-1), 'CLOSED');
+  t.equal(server.sockets.length, 1);
+  t.equal(server.clock.pending, 0, 'no timer is left');
+  connection.ask({}, (outcome) => t.equal(outcome.ok, false));
+});

@@ -1,0 +1,73 @@
+import t from 'tap';
+import { decodeFrame } from '../../src/client/decode.js';
+import { encodeMessage } from '../../src/feed/msgpack.js';
+import type { ServerMessageV2 } from '../../src/schema/socket-v2.js';
+import { epoch, quote } from './scripted-server.js';
+
+const key = 'quotes:421613:*:*:*';
+const cause = { chain: 'settlement', blockNumber: 7, txHash: `0x${'ab'.repeat(32)}`, logIndex: 3 } as const;
+const levels = {
+  bids: [{ price: '49', size: '0', count: 0 }],
+  asks: [{ price: '51', size: `${10n ** 60n}`, count: 2 }],
+};
+const chain = { block: null, lateMs: 12, stale: 'settlement: no answer' };
+const messages: readonly ServerMessageV2[] = [
+  { type: 'INFO', body: { channel: 'QUOTES', keys: [key], seq: 4, epoch }, message: 'Subscribed' },
+  { type: 'ERROR', body: null, message: 'Not Authorized' },
+  { type: 'POST_QUOTE', key, seq: 5, prevSeq: 4, tsMs: 1, cause, body: quote(1) },
+  { type: 'FILL_QUOTE', key, seq: 6, prevSeq: 5, tsMs: 1, cause, size: '10', body: quote(1, '0') },
+  {
+    type: 'INVALIDATE_QUOTE',
+    key,
+    seq: 7,
+    prevSeq: 6,
+    tsMs: 1,
+    cause: null,
+    reason: 'InsufficientShortBalance',
+    body: quote(2),
+  },
+  { type: 'UNDO_QUOTE', key, seq: 8, prevSeq: 7, tsMs: 1, cause: null, valid: true, body: quote(2) },
+  {
+    type: 'QUOTES_SNAPSHOT',
+    key,
+    seq: 8,
+    tsMs: 1,
+    hash: `0x${'cd'.repeat(32)}`,
+    more: false,
+    body: [quote(1), quote(2)],
+  },
+  { type: 'ORDERBOOK_SNAPSHOT', key, seq: 8, tsMs: 1, levelsHash: `0x${'00'.repeat(32)}`, body: levels },
+  { type: 'ORDERBOOK_UPDATE', key, seq: 9, prevSeq: 8, tsMs: 1, body: levels },
+  { type: 'ORDERBOOK_UPDATE', key, seq: 9, prevSeq: 2, tsMs: 1, from: 3, body: levels },
+  { type: 'RESYNC', channel: 'RFQ', keys: [key], seq: 9, epoch, reason: 'TOO_OLD' },
+  {
+    type: 'HEARTBEAT',
+    seq: 9,
+    serverTimeMs: 2,
+    chains: { settlement: chain, stream: chain },
+    books: [{ key, hash: `0x${'ef'.repeat(32)}` }],
+  },
+];
+
+for (const message of messages) {
+  t.test(`${message.type} means the same as text and as MessagePack`, async (t) => {
+    t.strictSame(decodeFrame(JSON.stringify(message)), message);
+    t.strictSame(decodeFrame(bufferOf(encodeMessage(message))), message);
+  });
+}
+
+t.test('a message of a newer server is left alone', async (t) => {
+  t.strictSame(decodeFrame('{"type":"SOMETHING_NEW","body":1}'), { type: null });
+  t.strictSame(decodeFrame(Uint8Array.from([0x92, 0x7f, 0x01]).buffer), { type: null });
+});
+
+t.test('what is no message is an error', async (t) => {
+  t.throws(() => decodeFrame('{"type":'), SyntaxError);
+  t.throws(() => decodeFrame('[]'), TypeError);
+  t.throws(() => decodeFrame(Uint8Array.from([0x01]).buffer), TypeError);
+  t.throws(() => decodeFrame(7), TypeError);
+});
+
+function bufferOf(bytes: Uint8Array): unknown {
+  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+}

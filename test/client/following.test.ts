@@ -1,0 +1,241 @@
+import t from 'tap';
+import { OrderbookClient } from '../../src/client/node.js';
+import type { FollowState, Healing } from '../../src/client/exports.js';
+import { quoteTerm, SetHash } from '../../src/client/set-hash.js';
+import { epoch, error, heartbeat, otherEpoch, quote, ScriptedServer } from './scripted-server.js';
+
+const key = 'quotes:421613:*:*:*';
+const rfqKey = 'rfq:421613:*:*:*';
+
+/** The hash of quotes with 10 to fill. */
+function hashOf(...ids: readonly number[]): string {
+  const hash = new SetHash();
+  for (const id of ids) hash.add(quoteTerm(quote(id).quoteId, 10n));
+  return hash.text;
+}
+
+function snapshot(seq: number, ids: readonly number[], more: object = {}): object {
+  const body = ids.map((id) => quote(id));
+  return { type: 'QUOTES_SNAPSHOT', key, seq, tsMs: 0, hash: hashOf(...ids), more: false, body, ...more };
+}
+
+function post(seq: number, prevSeq: number, id: number): object {
+  return { type: 'POST_QUOTE', key, seq, prevSeq, tsMs: 0, cause: null, body: quote(id) };
+}
+
+/** A client that follows all quotes over a socket that is open. */
+function following() {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient({ url: 'http://quotes.test/', apiKey: 'k', chainId: '421613' }, server.ports);
+  const quotes = client.followQuotes({ taker: '*' });
+  const states: FollowState[] = [];
+  const healings: Healing[] = [];
+  const ids: number[] = [];
+  quotes.onState((state) => states.push(state));
+  quotes.onHealing((why) => healings.push(why));
+  quotes.onFact(({ body }) => ids.push(body.salt));
+  server.socket.authorizes();
+  return { server, client, quotes, states, healings, ids };
+}
+
+/** The same, with quotes 1 and 2 in the book at number 10. */
+function live() {
+  const set = following();
+  set.server.socket.grants(10, [key]);
+  set.server.socket.says(snapshot(10, [1, 2]));
+  return set;
+}
+
+t.test('it begins with a snapshot, is live when that is whole and right, and then follows', async (t) => {
+  const { server, quotes, states, ids } = following();
+  t.strictSame(server.socket.grants(10, [key]), { chainId: '421613', taker: '*', snapshot: true });
+  server.socket.says(snapshot(10, [1], { more: true, hash: hashOf(1, 2) }));
+  t.strictSame(states, ['SYNCING']);
+  server.socket.says(snapshot(10, [2], { hash: hashOf(1, 2) }));
+  t.strictSame(states, ['SYNCING', 'LIVE']);
+  server.socket.says(post(12, 7, 3), { ...post(13, 12, 1), type: 'CANCEL_QUOTE' });
+  t.strictSame(ids, [3, 1]);
+  t.strictSame([...quotes.book.all()].map(({ salt }) => salt).sort(), [2, 3]);
+});
+
+t.test('a message that is missing is had again by going on from the one before it', async (t) => {
+  const { server, quotes, healings, ids } = live();
+  const { socket } = server;
+  socket.says(post(11, 10, 3), post(14, 12, 5));
+  t.strictSame(healings, ['GAP']);
+  t.strictSame(ids, [3], 'nothing is told out of order');
+  t.strictSame(socket.grants(11, [key]), { chainId: '421613', taker: '*', epoch, fromSeq: 11 });
+  socket.says(post(12, 11, 4), post(14, 12, 5));
+  t.strictSame(ids, [3, 4, 5]);
+  t.strictSame([quotes.state, quotes.book.size], ['LIVE', 5]);
+});
+
+t.test('a gap that comes back is healed by a snapshot, and after that by another connection', async (t) => {
+  const { server, quotes, healings } = live();
+  const { socket } = server;
+  socket.says(post(14, 12, 5));
+  socket.grants(10, [key]);
+  socket.says(post(14, 12, 5));
+  t.strictSame(socket.grants(14, [key]), { chainId: '421613', taker: '*', snapshot: true });
+  t.equal(quotes.state, 'SYNCING');
+  socket.says(snapshot(14, [1, 2, 3]), post(20, 18, 6));
+  t.strictSame(healings, ['GAP', 'GAP', 'GAP']);
+  t.equal(socket.isClosed, true);
+  server.clock.advance(1_000);
+  t.strictSame(server.socket.authorizes().grants(20, [key]), { chainId: '421613', taker: '*', snapshot: true });
+});
+
+t.test('a heartbeat with another hash is healed by a snapshot', async (t) => {
+  const { server, quotes, healings } = live();
+  const { socket } = server;
+  socket.says(heartbeat(10, [{ key, hash: hashOf(1, 2) }]));
+  t.strictSame(healings, []);
+  socket.says(heartbeat(12, [{ key, hash: hashOf(1, 2, 3) }]));
+  t.strictSame(healings, ['HASH']);
+  t.equal(quotes.state, 'SYNCING');
+  socket.grants(12, [key]);
+  socket.says(snapshot(12, [1, 2, 3]));
+  t.strictSame([quotes.state, quotes.book.size], ['LIVE', 3]);
+});
+
+t.test('what is on its way when something is asked anew belongs to before', async (t) => {
+  const { server, ids, healings } = live();
+  server.socket.says(post(14, 12, 5), post(15, 14, 6), heartbeat(15, [{ key, hash: hashOf(9) }]));
+  t.strictSame(ids, []);
+  t.strictSame(healings, ['GAP']);
+});
+
+t.test('a message that comes twice counts once', async (t) => {
+  const { server, ids } = live();
+  server.socket.says(post(11, 10, 3), post(11, 10, 3), post(11, 9, 3));
+  t.strictSame(ids, [3]);
+});
+
+t.test('after a lost connection it goes on from the last number that is complete', async (t) => {
+  const { server, quotes, states, ids } = live();
+  server.socket.says(post(11, 10, 3), heartbeat(15, [{ key, hash: hashOf(1, 2, 3) }]));
+  server.socket.drops();
+  t.equal(quotes.state, 'WAITING');
+  server.clock.advance(1_000);
+  t.strictSame(server.socket.authorizes().grants(15, [key]), { chainId: '421613', taker: '*', epoch, fromSeq: 15 });
+  server.socket.says(post(16, 15, 4));
+  t.strictSame(ids, [3, 4]);
+  t.strictSame(states, ['SYNCING', 'LIVE', 'WAITING', 'LIVE'], 'the book stays whole');
+});
+
+t.test('a snapshot that was cut off by a lost connection is asked for again', async (t) => {
+  const { server } = following();
+  server.socket.grants(10, [key]);
+  server.socket.says(snapshot(10, [1], { more: true }));
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.strictSame(server.socket.authorizes().grants(11, [key]), { chainId: '421613', taker: '*', snapshot: true });
+});
+
+t.test('a snapshot that is lost on the way is asked for again, when what follows it comes', async (t) => {
+  for (const follower of [post(11, 10, 3), heartbeat(10, [{ key, hash: hashOf(1) }])]) {
+    const { server, healings } = following();
+    server.socket.grants(10, [key]);
+    server.socket.says(follower);
+    t.strictSame(healings, ['GAP']);
+    t.strictSame(server.socket.grants(11, [key]), { chainId: '421613', taker: '*', snapshot: true });
+  }
+});
+
+t.test('a server that cannot go on starts anew, with another epoch or later on', async (t) => {
+  const { server, quotes, healings } = live();
+  server.socket.drops();
+  server.clock.advance(1_000);
+  const { socket } = server;
+  socket.authorizes().grants(3, [key], otherEpoch);
+  t.equal(quotes.state, 'SYNCING');
+  const resync = { type: 'RESYNC', channel: 'QUOTES', keys: [key], seq: 3, epoch: otherEpoch, reason: 'OTHER_EPOCH' };
+  socket.says(resync, snapshot(3, [7]));
+  t.strictSame(
+    [...quotes.book.all()].map(({ salt }) => salt),
+    [7],
+  );
+  socket.says({ ...resync, seq: 9, reason: 'TOO_OLD' }, snapshot(9, [8]), post(10, 9, 4));
+  t.strictSame(healings, ['RESYNC', 'RESYNC']);
+  t.strictSame(
+    [...quotes.book.all()].map(({ salt }) => salt),
+    [8, 4],
+  );
+});
+
+t.test('a snapshot that is not what its hash says ends the connection', async (t) => {
+  const { server, quotes } = following();
+  const { socket } = server;
+  socket.grants(10, [key]);
+  socket.says(snapshot(10, [1, 2], { hash: hashOf(1) }));
+  t.equal(socket.isClosed, true);
+  t.equal(quotes.state, 'WAITING');
+});
+
+t.test('a filter that the server refuses is over, and says why', async (t) => {
+  const { server, quotes } = following();
+  server.socket.says(error('Too many quotes for a snapshot: 7, at most 5. Name a pool'));
+  await t.rejects(quotes.whenLive(), { name: 'RefusedError', message: /Name a pool/ });
+  t.equal(quotes.state, 'REFUSED');
+});
+
+t.test('requests for quotes have no book: they follow from now', async (t) => {
+  const { server, client } = following();
+  server.socket.grants(10, [key]);
+  const rfqs = client.followRfqs();
+  const sizes: string[] = [];
+  rfqs.onRfq(({ body }) => sizes.push(body.size));
+  t.strictSame(server.socket.grants(10, [rfqKey]), { chainId: '421613' });
+  t.equal(rfqs.state, 'LIVE');
+  const body = {
+    poolAddress: quote(1).poolAddress,
+    side: 'ask',
+    chainId: '421613',
+    size: '5',
+    taker: quote(1).provider,
+  };
+  server.socket.says({ type: 'RFQ', key: rfqKey, seq: 11, prevSeq: 10, tsMs: 0, cause: null, body });
+  t.strictSame(sizes, ['5']);
+});
+
+t.test('a second book takes a second connection, which goes when the book is closed', async (t) => {
+  const { server, client } = following();
+  const one = client.followBook({ poolAddress: quote(1).poolAddress, depth: 5 });
+  t.equal(server.sockets.length, 1);
+  const two = client.followBook({ poolAddress: quote(1).provider });
+  t.equal(server.sockets.length, 2);
+  two.close();
+  t.equal(server.socket.isClosed, true);
+  t.equal(two.state, 'CLOSED');
+  t.not(one.state, 'CLOSED');
+  await t.rejects(two.whenLive(), { message: 'Closed' });
+});
+
+t.test('a request waits for a connection, and is resolved by its answer', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient({ url: 'http://quotes.test', apiKey: 'k', chainId: '421613' }, server.ports);
+  const { poolAddress, provider } = quote(1);
+  const asked = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider });
+  server.socket.authorizes();
+  t.strictSame(server.socket.next(), {
+    type: 'RFQ',
+    body: { poolAddress, side: 'ask', size: '5', taker: provider, chainId: '421613' },
+  });
+  server.socket.says({ type: 'INFO', body: null, message: 'Published RFQ to ...' });
+  await asked;
+  const refused = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider });
+  server.socket.says(error('RFQ not published: BUSY'));
+  await t.rejects(refused, { name: 'RefusedError', message: 'RFQ not published: BUSY' });
+});
+
+t.test('the connection of which least is to be expected is the client’s', async (t) => {
+  const { server, client } = live();
+  t.equal(client.connection, 'OPEN');
+  server.socket.drops();
+  t.equal(client.connection, 'WAITING');
+  server.clock.advance(1_000);
+  t.equal(client.connection, 'CONNECTING');
+  client.close();
+  t.equal(client.connection, 'CLOSED');
+  t.equal(server.clock.pending, 0);
+});

@@ -1,0 +1,90 @@
+import t from 'tap';
+import { ApiError, OrderbookClient } from '../../src/client/node.js';
+import { quote, ScriptedServer } from './scripted-server.js';
+
+function client() {
+  const server = new ScriptedServer();
+  return {
+    server,
+    rest: new OrderbookClient({ url: 'http://quotes.test/', apiKey: 'k', chainId: '421613' }, server.ports).rest,
+  };
+}
+
+t.test('a call carries the key, and its query the chain', async (t) => {
+  const { server, rest } = client();
+  await rest.quotes({ poolAddress: quote(1).poolAddress, size: '7', side: 'ask' });
+  t.strictSame(server.requests, [
+    {
+      url: `http://quotes.test/quotes?poolAddress=${quote(1).poolAddress}&size=7&side=ask&chainId=421613`,
+      method: 'GET',
+      headers: { 'x-apikey': 'k' },
+    },
+  ]);
+});
+
+t.test('lists are written with brackets, and what is undefined is left out', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 200, body: '{"validQuotes":[],"invalidQuotes":[]}' };
+  await rest.orders({ quoteIds: [quote(1).quoteId, quote(2).quoteId] });
+  t.equal(
+    server.requests[0]?.url,
+    `http://quotes.test/orders?quoteIds[]=${quote(1).quoteId}&quoteIds[]=${quote(2).quoteId}&chainId=421613`,
+  );
+});
+
+t.test('a body goes as JSON', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 200, body: '{"created":[],"existed":[],"failed":[]}' };
+  const option = { base: 'WETH', quote: 'USDC', expiration: '27NOV26', strike: 1800, type: 'C' } as const;
+  t.strictSame(await rest.deployPools([option]), { created: [], existed: [], failed: [] });
+  t.strictSame(server.requests[0], {
+    url: 'http://quotes.test/pools',
+    method: 'POST',
+    headers: { 'x-apikey': 'k', 'content-type': 'application/json' },
+    body: JSON.stringify([option]),
+  });
+});
+
+t.test('an error says what the server said, and when to come back', async (t) => {
+  const { server, rest } = client();
+  server.answer = {
+    status: 429,
+    body: '{"message":"RATELIMITED"}',
+    headers: { 'retry-after': '3', 'x-request-id': 'r-1' },
+  };
+  const error = await rest.pools().catch((caught: unknown) => caught);
+  t.type(error, ApiError);
+  t.match(error, {
+    status: 429,
+    message: 'RATELIMITED',
+    retryAfterMs: 3_000,
+    requestId: 'r-1',
+    problems: [],
+    pending: [],
+  });
+});
+
+t.test('a schema error names the place', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 400, body: '[{"instancePath":"/0/price","message":"must be string"}]' };
+  await t.rejects(rest.postQuotes([]), { status: 400, message: '/0/price must be string' });
+});
+
+t.test('ids that may still enter come with the 504', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 504, body: JSON.stringify({ message: 'not confirmed', pending: [quote(1).quoteId] }) };
+  const error = await rest.postQuotes([]).catch((caught: unknown) => caught);
+  t.match(error, { status: 504, pending: [quote(1).quoteId] });
+});
+
+t.test('what a proxy says in its own words is an error too', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 502, body: '<html>Bad gateway</html>' };
+  await t.rejects(rest.pools(), { status: 502, message: '<html>Bad gateway</html>' });
+});
+
+t.test('a server that is not ready yet is an answer, not an error', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 503, body: '{"ready":false,"reasons":["starting"]}' };
+  t.strictSame(await rest.ready(), { ready: false, reasons: ['starting'] });
+});

@@ -1,0 +1,45 @@
+import t from 'tap';
+import { recoverAddress } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { QuoteDigest, toHex } from '../../src/auth/quote-digest.js';
+import { OrderbookClient, ZERO_ADDRESS } from '../../src/client/node.js';
+import { quote, ScriptedServer } from './scripted-server.js';
+
+const signer = privateKeyToAccount(`0x${'17'.repeat(32)}`);
+const pool = { poolAddress: quote(1).poolAddress, poolKey: quote(1).poolKey };
+
+const terms = (side: 'bid' | 'ask') => ({ side, price: 50n, size: 10n });
+
+function client(): OrderbookClient {
+  return new OrderbookClient({ url: 'http://quotes.test', apiKey: 'k', chainId: '421613' }, new ScriptedServer().ports);
+}
+
+t.test('a signed quote has the id that the server computes, and a signature that recovers its maker', async (t) => {
+  const { quoteId, posted } = await client().signQuote(signer, pool, terms('bid'));
+  const digests = await QuoteDigest.create(421_613, 1);
+  const words = { ...posted, price: 50n, size: 10n, pool: { ...pool, poolKey: { ...pool.poolKey, strike: 1800n } } };
+  t.equal(quoteId, toHex(digests.digest(words)));
+  const { r, s, v } = posted.signature;
+  t.ok(v === 27 || v === 28);
+  const signature = `${r}${s.slice(2)}${v.toString(16)}` as const;
+  t.equal(await recoverAddress({ hash: quoteId, signature }), signer.address);
+});
+
+t.test('what is left out is public, an hour long, and of a salt of its own', async (t) => {
+  const maker = client();
+  const [one, two] = [
+    await maker.signQuote(signer, pool, terms('ask')),
+    await maker.signQuote(signer, pool, terms('ask')),
+  ];
+  const now = Date.UTC(2024, 0, 1) / 1000;
+  t.match(one.posted, {
+    isBuy: false,
+    taker: ZERO_ADDRESS,
+    deadline: now + 3600,
+    price: '50',
+    size: '10',
+    chainId: '421613',
+  });
+  t.not(one.quoteId, two.quoteId);
+  t.ok(Number.isSafeInteger(two.posted.salt));
+});
