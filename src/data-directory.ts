@@ -68,6 +68,8 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     lowWaterMaxBytes: limits.lowWaterMaxBytes,
     lowWaterShare: limits.lowWaterPercent / 100,
     checkMs: limits.spaceCheckMs,
+    stateHashEveryRecords: limits.stateHashEveryRecords,
+    stateHashOrders: limits.stateHashOrders,
     snapshotEveryRecords: limits.snapshotEveryRecords,
     snapshotsKept: limits.snapshotsKept,
     retainLogBytes: settings.retainLogBytes ?? Infinity,

@@ -135,7 +135,7 @@ export const limits = {
   /** Pause before a command is offered again to a log that takes none. */
   journalRetryMs: 100,
   /** One file of the log, made ready ahead of its use. */
-  logSegmentBytes: 64 << 20,
+  logSegmentBytes: 32 << 20,
   /** Memory of a group of records that is kept for the next one. */
   logBufferBytes: 4 << 20,
   /** How long nothing may come before the last group is sealed. */
@@ -149,7 +149,11 @@ export const limits = {
   /** Room that is to stay free on the volume: the smaller of the two, unless the configuration says. */
   lowWaterMaxBytes: 256 << 20,
   lowWaterPercent: 5,
-  spaceCheckMs: 1_000,
+  spaceCheckMs: 100,
+  /** Records between two hashes of the running engine's state in the log, for replays to be held against. */
+  stateHashEveryRecords: 10_000,
+  /** Orders up to which that is done: at 2.3 us an order, 9 ms. */
+  stateHashOrders: 4_000,
   snapshotEveryRecords: 250_000,
   /** At least two, so that one may rot. */
   snapshotsKept: 2,

@@ -106,6 +106,12 @@ export const settingTable = {
     'a whole number of bytes',
     'How much of the log stays that no kept snapshot needs. Not set: all of it.',
   ),
+  stateHashEveryRecords: integer(
+    1,
+    1_000_000_000,
+    limits.stateHashEveryRecords,
+    "Records between two hashes of the engine's state in the log, which the next start holds its own against.",
+  ),
   reorgDepth: integer(
     1,
     10_000,

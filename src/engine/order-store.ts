@@ -27,6 +27,10 @@ export class OrderStore {
     return this.#orders.values();
   }
 
+  get count(): number {
+    return this.#orders.size;
+  }
+
   get nextDue(): number | undefined {
     return this.#byDue.lowest;
   }

@@ -17,6 +17,8 @@ export interface LogReport {
   readonly lastSeq: number;
   /** Record that the newest usable snapshot gives the state of; 0: none. */
   readonly snapshotIndex: number;
+  /** State hashes that the log told behind that and the replay came to again. */
+  readonly comparedHashes: number;
   /** Of the engine that a replay gives. */
   readonly stateHash: string;
   /** Bytes behind the last whole group that a start will cut off; 0: none. */
@@ -29,13 +31,14 @@ export interface LogReport {
  */
 export async function verifyLog(disk: Disk, logger: Logger): Promise<LogReport> {
   const { epoch, reorgDepth } = await stampOf(disk);
-  const { engine, survey, snapshotIndex } = await recover(disk, epoch, reorgDepth, logger);
+  const { engine, survey, snapshotIndex, comparedHashes } = await recover(disk, epoch, reorgDepth, logger);
   return {
     epoch: epoch.toString('hex'),
     segments: survey.segments.length,
     lastIndex: survey.last.index,
     lastSeq: survey.last.seq,
     snapshotIndex,
+    comparedHashes,
     stateHash: engine.stateHash(),
     tornBytes: survey.torn?.bytes ?? 0,
   };

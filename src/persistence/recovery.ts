@@ -17,6 +17,8 @@ export interface Recovered {
   readonly snapshotIndex: number;
   /** Newer snapshots that are of no use, by record index. */
   readonly passedSnapshots: readonly number[];
+  /** State hashes that the log told and the replay came to again. */
+  readonly comparedHashes: number;
 }
 
 /**
@@ -33,22 +35,29 @@ export async function recover(disk: Disk, epoch: Buffer, reorgDepth: number, log
   const engine = freshEngine(reorgDepth);
   if (snapshot !== null) engine.importState(snapshot.state);
   const snapshotIndex = engine.index;
-  await replay(disk, survey, engine);
+  const comparedHashes = await replay(disk, survey, engine);
   const { index, seq } = survey.last;
-  logger.info({ index, seq, snapshotIndex, replayed: index - snapshotIndex }, 'the log is read');
-  return { engine, survey, snapshotIndex, passedSnapshots: passed };
+  logger.info({ index, seq, snapshotIndex, replayed: index - snapshotIndex, comparedHashes }, 'the log is read');
+  return { engine, survey, snapshotIndex, passedSnapshots: passed, comparedHashes };
 }
 
-/** Everything after what the engine has. */
-async function replay(disk: Disk, survey: LogSurvey, engine: Engine): Promise<void> {
+/** Everything after what the engine has. Resolves to the number of state hashes that were compared. */
+async function replay(disk: Disk, survey: LogSurvey, engine: Engine): Promise<number> {
   const replayer = new Replayer(engine);
   const expected = stateHashes(survey);
+  let compared = 0;
+  const compare = (where: LogPlace): void => {
+    const hashes = expected.get(engine.index);
+    if (hashes === undefined) return;
+    for (const hash of hashes) checkHash(engine, hash, where);
+    compared += 1;
+  };
   const base = { file: snapshotName(engine.index), offset: 0, index: engine.index, seq: engine.seq };
-  for (const hash of expected.get(engine.index) ?? []) checkHash(engine, hash, base);
+  compare(base);
   for await (const records of readRecords(disk, survey.segments, engine.index, survey.last.index)) {
     for (const record of records) {
       replayer.apply(record);
-      for (const hash of expected.get(record.index) ?? []) checkHash(engine, hash, record.place);
+      compare(record.place);
     }
   }
   if (engine.index !== survey.last.index || engine.seq !== survey.last.seq) {
@@ -65,6 +74,7 @@ async function replay(disk: Disk, survey: LogSurvey, engine: Engine): Promise<vo
       { place },
     );
   }
+  return compared;
 }
 
 /** What the log tells of the engine's state, by the record after which it held. */

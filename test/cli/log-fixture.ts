@@ -34,6 +34,8 @@ export async function logIn(directory: string, records: number): Promise<{ index
     lowWaterMaxBytes: 0,
     lowWaterShare: 0,
     checkMs: 1_000,
+    stateHashEveryRecords: 1_000_000,
+    stateHashOrders: 0,
     snapshotEveryRecords: 1_000_000,
     snapshotsKept: 2,
     retainLogBytes: Infinity,

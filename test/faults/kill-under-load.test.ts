@@ -1,80 +1,74 @@
 import { randomInt } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import t from 'tap';
+import { setTimeout as pause } from 'node:timers/promises';
+import t, { type Test } from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import { ONE, signQuote, type WireQuote } from '../e2e/maker.js';
-import { RestClient } from '../e2e/rest-client.js';
+import { LoadedService } from './loaded-service.js';
 import { ServiceProcess } from './service-process.js';
 
-const ROUNDS = process.env.QUOTEBOOK_TEST_LONG === undefined ? 100 : 500;
-const POSTERS = 3;
-const BATCH = 5;
-const IDS_PER_REQUEST = 500;
+const isLong = process.env.QUOTEBOOK_TEST_LONG !== undefined;
+/** Services that live beside each other, one for each core. */
+const LANES = 2;
+/** Chain and log are begun anew after so many kills, so that the book stays small enough for its hash to be told often. */
+const KILLS_A_LOG = 50;
+const LOGS_A_LANE = isLong ? 5 : 1;
+const LONGEST_LIFE_MS = isLong ? 2_000 : 450;
 
-const chain = await startLocalChain();
-t.teardown(() => chain.stop());
-const makers = chain.accounts.slice(1, 1 + POSTERS);
-const pools = chain.pools.slice(0, 4);
-
-interface Answer {
-  readonly created: readonly { readonly quoteId: string }[];
-}
-
-/** Posts batch after batch until the service is gone; what was acknowledged goes into `acked`. */
-async function postUntilKilled(rest: RestClient, maker: number, acked: Set<string>): Promise<void> {
-  const account = makers[maker];
-  const pool = pools[maker % pools.length];
-  if (account === undefined || pool === undefined) throw new Error('The local chain lacks accounts or pools');
-  for (;;) {
-    const batch: WireQuote[] = [];
-    while (batch.length < BATCH) batch.push(await signQuote(account.privateKey, pool, { size: ONE / 1000n }));
-    try {
-      const { status, body } = await rest.post('/quotes', batch);
-      if (status !== 201) continue;
-      for (const { quoteId } of (body as unknown as Answer).created) acked.add(quoteId);
-    } catch {
-      return; // the connection broke: neither acknowledged nor refused
-    }
-  }
-}
-
-/** Ids that the book shows among these, as often as it shows them. */
-async function shown(rest: RestClient, ids: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (let start = 0; start < ids.length; start += IDS_PER_REQUEST) {
-    const query = ids.slice(start, start + IDS_PER_REQUEST).map((id) => `quoteIds[]=${id}`);
-    const { body } = await rest.get(`/orders?${query.join('&')}`);
-    found.push(...(body.validQuotes as { quoteId: string }[]).map(({ quoteId }) => quoteId));
-  }
-  return found;
-}
-
-t.test(`${ROUNDS} kills under load lose nothing that was acknowledged, and show nothing twice`, async (t) => {
-  t.setTimeout(ROUNDS * 20_000);
+/** One log, killed again and again. Resolves to what its clients were told. */
+async function killOften(t: Test): Promise<{ acked: number; events: number }> {
+  const chain = await startLocalChain();
   const dataDir = t.testdir();
-  const service = await ServiceProcess.prepare(chain, dataDir);
-  const acked = new Set<string>();
-  let lost = 0;
-  let rounds = 0;
-  for (; rounds < ROUNDS && lost === 0; rounds++) {
-    await service.start();
-    const rest = new RestClient(service.httpUrl, service.apiKey);
-    const ids = [...acked];
-    const found = await shown(rest, ids);
-    const once = new Set(found);
-    lost = ids.filter((id) => !once.has(id)).length + (found.length - once.size);
-    const posting = makers.map((_, maker) => postUntilKilled(rest, maker, acked));
-    await new Promise((resolve) => setTimeout(resolve, randomInt(50, 2000)));
-    await service.end('SIGKILL');
-    await Promise.all(posting);
-  }
-  t.equal(lost, 0, `${acked.size} quotes were acknowledged in ${rounds} rounds`);
-  t.ok(acked.size > ROUNDS, 'there was load');
+  const service = await ServiceProcess.prepare(chain, dataDir, { QUOTEBOOK_STATE_HASH_EVERY_RECORDS: '5' });
+  const loaded = new LoadedService(chain, service);
+  const logDir = path.join(dataDir, chain.profile.name);
+  try {
+    for (let kill = 0; kill < KILLS_A_LOG; kill += 1) {
+      await loaded.start();
+      await pause(randomInt(20, LONGEST_LIFE_MS));
+      await service.end('SIGKILL');
+      await loaded.over();
+    }
+    const killed = await verify(service, logDir);
+    t.ok(
+      killed.comparedHashes >= KILLS_A_LOG,
+      `${killed.comparedHashes} hashes of killed processes, each as a replay has it`,
+    );
 
-  await service.start();
-  const rest = new RestClient(service.httpUrl, service.apiKey);
-  t.strictSame((await shown(rest, [...acked])).sort(), [...acked].sort(), 'all of it is there at the end, once');
-  t.equal(await service.end('SIGTERM'), 0, 'it stops in order');
-  const verified = await service.run(['log', 'verify', path.join(dataDir, chain.profile.name)]);
-  t.equal(verified.code, 0, `a replay gives the state hashes of the log: ${verified.stdout}${verified.stderr}`);
+    await service.start();
+    await loaded.checkAll();
+    t.equal(await service.end('SIGTERM'), 0, 'it stops in order');
+    const stopped = await verify(service, logDir);
+    // Without its snapshot the log is replayed from its first record, past the hashes of every process up to that of the last.
+    for (const name of await readdir(logDir)) if (name.endsWith('.snap')) rmSync(path.join(logDir, name));
+    const again = await verify(service, logDir);
+    t.ok(again.comparedHashes > killed.comparedHashes, `${again.comparedHashes} hashes with those of the last process`);
+    t.equal(again.stateHash, stopped.stateHash, 'a replay of everything gives what the snapshot does');
+    return loaded;
+  } finally {
+    await service.end('SIGKILL');
+    await chain.stop();
+  }
+}
+
+/** What `quotebook log verify` says, which fails when a hash or a byte is wrong. */
+async function verify(service: ServiceProcess, logDir: string): Promise<{ comparedHashes: number; stateHash: string }> {
+  const { code, stdout, stderr } = await service.run(['log', 'verify', logDir]);
+  if (code !== 0) throw new Error(`the log is wrong: ${stderr}`);
+  const said = new Map(stdout.split('\n').map((line) => line.split(' ') as [string, string]));
+  return { comparedHashes: Number(said.get('comparedHashes')), stateHash: String(said.get('stateHash')) };
+}
+
+t.test(`${LANES * LOGS_A_LANE * KILLS_A_LOG} kills under load lose nothing that anyone was told`, async (t) => {
+  t.setTimeout(LANES * LOGS_A_LANE * KILLS_A_LOG * 20_000);
+  t.jobs = LANES;
+  for (let lane = 0; lane < LANES; lane += 1) {
+    void t.test(`service ${lane + 1}`, { buffered: true, timeout: 0 }, async (t) => {
+      for (let log = 0; log < LOGS_A_LANE; log += 1) {
+        const { acked, events } = await killOften(t);
+        t.ok(acked > KILLS_A_LOG && events > KILLS_A_LOG, `${acked} quotes acknowledged, ${events} events told`);
+      }
+    });
+  }
 });

@@ -31,6 +31,8 @@ export const SMALL = {
   lowWaterMaxBytes: 256 << 20,
   lowWaterShare: 0.05,
   checkMs: 100,
+  stateHashEveryRecords: 30,
+  stateHashOrders: 1000,
   snapshotEveryRecords: 100,
   snapshotsKept: 2,
   retainLogBytes: 64 << 10,
