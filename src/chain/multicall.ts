@@ -1,6 +1,7 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Hex } from '../engine/quote.js';
 import { multicall3Abi } from './abi/multicall3.js';
+import { isBrokenCall } from './broken-call.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import type { AtBlock, CallResult, ContractCall } from './chain-reader.js';
 import { RpcError } from './http-rpc.js';
@@ -40,49 +41,52 @@ export class Multicall {
   }
 
   async #batch(calls: readonly ContractCall[], at: AtBlock): Promise<CallResult[]> {
-    if (this.multicall3 === null || calls.length === 1) return this.#oneByOne(calls, at);
-    const answers = await this.#aggregate(this.multicall3, calls, at);
+    const { multicall3 } = this;
+    if (multicall3 === null) return this.#eachAlone(calls, (call) => this.#ask(call, at, this.limits.gasPerCall));
+    const answers = await this.#aggregate(multicall3, calls, at);
+    if (calls.length === 1) return answers ?? [BROKEN];
     if (answers === null) {
       const half = Math.ceil(calls.length / 2);
       return [...(await this.#batch(calls.slice(0, half), at)), ...(await this.#batch(calls.slice(half), at))];
     }
     const silent = calls.filter((_, i) => isSilent(answers[i]));
     if (silent.length === 0) return answers;
-    const again = (await this.#oneByOne(silent, at)).values();
-    return answers.map((answer) => (isSilent(answer) ? (again.next().value ?? answer) : answer));
+    const again = await this.#eachAlone(silent, async (call) => {
+      // Within Multicall3 as before: what breaks there is told as an answer, and not as a fault that looks like the node's.
+      const [answer = BROKEN] = (await this.#aggregate(multicall3, [call], at, this.limits.gasPerCall)) ?? [];
+      return answer;
+    });
+    const inTurn = again.values();
+    return answers.map((answer) => (isSilent(answer) ? (inTurn.next().value ?? answer) : answer));
   }
 
-  /** Null when the calls together are more than the node's gas. */
-  async #aggregate(to: Hex, calls: readonly ContractCall[], at: AtBlock): Promise<CallResult[] | null> {
+  /** Null when the calls together are more than the gas, or one of them takes it all. */
+  async #aggregate(to: Hex, calls: readonly ContractCall[], at: AtBlock, gas?: number): Promise<CallResult[] | null> {
     const args = [calls.map(({ to: target, data }) => ({ target, allowFailure: true, callData: data }))] as const;
     const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args });
-    const answer = await unlessOutOfGas(this.askOne({ to, data }, at));
-    if (answer === null || answer.reverted) return null;
+    const answer = await this.#ask({ to, data }, at, gas);
+    if (answer.reverted) return null;
     if (answer.data === '0x') throw new ChainAnswerError(`There is no Multicall3 at ${to}`);
     const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer.data });
     return results.map(({ success, returnData }) => ({ reverted: !success, data: returnData }));
   }
 
-  #oneByOne(calls: readonly ContractCall[], at: AtBlock): Promise<CallResult[]> {
-    return mapInFlight(calls, this.limits.batchesInFlight, async (call) => {
-      const answer = await unlessOutOfGas(this.askOne(call, at, this.limits.gasPerCall));
-      return answer ?? { reverted: true, data: '0x' };
-    });
+  #eachAlone(calls: readonly ContractCall[], ask: (call: ContractCall) => Promise<CallResult>): Promise<CallResult[]> {
+    return mapInFlight(calls, this.limits.batchesInFlight, ask);
+  }
+
+  async #ask(call: ContractCall, at: AtBlock, gas?: number): Promise<CallResult> {
+    try {
+      return await this.askOne(call, at, gas);
+    } catch (error) {
+      if (error instanceof RpcError && isBrokenCall(error.message)) return BROKEN;
+      throw error;
+    }
   }
 }
+
+const BROKEN: CallResult = { reverted: true, data: '0x' };
 
 function isSilent(answer: CallResult | undefined): boolean {
   return answer?.reverted === true && answer.data === '0x';
 }
-
-/** Null where the node stopped the call: geth and anvil say so in words alone. */
-async function unlessOutOfGas(answer: Promise<CallResult>): Promise<CallResult | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof RpcError && OUT_OF_GAS.test(error.message)) return null;
-    throw error;
-  }
-}
-
-const OUT_OF_GAS = /out ?of ?gas|gas required exceeds|execution aborted|execution timeout/i;

@@ -1,0 +1,40 @@
+import { concat, numberToHex, size, type Hex } from 'viem';
+
+/**
+ * Contracts that do what no honest one does, as the bytes they run (Ethereum yellow paper, appendix H), to be put at an
+ * address by `anvil_setCode`.
+ */
+
+/** Whatever it is asked, all gas is gone. */
+export const BURNS_ALL_GAS: Hex = '0xfe';
+
+/** Whatever it is asked, it refuses without a word. */
+export const REFUSES: Hex = '0x60006000fd';
+
+/** Answers every call with two million bytes: who copies them pays for the memory. */
+export const ANSWERS_ENDLESSLY: Hex = '0x621e84806000f3';
+
+/** Logs its calldata: the first words are the topics, the rest the data. */
+export function logsWhatItIsTold(topics: 1 | 2 | 3 | 4): Hex {
+  const loads = Array.from({ length: topics }, (_, i) => concat([push((topics - 1 - i) * 32), '0x35']));
+  const rest = push(topics * 32);
+  // CALLDATASIZE less the topics, copied to memory 0, logged from there.
+  return concat([...loads, rest, '0x3603', '0x80', rest, push(0), '0x37', push(0), numberToHex(0xa0 + topics), '0x00']);
+}
+
+/** Calls `target` with `data` whenever it is asked anything, and answers one word: `answer`. */
+export function meddlesWith(target: Hex, data: Hex, answer: number): Hex {
+  const length = push(size(data), 2);
+  // The call's data stands behind the code. CODECOPY to memory 0, CALL with all gas, answer.
+  const after = (codeBytes: number): Hex =>
+    concat([
+      ...[length, push(codeBytes, 2), push(0), '0x39'],
+      ...[push(0), push(0), length, push(0), push(0), concat(['0x73', target]), '0x5a', '0xf1', '0x50'],
+      ...[push(answer), push(0), '0x52', push(32), push(0), '0xf3'],
+    ] as Hex[]);
+  return concat([after(size(after(0))), data]);
+}
+
+function push(value: number, bytes = 1): Hex {
+  return concat([numberToHex(0x5f + bytes), numberToHex(value, { size: bytes })]);
+}
