@@ -1,4 +1,5 @@
 import type { Clock, Random, Rpc } from '../engine/ports.js';
+import { isBrokenCall } from './broken-call.js';
 
 /** How patiently a chain's endpoints are asked. */
 export interface RpcPatience {
@@ -32,9 +33,9 @@ export class RpcUnreachable extends Error {
 /** JSON-RPC errors that another try, perhaps elsewhere, may cure: limits, a node that is behind or broken inside. */
 const PASSING_CODES = new Set([-32005, -32603, 429]);
 
-/** Whether the same request may be answered at another time. */
+/** Whether the same request may be answered at another time. Some nodes give broken code the number of a fault of their own. */
 export function isPassing(error: unknown): boolean {
-  return error instanceof RpcError && PASSING_CODES.has(error.code);
+  return error instanceof RpcError && PASSING_CODES.has(error.code) && !isBrokenCall(error.message);
 }
 
 interface Endpoint {

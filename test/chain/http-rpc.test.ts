@@ -150,3 +150,13 @@ async function finishes(done: Promise<unknown>, clock: ManualClock, atLeastSteps
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }
+
+t.test('code that breaks is an answer under whatever number: nobody else is asked', async (t) => {
+  const { rpc, proxies } = await endpoints(t, 2);
+  const words = ['EVM error InvalidFEOpcode', 'out of gas', 'invalid opcode: INVALID', 'stack underflow (0 <=> 1)'];
+  for (const message of words) {
+    if (proxies[0]) proxies[0].trick = () => ({ error: { code: -32603, message } });
+    await t.rejects(ask(rpc, 'eth_call'), { message });
+  }
+  t.equal(proxies[1]?.requests.length, 0);
+});
