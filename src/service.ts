@@ -2,8 +2,10 @@ import type { Logger } from 'pino';
 import type { KeyStore } from './auth/key-store.js';
 import { QuoteDigest } from './auth/quote-digest.js';
 import { QuoteSignature } from './auth/quote-signature.js';
+import { InlineSignatureChecks } from './auth/signature-checks.js';
+import { SignaturePool } from './auth/signature-pool.js';
 import { loadSecp256k1 } from './auth/secp256k1-binding.js';
-import { openChainSide, type ChainSide, type OperatorAccount } from './chain/chain-side.js';
+import { openChainSide, type ChainSide, type ChainSideOptions, type OperatorAccount } from './chain/chain-side.js';
 import type { FollowedBook } from './chain/followed-book.js';
 import { HeadWatch } from './chain/head-watch.js';
 import type { Profile } from './chain/profile.js';
@@ -43,6 +45,8 @@ import { TopicIndex } from './feed/topic-index.js';
 export interface ServiceOptions {
   readonly profile: Profile;
   readonly rpc: Readonly<Record<ChainRole, Rpc>>;
+  /** What talks to the chains; the benches put one there that answers at once. */
+  readonly openChains?: (options: ChainSideOptions) => ChainSide;
   /** Null: the service reads and does not publish. */
   readonly operator: OperatorAccount | null;
   /** As recovery left it. */
@@ -100,15 +104,18 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   logger.info({ library: secp256k1.library }, 'signatures are checked by');
   const digests = await QuoteDigest.create(profile.settlement.chainId, limits.poolCache);
   const signatures = new QuoteSignature(digests, secp256k1);
+  const inlineChecks = new InlineSignatureChecks(signatures, clock, limits.checksPerTurn);
+  const signatureChecks = new SignaturePool(inlineChecks, limits, logFault);
 
   let isReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (isReady = resolve));
-  const chains = openChainSide({
+  const chains = (options.openChains ?? openChainSide)({
     ...options,
     book: followedBook(engine, sequencer),
     known: () => engine.known(),
     readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
     signatures,
+    checks: signatureChecks,
     onSettlementTime: (timestamp) => time.observe(timestamp),
     nowSeconds,
     onRefusedEvent(why, { txHash, logIndex }) {
@@ -170,7 +177,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     sequencer,
     chains,
     intake: openIntake(),
-    rehearsal: new QuoteRehearsal(known, chains.pools, digests, signatures, checks, chains.states),
+    rehearsal: openRehearsal(),
     quotas,
     unknownKeys,
     watch: openRequestWatch(logger, clock, random, metrics),
@@ -219,6 +226,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     hub.closeReaders(SERVICE_RESTART, 'service restart');
     await server.close(SERVICE_RESTART, 'service restart');
     await chains.stop();
+    await signatureChecks.close();
     expiry.stop();
     unwatchKeys();
     await journal.flush();
@@ -227,7 +235,12 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   function openIntake(): QuoteIntake | null {
     if (chains.publisher === null) return null;
     const { pools, states, publisher } = chains;
-    return new QuoteIntake(known, pools, checks, states, publisher, clock, limits);
+    return new QuoteIntake(known, pools, checks, signatureChecks, states, publisher, clock, limits);
+  }
+
+  function openRehearsal(): QuoteRehearsal {
+    const { pools, states } = chains;
+    return new QuoteRehearsal(known, pools, digests, signatures, checks, states, clock, limits.checksPerTurn);
   }
 
   /** New heads wake the follower; both roles may share one endpoint, which is then watched once. */

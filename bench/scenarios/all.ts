@@ -1,7 +1,31 @@
 import type { Scenario } from '../scenario.js';
 import { book } from './book.js';
 import { coverQueries } from './cover.js';
+import { eventToSocket } from './event-to-socket.js';
+import { fanOut } from './fan-out.js';
 import { growth } from './growth.js';
+import { logCommits } from './log.js';
+import { memory } from './memory.js';
+import { publish } from './publish.js';
+import { readRoutes } from './reads.js';
+import { recovery } from './recovery.js';
+import { signatures } from './signatures.js';
+import { turns } from './turns.js';
+import { wholePath } from './whole-path.js';
 
 /** In the order of the report. */
-export const scenarios: readonly Scenario[] = [book, growth, coverQueries];
+export const scenarios: readonly Scenario[] = [
+  book,
+  growth,
+  coverQueries,
+  signatures,
+  publish,
+  readRoutes,
+  fanOut,
+  eventToSocket,
+  turns,
+  wholePath,
+  logCommits,
+  recovery,
+  memory,
+];

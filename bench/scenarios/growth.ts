@@ -1,87 +1,35 @@
 import { createHash } from 'node:crypto';
 import type { Command } from '../../src/engine/command.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { Quote } from '../../src/engine/quote.js';
 import { contest, durationRow, type Contestant } from '../contest.js';
 import { atMost, type Scenario } from '../scenario.js';
-import { Dice } from '../workload/dice.js';
-import { blockHashOf, hex, makerOf, poolOf, quoteOf, START_SECONDS } from '../workload/quotes.js';
+import { EngineLife } from '../workload/engine-life.js';
+import { START_SECONDS } from '../workload/quotes.js';
 
-/** Prices that the quotes of the one pool have. */
-const LEVELS = 1000;
-const MAKERS = 100;
 const REORG_DEPTH = 64;
-const FIRST_BLOCK = 500;
 
-/** An engine that holds many quotes, and goes on holding as many: each quote that enters takes the place of another. */
+/** An engine that holds many quotes, and goes on holding as many. */
 class GrownEngine {
   readonly #engine = new Engine({
     reorgDepth: REORG_DEPTH,
     sha256: (text) => createHash('sha256').update(text).digest('hex'),
   });
-  readonly #dice = new Dice(11);
-  readonly #pool = poolOf(0);
-  readonly #live: Quote[] = [];
-  #made = 0;
-  #block = FIRST_BLOCK;
+  readonly #life = new EngineLife();
 
   constructor(resting: number) {
-    while (this.#live.length < resting) {
-      const quote = this.#next();
-      this.#live.push(quote);
-      this.#apply(this.#enter(quote));
-    }
+    for (let i = 0; i < resting; i++) this.#apply(this.#life.arrival());
   }
 
   contestant(name: string, pairs: number): Contestant {
     return {
       name,
       prepare: () => {
-        const commands = Array.from({ length: pairs }, () => this.#replacement()).flat();
+        const commands = Array.from({ length: pairs }, () => this.#life.replacement()).flat();
         return () => {
           for (const command of commands) this.#apply(command);
           return commands.length;
         };
       },
-    };
-  }
-
-  #replacement(): Command[] {
-    this.#block += 1;
-    const place = this.#dice.roll(this.#live.length);
-    const leaving = this.#live[place];
-    const coming = this.#next();
-    this.#live[place] = coming;
-    return leaving === undefined ? [] : [this.#enter(coming), this.#cancel(leaving)];
-  }
-
-  #next(): Quote {
-    const place = this.#dice.roll(LEVELS);
-    const price = BigInt(place + 1) * 10n ** 14n;
-    const provider = makerOf(this.#dice.roll(MAKERS));
-    const quote = quoteOf({ n: this.#made, pool: this.#pool, price, isBuy: place < LEVELS / 2, provider });
-    this.#made += 1;
-    return quote;
-  }
-
-  #enter(quote: Quote): Command {
-    const { blockNumber } = quote.origin;
-    return {
-      type: 'ENTER_QUOTE',
-      quote,
-      state: { fillableSize: quote.size, reason: null },
-      settlementBlock: this.#block,
-      position: { chain: 'stream', blockNumber, blockHash: blockHashOf(blockNumber), logIndex: null },
-    };
-  }
-
-  #cancel({ quoteId }: Quote): Command {
-    const blockNumber = this.#block;
-    return {
-      type: 'CANCEL_QUOTE',
-      quoteId,
-      origin: { blockNumber, txHash: hex(blockNumber, 64), logIndex: 0 },
-      position: { chain: 'settlement', blockNumber, blockHash: blockHashOf(blockNumber), logIndex: null },
     };
   }
 

@@ -1,5 +1,6 @@
 import { privateKeyToAccount } from 'viem/accounts';
 import type { QuoteSignature } from '../auth/quote-signature.js';
+import type { SignatureChecks } from '../auth/signature-checks.js';
 import type { ChainPosition, ChainRole } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
 import type { Clock, Random, Rpc } from '../engine/ports.js';
@@ -77,7 +78,8 @@ export interface ChainSideOptions {
   readonly book: FollowedBook;
   readonly known: () => Iterable<Order>;
   readonly readSoFar: ReadSoFar;
-  readonly signatures: QuoteSignature;
+  readonly signatures: Pick<QuoteSignature, 'quoteId'>;
+  readonly checks: Pick<SignatureChecks, 'verifyAll'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: ChainSideLimits;
@@ -95,7 +97,7 @@ export interface ChainSideOptions {
 
 /** Everything that talks to the two chains. */
 export interface ChainSide {
-  readonly follower: BookFollower;
+  readonly follower: Pick<BookFollower, 'start' | 'wake' | 'caughtUp'>;
   readonly health: Readonly<Record<ChainRole, ChainHealth>>;
   readonly settlement: ChainReader;
   readonly pools: PoolAddresses;
@@ -110,7 +112,7 @@ export interface ChainSide {
 }
 
 export function openChainSide(options: ChainSideOptions): ChainSide {
-  const { profile, rpc, book, clock, random, limits, signatures, readSoFar } = options;
+  const { profile, rpc, book, clock, random, limits, signatures, checks, readSoFar } = options;
   const { contracts } = profile;
   const multicall = {
     callsPerBatch: limits.rpcCallsPerBatch,
@@ -153,7 +155,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     openCursor('stream', stream, () => firstStreamBlock(profile, stream)),
     book,
     submitter,
-    new PublicationCheck(book, pools, signatures, clock, options.nowSeconds, limits.checksPerTurn),
+    new PublicationCheck(book, pools, signatures, checks, clock, options.nowSeconds, limits.checksPerTurn),
     states,
     {
       onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),

@@ -10,7 +10,7 @@ export const NO_POOL = 'Failed to fetch pool address';
 /** What is wrong with a posted quote as far as it takes no chain to tell, in the order of the contract's own checks. */
 export class QuoteChecks {
   constructor(
-    private readonly signatures: QuoteSignature,
+    private readonly signatures: Pick<QuoteSignature, 'quoteId'>,
     /** Engine time, Unix seconds. */
     private readonly nowSeconds: () => number,
     private readonly limits: QuoteCheckLimits,
@@ -21,14 +21,14 @@ export class QuoteChecks {
     return this.signatures.quoteId(quote);
   }
 
-  /** Every reason there is, made one at a time: who needs the first pays for no more. */
-  *reasons(quoteId: Hex, quote: SignedQuote): Generator<string, undefined> {
+  /** Every reason there is, one at a time. `isSigned`: the signature is its provider's. */
+  *reasons(quote: SignedQuote, isSigned: boolean): Generator<string, undefined> {
     const { deadline, price, size, pool } = quote;
     if (this.isTooShort(deadline)) yield this.tooShort;
     // A pool that exists keeps its address past maturity; nothing can be filled in it then.
     if (this.nowSeconds() >= pool.poolKey.maturity) yield 'QuoteOBExpired';
     if (price > MAX_PRICE) yield 'OutOfBoundsPrice';
-    if (!this.signatures.verify(quoteId, quote)) yield 'InvalidQuoteOBSignature';
+    if (!isSigned) yield 'InvalidQuoteOBSignature';
     if (size === 0n) yield 'InvalidAssetUpdate';
     return undefined;
   }

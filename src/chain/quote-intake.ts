@@ -1,3 +1,4 @@
+import type { SignatureChecks } from '../auth/signature-checks.js';
 import type { Hex, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
 import type { Clock } from '../engine/ports.js';
 import type { Order } from '../engine/order.js';
@@ -42,6 +43,12 @@ export interface IntakeLimits {
 
 const NOT_CONFIRMED = 'Publication not confirmed yet';
 
+/** New and in a pool; whether anything is wrong with it is still to be seen. */
+interface Unverified {
+  readonly type: 'UNVERIFIED';
+  readonly quote: IdentifiedQuote;
+}
+
 /** What is known of an item before anything is published. */
 type Checked =
   | IntakeItem
@@ -57,6 +64,7 @@ export class QuoteIntake {
     private readonly orders: KnownOrders,
     private readonly pools: PoolAddresses,
     private readonly checks: QuoteChecks,
+    private readonly signatures: Pick<SignatureChecks, 'verifyAll'>,
     private readonly states: QuoteStates,
     private readonly publisher: Publisher,
     private readonly clock: Clock,
@@ -85,30 +93,34 @@ export class QuoteIntake {
   /** Everything but the publication. */
   async check(posted: readonly PostedQuote[]): Promise<Checked[]> {
     const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
-    const firsts = new Map<Hex, number>();
-    const checked = posted.map((quote, i): Checked => {
+    const items = posted.map((quote, i): IntakeItem | Unverified => {
       const pool = pools[i];
-      const item = pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify({ ...quote, pool });
-      if (item.type !== 'GOOD') return item;
-      const first = firsts.get(item.quote.quoteId);
-      if (first !== undefined) return { type: 'TWIN', of: first };
-      firsts.set(item.quote.quoteId, i);
-      return item;
+      return pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify({ ...quote, pool });
     });
-    return this.#askChain(checked);
+    return this.#askChain(withTwins(await this.#verify(items)));
   }
 
   #withoutPool({ deadline }: PostedQuote): IntakeItem {
     return failed(this.checks.isTooShort(deadline) ? this.checks.tooShort : NO_POOL);
   }
 
-  /** The checks that need no chain. */
-  #identify(quote: SignedQuote): Checked {
+  #identify(quote: SignedQuote): IntakeItem | Unverified {
     const quoteId = this.checks.quoteId(quote);
     const known = this.orders.get(quoteId);
     if (known !== undefined) return { type: 'EXISTS', order: known, fillableSize: known.fillableSize };
-    const [reason] = this.checks.reasons(quoteId, quote);
-    return reason === undefined ? { type: 'GOOD', quote: { ...quote, quoteId } } : failed(reason);
+    return { type: 'UNVERIFIED', quote: { ...quote, quoteId } };
+  }
+
+  /** The checks that need no chain, the signatures of the whole request together. */
+  async #verify(items: readonly (IntakeItem | Unverified)[]): Promise<Checked[]> {
+    const unverified = items.flatMap((item) => (item.type === 'UNVERIFIED' ? [item.quote] : []));
+    const verdicts = (await this.signatures.verifyAll(unverified)).values();
+    return items.map((item): Checked => {
+      if (item.type !== 'UNVERIFIED') return item;
+      const { quote } = item;
+      const [reason] = this.checks.reasons(quote, verdicts.next().value === true);
+      return reason === undefined ? { type: 'GOOD', quote } : failed(reason);
+    });
   }
 
   async #askChain(checked: Checked[]): Promise<Checked[]> {
@@ -176,6 +188,19 @@ export class QuoteIntake {
     if (order.reason !== null) return failed(QUOTE_ERRORS[order.reason]);
     return { type: 'CREATED', order, fillableSize: order.fillableSize };
   }
+}
+
+/** Of quotes that stand in the request more than once, the first good one is published. */
+function withTwins(items: readonly Checked[]): Checked[] {
+  const firsts = new Map<Hex, number>();
+  return items.map((item, i) => {
+    if (item.type !== 'GOOD') return item;
+    const { quoteId } = item.quote;
+    const first = firsts.get(quoteId);
+    if (first !== undefined) return { type: 'TWIN', of: first };
+    firsts.set(quoteId, i);
+    return item;
+  });
 }
 
 /** Not decided, or given up on our side: it may still enter. */

@@ -128,8 +128,12 @@ export const limits = {
   /** Every known order is checked against the chain once in this time, so many in one look. */
   sweepMs: 300_000,
   sweepSlice: 320,
-  /** Published events checked between two turns of the event loop: at 80 us a signature, 8 ms. */
+  /** Published events read, or signatures checked, between two turns of the event loop: at 80 us each, 8 ms. */
   checksPerTurn: 100,
+  /** Threads that check the signatures of batches, the fewest signatures that go there, and the most in one message. */
+  signatureWorkers: 2,
+  signaturePoolFrom: 16,
+  signaturesPerMessage: 64,
   /** How long a stop waits for a request to a chain that is under way. */
   chainStopMs: 1_000,
   /** Pause before a command is offered again to a log that takes none. */

@@ -42,7 +42,7 @@ async function checkVectors(t: Test, secp256k1: Secp256k1): Promise<void> {
     t.equal(toHex(digests.domainSeparator(vector.poolAddress)), vector.domainSeparator, 'domain separator');
     t.equal(signatures.quoteId(quote), vector.quoteId, 'quote id');
     t.equal(
-      signatures.verify(vector.quoteId, { provider: quote.provider, signature: vector.signature }),
+      signatures.verify({ quoteId: vector.quoteId, provider: quote.provider, signature: vector.signature }),
       vector.valid,
       vector.why ?? 'valid',
     );

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { QuoteDigest } from '../../src/auth/quote-digest.js';
 import { QuoteSignature } from '../../src/auth/quote-signature.js';
+import { InlineSignatureChecks } from '../../src/auth/signature-checks.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
 import { openChainSide, type ChainSide, type OperatorAccount } from '../../src/chain/chain-side.js';
 import type { FollowListener } from '../../src/chain/book-follower.js';
@@ -127,6 +128,7 @@ export class Following {
       known: () => engine.known(),
       readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
       signatures,
+      checks: new InlineSignatureChecks(signatures, systemClock, limits.checksPerTurn),
       clock: systemClock,
       random: systemRandom,
       limits,

@@ -1,0 +1,25 @@
+import { encodeAdd } from '../../src/chain/publisher.js';
+import type { Hex, SignedQuote } from '../../src/engine/quote.js';
+import type { AnvilSetup } from '../servers/on-anvil.js';
+
+/** Publishes a quote by one transaction, from sending it to having its receipt: milliseconds. Anvil signs, and mines at once. */
+export async function anvilTransaction(setup: AnvilSetup, from: Hex, quote: SignedQuote): Promise<number> {
+  const transaction = { from, to: setup.orderbookStream, data: encodeAdd([quote]) };
+  const start = performance.now();
+  const hash = await ask(setup.rpcUrl, 'eth_sendTransaction', [transaction]);
+  const receipt = (await ask(setup.rpcUrl, 'eth_getTransactionReceipt', [hash])) as { status: string } | null;
+  const tookMs = performance.now() - start;
+  if (receipt?.status !== '0x1') throw new Error('The transaction was not mined at once, or failed');
+  return tookMs;
+}
+
+async function ask(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
+  if (error !== undefined) throw new Error(error.message);
+  return result;
+}

@@ -1,0 +1,81 @@
+import { answerQuestions } from '../processes/answer-questions.js';
+import { HttpConnection, requestBytes } from './http-connection.js';
+import type { Percentiles } from './latencies.js';
+import { postToPush } from './post-to-push.js';
+import { postings, type Postage } from './posted-quotes.js';
+import { closedLoop, openLoop } from './request-load.js';
+import { Subscribers, type Crowd, type Delivered, type Expected } from './subscribers.js';
+
+export interface Target {
+  readonly port: number;
+  readonly connections: number;
+}
+
+export interface LoadDialogue {
+  /** One GET, for its body. */
+  FETCH: { given: { port: number; target: string; apiKey: string }; answer: Uint8Array };
+  /** The same GET as often as can be; resolves to seconds. */
+  GET_ALL: { given: Target & { target: string; apiKey: string; count: number }; answer: number };
+  /** The same GET at a fixed rate. */
+  GET_AT_RATE: {
+    given: Target & { target: string; apiKey: string; count: number; perSecond: number };
+    answer: Percentiles;
+  };
+  /** Signs quotes for the next posting. */
+  SIGN: { given: Postage; answer: null };
+  /** Posts what was signed as fast as can be; resolves to seconds. */
+  POST_ALL: { given: Target; answer: number };
+  /** Posts what was signed at a fixed rate; from due to pushed. */
+  POST_AT_RATE: { given: Target & { perSecond: number }; answer: Percentiles };
+  /** In place of the subscribers before; null: none. */
+  SUBSCRIBE: { given: Crowd | null; answer: null };
+  /** The answer comes when all has come, or does not come. */
+  RECEIVE: { given: Expected; answer: Delivered };
+}
+
+let subscribers: Subscribers | null = null;
+let signed: { readonly postage: Postage; readonly requests: readonly Buffer[] } | null = null;
+
+function posting(): NonNullable<typeof signed> {
+  if (signed === null) throw new Error('Nothing was signed');
+  return signed;
+}
+
+answerQuestions<LoadDialogue>(
+  {
+    async FETCH({ port, target, apiKey }) {
+      const connection = await HttpConnection.open(port);
+      const { body } = await connection.request(requestBytes('GET', target, apiKey), true);
+      connection.close();
+      return body;
+    },
+    async GET_ALL({ port, connections, target, apiKey, count }) {
+      const { seconds } = await closedLoop(port, connections, [requestBytes('GET', target, apiKey)], count, 200);
+      return seconds;
+    },
+    GET_AT_RATE: ({ port, connections, target, apiKey, count, perSecond }) =>
+      openLoop(port, connections, [requestBytes('GET', target, apiKey)], count, perSecond, 200),
+    async SIGN(postage) {
+      signed = { postage, requests: await postings(postage) };
+      return null;
+    },
+    async POST_ALL({ port, connections }) {
+      const { requests } = posting();
+      return (await closedLoop(port, connections, requests, requests.length, 201)).seconds;
+    },
+    POST_AT_RATE({ port, connections, perSecond }) {
+      const { requests, postage } = posting();
+      return postToPush({ ...postage, port, connections, perSecond, requests });
+    },
+    async SUBSCRIBE(crowd) {
+      subscribers?.close();
+      subscribers = crowd && (await Subscribers.connect(crowd));
+      return null;
+    },
+    RECEIVE(expected) {
+      if (subscribers === null) throw new Error('There are no subscribers');
+      return subscribers.receive(expected);
+    },
+  },
+  () => undefined,
+);

@@ -1,0 +1,105 @@
+import { inTurn, rowOf } from '../contest.js';
+import type { LoadDialogue } from '../load/load.js';
+import type { Child } from '../processes/child.js';
+import { withChildren } from '../processes/child.js';
+import type { ServerDialogue } from '../processes/dialogue.js';
+import { atLeast, type Row, type Scenario } from '../scenario.js';
+import type { TellingDialogue } from '../servers/telling.js';
+import { cpuSecondsOf, openBareUws, openLoad, openQuotebook, openWsLoop } from './served.js';
+
+const PER_BURST = 16;
+
+interface Size {
+  readonly subscribers: number;
+  readonly bursts: number;
+  readonly everyMs: number;
+}
+
+const sizes: readonly Size[] = [
+  { subscribers: 100, bursts: 100, everyMs: 10 },
+  { subscribers: 1000, bursts: 40, everyMs: 40 },
+  { subscribers: 5000, bursts: 12, everyMs: 200 },
+];
+
+interface Contender {
+  readonly server: Child<ServerDialogue & TellingDialogue>;
+  readonly load: Child<LoadDialogue>;
+  readonly apiKey: string | null;
+}
+
+/** Every contender keeps its own crowd while the rounds go on: each has a load process to itself. */
+async function rowsOf(
+  { subscribers, bursts, everyMs }: Size,
+  contenders: readonly Contender[],
+  rounds: number,
+): Promise<Row[]> {
+  for (const { server, load, apiKey } of contenders) {
+    const port = await server.ask('PORT', null);
+    await load.ask('SUBSCRIBE', { port, count: subscribers, mixed: true, apiKey });
+  }
+  let first = 0;
+  const [ours, again, uws, ws] = await inTurn(
+    [0, 0.5, 1, 2],
+    { rounds, warmUps: rounds > 1 ? 1 : 0 },
+    async (which) => {
+      const contender = contenders[Math.floor(which)];
+      if (contender === undefined) throw new RangeError('There is no such contender');
+      const { server, load } = contender;
+      const expected = { first, count: bursts * PER_BURST };
+      first += expected.count;
+      let messages = 0;
+      const cpuSeconds = await cpuSecondsOf(server, async () => {
+        const receiving = load.ask('RECEIVE', expected);
+        await server.ask('TELL', { first: expected.first, bursts, perBurst: PER_BURST, everyMs });
+        const delivered = await receiving;
+        if (delivered.wrong > 0) throw new Error(`${delivered.wrong} subscribers did not get what was told, in order`);
+        messages = delivered.messages;
+      });
+      return messages / cpuSeconds;
+    },
+  );
+  for (const { load } of contenders) await load.ask('SUBSCRIBE', null);
+  const label = `${subscribers.toLocaleString('en-US')} subscribers`;
+  const unit = 'deliveries per CPU s';
+  return [
+    rowOf(
+      label,
+      { ours: ours ?? [], again: again ?? [], theirs: uws ?? [] },
+      'bare uWebSockets.js',
+      atLeast(0.85),
+      unit,
+    ),
+    rowOf(label, { ours: ours ?? [], again: again ?? [], theirs: ws ?? [] }, 'ws loop', atLeast(12), unit),
+  ];
+}
+
+export const fanOut: Scenario = {
+  name: 'fan-out',
+  title: 'Fan-out',
+  workload: `Bursts of 16 new quotes, each burst one tick, to plain subscribers: a quarter each follow all public quotes, everybody's (\`taker: *\`), one of 8 pools,
+and one side of one. Ours takes the quotes from the chain's place in the service: applies, logs, syncs, encodes and finds their topics. The baselines
+are handed ready bytes and ready lists of topics: a bare uWebSockets.js \`publish\`, and a loop over the sockets of the npm package \`ws\`. Every subscriber's
+stream is compared with what it has to be, byte for byte: a message lost or out of order ends the run. Deliveries per CPU second of the server.`,
+  async run(scale) {
+    const isFull = scale === 'full';
+    return withChildren(
+      [openQuotebook(), openBareUws(), openWsLoop(), openLoad(), openLoad(), openLoad()] as const,
+      async (quotebook, uws, ws, first, second, third) => {
+        const contenders: Contender[] = [
+          {
+            server: quotebook,
+            load: first,
+            apiKey: await quotebook.ask('KEY', null),
+          },
+          { server: uws, load: second, apiKey: null },
+          { server: ws, load: third, apiKey: null },
+        ];
+        const rows: Row[] = [];
+        for (const size of isFull ? sizes : [{ subscribers: 12, bursts: 3, everyMs: 1 }]) {
+          rows.push(...(await rowsOf(size, contenders, isFull ? 3 : 1)));
+        }
+        return { rows };
+      },
+    );
+  },
+};

@@ -1,0 +1,113 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Stamp } from '../../src/engine/command.js';
+import type { JournalRecord } from '../../src/engine/ports.js';
+import { COMMIT_BYTES } from '../../src/persistence/commit.js';
+import { FRAME_HEAD_BYTES } from '../../src/persistence/frame.js';
+import { GrowingBuffer } from '../../src/persistence/growing-buffer.js';
+import type { OpenLog } from '../../src/persistence/open-log.js';
+import { RecordWriter } from '../../src/persistence/record-codec.js';
+import { BareLog } from '../baselines/bare-log.js';
+import { contest, rowOf, type Contestant } from '../contest.js';
+import { atLeast, type Row, type Scenario } from '../scenario.js';
+import { EngineLife } from '../workload/engine-life.js';
+import { openBenchLog } from '../workload/log.js';
+import { START_SECONDS } from '../workload/quotes.js';
+
+const RESTING = 1000;
+const BARE_BYTES = 64 << 20;
+
+/** Hands out records that the log has not had, in their order. */
+class Records {
+  readonly #life = new EngineLife();
+
+  constructor(private readonly log: OpenLog) {
+    for (let i = 0; i < RESTING; i++) this.log.journal.append(this.#record(this.#life.arrival()));
+  }
+
+  take(pairs: number): JournalRecord[] {
+    return Array.from({ length: pairs }, () => this.#life.replacement())
+      .flat()
+      .map((command) => this.#record(command));
+  }
+
+  #record(command: JournalRecord['command']): JournalRecord {
+    const { engine } = this.log;
+    const stamp: Stamp = { index: engine.index + 1, tsMs: START_SECONDS * 1000 };
+    return { stamp, command, events: engine.apply(command, stamp) };
+  }
+}
+
+/** What a group of these records is on the disk: a frame each, and the commit's. */
+function groupBytes(records: readonly JournalRecord[]): number {
+  const out = new GrowingBuffer(1 << 16);
+  const writer = new RecordWriter(out);
+  for (const record of records) writer.write(record);
+  return out.length + (records.length + 1) * FRAME_HEAD_BYTES + COMMIT_BYTES;
+}
+
+function ourLog(log: OpenLog, records: Records, perCommit: number, commits: number): Contestant {
+  return {
+    name: 'ours',
+    prepare: () => {
+      const ready = records.take(Math.ceil((perCommit * commits) / 2));
+      return async () => {
+        for (let i = 0; i < commits; i++) {
+          for (const record of ready.slice(i * perCommit, (i + 1) * perCommit)) log.journal.append(record);
+          await log.journal.flush();
+        }
+        return commits;
+      };
+    },
+  };
+}
+
+function bareLog(bare: BareLog, bytes: number, commits: number): Contestant {
+  const group = Buffer.alloc(bytes, 0x5a);
+  return {
+    name: 'bare write + fdatasync',
+    prepare: () => async () => {
+      for (let i = 0; i < commits; i++) await bare.commit(group);
+      return commits;
+    },
+  };
+}
+
+export const logCommits: Scenario = {
+  name: 'log',
+  title: 'Commits of the log',
+  workload: `Groups of 1, 10 and 100 records (a quote that enters and one that is cancelled in turn, with the events that they made), one after the other, each
+awaited until it is durable, with the settings of the service: encoded, framed, summed and chained, written, and forced to the disk by fdatasync. The
+baseline writes as many ready bytes to a file of the same directory, whose room was taken beforehand, and forces them to the disk. Commits per second.`,
+  async run(scale) {
+    const isFull = scale === 'full';
+    const directory = await mkdtemp(path.join(tmpdir(), 'quotebook-bench-'));
+    const log = await openBenchLog(path.join(directory, 'log'), false);
+    const bare = await BareLog.open(path.join(directory, 'bare'), isFull ? BARE_BYTES : 1 << 20);
+    const rows: Row[] = [];
+    try {
+      const records = new Records(log);
+      for (const perCommit of [1, 10, 100]) {
+        const commits = isFull ? 400 : 4;
+        const ours = ourLog(log, records, perCommit, commits);
+        const sample = records.take(perCommit);
+        for (const record of sample) log.journal.append(record);
+        const bytes = Math.round((groupBytes(sample) * perCommit) / sample.length);
+        const [mine = [], again = [], theirs = []] = await contest([ours, ours, bareLog(bare, bytes, commits)], {
+          rounds: isFull ? 9 : 1,
+          warmUps: isFull ? 2 : 0,
+          clock: 'wall',
+        });
+        const label = `${perCommit} ${perCommit === 1 ? 'record' : 'records'} a commit, ${bytes.toLocaleString('en-US')} bytes`;
+        const goal = perCommit === 100 ? atLeast(0.8) : null;
+        rows.push(rowOf(label, { ours: mine, again, theirs }, 'write + fdatasync', goal, 'commits/s'));
+      }
+    } finally {
+      await log.close();
+      await bare.close();
+      await rm(directory, { recursive: true, force: true });
+    }
+    return { rows };
+  },
+};

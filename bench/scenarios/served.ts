@@ -1,0 +1,25 @@
+import type { BareServerDialogue } from '../baselines/bare-uws.js';
+import type { LoadDialogue } from '../load/load.js';
+import { Child } from '../processes/child.js';
+import type { ServerDialogue } from '../processes/dialogue.js';
+import type { QuotebookDialogue } from '../servers/quotebook.js';
+import type { TellingDialogue } from '../servers/telling.js';
+
+/** The processes of the scenarios over loopback. */
+export const openQuotebook = (): Child<QuotebookDialogue> =>
+  new Child(new URL('../servers/quotebook.js', import.meta.url), [], ['--expose-gc']);
+export const openBareUws = (): Child<BareServerDialogue> =>
+  new Child(new URL('../baselines/bare-uws.js', import.meta.url), [], ['--expose-gc']);
+export const openNodeHttp = (): Child<ServerDialogue & Pick<BareServerDialogue, 'ANSWER_WITH'>> =>
+  new Child(new URL('../baselines/bare-node-http.js', import.meta.url), [], ['--expose-gc']);
+export const openWsLoop = (): Child<ServerDialogue & TellingDialogue> =>
+  new Child(new URL('../baselines/ws-loop.js', import.meta.url), [], ['--expose-gc']);
+export const openLoad = (): Child<LoadDialogue> => new Child(new URL('../load/load.js', import.meta.url));
+
+/** CPU seconds that a server used while `task` ran. */
+export async function cpuSecondsOf(server: Child<ServerDialogue>, task: () => Promise<unknown>): Promise<number> {
+  const before = await server.ask('USAGE', null);
+  await task();
+  const after = await server.ask('USAGE', null);
+  return (after.cpuMicros - before.cpuMicros) / 1e6;
+}

@@ -1,0 +1,103 @@
+import { median } from '../contest.js';
+import { HttpConnection } from '../load/http-connection.js';
+import { postingOf } from '../load/posted-quotes.js';
+import type { LoadDialogue } from '../load/load.js';
+import { withChildren, type Child } from '../processes/child.js';
+import type { ServerDialogue } from '../processes/dialogue.js';
+import { atMost, type Row, type Scenario } from '../scenario.js';
+import { AnvilMakers } from '../workload/anvil-quotes.js';
+import { poolOf, START_SECONDS } from '../workload/quotes.js';
+import { CHAIN_ID } from '../workload/signed-quotes.js';
+import { openLoad, openQuotebook } from './served.js';
+import { openOnAnvil } from './whole-path.js';
+
+const LARGEST_POOL = 32;
+const FIRST_SALT = 1_950_000_000;
+/** What one request may hold the event loop for, in milliseconds. */
+const LONGEST_MS = 20;
+
+/** The median over several requests of the longest turn that each made; `prepare` makes what is then sent. */
+async function rowOf(
+  label: string,
+  times: number,
+  server: Child<ServerDialogue>,
+  prepare: () => Promise<() => Promise<unknown>>,
+): Promise<Row> {
+  const longest: number[] = [];
+  // The first request is the compiler's.
+  for (let i = 0; i <= times; i++) {
+    const send = await prepare();
+    await server.ask('WATCH_TURNS', null);
+    await send();
+    const ms = await server.ask('LONGEST_TURN', null);
+    if (i > 0) longest.push(ms);
+  }
+  const ours = { value: median(longest), unit: 'ms' };
+  return { label, ours, baseline: null, ratio: null, goal: atMost(LONGEST_MS, 'ours'), noise: null };
+}
+
+class Posts {
+  #salt = START_SECONDS;
+
+  constructor(
+    private readonly load: Child<LoadDialogue>,
+    private readonly port: number,
+    private readonly apiKey: string,
+  ) {}
+
+  /** One request, signed; sending it is what the result does. */
+  async sign(batch: number): Promise<() => Promise<number>> {
+    await this.load.ask('SIGN', { requests: 1, batch, apiKey: this.apiKey, firstSalt: this.#salt });
+    this.#salt += batch;
+    return () => this.load.ask('POST_ALL', { port: this.port, connections: 1 });
+  }
+}
+
+async function onAnvil(batch: number, times: number): Promise<Row> {
+  return withChildren([openOnAnvil()] as const, async (server) => {
+    const setup = await server.ask('SETUP', null);
+    const apiKey = await server.ask('KEY', null);
+    const connection = await HttpConnection.open(await server.ask('PORT', null));
+    const makers = await AnvilMakers.open(setup, FIRST_SALT);
+    const label = `POST /quotes of ${batch.toLocaleString('en-US')}, on anvil`;
+    try {
+      return await rowOf(label, times, server, () => {
+        const posting = postingOf(makers.sign(batch), apiKey);
+        return Promise.resolve(async () => {
+          const { status } = await connection.request(posting);
+          if (status !== 201) throw new Error(`Answered with ${status}`);
+        });
+      });
+    } finally {
+      connection.close();
+    }
+  });
+}
+
+export const turns: Scenario = {
+  name: 'turns',
+  title: 'Turns of the event loop',
+  workload: `How long the service's event loop is held by the largest requests there are: POST /quotes of 1,000 quotes, with the chains answering at once and on anvil, and GET /orders of
+a pool with 10,000. The longest time between two turns of a timer of 1 ms (\`monitorEventLoopDelay\`), less that millisecond, from before the request until
+after its answer; the median over several requests. Whatever else holds the process, garbage collection and other programs too, is in it.`,
+  async run(scale) {
+    const isFull = scale === 'full';
+    const times = isFull ? 7 : 1;
+    const batch = isFull ? 1000 : 20;
+    const rows = await withChildren([openQuotebook(), openLoad()] as const, async (quotebook, load) => {
+      const server = quotebook;
+      const apiKey = await quotebook.ask('KEY', null);
+      const port = await quotebook.ask('PORT', null);
+      const posts = new Posts(load, port, apiKey);
+      const post = `POST /quotes of ${batch.toLocaleString('en-US')}`;
+      const posted = await rowOf(post, times, server, () => posts.sign(batch));
+      const orders = isFull ? 10_000 : 100;
+      await quotebook.ask('FILL_POOL', { pool: LARGEST_POOL, quotes: orders });
+      const target = `/orders?chainId=${CHAIN_ID}&poolAddress=${poolOf(LARGEST_POOL).poolAddress}`;
+      const request = { port, connections: 1, target, apiKey, count: 1 };
+      const label = `GET /orders of ${orders.toLocaleString('en-US')}`;
+      return [posted, await rowOf(label, times, server, () => Promise.resolve(() => load.ask('GET_ALL', request)))];
+    });
+    return { rows: [...rows, await onAnvil(batch, isFull ? 3 : 1)] };
+  },
+};

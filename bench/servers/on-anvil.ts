@@ -1,0 +1,94 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pino from 'pino';
+import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
+import { KeyStore } from '../../src/auth/key-store.js';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { HttpRpc } from '../../src/chain/http-rpc.js';
+import { limits, tierQuotas } from '../../src/config/limits.js';
+import type { Hex, Pool } from '../../src/engine/quote.js';
+import { startService } from '../../src/service.js';
+import { systemClock } from '../../src/system/system-clock.js';
+import { systemRandom } from '../../src/system/system-random.js';
+import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
+import type { ServerDialogue } from '../processes/dialogue.js';
+import { openBenchLog } from '../workload/log.js';
+
+/** Where the chain is, and who trades on it. */
+export interface AnvilSetup {
+  readonly rpcUrl: string;
+  readonly orderbookStream: Hex;
+  /** The first is the operator's. */
+  readonly accounts: readonly { readonly address: Hex; readonly privateKey: Hex }[];
+  readonly pools: readonly Pool[];
+}
+
+export interface AnvilDialogue extends ServerDialogue {
+  KEY: { given: null; answer: string };
+  SETUP: { given: null; answer: AnvilSetup };
+}
+
+/** The whole service on a chain of its own, with nothing replaced; the chain's own process is anvil's. */
+const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-bench-'));
+const chain = await startLocalChain();
+const log = await openBenchLog(path.join(dataDir, 'log'), true);
+const keys = await KeyStore.open({
+  files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs),
+  clock: systemClock,
+  random: systemRandom,
+  cacheSize: limits.keyCache,
+});
+const { key } = await keys.create('paid', 'bench');
+const patience = {
+  timeoutMs: limits.rpcTimeoutMs,
+  attempts: limits.rpcAttempts,
+  backoffMs: limits.rpcBackoffMs,
+  maxAnswerBytes: limits.rpcAnswerBytes,
+};
+const rpc = (urls: readonly string[]) => new HttpRpc(urls, patience, systemClock, systemRandom, () => undefined);
+const { profile } = chain;
+const service = await startService({
+  profile,
+  rpc: { settlement: rpc(profile.settlement.rpcUrls), stream: rpc(profile.stream.rpcUrls) },
+  walletKey: chain.accounts[0]?.privateKey ?? null,
+  engine: log.engine,
+  journal: log.journal,
+  epoch: log.epoch,
+  history: null,
+  keys,
+  clock: systemClock,
+  random: systemRandom,
+  limits,
+  tierQuotas,
+  host: '127.0.0.1',
+  port: 0,
+  netBackend: 'auto',
+  corsOrigins: ['*'],
+  logger: pino({ level: 'warn' }),
+  metrics: null,
+  onFault(error) {
+    throw error;
+  },
+});
+await service.ready;
+
+answerQuestions<AnvilDialogue>(
+  {
+    ...serverAnswers(service.port),
+    KEY: () => key,
+    SETUP: () => ({
+      rpcUrl: chain.rpcUrl,
+      orderbookStream: chain.contracts.orderbookStream,
+      accounts: chain.accounts,
+      pools: chain.pools,
+    }),
+  },
+  async () => {
+    await service.stop();
+    await log.close();
+    keys.close();
+    await chain.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  },
+);

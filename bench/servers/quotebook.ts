@@ -1,0 +1,147 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pino from 'pino';
+import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
+import { KeyStore } from '../../src/auth/key-store.js';
+import type { ChainSideOptions } from '../../src/chain/chain-side.js';
+import { limits as defaultLimits, tierQuotas, type Limits } from '../../src/config/limits.js';
+import type { Journal } from '../../src/engine/ports.js';
+import type { Pool } from '../../src/engine/quote.js';
+import { startService } from '../../src/service.js';
+import { systemClock } from '../../src/system/system-clock.js';
+import { systemRandom } from '../../src/system/system-random.js';
+import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
+import type { ServerDialogue } from '../processes/dialogue.js';
+import { openBenchLog } from '../workload/log.js';
+import { makerOf, poolOf, quoteOf } from '../workload/quotes.js';
+import { toldQuote } from '../workload/told-quotes.js';
+import { chainsAtOnce, enterQuote, profileAtOnce, rpcOfNobody } from './chains-at-once.js';
+import { nowMicros, onSchedule, type Telling, type TellingDialogue } from './telling.js';
+
+export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
+  KEY: { given: null; answer: string };
+  /** Puts quotes of one contract into a pool, all asks, each at a price of its own. */
+  FILL_POOL: { given: { readonly pool: number; readonly quotes: number }; answer: null };
+}
+
+const MAKERS = 20;
+/** Numbers of quotes that rest, apart from those that are told. */
+const FIRST_RESTING = 50_000_000;
+/** What one address and one key may do is not what is measured. */
+const limits: Limits = {
+  ...defaultLimits,
+  wsIdleSeconds: 960,
+  wsConnectionsPerAddress: 10_000,
+  wsConnectionsPerKey: 10_000,
+  wsChannelsPerKey: 20_000,
+};
+const unbounded = {
+  ...tierQuotas.paid,
+  requestsPerSecond: 1e9,
+  quotesPerMinute: 1e9,
+  quoteBurst: 1e9,
+  connections: 1e9,
+};
+
+/** Every commit, before the service hears of it. */
+let onCommit: (index: number) => void = () => undefined;
+let chainOptions: ChainSideOptions | null = null;
+let resting = 0;
+
+const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-bench-'));
+const log = await openBenchLog(path.join(dataDir, 'log'), true);
+const keys = await KeyStore.open({
+  files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs),
+  clock: systemClock,
+  random: systemRandom,
+  cacheSize: limits.keyCache,
+});
+const { key } = await keys.create('paid', 'bench');
+const { journal } = log;
+const watchedJournal: Journal = {
+  append: (record) => journal.append(record),
+  refusal: () => journal.refusal(),
+  flush: () => journal.flush(),
+  close: () => journal.close(),
+  onCommit(listener) {
+    journal.onCommit((index) => {
+      onCommit(index);
+      listener(index);
+    });
+  },
+};
+
+const service = await startService({
+  profile: profileAtOnce,
+  rpc: { settlement: rpcOfNobody, stream: rpcOfNobody },
+  openChains(options) {
+    chainOptions = options;
+    return chainsAtOnce(options);
+  },
+  walletKey: null,
+  engine: log.engine,
+  journal: watchedJournal,
+  epoch: log.epoch,
+  history: null,
+  keys,
+  clock: systemClock,
+  random: systemRandom,
+  limits,
+  tierQuotas: { free: unbounded, paid: unbounded },
+  host: '127.0.0.1',
+  port: 0,
+  netBackend: 'auto',
+  corsOrigins: ['*'],
+  logger: pino({ level: 'warn' }),
+  metrics: null,
+  onFault(error) {
+    throw error;
+  },
+});
+await service.ready;
+
+function chains(): ChainSideOptions {
+  if (chainOptions === null) throw new Error('The service opened no chains');
+  return chainOptions;
+}
+
+async function fillPool({ pool, quotes }: { pool: number; quotes: number }): Promise<null> {
+  const into: Pool = poolOf(pool);
+  for (let i = 0; i < quotes; i++) {
+    const n = FIRST_RESTING + resting++;
+    const price = BigInt(1 + i) * 10n ** 13n;
+    enterQuote(chains(), quoteOf({ n, pool: into, price, isBuy: false, provider: makerOf(n % MAKERS) }));
+  }
+  await journal.flush();
+  return null;
+}
+
+async function tell(telling: Telling): Promise<readonly number[]> {
+  const toldAt: number[] = [];
+  const firstIndex = log.engine.index + 1;
+  const count = telling.bursts * telling.perBurst;
+  const allTold = new Promise<void>((resolve) => {
+    onCommit = (index) => {
+      const now = nowMicros();
+      while (toldAt.length < count && firstIndex + toldAt.length <= index) toldAt.push(now);
+      if (toldAt.length === count) resolve();
+    };
+  });
+  await onSchedule(telling, (n) => {
+    for (let i = 0; i < telling.perBurst; i++) enterQuote(chains(), toldQuote(n + i));
+  });
+  await allTold;
+  onCommit = () => undefined;
+  return toldAt;
+}
+
+answerQuestions<QuotebookDialogue>(
+  { ...serverAnswers(service.port), KEY: () => key, FILL_POOL: fillPool, TELL: tell },
+  async () => {
+    await service.stop();
+    await log.close();
+    keys.close();
+    await rm(dataDir, { recursive: true, force: true });
+  },
+);

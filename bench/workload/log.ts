@@ -1,0 +1,42 @@
+import { limits } from '../../src/config/limits.js';
+import { openNodeDisk } from '../../src/persistence/node-disk.js';
+import { openLog, type OpenLog } from '../../src/persistence/open-log.js';
+import { snapshotThread } from '../../src/persistence/snapshot-thread.js';
+import { systemClock } from '../../src/system/system-clock.js';
+import { systemRandom } from '../../src/system/system-random.js';
+import { CHAIN_ID } from './signed-quotes.js';
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/**
+ * The log of a directory as the service opens it by default: forced to the disk before anything is told, segments of the
+ * same size. Snapshots are made in another thread and process time; only those that are to have them do.
+ */
+export async function openBenchLog(directory: string, snapshots: boolean): Promise<OpenLog> {
+  return openLog(await openNodeDisk(directory), {
+    identity: { chainId: CHAIN_ID },
+    reorgDepth: limits.reorgDepth,
+    random: systemRandom,
+    clock: systemClock,
+    logger: silent,
+    onFatal(error) {
+      throw error;
+    },
+    sync: { type: 'always' },
+    segmentBytes: limits.logSegmentBytes,
+    bufferBytes: limits.logBufferBytes,
+    sealDelayMs: limits.logSealDelayMs,
+    slowCommitMs: limits.logSlowCommitMs,
+    spareRetryMs: limits.logSpareRetryMs,
+    queueRecords: limits.logQueueRecords,
+    queueBytes: limits.logQueueBytes,
+    lowWaterBytes: null,
+    lowWaterMaxBytes: limits.lowWaterMaxBytes,
+    lowWaterShare: limits.lowWaterPercent / 100,
+    checkMs: limits.spaceCheckMs,
+    snapshotEveryRecords: snapshots ? limits.snapshotEveryRecords : Number.MAX_SAFE_INTEGER,
+    snapshotsKept: limits.snapshotsKept,
+    retainLogBytes: Infinity,
+    make: snapshotThread(directory, silent),
+  });
+}

@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import secp256k1 from 'secp256k1';
+import t, { type Test } from 'tap';
+import { QuoteDigest, toHex } from '../../src/auth/quote-digest.js';
+import { QuoteSignature } from '../../src/auth/quote-signature.js';
+import type { ClaimedSignature } from '../../src/auth/packed-signatures.js';
+import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
+import { InlineSignatureChecks } from '../../src/auth/signature-checks.js';
+import { SignaturePool } from '../../src/auth/signature-pool.js';
+import { systemClock } from '../../src/system/system-clock.js';
+
+const limits = { signatureWorkers: 2, signaturePoolFrom: 4, signaturesPerMessage: 8 };
+const digests = await QuoteDigest.create(421613, 10);
+const signatures = new QuoteSignature(digests, await loadSecp256k1());
+const inline = new InlineSignatureChecks(signatures, systemClock, 10);
+
+function signed(count: number): ClaimedSignature[] {
+  const key = randomBytes(32);
+  const provider = toHex(digests.keccak256(secp256k1.publicKeyCreate(key, false).subarray(1)).subarray(12));
+  return Array.from({ length: count }, () => {
+    const digest = randomBytes(32);
+    const { signature, recid } = secp256k1.ecdsaSign(digest, key);
+    const [r, s] = [toHex(signature.subarray(0, 32)), toHex(signature.subarray(32))];
+    return { quoteId: toHex(digest), provider, signature: { r, s, v: 27 + recid } };
+  });
+}
+
+/** Every third is of somebody else, or has a `v` that is none. */
+function withForgeries(claimed: readonly ClaimedSignature[]): ClaimedSignature[] {
+  return claimed.map((each, i) => {
+    if (i % 6 === 1) return { ...each, provider: toHex(randomBytes(20)) };
+    if (i % 6 === 4) return { ...each, signature: { ...each.signature, v: each.signature.v + 256 } };
+    return each;
+  });
+}
+
+const expected = (count: number): boolean[] => Array.from({ length: count }, (_, i) => i % 3 !== 1);
+
+function openPool(t: Test, fallback = inline): SignaturePool {
+  const pool = new SignaturePool(fallback, limits, (error) => t.fail('a thread failed', { error }));
+  t.teardown(() => pool.close());
+  return pool;
+}
+
+t.test(
+  'the pool and this thread say the same of every signature, in order, whatever the size of the batch',
+  async (t) => {
+    const pool = openPool(t);
+    for (const count of [0, 1, 3, 4, 7, 16, 17, 100]) {
+      const claimed = withForgeries(signed(count));
+      t.same(await inline.verifyAll(claimed), expected(count), `${count} on this thread`);
+      t.same(await pool.verifyAll(claimed), expected(count), `${count} in the pool`);
+    }
+  },
+);
+
+t.test('batches that are under way together get their own answers', async (t) => {
+  const pool = openPool(t);
+  const batches = [40, 5, 64, 9].map((count) => withForgeries(signed(count)));
+  const verdicts = await Promise.all(batches.map((claimed) => pool.verifyAll(claimed)));
+  t.same(
+    verdicts,
+    batches.map(({ length }) => expected(length)),
+  );
+});
+
+t.test('a batch that is too small for the way there is checked on this thread', async (t) => {
+  let asked = 0;
+  const counting = new InlineSignatureChecks(signatures, systemClock, 10);
+  const verifyAll = counting.verifyAll.bind(counting);
+  counting.verifyAll = (claimed) => {
+    asked += claimed.length;
+    return verifyAll(claimed);
+  };
+  const pool = openPool(t, counting);
+  await pool.verifyAll(signed(3));
+  t.equal(asked, 3);
+  await pool.verifyAll(signed(4));
+  t.equal(asked, 3, 'and a larger one is not');
+});
+
+t.test('what a thread that ends leaves undone is checked on this one, and so is all that comes later', async (t) => {
+  const pool = openPool(t);
+  const claimed = withForgeries(signed(200));
+  const underWay = pool.verifyAll(claimed);
+  await pool.close();
+  t.same(await underWay, expected(200));
+  t.same(await pool.verifyAll(claimed), expected(200));
+});
+
+t.test('checks on this thread let others have their turn', async (t) => {
+  let turns = 0;
+  const clock = {
+    ...systemClock,
+    after(_delayMs: number, task: () => void) {
+      turns += 1;
+      setImmediate(task);
+      return () => undefined;
+    },
+  };
+  await new InlineSignatureChecks(signatures, clock, 10).verifyAll(signed(41));
+  t.equal(turns, 4);
+});

@@ -1,0 +1,6 @@
+import { turns } from '../../bench/scenarios/turns.js';
+import { wholePath } from '../../bench/scenarios/whole-path.js';
+import { testTiny } from './run-tiny.js';
+
+testTiny(wholePath);
+testTiny(turns);
