@@ -8,9 +8,7 @@ export type Answers<D extends Dialogue<D>> = {
 /** Has this process answer its parent, until the parent ends it or goes away. `close` is called before it ends. */
 export function answerQuestions<D extends Dialogue<D>>(answers: Answers<D>, close: () => void | Promise<void>): void {
   process.on('message', ({ id, name, given }: Question) => {
-    void answered(id, async () => (answers[name as keyof D] as (given: unknown) => unknown)(given)).then((answer) =>
-      process.send?.(answer),
-    );
+    void answered(id, () => answers[name as keyof D](given)).then((answer) => process.send?.(answer));
   });
   let isClosing = false;
   const end = (): void => {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { Answer, Dialogue, Question } from './dialogue.js';
 
 interface Asked {
-  resolve(value: unknown): void;
-  reject(error: Error): void;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
 }
 
 /** A process of the bench, and the questions put to it. */
@@ -23,7 +23,7 @@ export class Child<D extends Dialogue<D>> {
       else asked?.reject(new Error(failure));
     });
     this.#process.on('exit', (code, signal) => {
-      for (const { reject } of this.#asked.values()) reject(new Error(`${module} ended: ${code ?? signal}`));
+      for (const { reject } of this.#asked.values()) reject(new Error(`${module.href} ended: ${code ?? signal}`));
       this.#asked.clear();
     });
   }
