@@ -7,13 +7,12 @@ import { bareScan } from '../baselines/bare-scan.js';
 import { contest, rowOf, median } from '../contest.js';
 import { atLeast, atMost, type Scenario } from '../scenario.js';
 import { EngineLife } from '../workload/engine-life.js';
-import { openBenchLog } from '../workload/log.js';
+import { openBenchLog, silent } from '../workload/log.js';
 import { START_SECONDS } from '../workload/quotes.js';
 import { limits } from '../../src/config/limits.js';
 
 const RESTING = 10_000;
 const PER_COMMIT = 500;
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** A log without snapshots, so that every record has to be applied again. */
 async function writeLog(directory: string, records: number): Promise<string> {

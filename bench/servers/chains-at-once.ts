@@ -1,19 +1,15 @@
-import { privateKeyToAccount } from 'viem/accounts';
 import { ChainHealth } from '../../src/chain/chain-health.js';
 import { ChainReader } from '../../src/chain/chain-reader.js';
 import type { ChainSide, ChainSideOptions } from '../../src/chain/chain-side.js';
-import { PoolAddresses } from '../../src/chain/pool-addresses.js';
 import type { Profile } from '../../src/chain/profile.js';
-import { Publisher, type PublicationOutcome } from '../../src/chain/publisher.js';
-import { QuoteStates, type IdentifiedQuote, type QuoteReading } from '../../src/chain/quote-states.js';
-import { UndeployedPools } from '../../src/chain/undeployed-pools.js';
-import { Wallet } from '../../src/chain/wallet.js';
+import type { PublicationOutcome } from '../../src/chain/publisher.js';
+import type { IdentifiedQuote, QuoteReading } from '../../src/chain/quote-states.js';
 import type { Rpc } from '../../src/engine/ports.js';
 import type { Pool, PoolKey, Quote } from '../../src/engine/quote.js';
-import { blockHashOf, hex, poolOf, START_SECONDS } from '../workload/quotes.js';
+import { blockHashOf, CONTRACT, hex, poolOf, START_SECONDS } from '../workload/quotes.js';
 import { CHAIN_ID } from '../workload/signed-quotes.js';
 
-const NOBODYS_KEY = hex(1, 64);
+const NOBODY = hex(0, 40);
 const SETTLEMENT_BLOCK = 500;
 const FIRST_STREAM_BLOCK = 1000;
 const QUOTES_PER_BLOCK = 100;
@@ -44,42 +40,39 @@ export const rpcOfNobody: Rpc = {
 };
 
 /** Every pool of the workloads, known without asking. */
-class PoolsAtHand extends PoolAddresses {
+class PoolsAtHand {
   readonly #byStrike = new Map<bigint, Pool>();
 
-  override resolve(keys: readonly PoolKey[]): Promise<Pool[]> {
+  resolve(keys: readonly PoolKey[]): Promise<Pool[]> {
     return Promise.resolve(keys.map(({ strike }) => this.#pool(strike)));
   }
 
   #pool(strike: bigint): Pool {
-    const known = this.#byStrike.get(strike) ?? poolOf(Number(strike / 10n ** 18n) - 1000);
+    const known = this.#byStrike.get(strike) ?? poolOf(Number(strike / CONTRACT) - 1000);
     this.#byStrike.set(strike, known);
     return known;
   }
 }
 
 /** Every provider has the means, and nothing is filled. */
-class StatesAtHand extends QuoteStates {
-  override read(quotes: readonly IdentifiedQuote[]): Promise<QuoteReading[]> {
-    return Promise.resolve(quotes.map(({ size }) => ({ state: { fillableSize: size, reason: null }, error: null })));
-  }
-}
+const statesAtHand = {
+  read: (quotes: readonly IdentifiedQuote[]): Promise<QuoteReading[]> =>
+    Promise.resolve(quotes.map(({ size }) => ({ state: { fillableSize: size, reason: null }, error: null }))),
+};
 
 /** The event of what is published is there at once, and enters by the same command as any other. */
-class PublisherAtOnce extends Publisher {
-  readonly #enter: (quote: Quote) => void;
+class PublisherAtOnce {
+  readonly room = Infinity;
+  readonly walletAddress = NOBODY;
   #count = 0;
 
-  constructor(wallet: Wallet, options: ChainSideOptions) {
-    super(wallet, options.profile.contracts.orderbookStream.address, options.clock, options.limits, () => undefined);
-    this.#enter = (quote) => enterQuote(options, quote);
-  }
+  constructor(private readonly options: Pick<ChainSideOptions, 'book'>) {}
 
-  override publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
+  publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
     const n = this.#count++;
     const blockNumber = FIRST_STREAM_BLOCK + Math.floor(n / QUOTES_PER_BLOCK);
     const origin = { blockNumber, txHash: hex(n + 3, 64), logIndex: n % QUOTES_PER_BLOCK };
-    this.#enter({ ...quote, ts: START_SECONDS, origin });
+    enterQuote(this.options, { ...quote, ts: START_SECONDS, origin });
     return Promise.resolve({ type: 'ENTERED' });
   }
 }
@@ -99,7 +92,7 @@ export function enterQuote({ book }: Pick<ChainSideOptions, 'book'>, quote: Quot
 
 /** The chains' place in the service: each answer is there when it is asked for, and what is published has happened. */
 export function chainsAtOnce(options: ChainSideOptions): ChainSide {
-  const { clock, limits } = options;
+  const { clock } = options;
   const multicall = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 0 };
   const settlement = new ChainReader(rpcOfNobody, null, multicall);
   const head = { number: SETTLEMENT_BLOCK, hash: blockHashOf(SETTLEMENT_BLOCK), timestamp: START_SECONDS };
@@ -108,13 +101,6 @@ export function chainsAtOnce(options: ChainSideOptions): ChainSide {
     health.onHead({ ...head, parentHash: blockHashOf(SETTLEMENT_BLOCK - 1) });
     return health;
   };
-  const wallet = new Wallet(rpcOfNobody, CHAIN_ID, privateKeyToAccount(NOBODYS_KEY), clock, {
-    inFlight: limits.txInFlight,
-    waiting: limits.txWaiting,
-    receiptPollMs: limits.receiptPollMs,
-    resendAfterMs: limits.txResendAfterMs,
-    resends: limits.txResends,
-  });
   return {
     follower: {
       caughtUp: true,
@@ -126,12 +112,9 @@ export function chainsAtOnce(options: ChainSideOptions): ChainSide {
     },
     health: { settlement: healthy('settlement'), stream: healthy('stream') },
     settlement,
-    pools: new PoolsAtHand(settlement, contract(2).address, limits.poolCache),
-    states: new StatesAtHand(settlement, new UndeployedPools(settlement, contract(4).address), clock, {
-      statesPerSlice: limits.statesPerSlice,
-      slicesInFlight: limits.stateSlicesInFlight,
-    }),
-    publisher: new PublisherAtOnce(wallet, options),
+    pools: new PoolsAtHand(),
+    states: statesAtHand,
+    publisher: new PublisherAtOnce(options),
     settlementWallet: null,
     readTo: () => null,
     stop: () => Promise.resolve(),

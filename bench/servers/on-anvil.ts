@@ -6,14 +6,17 @@ import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
+import { IntentLog } from '../../src/chain/intent-log.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
+import { KeptFile } from '../../src/persistence/kept-file.js';
+import { openNodeDisk } from '../../src/persistence/node-disk.js';
 import { startService } from '../../src/service.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
-import { openBenchLog } from '../workload/log.js';
+import { openBenchLog, silent } from '../workload/log.js';
 
 /** Where the chain is, and who trades on it. */
 export interface AnvilSetup {
@@ -48,10 +51,20 @@ const patience = {
 };
 const rpc = (urls: readonly string[]) => new HttpRpc(urls, patience, systemClock, systemRandom, () => undefined);
 const { profile } = chain;
+const intentFile = await KeptFile.open(await openNodeDisk(path.join(dataDir, 'log')), 'intents', {
+  maxBytes: limits.intentFileBytes,
+  logger: silent,
+  onFatal(error) {
+    throw error;
+  },
+});
+const intents = new IntentLog(intentFile);
+const [operator] = chain.accounts;
+if (operator === undefined) throw new Error('The local chain has no accounts');
 const service = await startService({
   profile,
   rpc: { settlement: rpc(profile.settlement.rpcUrls), stream: rpc(profile.stream.rpcUrls) },
-  walletKey: chain.accounts[0]?.privateKey ?? null,
+  operator: { privateKey: operator.privateKey, intents: { settlement: intents, stream: intents } },
   engine: log.engine,
   journal: log.journal,
   epoch: log.epoch,
@@ -86,6 +99,7 @@ answerQuestions<AnvilDialogue>(
   },
   async () => {
     await service.stop();
+    await intentFile.close();
     await log.close();
     keys.close();
     await chain.stop();

@@ -5,7 +5,7 @@ import pino from 'pino';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import type { ChainSideOptions } from '../../src/chain/chain-side.js';
-import { limits as defaultLimits, tierQuotas, type Limits } from '../../src/config/limits.js';
+import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
 import type { Journal } from '../../src/engine/ports.js';
 import type { Pool } from '../../src/engine/quote.js';
 import { startService } from '../../src/service.js';
@@ -33,15 +33,14 @@ const limits: Limits = {
   ...defaultLimits,
   wsIdleSeconds: 960,
   wsConnectionsPerAddress: 10_000,
-  wsConnectionsPerKey: 10_000,
-  wsChannelsPerKey: 20_000,
 };
 const unbounded = {
-  ...tierQuotas.paid,
   requestsPerSecond: 1e9,
   quotesPerMinute: 1e9,
   quoteBurst: 1e9,
   connections: 1e9,
+  channels: 1e9,
+  messagesPerSecond: 1e9,
 };
 
 /** Every commit, before the service hears of it. */
@@ -79,7 +78,7 @@ const service = await startService({
     chainOptions = options;
     return chainsAtOnce(options);
   },
-  walletKey: null,
+  operator: null,
   engine: log.engine,
   journal: watchedJournal,
   epoch: log.epoch,

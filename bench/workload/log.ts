@@ -6,7 +6,7 @@ import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
 import { CHAIN_ID } from './signed-quotes.js';
 
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+export const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
  * The log of a directory as the service opens it by default: forced to the disk before anything is told, segments of the
@@ -36,6 +36,8 @@ export async function openBenchLog(directory: string, snapshots: boolean): Promi
     checkMs: limits.spaceCheckMs,
     snapshotEveryRecords: snapshots ? limits.snapshotEveryRecords : Number.MAX_SAFE_INTEGER,
     snapshotsKept: limits.snapshotsKept,
+    stateHashEveryRecords: limits.stateHashEveryRecords,
+    stateHashOrders: limits.stateHashOrders,
     retainLogBytes: Infinity,
     make: snapshotThread(directory, silent),
   });

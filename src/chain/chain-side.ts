@@ -100,10 +100,10 @@ export interface ChainSide {
   readonly follower: Pick<BookFollower, 'start' | 'wake' | 'caughtUp'>;
   readonly health: Readonly<Record<ChainRole, ChainHealth>>;
   readonly settlement: ChainReader;
-  readonly pools: PoolAddresses;
-  readonly states: QuoteStates;
+  readonly pools: Pick<PoolAddresses, 'resolve'>;
+  readonly states: Pick<QuoteStates, 'read'>;
   /** Null without a wallet. */
-  readonly publisher: Publisher | null;
+  readonly publisher: Pick<Publisher, 'publish' | 'room' | 'walletAddress'> | null;
   readonly settlementWallet: Wallet | null;
   /** The last block that was read of each chain; the book may have been told of an earlier one, with nothing in between. */
   readTo(role: ChainRole): BlockId | null;

@@ -62,11 +62,11 @@ type Checked =
 export class QuoteIntake {
   constructor(
     private readonly orders: KnownOrders,
-    private readonly pools: PoolAddresses,
+    private readonly pools: Pick<PoolAddresses, 'resolve'>,
     private readonly checks: QuoteChecks,
     private readonly signatures: Pick<SignatureChecks, 'verifyAll'>,
-    private readonly states: QuoteStates,
-    private readonly publisher: Publisher,
+    private readonly states: Pick<QuoteStates, 'read'>,
+    private readonly publisher: Pick<Publisher, 'publish' | 'room' | 'walletAddress'>,
     private readonly clock: Clock,
     private readonly limits: IntakeLimits,
   ) {}

@@ -37,11 +37,11 @@ interface Rehearsing extends RehearsedQuote {
 export class QuoteRehearsal {
   constructor(
     private readonly orders: Pick<KnownOrders, 'get'>,
-    private readonly pools: PoolAddresses,
+    private readonly pools: Pick<PoolAddresses, 'resolve'>,
     private readonly digests: QuoteDigest,
     private readonly signatures: QuoteSignature,
     private readonly checks: QuoteChecks,
-    private readonly states: QuoteStates,
+    private readonly states: Pick<QuoteStates, 'read'>,
     private readonly clock: Clock,
     /** Quotes looked at between two turns of the event loop: at 80 us each, 100 take 8 ms. */
     private readonly checksPerTurn: number,
