@@ -29,8 +29,10 @@ export class ServiceProcess {
       profileFile,
       JSON.stringify(chain.profile, (_, value: unknown) => value ?? undefined),
     );
+    // Without what the environment of the tests says to the tests.
+    const others = Object.entries(process.env).filter(([name]) => !name.startsWith('QUOTEBOOK_'));
     const environment = {
-      ...process.env,
+      ...Object.fromEntries(others),
       QUOTEBOOK_PROFILE: profileFile,
       QUOTEBOOK_DATA_DIR: dataDir,
       QUOTEBOOK_PORT: '0',

@@ -1,0 +1,212 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import fc from 'fast-check';
+import t from 'tap';
+import { BaseError } from 'viem';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import type { LocalChain } from '../../src/chain/dev/local-chain.js';
+import { ZERO_ADDRESS } from '../../src/engine/quote.js';
+import { Following } from '../chain/following.js';
+import { RpcProxy, type Trick } from '../chain/rpc-proxy.js';
+import { signOffer, type SignedOffer } from '../chain/sign-quote.js';
+import { DevActions } from '../chain/dev-actions.js';
+import { ONE } from '../e2e/maker.js';
+import { RestClient } from '../e2e/rest-client.js';
+import { Client } from '../net/socket-client.js';
+import { ServiceProcess } from './service-process.js';
+import { isLong } from './siege.js';
+
+const SECONDS = Number(process.env.SOAK_SECONDS ?? (isLong ? 1_800 : 120));
+const SAMPLE_MS = 1_000;
+/** Between the first half of the time and its last quarter; the heap itself breathes by some ten MiB. */
+const MAX_GROWTH_BYTES = 64 << 20;
+const REORG_DEPTH = 3;
+const seed = Number(process.env.SOAK_SEED ?? Date.now() % 2 ** 31);
+
+t.setTimeout(SECONDS * 1_000 + 180_000);
+t.comment(`SOAK_SEED=${seed}, ${SECONDS} s`);
+
+/** A different draw each time it is asked, all of them from the one seed. */
+const draws = fc.sample(fc.nat(), { numRuns: 10_000, seed });
+let drawn = 0;
+const draw = (below: number): number => (draws[drawn++ % draws.length] ?? 0) % below;
+
+const chain = await startLocalChain();
+const proxy = await RpcProxy.open(chain.rpcUrl);
+const behindProxy = { ...chain.profile.settlement, rpcUrls: [proxy.url] };
+const profile = { ...chain.profile, settlement: behindProxy, stream: behindProxy };
+const service = await ServiceProcess.prepare({ ...chain, profile } satisfies LocalChain, t.testdir());
+await service.start();
+t.teardown(async () => {
+  await service.end('SIGKILL');
+  proxy.close();
+  await chain.stop();
+});
+const rest = new RestClient(service.httpUrl, service.apiKey);
+const actions = new DevActions(chain);
+const offers: SignedOffer[] = [];
+const endsAtMs = performance.now() + SECONDS * 1_000;
+const goesOn = (): boolean => performance.now() < endsAtMs;
+const done = { quotes: 0, reads: 0, sockets: 0, chain: 0, refused: 0 };
+
+/** Posts batch after batch; most quotes live for some seconds only, so that the book does not grow without end. */
+async function post(): Promise<void> {
+  while (goesOn()) {
+    const maker = chain.accounts[1 + draw(2)];
+    const pool = chain.pools[draw(6)];
+    if (maker === undefined || pool === undefined) throw new Error('The local chain lacks accounts or pools');
+    const now = await actions.now();
+    const batch = await Promise.all(
+      Array.from({ length: 1 + draw(8) }, () => {
+        const deadline = now + 15 + draw(60);
+        const price = ONE / 20n + BigInt(draw(1_000));
+        return signOffer(maker, chain.chainId, { pool, price, size: ONE / 100n, isBuy: draw(2) === 0, deadline });
+      }),
+    );
+    const body = batch.map(({ pool, provider, taker, price, size, isBuy, deadline, salt, signature }) => {
+      const poolKey = { ...pool.poolKey, strike: String(pool.poolKey.strike) };
+      const amounts = { price: String(price), size: String(size) };
+      return { poolKey, chainId: String(chain.chainId), provider, taker, ...amounts, isBuy, deadline, salt, signature };
+    });
+    const { status } = await rest.post('/quotes', body);
+    // 503: while the chain is stale; 504: a reorg took its transaction back. Anything else that is no success is a fault.
+    if (status === 201) {
+      done.quotes += batch.length;
+      offers.push(...batch);
+      if (offers.length > 200) offers.splice(0, 100);
+    } else if ([200, 503, 504].includes(status)) done.refused++;
+    else throw new Error(`POST /quotes: ${status}`);
+    await pause(20 + draw(100));
+  }
+}
+
+async function read(): Promise<void> {
+  while (goesOn()) {
+    const pool = chain.pools[draw(6)]?.poolAddress;
+    const side = draw(2) === 0 ? 'ask' : 'bid';
+    const { status } = await rest.get(`/quotes?poolAddress=${pool}&side=${side}&size=${ONE}&chainId=${chain.chainId}`);
+    if (status !== 200) throw new Error(`GET /quotes: ${status}`);
+    done.reads++;
+    await pause(5);
+  }
+}
+
+/** Comes, listens for a while, and goes, politely or not. */
+async function listen(): Promise<void> {
+  while (goesOn()) {
+    const protocols = draw(2) === 0 ? [] : ['quotebook.v2.json'];
+    const client = await Client.open(service.httpUrl.replace('http', 'ws'), protocols);
+    client.ws.send(JSON.stringify({ type: 'AUTH', apiKey: service.apiKey, body: null }));
+    client.ws.send(JSON.stringify({ type: 'FILTER', channel: 'QUOTES', body: { chainId: String(chain.chainId) } }));
+    await client.has(2);
+    await pause(draw(2_000));
+    if (draw(2) === 0) client.ws.terminate();
+    else client.ws.close();
+    await client.closed;
+    done.sockets++;
+  }
+}
+
+/** What happens on the chain beside publications. What the contracts refuse does not happen. */
+async function live(): Promise<void> {
+  const taker = chain.accounts[3]?.address ?? ZERO_ADDRESS;
+  while (goesOn()) {
+    const offer = offers[draw(Math.max(1, offers.length))];
+    if (offer !== undefined) {
+      const token = chain.tokens.USDC ?? ZERO_ADDRESS;
+      const router = chain.contracts.erc20Router;
+      const happenings = [
+        () => actions.fill(taker, offer, offer.size / 2n),
+        () => actions.fill(taker, offer, offer.size),
+        () => actions.cancel(offer.provider, offer.pool.poolAddress, [offer.quoteId]),
+        () => actions.approve(offer.provider, token, router, 0n),
+        () => actions.approve(offer.provider, token, router),
+        () => actions.reorg(1 + draw(REORG_DEPTH)),
+      ];
+      await happenings[draw(happenings.length)]?.().catch((error: unknown) => {
+        if (!(error instanceof BaseError)) throw error;
+      });
+      done.chain++;
+    }
+    await pause(200 + draw(500));
+  }
+}
+
+/** Now and then the node is slow, refuses, or is gone for a second. */
+async function trouble(): Promise<void> {
+  const tricks: Trick[] = [
+    'CUT',
+    { status: 429, headers: { 'retry-after': '1' }, body: '' },
+    { status: 502, body: '<html>Bad gateway</html>' },
+    { error: { code: -32005, message: 'limit exceeded' } },
+  ];
+  while (goesOn()) {
+    await pause(3_000 + draw(5_000));
+    const trick = tricks[draw(tricks.length)] ?? 'CUT';
+    proxy.trick = () => (draw(2) === 0 ? trick : 'PASS');
+    await pause(500 + draw(1_000));
+    proxy.trick = () => 'PASS';
+    proxy.requests.length = 0;
+  }
+}
+
+async function memory(): Promise<number[]> {
+  const samples: number[] = [];
+  while (goesOn()) {
+    await pause(SAMPLE_MS);
+    samples.push(service.usage().rssBytes);
+  }
+  return samples;
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? NaN;
+
+const [samples] = await Promise.all([
+  memory(),
+  post(),
+  post(),
+  read(),
+  listen(),
+  listen(),
+  listen(),
+  live(),
+  trouble(),
+]);
+t.comment(JSON.stringify(done));
+t.ok(service.isRunning, 'the service lives');
+t.ok(done.quotes > SECONDS && done.chain > SECONDS / 2, 'there was load');
+
+const growth =
+  median(samples.slice(-samples.length / 4)) - median(samples.slice(samples.length / 4, samples.length / 2));
+t.ok(growth < MAX_GROWTH_BYTES, `memory grew by ${(growth / 2 ** 20).toFixed(1)} MiB`);
+
+await t.test('at the end the book is the one that a fresh reading of the chain gives', async (t) => {
+  const fresh = await Following.start({ profile: chain.profile, startMs: (await actions.now()) * 1_000 });
+  const clients = { settlement: actions.client, stream: actions.client };
+  const shown = async (): Promise<string[]> => {
+    const { body } = await rest.get(`/orders?chainId=${chain.chainId}`);
+    const { validQuotes, invalidQuotes } = body as Record<string, { quoteId: string; fillableSize: string }[]>;
+    return [
+      ...(validQuotes ?? []).map(({ quoteId, fillableSize }) => `${quoteId} ${fillableSize} valid`),
+      ...(invalidQuotes ?? []).map(({ quoteId, fillableSize }) => `${quoteId} ${fillableSize} invalid`),
+    ].sort();
+  };
+  const read = async (): Promise<string[]> => {
+    await fresh.upToDate(clients);
+    fresh.sequencer.submit({ type: 'TICK' });
+    return [...fresh.engine.known()]
+      .map(
+        ({ quote, fillableSize, state }) =>
+          `${quote.quoteId} ${fillableSize} ${state === 'live' ? 'valid' : 'invalid'}`,
+      )
+      .sort();
+  };
+  // Both expire quotes by their own time, within a second of each other: looked at until they agree, or do not for long.
+  let [ours, theirs] = [await shown(), await read()];
+  for (let left = 100; left > 0 && ours.join() !== theirs.join(); left--) {
+    await actions.client.mine({ blocks: 1 });
+    await pause(100);
+    [ours, theirs] = [await shown(), await read()];
+  }
+  t.strictSame(ours, theirs, `${theirs.length} quotes`);
+  await fresh.stop();
+});
