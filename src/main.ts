@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Logger } from 'pino';
 import { DiskKeyFiles } from './auth/disk-key-files.js';
 import { KeyStore } from './auth/key-store.js';
+import { awaitChains } from './await-chains.js';
 import { arbitrum } from './chain/deployments.js';
 import { readIdentity } from './chain/identity.js';
 import { HttpRpc } from './chain/http-rpc.js';
@@ -65,11 +66,21 @@ async function serve(
   const walletKey = (await readWalletKey(settings, readText)) ?? local?.operatorKey ?? null;
   const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);
   const rpc = { settlement: rpcOf(profile.settlement), stream: rpcOf(profile.stream) };
+  const identity = await awaitChains({
+    ...settings,
+    ask: () => readIdentity(profile, rpc),
+    limits,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    stopping,
+  });
+  if (identity === null) return keys.close();
   const log = await openDataDirectory({
     settings,
     limits,
     name: profile.name,
-    identity: await readIdentity(profile, rpc),
+    identity,
     beginAnew: local !== null,
     logger,
     onFatal: (error) => failStop(logger, error, 'the log failed'),
@@ -162,14 +173,15 @@ async function operatorAccount(
   return { privateKey, intents: { settlement: ofSettlement, stream: ofStream } };
 }
 
-function openRpc({ rpcUrls }: ChainProfile, limits: Limits, logger: Logger): HttpRpc {
+function openRpc({ chainId, rpcUrls }: ChainProfile, limits: Limits, logger: Logger): HttpRpc {
   const patience = {
     timeoutMs: limits.rpcTimeoutMs,
     attempts: limits.rpcAttempts,
     backoffMs: limits.rpcBackoffMs,
+    returnAfterMs: limits.rpcReturnAfterMs,
     maxAnswerBytes: limits.rpcAnswerBytes,
   };
-  return new HttpRpc(rpcUrls, patience, systemClock, systemRandom, (error, url) => {
+  return new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, (error, url) => {
     // Providers put their keys behind the host, so the rest of the URL is not for a log.
     logger.warn({ err: error, host: new URL(url).host }, 'a JSON-RPC request failed');
   });

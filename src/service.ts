@@ -246,7 +246,11 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   /** New heads wake the follower; both roles may share one endpoint, which is then watched once. */
   function openWatch(url: string | null): HeadWatch[] {
     if (url === null) return [];
-    const patience = { backoffMs: limits.chainBackoffMs, maxBackoffMs: limits.chainMaxBackoffMs };
+    const patience = {
+      pingMs: limits.headWatchPingMs,
+      backoffMs: limits.chainBackoffMs,
+      maxBackoffMs: limits.chainMaxBackoffMs,
+    };
     const watch = new HeadWatch(url, () => chains.follower.wake(), clock, random, patience);
     watch.start();
     return [watch];

@@ -6,6 +6,7 @@ import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
+import type { ChainProfile } from '../../src/chain/profile.js';
 import { IntentLog } from '../../src/chain/intent-log.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
@@ -47,9 +48,11 @@ const patience = {
   timeoutMs: limits.rpcTimeoutMs,
   attempts: limits.rpcAttempts,
   backoffMs: limits.rpcBackoffMs,
+  returnAfterMs: limits.rpcReturnAfterMs,
   maxAnswerBytes: limits.rpcAnswerBytes,
 };
-const rpc = (urls: readonly string[]) => new HttpRpc(urls, patience, systemClock, systemRandom, () => undefined);
+const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
+  new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, () => undefined);
 const { profile } = chain;
 const intentFile = await KeptFile.open(await openNodeDisk(path.join(dataDir, 'log')), 'intents', {
   maxBytes: limits.intentFileBytes,
@@ -63,7 +66,7 @@ const [operator] = chain.accounts;
 if (operator === undefined) throw new Error('The local chain has no accounts');
 const service = await startService({
   profile,
-  rpc: { settlement: rpc(profile.settlement.rpcUrls), stream: rpc(profile.stream.rpcUrls) },
+  rpc: { settlement: rpc(profile.settlement), stream: rpc(profile.stream) },
   operator: { privateKey: operator.privateKey, intents: { settlement: intents, stream: intents } },
   engine: log.engine,
   journal: log.journal,

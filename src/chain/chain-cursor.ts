@@ -65,6 +65,8 @@ export class ChainCursor {
   #firstBlock: number | null = null;
   #range: number;
   #lowerSinceMs: number | null = null;
+  /** The node that told of the head: one poll and what follows from it are of one node's view. */
+  #node = 0;
 
   constructor(
     private readonly reader: ChainReader,
@@ -86,6 +88,7 @@ export class ChainCursor {
 
   async poll(): Promise<CursorStep> {
     const head = await this.reader.head();
+    this.#node = this.reader.node;
     this.listener.onHead(head);
     const target = await this.#target(head);
     if (target === null) return { type: 'IDLE' };
@@ -98,10 +101,15 @@ export class ChainCursor {
     return { type: 'REORG', ancestor: await this.#commonAncestor(target) };
   }
 
-  /** Rejects with ChainMoved when the range's end is no longer on the chain: what was read may be of another branch. */
+  /**
+   * Rejects with ChainMoved when the range's end is no longer on the chain, or another node took over: what was read may be of
+   * another branch, or of a node that does not have all of it yet.
+   */
   async confirm({ fromBlock, to }: BlockRange): Promise<void> {
     if (fromBlock === to.number) return; // a single block is asked for by its hash
     const { hash } = await this.reader.block(to.number);
+    if (this.reader.node !== this.#node)
+      throw new ChainMoved(`Another node took over before block ${to.number} was read`);
     if (hash !== to.hash) throw new ChainMoved(`Block ${to.number} was replaced while it was read`);
   }
 

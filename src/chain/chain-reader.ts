@@ -75,6 +75,11 @@ export class ChainReader {
     this.#multicall = new Multicall((call, at, gas) => this.call(call, at, undefined, gas), multicall3, limits);
   }
 
+  /** Which of several nodes answers now. */
+  get node(): number {
+    return this.rpc.endpoint ?? 0;
+  }
+
   async head(): Promise<BlockHead> {
     return readHead(await this.rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] }));
   }

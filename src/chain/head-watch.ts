@@ -1,8 +1,10 @@
 import { WebSocket } from 'ws';
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
 
-/** Pauses between tries to connect: doubled each time, up to the longest, with full jitter. */
 export interface WatchPatience {
+  /** Between pings; a connection that says nothing from one to the next is left. */
+  readonly pingMs: number;
+  /** Pauses between tries to connect: doubled each time, up to the longest, with full jitter. */
   readonly backoffMs: number;
   readonly maxBackoffMs: number;
 }
@@ -16,6 +18,9 @@ export class HeadWatch {
   #stopped = false;
   #failures = 0;
   #cancelRetry: CancelTimer = () => undefined;
+  #cancelPing: CancelTimer = () => undefined;
+  /** Something came since the last ping. */
+  #heard = false;
 
   constructor(
     private readonly url: string,
@@ -30,23 +35,40 @@ export class HeadWatch {
     const socket = new WebSocket(this.url, { maxPayload: 1 << 20 });
     this.#socket = socket;
     socket.on('open', () => {
+      this.#heard = true;
       socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }));
     });
+    socket.on('pong', () => (this.#heard = true));
     socket.on('message', () => {
+      this.#heard = true;
       this.#failures = 0;
       this.onHead();
     });
     socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => this.#retry());
+    this.#supervise(socket);
   }
 
   stop(): void {
     this.#stopped = true;
     this.#cancelRetry();
+    this.#cancelPing();
     this.#socket?.terminate();
   }
 
+  /** A peer that is gone need not say so, and a handshake may hang: TCP alone would notice after hours, if at all. */
+  #supervise(socket: WebSocket): void {
+    this.#cancelPing = this.clock.after(this.patience.pingMs, () => {
+      if (!this.#heard) return socket.terminate(); // 'close' follows
+      this.#heard = false;
+      socket.ping();
+      this.#supervise(socket);
+    });
+  }
+
   #retry(): void {
+    this.#cancelPing();
+    this.#heard = false;
     if (this.#stopped) return;
     const longest = Math.min(this.patience.backoffMs * 2 ** this.#failures++, this.patience.maxBackoffMs);
     this.#cancelRetry = this.clock.after(longest * this.random.unit(), () => this.start());

@@ -1,5 +1,6 @@
 import type { Clock, Random, Rpc } from '../engine/ports.js';
 import { isBrokenCall } from './broken-call.js';
+import { RpcEndpoints, type Endpoint } from './rpc-endpoints.js';
 
 /** How patiently a chain's endpoints are asked. */
 export interface RpcPatience {
@@ -8,6 +9,8 @@ export interface RpcPatience {
   readonly attempts: number;
   /** First pause between tries; doubles each time, with full jitter. */
   readonly backoffMs: number;
+  /** How long after its failure a preferred endpoint is looked at again. */
+  readonly returnAfterMs: number;
   /** Longest answer that is read; a node that sends more is not to be trusted with our memory. */
   readonly maxAnswerBytes: number;
 }
@@ -27,7 +30,7 @@ export class RpcError extends Error {
 
 /** No endpoint gave an answer: a connection, a timeout, an HTTP status, or something that is not JSON-RPC. */
 export class RpcUnreachable extends Error {
-  override readonly name = 'RpcUnreachable';
+  override readonly name: string = 'RpcUnreachable';
 }
 
 /** JSON-RPC errors that another try, perhaps elsewhere, may cure: limits, a node that is behind or broken inside. */
@@ -38,29 +41,34 @@ export function isPassing(error: unknown): boolean {
   return error instanceof RpcError && PASSING_CODES.has(error.code) && !isBrokenCall(error.message);
 }
 
-interface Endpoint {
-  readonly url: string;
-  /** Monotonic milliseconds before which it is left alone: its own Retry-After. */
-  restUntilMs: number;
+/** The endpoint is of another chain than it should be. */
+export class WrongChain extends RpcUnreachable {
+  override readonly name = 'WrongChain';
 }
 
 /**
- * One chain's JSON-RPC over HTTP. All requests go to one endpoint until it fails, so that a reader sees one node's view
- * of the chain and not a mix of heads; then the next takes over. `onError` is told of each failed try.
+ * One chain's JSON-RPC over HTTP, from one of several endpoints at a time. Whether a better one than the current is well
+ * again is looked at beside the requests, so that none of them waits for it. `onError` is told of each failed try.
  */
 export class HttpRpc implements Rpc {
-  readonly #endpoints: Endpoint[];
-  #current = 0;
+  readonly #endpoints: RpcEndpoints;
+  #isLooking = false;
   #lastId = 0;
 
   constructor(
     urls: readonly string[],
+    /** Endpoints of another chain are not asked. */
+    private readonly chainId: number,
     private readonly patience: RpcPatience,
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly onError: (error: Error, url: string) => void,
   ) {
-    this.#endpoints = urls.map((url) => ({ url, restUntilMs: 0 }));
+    this.#endpoints = new RpcEndpoints(urls, patience.returnAfterMs);
+  }
+
+  get endpoint(): number {
+    return this.#endpoints.currentNumber;
   }
 
   async request({ method, params = [] }: { readonly method: string; readonly params?: unknown }): Promise<unknown> {
@@ -68,39 +76,66 @@ export class HttpRpc implements Rpc {
     for (let attempt = 0; attempt < this.patience.attempts; attempt++) {
       if (attempt > 0) await this.#backOff(attempt);
       const endpoint = await this.#pick();
+      this.#lookAtPreferred();
       try {
+        if (!endpoint.isOfChain) await this.#checkChain(endpoint);
         return await this.#ask(endpoint, method, params);
       } catch (error) {
-        if (error instanceof RpcError && !isPassing(error)) throw error;
+        if (error instanceof RpcError && (!isPassing(error) || isTooMuch(method, error))) throw error;
         failure = error as Error;
         this.onError(failure, endpoint.url);
-        this.#moveOnFrom(endpoint);
+        this.#endpoints.moveOnFrom(endpoint, this.clock.monotonicMs());
       }
     }
     throw failure;
   }
 
   preferAnother(): void {
-    const endpoint = this.#endpoints[this.#current];
-    if (endpoint !== undefined) this.#moveOnFrom(endpoint);
+    const { current } = this.#endpoints;
+    if (current !== undefined) this.#endpoints.moveOnFrom(current, this.clock.monotonicMs());
   }
 
-  /** Requests that failed together move on once. */
-  #moveOnFrom(endpoint: Endpoint): void {
-    this.#current = (this.#endpoints.indexOf(endpoint) + 1) % this.#endpoints.length;
-  }
-
-  /** The current endpoint, or the first after it that has not asked for a pause; when all have, the pause is kept. */
+  /** When every endpoint has asked for a pause, the shortest is kept. */
   async #pick(): Promise<Endpoint> {
     for (;;) {
       const now = this.clock.monotonicMs();
-      const inTurn = this.#endpoints.map((_, step) => this.#endpoints[(this.#current + step) % this.#endpoints.length]);
-      const ready = inTurn.find((endpoint) => endpoint !== undefined && endpoint.restUntilMs <= now);
+      const ready = this.#endpoints.ready(now);
       if (ready !== undefined) return ready;
-      const waitMs = Math.min(...this.#endpoints.map(({ restUntilMs }) => restUntilMs)) - now;
+      const waitMs = this.#endpoints.pauseMs(now);
       if (!(waitMs <= this.patience.timeoutMs)) throw new RpcUnreachable('Every endpoint has asked for a long pause');
       await this.#pause(waitMs);
     }
+  }
+
+  /** One look at a time, at one endpoint. */
+  #lookAtPreferred(): void {
+    const { current } = this.#endpoints;
+    const preferred = this.#endpoints.toLookAt(this.clock.monotonicMs());
+    if (this.#isLooking || current === undefined || preferred === undefined) return;
+    this.#isLooking = true;
+    void this.#isWell(preferred, current)
+      .then((isWell) => {
+        if (isWell) this.#endpoints.returnTo(preferred);
+        else this.#endpoints.doubt(preferred, this.clock.monotonicMs());
+      })
+      .finally(() => (this.#isLooking = false));
+  }
+
+  /** It answers, and its head is not behind that of the one in use. */
+  async #isWell(endpoint: Endpoint, current: Endpoint): Promise<boolean> {
+    try {
+      await this.#checkChain(endpoint);
+      const usual = await this.#ask(current, 'eth_blockNumber', []);
+      return Number(await this.#ask(endpoint, 'eth_blockNumber', [])) >= Number(usual);
+    } catch {
+      return false;
+    }
+  }
+
+  async #checkChain(endpoint: Endpoint): Promise<void> {
+    const chainId = Number(await this.#ask(endpoint, 'eth_chainId', []));
+    if (chainId !== this.chainId) throw new WrongChain(`An endpoint is of chain ${chainId}, not of ${this.chainId}`);
+    endpoint.isOfChain = true;
   }
 
   #backOff(attempt: number): Promise<void> {
@@ -159,6 +194,11 @@ export class HttpRpc implements Rpc {
     }
     return Buffer.concat(chunks).toString('utf8');
   }
+}
+
+/** Some use the code of a rate limit for a query that matches too many logs, which the asker has to halve. */
+function isTooMuch(method: string, { message }: RpcError): boolean {
+  return method === 'eth_getLogs' && /results|block range|response size|too large/i.test(message);
 }
 
 function readAnswer(text: string, id: number, method: string): unknown {

@@ -103,6 +103,8 @@ export const limits = {
   rpcAttempts: 4,
   rpcBackoffMs: 100,
   rpcAnswerBytes: 64 << 20,
+  /** How long after its failure a preferred endpoint is looked at again. */
+  rpcReturnAfterMs: 15_000,
   /** Calls in one `aggregate3`: at about 60,000 gas for a validity check, 10 million. */
   rpcCallsPerBatch: 160,
   rpcBatchesInFlight: 8,
@@ -115,10 +117,14 @@ export const limits = {
   restatedPerCommand: 500,
   /** Blocks in one range of logs; halved when a node refuses. */
   logRangeBlocks: 10_000,
+  /** How long a start waits for both chains before it listens and says that it is waiting. */
+  startPatienceMs: 1_000,
   /** Pause between looks at the chains when nothing wakes the reader. */
   chainPollMs: 500,
   chainBackoffMs: 200,
   chainMaxBackoffMs: 10_000,
+  /** Between pings of a WebSocket that tells of new heads; one that says nothing until the next is left. */
+  headWatchPingMs: 10_000,
   /** A chain that gave no head for longer is stale. */
   chainSilenceMs: 10_000,
   /** How long a lower head must be shown before it is believed: a node may lag. */

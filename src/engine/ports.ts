@@ -25,6 +25,8 @@ export interface Rpc {
   request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
   /** The node that answers is behind: ask another one from now on, where there is one. */
   preferAnother?(): void;
+  /** Which of several nodes answers now: what two of them said may be of different branches. */
+  readonly endpoint?: number;
 }
 
 /** A few JSON values by key that outlive the process. */

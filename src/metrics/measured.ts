@@ -33,6 +33,9 @@ export function measuredRpc(rpc: Rpc, chain: ChainRole, { rpcRequests }: Metrics
   const failed = rpcRequests.labels(chain, 'failed');
   return {
     preferAnother: () => rpc.preferAnother?.(),
+    get endpoint() {
+      return rpc.endpoint ?? 0;
+    },
     async request(args) {
       try {
         const result = await rpc.request(args);

@@ -6,6 +6,7 @@ import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
 import { openChainSide, type ChainSide, type OperatorAccount } from '../../src/chain/chain-side.js';
 import type { FollowListener } from '../../src/chain/book-follower.js';
 import type { DevClient } from '../../src/chain/dev/dev-client.js';
+import { LOCAL_CHAIN_ID } from '../../src/chain/dev/local-chain.js';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
 import { IntentLog } from '../../src/chain/intent-log.js';
 import type { Profile } from '../../src/chain/profile.js';
@@ -46,14 +47,15 @@ export function newEngine(reorgDepth: number = defaultLimits.reorgDepth): Engine
   return new Engine({ reorgDepth, sha256: (text) => createHash('sha256').update(text).digest('hex') });
 }
 
-export function httpRpc(urls: readonly string[], limits: Limits = defaultLimits): HttpRpc {
+export function httpRpc(urls: readonly string[], limits: Limits = defaultLimits, chainId = LOCAL_CHAIN_ID): HttpRpc {
   const patience = {
     timeoutMs: limits.rpcTimeoutMs,
     attempts: limits.rpcAttempts,
     backoffMs: limits.rpcBackoffMs,
+    returnAfterMs: limits.rpcReturnAfterMs,
     maxAnswerBytes: limits.rpcAnswerBytes,
   };
-  return new HttpRpc(urls, patience, systemClock, systemRandom, () => undefined);
+  return new HttpRpc(urls, chainId, patience, systemClock, systemRandom, () => undefined);
 }
 
 /** A wallet without a past, which nobody remembers when the test is over. */
@@ -113,8 +115,8 @@ export class Following {
     const chains = openChainSide({
       profile,
       rpc: {
-        settlement: options.rpc?.settlement ?? httpRpc(profile.settlement.rpcUrls, limits),
-        stream: options.rpc?.stream ?? httpRpc(profile.stream.rpcUrls, limits),
+        settlement: options.rpc?.settlement ?? httpRpc(profile.settlement.rpcUrls, limits, profile.settlement.chainId),
+        stream: options.rpc?.stream ?? httpRpc(profile.stream.rpcUrls, limits, profile.stream.chainId),
       },
       operator: options.operator ?? null,
       book: {

@@ -1,10 +1,11 @@
 import t, { type Test } from 'tap';
-import { HttpRpc, RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { HttpRpc, RpcError, RpcUnreachable, WrongChain } from '../../src/chain/http-rpc.js';
 import { systemClock } from '../../src/system/system-clock.js';
-import { RpcProxy, type Trick } from './rpc-proxy.js';
+import { RpcProxy, type RpcRequest, type Trick } from './rpc-proxy.js';
 import { ManualClock } from '../system/manual-clock.js';
 
-const PATIENCE = { timeoutMs: 10_000, attempts: 3, backoffMs: 1, maxAnswerBytes: 10_000 };
+const PATIENCE = { timeoutMs: 10_000, attempts: 3, backoffMs: 1, returnAfterMs: 15_000, maxAnswerBytes: 10_000 };
+const CHAIN_ID = 7;
 const NEVER_JITTERED = { bytes: (length: number) => new Uint8Array(length), unit: () => 0 };
 
 interface Endpoints {
@@ -17,10 +18,10 @@ interface Endpoints {
 async function endpoints(t: Test, count: number, patience: Partial<typeof PATIENCE> = {}, clock = systemClock) {
   const proxies = await Promise.all(Array.from({ length: count }, () => RpcProxy.open('http://127.0.0.1:9')));
   t.teardown(() => proxies.forEach((proxy) => proxy.close()));
-  proxies.forEach((proxy, n) => (proxy.trick = ({ id }) => good(id, n)));
+  proxies.forEach((proxy, n) => play(proxy, ({ id }) => good(id, n)));
   const failures: string[] = [];
   const urls = proxies.map(({ url }) => url);
-  const rpc = new HttpRpc(urls, { ...PATIENCE, ...patience }, clock, NEVER_JITTERED, (error) => {
+  const rpc = new HttpRpc(urls, CHAIN_ID, { ...PATIENCE, ...patience }, clock, NEVER_JITTERED, (error) => {
     failures.push(error.message);
   });
   return { rpc, proxies, failures } satisfies Endpoints;
@@ -30,7 +31,18 @@ function good(id: number, result: unknown): Trick {
   return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id, result }) };
 }
 
-const ask = (rpc: HttpRpc, method = 'eth_chainId'): Promise<unknown> => rpc.request({ method });
+/** What it does with all requests but for the chain id, which every endpoint is asked for once. */
+function play(proxy: RpcProxy | undefined, trick: (request: RpcRequest) => Trick): void {
+  if (proxy === undefined) throw new Error('There are fewer');
+  proxy.trick = (request) => (request.method === 'eth_chainId' ? good(request.id, CHAIN_ID) : trick(request));
+}
+
+/** How often it was asked for anything else. */
+function requestsTo(proxy: RpcProxy | undefined): number | undefined {
+  return proxy?.requests.filter(({ method }) => method !== 'eth_chainId').length;
+}
+
+const ask = (rpc: HttpRpc, method = 'eth_gasPrice'): Promise<unknown> => rpc.request({ method });
 
 t.test('requests go to the first endpoint while it answers, and to the next when it does not', async (t) => {
   const { rpc, proxies } = await endpoints(t, 3);
@@ -38,10 +50,10 @@ t.test('requests go to the first endpoint while it answers, and to the next when
   if (!first) throw new Error('There are three');
   t.equal(await ask(rpc), 0);
   t.equal(await ask(rpc), 0);
-  first.trick = () => 'CUT';
+  play(first, () => 'CUT');
   t.equal(await ask(rpc), 1);
   t.equal(await ask(rpc), 1, 'and stay there, so that heads of two nodes do not mix');
-  t.equal(first.requests.length, 3);
+  t.equal(requestsTo(first), 3);
 });
 
 const useless: readonly [string, Trick][] = [
@@ -56,7 +68,7 @@ const useless: readonly [string, Trick][] = [
 for (const [what, trick] of useless) {
   t.test(`${what} is no answer: the next endpoint is asked`, async (t) => {
     const { rpc, proxies, failures } = await endpoints(t, 2);
-    if (proxies[0]) proxies[0].trick = () => trick;
+    play(proxies[0], () => trick);
     t.equal(await ask(rpc), 1);
     t.equal(failures.length, 1);
   });
@@ -64,34 +76,39 @@ for (const [what, trick] of useless) {
 
 t.test('an endpoint that hangs is left after the timeout', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2, { timeoutMs: 50 });
-  if (proxies[0]) proxies[0].trick = () => 'HANG';
+  play(proxies[0], () => 'HANG');
   t.equal(await ask(rpc), 1);
 });
 
 t.test('with every endpoint down the request fails after its tries', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
-  for (const proxy of proxies) proxy.trick = () => 'CUT';
+  for (const proxy of proxies) play(proxy, () => 'CUT');
   await t.rejects(ask(rpc), RpcUnreachable);
-  t.strictSame(
-    proxies.map(({ requests }) => requests.length),
-    [2, 1],
-  );
+  t.strictSame(proxies.map(requestsTo), [2, 1]);
 });
 
 t.test("a node's own refusal is the answer: nobody else is asked", async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
   const error = { code: 3, message: 'execution reverted', data: '0x1234' };
-  if (proxies[0]) proxies[0].trick = () => ({ error });
+  play(proxies[0], () => ({ error }));
   const refused = await ask(rpc).catch((refusal: unknown) => refusal);
   t.ok(refused instanceof RpcError);
   t.match(refused, error);
-  t.equal(proxies[1]?.requests.length, 0);
+  t.equal(requestsTo(proxies[1]), 0);
 });
 
 t.test('too many logs are the asker to ask for less', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
-  if (proxies[0]) proxies[0].trick = ({ id }) => good(id, '0'.repeat(20_000));
+  play(proxies[0], ({ id }) => good(id, '0'.repeat(20_000)));
   await t.rejects(ask(rpc, 'eth_getLogs'), RpcError);
+});
+
+t.test('too many results are not taken for a rate limit, although they may have its code', async (t) => {
+  const { rpc, proxies } = await endpoints(t, 2);
+  const error = { code: -32005, message: 'query returned more than 10000 results' };
+  play(proxies[0], () => ({ error }));
+  await t.rejects(ask(rpc, 'eth_getLogs'), { code: -32005 });
+  t.equal(await ask(rpc), 1, 'with any other request it is one');
 });
 
 t.test('Retry-After is obeyed: the endpoint is left alone until then', async (t) => {
@@ -99,11 +116,11 @@ t.test('Retry-After is obeyed: the endpoint is left alone until then', async (t)
   const { rpc, proxies } = await endpoints(t, 2, {}, clock);
   const [first] = proxies;
   if (!first) throw new Error('There are two');
-  first.trick = () => ({ status: 429, headers: { 'retry-after': '7' }, body: '' });
+  play(first, () => ({ status: 429, headers: { 'retry-after': '7' }, body: '' }));
   const asked = ask(rpc);
-  await until(() => first.requests.length === 1 && clock.pending > 0);
+  await until(() => requestsTo(first) === 1 && clock.pending > 0);
   await finishes(asked, clock, 1);
-  first.trick = ({ id }) => good(id, 0);
+  play(first, ({ id }) => good(id, 0));
   rpc.preferAnother();
   t.equal(await ask(rpc), 1, 'asked for by name it still rests');
   clock.advance(7_000);
@@ -116,12 +133,12 @@ t.test('a lone endpoint that asks for a pause gets it, whether in seconds or as 
     const { rpc, proxies } = await endpoints(t, 1, {}, clock);
     const [only] = proxies;
     if (!only) throw new Error('There is one');
-    only.trick = () => ({ status: 429, headers: { 'retry-after': retryAfter }, body: '' });
+    play(only, () => ({ status: 429, headers: { 'retry-after': retryAfter }, body: '' }));
     const asked = ask(rpc);
-    await until(() => only.requests.length === 1 && clock.pending > 0);
-    only.trick = ({ id }) => good(id, 'at last');
+    await until(() => requestsTo(only) === 1 && clock.pending > 0);
+    play(only, ({ id }) => good(id, 'at last'));
     await finishes(Promise.resolve(), clock, 10);
-    t.equal(only.requests.length, 1, 'not asked before');
+    t.equal(requestsTo(only), 1, 'not asked before');
     clock.advance(5_000);
     t.equal(await asked, 'at last');
   }
@@ -130,10 +147,63 @@ t.test('a lone endpoint that asks for a pause gets it, whether in seconds or as 
 t.test('a pause longer than a request may take fails it at once', async (t) => {
   const clock = new ManualClock();
   const { rpc, proxies } = await endpoints(t, 1, { attempts: 1 }, clock);
-  if (proxies[0]) proxies[0].trick = () => ({ status: 429, headers: { 'retry-after': '40' }, body: '' });
-  await t.rejects(ask(rpc), { message: 'HTTP 429 to eth_chainId' });
+  play(proxies[0], () => ({ status: 429, headers: { 'retry-after': '40' }, body: '' }));
+  await t.rejects(ask(rpc), { message: 'HTTP 429 to eth_gasPrice' });
   await t.rejects(ask(rpc), { message: 'Every endpoint has asked for a long pause' });
-  t.equal(proxies[0]?.requests.length, 1);
+  t.equal(requestsTo(proxies[0]), 1);
+});
+
+t.test('an endpoint of another chain is not asked', async (t) => {
+  const { rpc, proxies } = await endpoints(t, 2);
+  if (proxies[0]) proxies[0].trick = ({ id }) => good(id, CHAIN_ID + 1);
+  t.equal(await ask(rpc), 1);
+  t.equal(requestsTo(proxies[0]), 0);
+  const { rpc: lone, proxies: only } = await endpoints(t, 1);
+  if (only[0]) only[0].trick = ({ id }) => good(id, CHAIN_ID + 1);
+  await t.rejects(ask(lone), WrongChain);
+});
+
+/** Two endpoints, the first of which has just failed. */
+async function onTheSecond(t: Test) {
+  const clock = new ManualClock();
+  const { rpc, proxies } = await endpoints(t, 2, {}, clock);
+  play(proxies[0], () => 'CUT');
+  const first = ask(rpc);
+  await finishes(first, clock, 1);
+  t.equal(await first, 1);
+  t.equal(rpc.endpoint, 1);
+  const heads = (...numbers: number[]): void =>
+    numbers.forEach((head, n) =>
+      play(proxies[n], ({ id, method }) => (method === 'eth_blockNumber' ? good(id, head) : good(id, n))),
+    );
+  return { clock, rpc, proxies, heads };
+}
+
+t.test('the preferred endpoint is asked again when it is well', async (t) => {
+  const { clock, rpc, proxies, heads } = await onTheSecond(t);
+  heads(100, 100);
+  t.equal(await ask(rpc), 1);
+  t.equal(requestsTo(proxies[0]), 1, 'not before its time');
+  clock.advance(15_000);
+  t.equal(await ask(rpc), 1, 'no request waits for the look at it');
+  await until(() => rpc.endpoint === 0);
+  t.equal(await ask(rpc), 0);
+});
+
+t.test('the preferred endpoint is not asked again while it fails or is behind', async (t) => {
+  const { clock, rpc, proxies, heads } = await onTheSecond(t);
+  clock.advance(15_000);
+  t.equal(await ask(rpc), 1);
+  await until(() => requestsTo(proxies[0]) === 2);
+  heads(99, 100);
+  clock.advance(15_000);
+  t.equal(await ask(rpc), 1);
+  await until(() => requestsTo(proxies[0]) === 3);
+  heads(100, 100);
+  t.equal(await ask(rpc), 1, 'and each time it is left alone for as long');
+  clock.advance(15_000);
+  await ask(rpc);
+  await until(() => rpc.endpoint === 0);
 });
 
 /** Lets real I/O happen until it is so. */

@@ -7,7 +7,7 @@ import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { startLocalChain, type LocalChain } from '../../src/chain/dev/local-chain.js';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
-import type { Profile } from '../../src/chain/profile.js';
+import type { ChainProfile, Profile } from '../../src/chain/profile.js';
 import { limits as defaultLimits, tierQuotas, type Limits } from '../../src/config/limits.js';
 import { Engine } from '../../src/engine/engine.js';
 import { MemoryJournal } from '../../src/engine/memory-journal.js';
@@ -73,14 +73,16 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     timeoutMs: limits.rpcTimeoutMs,
     attempts: limits.rpcAttempts,
     backoffMs: limits.rpcBackoffMs,
+    returnAfterMs: limits.rpcReturnAfterMs,
     maxAnswerBytes: limits.rpcAnswerBytes,
   };
-  const rpc = (urls: readonly string[]) => new HttpRpc(urls, patience, systemClock, systemRandom, () => undefined);
+  const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
+    new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, () => undefined);
   const walletKey = options.walletKey === undefined ? (chain.accounts[0]?.privateKey ?? null) : options.walletKey;
   const engine = options.engine ?? newEngine(limits.reorgDepth);
   const service = await startService({
     profile,
-    rpc: { settlement: rpc(profile.settlement.rpcUrls), stream: rpc(profile.stream.rpcUrls) },
+    rpc: { settlement: rpc(profile.settlement), stream: rpc(profile.stream) },
     operator: walletKey === null ? null : newOperator(walletKey),
     engine,
     journal: new MemoryJournal(),

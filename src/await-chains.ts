@@ -1,0 +1,93 @@
+import type { Logger } from 'pino';
+import { isChainFailure } from './chain/contract-errors.js';
+import { WrongChain } from './chain/http-rpc.js';
+import type { ChainIdentity } from './chain/identity.js';
+import type { Limits } from './config/limits.js';
+import type { CancelTimer, Clock, Random } from './engine/ports.js';
+import type { BackendChoice } from './net/open-server.js';
+import { openWaitingServer } from './waiting-server.js';
+
+export interface AwaitChainsOptions {
+  /** Asks both chains who they are. */
+  readonly ask: () => Promise<ChainIdentity>;
+  readonly host: string;
+  readonly port: number;
+  readonly netBackend: BackendChoice;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The service is to end. */
+  readonly stopping: Promise<unknown>;
+}
+
+/**
+ * Who the chains are, as soon as they say so; null when the service is to end before that. Without an answer there is no telling
+ * whose log this is, so nothing can be served; /health and /ready say what is waited for. Rejects with WrongChain, which waiting
+ * does not cure.
+ */
+export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIdentity | null> {
+  const { clock, limits, logger, stopping } = options;
+  const asking = new Asking(options);
+  void stopping.then(() => asking.stop());
+  const found = asking.untilAnswered();
+  let cancel: CancelTimer = () => undefined;
+  const late = new Promise<'LATE'>((resolve) => (cancel = clock.after(limits.startPatienceMs, () => resolve('LATE'))));
+  const first = await Promise.race([found, late]).finally(() => cancel());
+  if (first !== 'LATE') return first;
+  const server = await openWaitingServer({
+    ...options,
+    reason: () => asking.reason,
+    onFault: (error) => logger.error({ err: error }, 'a request failed inside'),
+  });
+  logger.warn({ port: server.port }, 'the chains do not answer yet: listening, and not ready');
+  try {
+    return await found;
+  } finally {
+    await server.close();
+  }
+}
+
+class Asking {
+  /** Why there is no answer yet. */
+  reason = 'The chains have not been reached yet';
+  #stopped = false;
+  #wake: () => void = () => undefined;
+
+  constructor(private readonly options: AwaitChainsOptions) {}
+
+  /** Null: stopped before. */
+  async untilAnswered(): Promise<ChainIdentity | null> {
+    const { ask, clock, limits, random, logger } = this.options;
+    const beganMs = clock.monotonicMs();
+    for (let failures = 0; !this.#stopped; failures++) {
+      try {
+        return await Promise.race([ask(), this.#untilStopped()]);
+      } catch (error) {
+        if (error instanceof WrongChain || !isChainFailure(error)) throw error;
+        this.reason = `The chains have not been reached yet: ${error.message}`;
+        const waitedSeconds = Math.round((clock.monotonicMs() - beganMs) / 1000);
+        logger.warn({ err: error, waitedSeconds }, 'the chains do not answer: waiting for them');
+      }
+      const longestMs = Math.min(limits.chainBackoffMs * 2 ** failures, limits.chainMaxBackoffMs);
+      let cancel: CancelTimer = () => undefined;
+      const paused = new Promise<void>((resolve) => (cancel = clock.after(longestMs * random.unit(), resolve)));
+      await Promise.race([paused, this.#untilStopped()]);
+      cancel();
+    }
+    return null;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#wake();
+  }
+
+  /** Asked for once at a time. */
+  #untilStopped(): Promise<null> {
+    return new Promise((resolve) => {
+      this.#wake = () => resolve(null);
+      if (this.#stopped) resolve(null);
+    });
+  }
+}

@@ -1,0 +1,69 @@
+/** One URL of a chain. Times are monotonic milliseconds. */
+export interface Endpoint {
+  readonly url: string;
+  /** Left alone until then: its own Retry-After. */
+  restUntilMs: number;
+  /** It failed, or was behind: not looked at again before. */
+  doubtedUntilMs: number;
+  /** It said that it is of the right chain. */
+  isOfChain: boolean;
+}
+
+/**
+ * Which endpoint is asked. All requests go to one until it fails, so that a reader sees one node's view of the chain and not a
+ * mix of heads; then the next takes over, until one that is preferred to it is well again.
+ */
+export class RpcEndpoints {
+  readonly #all: readonly Endpoint[];
+  #current = 0;
+
+  constructor(
+    urls: readonly string[],
+    /** How long an endpoint that failed is not looked at again, in milliseconds. */
+    private readonly doubtMs: number,
+  ) {
+    this.#all = urls.map((url) => ({ url, restUntilMs: 0, doubtedUntilMs: 0, isOfChain: false }));
+  }
+
+  get current(): Endpoint | undefined {
+    return this.#all[this.#current];
+  }
+
+  /** Tells the current one from the others. */
+  get currentNumber(): number {
+    return this.#current;
+  }
+
+  /** The current one, or the first after it that has not asked for a pause; undefined when all have. */
+  ready(nowMs: number): Endpoint | undefined {
+    const inTurn = [...this.#all.slice(this.#current), ...this.#all.slice(0, this.#current)];
+    return inTurn.find(({ restUntilMs }) => restUntilMs <= nowMs);
+  }
+
+  /** How long until one of them may be asked; Infinity when there is none. */
+  pauseMs(nowMs: number): number {
+    return Math.min(...this.#all.map(({ restUntilMs }) => restUntilMs)) - nowMs;
+  }
+
+  /** Requests that failed together move on once. */
+  moveOnFrom(endpoint: Endpoint, nowMs: number): void {
+    endpoint.doubtedUntilMs = nowMs + this.doubtMs;
+    this.#current = (this.#all.indexOf(endpoint) + 1) % this.#all.length;
+  }
+
+  /** One that is preferred to the current one and may be well again; undefined when there is none to look at now. */
+  toLookAt(nowMs: number): Endpoint | undefined {
+    const preferred = this.#all.slice(0, this.#current);
+    return preferred.find(({ restUntilMs, doubtedUntilMs }) => Math.max(restUntilMs, doubtedUntilMs) <= nowMs);
+  }
+
+  /** It still fails. */
+  doubt(endpoint: Endpoint, nowMs: number): void {
+    endpoint.doubtedUntilMs = nowMs + this.doubtMs;
+  }
+
+  /** It is well. Does nothing when a better one has been found meanwhile. */
+  returnTo(endpoint: Endpoint): void {
+    this.#current = Math.min(this.#current, this.#all.indexOf(endpoint));
+  }
+}

@@ -1,0 +1,54 @@
+import type { Limits } from './config/limits.js';
+import { json, refuse } from './http/answer.js';
+import type { NetRequest, NetResponse, UpgradeDecision } from './net/net.js';
+import { openServer, type BackendChoice } from './net/open-server.js';
+
+export interface WaitingServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly netBackend: BackendChoice;
+  readonly limits: Limits;
+  /** Why the service does not serve yet. */
+  readonly reason: () => string;
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface WaitingServer {
+  readonly port: number;
+  /** Gives the port free. */
+  close(): Promise<void>;
+}
+
+const RETRY_AFTER = { 'retry-after': '1' };
+
+/**
+ * Holds the service's place while there is no book to serve from yet: says that the process lives and is not ready, so that
+ * whoever starts it can tell waiting from broken, and sends everybody else away for a moment.
+ */
+export async function openWaitingServer(options: WaitingServerOptions): Promise<WaitingServer> {
+  const { limits, reason } = options;
+  const { server } = openServer(options.netBackend, {
+    http: answer,
+    refuseBody: (fault, request) => refuse(request, fault === 'TOO_LARGE' ? 413 : 408, reason()),
+    socketPath: '/',
+    sockets: {
+      upgrade: (request): UpgradeDecision => refuse(request, 503, reason(), RETRY_AFTER),
+      open: (socket) => socket.close(TRY_AGAIN_LATER, 'not ready'),
+      message: () => undefined,
+      close: () => undefined,
+    },
+    limits: { ...limits, bodyBytes: () => limits.bodyBytes },
+    onFault: options.onFault,
+  });
+  const port = await server.listen(options.host, options.port);
+  return { port, close: () => server.close(TRY_AGAIN_LATER, 'not ready') };
+
+  function answer(request: NetRequest): NetResponse {
+    if (request.path === '/health') return json('{"status":"alive"}');
+    if (request.path === '/ready') return json(JSON.stringify({ ready: false, reasons: [reason()] }), 503);
+    return refuse(request, 503, reason(), RETRY_AFTER);
+  }
+}
+
+/** IANA registry of close codes: try again later. */
+const TRY_AGAIN_LATER = 1013;

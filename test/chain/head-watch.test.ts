@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { HeadWatch } from '../../src/chain/head-watch.js';
+import { ManualClock } from '../system/manual-clock.js';
+
+const PATIENCE = { pingMs: 10_000, backoffMs: 200, maxBackoffMs: 5_000 };
+const MOST_PATIENT = { bytes: (length: number) => new Uint8Array(length), unit: () => 1 };
+
+/** A node that tells of heads when it is told to. */
+async function watched(t: Test, options: { readonly autoPong: boolean } = { autoPong: true }) {
+  const node = new WebSocketServer({ host: '127.0.0.1', port: 0, ...options });
+  await once(node, 'listening');
+  const sockets: WebSocket[] = [];
+  const asked: string[] = [];
+  node.on('connection', (socket) => {
+    sockets.push(socket);
+    socket.on('message', (data) => asked.push((data as Buffer).toString('utf8')));
+  });
+  const clock = new ManualClock();
+  let heads = 0;
+  const url = `ws://127.0.0.1:${(node.address() as AddressInfo).port}`;
+  const watch = new HeadWatch(url, () => heads++, clock, MOST_PATIENT, PATIENCE);
+  t.teardown(() => {
+    watch.stop();
+    node.close();
+    for (const socket of sockets) socket.terminate();
+  });
+  watch.start();
+  return { node, sockets, asked, clock, watch, heads: () => heads };
+}
+
+/** Lets real I/O happen until it is so. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+t.test('it subscribes, and every message wakes the reader', async (t) => {
+  const { sockets, asked, heads } = await watched(t);
+  await until(() => asked.length === 1);
+  t.match(JSON.parse(asked[0] ?? ''), { method: 'eth_subscribe', params: ['newHeads'] });
+  sockets[0]?.send('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
+  sockets[0]?.send('not even JSON');
+  await until(() => heads() === 2);
+  t.pass();
+});
+
+t.test('a connection that ends is made again, after longer and longer pauses', async (t) => {
+  const { node, sockets, asked, clock } = await watched(t);
+  for (const [n, pauseMs] of [200, 400, 800].entries()) {
+    await until(() => asked.length === n + 1);
+    sockets[n]?.terminate();
+    await until(() => node.clients.size === 0 && clock.pending === 1);
+    clock.advance(pauseMs - 1);
+    t.equal(sockets.length, n + 1);
+    clock.advance(1);
+  }
+  await until(() => asked.length === 4);
+});
+
+t.test('a connection that is half dead is left for a new one', async (t) => {
+  const { sockets, asked, clock } = await watched(t, { autoPong: false });
+  await until(() => asked.length === 1);
+  let pings = 0;
+  sockets[0]?.on('ping', () => pings++);
+  clock.advance(10_000);
+  await until(() => pings === 1);
+  t.equal(sockets[0]?.readyState, 1);
+  clock.advance(10_000);
+  await until(() => sockets[0]?.readyState === 3);
+  clock.advance(200);
+  await until(() => asked.length === 2);
+  t.equal(sockets.length, 2);
+});
+
+t.test('a quiet connection that answers pings is kept', async (t) => {
+  const { sockets, asked, clock } = await watched(t);
+  await until(() => asked.length === 1);
+  for (let n = 1; n <= 5; n++) {
+    let ponged = false;
+    sockets[0]?.once('ping', () => (ponged = true));
+    clock.advance(10_000);
+    await until(() => ponged);
+    // The pong is on its way back: what is sent after it arrives after it.
+    sockets[0]?.send('{}');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  t.equal(sockets.length, 1);
+  t.equal(sockets[0]?.readyState, 1);
+});
