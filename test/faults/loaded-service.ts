@@ -55,8 +55,8 @@ export class LoadedService {
   }
 
   /** Starts the service, compares what it has with what was told, and puts it under load. */
-  async start(): Promise<void> {
-    await this.#service.start();
+  async start(nodeFlags: readonly string[] = []): Promise<void> {
+    await this.#service.start(nodeFlags);
     await this.#check(this.#fresh);
     this.#isOver = false;
     const makers = Array.from({ length: MAKERS }, (_, maker) => this.#post(maker));

@@ -18,7 +18,10 @@ export class ServiceProcess {
     readonly apiKey: string,
   ) {}
 
-  /** Makes a profile file and an API key in `dataDir`; starts nothing yet. `settings` are environment variables. */
+  /**
+   * Makes a profile file in `dataDir`, and an API key; starts nothing yet. `settings` are environment variables; one of them may name another directory for the
+   * service itself.
+   */
   static async prepare(
     chain: LocalChain,
     dataDir: string,
@@ -55,6 +58,18 @@ export class ServiceProcess {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Resolves to the exit code, or the signal's name, once the process has ended by itself or was ended. */
+  async ended(): Promise<number | NodeJS.Signals | null> {
+    const child = this.#child;
+    if (child === null) return null;
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    return child.exitCode ?? child.signalCode;
+  }
+
   /** From now on it may have so many files open, sockets included. */
   limitOpenFiles(count: number): void {
     execFileSync('prlimit', ['--pid', String(this.#child?.pid), `--nofile=${count}:${count}`]);
@@ -72,10 +87,10 @@ export class ServiceProcess {
   }
 
   /** Resolves once the ready file is there; rejects when the process ends before. */
-  async start(): Promise<void> {
+  async start(nodeFlags: readonly string[] = []): Promise<void> {
     const readyFile = path.join(this.dataDir, 'ready.json');
     rmSync(readyFile, { force: true });
-    const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+    const child = spawn(process.execPath, [...nodeFlags, PROGRAM, 'serve'], {
       env: this.environment,
       stdio: ['ignore', process.env.TEST_LOG_LEVEL === undefined ? 'ignore' : 'inherit', 'pipe'],
     });
@@ -90,14 +105,12 @@ export class ServiceProcess {
     this.#httpUrl = httpUrl;
   }
 
-  /** Resolves to the exit code, or the signal's name, once the process is gone. */
+  /** Resolves as `ended`; the process may have ended before. */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
-    const child = this.#child;
-    if (child === null) return null;
+    this.#child?.kill(signal);
+    const ended = await this.ended();
     this.#child = null;
-    child.kill(signal);
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    return child.exitCode ?? child.signalCode;
+    return ended;
   }
 
   /** Runs the program's other commands with the same settings. */

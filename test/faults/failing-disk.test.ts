@@ -1,0 +1,57 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import t from 'tap';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { LoadedService } from './loaded-service.js';
+import { ServiceProcess } from './service-process.js';
+
+const END_MS = 5_000;
+const hasStrace = spawnSync('strace', ['-V']).status === 0;
+
+for (const call of ['fdatasync', 'pwrite64']) {
+  const name = `from the first ${call} that fails on, nothing is told and nothing tried again`;
+  t.test(name, { skip: !hasStrace && 'there is no strace here' }, async (t) => {
+    t.setTimeout(120_000);
+    const chain = await startLocalChain();
+    t.teardown(() => chain.stop());
+    const directory = t.testdir();
+    const service = await ServiceProcess.prepare(chain, directory);
+    t.teardown(() => service.end('SIGKILL'));
+    const loaded = new LoadedService(chain, service);
+    await loaded.start();
+    while (loaded.acked === 0) await pause(10);
+    const trace = path.join(directory, 'trace');
+    const words = ['-f', '-y', '-tt', '-p', String(service.pid), '-o', trace];
+    const strace = spawn('strace', [...words, '-e', `trace=${call},exit_group`, '-e', `inject=${call}:error=EIO`], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = await Promise.race([service.ended(), pause(END_MS, 'not ended', { ref: false })]);
+    strace.kill();
+    if (strace.exitCode === null && strace.signalCode === null) await once(strace, 'exit');
+    await service.end('SIGKILL');
+    await loaded.over();
+    const lines = readFileSync(trace, 'utf8').split('\n');
+    const failed = lines.filter((line) => line.includes('(INJECTED)'));
+    if (failed.length === 0) return t.comment('skipped: strace may not attach here');
+    t.equal(ended, 1, 'the process ends by itself');
+    const tookMs = atMs(lines.find((line) => line.includes('exit_group'))) - atMs(failed[0]);
+    t.ok(tookMs < 1_000, `${tookMs} ms after the call failed`);
+    // Each call since strace was attached has failed.
+    const files = lines.filter((line) => line.includes(`${call}(`)).map((line) => /<([^>]*)>/.exec(line)?.[1]);
+    t.equal(new Set(files).size, files.length, `no file was tried twice: ${files.join()}`);
+
+    await service.start();
+    await loaded.checkAll();
+    t.ok(loaded.acked > 0, `${loaded.acked} quotes acknowledged, ${loaded.events} events told`);
+    t.equal(await service.end('SIGTERM'), 0);
+  });
+}
+
+/** `PID HH:MM:SS.ssssss call(...)`, in milliseconds. */
+function atMs(line = ''): number {
+  const [, hours, minutes, seconds] = /(\d\d):(\d\d):(\d\d\.\d+)/.exec(line) ?? [];
+  return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
+}

@@ -1,0 +1,67 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { LoadedService } from './loaded-service.js';
+import { ServiceProcess } from './service-process.js';
+import { SmallVolume } from './small-volume.js';
+
+const isLong = process.env.QUOTEBOOK_TEST_LONG !== undefined;
+const LANES = 2;
+const CUTS_A_LANE = isLong ? 25 : 10;
+const LONGEST_LIFE_MS = isLong ? 2_000 : 450;
+/** A process that has lost its disk is to be gone by then. */
+const END_MS = 5_000;
+const VOLUME_MIB = 256;
+
+/** One log whose disk loses its power again and again. */
+async function cutOften(t: Test, volume: SmallVolume): Promise<void> {
+  const chain = await startLocalChain();
+  const service = await ServiceProcess.prepare(chain, t.testdir(), {
+    QUOTEBOOK_DATA_DIR: volume.path,
+    QUOTEBOOK_STATE_HASH_EVERY_RECORDS: '5',
+  });
+  const loaded = new LoadedService(chain, service);
+  let slowestMs = 0;
+  try {
+    for (let cut = 0; cut < CUTS_A_LANE; cut += 1) {
+      await loaded.start();
+      await pause(randomInt(20, LONGEST_LIFE_MS));
+      const startMs = performance.now();
+      volume.cutPower();
+      const ended = await Promise.race([service.ended(), pause(END_MS, 'not ended', { ref: false })]);
+      slowestMs = Math.max(slowestMs, performance.now() - startMs);
+      t.equal(ended, 1, 'the process ends by itself');
+      await service.end('SIGKILL');
+      await loaded.over();
+      volume.unmount();
+      volume.mount();
+    }
+    await service.start();
+    await loaded.checkAll();
+    t.equal(await service.end('SIGTERM'), 0, 'it stops in order');
+  } finally {
+    await service.end('SIGKILL');
+    await chain.stop();
+  }
+  t.comment(
+    `${loaded.acked} quotes acknowledged, ${loaded.events} events told, gone ${slowestMs.toFixed(0)} ms after a cut at most`,
+  );
+  t.ok(loaded.acked > CUTS_A_LANE, 'there was load');
+}
+
+const volumes = Array.from({ length: LANES }, () => SmallVolume.make(t, VOLUME_MIB));
+const [obstacle] = volumes.filter((volume) => typeof volume === 'string');
+
+t.test(
+  `${LANES * CUTS_A_LANE} power cuts under load lose nothing that anyone was told`,
+  { skip: obstacle ?? false },
+  async (t) => {
+    t.setTimeout(LANES * CUTS_A_LANE * 30_000);
+    t.jobs = LANES;
+    for (const [lane, volume] of volumes.entries()) {
+      if (typeof volume === 'string') continue;
+      void t.test(`volume ${lane + 1}`, { buffered: true, timeout: 0 }, (t) => cutOften(t, volume));
+    }
+  },
+);

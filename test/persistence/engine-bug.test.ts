@@ -1,0 +1,55 @@
+import t from 'tap';
+import type { Command } from '../../src/engine/command.js';
+import type { Engine } from '../../src/engine/engine.js';
+import { World } from './world.js';
+
+const TYPES: readonly Command['type'][] = [
+  'ENTER_QUOTE',
+  'FILL_QUOTE',
+  'CANCEL_QUOTE',
+  'SET_VALIDITY',
+  'DEPLOY_POOL',
+  'REWIND_STREAM',
+  'REWIND_SETTLEMENT',
+  'ADVANCE_POSITION',
+  'PUBLISH_RFQ',
+];
+const RECORDS_BEFORE = 20;
+
+/** The engine does the command, and then throws: it is in a state that no log tells of. */
+function throwAt(engine: Engine, type: Command['type']): void {
+  const apply = engine.apply.bind(engine);
+  engine.apply = (command, stamp) => {
+    const events = apply(command, stamp);
+    if (command.type === type) throw new Error(`a bug in ${type}`);
+    return events;
+  };
+}
+
+for (const type of TYPES) {
+  t.test(`an exception after ${type} stops everything, and is not in the log`, async (t) => {
+    const world = new World(1);
+    const { clock, disk } = world;
+    const process = await world.start();
+    world.submit(process, RECORDS_BEFORE);
+    await clock.until(process.log.journal.flush());
+    throwAt(process.log.engine, type);
+    let taken = RECORDS_BEFORE;
+    t.throws(
+      () => {
+        for (; ; taken += 1) world.submit(process, 1);
+      },
+      { message: `a bug in ${type}` },
+    );
+    t.match(process.fatal, [{ message: `a bug in ${type}` }]);
+    await clock.advance(1000);
+    t.equal(process.told, RECORDS_BEFORE, 'nothing more is told, not even what went before');
+    t.throws(() => world.submit(process, 1), /nothing is applied after a fault/);
+
+    disk.crash('kill');
+    clock.clear();
+    const next = await world.start();
+    t.equal(next.log.engine.index, taken, 'the log ends before it');
+    next.log.engine.checkInvariants();
+  });
+}
