@@ -16,7 +16,7 @@ const CURSORS = 4;
 export class LogEvents implements EventHistory {
   readonly #history: LogHistory;
   /** By the last event that was read; the one used last is the last. */
-  readonly #cursors = new Map<string, Cursor>();
+  readonly #cursors = new Map<number, Cursor>();
   #since: number;
   #busy: Promise<unknown> = Promise.resolve();
 
@@ -43,7 +43,21 @@ export class LogEvents implements EventHistory {
   async #read(afterSeq: number, limit: number, throughIndex: number): Promise<readonly TimedEvent[] | null> {
     this.#since = await this.#history.droppedThroughSeq();
     if (afterSeq < this.#since) return null;
-    const cursor = this.#cursorAt(afterSeq, throughIndex);
+    try {
+      const kept = this.#takeKept(afterSeq);
+      const events = kept === null ? [] : await this.#readFrom(kept, afterSeq, limit);
+      // A cursor sees what was durable when it was made: at its end a new one sees more.
+      if (events.length > 0) return events;
+      return await this.#readFrom(this.#newCursor(afterSeq, throughIndex), afterSeq, limit);
+    } catch (error) {
+      this.#since = await this.#history.droppedThroughSeq();
+      // Its segment was dropped while it was read.
+      if (afterSeq < this.#since) return null;
+      throw error;
+    }
+  }
+
+  async #readFrom(cursor: Cursor, afterSeq: number, limit: number): Promise<readonly TimedEvent[]> {
     while (cursor.ready.length < limit) {
       const group = await cursor.groups.next();
       if (group.done === true) break;
@@ -54,20 +68,22 @@ export class LogEvents implements EventHistory {
     }
     const events = cursor.ready.splice(0, limit);
     const last = events.at(-1);
-    // A cursor that came to its end would not see what is written from now on.
     if (last !== undefined && events.length === limit) this.#keep(last.event.seq, cursor);
     return events;
   }
 
-  #cursorAt(afterSeq: number, throughIndex: number): Cursor {
-    const key = String(afterSeq);
-    const kept = this.#cursors.get(key);
-    this.#cursors.delete(key);
-    return kept ?? { groups: this.#history.recordsAfter(afterSeq, throughIndex), ready: [] };
+  #newCursor(afterSeq: number, throughIndex: number): Cursor {
+    return { groups: this.#history.recordsAfter(afterSeq, throughIndex), ready: [] };
+  }
+
+  #takeKept(afterSeq: number): Cursor | null {
+    const kept = this.#cursors.get(afterSeq);
+    this.#cursors.delete(afterSeq);
+    return kept ?? null;
   }
 
   #keep(seq: number, cursor: Cursor): void {
-    this.#cursors.set(String(seq), cursor);
+    this.#cursors.set(seq, cursor);
     const [oldest] = this.#cursors.keys();
     if (this.#cursors.size > CURSORS && oldest !== undefined) this.#cursors.delete(oldest);
   }

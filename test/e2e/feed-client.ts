@@ -30,6 +30,7 @@ export class FeedClient {
     reader = new ModelReader(),
   ): Promise<FeedClient> {
     const ws = new WebSocket(wsUrl, protocol);
+    reader.connected();
     const client = new FeedClient(ws, reader);
     await once(ws, 'open');
     if (ws.protocol !== protocol) throw new Error(`the server speaks ${ws.protocol}`);
@@ -69,11 +70,16 @@ export class FeedClient {
   /** Resolves once `isSo`, which is looked at after every message; rejects when the connection ends before. */
   async until(isSo: () => boolean): Promise<void> {
     for (;;) {
-      if (this.#fault !== null) throw this.#fault;
+      this.check();
       if (isSo()) return;
       if (this.#ending !== null) throw new Error(`closed: ${JSON.stringify(this.#ending)}`);
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
+  }
+
+  /** Throws what it was told that is wrong. */
+  check(): void {
+    if (this.#fault !== null) throw this.#fault;
   }
 
   /** Takes no more from the network; what the server sends piles up there. */
@@ -85,8 +91,9 @@ export class FeedClient {
     this.#ws.resume();
   }
 
-  /** Ends without a close frame, as a connection that breaks does. */
+  /** Ends without a close frame, as a connection that breaks does; what is still on its way is not taken. */
   break(): void {
+    this.#ws.removeAllListeners('message');
     this.#ws.terminate();
   }
 

@@ -11,7 +11,7 @@ import { QuoteJson } from '../../src/schema/quote-json.js';
 import type { Heartbeat, ServerMessageV2 } from '../../src/schema/socket-v2.js';
 import { Hub } from '../../src/ws/hub.js';
 import type { SocketLimits } from '../../src/ws/ports.js';
-import { Publisher } from '../../src/ws/publisher.js';
+import { Publisher, type Publish } from '../../src/ws/publisher.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ManualJournal } from '../engine/manual-journal.js';
 import { newEngine, START } from '../engine/samples.js';
@@ -39,6 +39,8 @@ export interface FeedFixtureOptions {
   readonly epoch?: string;
   readonly older?: EventHistory | null;
   readonly limits?: Partial<FeedLimits & SocketLimits>;
+  /** How many one key may have. */
+  readonly connections?: number;
 }
 
 /** The engine, the sequencer, the feed and the hub, between a log and a network that tests hold in their hands. */
@@ -51,11 +53,19 @@ export class FeedFixture {
   readonly feed: Feed;
   readonly hub: Hub;
   readonly net: FakeNet;
+  /** Where messages go; a test with a real server puts that in its place. */
+  publish: Publish;
   readonly faults: unknown[] = [];
   /** Everything that was committed, oldest first. */
   readonly committed: JournalRecord[] = [];
 
-  constructor({ engine = newEngine(), older = null, limits = {}, ...options }: FeedFixtureOptions = {}) {
+  constructor({
+    engine = newEngine(),
+    older = null,
+    limits = {},
+    connections = 1_000,
+    ...options
+  }: FeedFixtureOptions = {}) {
     const { clock, journal } = this;
     this.engine = engine;
     this.time = new EngineTime(clock, Math.max(engine.tsMs, START * 1000));
@@ -73,7 +83,7 @@ export class FeedFixture {
       quoteJson,
       keccak256,
       publish: (topic, message, isBinary) => {
-        this.net.publish(topic, message, isBinary);
+        this.publish(topic, message, isBinary);
         this.hub.published(message.length);
       },
       limits: { recentEvents: 10_000, changedLevels: 100, ...limits },
@@ -86,7 +96,7 @@ export class FeedFixture {
       chains: () => chains,
       keys: { verify: (apiKey) => (apiKey === goodKey ? { id: 'key-1', tier: 'paid' } : 'NOT_FOUND'), strike: () => 0 },
       quotas: {
-        of: () => ({ connections: 1_000, channels: 1_000 }),
+        of: () => ({ connections, channels: connections }),
         takeMessage: () => 0,
         refused: () => undefined,
       },
@@ -96,7 +106,8 @@ export class FeedFixture {
       onFault: (fault) => this.faults.push(fault),
     });
     this.net = new FakeNet(this.hub);
-    const publisher = new Publisher(topics, quoteJson, (...message) => this.net.publish(...message));
+    this.publish = (...message) => this.net.publish(...message);
+    const publisher = new Publisher(topics, quoteJson, (...message) => this.publish(...message));
     this.sequencer.onEvents((records) => this.committed.push(...records));
     this.sequencer.onEvents((records) => publisher.onEvents(records.flatMap(({ events }) => events)));
     this.sequencer.onEvents((records) => this.feed.onRecords(records));

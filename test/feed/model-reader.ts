@@ -45,6 +45,7 @@ export class ModelReader {
   /** Numbers of the messages it used, in order, with their keys. */
   readonly used: string[] = [];
   #keys: readonly string[] = [];
+  #isAcknowledged = false;
   readonly #inSnapshot = new Set<string>();
 
   take(messages: readonly ServerMessageV2[]): void {
@@ -69,6 +70,11 @@ export class ModelReader {
     return Math.min(...this.at.values());
   }
 
+  /** A new connection: until it acknowledges the keys, its heartbeats say nothing of them. */
+  connected(): void {
+    this.#isAcknowledged = false;
+  }
+
   /** What a heartbeat says, and a page of GET /events: nothing up to here is still to come, under any key. */
   completeUpTo(seq: number): void {
     for (const [key, at] of this.at) this.at.set(key, Math.max(at, seq));
@@ -81,15 +87,7 @@ export class ModelReader {
         throw new Error(message.message);
       case 'INFO':
         if (message.body === null) return;
-        this.epoch = message.body.epoch;
-        this.at.clear();
-        this.#inSnapshot.clear();
-        this.#keys = message.body.keys;
-        // Who waits for a snapshot has nothing to go on from until it is whole.
-        if (this.isResuming || message.body.channel === 'RFQ') {
-          for (const key of this.#keys) this.at.set(key, message.body.seq);
-        }
-        return;
+        return this.#acknowledged(message.body);
       case 'RESYNC':
         for (const key of message.keys) {
           if (message.channel === 'RFQ') this.at.set(key, message.seq);
@@ -117,6 +115,7 @@ export class ModelReader {
         return;
       case 'HEARTBEAT':
         this.heartbeats += 1;
+        if (!this.#isAcknowledged) return;
         this.completeUpTo(message.seq);
         for (const { key, hash } of message.books) {
           const own = key.startsWith('orderbook:') ? this.levelsHash : quotesHash(this.#ofKey(key).values());
@@ -129,6 +128,19 @@ export class ModelReader {
       default:
         if (this.#isNext(message)) this.#setQuote(message);
     }
+  }
+
+  #acknowledged({ epoch, keys, channel, seq }: NonNullable<Extract<ServerMessageV2, { type: 'INFO' }>['body']>): void {
+    const before = new Map(this.at);
+    this.epoch = epoch;
+    this.at.clear();
+    this.#inSnapshot.clear();
+    this.#keys = keys;
+    this.#isAcknowledged = true;
+    // Who waits for a snapshot has nothing to go on from until it is whole.
+    if (!this.isResuming && channel !== 'RFQ') return;
+    // It asked to go on from the key that is behind most; under the others it has more.
+    for (const key of keys) this.at.set(key, Math.max(seq, this.isResuming ? (before.get(key) ?? 0) : 0));
   }
 
   #isNext({ key, seq, prevSeq }: { key: string; seq: number; prevSeq: number }): boolean {

@@ -1,50 +1,12 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { Engine } from '../../src/engine/engine.js';
-import type { Order } from '../../src/engine/order.js';
-import { sideOf, type Hex } from '../../src/engine/quote.js';
-import { CommandMaker, MAKERS, POOLS, steps, TAKERS, type Step } from '../engine/random-commands.js';
+import { CommandMaker, steps, type Step } from '../engine/random-commands.js';
 import { REORG_DEPTH, sha256 } from '../engine/samples.js';
 import type { FakeSocket } from '../ws/fake-net.js';
 import { FeedFixture, filter, JSON_V2, MSGPACK_V2, takeMessages } from './feed-fixture.js';
-import { levelsHash, ModelReader, quotesHash } from './model-reader.js';
-
-interface QuotesBody {
-  readonly poolAddress?: Hex;
-  readonly side?: 'bid' | 'ask';
-  readonly taker?: Hex | '*';
-  readonly provider?: Hex;
-  readonly size?: string;
-}
-interface BookBody {
-  readonly poolAddress: Hex;
-  readonly depth?: number;
-  readonly taker?: Hex;
-}
-type Wish =
-  | { readonly channel: 'QUOTES'; readonly body: QuotesBody }
-  | { readonly channel: 'ORDERBOOK'; readonly body: BookBody };
-
-const maybe = <T>(values: readonly T[]) => fc.constantFrom(undefined, ...values);
-const pools = POOLS.map(({ poolAddress }) => poolAddress);
-const wish: fc.Arbitrary<Wish> = fc.oneof(
-  fc
-    .record({
-      poolAddress: maybe(pools),
-      side: maybe(['bid', 'ask'] as const),
-      taker: maybe([...TAKERS, '*' as const]),
-      provider: maybe(MAKERS),
-      size: maybe(['2', '5']),
-    })
-    .map((body) => ({ channel: 'QUOTES' as const, body: present(body) })),
-  fc
-    .record({ poolAddress: fc.constantFrom(...pools), depth: maybe([1, 2, 5]), taker: maybe(TAKERS) })
-    .map((body) => ({ channel: 'ORDERBOOK' as const, body: present(body) })),
-);
-
-function present<T extends object>(body: T) {
-  return JSON.parse(JSON.stringify(body)) as { [K in keyof T]: Exclude<T[K], undefined> };
-}
+import { ModelReader } from './model-reader.js';
+import { ownHash, trueHash, wish, type Wish } from './wishes.js';
 
 type Act =
   | { readonly kind: 'step'; readonly step: Step }
@@ -153,6 +115,7 @@ class World {
 
   connect(client: Client, resumes: boolean): void {
     client.socket = this.fixture.authorized(client.protocol);
+    client.reader.connected();
     client.reader.isResuming = resumes && client.reader.canResume;
     client.socket.says(this.#filterOf(client));
   }
@@ -171,11 +134,8 @@ class World {
       if (socket.closed) throw new Error(`closed: ${JSON.stringify(socket.closedWith)}`);
       if (reader.heartbeats === 0) throw new Error('no heartbeat came');
       if (reader.seq !== this.committed.seq) throw new Error(`at ${reader.seq} of ${this.committed.seq}`);
-      const [own, truth] =
-        wish.channel === 'QUOTES'
-          ? [quotesHash(reader.allQuotes), quotesHash(this.#quotes(wish.body))]
-          : [reader.levelsHash, this.#levelsHash(wish.body)];
-      if (own !== truth) throw new Error(`${JSON.stringify(wish)}: another book than the server's`);
+      if (ownHash(reader, wish) !== trueHash(this.committed, wish))
+        throw new Error(`${JSON.stringify(wish)}: another book than the server's`);
     }
   }
 
@@ -183,27 +143,6 @@ class World {
     const start = reader.isResuming ? { epoch: reader.epoch, fromSeq: reader.seq } : {};
     const snapshot = wish.channel === 'QUOTES' ? { snapshot: true } : {};
     return filter(wish.channel, { ...wish.body, ...start, ...snapshot });
-  }
-
-  #quotes({ poolAddress, side, taker, provider, size = '0' }: QuotesBody) {
-    const isSeen = ({ quote, state }: Order): boolean =>
-      state === 'live' &&
-      (poolAddress === undefined || quote.pool.poolAddress === poolAddress) &&
-      (side === undefined || sideOf(quote) === side) &&
-      (provider === undefined || quote.provider === provider) &&
-      quote.size >= BigInt(size) &&
-      (taker === '*' || /^0x0+$/.test(quote.taker) || quote.taker === taker);
-    return [...this.committed.known()]
-      .filter(isSeen)
-      .map(({ quote, fillableSize }) => ({ quoteId: quote.quoteId, fillableSize: fillableSize.toString() }));
-  }
-
-  #levelsHash({ poolAddress, depth = Infinity, taker = null }: Omit<BookBody, 'taker'> & { taker?: Hex | null }): Hex {
-    const side = (of: 'bid' | 'ask') =>
-      this.committed
-        .levels({ poolAddress, side: of, taker }, depth)
-        .map(({ price, size, count }) => ({ price: price.toString(), size: size.toString(), count }));
-    return levelsHash(side('bid'), side('ask'));
   }
 }
 
