@@ -13,7 +13,7 @@ export class ServiceProcess {
   #httpUrl = '';
 
   private constructor(
-    private readonly dataDir: string,
+    readonly dataDir: string,
     private readonly environment: NodeJS.ProcessEnv,
     readonly apiKey: string,
   ) {}
