@@ -165,6 +165,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     quotas,
     rfqs: rfqPorts(chains, sequencer),
     clock,
+    corsOrigins: options.corsOrigins,
     limits,
     onFault: logFault,
   });

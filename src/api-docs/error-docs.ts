@@ -34,6 +34,12 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
     { message: 'API key not provided', when: 'No `x-apikey`.' },
     { message: 'NOT_FOUND', when: 'The key is unknown or revoked.' },
   ],
+  403: [
+    {
+      message: 'Pages of this origin may not connect',
+      when: 'A WebSocket handshake of a page that `corsOrigins` does not name.',
+    },
+  ],
   404: [{ message: 'Not found', when: 'No such path.' }],
   405: [{ message: 'Method not allowed', when: '`Allow` names the methods that the path has.' }],
   408: [{ message: 'The body came too slowly', when: 'The connection is closed.' }],

@@ -86,7 +86,7 @@ export const settingTable = {
     Type.Array(Type.String({ pattern: '^([*]|https?://[^\\s,/?#]+)$' }), { maxItems: 100 }),
     ['*'] as readonly string[],
     'origins such as https://example.org, separated by commas, or *',
-    'Pages that may read answers in a browser.',
+    'Pages that may read answers in a browser, and open sockets; the page at `/` always may.',
   ),
   sync: setting(
     Type.String({ pattern: '^(always|never|interval\\([1-9][0-9]{0,5}\\))$' }),

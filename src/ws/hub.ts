@@ -10,6 +10,7 @@ import { FeedReader, type Acknowledge, type ResumePoint } from './feed-reader.js
 import { FeedReaders, type ChainsStatus } from './feed-readers.js';
 import { KeySessions } from './key-sessions.js';
 import { MessageReader, readFrame, type RfqMessage } from './messages.js';
+import { pageMayConnect } from './page-origin.js';
 import type { RfqPorts, SocketKeyHolder, SocketKeys, SocketLimits, SocketQuotas } from './ports.js';
 import { POLICY_VIOLATION, texts } from './replies.js';
 import { RfqQueue } from './rfq-queue.js';
@@ -29,6 +30,8 @@ export interface HubOptions {
   readonly quotas: SocketQuotas;
   readonly rfqs: RfqPorts;
   readonly clock: Clock;
+  /** Origins of the pages that may connect beside the service's own; `*`: all. */
+  readonly corsOrigins: readonly string[];
   readonly limits: SocketLimits;
   /** A port failed where it may not; the client is told that its message was not carried out. */
   readonly onFault: (fault: unknown) => void;
@@ -54,9 +57,13 @@ export class Hub implements SocketHandlers {
     this.#readers = new FeedReaders(chains, clock, limits);
   }
 
-  /** Everyone may connect, and then has to say who he is. */
+  /** Everyone may connect but pages that are not allowed to, and then has to say who he is. */
   upgrade(request: Pick<NetRequestHead, 'header' | 'remoteAddress'>): UpgradeDecision {
-    const { wsConnections, wsConnectionsPerAddress } = this.#options.limits;
+    const { limits, corsOrigins } = this.#options;
+    const { wsConnections, wsConnectionsPerAddress } = limits;
+    if (!pageMayConnect(corsOrigins, request.header('origin'), request.header('host'))) {
+      return refusal(403, 'Pages of this origin may not connect');
+    }
     if (this.#addresses.total >= wsConnections) return refusal(503, 'Too many connections');
     if (this.#addresses.of(request.remoteAddress) >= wsConnectionsPerAddress) {
       return refusal(429, `Too many connections: at most ${wsConnectionsPerAddress} from one address`);

@@ -102,6 +102,7 @@ export class FeedFixture {
       },
       rfqs: { poolAddressOf: async () => 'UNAVAILABLE', publish: async () => 'BUSY' },
       clock,
+      corsOrigins: ['*'],
       limits: { ...socketLimits, wsBookLevels: 1_000, wsSnapshotQuotes: 1_000, ...limits },
       onFault: (fault) => this.faults.push(fault),
     });

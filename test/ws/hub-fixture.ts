@@ -93,6 +93,7 @@ export class HubFixture {
       },
       rfqs: { poolAddressOf: async () => poolAddress, publish: async (rfq) => this.commit(rfq), ...rfqs },
       clock: this.clock,
+      corsOrigins: ['*'],
       limits: { ...socketLimits, ...limits },
       onFault: (fault) => this.faults.push(fault),
     });
