@@ -15,7 +15,7 @@ import { publishRoute, type QuotePublishing } from './http/publish-route.js';
 import { createRouter, withCommonHeaders, type RequestWatch, type Route } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
-import type { Journal } from './engine/ports.js';
+import type { Clock, Journal } from './engine/ports.js';
 import type { Quotas } from './quota/quotas.js';
 import type { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import type { QuoteJson } from './schema/quote-json.js';
@@ -37,6 +37,7 @@ export interface HttpSideOptions {
   readonly pastEvents: PastEvents;
   readonly optionRoutes: readonly Route[];
   readonly corsOrigins: readonly string[];
+  readonly clock: Clock;
   readonly limits: Limits;
 }
 
@@ -65,6 +66,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     watch,
     quoteJson,
     corsOrigins,
+    clock,
     limits,
   } = options;
   const staleness = (): string | null => {
@@ -76,12 +78,14 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     privateQuotes: engine.privateQuotes.bind(engine),
     orders: engine.orders.bind(engine),
     whenDurable: () => sequencer.whenDurable(),
+    seq: () => engine.seq,
   };
+  const othersTurn = (): Promise<void> => new Promise((resolve) => clock.after(0, resolve));
   const common = { allowOrigin: (origin: string | undefined) => allowedOrigin(corsOrigins, origin), staleness };
   const routes = [
-    ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag),
+    ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, othersTurn),
     eventsRoute(options.pastEvents, chainId, limits),
-    publishRoute(quotePublishing(), quoteJson, chainId, limits),
+    publishRoute(quotePublishing(), quoteJson, chainId, limits, othersTurn),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
     ...docsRoutes(apiDocuments(limits)),
@@ -91,10 +95,10 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     handler: createRouter(routes, {
       ...common,
       watch,
-      checkKey(rawKey, remoteAddress) {
+      checkKey(rawKey, from) {
         const caller = keys.verify(rawKey);
         if (caller !== 'NOT_FOUND') return caller;
-        const retryAfterMs = unknownKeys.strike(remoteAddress);
+        const retryAfterMs = unknownKeys.strike(from.remoteAddress);
         return retryAfterMs > 0 ? { retryAfterMs } : caller;
       },
       quotas: {
@@ -141,8 +145,8 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   }
 }
 
-function sha256Tag(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
+function sha256Tag(text: string, body: string | Uint8Array): string {
+  return createHash('sha256').update(text).update(body).digest('base64url');
 }
 
 function staleReasons({ health }: ChainSide): string[] {

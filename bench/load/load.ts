@@ -29,12 +29,19 @@ export interface LoadDialogue {
   POST_AT_RATE: { given: Target & { perSecond: number }; answer: Percentiles };
   /** In place of the subscribers before; null: none. */
   SUBSCRIBE: { given: Crowd | null; answer: null };
-  /** The answer comes when all has come, or does not come. */
-  RECEIVE: { given: Expected; answer: Delivered };
+  /** Answered at once; what is expected is told afterwards. */
+  EXPECT: { given: Expected; answer: null };
+  /** The answer comes when all that was expected has come, or does not come. */
+  RECEIVED: { given: null; answer: Delivered };
 }
 
 let subscribers: Subscribers | null = null;
 let signed: { readonly postage: Postage; readonly requests: readonly Buffer[] } | null = null;
+
+function crowd(): Subscribers {
+  if (subscribers === null) throw new Error('There are no subscribers');
+  return subscribers;
+}
 
 function posting(): NonNullable<typeof signed> {
   if (signed === null) throw new Error('Nothing was signed');
@@ -72,10 +79,11 @@ answerQuestions<LoadDialogue>(
       subscribers = crowd && (await Subscribers.connect(crowd));
       return null;
     },
-    RECEIVE(expected) {
-      if (subscribers === null) throw new Error('There are no subscribers');
-      return subscribers.receive(expected);
+    EXPECT(expected) {
+      crowd().expect(expected);
+      return null;
     },
+    RECEIVED: () => crowd().received(),
   },
   () => undefined,
 );

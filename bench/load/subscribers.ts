@@ -41,6 +41,10 @@ interface Subscriber {
 export class Subscribers {
   readonly #all: Subscriber[] = [];
   readonly #isMixed: boolean;
+  #arrivals: Arrivals | null = null;
+  #streams: ReadonlyMap<Following, Stream> = new Map();
+  #unfinished = 0;
+  #lastByteAt = 0;
 
   static async connect({ port, count, mixed, apiKey }: Crowd): Promise<Subscribers> {
     const subscribers = new Subscribers(mixed);
@@ -69,8 +73,8 @@ export class Subscribers {
     this.#isMixed = isMixed;
   }
 
-  /** Reads until every subscriber has as many bytes as it is to get, or nothing more comes. */
-  async receive({ first, count }: Expected): Promise<Delivered> {
+  /** From now on these are waited for; to be said before they are told. */
+  expect({ first, count }: Expected): void {
     const quotes = Array.from({ length: count }, (_, i) => toldQuote(first + i));
     const frames = quotes.map(toldFrame);
     const streams = new Map<Following, Stream>();
@@ -79,23 +83,30 @@ export class Subscribers {
         streams.set(following, streamOf(frames.filter((_, i) => following.takes(at(quotes, i)))));
     }
     const arrivals = this.#isMixed ? null : new Arrivals(frames, this.#all.length);
-    let lastByteAt = performance.now();
-    let unfinished = 0;
+    this.#streams = streams;
+    this.#arrivals = arrivals;
+    this.#lastByteAt = performance.now();
+    this.#unfinished = 0;
     for (const subscriber of this.#all) {
       const { bytes } = streamFor(streams, subscriber);
       subscriber.bytes = 0;
       subscriber.crc = 0;
-      if (bytes > 0) unfinished += 1;
+      if (bytes > 0) this.#unfinished += 1;
       subscriber.connection.onBytes = (chunk) => {
         const before = subscriber.bytes;
         subscriber.bytes += chunk.length;
         subscriber.crc = crc32(chunk, subscriber.crc);
-        lastByteAt = performance.now();
+        this.#lastByteAt = performance.now();
         arrivals?.note(before, subscriber.bytes);
-        if (before < bytes && subscriber.bytes >= bytes) unfinished -= 1;
+        if (before < bytes && subscriber.bytes >= bytes) this.#unfinished -= 1;
       };
     }
-    while (unfinished > 0 && performance.now() - lastByteAt < PATIENCE_MS) {
+  }
+
+  /** Resolves when every subscriber has as many bytes as it is to get, or nothing more comes. */
+  async received(): Promise<Delivered> {
+    const streams = this.#streams;
+    while (this.#unfinished > 0 && performance.now() - this.#lastByteAt < PATIENCE_MS) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     const good = this.#all.filter((subscriber) => {
@@ -103,7 +114,7 @@ export class Subscribers {
       return subscriber.bytes === bytes && subscriber.crc === crc;
     });
     const messages = good.reduce((sum, subscriber) => sum + streamFor(streams, subscriber).messages, 0);
-    return { messages, wrong: this.#all.length - good.length, lastAt: arrivals?.lastAt ?? [] };
+    return { messages, wrong: this.#all.length - good.length, lastAt: this.#arrivals?.lastAt ?? [] };
   }
 
   close(): void {

@@ -34,10 +34,10 @@ class Runs {
     const count = Math.ceil(perSecond * seconds);
     const first = this.#first;
     this.#first += count;
-    const receiving = contender.load.ask('RECEIVE', { first, count });
+    await contender.load.ask('EXPECT', { first, count });
     const telling = { first, bursts: count, perBurst: 1, everyMs: 1000 / perSecond };
     const toldAt = await contender.server.ask('TELL', telling);
-    const { lastAt, wrong } = await receiving;
+    const { lastAt, wrong } = await contender.load.ask('RECEIVED', null);
     if (wrong > 0) throw new Error(`${wrong} subscribers did not get what was told, in order`);
     const latencies = new Latencies();
     lastAt.forEach((micros, i) => latencies.record(micros - (toldAt[i] ?? NaN)));

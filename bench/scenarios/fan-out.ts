@@ -49,9 +49,9 @@ async function rowsOf(
       first += expected.count;
       let messages = 0;
       const cpuSeconds = await cpuSecondsOf(server, async () => {
-        const receiving = load.ask('RECEIVE', expected);
+        await load.ask('EXPECT', expected);
         await server.ask('TELL', { first: expected.first, bursts, perBurst: PER_BURST, everyMs });
-        const delivered = await receiving;
+        const delivered = await load.ask('RECEIVED', null);
         if (delivered.wrong > 0) throw new Error(`${delivered.wrong} subscribers did not get what was told, in order`);
         messages = delivered.messages;
       });

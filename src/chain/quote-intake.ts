@@ -39,6 +39,8 @@ export interface KnownOrders {
 
 export interface IntakeLimits {
   readonly publishTimeoutMs: number;
+  /** Quotes whose ids are computed between two turns of the event loop. */
+  readonly checksPerTurn: number;
 }
 
 const NOT_CONFIRMED = 'Publication not confirmed yet';
@@ -93,10 +95,12 @@ export class QuoteIntake {
   /** Everything but the publication. */
   async check(posted: readonly PostedQuote[]): Promise<Checked[]> {
     const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
-    const items = posted.map((quote, i): IntakeItem | Unverified => {
+    const items: (IntakeItem | Unverified)[] = [];
+    for (const [i, quote] of posted.entries()) {
+      if (i > 0 && i % this.limits.checksPerTurn === 0) await this.#othersTurn();
       const pool = pools[i];
-      return pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify({ ...quote, pool });
-    });
+      items.push(pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify({ ...quote, pool }));
+    }
     return this.#askChain(withTwins(await this.#verify(items)));
   }
 
@@ -121,6 +125,10 @@ export class QuoteIntake {
       const [reason] = this.checks.reasons(quote, verdicts.next().value === true);
       return reason === undefined ? { type: 'GOOD', quote } : failed(reason);
     });
+  }
+
+  #othersTurn(): Promise<void> {
+    return new Promise((resolve) => this.clock.after(0, resolve));
   }
 
   async #askChain(checked: Checked[]): Promise<Checked[]> {

@@ -24,6 +24,9 @@ export const limits = {
   queryBytes: 96 << 10,
   /** Parameters in one query: the ids of GET /orders and every other one. */
   queryPairs: 1_100,
+  /** Orders that GET /orders writes between two turns of the event loop, and answers remembered while the book stands still. */
+  ordersPerTurn: 2_000,
+  rememberedAnswerBytes: 4 << 20,
   /** Schema errors in one 400 answer. */
   schemaErrors: 20,
   /** Request line and headers of one request: the longest query and 32 KiB. */

@@ -5,8 +5,8 @@ import { renderError, type ErrorBody } from '../schema/problem.js';
 const NO_HEADERS = {};
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
-/** An answer whose body is JSON text already. */
-export function json(text: string, status = 200): NetResponse {
+/** An answer whose body is JSON already. */
+export function json(text: string | Uint8Array, status = 200): NetResponse {
   return { status, headers: JSON_HEADERS, body: text };
 }
 

@@ -1,17 +1,19 @@
 import type { NetRequestHead, NetResponse } from '../net/net.js';
 
-/** Digest of a text, in characters that an entity tag may have (RFC 9110, 8.8.3). */
-export type TextDigest = (text: string) => string;
+/** Digest of a text and of the body behind it, in characters that an entity tag may have (RFC 9110, 8.8.3). */
+export type BodyDigest = (text: string, body: string | Uint8Array) => string;
 
-/**
- * The answer with its strong entity tag, made of what was asked and of everything that is answered; or 304 without a body
- * when the client has just that (RFC 9110, 13.1.2).
- */
-export function tagged(request: NetRequestHead, query: object, answer: NetResponse, digest: TextDigest): NetResponse {
+/** The answer with its strong entity tag, made of what was asked and of everything that is answered. */
+export function tagged(path: string, query: object, answer: NetResponse, digest: BodyDigest): NetResponse {
   const asked = Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1));
-  const etag = `"${digest(`${request.path} ${JSON.stringify(asked).toLowerCase()}\n${String(answer.body)}`)}"`;
-  const headers = { ...answer.headers, etag };
-  if (!isNamed(etag, request.header('if-none-match'))) return { ...answer, headers };
+  const etag = `"${digest(`${path} ${JSON.stringify(asked).toLowerCase()}\n`, answer.body)}"`;
+  return { ...answer, headers: { ...answer.headers, etag } };
+}
+
+/** The answer, or 304 without a body when the client has just that (RFC 9110, 13.1.2). */
+export function unlessNamed(request: NetRequestHead, answer: NetResponse): NetResponse {
+  const { etag } = answer.headers;
+  if (etag === undefined || !isNamed(etag, request.header('if-none-match'))) return answer;
   return { status: 304, headers: { etag }, body: '' };
 }
 

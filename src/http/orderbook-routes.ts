@@ -5,9 +5,11 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile, type Check } from '../schema/check.js';
 import { ordersQuery, QuotesQuery, RfqQuotesQuery, type OrdersQuery } from '../schema/orderbook.js';
 import { parseQuery } from '../schema/query.js';
+import { AsciiWriter } from '../schema/ascii-writer.js';
 import type { QuoteJson } from '../schema/quote-json.js';
 import { json, refuse } from './answer.js';
-import { tagged, type TextDigest } from './etag.js';
+import { tagged, unlessNamed, type BodyDigest } from './etag.js';
+import { RememberedAnswers } from './remembered-answers.js';
 import type { Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
 
@@ -28,11 +30,18 @@ export interface OrdersFilter {
   readonly quoteIds?: readonly Hex[];
 }
 
+export interface OrdersFound {
+  readonly valid: readonly Order[];
+  readonly invalid: readonly Order[];
+}
+
 /** The book as it is read over HTTP. All answers are in the order in which they go out. */
 export interface BookQueries {
   cover(query: CoverQuery): readonly Order[];
   privateQuotes(query: { poolAddress: Hex; side: Side; taker: Hex }): readonly Order[];
-  orders(filter: OrdersFilter): { readonly valid: readonly Order[]; readonly invalid: readonly Order[] };
+  orders(filter: OrdersFilter): OrdersFound;
+  /** The last event that what is read shows. */
+  seq(): number;
   /** Null when all that can be read is durable; else wait before telling anyone. */
   whenDurable(): Promise<void> | null;
 }
@@ -41,7 +50,14 @@ export interface OrderbookRouteLimits {
   readonly quoteIdsPerRequest: number;
   readonly queryPairs: number;
   readonly schemaErrors: number;
+  /** Orders written between two turns of the event loop: at about 1 us each, 2,000 take 2 ms. */
+  readonly ordersPerTurn: number;
+  /** Of answers that are given again while the book stands as it did. */
+  readonly rememberedAnswerBytes: number;
 }
+
+/** What a quote takes up at most, or nearly: room that is made beforehand. */
+const QUOTE_BYTES = 1000;
 
 const REASON_NAMES = new Map<number, string>(Object.entries(InvalidReason).map(([name, code]) => [code, name]));
 
@@ -51,11 +67,15 @@ export function orderbookRoutes(
   quoteJson: QuoteJson,
   chainId: string,
   limits: OrderbookRouteLimits,
-  digest: TextDigest,
+  digest: BodyDigest,
+  /** Resolves when others have had their turn. */
+  othersTurn: () => Promise<void>,
 ): Route[] {
   const checkQuotes = compile(QuotesQuery, limits.schemaErrors);
   const checkRfqQuotes = compile(RfqQuotesQuery, limits.schemaErrors);
   const checkOrders = compile(ordersQuery(limits.quoteIdsPerRequest), limits.schemaErrors);
+
+  const remembered = new RememberedAnswers(limits.rememberedAnswerBytes);
 
   /**
    * Reads the query, refuses what is wrong with it, and answers once what it tells is durable. What is asked of one pool is
@@ -63,23 +83,79 @@ export function orderbookRoutes(
    */
   function reading<Q extends { chainId?: string; poolAddress?: string }>(
     check: Check<Q>,
-    answer: (query: Q) => string,
+    answer: (query: Q) => Uint8Array | Promise<Uint8Array>,
   ): (request: NetRequest) => NetResponse | Promise<NetResponse> {
     return (request) => {
+      const target = `${request.path}?${request.query}`;
+      const pending = book.whenDurable();
+      const known = remembered.find(target, book.seq());
+      if (known !== undefined) {
+        const again = unlessNamed(request, known);
+        return pending === null ? again : pending.then(() => again);
+      }
       const parsed = parseQuery(request.query, { lists: ['quoteIds'], maxPairs: limits.queryPairs });
       if (!parsed.ok) return refuse(request, 400, parsed.message);
       const query = check(parsed.value);
       if (!query.ok) return refuse(request, 400, query.errors);
       if ((query.value.chainId ?? chainId) !== chainId)
         return refuse(request, 400, chainNotServed('/chainId', chainId));
-      const whole = json(answer(query.value));
-      const answered = query.value.poolAddress === undefined ? whole : tagged(request, query.value, whole, digest);
-      const pending = book.whenDurable();
+      const finish = (body: Uint8Array): NetResponse => {
+        const isTagged = query.value.poolAddress !== undefined;
+        return isTagged ? tagged(request.path, query.value, json(body), digest) : json(body);
+      };
+      const body = answer(query.value);
+      if (body instanceof Promise) {
+        // The book goes on meanwhile: what has become of the answer is nobody's next one.
+        return Promise.all([body, pending]).then(([whole]) => unlessNamed(request, finish(whole)));
+      }
+      const whole = finish(body);
+      remembered.keep(target, whole);
+      const answered = unlessNamed(request, whole);
       return pending === null ? answered : pending.then(() => answered);
     };
   }
 
-  const list = (orders: readonly Order[]): string => `[${orders.map((order) => quoteJson.encode(order)).join(',')}]`;
+  function list(orders: readonly Order[]): Uint8Array {
+    const out = new AsciiWriter(QUOTE_BYTES * (orders.length + 1));
+    out.write('[');
+    orders.forEach((order, i) => {
+      if (i > 0) out.write(',');
+      quoteJson.write(out, order, order.fillableSize);
+    });
+    out.write(']');
+    return out.finish();
+  }
+
+  /** Answers with many orders are written in slices, others having their turn in between. */
+  function listBoth({ valid, invalid }: OrdersFound): Uint8Array | Promise<Uint8Array> {
+    const count = valid.length + invalid.length;
+    const out = new AsciiWriter(QUOTE_BYTES * (count + 1));
+    const slices = writingBoth(out, valid.map(asShown), invalid.map(asShown));
+    if (count >= limits.ordersPerTurn) return inTurns(slices).then(() => out.finish());
+    slices.next();
+    return out.finish();
+  }
+
+  function* writingBoth(out: AsciiWriter, valid: readonly Shown[], invalid: readonly Shown[]): Generator<undefined> {
+    out.write('{"validQuotes":[');
+    for (const [i, { order, fillableSize }] of valid.entries()) {
+      if (i > 0) out.write(',');
+      quoteJson.write(out, order, fillableSize);
+      if ((i + 1) % limits.ordersPerTurn === 0) yield;
+    }
+    out.write('],"invalidQuotes":[');
+    for (const [i, { order, fillableSize, reason }] of invalid.entries()) {
+      out.write(`${i > 0 ? ',' : ''}{"reason":"${REASON_NAMES.get(reason ?? 0) ?? ''}","quote":`);
+      quoteJson.write(out, order, fillableSize);
+      out.write('}');
+      if ((i + 1) % limits.ordersPerTurn === 0) yield;
+    }
+    out.write(']}');
+  }
+
+  async function inTurns(slices: Generator<undefined>): Promise<void> {
+    while (slices.next().done !== true) await othersTurn();
+  }
 
   return [
     {
@@ -110,15 +186,16 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/orders',
       needsKey: true,
-      handle: reading(checkOrders, (query) => {
-        const { valid, invalid } = book.orders(toFilter(query));
-        const reasons = invalid.map(
-          (order) => `{"reason":"${REASON_NAMES.get(order.reason ?? 0) ?? ''}","quote":${quoteJson.encode(order)}}`,
-        );
-        return `{"validQuotes":${list(valid)},"invalidQuotes":[${reasons.join(',')}]}`;
-      }),
+      handle: reading(checkOrders, (query) => listBoth(book.orders(toFilter(query)))),
     },
   ];
+}
+
+/** An order as it stood when it was read: it changes while the answer is written. */
+type Shown = Pick<Order, 'fillableSize' | 'reason'> & { readonly order: Order };
+
+function asShown(order: Order): Shown {
+  return { order, fillableSize: order.fillableSize, reason: order.reason };
 }
 
 function toFilter({ poolAddress, side, provider, taker, size, quoteIds }: OrdersQuery): OrdersFilter {

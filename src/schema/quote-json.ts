@@ -1,5 +1,6 @@
 import type { Order } from '../engine/order.js';
 import type { Quote } from '../engine/quote.js';
+import type { AsciiWriter } from './ascii-writer.js';
 
 /**
  * Writes orders as the wire's OrderbookQuote. All but `fillableSize` is fixed once a quote is known, so its text is made
@@ -20,12 +21,22 @@ export class QuoteJson {
   }
 
   encodeQuote(quote: Quote, fillableSize: bigint): string {
-    let head = this.#heads.get(quote);
-    if (head === undefined) {
-      head = this.#head(quote);
-      this.#heads.set(quote, head);
-    }
-    return `${head}${String(fillableSize)}"}`;
+    return `${this.#headOf(quote)}${String(fillableSize)}"}`;
+  }
+
+  /** The same, where many are written together. */
+  write(out: AsciiWriter, { quote }: Order, fillableSize: bigint): void {
+    out.write(this.#headOf(quote));
+    out.write(String(fillableSize));
+    out.write('"}');
+  }
+
+  #headOf(quote: Quote): string {
+    const known = this.#heads.get(quote);
+    if (known !== undefined) return known;
+    const head = this.#head(quote);
+    this.#heads.set(quote, head);
+    return head;
   }
 
   #head(quote: Quote): string {

@@ -23,5 +23,5 @@ export async function ask(routes: readonly Route[], request: NetRequest): Promis
   const route = routes.find(({ method, path }) => method === request.method && path === request.path);
   if (route === undefined) throw new Error(`there is no ${request.method} ${request.path}`);
   const response = await (route.needsKey ? route.handle(request, CALLER) : route.handle(request, null));
-  return { ...response, text: typeof response.body === 'string' ? response.body : '' };
+  return { ...response, text: Buffer.from(response.body).toString() };
 }

@@ -12,7 +12,8 @@ import { MemoryJournal } from '../../src/engine/memory-journal.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ask, requestOf } from './ask-route.js';
 
-const digest = (text: string) => createHash('sha256').update(text).digest('base64url');
+const digest = (text: string, body: string | Uint8Array) =>
+  createHash('sha256').update(text).update(body).digest('base64url');
 const chainId = '421613';
 
 /** An engine with the routes over it. */
@@ -34,9 +35,16 @@ function served() {
     privateQuotes: engine.privateQuotes.bind(engine),
     orders: engine.orders.bind(engine),
     whenDurable: () => null,
+    seq: () => engine.seq,
   };
-  const limits = { quoteIdsPerRequest: 10, queryPairs: 20, schemaErrors: 5 };
-  const routes = orderbookRoutes(book, new QuoteJson(chainId), chainId, limits, digest);
+  const limits = {
+    quoteIdsPerRequest: 10,
+    queryPairs: 20,
+    schemaErrors: 5,
+    ordersPerTurn: 1,
+    rememberedAnswerBytes: 1 << 20,
+  };
+  const routes = orderbookRoutes(book, new QuoteJson(chainId), chainId, limits, digest, () => Promise.resolve());
   const get = (target: string, ifNoneMatch?: string) => {
     const request: NetRequest = {
       ...requestOf('GET', target),
