@@ -19,7 +19,7 @@ import { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
 import { MemoryJournal } from '../../src/engine/memory-journal.js';
-import type { Rpc } from '../../src/engine/ports.js';
+import type { Clock, Rpc } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
 import { systemClock } from '../../src/system/system-clock.js';
@@ -34,6 +34,8 @@ export interface FollowingOptions {
   readonly rpc?: Partial<Record<ChainRole, Rpc>>;
   readonly engine?: Engine;
   readonly limits?: Partial<Limits>;
+  /** What engine time passes by between blocks; absent: the system's clock. */
+  readonly timeClock?: Clock;
   /** Engine time to start at, milliseconds. */
   readonly startMs?: number;
   readonly operator?: OperatorAccount;
@@ -86,7 +88,7 @@ export class Following {
     const { profile } = options;
     const limits: Limits = { ...defaultLimits, chainPollMs: 20, chainBackoffMs: 20, ...options.limits };
     const engine = options.engine ?? newEngine(limits.reorgDepth);
-    const time = new EngineTime(systemClock, Math.max(options.startMs ?? 0, engine.tsMs));
+    const time = new EngineTime(options.timeClock ?? systemClock, Math.max(options.startMs ?? 0, engine.tsMs));
     const onFault = (error: unknown): void => {
       throw error;
     };

@@ -1,0 +1,132 @@
+import t, { type Test } from 'tap';
+import type { Pool, PoolKey } from '../../src/engine/quote.js';
+import { Market, ONE } from './dev/market.js';
+import { Following, httpRpc, type FollowingOptions } from './following.js';
+import { MarketBook } from './market-book.js';
+import { RpcProxy } from './rpc-proxy.js';
+
+const DAY = 86_400;
+const market = await Market.open(t);
+const { maker, taker, stranger } = market;
+const callKey = { ...market.pool('testWETH', 1800n, true).poolKey, strike: 2100n * ONE };
+const [weth, usdc] = [market.token('testWETH'), market.token('USDC')];
+const router = market.chain.contracts.erc20Router;
+
+async function poolOf(poolKey: PoolKey): Promise<Pool> {
+  return { poolKey, poolAddress: (await market.poolAddress(poolKey)).poolAddress };
+}
+
+/** 08:00 UTC on a Wednesday so many weeks ahead: a date that new pools may have in its last three days alone. */
+async function wednesdayAhead(weeks: number): Promise<number> {
+  const week = 7 * DAY;
+  // 1 January 1970 was a Thursday.
+  return Math.ceil((await market.now()) / week) * week + (weeks - 1) * week + 6 * DAY + 8 * 3600;
+}
+
+async function poolOfTheFuture(): Promise<Pool> {
+  const poolKey = { ...callKey, maturity: await wednesdayAhead(3) };
+  let pool: Pool | undefined;
+  await market.isolated(async () => {
+    await market.moveTimeTo(poolKey.maturity - 2 * DAY);
+    pool = await poolOf(poolKey);
+  });
+  if (pool === undefined) throw new Error('There is an address then');
+  return pool;
+}
+
+const future = await poolOfTheFuture();
+
+function onChainAlone(
+  name: string,
+  options: Partial<FollowingOptions>,
+  test: (t: Test, book: MarketBook) => Promise<void>,
+): void {
+  void t.test(name, (t) => MarketBook.isolated(market, options, (book) => test(t, book)));
+}
+
+onChainAlone('quotes for a pool without a contract are as good as their provider’s means', {}, async (t, book) => {
+  const [call, put] = [await poolOf(callKey), await poolOf({ ...callKey, isCallPool: false })];
+  const [ask, bid] = [await market.sign(call), await market.sign(put, { isBuy: true })];
+  await book.publish(ask, bid);
+  const reasons = async () => {
+    await book.upToDate();
+    return [book.reasonOf(ask), book.reasonOf(bid)];
+  };
+  t.strictSame(await reasons(), [0, 0]);
+  await market.approve(maker.address, weth, router, ONE - ONE / 10n - 1n);
+  t.strictSame(await reasons(), [8, 0], 'a call’s ask needs its size less the premium');
+  await market.approve(maker.address, weth, router, ONE - ONE / 10n);
+  t.strictSame(await reasons(), [0, 0]);
+  // A tenth of the strike of 2100 USDC.
+  const premium = 210_000_000n;
+  const rest = (await market.balance(usdc, maker.address)) - premium;
+  await market.transfer(maker.address, usdc, stranger.address, rest + 1n);
+  t.strictSame(await reasons(), [0, 9], 'a put’s bid needs the premium');
+  await market.transfer(stranger.address, usdc, maker.address, 1n);
+  t.strictSame(await reasons(), [0, 0]);
+});
+
+onChainAlone(
+  'when its pool is deployed the contract takes over, until a reorg takes that back',
+  {},
+  async (t, book) => {
+    const put = await poolOf({ ...callKey, isCallPool: false });
+    // A premium of 211.05 units of USDC. Whoever must pay it may have to pay 212; the contract asks for 211.
+    const bid = await market.sign(put, { isBuy: true, price: ONE / 10n, size: 10n ** 12n + 5n * 10n ** 9n });
+    await market.approve(maker.address, usdc, router, 211n);
+    await book.publish(bid);
+    t.equal(book.reasonOf(bid), 8);
+    const poolsBefore = [...book.following.engine.pools()].length;
+    await market.deployPool(stranger.address, put.poolKey);
+    await book.upToDate();
+    t.equal(book.reasonOf(bid), 0, 'the contract says that it can be filled');
+    t.equal([...book.following.engine.pools()].length, poolsBefore + 1);
+    await market.reorg(1);
+    await book.upToDate();
+    t.equal(book.reasonOf(bid), 8);
+    t.equal([...book.following.engine.pools()].length, poolsBefore);
+  },
+);
+
+onChainAlone('a quote that entered before its pool is filled and cancelled like any', {}, async (t, book) => {
+  const call = await poolOf(callKey);
+  const [filled, cancelled] = [await market.sign(call), await market.sign(call)];
+  await book.publish(filled, cancelled);
+  await market.deployPool(stranger.address, callKey);
+  await market.fill(taker.address, filled, ONE / 4n);
+  await market.cancel(maker.address, call.poolAddress, [cancelled.quoteId]);
+  await book.upToDate();
+  t.equal(book.fillable(filled), (3n * ONE) / 4n);
+  t.equal(book.reasonOf(cancelled), null);
+});
+
+onChainAlone(
+  'a quote for a pool whose date is not allowed yet is known, and enters the book when it is',
+  { limits: { sweepMs: 50 } },
+  async (t, book) => {
+    const offer = await market.sign(future);
+    await book.publish(offer);
+    t.equal(book.reasonOf(offer), 7);
+    t.strictSame(await book.following.chains.pools.resolve([future.poolKey]), [null], 'to post it is refused');
+    await market.moveTimeTo(future.poolKey.maturity - 3 * DAY + 1);
+    await book.following.until(() => book.reasonOf(offer) === 0);
+    t.strictSame(book.following.refused, []);
+
+    const fresh = await Following.start({ profile: market.chain.profile });
+    t.teardown(() => fresh.stop());
+    await fresh.upToDate({ settlement: market.client, stream: market.client });
+    t.equal(fresh.engine.get(offer.quoteId)?.state, 'live', 'as it does for one who reads the chain anew');
+  },
+);
+
+t.test('where a node cannot be asked about another time, such a quote is refused and counted', async (t) => {
+  const proxy = await RpcProxy.open(market.chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  const error = { code: -32602, message: 'too many arguments, want at most 3' };
+  proxy.trick = ({ method, params }) => (method === 'eth_call' && params.length > 3 ? { error } : 'PASS');
+  await MarketBook.isolated(market, { rpc: { settlement: httpRpc([proxy.url]) } }, async (book) => {
+    await book.publish(await market.sign(future));
+    t.strictSame(book.following.refused, ['IMPOSSIBLE_POOL']);
+    t.strictSame([book.ids, book.following.failures], [[], []]);
+  });
+});
