@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
@@ -58,8 +58,13 @@ t.test(
     t.equal((await rest().get('/events?channel=QUOTES&fromSeq=0')).status, 200, 'the feed goes on');
     t.equal(await shown(), before, 'and the book is shown');
 
-    writeFileSync(path.join(volume.path, 'last'), Buffer.alloc(0));
-    t.throws(() => writeFileSync(path.join(volume.path, 'last'), Buffer.alloc(2 * LEFT_BYTES)), { code: 'ENOSPC' });
+    const block = Buffer.alloc(4096);
+    t.throws(
+      () => {
+        for (;;) appendFileSync(path.join(volume.path, 'rest'), block);
+      },
+      { code: 'ENOSPC' },
+    );
     t.ok(volume.freeBytes < 64 << 10, `${volume.freeBytes} bytes are left`);
     await pause(300);
     t.ok(service.isRunning, 'the process lives');
