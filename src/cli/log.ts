@@ -11,7 +11,7 @@ quotebook log repair DIR
 Reads a log without a running server. DIR is the directory with the segments, such as data/local.
 
 verify: checks every byte, replays the log, compares its state hashes, and says what is there. Changes nothing.
-dump:   prints the records, one line of JSON each.
+dump:   prints the records, one line of JSON each. Where the log is damaged it ends, and names the place.
 repair: does what a start would do: cuts off a torn tail and puts broken snapshots aside, both kept as *.broken.
         Damage elsewhere is named and left as it is: move the directory away, and the chains give the book back.
 

@@ -1,5 +1,5 @@
 import type { Disk } from './disk.js';
-import { readRecords } from './log-records.js';
+import { readRecords, segmentStarts } from './log-records.js';
 import type { Logger } from './logger.js';
 import { LOCK_NAME } from './open-log.js';
 import { PersistenceError } from './persistence-error.js';
@@ -44,17 +44,35 @@ export async function verifyLog(disk: Disk, logger: Logger): Promise<LogReport> 
   };
 }
 
-/** The records after `after` that are in the log, one line of JSON each; amounts are decimal strings. Throws PersistenceError. */
+/**
+ * The records after `after` that are in the log, one line of JSON each; amounts are decimal strings. Where the log is damaged it throws PersistenceError, after all records that lie
+ * before the damage.
+ */
 export async function* dumpLog(disk: Disk, after: number): AsyncGenerator<string> {
   const { epoch } = await stampOf(disk);
-  const { segments, last } = await surveyLog(disk, epoch);
+  const { lastIndex, damage } = await wholePart(disk, epoch);
   const reader = new RecordReader();
-  for await (const records of readRecords(disk, segments, after, last.index)) {
+  for await (const records of readRecords(disk, await segmentStarts(disk), after, lastIndex)) {
     for (const { payload } of records) {
       yield JSON.stringify(reader.read(payload), (_, value: unknown) =>
         typeof value === 'bigint' ? value.toString() : value,
       );
     }
+  }
+  if (damage !== null) throw damage;
+}
+
+/** The last record before the first damage, and what that is; null: the log is whole. */
+async function wholePart(
+  disk: Disk,
+  epoch: Buffer,
+): Promise<{ readonly lastIndex: number; readonly damage: PersistenceError | null }> {
+  try {
+    const { last } = await surveyLog(disk, epoch);
+    return { lastIndex: last.index, damage: null };
+  } catch (error) {
+    if (!(error instanceof PersistenceError) || error.code !== 'DAMAGED' || error.place === null) throw error;
+    return { lastIndex: error.place.index, damage: error };
   }
 }
 

@@ -10,8 +10,15 @@ import { systemRandom } from '../../src/system/system-random.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** Leaves a closed log of `records` records in a directory, and says how its engine stood. */
-export async function logIn(directory: string, records: number): Promise<{ index: number; stateHash: string }> {
+/**
+ * Leaves a closed log of `records` records in a directory, in groups of `groupRecords`, and says how its engine stood. The record
+ * with number n holds the text `"note":n`.
+ */
+export async function logIn(
+  directory: string,
+  records: number,
+  groupRecords = records,
+): Promise<{ index: number; stateHash: string }> {
   const fail = (error: unknown): never => {
     throw error;
   };
@@ -45,8 +52,11 @@ export async function logIn(directory: string, records: number): Promise<{ index
   const time = new EngineTime(systemClock, engine.tsMs);
   const sequencer = new Sequencer({ engine, journal, time, onFault: fail });
   const address: Hex = `0x${'ab'.repeat(20)}`;
-  const rfq: Rfq = { poolAddress: address, side: 'ask', size: 1n, taker: address, body: '{}' };
-  for (let n = 0; n < records; n++) sequencer.submit({ type: 'PUBLISH_RFQ', rfq });
+  for (let n = 1; n <= records; n++) {
+    const rfq: Rfq = { poolAddress: address, side: 'ask', size: 1n, taker: address, body: `{"note":${n}}` };
+    sequencer.submit({ type: 'PUBLISH_RFQ', rfq });
+    if (n % groupRecords === 0) await journal.flush();
+  }
   await journal.flush();
   const state = { index: engine.index, stateHash: engine.stateHash() };
   await log.close();

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, truncate } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
@@ -38,6 +38,23 @@ t.test('dump prints the records after one, each a line of JSON', async (t) => {
     out.map((line) => (JSON.parse(line) as { stamp: { index: number } }).stamp.index),
     [4, 5],
   );
+});
+
+t.test('dump prints what lies before damage, and names the place', async (t) => {
+  const directory = await newDirectory();
+  await logIn(directory, 5, 1);
+  const segment = path.join(directory, 'segment-00000001.log');
+  const bytes = await readFile(segment);
+  const fourth = bytes.indexOf('"note":4');
+  bytes[fourth] = 0;
+  await writeFile(segment, bytes);
+  const { code, out, err } = await run('dump', directory);
+  t.equal(code, 1);
+  t.strictSame(
+    out.map((line) => (JSON.parse(line) as { stamp: { index: number } }).stamp.index),
+    [1, 2, 3],
+  );
+  t.match(err.join(), /segment-00000001\.log, offset \d+, after record 3 \(seq 3\): the CRC is wrong/);
 });
 
 t.test('a directory without a log is named, and stays as it is', async (t) => {

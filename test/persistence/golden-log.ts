@@ -1,0 +1,61 @@
+import { SeededRandom } from '../simulation/seeded-random.js';
+import { SimClock } from '../simulation/sim-clock.js';
+import { LogProcess } from '../simulation/simulated-log.js';
+import { Workload } from '../simulation/workload.js';
+import { SimDisk } from './sim-disk.js';
+
+const SEED = 8;
+const RECORDS = 110;
+const GROUPS_OF = 4;
+
+/** Where the committed files are, from a compiled test. */
+export const GOLDEN = new URL('../../../test/persistence/golden/', import.meta.url);
+
+/** A closed log of this version, with a snapshot in its middle and every kind of command and event, the same at each call. */
+export async function makeGoldenLog(): Promise<{
+  readonly files: ReadonlyMap<string, Buffer>;
+  readonly expected: { readonly lastIndex: number; readonly lastSeq: number; readonly stateHash: string };
+}> {
+  const clock = new SimClock();
+  const random = new SeededRandom(SEED);
+  const disk = new SimDisk({ clock, random });
+  const options = { segmentBytes: 16 << 10, snapshotEveryRecords: RECORDS / 2, retainLogBytes: Infinity };
+  const process = await clock.until(LogProcess.start(disk, clock, random, options));
+  const workload = new Workload(random);
+  const { engine, journal } = process.log;
+  const kinds = new Set<string>();
+  process.sequencer.onEvents((records) => {
+    for (const { command, events } of records) for (const { type } of [command, ...events]) kinds.add(type);
+  });
+  for (let record = 0; record < RECORDS; record += 1) {
+    workload.submitNext(process);
+    if (record % GROUPS_OF === 0) await clock.until(journal.flush());
+    await clock.advance(1);
+  }
+  await clock.until(process.log.close());
+  const missing = KINDS.filter((kind) => !kinds.has(kind));
+  if (missing.length > 0) throw new Error(`the golden log has no ${missing.join()}`);
+  const files = new Map(disk.fileNames().map((name) => [name, disk.contentOf(name)]));
+  return { files, expected: { lastIndex: engine.index, lastSeq: engine.seq, stateHash: engine.stateHash() } };
+}
+
+const KINDS = [
+  'ENTER_QUOTE',
+  'FILL_QUOTE',
+  'CANCEL_QUOTE',
+  'SET_VALIDITY',
+  'DEPLOY_POOL',
+  'REWIND_STREAM',
+  'REWIND_SETTLEMENT',
+  'ADVANCE_POSITION',
+  'PUBLISH_RFQ',
+  'QUOTE_POSTED',
+  'QUOTE_FILLED',
+  'QUOTE_REMOVED',
+  'QUOTE_INVALIDATED',
+  'QUOTE_REVALIDATED',
+  'QUOTE_RESTATED',
+  'POOL_DEPLOYED',
+  'POOL_WITHDRAWN',
+  'RFQ_PUBLISHED',
+] as const;

@@ -1,0 +1,57 @@
+import t from 'tap';
+import type { OpenLogOptions } from '../../src/persistence/open-log.js';
+import { segmentNumbers, snapshotIndexes } from '../../src/persistence/segment.js';
+import { World } from './world.js';
+
+const SEGMENT_BYTES = 4 << 10;
+const SNAPSHOT_EVERY = 40;
+
+/** A log of some ten segments and as many snapshots, closed. */
+async function longLog(options: Partial<OpenLogOptions>): Promise<{ world: World; stateHash: string }> {
+  const world = new World(3);
+  const process = await world.start({ segmentBytes: SEGMENT_BYTES, snapshotEveryRecords: SNAPSHOT_EVERY, ...options });
+  for (let group = 0; group < 80; group += 1) {
+    world.submit(process, 5);
+    await world.clock.until(process.log.journal.flush());
+    await world.clock.advance(100);
+  }
+  const stateHash = process.log.engine.stateHash();
+  await world.clock.until(process.log.close());
+  return { world, stateHash };
+}
+
+const segmentsOf = ({ disk }: World): number[] => segmentNumbers(disk.fileNames());
+const snapshotsOf = ({ disk }: World): number[] => snapshotIndexes(disk.fileNames());
+
+t.test('without a bound all of the log stays, and as many snapshots as are to be kept', async (t) => {
+  for (const snapshotsKept of [2, 3]) {
+    const { world } = await longLog({ retainLogBytes: Infinity, snapshotsKept });
+    t.equal(segmentsOf(world)[0], 1);
+    t.equal(snapshotsOf(world).length, snapshotsKept);
+  }
+});
+
+t.test('with none to retain just the segments stay that the older snapshot needs', async (t) => {
+  const { world, stateHash } = await longLog({ retainLogBytes: 0 });
+  const [first = 0] = segmentsOf(world);
+  t.ok(first > 1, `segments from ${first} on`);
+  const [older = 0, newer = 0] = snapshotsOf(world);
+  // The newer one rots: the older one and the log give the same state.
+  world.disk.place(`snapshot-${String(newer).padStart(16, '0')}.snap`, Buffer.alloc(100));
+  const again = await world.start();
+  t.equal(again.log.engine.stateHash(), stateHash);
+  t.match(again.lines, [{ level: 'warn' }, { level: 'info', details: { snapshotIndex: older } }]);
+});
+
+t.test('in between, the oldest go while the log is larger', async (t) => {
+  const retainLogBytes = 15 * SEGMENT_BYTES;
+  const { world } = await longLog({ retainLogBytes });
+  const [first = 0] = segmentsOf(world);
+  const bytes = segmentsOf(world).reduce(
+    (sum, number) => sum + world.disk.contentOf(`segment-${String(number).padStart(8, '0')}.log`).length,
+    0,
+  );
+  t.ok(first > 1 && bytes <= retainLogBytes + SEGMENT_BYTES, `${bytes} bytes from segment ${first} on`);
+  const { world: unbounded } = await longLog({ retainLogBytes: 0 });
+  t.ok(first < (segmentsOf(unbounded)[0] ?? 0), 'more stays than with none to retain');
+});
