@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const documents = [
+  ...(await readdir(root)).filter((name) => name.endsWith('.md')),
+  ...(await readdir(path.join(root, 'docs'), { recursive: true }))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+  'bench/README.md',
+].filter((name) => existsSync(path.join(root, name)));
+
+/** Headings as the anchors that they get where documents are shown. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+  return new Set(
+    headings.map((each) =>
+      each
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+for (const document of documents) {
+  t.test(`${document} names nothing that is not there`, async (t) => {
+    const text = await readFile(path.join(root, document), 'utf8');
+    const prose = text.replaceAll(/^```[\s\S]*?^```/gm, '');
+    for (const [, target = ''] of prose.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const [file = '', anchor] = target.split('#');
+      const at = file === '' ? path.join(root, document) : path.resolve(root, path.dirname(document), file);
+      t.ok(existsSync(at), `link to ${target}`);
+      if (anchor !== undefined && at.endsWith('.md') && existsSync(at)) {
+        t.ok(anchorsOf(await readFile(at, 'utf8')).has(anchor), `heading of ${target}`);
+      }
+    }
+    for (const [, file = ''] of prose.matchAll(/`((?:src|test|bench|scripts|examples|docs|contracts)\/[\w./-]+)`/g)) {
+      t.ok(existsSync(path.join(root, file)), file);
+    }
+  });
+}
