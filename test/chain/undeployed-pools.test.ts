@@ -1,4 +1,6 @@
 import t, { type Test } from 'tap';
+import { encodeFunctionData } from 'viem';
+import { LONG, optionTokenAbi } from '../../src/chain/abi/option-token.js';
 import type { Pool, PoolKey } from '../../src/engine/quote.js';
 import { Market, ONE } from './dev/market.js';
 import { Following, httpRpc, type FollowingOptions } from './following.js';
@@ -7,7 +9,7 @@ import { RpcProxy } from './rpc-proxy.js';
 
 const DAY = 86_400;
 const market = await Market.open(t);
-const { maker, taker, stranger } = market;
+const { maker, taker, stranger, operator } = market;
 const callKey = { ...market.pool('testWETH', 1800n, true).poolKey, strike: 2100n * ONE };
 const [weth, usdc] = [market.token('testWETH'), market.token('USDC')];
 const router = market.chain.contracts.erc20Router;
@@ -70,20 +72,23 @@ onChainAlone(
   'when its pool is deployed the contract takes over, until a reorg takes that back',
   {},
   async (t, book) => {
-    const put = await poolOf({ ...callKey, isCallPool: false });
-    // A premium of 211.05 units of USDC. Whoever must pay it may have to pay 212; the contract asks for 211.
-    const bid = await market.sign(put, { isBuy: true, price: ONE / 10n, size: 10n ** 12n + 5n * 10n ** 9n });
-    await market.approve(maker.address, usdc, router, 211n);
-    await book.publish(bid);
-    t.equal(book.reasonOf(bid), 8);
+    const call = await poolOf(callKey);
+    const ask = await market.sign(call);
+    await market.approve(maker.address, weth, router, 0n);
+    await book.publish(ask);
+    t.equal(book.reasonOf(ask), 8);
     const poolsBefore = [...book.following.engine.pools()].length;
-    await market.deployPool(stranger.address, put.poolKey);
+    await market.deployPool(stranger.address, callKey);
+    await market.fill(taker.address, await market.sign(call, {}, operator), ONE);
+    const args = [taker.address, maker.address, LONG, ONE, '0x'] as const;
+    const data = encodeFunctionData({ abi: optionTokenAbi, functionName: 'safeTransferFrom', args });
+    await market.send(taker.address, call.poolAddress, data);
     await book.upToDate();
-    t.equal(book.reasonOf(bid), 0, 'the contract says that it can be filled');
+    t.equal(book.reasonOf(ask), 0, 'who holds the option may sell it without collateral: that only the contract knows');
     t.equal([...book.following.engine.pools()].length, poolsBefore + 1);
-    await market.reorg(1);
+    await market.reorg(3);
     await book.upToDate();
-    t.equal(book.reasonOf(bid), 8);
+    t.equal(book.reasonOf(ask), 8);
     t.equal([...book.following.engine.pools()].length, poolsBefore);
   },
 );
