@@ -1,8 +1,8 @@
-import type { JournalRecord } from './engine/ports.js';
+import type { CancelTimer, Clock, JournalRecord } from './engine/ports.js';
 import type { EventHistory, TimedEvent } from './feed/event-history.js';
 import type { LogHistory } from './persistence/log-history.js';
 
-/** A place in the log that somebody reads on from: its segment stays in memory as long as it is kept. */
+/** A place in the log that somebody reads on from: its segment, up to 64 MiB, stays in memory as long as it is kept. */
 interface Cursor {
   readonly groups: AsyncGenerator<readonly JournalRecord[]>;
   /** Read from the log and not yet asked for. */
@@ -17,15 +17,21 @@ export class LogEvents implements EventHistory {
   readonly #history: LogHistory;
   /** By the last event that was read; the one used last is the last. */
   readonly #cursors = new Map<number, Cursor>();
+  readonly #clock: Clock;
+  readonly #idleMs: number;
   #since: number;
+  #cancelForgetting: CancelTimer = () => undefined;
   #busy: Promise<unknown> = Promise.resolve();
 
-  static async open(history: LogHistory): Promise<LogEvents> {
-    return new LogEvents(history, await history.droppedThroughSeq());
+  /** `idleMs`: how long a place is kept that nobody reads on from. */
+  static async open(history: LogHistory, clock: Clock, idleMs: number): Promise<LogEvents> {
+    return new LogEvents(history, clock, idleMs, await history.droppedThroughSeq());
   }
 
-  private constructor(history: LogHistory, since: number) {
+  private constructor(history: LogHistory, clock: Clock, idleMs: number, since: number) {
     this.#history = history;
+    this.#clock = clock;
+    this.#idleMs = idleMs;
     this.#since = since;
   }
 
@@ -38,6 +44,12 @@ export class LogEvents implements EventHistory {
     const reading = this.#busy.then(() => this.#read(afterSeq, limit, throughIndex));
     this.#busy = reading.catch(() => null);
     return reading;
+  }
+
+  /** Nothing is kept any more; nobody may read from now on. */
+  close(): void {
+    this.#cancelForgetting();
+    this.#cursors.clear();
   }
 
   async #read(afterSeq: number, limit: number, throughIndex: number): Promise<readonly TimedEvent[] | null> {
@@ -86,5 +98,7 @@ export class LogEvents implements EventHistory {
     this.#cursors.set(seq, cursor);
     const [oldest] = this.#cursors.keys();
     if (this.#cursors.size > CURSORS && oldest !== undefined) this.#cursors.delete(oldest);
+    this.#cancelForgetting();
+    this.#cancelForgetting = this.#clock.after(this.#idleMs, () => this.#cursors.clear());
   }
 }

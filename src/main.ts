@@ -89,6 +89,7 @@ async function serve(
   const metrics = settings.metricsPort === null ? null : new Metrics();
   const metricsServer = metrics && (await serveMetrics(metrics, settings.metricsHost, settings.metricsPort ?? 0));
   if (metricsServer !== null) logger.info({ port: metricsServer.port }, 'metrics are at /metrics');
+  const history = await LogEvents.open(log.history, systemClock, limits.logCursorMs);
   const service = await startService({
     ...settings,
     profile,
@@ -97,7 +98,7 @@ async function serve(
     engine: log.engine,
     journal: log.journal,
     epoch: log.epoch,
-    history: await LogEvents.open(log.history),
+    history,
     keys,
     clock: systemClock,
     random: systemRandom,
@@ -130,6 +131,7 @@ async function serve(
   } finally {
     stopWatch();
     await service.stop();
+    history.close();
     await metricsServer?.close();
     await log.close();
     keys.close();

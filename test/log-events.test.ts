@@ -11,6 +11,7 @@ import { Workload } from './simulation/workload.js';
 
 const SEED = 6;
 const REST_MS = 10_000;
+const IDLE_MS = 1_000;
 
 /** As plain values, in whatever order: what a reader of the log has are other objects than those of the engine. */
 function text(event: EngineEvent, tsMs: number): string {
@@ -75,7 +76,7 @@ class ToldLog {
   }
 
   open(): Promise<LogEvents> {
-    return this.clock.until(LogEvents.open(this.process.log.history));
+    return this.clock.until(LogEvents.open(this.process.log.history, this.clock, IDLE_MS));
   }
 
   async read(events: LogEvents, afterSeq: number, limit: number): Promise<string[] | null> {
@@ -150,5 +151,16 @@ t.test('what is not told yet is not read', async (t) => {
   await log.write(20);
   const read = await log.clock.until(events.read(0, 1_000, index));
   t.strictSame(texts(read), log.told.slice(0, told));
+  await log.close();
+});
+
+t.test('a reader that pauses longer than its place is kept reads on all the same', async (t) => {
+  const log = new ToldLog(Infinity);
+  await log.start();
+  await log.write(60);
+  const events = await log.open();
+  const [, second] = [await log.read(events, 0, 5), log.told.slice(5, 10)];
+  await log.rest();
+  t.strictSame(await log.read(events, 5, 5), second);
   await log.close();
 });

@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.js';
 import { book } from './book.js';
 import { coverQueries } from './cover.js';
+import { encoding } from './encoding.js';
 import { eventToSocket } from './event-to-socket.js';
 import { fanOut } from './fan-out.js';
 import { growth } from './growth.js';
@@ -23,6 +24,7 @@ export const scenarios: readonly Scenario[] = [
   readRoutes,
   fanOut,
   eventToSocket,
+  encoding,
   turns,
   wholePath,
   logCommits,

@@ -1,0 +1,105 @@
+import { limits } from '../../src/config/limits.js';
+import type { NetSocket } from '../../src/net/net.js';
+import { openServer } from '../../src/net/open-server.js';
+import { enter, POOL, samplePool, sampleQuote, START } from '../engine/samples.js';
+import { FeedFixture } from '../feed/feed-fixture.js';
+
+/** Events of one commit, and how often there is one: about 100 KB a second for each reader. */
+const EVENTS_PER_COMMIT = 5;
+const COMMIT_MS = 50;
+/** What is committed at once to fill readers up, before a pause to send it. */
+const EVENTS_PER_BURST = 20;
+
+/** Asked of this process. */
+export type FeedServerTask =
+  /** Tells of another pool until each socket but the first `besides` has at least so much unread. */
+  { readonly fill: { readonly besides: number; readonly bytes: number } } | { readonly report: true };
+
+export interface FeedServerReport {
+  readonly backend: string;
+  readonly rssBytes: number;
+  /** Most bytes that ever waited for one socket. */
+  readonly mostUnread: number;
+  readonly openSockets: number;
+  /** Sockets closed with 1013. */
+  readonly tooSlow: number;
+}
+
+/** The engine, the feed and the network as the service has them, in a process of its own, with a clock that runs. */
+const fixture = new FeedFixture({
+  limits: { ...limits, wsConnections: 10_000, wsConnectionsPerAddress: 10_000 },
+  connections: 10_000,
+});
+const { hub } = fixture;
+const sockets = new Set<NetSocket>();
+let mostUnread = 0;
+let tooSlow = 0;
+const { server } = openServer('auto', {
+  http: () => ({ status: 404, headers: {}, body: '' }),
+  refuseBody: () => ({ status: 413, headers: {}, body: '' }),
+  socketPath: '/',
+  sockets: {
+    upgrade: (request) => hub.upgrade(request),
+    open(socket) {
+      sockets.add(socket);
+      hub.open(socket);
+    },
+    message: (socket, data, isBinary) => hub.message(socket, data, isBinary),
+    close(socket) {
+      sockets.delete(socket);
+      hub.close(socket);
+    },
+    overBudgetReason(socket) {
+      tooSlow += 1;
+      return hub.overBudgetReason(socket);
+    },
+  },
+  limits: { ...limits, bodyBytes: () => 0 },
+  onFault(fault) {
+    throw fault;
+  },
+});
+fixture.publish = (...message) => server.publish(...message);
+
+const noisyPool = samplePool(1);
+let n = 0;
+
+/** A commit of new quotes, each with the time of its commit as its salt: microseconds since 1970. */
+function commit(events: number, pool = POOL): void {
+  const salt = Math.round((performance.timeOrigin + performance.now()) * 1_000);
+  for (let i = 0; i < events; i++) {
+    n += 1;
+    const about = { n, pool, price: BigInt(1_000 + (n % 50)), deadline: START + 100_000, blockNumber: 100 + n };
+    fixture.submit(enter({ ...sampleQuote(about), salt }, {}, 60));
+  }
+  fixture.commit();
+}
+
+async function fill(besides: number, bytes: number): Promise<void> {
+  const filled = [...sockets].slice(besides);
+  while (filled.some((socket) => !socket.closed && socket.bufferedBytes() < bytes)) {
+    commit(EVENTS_PER_BURST, noisyPool);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+function report(): FeedServerReport {
+  const rssBytes = process.memoryUsage.rss();
+  return { backend: server.backend, rssBytes, mostUnread, openSockets: sockets.size, tooSlow };
+}
+
+process.on('message', (task: FeedServerTask) => {
+  if ('report' in task) process.send?.(report());
+  else void fill(task.fill.besides, task.fill.bytes).then(() => process.send?.('filled'));
+});
+process.on('disconnect', () => process.exit());
+
+let lastMs = performance.now();
+setInterval(() => {
+  const nowMs = performance.now();
+  fixture.clock.advance(nowMs - lastMs);
+  lastMs = nowMs;
+  for (const socket of sockets) mostUnread = Math.max(mostUnread, socket.bufferedBytes());
+}, 10);
+setInterval(() => commit(EVENTS_PER_COMMIT), COMMIT_MS);
+process.send?.({ port: await server.listen('127.0.0.1', 0) });
