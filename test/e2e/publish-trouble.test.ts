@@ -1,0 +1,171 @@
+import t, { type Test } from 'tap';
+import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { DevActions } from '../chain/dev-actions.js';
+import { ONE, signQuote } from './maker.js';
+import { RestClient } from './rest-client.js';
+import { startTestService } from './running-service.js';
+import { SocketClient } from './socket-client.js';
+
+const chain = await startLocalChain();
+t.teardown(() => chain.stop());
+const dev = new DevActions(chain);
+const { client } = dev;
+const [pool] = chain.pools;
+const [operator, maker] = chain.accounts;
+if (!pool || !operator || !maker) throw new Error('The local chain lacks pools or accounts');
+
+const SENT_AGAIN_SOON = { txResendAfterMs: 150, publishTimeoutMs: 20_000 };
+
+/** A service, and a socket that is told of every quote in the pool. */
+async function start(t: Test, limits: Record<string, number> = {}) {
+  const running = await startTestService({ chain, limits: { ...SENT_AGAIN_SOON, ...limits } });
+  t.teardown(async () => {
+    await client.setAutomine(true);
+    await running.stop();
+  });
+  const socket = await SocketClient.open(running.wsUrl);
+  t.teardown(() => socket.end());
+  await socket.auth(running.apiKey);
+  const body = { chainId: `${chain.chainId}`, poolAddress: pool?.poolAddress };
+  await socket.ask({ type: 'FILTER', channel: 'QUOTES', body });
+  return { running, socket, rest: new RestClient(running.httpUrl, running.apiKey) };
+}
+
+/** What waits of the operator in the node's pool. */
+async function waiting(): Promise<{ hash: `0x${string}`; nonce: number; maxFeePerGas: bigint }[]> {
+  const { pending, queued } = await client.getTxpoolContent();
+  return [pending, queued].flatMap((part) =>
+    Object.values(part).flatMap((txs) =>
+      Object.values(txs)
+        .filter(({ from }) => from === operator?.address.toLowerCase())
+        .map(({ hash, nonce, maxFeePerGas }) => ({
+          hash,
+          nonce: Number(nonce),
+          maxFeePerGas: BigInt(maxFeePerGas ?? 0),
+        })),
+    ),
+  );
+}
+
+async function until<T>(ask: () => Promise<T>, isIt: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (isIt(answer)) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Times that a quote of this salt is on the stream. */
+async function published(salt: number): Promise<number> {
+  const address = chain.contracts.orderbookStream;
+  const events = await client.getContractEvents({
+    address,
+    abi: orderbookStreamAbi,
+    eventName: 'PublishQuote',
+    fromBlock: 0n,
+  });
+  return events.filter(({ args }) => args.salt === BigInt(salt)).length;
+}
+
+const newQuote = () => signQuote(maker.privateKey, pool, { size: ONE / 100n });
+
+await t.test('a publication that the node drops is sent again, and answered when it is in the book', async (t) => {
+  const { rest, socket } = await start(t);
+  await client.setAutomine(false);
+  const quote = await newQuote();
+  const posted = rest.post('/quotes', [quote]);
+  const [first] = await until(waiting, ({ length }) => length === 1);
+  if (first === undefined) throw new Error('It waits');
+  await client.dropTransaction({ hash: first.hash });
+  const [again] = await until(waiting, (txs) => txs.some(({ hash }) => hash !== first.hash));
+  t.equal(again?.nonce, first.nonce);
+  t.ok((again?.maxFeePerGas ?? 0n) > first.maxFeePerGas);
+  await client.setAutomine(true);
+  await client.mine({ blocks: 1 });
+  const { status, body } = await posted;
+  t.equal(status, 201);
+  t.match(body, { created: [{ salt: quote.salt }], failed: [], exists: [] });
+  t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: quote.salt } });
+  t.equal(await published(quote.salt), 1);
+});
+
+await t.test('one that the base fee outruns is offered for more', async (t) => {
+  const { rest } = await start(t);
+  await client.setAutomine(false);
+  const quote = await newQuote();
+  const posted = rest.post('/quotes', [quote]);
+  const [first] = await until(waiting, ({ length }) => length === 1);
+  const baseFee = (first?.maxFeePerGas ?? 0n) * 2n;
+  await client.setNextBlockBaseFeePerGas({ baseFeePerGas: baseFee });
+  await client.mine({ blocks: 1 });
+  t.equal(await published(quote.salt), 0, 'no block can take it');
+  await until(waiting, ([tx]) => (tx?.maxFeePerGas ?? 0n) > baseFee);
+  await client.setAutomine(true);
+  await client.mine({ blocks: 1 });
+  t.equal((await posted).status, 201);
+  t.equal(await published(quote.salt), 1);
+});
+
+await t.test('one that is stuck is reported as pending, and posting it again joins it', async (t) => {
+  const { rest, socket } = await start(t, { publishTimeoutMs: 250 });
+  await client.setAutomine(false);
+  const quote = await newQuote();
+  const stuck = await rest.post('/quotes', [quote]);
+  t.equal(stuck.status, 504);
+  t.match(stuck.body, { message: 'Publication not confirmed yet', pending: [/^0x[0-9a-f]{64}$/] });
+  const again = await rest.post('/quotes', [quote]);
+  t.strictSame(again.body, stuck.body);
+  t.equal((await waiting()).length, 1, 'there is one transaction for it');
+  await client.setAutomine(true);
+  await client.mine({ blocks: 1 });
+  t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: quote.salt } });
+  t.match((await rest.post('/quotes', [quote])).body, { created: [], exists: [{ salt: quote.salt }] });
+  t.equal(await published(quote.salt), 1);
+  t.strictSame(socket.unread, [], 'nobody was told of it twice');
+});
+
+await t.test('another signer of the wallet takes the nonce: the publication comes under the next', async (t) => {
+  const { rest } = await start(t);
+  await client.setAutomine(false);
+  const quote = await newQuote();
+  const posted = rest.post('/quotes', [quote]);
+  const [first] = await until(waiting, ({ length }) => length === 1);
+  if (first === undefined) throw new Error('It waits');
+  await client.dropTransaction({ hash: first.hash });
+  await client.sendTransaction({
+    account: operator.address,
+    to: maker.address,
+    nonce: first.nonce,
+    maxFeePerGas: first.maxFeePerGas * 4n,
+  });
+  await client.setAutomine(true);
+  await client.mine({ blocks: 1 });
+  t.equal((await posted).status, 201);
+  t.equal(await published(quote.salt), 1);
+});
+
+await t.test(
+  'two makers post while transactions are replaced and dropped: each quote is in the book once',
+  async (t) => {
+    const { rest, running } = await start(t);
+    await client.setAutomine(false);
+    const quotes = await Promise.all(Array.from({ length: 6 }, newQuote));
+    const posted = quotes.map(async (quote) => rest.post('/quotes', [quote]));
+    for (let round = 0; round < 3; round++) {
+      const [tx] = await until(waiting, ({ length }) => length > 0);
+      if (tx !== undefined) await client.dropTransaction({ hash: tx.hash });
+    }
+    await client.setAutomine(true);
+    const over = { yet: false };
+    const answers = Promise.all(posted).finally(() => (over.yet = true));
+    await until(
+      () => client.mine({ blocks: 1 }),
+      () => over.yet,
+    );
+    for (const { status } of await answers) t.equal(status, 201);
+    for (const { salt } of quotes) t.equal(await published(salt), 1);
+    const known = [...running.engine.known()].map(({ quote }) => quote.salt);
+    for (const { salt } of quotes) t.equal(known.filter((other) => other === salt).length, 1);
+  },
+);

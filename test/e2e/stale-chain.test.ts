@@ -1,0 +1,157 @@
+import t, { type Test } from 'tap';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import type { ChainProfile } from '../../src/chain/profile.js';
+import type { ChainRole } from '../../src/engine/command.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { DevActions } from '../chain/dev-actions.js';
+import { RpcProxy, type Trick } from '../chain/rpc-proxy.js';
+import { signOffer } from '../chain/sign-quote.js';
+import { ONE, signQuote } from './maker.js';
+import { RestClient, type RestAnswer } from './rest-client.js';
+import { startTestService, type TestServiceOptions } from './running-service.js';
+import { SocketClient } from './socket-client.js';
+
+const chain = await startLocalChain();
+t.teardown(() => chain.stop());
+const dev = new DevActions(chain);
+const [pool] = chain.pools;
+const [, maker, stranger] = chain.accounts;
+if (!pool || !maker || !stranger) throw new Error('The local chain lacks pools or accounts');
+
+/** Silence is noticed soon, and a request that hangs is given up soon. */
+const IMPATIENT = { chainSilenceMs: 300, rpcTimeoutMs: 100, rpcAttempts: 1, chainMaxBackoffMs: 100 };
+
+/** The service with an endpoint of its own for each chain, which tests may play tricks with. */
+async function startBehindProxies(t: Test, options: TestServiceOptions = {}) {
+  const proxies = { settlement: await RpcProxy.open(chain.rpcUrl), stream: await RpcProxy.open(chain.rpcUrl) };
+  const through = (role: ChainRole): ChainProfile => ({
+    ...chain.profile[role],
+    rpcUrls: [proxies[role].url],
+    wsUrl: null,
+  });
+  const profile = { ...chain.profile, settlement: through('settlement'), stream: through('stream') };
+  const running = await startTestService({ chain, profile, ...options });
+  t.teardown(async () => {
+    for (const proxy of Object.values(proxies)) proxy.trick = () => 'PASS';
+    await running.stop();
+    for (const proxy of Object.values(proxies)) proxy.close();
+  });
+  return { ...running, proxies, rest: new RestClient(running.httpUrl, running.apiKey) };
+}
+
+/** Asks until the answer is as wanted. */
+async function until(ask: () => Promise<RestAnswer>, isIt: (answer: RestAnswer) => boolean): Promise<RestAnswer> {
+  for (;;) {
+    const answer = await ask();
+    if (isIt(answer)) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const BOOK = `/orders?chainId=${chain.chainId}&poolAddress=${pool.poolAddress}`;
+const saltsIn = ({ body }: RestAnswer): number[] =>
+  (body.validQuotes as { salt: number }[]).map(({ salt }) => salt).sort((a, b) => a - b);
+
+const outages: readonly [string, readonly ChainRole[], Trick][] = [
+  ['both chains hang', ['settlement', 'stream'], 'HANG'],
+  ['the settlement chain breaks every connection', ['settlement'], 'CUT'],
+  ['the gateway of the stream chain is broken', ['stream'], { status: 502, body: '<html>Bad gateway</html>' }],
+];
+
+for (const [what, roles, trick] of outages) {
+  await t.test(
+    `while ${what}: not ready and no publications, but reads and feeds, marked stale; then all is caught up`,
+    async (t) => {
+      const { rest, proxies, wsUrl, apiKey } = await startBehindProxies(t, { limits: IMPATIENT });
+      const ready = () => rest.get('/ready');
+      const socket = await SocketClient.open(wsUrl);
+      t.teardown(() => socket.end());
+      await socket.auth(apiKey);
+      const filter = { chainId: `${chain.chainId}`, poolAddress: pool.poolAddress };
+      await socket.ask({ type: 'FILTER', channel: 'QUOTES', body: filter });
+      const early = await signQuote(maker.privateKey, pool, { size: ONE / 100n });
+      const { status, headers, body } = await rest.post('/quotes', [early]);
+      t.equal(status, 201);
+      t.equal(headers.get('x-stale'), null);
+      const [{ quoteId }] = body.created as [{ quoteId: Hex }];
+      t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: early.salt } });
+
+      for (const role of roles) proxies[role].trick = () => trick;
+      const out = await until(ready, (answer) => answer.status === 503 && saysSilent(answer, roles));
+      t.equal((out.body.reasons as string[]).length, roles.length);
+      const read = await rest.get(BOOK);
+      t.equal(read.status, 200);
+      t.ok(saltsIn(read).includes(early.salt), 'reads go on');
+      for (const role of roles) t.match(read.headers.get('x-stale'), `${role}: no answer for`);
+      const refused = await rest.post('/quotes', [await signQuote(maker.privateKey, pool)]);
+      t.equal(refused.status, 503);
+      t.ok(refused.headers.get('retry-after'));
+      t.match(refused.body.message, /no answer for/);
+
+      const rfq = {
+        poolAddress: pool.poolAddress,
+        side: 'ask',
+        chainId: `${chain.chainId}`,
+        size: '1',
+        taker: stranger.address,
+      };
+      await socket.ask({ type: 'FILTER', channel: 'RFQ', body: { chainId: `${chain.chainId}` } });
+      const answers = [await socket.ask({ type: 'RFQ', body: rfq }), await socket.next()];
+      t.strictSame(answers.map(({ type }) => type).sort(), ['INFO', 'RFQ'], 'feeds go on');
+
+      // What happens meanwhile: a stranger publishes, and the maker cancels.
+      const offer = { pool, price: ONE / 20n, size: ONE / 100n, isBuy: false, deadline: (await dev.now()) + 3600 };
+      const late = await signOffer(maker, chain.chainId, offer);
+      await dev.publish(stranger.address, [late]);
+      await dev.cancel(maker.address, pool.poolAddress, [quoteId]);
+
+      for (const role of roles) proxies[role].trick = () => 'PASS';
+      await until(ready, (answer) => answer.status === 200);
+      const healed = await until(
+        () => rest.get(BOOK),
+        (answer) => saltsIn(answer).includes(late.salt) && !saltsIn(answer).includes(early.salt),
+      );
+      t.equal(healed.headers.get('x-stale'), null);
+      const told = [await socket.next(), await socket.next()].map(({ type, body }) => [
+        type,
+        (body as { salt: number }).salt,
+      ]);
+      t.strictSame(new Set(told.map(String)), new Set([`POST_QUOTE,${late.salt}`, `DELETE_QUOTE,${early.salt}`]));
+      t.equal(
+        (await rest.post('/quotes', [await signQuote(maker.privateKey, pool, { size: ONE / 100n })])).status,
+        201,
+      );
+      t.ok(socket.unread.length <= 1, 'and nothing twice');
+    },
+  );
+}
+
+await t.test('a chain that makes no blocks is stale where the profile sets an age, and only there', async (t) => {
+  const { settlement } = chain.profile;
+  const aged = { ...chain.profile, settlement: { ...settlement, maxHeadAgeSeconds: 1 } };
+  const strict = await startTestService({ chain, profile: aged });
+  t.teardown(() => strict.stop());
+  const patient = await startTestService({ chain });
+  t.teardown(() => patient.stop());
+  const [ofStrict, ofPatient] = [strict, patient].map(({ httpUrl, apiKey }) => new RestClient(httpUrl, apiKey));
+  if (!ofStrict || !ofPatient) throw new Error('There are two');
+  const old = await until(
+    () => ofStrict.get('/ready'),
+    ({ status }) => status === 503,
+  );
+  t.match((old.body.reasons as string[])[0], /^settlement: the newest block is \d+ s old$/);
+  t.match((await ofStrict.get(BOOK)).headers.get('x-stale'), /s old/);
+  t.equal((await ofStrict.post('/quotes', [await signQuote(maker.privateKey, pool)])).status, 503);
+  t.equal((await ofPatient.get('/ready')).status, 200);
+  t.equal((await ofPatient.get(BOOK)).headers.get('x-stale'), null);
+  await dev.client.mine({ blocks: 1 });
+  await until(
+    () => ofStrict.get('/ready'),
+    ({ status }) => status === 200,
+  );
+});
+
+function saysSilent({ body }: RestAnswer, roles: readonly ChainRole[]): boolean {
+  const reasons = body.reasons as string[];
+  return roles.every((role) => reasons.some((reason) => reason.startsWith(`${role}: no answer for`)));
+}

@@ -1,0 +1,33 @@
+import t from 'tap';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { RpcProxy } from '../chain/rpc-proxy.js';
+import { RestClient } from '../e2e/rest-client.js';
+import { ServiceProcess } from './service-process.js';
+
+t.test('a start while no chain answers waits for them, and goes on by itself', async (t) => {
+  const chain = await startLocalChain();
+  t.teardown(() => chain.stop());
+  const proxy = await RpcProxy.open(chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  proxy.trick = () => 'CUT';
+  const endpoint = { ...chain.profile.settlement, rpcUrls: [proxy.url], wsUrl: null };
+  const profile = { ...chain.profile, settlement: endpoint, stream: endpoint };
+  const service = await ServiceProcess.prepare({ ...chain, profile }, t.testdir());
+  t.teardown(() => service.end('SIGKILL'));
+  const started = service.start();
+  started.catch(() => undefined);
+  const tries = 12; // three times the tries of one request
+  while (proxy.requests.length < tries) await new Promise((resolve) => setTimeout(resolve, 10));
+  proxy.trick = () => 'PASS';
+  await started;
+  t.equal((await new RestClient(service.httpUrl, service.apiKey).get('/ready')).status, 200);
+  t.equal(await service.end('SIGTERM'), 0);
+
+  proxy.trick = () => 'CUT';
+  const before = proxy.requests.length;
+  const unfinished = service.start();
+  unfinished.catch(() => undefined);
+  while (proxy.requests.length < before + tries) await new Promise((resolve) => setTimeout(resolve, 10));
+  t.equal(await service.end('SIGTERM'), 0, 'a signal ends the waiting in order');
+  await t.rejects(unfinished);
+});
