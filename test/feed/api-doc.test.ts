@@ -117,6 +117,7 @@ t.test('the numbers in the text are the limits in force', async (t) => {
     `A snapshot of more than ${number(limits.eventsSnapshotQuotes)} quotes`,
     `A reader that leaves more than ${kib} KiB unread`,
     `| more than ${kib} KiB |`,
+    `Where more than ${number(limits.changedLevels)} prices changed meanwhile`,
     `| more than ${mib} MiB |`,
     `It gets ${limits.drainMs / 1000} seconds to read`,
     `| connections | ${number(limits.wsConnections)} in all (\`wsConnections\`) |`,
