@@ -8,6 +8,7 @@ export function greeting(ready: LocalReadyFile, readyFile: string): string {
   return `
 Quotebook is ready on a local chain.
 
+  Page       ${httpUrl}/
   HTTP       ${httpUrl}
   WebSocket  ${wsUrl}
   API key    ${apiKey}

@@ -11,6 +11,7 @@ import { refuse } from './http/answer.js';
 import { docsRoutes } from './http/docs-routes.js';
 import { eventsRoute, type PastEvents } from './http/events-route.js';
 import { orderbookRoutes } from './http/orderbook-routes.js';
+import { pageRoutes, type PageOptions } from './http/page-routes.js';
 import { publishRoute, type QuotePublishing } from './http/publish-route.js';
 import { createRouter, withCommonHeaders, type RequestWatch, type Route } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
@@ -36,6 +37,7 @@ export interface HttpSideOptions {
   readonly quoteJson: QuoteJson;
   readonly pastEvents: PastEvents;
   readonly optionRoutes: readonly Route[];
+  readonly page: PageOptions;
   readonly corsOrigins: readonly string[];
   readonly clock: Clock;
   readonly limits: Limits;
@@ -89,6 +91,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
     ...docsRoutes(apiDocuments(limits)),
+    ...pageRoutes(options.page),
   ];
   return {
     routes,

@@ -25,6 +25,7 @@ import { serveMetrics } from './metrics/metrics-server.js';
 import { openDataDirectory, type DataDirectory } from './data-directory.js';
 import { localApiKey, openLocalSetup, type LocalSetup } from './local-setup.js';
 import { openLogger } from './logger.js';
+import { PAGE_DIRECTORY, readPageFiles } from './page-files.js';
 import { LogEvents } from './log-events.js';
 import { writeReadyFile } from './ready-file.js';
 import { startService, type Service } from './service.js';
@@ -90,8 +91,12 @@ async function serve(
   const metricsServer = metrics && (await serveMetrics(metrics, settings.metricsHost, settings.metricsPort ?? 0));
   if (metricsServer !== null) logger.info({ port: metricsServer.port }, 'metrics are at /metrics');
   const history = await LogEvents.open(log.history, systemClock, limits.logCursorMs);
+  const localKey = local === null ? null : await localApiKey(keys, settings.dataDir);
+  const pageFiles = await readPageFiles(PAGE_DIRECTORY);
+  if (pageFiles.length === 0) logger.warn('there is no page at /: it was not built');
   const service = await startService({
     ...settings,
+    page: { files: pageFiles, localKey },
     profile,
     rpc,
     operator,
@@ -118,10 +123,9 @@ async function serve(
   logger.info({ backend: service.backend, port: service.port, profile: profile.name }, 'listening, catching up');
   try {
     await Promise.race([service.ready, stopping]);
-    if (local !== null) {
-      const apiKey = await localApiKey(keys, settings.dataDir);
+    if (local !== null && localKey !== null) {
       const readyFile = settings.readyFile ?? path.join(settings.dataDir, 'ready.json');
-      const ready = await writeReadyFile(readyFile, settings.host, service.port, { local, apiKey });
+      const ready = await writeReadyFile(readyFile, settings.host, service.port, { local, apiKey: localKey });
       process.stdout.write(greeting(ready, readyFile));
     } else if (settings.readyFile !== null) {
       await writeReadyFile(settings.readyFile, settings.host, service.port, null);

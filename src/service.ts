@@ -22,6 +22,7 @@ import type { Hex, PoolKey } from './engine/quote.js';
 import { Sequencer } from './engine/sequencer.js';
 import { createHttp, type HttpSide } from './http-side.js';
 import { createOptionRoutes } from './option-side.js';
+import type { PageOptions } from './http/page-routes.js';
 import type { BackendChoice } from './net/open-server.js';
 import { openServer } from './net/open-server.js';
 import type { Limits } from './config/limits.js';
@@ -66,6 +67,8 @@ export interface ServiceOptions {
   readonly port: number;
   readonly netBackend: BackendChoice;
   readonly corsOrigins: readonly string[];
+  /** What is served at /; none by default. */
+  readonly page?: Omit<PageOptions, 'chainId'>;
   readonly logger: Logger;
   /** Null: nothing is measured. */
   readonly metrics: Metrics | null;
@@ -183,6 +186,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     unknownKeys,
     watch: openRequestWatch(logger, clock, random, metrics),
     quoteJson,
+    page: { files: [], localKey: null, ...options.page, chainId },
     optionRoutes,
     pastEvents: new EventPages(feed, limits),
   });

@@ -18,7 +18,7 @@ export function unlessNamed(request: NetRequestHead, answer: NetResponse): NetRe
 }
 
 /** If-None-Match compares weakly: a cache may have marked our tag as weak. */
-function isNamed(etag: string, ifNoneMatch: string | undefined): boolean {
+export function isNamed(etag: string, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch.split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()));
 }

@@ -15,6 +15,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import type { BackendChoice } from '../../src/net/open-server.js';
 import type { Metrics } from '../../src/metrics/metrics.js';
 import type { QuotaTable } from '../../src/quota/tier-quotas.js';
+import { PAGE_DIRECTORY, readPageFiles } from '../../src/page-files.js';
 import { startService, type Service } from '../../src/service.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
@@ -35,6 +36,8 @@ export interface TestServiceOptions {
   readonly port?: number;
   /** Keys of the test's own, which `stop` leaves open. */
   readonly keys?: KeyStore;
+  /** Serves the page that was built, and gives it the service's key as a local set-up does, or not. */
+  readonly page?: { readonly givesKey: boolean };
 }
 
 export interface TestService {
@@ -98,6 +101,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     port: options.port ?? 0,
     netBackend: options.netBackend ?? 'auto',
     corsOrigins: ['*'],
+    page: {
+      files: options.page === undefined ? [] : await readPageFiles(PAGE_DIRECTORY),
+      localKey: options.page?.givesKey === true ? apiKey : null,
+    },
     logger: pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }),
     onFault(error) {
       throw error;

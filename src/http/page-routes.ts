@@ -1,0 +1,89 @@
+import type { NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
+import { json } from './answer.js';
+import { isNamed } from './etag.js';
+import type { Route } from './router.js';
+
+/** One file of the page, in memory: what is served is what was read at the start, by its name in a table. */
+export interface PageFile {
+  /** From the root, such as `/app.js`. */
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+  /** Digest of the body, in characters that an entity tag may have. */
+  readonly digest: string;
+}
+
+export interface PageOptions {
+  readonly files: readonly PageFile[];
+  readonly chainId: string;
+  /** The local set-up's own key; null: whoever opens the page types in one. */
+  readonly localKey: string | null;
+}
+
+/**
+ * Scripts, styles and connections of this origin alone, and nobody may frame the page. A page's own WebSocket counts as `'self'`
+ * (CSP 3, 6.7.2.8).
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const HEADERS = {
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  // Kept by the browser, and asked about each time: a new version is there with the next start.
+  'cache-control': 'no-cache',
+};
+
+/** GET / with its files, and GET /page.json with what the page has to know of this server. None of them needs a key. */
+export function pageRoutes({ files, chainId, localKey }: PageOptions): Route[] {
+  if (files.length === 0) return [];
+  const settings: Route = {
+    method: 'GET',
+    path: '/page.json',
+    needsKey: false,
+    handle(request) {
+      const apiKey = isOwnBrowser(request) ? localKey : null;
+      const answer = json(JSON.stringify({ chainId, apiKey }));
+      return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } };
+    },
+  };
+  return [...files.map(fileRoute), settings];
+}
+
+function fileRoute({ path, contentType, body, digest }: PageFile): Route {
+  const etag = `"${digest}"`;
+  const handle = (request: NetRequest): NetResponse => {
+    if (isNamed(etag, request.header('if-none-match'))) return { status: 304, headers: { etag }, body: '' };
+    return { status: 200, headers: { ...HEADERS, 'content-type': contentType, etag }, body };
+  };
+  return { method: 'GET', path: path === '/index.html' ? '/' : path, needsKey: false, handle };
+}
+
+const LOOPBACK_PEERS = new Set(['127.0.0.1', '::1']);
+/** What a browser on this machine calls this server: by another name it was sent here by somebody's DNS (rebinding). */
+const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
+
+/**
+ * Only a page of this server, in a browser on this machine, is given the key: not a proxy's clients, and not another site that
+ * this browser has open.
+ */
+function isOwnBrowser(request: NetRequestHead): boolean {
+  const host = request.header('host') ?? '';
+  const origin = request.header('origin');
+  return (
+    LOOPBACK_PEERS.has(request.remoteAddress) &&
+    LOOPBACK_HOST.test(host) &&
+    request.header('x-forwarded-for') === undefined &&
+    // Browsers leave it out when a page asks its own server.
+    (origin === undefined || origin === `http://${host}`)
+  );
+}

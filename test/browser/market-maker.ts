@@ -1,0 +1,66 @@
+import { privateKeyToAccount } from 'viem/accounts';
+import { OrderbookClient, type PostedQuote, type Side } from '../../src/client/node.js';
+import type { Hex, Pool } from '../../src/engine/quote.js';
+import { DevActions } from '../chain/dev-actions.js';
+import type { TestService } from '../e2e/running-service.js';
+
+const ONE = 10n ** 18n;
+/** 1e-18: a thousandth. */
+const TICK = ONE / 1000n;
+
+/** Puts a market into the pools of a service, as several makers and a taker would. */
+export class MarketMaker {
+  readonly #service: TestService;
+  readonly #client: OrderbookClient;
+
+  constructor(service: TestService) {
+    this.#service = service;
+    this.#client = new OrderbookClient({ url: service.httpUrl, apiKey: service.apiKey, chainId: '421613' });
+  }
+
+  /** Quotes on both sides of these pools, `levels` of each. */
+  async quote(pools: readonly Pool[], levels: number): Promise<void> {
+    const offers = pools.flatMap((pool, n) =>
+      Array.from({ length: levels }, (_, level) => {
+        const away = TICK * BigInt(1 + level * 2 + (n % 3));
+        const middle = (ONE * BigInt(30 + 7 * (n % 5))) / 1000n;
+        const size = (ONE * BigInt(2 + ((level * 7 + n * 3) % 9))) / 2n;
+        return [
+          this.sign(pool, 'bid', middle - away > 0n ? middle - away : TICK, size),
+          this.sign(pool, 'ask', middle + away, size),
+        ];
+      }).flat(),
+    );
+    const { failed } = await this.#client.rest.postQuotes(await Promise.all(offers));
+    const [first] = failed;
+    if (first !== undefined) throw new Error(`a quote was refused: ${first.reason}`);
+  }
+
+  async ask(pool: Pool, price: bigint, size: bigint): Promise<void> {
+    await this.#client.rest.postQuotes([await this.sign(pool, 'ask', price, size)]);
+  }
+
+  /** Takes a part of the pool's best ask. */
+  async fill(pool: Pool, size: bigint): Promise<void> {
+    const { poolAddress } = pool;
+    const [best] = await this.#client.rest.quotes({ poolAddress, side: 'ask', size: '1' });
+    const taker = this.#service.chain.accounts[4]?.address;
+    if (best === undefined || taker === undefined) throw new Error('there is nothing to fill');
+    const offer = { ...best, pool, price: BigInt(best.price), size: BigInt(best.size) };
+    await new DevActions(this.#service.chain).fill(taker, offer, size);
+  }
+
+  async requestQuotes(pool: Pool, size: bigint): Promise<void> {
+    const taker = this.#service.chain.accounts[4]?.address ?? '0x';
+    await this.#client.requestQuotes({ poolAddress: pool.poolAddress, side: 'ask', size, taker });
+    this.#client.close();
+  }
+
+  async sign(pool: Pool, side: Side, price: bigint, size: bigint): Promise<PostedQuote> {
+    const key: Hex | undefined = this.#service.chain.accounts[1]?.privateKey;
+    if (key === undefined) throw new Error('a chain has accounts');
+    const { poolAddress, poolKey } = pool;
+    const wire = { poolAddress, poolKey: { ...poolKey, strike: poolKey.strike.toString() } };
+    return (await this.#client.signQuote(privateKeyToAccount(key), wire, { side, price, size })).posted;
+  }
+}

@@ -1,0 +1,179 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Hex, Pool } from '../../src/engine/quote.js';
+import { startTestService, type TestService } from '../e2e/running-service.js';
+import { browserPath, launch } from './browser.js';
+import { MarketMaker } from './market-maker.js';
+
+const ONE = 10n ** 18n;
+const DESKTOP = { width: 1440, height: 1000 };
+const PHONE = { width: 390, height: 844 };
+/** Where pictures of the page are put; those of the README are made with `docs/images`. */
+const PICTURES = process.env.QUOTEBOOK_SCREENSHOTS ?? path.join('dist', 'screenshots');
+
+const executable = browserPath();
+if (executable === null) {
+  t.plan(0, 'there is no Chromium here: apt-get install chromium');
+} else {
+  mkdirSync(PICTURES, { recursive: true });
+  const browser = await launch(executable);
+  t.teardown(() => browser.close());
+  await testPage(browser);
+}
+
+async function testPage(browser: Browser): Promise<void> {
+  const service = await startTestService({ page: { givesKey: true }, limits: { wsHeartbeatMs: 200 } });
+  t.teardown(() => service.stop());
+  const { pools } = service.chain;
+  const ofOneExpiry = pools.slice(0, 10);
+  const [call, put] = pools;
+  if (call === undefined || put === undefined) throw new Error('a chain has pools');
+  const maker = new MarketMaker(service);
+
+  await t.test('the chain, the ladder, the chart and the tape show what is in the book', async (t) => {
+    const options = { viewport: DESKTOP, colorScheme: 'light' } as const;
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      await maker.quote(ofOneExpiry, 6);
+      await maker.requestQuotes(call, 3n * ONE);
+      await maker.fill(call, ONE / 4n);
+      await until(page, '#tape-rows', 'Fill');
+      const cell = (pool: Hex, side: string) => page.textContent(`td[data-side=${side}] [data-pool="${pool}"]`);
+      t.equal(await cell(call.poolAddress, 'bid'), '0.0290');
+      t.equal(await cell(call.poolAddress, 'ask'), '0.0310');
+      t.equal(await cell(put.poolAddress, 'bid'), '56.00', 'of a put, in the quote token');
+      t.match(await page.textContent('#pool-title'), /testWETH .* 1600 C/);
+      await until(page, '#ladder-rows .ask:nth-child(9)', '0.75');
+      t.match(await page.textContent('#ladder-rows .spread'), 'spread 0.0020');
+      t.match(await page.getAttribute('#depth .bid', 'd'), /^M.*V240Z$/);
+      t.match(await page.textContent('#tape-rows'), /RFQ/);
+      t.equal(await page.textContent('#connection'), 'live');
+      await until(page, '#settlement', 'block');
+      await picture(page, 'page-light.png');
+    });
+  });
+
+  await t.test('choosing another option shows its book, and its address is kept', async (t) => {
+    const options = { viewport: DESKTOP, colorScheme: 'dark' } as const;
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      await page.click(`td[data-side=ask] [data-pool="${put.poolAddress}"]`);
+      await until(page, '#ladder-rows .ask:nth-child(9)', '62.40');
+      t.equal(new URL(page.url()).hash, `#${put.poolAddress}`);
+      await page.click('#pairs button:nth-child(2)');
+      t.match(await page.textContent('#call-unit'), /Calls, WBTC/);
+      await page.click('#pairs button:nth-child(1)');
+      await picture(page, 'page-dark.png');
+    });
+  });
+
+  await t.test('on a phone everything is there, and nothing sticks out', async (t) => {
+    const options = {
+      viewport: PHONE,
+      deviceScaleFactor: 2,
+      isMobile: true,
+      hasTouch: true,
+      colorScheme: 'light',
+    } as const;
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      await page.waitForFunction(() => document.querySelector('#ladder-rows .bid')?.textContent !== '');
+      const { width, tooWide } = await page.evaluate(() => ({
+        width: document.documentElement.scrollWidth,
+        tooWide: [...document.querySelectorAll('main *')]
+          .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+          .map(({ id, tagName }) => `${tagName} ${id}`),
+      }));
+      t.equal(width, PHONE.width);
+      t.strictSame(tooWide, []);
+      await picture(page, 'page-phone.png');
+    });
+  });
+
+  await t.test('nothing moves while quotes, fills and requests come in', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
+      await page.evaluate(() => {
+        const shifts: number[] = [];
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) shifts.push((entry as unknown as { value: number }).value);
+        }).observe({ type: 'layout-shift' });
+        Object.assign(globalThis, { shifts });
+      });
+      for (let round = 1n; round <= 6n; round++) {
+        await maker.quote(ofOneExpiry, 3);
+        await maker.ask(call, ONE / 20n + round, round * 12_345n * ONE);
+        await maker.fill(call, ONE / 100n);
+        await maker.requestQuotes(put, round * ONE);
+      }
+      await page.waitForFunction(() => document.querySelectorAll('#tape-rows tr:last-child td')[1]?.textContent !== '');
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      t.strictSame(await page.evaluate(() => (globalThis as unknown as { shifts: number[] }).shifts), []);
+    });
+  });
+
+  await t.test('without a local set-up a key is asked for, and asked for again when it is wrong', async (t) => {
+    const plain = await startTestService({ page: { givesKey: false }, chain: service.chain });
+    t.teardown(() => plain.stop());
+    await inPage(t, browser, { service: plain, options: { viewport: DESKTOP } }, async (page) => {
+      await page.fill('#key', 'qb_not_a_key');
+      await page.press('#key', 'Enter');
+      await page.waitForFunction(() => document.querySelector('#connect-problem')?.textContent !== '');
+      t.equal(await page.textContent('#connect-problem'), 'The server does not know this key.');
+      await page.fill('#key', plain.apiKey);
+      await page.click('#connect button');
+      await page.waitForSelector('#connection[data-state=OPEN]');
+      await page.reload();
+      await page.waitForSelector('#connection[data-state=OPEN]');
+      t.pass('the tab keeps the key');
+    });
+  });
+}
+
+interface Opening {
+  readonly service: TestService;
+  readonly options: BrowserContextOptions;
+  /** The one that the page's address names; without one nothing is waited for. */
+  readonly pool?: Pool;
+}
+
+/** Uses the page in a browser window of its own. Whatever goes wrong in it fails the test; so does a word to another server. */
+async function inPage(
+  t: Test,
+  browser: Browser,
+  { service: { httpUrl }, options, pool }: Opening,
+  use: (page: Page) => Promise<void>,
+): Promise<void> {
+  const context = await browser.newContext(options);
+  t.teardown(() => context.close());
+  const page = await context.newPage();
+  const strangers: string[] = [];
+  const problems: string[] = [];
+  page.on('request', (request) => {
+    if (!request.url().startsWith(httpUrl)) strangers.push(request.url());
+  });
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => {
+    const isRefusal = message.text().includes('401 (Unauthorized)');
+    if (message.type() === 'error' && !isRefusal) problems.push(message.text());
+  });
+  await page.goto(`${httpUrl}/${pool === undefined ? '' : `#${pool.poolAddress}`}`);
+  if (pool !== undefined) {
+    await page.waitForSelector('#connection[data-state=OPEN]');
+    await page.waitForSelector('#pool[aria-busy=false]');
+  }
+  await use(page);
+  t.strictSame(strangers, [], 'nothing is fetched from elsewhere');
+  t.strictSame(problems, [], 'nothing went wrong in the page');
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  await page.waitForFunction(() => document.getAnimations().length === 0);
+  await page.screenshot({ path: path.join(PICTURES, name) });
+}
+
+/** Waits until an element has a text that holds this. */
+async function until(page: Page, selector: string, text: string): Promise<void> {
+  await page.waitForFunction(
+    ([where = '', what = '']) => document.querySelector(where)?.textContent.includes(what) === true,
+    [selector, text],
+  );
+}

@@ -1,0 +1,84 @@
+import t from 'tap';
+import { pageRoutes, type PageFile } from '../../src/http/page-routes.js';
+import type { RequestHeader } from '../../src/net/net.js';
+import { ask, requestOf } from './ask-route.js';
+
+const file = (path: string, contentType: string): PageFile => ({
+  path,
+  contentType,
+  body: Buffer.from(`the body of ${path}`),
+  digest: `digest-of-${path.slice(1)}`,
+});
+const files = [file('/index.html', 'text/html; charset=utf-8'), file('/app.js', 'text/javascript; charset=utf-8')];
+const routes = pageRoutes({ files, chainId: '421613', localKey: 'the-key' });
+
+function get(path: string, headers: Partial<Record<RequestHeader, string>> = {}, remoteAddress = '127.0.0.1') {
+  return ask(routes, { ...requestOf('GET', path), remoteAddress, header: (name) => headers[name] });
+}
+
+t.test('the page is at /, its files at their names, each with its type and no more rights than it needs', async (t) => {
+  const index = await get('/');
+  t.match(index, { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
+  t.strictSame(Buffer.from(index.body as Uint8Array).toString(), 'the body of /index.html');
+  const script = await get('/app.js');
+  t.match(script.headers, { 'content-type': 'text/javascript; charset=utf-8', 'x-content-type-options': 'nosniff' });
+  const policy = script.headers['content-security-policy'] ?? '';
+  t.match(policy, /^default-src 'none'; script-src 'self';/);
+  t.notMatch(policy, /unsafe|http|\*/);
+});
+
+t.test('whoever has a file is told so', async (t) => {
+  const { headers } = await get('/app.js');
+  t.equal(headers.etag, '"digest-of-app.js"');
+  t.match(await get('/app.js', { 'if-none-match': '"other", W/"digest-of-app.js"' }), { status: 304, body: '' });
+  t.match(await get('/app.js', { 'if-none-match': '"other"' }), { status: 200 });
+});
+
+t.test('only what was read at the start has a route', async (t) => {
+  t.strictSame(
+    routes.map(({ path }) => path),
+    ['/', '/app.js', '/page.json'],
+  );
+});
+
+t.test('a server without a page serves none', async (t) => {
+  t.strictSame(pageRoutes({ files: [], chainId: '421613', localKey: 'the-key' }), []);
+});
+
+const KEY = { chainId: '421613', apiKey: 'the-key' };
+const NO_KEY = { chainId: '421613', apiKey: null };
+const own = { host: '127.0.0.1:8080' };
+
+t.test('the local key is given to pages of this server in a browser on this machine', async (t) => {
+  for (const [headers, peer] of [
+    [own, '127.0.0.1'],
+    [{ host: 'localhost:8080' }, '127.0.0.1'],
+    [{ host: '[::1]:8080' }, '::1'],
+    [{ ...own, origin: 'http://127.0.0.1:8080' }, '127.0.0.1'],
+  ] as const) {
+    const { text, headers: told } = await get('/page.json', headers, peer);
+    t.strictSame(JSON.parse(text), KEY, JSON.stringify(headers));
+    t.equal(told['cache-control'], 'no-store');
+  }
+});
+
+t.test('nobody else is given it', async (t) => {
+  for (const [why, headers, peer] of [
+    ['another machine', own, '192.0.2.7'],
+    ['another site that this browser has open', { ...own, origin: 'https://evil.example' }, '127.0.0.1'],
+    ['another server on this machine', { ...own, origin: 'http://127.0.0.1:9999' }, '127.0.0.1'],
+    ['a page without an origin', { ...own, origin: 'null' }, '127.0.0.1'],
+    ['a name that resolves to this machine', { host: 'evil.example:8080' }, '127.0.0.1'],
+    ['a name that begins like this machine', { host: '127.0.0.1.evil.example' }, '127.0.0.1'],
+    ['a request without a host', {}, '127.0.0.1'],
+    ['a client of a proxy', { ...own, 'x-forwarded-for': '192.0.2.7' }, '127.0.0.1'],
+  ] as const) {
+    t.strictSame(JSON.parse((await get('/page.json', headers, peer)).text), NO_KEY, why);
+  }
+});
+
+t.test('without a local set-up there is no key to give', async (t) => {
+  const plain = pageRoutes({ files, chainId: '42161', localKey: null });
+  const { text } = await ask(plain, { ...requestOf('GET', '/page.json'), header: () => '127.0.0.1' });
+  t.strictSame(JSON.parse(text), { chainId: '42161', apiKey: null });
+});

@@ -1,0 +1,35 @@
+import { byId, found, setText } from './elements.js';
+
+/** Asks for an API key, and again when one is refused. It is kept for as long as the tab. */
+export class KeyDialog {
+  readonly #dialog = found('connect', HTMLDialogElement);
+  readonly #input = found('key', HTMLInputElement);
+
+  /** `onKey`: somebody gave one. */
+  constructor(onKey: (apiKey: string) => void) {
+    byId('change-key').addEventListener('click', () => this.ask());
+    this.#dialog.addEventListener('close', () => {
+      const apiKey = this.#input.value.trim();
+      this.#input.value = '';
+      if (apiKey === '') return;
+      sessionStorage.setItem(STORED_AS, apiKey);
+      onKey(apiKey);
+    });
+  }
+
+  get kept(): string | null {
+    return sessionStorage.getItem(STORED_AS);
+  }
+
+  /** `problem`: what was wrong with the last one. */
+  ask(problem = ''): void {
+    setText(byId('connect-problem'), problem);
+    if (!this.#dialog.open) this.#dialog.showModal();
+  }
+
+  forget(): void {
+    sessionStorage.removeItem(STORED_AS);
+  }
+}
+
+const STORED_AS = 'quotebook.apiKey';

@@ -1,0 +1,149 @@
+import {
+  ApiError,
+  OrderbookClient,
+  type FollowedBook,
+  type FollowedQuotes,
+  type OrderbookClientOptions,
+  type Pool,
+} from 'quotebook/client';
+import { ChainView } from './chain-view.js';
+import { DepthView } from './depth-view.js';
+import { byId, setText } from './elements.js';
+import { LadderView } from './ladder-view.js';
+import { Market } from './market.js';
+import { nameOf, premiumToken } from './option.js';
+import { coalesced } from './redraw.js';
+import { StatusView } from './status-view.js';
+import { TapeView } from './tape-view.js';
+
+/** How often pools are listed anew: new ones are deployed, old ones expire. */
+const LIST_EVERY_MS = 30_000;
+/** Levels of each side that the ladder and the chart show. */
+const DEPTH = 60;
+
+/** The views, and what they show: one client at a time, whose key may change. */
+export class Session {
+  readonly #market = new Market();
+  readonly #chain = new ChainView(this.#market, (pool) => this.#choose(pool));
+  readonly #ladder = new LadderView();
+  readonly #depth = new DepthView();
+  readonly #tape = new TapeView(this.#market);
+  readonly #status = new StatusView();
+  readonly #chainId: OrderbookClientOptions['chainId'];
+  readonly #onRefusedKey: (why: string) => void;
+  readonly #drawMarket = coalesced(() => {
+    this.#chain.draw();
+    this.#tape.draw();
+  });
+  readonly #drawBook = coalesced(() => {
+    if (this.#pool === null || this.#book === null) return;
+    this.#ladder.draw(this.#pool, this.#book.book);
+    this.#depth.draw(this.#pool, this.#book.book);
+  });
+  #client: OrderbookClient | null = null;
+  #pool: Pool | null = null;
+  #book: FollowedBook | null = null;
+  #listTimer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(chainId: OrderbookClientOptions['chainId'], onRefusedKey: (why: string) => void) {
+    this.#chainId = chainId;
+    this.#onRefusedKey = onRefusedKey;
+  }
+
+  /** Shows everything through this key. */
+  async open(apiKey: string): Promise<void> {
+    this.#end();
+    const client = new OrderbookClient({ url: location.origin, apiKey, chainId: this.#chainId });
+    this.#client = client;
+    client.onConnection((state) => {
+      this.#status.showConnection(state);
+      if (state === 'UNAUTHORIZED') this.#refuse();
+    });
+    client.onHeartbeat(({ chains }) => this.#status.showChains(chains));
+    if (!(await this.#list(client))) return;
+    this.#follow(client);
+    this.#listTimer = setInterval(() => void this.#list(client), LIST_EVERY_MS);
+    const pool = this.#firstPool();
+    if (pool !== undefined) this.#choose(pool);
+  }
+
+  #end(): void {
+    clearInterval(this.#listTimer);
+    this.#client?.close();
+    this.#client = null;
+    this.#book = null;
+  }
+
+  #refuse(): void {
+    this.#end();
+    this.#onRefusedKey('The server does not know this key.');
+  }
+
+  /** False when there is nothing to go on with: the key is refused, or another client has taken this one's place. */
+  async #list(client: OrderbookClient): Promise<boolean> {
+    try {
+      const pools = await client.rest.pools();
+      if (client !== this.#client) return false;
+      this.#market.list(pools);
+      this.#drawMarket();
+    } catch (error) {
+      if (client !== this.#client) return false;
+      if (error instanceof ApiError && error.status === 401) {
+        this.#refuse();
+        return false;
+      }
+      // The list is asked for again; the feed has its own way to come back.
+      console.warn('listing the pools failed', error);
+    }
+    return true;
+  }
+
+  #follow(client: OrderbookClient): void {
+    const quotes = client.followQuotes();
+    const rfqs = client.followRfqs();
+    busyUntilLive(byId('chain'), quotes);
+    quotes.onSnapshot(() => {
+      this.#market.replace(quotes);
+      this.#tape.begin([...quotes.book.all()]);
+      this.#drawMarket();
+    });
+    quotes.onFact((fact) => {
+      this.#market.apply(fact, quotes);
+      this.#tape.tellFact(fact);
+      if (this.#market.pool(fact.body.poolAddress) === undefined) void this.#list(client);
+      this.#drawMarket();
+    });
+    rfqs.onRfq((rfq) => {
+      this.#tape.tellRfq(rfq);
+      this.#drawMarket();
+    });
+  }
+
+  /** The one that the address names, else the first with quotes, else the first call. */
+  #firstPool(): Pool | undefined {
+    const { pools } = this.#market;
+    return this.#market.pool(location.hash.slice(1)) ?? pools.find(({ type }) => type === 'C') ?? pools[0];
+  }
+
+  #choose(pool: Pool): void {
+    if (this.#client === null) return;
+    this.#pool = pool;
+    history.replaceState(null, '', `#${pool.poolAddress}`);
+    this.#chain.choose(pool);
+    setText(byId('pool-title'), nameOf(pool));
+    setText(byId('pool-unit'), `premium in ${premiumToken(pool)} per contract`);
+    this.#book?.close();
+    const book = this.#client.followBook({ poolAddress: pool.poolAddress, depth: DEPTH });
+    this.#book = book;
+    busyUntilLive(byId('pool'), book);
+    book.onChange(this.#drawBook);
+    this.#drawBook();
+  }
+}
+
+/** What is shown is old while it is not live. */
+function busyUntilLive(element: HTMLElement, followed: FollowedBook | FollowedQuotes): void {
+  const show = (): void => element.setAttribute('aria-busy', String(followed.state !== 'LIVE'));
+  followed.onState(show);
+  show();
+}

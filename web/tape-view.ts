@@ -1,0 +1,93 @@
+import type { OrderbookQuote, Pool, QuoteFact, RfqFact } from 'quotebook/client';
+import { contracts } from './amounts.js';
+import { byId, create, flash, setText } from './elements.js';
+import type { Market } from './market.js';
+import { nameOf, premiumText } from './option.js';
+
+/** Rows that are there from the start: what is new moves through them, and moves nothing else. */
+const ROWS = 16;
+const COLUMNS = 6;
+
+interface Entry {
+  readonly tsMs: number;
+  readonly what: string;
+  readonly pool: Pool | undefined;
+  readonly side: 'bid' | 'ask';
+  /** Null: an RFQ names none. */
+  readonly price: bigint | null;
+  readonly size: bigint;
+}
+
+const WORDS: Readonly<Record<QuoteFact['type'], string>> = {
+  POST_QUOTE: 'Quote',
+  FILL_QUOTE: 'Fill',
+  REMOVE_QUOTE: 'Filled',
+  CANCEL_QUOTE: 'Cancelled',
+  EXPIRE_QUOTE: 'Expired',
+  INVALIDATE_QUOTE: 'Invalid',
+  REVALIDATE_QUOTE: 'Valid again',
+  UNDO_QUOTE: 'Undone',
+};
+
+/** What happened last, the newest above. */
+export class TapeView {
+  readonly #market: Market;
+  readonly #entries: Entry[] = [];
+  readonly #rows: readonly (readonly HTMLTableCellElement[])[];
+  #hasNews = false;
+
+  constructor(market: Market) {
+    this.#market = market;
+    this.#rows = Array.from({ length: ROWS }, () => Array.from({ length: COLUMNS }, () => create('td')));
+    byId('tape-rows').append(...this.#rows.map((cells) => create('tr', '', ...cells)));
+  }
+
+  tellFact(fact: QuoteFact): void {
+    const { type, tsMs, body } = fact;
+    const size = type === 'FILL_QUOTE' ? fact.size : body.fillableSize === '0' ? body.size : body.fillableSize;
+    this.#add(this.#entryOf(WORDS[type], tsMs, body, size));
+  }
+
+  /** What is in the book already stands for what happened before the page was open. */
+  begin(quotes: readonly OrderbookQuote[]): void {
+    if (this.#entries.length > 0) return;
+    const newest = [...quotes].sort((a, b) => a.ts - b.ts).slice(-ROWS);
+    for (const quote of newest) this.#add(this.#entryOf(WORDS.POST_QUOTE, quote.ts * 1000, quote, quote.size));
+    this.#hasNews = false;
+  }
+
+  tellRfq({ tsMs, body }: RfqFact): void {
+    const pool = 'poolAddress' in body ? this.#market.pool(body.poolAddress.toLowerCase()) : undefined;
+    this.#add({ tsMs, what: 'RFQ', pool, side: body.side, price: null, size: BigInt(body.size) });
+  }
+
+  draw(): void {
+    this.#rows.forEach((cells, i) => {
+      const entry = this.#entries[i];
+      const texts = entry === undefined ? [] : textsOf(entry);
+      cells.forEach((cell, column) => setText(cell, texts[column] ?? ''));
+      const [, , , side] = cells;
+      if (side !== undefined) side.className = entry === undefined ? '' : `${entry.side}-text`;
+    });
+    const newest = this.#rows[0]?.[1];
+    if (this.#hasNews && newest !== undefined) flash(newest);
+    this.#hasNews = false;
+  }
+
+  #entryOf(what: string, tsMs: number, { poolAddress, isBuy, price }: OrderbookQuote, size: string): Entry {
+    const side = isBuy ? 'bid' : 'ask';
+    return { tsMs, what, pool: this.#market.pool(poolAddress), side, price: BigInt(price), size: BigInt(size) };
+  }
+
+  #add(entry: Entry): void {
+    this.#entries.unshift(entry);
+    this.#entries.splice(ROWS);
+    this.#hasNews = true;
+  }
+}
+
+function textsOf({ tsMs, what, pool, side, price, size }: Entry): readonly string[] {
+  const shownPrice = price === null ? '–' : pool === undefined ? '…' : premiumText(pool, price);
+  const time = new Date(tsMs).toLocaleTimeString([], { hour12: false });
+  return [time, what, pool === undefined ? 'another pool' : nameOf(pool), side, shownPrice, contracts(size)];
+}
