@@ -15,6 +15,7 @@ import { pageRoutes, type PageOptions } from './http/page-routes.js';
 import { publishRoute, type QuotePublishing } from './http/publish-route.js';
 import { createRouter, withCommonHeaders, type RequestWatch, type Route } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
+import { tickersRoute } from './http/tickers-route.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
 import type { Clock, Journal } from './engine/ports.js';
 import type { Quotas } from './quota/quotas.js';
@@ -36,6 +37,8 @@ export interface HttpSideOptions {
   readonly unknownKeys: UnknownKeyGuard;
   readonly quoteJson: QuoteJson;
   readonly pastEvents: PastEvents;
+  /** JSON text of every pool's ticker. */
+  readonly tickers: () => string;
   readonly optionRoutes: readonly Route[];
   readonly page: PageOptions;
   readonly corsOrigins: readonly string[];
@@ -88,6 +91,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, othersTurn),
     eventsRoute(options.pastEvents, chainId, limits),
     publishRoute(quotePublishing(), quoteJson, chainId, limits, othersTurn),
+    tickersRoute(options.tickers, chainId, limits),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
     ...docsRoutes(apiDocuments(limits)),

@@ -52,6 +52,13 @@ export class LogEvents implements EventHistory {
     this.#cursors.clear();
   }
 
+  async *readSince(sinceMs: number, throughIndex: number): AsyncGenerator<readonly TimedEvent[]> {
+    for await (const records of this.#history.recordsSince(sinceMs, throughIndex)) {
+      const events = records.flatMap(({ stamp, events }) => events.map((event) => ({ event, tsMs: stamp.tsMs })));
+      yield events.filter(({ tsMs }) => tsMs >= sinceMs);
+    }
+  }
+
   async #read(afterSeq: number, limit: number, throughIndex: number): Promise<readonly TimedEvent[] | null> {
     this.#since = await this.#history.droppedThroughSeq();
     if (afterSeq < this.#since) return null;

@@ -18,7 +18,7 @@ import type { Engine } from './engine/engine.js';
 import { ExpiryTimer } from './engine/expiry-timer.js';
 import type { Order } from './engine/order.js';
 import type { Clock, Journal, Random, Rpc } from './engine/ports.js';
-import type { Hex, PoolKey } from './engine/quote.js';
+import type { Hex, Pool, PoolKey } from './engine/quote.js';
 import { Sequencer } from './engine/sequencer.js';
 import { createHttp, type HttpSide } from './http-side.js';
 import { createOptionRoutes } from './option-side.js';
@@ -41,6 +41,7 @@ import { Feed } from './feed/feed.js';
 import { Hub } from './ws/hub.js';
 import type { RfqPorts } from './ws/ports.js';
 import { Publisher as SocketPublisher } from './ws/publisher.js';
+import { readPastFills } from './feed/past-fills.js';
 import { TopicIndex } from './feed/topic-index.js';
 
 export interface ServiceOptions {
@@ -144,7 +145,13 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const feed = new Feed({
     chainId,
     epoch: options.epoch,
-    start: { index: engine.index, seq: engine.seq, tsMs: engine.tsMs, orders: engine.known() },
+    start: {
+      index: engine.index,
+      seq: engine.seq,
+      tsMs: engine.tsMs,
+      orders: engine.known(),
+      pools: deployedPools(engine),
+    },
     older: options.history,
     quoteJson,
     keccak256: (bytes) => digests.keccak256(bytes),
@@ -188,6 +195,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     quoteJson,
     page: { files: [], localKey: null, ...options.page, chainId },
     optionRoutes,
+    tickers: () => feed.tickersJson(),
     pastEvents: new EventPages(feed, limits),
   });
   const { server, uwsUnavailable } = openServer(options.netBackend, {
@@ -216,6 +224,12 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   keys.watch(limits.keyWatchMs, logFault);
 
   const watches = (['settlement', 'stream'] as const).flatMap((role) => openWatch(profile[role].wsUrl));
+  let isStopped = false;
+  if (options.history !== null) {
+    const { index, tsMs } = engine;
+    const past = { history: options.history, tickers: feed.tickers, start: { index, tsMs }, clock };
+    readPastFills({ ...past, groupsPerTurn: limits.pastGroupsPerTurn, isStopped: () => isStopped }).catch(logFault);
+  }
   chains.follower.start();
   const port = await server.listen(options.host, options.port);
   return { port, backend: server.backend, routes: http.routes, ready, adoptQuotas, stop };
@@ -226,6 +240,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   }
 
   async function stop(): Promise<void> {
+    isStopped = true;
     server.stopListening();
     for (const watch of watches) watch.stop();
     hub.closeReaders(SERVICE_RESTART, 'service restart');
@@ -268,6 +283,10 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
 /** Requests that carry a batch, and may be larger than others. */
 const BATCH_PATHS: ReadonlySet<string> = new Set(['/quotes', '/pools', '/pool/settle']);
+
+function* deployedPools(engine: Engine): Iterable<Pool> {
+  for (const { pool } of engine.pools()) yield pool;
+}
 
 /** A live or invalid order; what is gone is kept for reorgs alone. */
 function knownOrder(engine: Engine, quoteId: Hex): Order | undefined {

@@ -10,7 +10,7 @@ import {
   QuotesResult,
   RfqQuotesQuery,
 } from '../schema/orderbook.js';
-import { AnyEventsQuery, EventsPage } from '../schema/socket-v2.js';
+import { AnyEventsQuery, EventsPage, TickersQuery, TickersResult } from '../schema/socket-v2.js';
 import { BAD_REQUEST, NOT_MODIFIED, type RouteDoc } from './route-doc.js';
 
 export interface OrderbookDocLimits {
@@ -77,6 +77,18 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       summary: 'Orders by any mix of filters',
       query: ordersQuery(quoteIdsPerRequest),
       answers: { 200: { about: 'Newest first', schema: OrdersResult }, 304: NOT_MODIFIED, 400: BAD_REQUEST },
+    },
+    {
+      method: 'GET',
+      path: '/tickers',
+      needsKey: true,
+      tag,
+      summary: 'All pools at a glance',
+      query: TickersQuery,
+      answers: {
+        200: { about: 'Every pool that is deployed, quoted or was filled', schema: TickersResult },
+        400: BAD_REQUEST,
+      },
     },
     {
       method: 'GET',

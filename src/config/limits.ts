@@ -61,6 +61,12 @@ export const limits = {
   wsReplayEvents: 200,
   /** Events kept in memory for readers who come back, about 1 KB each; the log has those before. */
   recentEvents: 32_768,
+  /** Filled quotes remembered for a reorg that takes their fills back. */
+  recentFills: 10_000,
+  /** Groups of the log's records read in one turn of the event loop, to count the fills of the day before a start. */
+  pastGroupsPerTurn: 200,
+  /** Tickers in one message of a snapshot, each about 500 bytes. */
+  wsSnapshotPageTickers: 200,
   /** Prices remembered for the slow readers of one book. */
   changedLevels: 16_000,
   /** How long a place in the log is kept in memory for a reader who was on its way from there. */

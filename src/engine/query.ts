@@ -36,11 +36,23 @@ export interface OrdersQuery {
   /** 1e-18 contracts. */
   readonly minFillableSize?: bigint | undefined;
   readonly quoteIds?: readonly Hex[] | undefined;
+  /** Orders older than this alone. */
+  readonly olderThan?: Age | undefined;
+  /** The newest so many alone, valid and invalid ones together. */
+  readonly limit?: number | undefined;
+}
+
+/** Where the first canonical publication of a quote stands on the stream chain. */
+export interface Age {
+  readonly blockNumber: number;
+  readonly logIndex: number;
 }
 
 export interface OrdersAnswer {
   readonly valid: Order[];
   readonly invalid: Order[];
+  /** Age of the oldest one here; null when there are no older ones. */
+  readonly next: Age | null;
 }
 
 export interface LevelsQuery {
@@ -86,7 +98,7 @@ export function privateQuotes(book: Book, query: PrivateQuery): Order[] {
 
 /** What is in the book and what is known as invalid, each newest first. */
 export function orders(store: OrderStore, query: OrdersQuery): OrdersAnswer {
-  const { poolAddress, side, provider, taker, minFillableSize = 0n, quoteIds } = query;
+  const { poolAddress, side, provider, taker, minFillableSize = 0n, quoteIds, olderThan, limit = Infinity } = query;
   const valid: BookOrder[] = [];
   const invalid: BookOrder[] = [];
   for (const order of candidates(store, query)) {
@@ -94,9 +106,33 @@ export function orders(store: OrderStore, query: OrdersQuery): OrdersAnswer {
     if (!isOn(order, poolAddress, side)) continue;
     if (provider !== undefined && order.quote.provider !== provider) continue;
     if ((taker !== undefined || quoteIds === undefined) && !isVisible(order, taker ?? null)) continue;
+    if (olderThan !== undefined && !isOlder(order, olderThan)) continue;
     (order.state === 'live' ? valid : invalid).push(order);
   }
-  return { valid: valid.sort(compareAge).reverse(), invalid: invalid.sort(compareAge).reverse() };
+  valid.sort(compareAge).reverse();
+  invalid.sort(compareAge).reverse();
+  return valid.length + invalid.length <= limit ? { valid, invalid, next: null } : newest(valid, invalid, limit);
+}
+
+/** The first `limit`, at least one, of two lists that are newest first and longer than that together. */
+function newest(valid: readonly BookOrder[], invalid: readonly BookOrder[], limit: number): OrdersAnswer {
+  let [taken, takenInvalid] = [0, 0];
+  let next: Age | null = null;
+  while (taken + takenInvalid < limit) {
+    const [a, b] = [valid[taken], invalid[takenInvalid]];
+    const isFirst = b === undefined || (a !== undefined && compareAge(a, b) > 0);
+    if (isFirst) taken += 1;
+    else takenInvalid += 1;
+    const { blockNumber, logIndex } = (isFirst ? a : b) ?? NEVER;
+    next = { blockNumber, logIndex };
+  }
+  return { valid: valid.slice(0, taken), invalid: invalid.slice(0, takenInvalid), next };
+}
+
+const NEVER: Age = { blockNumber: 0, logIndex: 0 };
+
+function isOlder({ blockNumber, logIndex }: Age, than: Age): boolean {
+  return blockNumber === than.blockNumber ? logIndex < than.logIndex : blockNumber < than.blockNumber;
 }
 
 /** Price levels, best first, at most `depth` of them. */

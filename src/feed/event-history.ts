@@ -16,6 +16,11 @@ export interface EventHistory {
    * are durable; null when they are gone by now.
    */
   read(afterSeq: number, limit: number, throughIndex: number): Promise<readonly TimedEvent[] | null>;
+  /**
+   * Events of engine time `sinceMs` and later, as far as they are kept, the oldest first, of records up to `throughIndex`,
+   * which are durable. A part of them at a time, between which the caller may let others have their turn.
+   */
+  readSince(sinceMs: number, throughIndex: number): AsyncIterable<readonly TimedEvent[]>;
 }
 
 /** The last `capacity` events, in memory. */

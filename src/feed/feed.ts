@@ -1,14 +1,17 @@
 import type { Stamp } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
 import type { JournalRecord } from '../engine/ports.js';
+import type { Pool } from '../engine/quote.js';
 import type { QuoteJson } from '../schema/quote-json.js';
-import type { RESYNC_REASONS } from '../schema/socket-v2.js';
+import type { RESYNC_REASONS, TickersResult } from '../schema/socket-v2.js';
 import { BookHash, type Keccak256 } from './book-hash.js';
 import { CommittedBook } from './committed-book.js';
 import { JsonEncoding, MsgpackEncoding, type Encoding, type EncodingName } from './encoding.js';
 import { RecentEvents, type EventHistory, type TimedEvent } from './event-history.js';
 import { LevelTopics } from './level-topics.js';
 import { QuoteTopics, type Publish } from './quote-topics.js';
+import { TickerTopics } from './ticker-topics.js';
+import { tickerJson, Tickers } from './tickers.js';
 
 /** The numbers of the configuration's limits that bound what the feed keeps. */
 export interface FeedLimits {
@@ -16,6 +19,8 @@ export interface FeedLimits {
   readonly recentEvents: number;
   /** Prices remembered for slow readers of one book. */
   readonly changedLevels: number;
+  /** Filled quotes remembered for a reorg that takes their fills back. */
+  readonly recentFills: number;
 }
 
 export interface FeedOptions {
@@ -29,6 +34,8 @@ export interface FeedOptions {
     readonly seq: number;
     readonly tsMs: number;
     readonly orders: Iterable<Order>;
+    /** Those that are deployed. */
+    readonly pools: Iterable<Pool>;
   };
   /** Events from before the start, and those that no longer fit into memory; null: those are gone. */
   readonly older: EventHistory | null;
@@ -48,6 +55,8 @@ export class Feed {
   readonly book: CommittedBook;
   readonly quotes: QuoteTopics;
   readonly levels: LevelTopics;
+  readonly tickers: Tickers;
+  readonly tickerTopics: TickerTopics;
   readonly encodings: Readonly<Record<EncodingName, Encoding>>;
   readonly #recent: RecentEvents;
   readonly #older: EventHistory | null;
@@ -74,6 +83,8 @@ export class Feed {
       publish,
       maxChanged: limits.changedLevels,
     });
+    this.tickers = new Tickers(this.book.book, start.pools, limits.recentFills);
+    this.tickerTopics = new TickerTopics(chainId, encodings, publish);
     this.#recent = new RecentEvents(limits.recentEvents, start.seq);
     this.#older = older;
   }
@@ -117,6 +128,13 @@ export class Feed {
     return this.#older.read(afterSeq, limit, this.#index).then(toldOnly);
   }
 
+  /** Answer of GET /tickers. */
+  tickersJson(): string {
+    const tickers = Array.from(this.tickers.all(), tickerJson);
+    const answer: TickersResult = { epoch: this.epoch, seq: this.#seq, tsMs: this.#tsMs, tickers };
+    return JSON.stringify(answer);
+  }
+
   #onRecord(events: JournalRecord['events'], { index, tsMs }: Stamp): void {
     for (const event of events) {
       const timed = { event, tsMs };
@@ -124,9 +142,11 @@ export class Feed {
       this.#recent.push(timed);
       this.quotes.tell(timed, change);
       if (change !== null) this.levels.touch(change);
+      this.tickers.touch(event, change, tsMs);
     }
     this.#index = index;
     const last = events.at(-1);
+    this.tickerTopics.tell(this.tickers.flush(tsMs), last?.seq ?? this.#seq, tsMs);
     if (last === undefined) return;
     this.levels.flush(last.seq, tsMs);
     this.#seq = last.seq;

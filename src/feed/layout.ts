@@ -57,6 +57,14 @@ export const QUOTE = record({
 const CAUSE = record({ chain: 'text', blockNumber: 'uint', txHash: 'hex', logIndex: 'uint' });
 const LEVEL = record({ price: 'amount', size: 'amount', count: 'uint' });
 const LEVELS = record({ bids: { list: LEVEL }, asks: { list: LEVEL } });
+const BEST = record({ price: 'amount', size: 'amount' });
+const TICKER = record({
+  poolAddress: 'hex',
+  poolKey: POOL_KEY,
+  bid: { nullable: BEST },
+  ask: { nullable: BEST },
+  filledSize24h: 'amount',
+});
 const BLOCK = record({ blockNumber: 'uint', blockHash: 'hex', timestamp: 'uint' });
 const CHAIN = record({ block: { nullable: BLOCK }, lateMs: { nullable: 'uint' }, stale: { nullable: 'text' } });
 
@@ -96,6 +104,8 @@ export const MESSAGES = {
     chains: record({ settlement: CHAIN, stream: CHAIN }),
     books: { list: record({ key: 'text', hash: 'hex' }) },
   }),
+  TICKER_SNAPSHOT: record({ key: 'text', seq: 'uint', tsMs: 'uint', more: 'bool', body: { list: TICKER } }),
+  TICKER: record({ key: 'text', seq: 'uint', tsMs: 'uint', body: TICKER }),
 } as const satisfies Readonly<Record<string, Fields>>;
 
 export type MessageType = keyof typeof MESSAGES;

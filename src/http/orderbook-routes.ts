@@ -28,11 +28,21 @@ export interface OrdersFilter {
   readonly taker?: Hex;
   readonly minFillableSize?: bigint;
   readonly quoteIds?: readonly Hex[];
+  readonly olderThan?: OrderAge;
+  readonly limit?: number;
+}
+
+/** Where on the stream chain an order was published first. */
+export interface OrderAge {
+  readonly blockNumber: number;
+  readonly logIndex: number;
 }
 
 export interface OrdersFound {
   readonly valid: readonly Order[];
   readonly invalid: readonly Order[];
+  /** Age of the oldest one here; null when there are no older ones. */
+  readonly next: OrderAge | null;
 }
 
 /** The book as it is read over HTTP. All answers are in the order in which they go out. */
@@ -127,16 +137,23 @@ export function orderbookRoutes(
   }
 
   /** Answers with many orders are written in slices, others having their turn in between. */
-  function listBoth({ valid, invalid }: OrdersFound): Uint8Array | Promise<Uint8Array> {
+  function listBoth({ valid, invalid, next }: OrdersFound, isPage: boolean): Uint8Array | Promise<Uint8Array> {
+    // Clients from before there were pages get the answer that they know.
+    const tail = isPage ? `,"nextCursor":${next === null ? 'null' : `"${next.blockNumber}-${next.logIndex}"`}` : '';
     const count = valid.length + invalid.length;
     const out = new AsciiWriter(QUOTE_BYTES * (count + 1));
-    const slices = writingBoth(out, valid.map(asShown), invalid.map(asShown));
+    const slices = writingBoth(out, valid.map(asShown), invalid.map(asShown), tail);
     if (count >= limits.ordersPerTurn) return inTurns(slices).then(() => out.finish());
     slices.next();
     return out.finish();
   }
 
-  function* writingBoth(out: AsciiWriter, valid: readonly Shown[], invalid: readonly Shown[]): Generator<undefined> {
+  function* writingBoth(
+    out: AsciiWriter,
+    valid: readonly Shown[],
+    invalid: readonly Shown[],
+    tail: string,
+  ): Generator<undefined> {
     out.write('{"validQuotes":[');
     for (const [i, { order, fillableSize }] of valid.entries()) {
       if (i > 0) out.write(',');
@@ -150,7 +167,7 @@ export function orderbookRoutes(
       out.write('}');
       if ((i + 1) % limits.ordersPerTurn === 0) yield;
     }
-    out.write(']}');
+    out.write(`]${tail}}`);
   }
 
   async function inTurns(slices: Generator<undefined>): Promise<void> {
@@ -186,7 +203,7 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/orders',
       needsKey: true,
-      handle: reading(checkOrders, (query) => listBoth(book.orders(toFilter(query)))),
+      handle: reading(checkOrders, (query) => listBoth(book.orders(toFilter(query)), query.limit !== undefined)),
     },
   ];
 }
@@ -198,7 +215,8 @@ function asShown(order: Order): Shown {
   return { order, fillableSize: order.fillableSize, reason: order.reason };
 }
 
-function toFilter({ poolAddress, side, provider, taker, size, quoteIds }: OrdersQuery): OrdersFilter {
+function toFilter(query: OrdersQuery): OrdersFilter {
+  const { poolAddress, side, provider, taker, size, quoteIds, limit, cursor } = query;
   return {
     ...(poolAddress && { poolAddress: lower(poolAddress) }),
     ...(side && { side }),
@@ -206,7 +224,14 @@ function toFilter({ poolAddress, side, provider, taker, size, quoteIds }: Orders
     ...(taker && { taker: lower(taker) }),
     ...(size && { minFillableSize: BigInt(size) }),
     ...(quoteIds && { quoteIds: quoteIds.map(lower) }),
+    ...(limit && { limit: Number(limit) }),
+    ...(cursor && { olderThan: ageOf(cursor) }),
   };
+}
+
+function ageOf(cursor: string): OrderAge {
+  const [blockNumber = 0, logIndex = 0] = cursor.split('-').map(Number);
+  return { blockNumber, logIndex };
 }
 
 /** Addresses and ids are taken in any letter case and kept in lower case. */

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { Static } from 'typebox';
-import { Address, ChainId, Hash, SafeUint, Side, Uint256, Uint8, UnixSeconds, closed } from './primitives.js';
+import { Address, ChainId, Hash, SafeUint, Side, Uint256, Uint8, UnixSeconds, closed, text } from './primitives.js';
 
 export const PoolKey = closed({
   base: Address,
@@ -113,9 +113,15 @@ export const InvalidQuote = closed({
   quote: OrderbookQuote,
 });
 
+/** Where a page of GET /orders goes on, for the server alone to read. */
+const Cursor = text<string>('^[0-9]{1,15}-[0-9]{1,15}$', '`nextCursor` of the page before.');
+
 export const OrdersResult = closed({
   validQuotes: Type.Array(OrderbookQuote),
   invalidQuotes: Type.Array(InvalidQuote),
+  nextCursor: Type.Optional(
+    Type.Union([Cursor, Type.Null()], { description: 'With `limit` alone: where to go on; null: there is no more.' }),
+  ),
 });
 export type OrdersResult = Static<typeof OrdersResult>;
 
@@ -143,6 +149,10 @@ export function ordersQuery(maxQuoteIds: number) {
       provider: Type.Optional(Address),
       taker: Type.Optional(Address),
       quoteIds: Type.Optional(Type.Array(Hash, { minItems: 1, maxItems: maxQuoteIds })),
+      limit: Type.Optional(
+        text<string>('^([1-9][0-9]{0,2}|1000)$', 'Most orders in the answer, 1 to 1000; absent: all.'),
+      ),
+      cursor: Type.Optional(Cursor),
     },
     { anyOf: [{ required: ['chainId'] }, { required: ['quoteIds'] }] },
   );

@@ -9,7 +9,7 @@ export function closed<const P extends Record<string, TSchema>>(properties: P, o
 }
 
 /** A text that matches `pattern`; `T` says what such a text is. */
-function text<T extends string>(pattern: string, description: string, options: Record<string, unknown> = {}) {
+export function text<T extends string>(pattern: string, description: string, options: Record<string, unknown> = {}) {
   return Type.Unsafe<T>(Type.String({ pattern, description, ...options }));
 }
 

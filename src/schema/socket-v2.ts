@@ -1,12 +1,15 @@
 import Type from 'typebox';
 import type { Static, TSchema } from 'typebox';
-import { OrderbookQuote, TRANSIENT_REASONS } from './orderbook.js';
+import { OrderbookQuote, PoolKey, TRANSIENT_REASONS } from './orderbook.js';
 import { Address, ChainId, Hash, SafeUint, Side, Uint256, UnixSeconds, closed } from './primitives.js';
 import { Channel, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
 
 /** Messages beyond the plain protocol: those of the ORDERBOOK channel, and everything that the subprotocols add. */
-export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK'], { type: 'string' });
+export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER'], { type: 'string' });
 export type FeedChannel = Static<typeof FeedChannel>;
+
+/** The channels whose messages are numbered one after the other, so that those missed can be had. */
+export const NumberedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK'], { type: 'string' });
 
 export const Epoch = Type.String({ pattern: '^[0-9a-f]{16}$', description: 'Tells one log from another.' });
 
@@ -57,6 +60,14 @@ export function plainOrderbookFilterMessage(maxDepth: number) {
   return bookFilter(maxDepth, {});
 }
 
+/** Without a pool: every pool's. There is nothing to resume: a snapshot comes first, and each message is a whole ticker. */
+export const TickerFilterMessage = closed({
+  type: Type.Literal('FILTER'),
+  channel: Type.Literal('TICKER'),
+  body: closed({ chainId: ChainId, poolAddress: Type.Optional(Address) }),
+});
+export type TickerFilterMessage = Static<typeof TickerFilterMessage>;
+
 export const UnsubscribeV2Message = closed({
   type: Type.Literal('UNSUBSCRIBE'),
   channel: FeedChannel,
@@ -74,7 +85,7 @@ const eventsFrom = {
 };
 
 /** GET /events of QUOTES or RFQ. ORDERBOOK has a schema of its own; here it is for the refusal, which lists them all. */
-export const EventsQuery = closed({ channel: Type.Unsafe<Channel>(FeedChannel), ...filterFields, ...eventsFrom });
+export const EventsQuery = closed({ channel: Type.Unsafe<Channel>(NumberedChannel), ...filterFields, ...eventsFrom });
 export type EventsQuery = Static<typeof EventsQuery>;
 
 /** GET /events of ORDERBOOK. */
@@ -160,6 +171,49 @@ export const OrderbookUpdate = closed({
 });
 export type OrderbookUpdate = Static<typeof OrderbookUpdate>;
 
+const BestLevel = nullable(closed({ price: Uint256, size: Uint256 }));
+export const TickerJson = closed(
+  {
+    poolAddress: Address,
+    poolKey: PoolKey,
+    bid: BestLevel,
+    ask: BestLevel,
+    filledSize24h: Uint256,
+  },
+  {
+    description:
+      'A pool at a glance: the best price of each side with the size of all public quotes at it, and the contracts filled in the last 24 hours.',
+  },
+);
+export type TickerJson = Static<typeof TickerJson>;
+
+/** Answer of GET /tickers. */
+export const TickersResult = closed({ epoch: Epoch, seq: SafeUint, tsMs: SafeUint, tickers: Type.Array(TickerJson) });
+
+export type TickersResult = Static<typeof TickersResult>;
+
+export const TickersQuery = closed({ chainId: ChainId });
+export type TickersQuery = Static<typeof TickersQuery>;
+
+export const TickerSnapshot = closed({
+  type: Type.Literal('TICKER_SNAPSHOT'),
+  key: Key,
+  seq: SafeUint,
+  tsMs: SafeUint,
+  more: Type.Boolean(),
+  body: Type.Array(TickerJson),
+});
+export type TickerSnapshot = Static<typeof TickerSnapshot>;
+
+export const TickerMessage = closed({
+  type: Type.Literal('TICKER'),
+  key: Key,
+  seq: SafeUint,
+  tsMs: SafeUint,
+  body: TickerJson,
+});
+export type TickerMessage = Static<typeof TickerMessage>;
+
 const Subscribed = closed({ channel: FeedChannel, keys: Type.Array(Key), seq: SafeUint, epoch: Epoch });
 
 export const InfoV2 = closed({ type: Type.Literal('INFO'), body: nullable(Subscribed), message: Type.String() });
@@ -208,6 +262,8 @@ export const ServerMessageV2 = Type.Union([
   ErrorV2,
   Resync,
   Heartbeat,
+  TickerSnapshot,
+  TickerMessage,
 ]);
 export type ServerMessageV2 = Static<typeof ServerMessageV2>;
 

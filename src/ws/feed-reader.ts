@@ -4,9 +4,12 @@ import type { ResyncReason } from '../feed/feed.js';
 import { orderbookKey, type Laggard } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';
 import type { JoinedTopic } from '../feed/quote-topics.js';
+import { tickerKey } from '../feed/ticker-topics.js';
+import { tickerJson, type Ticker } from '../feed/tickers.js';
 import { takeSnapshot } from '../feed/quotes-snapshot.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
 import { filterParts, type Channel, type Filter, type FilterPart } from '../feed/topics.js';
+import type { Hex } from '../engine/quote.js';
 import type { FeedChannel, Heartbeat, Resync } from '../schema/socket-v2.js';
 import { CatchUp, type CatchUpLimits, type CatchUpPorts } from './catch-up.js';
 
@@ -19,6 +22,7 @@ export interface ResumePoint {
 export interface FeedReaderLimits extends CatchUpLimits {
   readonly wsSnapshotQuotes: number;
   readonly wsSnapshotPageQuotes: number;
+  readonly wsSnapshotPageTickers: number;
 }
 
 export interface FeedReaderPorts extends Omit<CatchUpPorts, 'isBinary'> {
@@ -127,6 +131,34 @@ export class FeedReader {
     });
   }
 
+  /** Null: every pool's ticker. Each message is a whole ticker, so that what was missed is made up for by the newest. */
+  followTickers(poolAddress: Hex | null, acknowledge: Acknowledge): void {
+    const { feed, encoding, limits } = this.#ports;
+    const key = tickerKey(feed.chainId, poolAddress);
+    this.drop('TICKER');
+    const { seq, tsMs } = feed;
+    if (!acknowledge({ channel: 'TICKER', keys: [key], seq })) return;
+    const shown = [...feed.tickers.all()].filter(
+      ({ pool }) => poolAddress === null || pool.poolAddress === poolAddress,
+    );
+    const arrive = (): void => {
+      for (const ticker of feed.tickers.all()) {
+        if ((poolAddress !== null && ticker.pool.poolAddress !== poolAddress) || shown.includes(ticker)) continue;
+        const body = tickerJson(ticker);
+        this.#send(encoding.message({ type: 'TICKER', key, seq: feed.seq, tsMs: feed.tsMs, body }));
+      }
+      this.#goLive('TICKER', [feed.tickerTopics.join(poolAddress, encoding.name)]);
+    };
+    this.#catchUp('TICKER', seq, {
+      first: encoded(tickerPages(shown, limits.wsSnapshotPageTickers), ({ tickers, more }) => {
+        return encoding.message({ type: 'TICKER_SNAPSHOT', key, seq, tsMs, more, body: tickers.map(tickerJson) });
+      }),
+      take: () => [],
+      arrive,
+      lose: arrive,
+    });
+  }
+
   drop(channel: FeedChannel): void {
     this.#forget(channel, (topic) => this.#ports.socket.unsubscribe(topic));
   }
@@ -155,6 +187,7 @@ export class FeedReader {
     if (this.completeSeq < feed.seq) return [];
     return [...this.#following].flatMap(([channel, following]) => {
       if (following.phase === 'CATCHING_UP') return [];
+      if (channel === 'TICKER') return [];
       return following.topics.flatMap((topic) => {
         const hash = channel === 'ORDERBOOK' ? feed.levels.hashOf(topic) : feed.quotes.hashOf(topic);
         return hash === null ? [] : [{ key: topic.key, hash: hashText(hash) }];
@@ -225,12 +258,23 @@ export class FeedReader {
     for (const joined of following.topics) {
       if (following.phase === 'LIVE') unsubscribe(joined.topic);
       if (channel === 'ORDERBOOK') feed.levels.leave(joined);
+      else if (channel === 'TICKER') feed.tickerTopics.leave(joined);
       else feed.quotes.leave(joined);
     }
   }
 
   #send(message: Uint8Array): void {
     this.#ports.socket.send(message, this.#ports.encoding.isBinary);
+  }
+}
+
+/** At least one, so that a reader knows when it has them all. */
+function* tickerPages(
+  tickers: readonly Ticker[],
+  pageSize: number,
+): Generator<{ readonly tickers: readonly Ticker[]; readonly more: boolean }> {
+  for (let start = 0; start === 0 || start < tickers.length; start += pageSize) {
+    yield { tickers: tickers.slice(start, start + pageSize), more: start + pageSize < tickers.length };
   }
 }
 

@@ -1,11 +1,17 @@
 import type { Clock } from '../engine/ports.js';
+import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import { filterKeys } from '../feed/topics.js';
 import { filterOf, viewOf } from '../feed/wire-filter.js';
 import type { NetRequestHead, NetResponse, NetSocket, SocketHandlers, UpgradeDecision } from '../net/net.js';
 import type { AuthMessage } from '../schema/socket.js';
-import type { FilterV2Message, OrderbookFilterMessage, UnsubscribeV2Message } from '../schema/socket-v2.js';
+import type {
+  FilterV2Message,
+  OrderbookFilterMessage,
+  TickerFilterMessage,
+  UnsubscribeV2Message,
+} from '../schema/socket-v2.js';
 import { FeedReader, type Acknowledge, type ResumePoint } from './feed-reader.js';
 import { FeedReaders, type ChainsStatus } from './feed-readers.js';
 import { KeySessions } from './key-sessions.js';
@@ -157,9 +163,12 @@ export class Hub implements SocketHandlers {
     if (holder === null) return texts.notAuthorized;
     switch (message.type) {
       case 'FILTER': {
-        const whyNot = this.#whyNotFollow(session, message, holder) ?? resumeProblem(message.body);
+        const whyNot =
+          this.#whyNotFollow(session, message, holder) ??
+          (message.channel === 'TICKER' ? null : resumeProblem(message.body));
         if (whyNot !== null) return whyNot;
-        return message.channel === 'ORDERBOOK' ? this.#filterBook(session, message) : this.#filter(session, message);
+        if (message.channel === 'ORDERBOOK') return this.#filterBook(session, message);
+        return message.channel === 'TICKER' ? this.#filterTickers(session, message) : this.#filter(session, message);
       }
       case 'UNSUBSCRIBE':
         return this.#unsubscribe(session, message);
@@ -205,6 +214,14 @@ export class Hub implements SocketHandlers {
     return null;
   }
 
+  #filterTickers(session: Session, { body }: TickerFilterMessage): Refusal {
+    session.reader.followTickers(
+      (body.poolAddress?.toLowerCase() as Hex | undefined) ?? null,
+      this.#acknowledge(session),
+    );
+    return null;
+  }
+
   #acknowledge(session: Session): Acknowledge {
     const { epoch } = this.#options.feed;
     return (subscribed) => session.acknowledge(texts.subscribed(subscribed.keys), subscribed, epoch);
@@ -212,7 +229,7 @@ export class Hub implements SocketHandlers {
 
   #whyNotFollow(
     session: Session,
-    { channel, body }: FilterV2Message | OrderbookFilterMessage,
+    { channel, body }: FilterV2Message | OrderbookFilterMessage | TickerFilterMessage,
     holder: SocketKeyHolder,
   ): Refusal {
     const { clock, limits } = this.#options;

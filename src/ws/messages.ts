@@ -11,13 +11,15 @@ import {
   FilterV2Message,
   orderbookFilterMessage,
   plainOrderbookFilterMessage,
+  TickerFilterMessage,
   UnsubscribeV2Message,
   type OrderbookFilterMessage,
 } from '../schema/socket-v2.js';
 
 export type RfqMessage = RfqByPoolKeyMessage | RfqByPoolAddressMessage;
 /** On a plain connection a FilterMessage; the subprotocols add to it. */
-export type ClientMessage = AuthMessage | FilterV2Message | OrderbookFilterMessage | UnsubscribeV2Message | RfqMessage;
+export type ClientMessage =
+  AuthMessage | FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | UnsubscribeV2Message | RfqMessage;
 
 /** A value, or what to tell the client that sent it. */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
@@ -36,6 +38,7 @@ const checkUnsubscribe = compile(UnsubscribeMessage, MAX_ERRORS);
 const checkRfqByPoolKey = compile(RfqByPoolKeyMessage, MAX_ERRORS);
 const checkRfqByPoolAddress = compile(RfqByPoolAddressMessage, MAX_ERRORS);
 const checkFilterV2 = compile(FilterV2Message, MAX_ERRORS);
+const checkTicker = compile(TickerFilterMessage, MAX_ERRORS);
 const checkUnsubscribeV2 = compile(UnsubscribeV2Message, MAX_ERRORS);
 
 /** First step: a text frame that holds a JSON object. */
@@ -68,9 +71,14 @@ export class MessageReader {
         return checked(checkAuth, raw, 'AUTH');
       case 'FILTER':
         if (isOrderbook) return checked(isPlain ? this.#checkPlainOrderbook : this.#checkOrderbook, raw, 'FILTER');
+        if (raw.channel === 'TICKER' && !isPlain) return checked(checkTicker, raw, 'FILTER');
         return checked<FilterV2Message>(isPlain ? checkFilter : checkFilterV2, raw, 'FILTER');
       case 'UNSUBSCRIBE':
-        return checked<UnsubscribeV2Message>(isOrderbook ? checkUnsubscribeV2 : checkUnsubscribe, raw, 'UNSUBSCRIBE');
+        return checked<UnsubscribeV2Message>(
+          isPlain && !isOrderbook ? checkUnsubscribe : checkUnsubscribeV2,
+          raw,
+          'UNSUBSCRIBE',
+        );
       case 'RFQ':
         return checked<RfqMessage>(namesPoolAddress(raw) ? checkRfqByPoolAddress : checkRfqByPoolKey, raw, 'RFQ');
       default:

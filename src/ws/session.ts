@@ -3,6 +3,7 @@ import type { Encoding } from '../feed/encoding.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { Channel, Narrowing } from '../feed/topics.js';
 import type { NetSocket } from '../net/net.js';
+import type { FeedChannel } from '../schema/socket-v2.js';
 import type { FeedReader } from './feed-reader.js';
 import type { SocketLimits } from './ports.js';
 import { RateWindow } from './rate-window.js';
@@ -41,7 +42,7 @@ export class Session {
   /** Ends the wait for AUTH. */
   cancelDeadline: CancelTimer | null = null;
   readonly #topics: TopicIndex;
-  readonly #subscribed = new Map<Channel, readonly string[]>();
+  readonly #subscribed = new Map<FeedChannel, readonly string[]>();
 
   constructor(socket: NetSocket, { topics, rfqs, reader, encoding, limits }: SessionParts) {
     this.socket = socket;
@@ -62,8 +63,8 @@ export class Session {
     return this.#subscribed.size + this.reader.channels;
   }
 
-  follows(channel: Channel | 'ORDERBOOK'): boolean {
-    return this.reader.has(channel) || (channel !== 'ORDERBOOK' && this.#subscribed.has(channel));
+  follows(channel: FeedChannel): boolean {
+    return this.reader.has(channel) || this.#subscribed.has(channel);
   }
 
   /** False when the peer is too slow to be told anything. */
@@ -89,9 +90,8 @@ export class Session {
     this.#subscribed.set(channel, topics);
   }
 
-  unsubscribe(channel: Channel | 'ORDERBOOK'): void {
+  unsubscribe(channel: FeedChannel): void {
     this.reader.drop(channel);
-    if (channel === 'ORDERBOOK') return;
     for (const topic of this.#subscribed.get(channel) ?? []) {
       this.socket.unsubscribe(topic);
       this.#topics.leave(topic);

@@ -8,8 +8,9 @@ export class SocketClient {
   readonly #messages: Record<string, unknown>[] = [];
   readonly #waiting: ((message: Record<string, unknown>) => void)[] = [];
 
-  static async open(wsUrl: string): Promise<SocketClient> {
-    const socket = new WebSocket(wsUrl);
+  /** `protocol`: a subprotocol of JSON; without it the plain one is spoken. */
+  static async open(wsUrl: string, protocol?: 'quotebook.v2.json'): Promise<SocketClient> {
+    const socket = new WebSocket(wsUrl, protocol ?? []);
     const client = new SocketClient(socket);
     await once(socket, 'open');
     return client;
@@ -19,7 +20,7 @@ export class SocketClient {
     this.#socket = socket;
     socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString('utf8')) as Record<string, unknown>;
-      assertDocumentedFrame(message, 'plain');
+      assertDocumentedFrame(message, socket.protocol === '' ? 'plain' : 'v2');
       const waiting = this.#waiting.shift();
       if (waiting === undefined) this.#messages.push(message);
       else waiting(message);

@@ -83,7 +83,7 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
     const driver = begin();
     t.same(driver.apply(enter(sampleQuote({ n: 1 }), { fillableSize: 0n })), []);
     t.same(driver.apply(enter(sampleQuote({ n: 2, deadline: START - 1 }))), []);
-    t.same(driver.engine.orders(), { valid: [], invalid: [] });
+    t.same(driver.engine.orders(), { valid: [], invalid: [], next: null });
     t.equal(driver.engine.get(quoteIdOf(2)), undefined);
   });
 
@@ -134,7 +134,7 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
       ['QUOTE_FILLED', false],
       ['QUOTE_REMOVED', false],
     ]);
-    t.same(driver.engine.orders(), { valid: [], invalid: [] });
+    t.same(driver.engine.orders(), { valid: [], invalid: [], next: null });
   });
 
   t.test('a fill or cancel of what is not known only moves the position', async (t) => {

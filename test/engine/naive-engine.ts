@@ -266,8 +266,12 @@ export class NaiveEngine implements EngineUnderTest {
     taker,
     minFillableSize,
     quoteIds,
+    olderThan,
+    limit = Infinity,
   }: query.OrdersQuery = {}): query.OrdersAnswer {
-    const found = this.#known.filter(({ quote, fillableSize }) => {
+    const found = this.#known.filter(({ quote, fillableSize, state }) => {
+      if (state === 'gone') return false;
+      if (olderThan !== undefined && compareOrigin(quote.origin, olderThan) >= 0) return false;
       if (poolAddress !== undefined && quote.pool.poolAddress !== poolAddress) return false;
       if (side !== undefined && sideOf(quote) !== side) return false;
       if (provider !== undefined && quote.provider !== provider) return false;
@@ -277,9 +281,12 @@ export class NaiveEngine implements EngineUnderTest {
       return taker !== undefined ? quote.taker === taker : quoteIds !== undefined;
     });
     found.reverse();
+    const page = found.slice(0, limit);
+    const last = page.at(-1)?.quote.origin;
     return {
-      valid: found.filter(({ state }) => state === 'live'),
-      invalid: found.filter(({ state }) => state === 'invalid'),
+      valid: page.filter(({ state }) => state === 'live'),
+      invalid: page.filter(({ state }) => state === 'invalid'),
+      next: last && page.length < found.length ? { blockNumber: last.blockNumber, logIndex: last.logIndex } : null,
     };
   }
 
@@ -358,4 +365,8 @@ function logOf(position: ChainPosition): number {
 
 function because(chain: ChainRole, { blockNumber, txHash, logIndex }: Origin): Cause {
   return { chain, blockNumber, txHash, logIndex };
+}
+
+function compareOrigin(a: query.Age, b: query.Age): number {
+  return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
 }

@@ -30,6 +30,7 @@ function view(engine: EngineUnderTest): unknown {
     providers: [...engine.providers()].sort(),
     ordersOf: MAKERS.map((maker) => numbers(engine.ordersOf(maker)).sort()),
     all: [both(engine.orders()), both(engine.orders({ minFillableSize: 4n }))],
+    pages: pages(engine, 2).map(both),
     byTaker: TAKERS.map((taker) => both(engine.orders({ taker }))),
     byMaker: MAKERS.map((provider) => both(engine.orders({ provider, side: 'ask' }))),
     byPool: POOLS.map(({ poolAddress }) => [
@@ -47,6 +48,15 @@ function view(engine: EngineUnderTest): unknown {
       ]),
     ]),
   };
+}
+
+/** Every order, so many at a time. */
+function pages(engine: EngineUnderTest, limit: number): ReturnType<EngineUnderTest['orders']>[] {
+  const found = [engine.orders({ limit })];
+  for (let next = found[0]?.next; next; next = found.at(-1)?.next) {
+    found.push(engine.orders({ limit, olderThan: next }));
+  }
+  return found;
 }
 
 /** Runs steps on a new engine, one record for each; `after` sees the engine once each is applied. */

@@ -78,7 +78,13 @@ export class FeedFixture {
     this.feed = new Feed({
       chainId,
       epoch: options.epoch ?? epoch,
-      start: { index: engine.index, seq: engine.seq, tsMs: engine.tsMs, orders: engine.known() },
+      start: {
+        index: engine.index,
+        seq: engine.seq,
+        tsMs: engine.tsMs,
+        orders: engine.known(),
+        pools: [...engine.pools()].map(({ pool }) => pool),
+      },
       older,
       quoteJson,
       keccak256,
@@ -86,7 +92,7 @@ export class FeedFixture {
         this.publish(topic, message, isBinary);
         this.hub.published(message.length);
       },
-      limits: { recentEvents: 10_000, changedLevels: 100, ...limits },
+      limits: { recentEvents: 10_000, changedLevels: 100, recentFills: 100, ...limits },
     });
     const topics = new TopicIndex(chainId);
     this.hub = new Hub({

@@ -125,6 +125,9 @@ export class ModelReader {
       case 'RFQ':
         this.#isNext(message);
         return;
+      case 'TICKER_SNAPSHOT':
+      case 'TICKER':
+        throw new Error('it follows no tickers');
       default:
         if (this.#isNext(message)) this.#setQuote(message);
     }

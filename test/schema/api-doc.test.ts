@@ -10,7 +10,7 @@ import {
   SettleResult,
   VaultQuoteResult,
 } from '../../src/schema/options.js';
-import { EventsPage } from '../../src/schema/socket-v2.js';
+import { EventsPage, TickersResult } from '../../src/schema/socket-v2.js';
 import { SchemaErrors } from '../../src/schema/problem.js';
 
 const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
@@ -19,6 +19,8 @@ const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf
 const schemas: Readonly<Record<string, TSchema>> = {
   'GET /quotes 200': QuotesResult,
   'GET /orders 200': OrdersResult,
+  'GET /orders limit 200': OrdersResult,
+  'GET /tickers 200': TickersResult,
   'GET /events 200': EventsPage,
   'POST /quotes 200': PostQuotesResult,
   'POST /quotes dryRun 200': DryRunResult,

@@ -38,6 +38,7 @@ export const socketLimits: SocketLimits = {
   wsBookLevels: 6,
   wsSnapshotQuotes: 20,
   wsSnapshotPageQuotes: 3,
+  wsSnapshotPageTickers: 2,
   wsReplayEvents: 4,
 };
 
@@ -70,12 +71,12 @@ export class HubFixture {
     const feed = new Feed({
       chainId,
       epoch: '00000000000000e1',
-      start: { index: 0, seq: 0, tsMs: 0, orders: [] },
+      start: { index: 0, seq: 0, tsMs: 0, orders: [], pools: [] },
       older: null,
       quoteJson,
       keccak256: () => new Uint8Array(32),
       publish: (...message) => this.publish(...message),
-      limits: { recentEvents: 100, changedLevels: 100 },
+      limits: { recentEvents: 100, changedLevels: 100, recentFills: 100 },
     });
     this.hub = new Hub({
       chainId,

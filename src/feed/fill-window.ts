@@ -1,0 +1,95 @@
+import type { Hex } from '../engine/quote.js';
+
+const MINUTE_MS = 60_000;
+/** What a day is made of: the present minute and those before it. */
+const DAY_MINUTES = 24 * 60;
+
+interface RecentFill {
+  readonly poolAddress: Hex;
+  readonly minute: number;
+  /** 1e-18 contracts. */
+  readonly size: bigint;
+}
+
+/**
+ * How much of each pool was filled in the last 24 hours, to the minute, kept as fills come and as minutes go. The newest
+ * fills are also kept by their quote, since a reorg may take them back.
+ */
+export class FillWindow {
+  /** At most a day of minutes, each with what was filled of which pool. */
+  readonly #minutes = new Map<number, Map<Hex, bigint>>();
+  readonly #totals = new Map<Hex, bigint>();
+  readonly #recent = new Map<Hex, readonly RecentFill[]>();
+  readonly #maxRecent: number;
+  #oldest = -Infinity;
+
+  /** `maxRecent`: quotes whose fills can be taken back. */
+  constructor(maxRecent: number) {
+    this.#maxRecent = maxRecent;
+  }
+
+  /** 1e-18 contracts, as of the last `expire`. */
+  total(poolAddress: Hex): bigint {
+    return this.#totals.get(poolAddress) ?? 0n;
+  }
+
+  /** `quoteId` null: it happened too long ago for a reorg. */
+  add(poolAddress: Hex, quoteId: Hex | null, size: bigint, tsMs: number): void {
+    const minute = Math.floor(tsMs / MINUTE_MS);
+    if (minute < this.#oldest) return;
+    this.#change(poolAddress, minute, size);
+    if (quoteId !== null) this.#remember(quoteId, { poolAddress, minute, size });
+  }
+
+  /** At most `filled` of the quote has been filled after all; the newest fills go first. */
+  takeBackBeyond(quoteId: Hex, filled: bigint): void {
+    const fills = this.#recent.get(quoteId) ?? [];
+    let allowed = filled;
+    const kept = fills.map((fill) => {
+      const size = fill.size < allowed ? fill.size : allowed;
+      allowed -= size;
+      if (size < fill.size) this.#change(fill.poolAddress, fill.minute, size - fill.size);
+      return { ...fill, size };
+    });
+    if (fills.length > 0) this.#recent.set(quoteId, kept);
+  }
+
+  /** Lets go of what is older than a day at `tsMs`. Returns the pools whose totals changed. */
+  expire(tsMs: number): ReadonlySet<Hex> {
+    const changed = new Set<Hex>();
+    const oldest = Math.floor(tsMs / MINUTE_MS) - DAY_MINUTES + 1;
+    if (oldest <= this.#oldest) return changed;
+    this.#oldest = oldest;
+    for (const [minute, pools] of this.#minutes) {
+      if (minute >= oldest) continue;
+      for (const [poolAddress, size] of pools) {
+        changed.add(poolAddress);
+        this.#add(this.#totals, poolAddress, -size);
+      }
+      this.#minutes.delete(minute);
+    }
+    return changed;
+  }
+
+  #remember(quoteId: Hex, fill: RecentFill): void {
+    const fills = this.#recent.get(quoteId) ?? [];
+    this.#recent.delete(quoteId);
+    this.#recent.set(quoteId, [...fills, fill]);
+    const [oldest] = this.#recent.keys();
+    if (this.#recent.size > this.#maxRecent && oldest !== undefined) this.#recent.delete(oldest);
+  }
+
+  #change(poolAddress: Hex, minute: number, by: bigint): void {
+    if (minute < this.#oldest) return;
+    const pools = this.#minutes.get(minute) ?? new Map<Hex, bigint>();
+    this.#minutes.set(minute, pools);
+    this.#add(pools, poolAddress, by);
+    this.#add(this.#totals, poolAddress, by);
+  }
+
+  #add(sizes: Map<Hex, bigint>, poolAddress: Hex, by: bigint): void {
+    const size = (sizes.get(poolAddress) ?? 0n) + by;
+    if (size === 0n) sizes.delete(poolAddress);
+    else sizes.set(poolAddress, size);
+  }
+}

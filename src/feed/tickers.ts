@@ -1,0 +1,154 @@
+import type { Book } from '../engine/book.js';
+import type { EngineEvent, QuoteRestated } from '../engine/event.js';
+import type { LevelTotal } from '../engine/level.js';
+import type { Hex, Pool } from '../engine/quote.js';
+import { isPrivate } from '../engine/quote.js';
+import type { TickerJson } from '../schema/socket-v2.js';
+import type { BookChange } from './committed-book.js';
+import { FillWindow } from './fill-window.js';
+import { SIDES, type Sides } from './level-window.js';
+
+type BestLevel = Pick<LevelTotal, 'price' | 'size'> | null;
+
+/** A pool at a glance: what is best on each side of its public book, and how much was filled in the last 24 hours. */
+export interface Ticker {
+  readonly pool: Pool;
+  readonly best: Sides<BestLevel>;
+  /** 1e-18 contracts. */
+  readonly filledSize: bigint;
+}
+
+/** The ticker of every pool that is deployed, quoted or was filled in the last day, as the events told so far leave it. */
+export class Tickers {
+  readonly #book: Book;
+  readonly #fills: FillWindow;
+  readonly #tickers = new Map<Hex, Ticker>();
+  readonly #deployed = new Set<Hex>();
+  /** By maturity, so that pools that cannot be traded any more go. */
+  #nextMaturity = Infinity;
+  readonly #touched = new Map<Hex, Pool>();
+
+  /** `book`: of committed events. `pools`: those that are deployed. */
+  constructor(book: Book, pools: Iterable<Pool>, maxRecentFills: number) {
+    this.#book = book;
+    this.#fills = new FillWindow(maxRecentFills);
+    for (const pool of pools) this.#onPool(pool, true);
+    for (const { pool } of book.pools()) this.#touched.set(pool.poolAddress, pool);
+    this.#refresh();
+  }
+
+  get(poolAddress: Hex): Ticker | undefined {
+    return this.#tickers.get(poolAddress);
+  }
+
+  /** In the order in which they came to be known. */
+  all(): Iterable<Ticker> {
+    return this.#tickers.values();
+  }
+
+  /** Notes what an event did, and `change` to the book; `flush` tells which tickers it changed. */
+  touch(event: EngineEvent, change: BookChange | null, tsMs: number): void {
+    if (event.type === 'POOL_DEPLOYED') this.#onPool(event.pool, true);
+    if (event.type === 'POOL_WITHDRAWN') this.#onPool(event.pool, false);
+    if (!('order' in event)) return;
+    const { quote } = event.order;
+    const { pool, quoteId } = quote;
+    if (event.type === 'QUOTE_FILLED') this.#fills.add(pool.poolAddress, quoteId, event.size, tsMs);
+    if (event.type === 'QUOTE_RESTATED') this.#onRestated(event, change, tsMs);
+    const isFill = event.type === 'QUOTE_FILLED' || event.type === 'QUOTE_RESTATED';
+    if (isFill || (change !== null && !isPrivate(quote))) this.#touched.set(pool.poolAddress, pool);
+  }
+
+  /** A fill from before the start, read from the log; told by the next `flush`. */
+  addPast({ poolAddress }: Pool, size: bigint, tsMs: number): void {
+    this.#fills.add(poolAddress, null, size, tsMs);
+    const ticker = this.#tickers.get(poolAddress);
+    if (ticker !== undefined) this.#touched.set(poolAddress, ticker.pool);
+  }
+
+  /** Takes over what was noted, and what time has changed by `tsMs`. Returns the tickers that are others now. */
+  flush(tsMs: number): Ticker[] {
+    this.#dropMatured(tsMs);
+    for (const poolAddress of this.#fills.expire(tsMs)) {
+      const ticker = this.#tickers.get(poolAddress);
+      if (ticker !== undefined) this.#touched.set(poolAddress, ticker.pool);
+    }
+    return this.#touched.size === 0 ? [] : this.#refresh();
+  }
+
+  /** The new branch may have filled less of a quote than the old one, or more of one that stayed in the book. */
+  #onRestated({ order, fillableSize }: QuoteRestated, change: BookChange | null, tsMs: number): void {
+    const { pool, quoteId, size } = order.quote;
+    if (change !== null && change.after > 0n && change.after < change.before) {
+      this.#fills.add(pool.poolAddress, quoteId, change.before - change.after, tsMs);
+    } else this.#fills.takeBackBeyond(quoteId, size - fillableSize);
+  }
+
+  #onPool(pool: Pool, isDeployed: boolean): void {
+    if (isDeployed) this.#deployed.add(pool.poolAddress);
+    else this.#deployed.delete(pool.poolAddress);
+    this.#touched.set(pool.poolAddress, pool);
+  }
+
+  #refresh(): Ticker[] {
+    const changed: Ticker[] = [];
+    for (const [poolAddress, pool] of this.#touched) {
+      const ticker = {
+        pool,
+        best: { bid: this.#best(poolAddress, 'bid'), ask: this.#best(poolAddress, 'ask') },
+        filledSize: this.#fills.total(poolAddress),
+      };
+      const before = this.#tickers.get(poolAddress);
+      const hasNothing = isEmpty(ticker) && !this.#deployed.has(poolAddress);
+      if (hasNothing) this.#tickers.delete(poolAddress);
+      if (before === undefined ? hasNothing : isSame(before, ticker)) continue;
+      changed.push(ticker);
+      if (hasNothing) continue;
+      this.#tickers.set(poolAddress, ticker);
+      this.#nextMaturity = Math.min(this.#nextMaturity, pool.poolKey.maturity);
+    }
+    this.#touched.clear();
+    return changed;
+  }
+
+  #best(poolAddress: Hex, side: 'bid' | 'ask'): BestLevel {
+    for (const { price, size } of this.#book.side(poolAddress, side)?.publicLevels ?? []) return { price, size };
+    return null;
+  }
+
+  #dropMatured(tsMs: number): void {
+    if (tsMs < this.#nextMaturity * 1000) return;
+    this.#nextMaturity = Infinity;
+    for (const [poolAddress, { pool }] of this.#tickers) {
+      const { maturity } = pool.poolKey;
+      if (maturity * 1000 <= tsMs) {
+        this.#tickers.delete(poolAddress);
+        this.#deployed.delete(poolAddress);
+        this.#touched.delete(poolAddress);
+      } else this.#nextMaturity = Math.min(this.#nextMaturity, maturity);
+    }
+  }
+}
+
+export function tickerJson({ pool, best, filledSize }: Ticker): TickerJson {
+  const { poolAddress, poolKey } = pool;
+  const level = (side: BestLevel) => side && { price: side.price.toString(), size: side.size.toString() };
+  return {
+    poolAddress,
+    poolKey: { ...poolKey, strike: poolKey.strike.toString() },
+    bid: level(best.bid),
+    ask: level(best.ask),
+    filledSize24h: filledSize.toString(),
+  };
+}
+
+function isEmpty({ best, filledSize }: Ticker): boolean {
+  return filledSize === 0n && best.bid === null && best.ask === null;
+}
+
+function isSame(a: Ticker, b: Ticker): boolean {
+  if (a.filledSize !== b.filledSize) return false;
+  return SIDES.every(
+    (side) => a.best[side]?.price === b.best[side]?.price && a.best[side]?.size === b.best[side]?.size,
+  );
+}

@@ -1,0 +1,58 @@
+import t from 'tap';
+import { FillWindow } from '../../src/feed/fill-window.js';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const START_MS = 1_700_000_000_000 - (1_700_000_000_000 % MINUTE_MS);
+const [poolA, poolB] = ['0xa', '0xb'] as const;
+const [quote, other] = ['0x1', '0x2'] as const;
+
+t.test('fills count for a day, to the minute, each in its pool', async (t) => {
+  const fills = new FillWindow(10);
+  fills.add(poolA, quote, 3n, START_MS);
+  fills.add(poolA, quote, 4n, START_MS + MINUTE_MS);
+  fills.add(poolB, other, 5n, START_MS);
+  t.strictSame([...fills.expire(START_MS + DAY_MS - 1)], []);
+  t.strictSame([fills.total(poolA), fills.total(poolB)], [7n, 5n]);
+  t.strictSame([...fills.expire(START_MS + DAY_MS)], [poolA, poolB]);
+  t.strictSame([fills.total(poolA), fills.total(poolB)], [4n, 0n]);
+  fills.expire(START_MS + 3 * DAY_MS);
+  t.equal(fills.total(poolA), 0n);
+});
+
+t.test('what a reorg took back does not count, the newest fill first', async (t) => {
+  const fills = new FillWindow(10);
+  fills.add(poolA, quote, 3n, START_MS);
+  fills.add(poolA, quote, 4n, START_MS + MINUTE_MS);
+  fills.takeBackBeyond(quote, 7n);
+  t.equal(fills.total(poolA), 7n, 'all of it was filled');
+  fills.takeBackBeyond(quote, 2n);
+  t.equal(fills.total(poolA), 2n);
+  fills.takeBackBeyond(quote, 2n);
+  t.equal(fills.total(poolA), 2n, 'once');
+  fills.expire(START_MS + DAY_MS);
+  t.equal(fills.total(poolA), 0n, 'the rest was of the first minute');
+  fills.takeBackBeyond(quote, 0n);
+  t.equal(fills.total(poolA), 0n, 'what has gone with time is not taken twice');
+});
+
+t.test('fills read from the log later on count in their own minute', async (t) => {
+  const fills = new FillWindow(10);
+  fills.expire(START_MS + DAY_MS);
+  fills.add(poolA, quote, 1n, START_MS + DAY_MS);
+  fills.add(poolA, null, 2n, START_MS + MINUTE_MS);
+  fills.add(poolA, null, 100n, START_MS);
+  t.equal(fills.total(poolA), 3n, 'and what is older than a day does not');
+  fills.expire(START_MS + DAY_MS + MINUTE_MS);
+  t.equal(fills.total(poolA), 1n);
+});
+
+t.test('so many quotes are remembered, and no more', async (t) => {
+  const fills = new FillWindow(1);
+  fills.add(poolA, quote, 3n, START_MS);
+  fills.add(poolA, other, 4n, START_MS);
+  fills.takeBackBeyond(quote, 0n);
+  t.equal(fills.total(poolA), 7n, 'the first is forgotten: too long ago to be taken back');
+  fills.takeBackBeyond(other, 0n);
+  t.equal(fills.total(poolA), 3n);
+});

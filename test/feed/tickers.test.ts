@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import t from 'tap';
+import type { Engine } from '../../src/engine/engine.js';
+import { isPrivate, type Hex } from '../../src/engine/quote.js';
+import type { TickerJson } from '../../src/schema/socket-v2.js';
+import { CommandMaker, steps } from '../engine/random-commands.js';
+import { at, enter, originAt, quoteIdOf, sampleQuote } from '../engine/samples.js';
+import { FakeSocket } from '../ws/fake-net.js';
+import { chainId, FeedFixture, filter, JSON_V2, MSGPACK_V2, takeMessages } from './feed-fixture.js';
+
+interface Glance {
+  readonly bid: TickerJson['bid'];
+  readonly ask: TickerJson['ask'];
+}
+
+/** What every ticker has to show of the book, read from the book itself. */
+function bestOf(engine: Engine): Map<Hex, Glance> {
+  const best = (poolAddress: Hex, side: 'bid' | 'ask') => {
+    const [level] = engine.levels({ poolAddress, side, taker: null }, 1);
+    return level === undefined ? null : { price: level.price.toString(), size: level.size.toString() };
+  };
+  const quoted = [...engine.known()].filter(({ quote, state }) => state === 'live' && !isPrivate(quote));
+  const pools = [...[...engine.pools()].map(({ pool }) => pool), ...quoted.map(({ quote }) => quote.pool)];
+  return new Map(
+    pools.map(({ poolAddress }) => [poolAddress, { bid: best(poolAddress, 'bid'), ask: best(poolAddress, 'ask') }]),
+  );
+}
+
+/** A client that keeps what it was told last of each pool. */
+class TickerReader {
+  readonly tickers = new Map<string, TickerJson>();
+
+  constructor(readonly socket: FakeSocket) {}
+
+  read(): void {
+    for (const message of takeMessages(this.socket)) {
+      if (message.type === 'TICKER_SNAPSHOT') for (const ticker of message.body) this.#set(ticker);
+      else if (message.type === 'TICKER') this.#set(message.body);
+      else if (message.type !== 'INFO' && message.type !== 'HEARTBEAT') throw new Error(message.type);
+    }
+  }
+
+  #set(ticker: TickerJson): void {
+    this.tickers.set(ticker.poolAddress, ticker);
+  }
+}
+
+function follow(fixture: FeedFixture, protocol: string, body: object = {}): TickerReader {
+  const socket = fixture.authorized(protocol);
+  socket.says(filter('TICKER', body));
+  return new TickerReader(socket);
+}
+
+function tickersOf(fixture: FeedFixture): readonly TickerJson[] {
+  return (JSON.parse(fixture.feed.tickersJson()) as { tickers: TickerJson[] }).tickers;
+}
+
+t.test('whatever happens, tickers show the book, and readers who came at any time have them all', async () => {
+  fc.assert(
+    fc.property(steps, fc.nat(60), (script, joinAt) => {
+      const fixture = new FeedFixture();
+      const commands = new CommandMaker();
+      const readers = [follow(fixture, JSON_V2)];
+      script.forEach((step, place) => {
+        if (place === joinAt) readers.push(follow(fixture, MSGPACK_V2));
+        if (step.kind === 'restart') return;
+        if (step.kind === 'pass') fixture.clock.advance(step.ms);
+        fixture.do(commands.make(step, fixture.engine));
+        const told = new Map(tickersOf(fixture).map((ticker) => [ticker.poolAddress, ticker]));
+        for (const [poolAddress, { bid, ask }] of bestOf(fixture.engine)) {
+          const { bid: toldBid, ask: toldAsk } = told.get(poolAddress) ?? { bid: 'none', ask: 'none' };
+          if (JSON.stringify([toldBid, toldAsk]) !== JSON.stringify([bid, ask])) throw new Error('another book');
+        }
+      });
+      for (const reader of readers) {
+        reader.read();
+        for (const ticker of tickersOf(fixture)) {
+          if (JSON.stringify(reader.tickers.get(ticker.poolAddress)) !== JSON.stringify(ticker)) {
+            throw new Error(`a reader missed ${ticker.poolAddress}`);
+          }
+        }
+      }
+    }),
+    { numRuns: 100, endOnFailure: true },
+  );
+});
+
+t.test('a fixture with three pools is told in pages, and then by what changes', async (t) => {
+  const fixture = new FeedFixture();
+  const commands = new CommandMaker();
+  for (const pool of [0, 1, 2]) {
+    fixture.do(commands.make({ kind: 'deploy', pool, ahead: 1 }, fixture.engine));
+  }
+  const socket = fixture.authorized();
+  socket.says(filter('TICKER'));
+  const messages = takeMessages(socket);
+  t.match(messages, [
+    {
+      type: 'INFO',
+      message: `Subscribed to ticker:${chainId}:* channel.`,
+      body: { channel: 'TICKER', keys: [`ticker:${chainId}:*`], seq: 3 },
+    },
+    { type: 'TICKER_SNAPSHOT', more: true, seq: 3 },
+    { type: 'TICKER_SNAPSHOT', more: false, seq: 3 },
+  ]);
+  const pages = messages.flatMap((message) => (message.type === 'TICKER_SNAPSHOT' ? [message.body.length] : []));
+  t.strictSame(pages, [2, 1]);
+  socket.says({ type: 'UNSUBSCRIBE', channel: 'TICKER', body: null });
+  t.match(takeMessages(socket), [{ type: 'INFO', message: 'Unsubscribed from TICKER channel' }]);
+  t.equal(fixture.feed.tickerTopics.size, 0);
+});
+
+t.test('what is filled is what the chain says now, whatever it said before', async (t) => {
+  const fixture = new FeedFixture();
+  const filled = () => tickersOf(fixture).map(({ filledSize24h }) => filledSize24h);
+  const fill = (n: number, size: bigint, blockNumber: number) => {
+    const origin = originAt(blockNumber, n);
+    fixture.do({ type: 'FILL_QUOTE', quoteId: quoteIdOf(n), size, origin, position: at('settlement', blockNumber) });
+  };
+  for (const n of [1, 2]) fixture.do(enter(sampleQuote({ n })));
+  fill(1, 3n, 51);
+  fill(2, 4n, 52);
+  t.strictSame(filled(), ['7']);
+  const restated = [
+    { quoteId: quoteIdOf(1), state: { fillableSize: 2n, reason: null } },
+    { quoteId: quoteIdOf(2), state: { fillableSize: 10n, reason: null } },
+  ];
+  const position = at('settlement', 50, 1);
+  fixture.do({ type: 'REWIND_SETTLEMENT', position, settlementBlock: 53, restated });
+  t.strictSame(filled(), ['8'], 'more of the first, nothing of the second');
+});
+
+t.test('a reader of one pool hears of no other, and a plain connection of none', async (t) => {
+  const fixture = new FeedFixture();
+  const commands = new CommandMaker();
+  fixture.do(commands.make({ kind: 'deploy', pool: 0, ahead: 1 }, fixture.engine));
+  const poolAddress = tickersOf(fixture)[0]?.poolAddress ?? '';
+  const one = follow(fixture, JSON_V2, { poolAddress: poolAddress.toUpperCase().replace('0X', '0x') });
+  fixture.do(commands.make({ kind: 'deploy', pool: 1, ahead: 1 }, fixture.engine));
+  one.read();
+  t.strictSame([...one.tickers.keys()], [poolAddress]);
+  const plain = fixture.authorized('');
+  plain.says(filter('TICKER'));
+  t.match(takeMessages(plain), [{ type: 'ERROR', message: /^Invalid FILTER: channel/ }]);
+});
