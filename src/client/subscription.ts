@@ -96,6 +96,8 @@ export class Subscription {
     switch (message.type) {
       case 'INFO':
       case 'ERROR':
+      case 'TICKER_SNAPSHOT':
+      case 'TICKER':
         return;
       case 'HEARTBEAT':
         return this.#compare(message);
