@@ -1,10 +1,11 @@
-import { keccak256 } from 'viem';
+import { parseSignature, serializeTransaction } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Fees } from './fees.js';
 import { isPassing, RpcUnreachable } from './http-rpc.js';
 import type { TxIntent } from './intent-log.js';
+import { keccak256 } from './keccak.js';
 
 export interface SignedTx {
   readonly txHash: Hex;
@@ -18,7 +19,9 @@ export async function signVersion(
   { nonce, to, data, gas }: TxIntent,
   fees: Fees,
 ): Promise<SignedTx> {
-  const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, ...fees });
+  const unsigned = { type: 'eip1559', chainId, nonce, to, data, gas, ...fees } as const;
+  const signature = await account.sign({ hash: keccak256(serializeTransaction(unsigned)) });
+  const raw = serializeTransaction(unsigned, parseSignature(signature));
   return { txHash: keccak256(raw), raw };
 }
 

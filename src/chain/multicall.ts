@@ -1,5 +1,6 @@
-import { decodeFunctionResult, encodeFunctionData } from 'viem';
+import { decodeFunctionResult, getAbiItem, toFunctionSelector } from 'viem';
 import type { Hex } from '../engine/quote.js';
+import { addressWord, boolWord, uintWord } from './abi-words.js';
 import { multicall3Abi } from './abi/multicall3.js';
 import { isBrokenCall } from './broken-call.js';
 import { ChainAnswerError } from './chain-answer-error.js';
@@ -62,9 +63,7 @@ export class Multicall {
 
   /** Null when the calls together are more than the gas, or one of them takes it all. */
   async #aggregate(to: Hex, calls: readonly ContractCall[], at: AtBlock, gas?: number): Promise<CallResult[] | null> {
-    const args = [calls.map(({ to: target, data }) => ({ target, allowFailure: true, callData: data }))] as const;
-    const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args });
-    const answer = await this.#ask({ to, data }, at, gas);
+    const answer = await this.#ask({ to, data: encodeAggregate3(calls) }, at, gas);
     if (answer.reverted) return null;
     if (answer.data === '0x') throw new ChainAnswerError(`There is no Multicall3 at ${to}`);
     const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer.data });
@@ -86,6 +85,27 @@ export class Multicall {
 }
 
 const BROKEN: CallResult = { reverted: true, data: '0x' };
+
+const AGGREGATE3_SELECTOR = toFunctionSelector(getAbiItem({ abi: multicall3Abi, name: 'aggregate3' }));
+const WORD_BYTES = 32;
+
+/** Calldata of `aggregate3`: an array of `(address target, bool allowFailure, bytes callData)`, each behind an offset. */
+export function encodeAggregate3(calls: readonly ContractCall[]): Hex {
+  let offset = calls.length * WORD_BYTES;
+  const offsets: string[] = [];
+  const items: string[] = [];
+  for (const { to, data } of calls) {
+    const digits = data.slice(2);
+    const words = Math.ceil(digits.length / (2 * WORD_BYTES));
+    offsets.push(uintWord(offset));
+    items.push(
+      addressWord(to) + boolWord(true) + uintWord(3 * WORD_BYTES) + uintWord(digits.length / 2),
+      digits.padEnd(words * 2 * WORD_BYTES, '0'),
+    );
+    offset += (4 + words) * WORD_BYTES;
+  }
+  return `${AGGREGATE3_SELECTOR}${uintWord(WORD_BYTES)}${uintWord(calls.length)}${offsets.join('')}${items.join('')}`;
+}
 
 function isSilent(answer: CallResult | undefined): boolean {
   return answer?.reverted === true && answer.data === '0x';

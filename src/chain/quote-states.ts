@@ -1,7 +1,8 @@
-import { decodeFunctionResult, encodeFunctionData } from 'viem';
+import { decodeFunctionResult, getAbiItem, toFunctionSelector } from 'viem';
 import type { QuoteState } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import { InvalidReason, isPrivate, type Hex, type SignedQuote } from '../engine/quote.js';
+import { addressWord, bytes32Word, poolSignatureWords, termWords, uintWord } from './abi-words.js';
 import { poolAbi } from './abi/pool.js';
 import type { AtBlock, CallResult, ChainReader, ContractCall } from './chain-reader.js';
 import { mapInFlight } from './in-flight.js';
@@ -133,26 +134,23 @@ export class QuoteStates {
   }
 }
 
-function askFilled({ pool, provider, quoteId }: IdentifiedQuote): ContractCall {
-  const args = [provider, quoteId] as const;
-  return {
-    to: pool.poolAddress,
-    data: encodeFunctionData({ abi: poolAbi, functionName: 'getQuoteOBFilledAmount', args }),
-  };
+const FILLED_SELECTOR = selectorOf('getQuoteOBFilledAmount');
+const VALID_SELECTOR = selectorOf('isQuoteOBValid');
+
+function selectorOf(name: 'getQuoteOBFilledAmount' | 'isQuoteOBValid'): Hex {
+  return toFunctionSelector(getAbiItem({ abi: poolAbi, name }));
 }
 
-function askValid(quote: IdentifiedQuote, size: bigint): ContractCall {
-  const { v, r, s } = quote.signature;
-  const args = [
-    isPrivate(quote) ? quote.taker : ANYONE,
-    { ...quote, deadline: BigInt(quote.deadline), salt: BigInt(quote.salt) },
-    size,
-    { v, r, s },
-  ] as const;
-  return {
-    to: quote.pool.poolAddress,
-    data: encodeFunctionData({ abi: poolAbi, functionName: 'isQuoteOBValid', args }),
-  };
+/** How much of the quote was filled, as its pool says. */
+export function askFilled({ pool, provider, quoteId }: IdentifiedQuote): ContractCall {
+  return { to: pool.poolAddress, data: `${FILLED_SELECTOR}${addressWord(provider)}${bytes32Word(quoteId)}` };
+}
+
+/** Whether so much of the quote can be filled. */
+export function askValid(quote: IdentifiedQuote, size: bigint): ContractCall {
+  const filler = addressWord(isPrivate(quote) ? quote.taker : ANYONE);
+  const words = filler + termWords(quote) + uintWord(size) + poolSignatureWords(quote.signature);
+  return { to: quote.pool.poolAddress, data: `${VALID_SELECTOR}${words}` };
 }
 
 function hasNoCode(answer: CallResult): boolean {
