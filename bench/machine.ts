@@ -39,7 +39,7 @@ function commit(): string {
       '--',
       ':/',
       ':(exclude,top)bench/README.md',
-      ':(exclude,top)bench/latency.svg',
+      ':(exclude,top)bench/latency',
     );
     return changes === '' ? head : `${head}, with changes`;
   } catch {

@@ -1,35 +1,40 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describeMachine, type Machine } from './machine.js';
 import { latencyDrawing } from './report/drawing.js';
-import { readme, type Finished } from './report/readme.js';
+import { drawingName, withResults, type Finished } from './report/readme.js';
 import { terminalTable } from './report/table.js';
 import type { Scenario } from './scenario.js';
 import { scenarios } from './scenarios/all.js';
 
 /** Compiled, this file is dist/bench/run.js. */
 const root = new URL('../../', import.meta.url);
+const readmeFile = new URL('bench/README.md', root);
+const WRITE = '--write';
 
-/** `npm run bench` runs every scenario and writes the report; with names, those alone, and no report. */
-async function main(names: readonly string[]): Promise<void> {
+/** `npm run bench` runs every scenario and writes the report; with names those alone, and the report if `--write` is given. */
+async function main(args: readonly string[]): Promise<void> {
+  const names = args.filter((arg) => arg !== WRITE);
   const unknown = names.filter((name) => !scenarios.some((scenario) => scenario.name === name));
   if (unknown.length > 0) {
     console.error(`No scenario ${unknown.join(', ')}. There are: ${scenarios.map(({ name }) => name).join(', ')}`);
     process.exitCode = 2;
     return;
   }
-  const machine = describeMachine();
-  console.log(`${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, commit ${machine.commit}\n`);
-  const finished: Finished[] = [];
+  const writesReport = names.length === 0 || args.includes(WRITE);
   for (const scenario of scenarios) {
     if (names.length > 0 && !names.includes(scenario.name)) continue;
-    finished.push(await finish(scenario));
+    const machine = describeMachine();
+    const finished = await finish(scenario, machine);
+    await writeJson(machine, finished);
+    if (writesReport) await writeReport(machine, finished);
   }
-  await writeJson(machine, finished);
-  if (names.length === 0) await writeReport(machine, finished);
+  console.log(`Figures are in ${fileURLToPath(new URL('dist/bench/results/', root))}`);
+  if (writesReport) console.log(`The report is ${fileURLToPath(readmeFile)}`);
 }
 
-async function finish(scenario: Scenario): Promise<Finished> {
+async function finish(scenario: Scenario, machine: Machine): Promise<Finished> {
+  console.log(`${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, commit ${machine.commit}`);
   const start = performance.now();
   const outcome = await scenario.run('full');
   const seconds = (performance.now() - start) / 1000;
@@ -37,21 +42,23 @@ async function finish(scenario: Scenario): Promise<Finished> {
   return { scenario, outcome, seconds };
 }
 
-async function writeJson(machine: Machine, finished: readonly Finished[]): Promise<void> {
+async function writeJson(machine: Machine, { scenario, outcome, seconds }: Finished): Promise<void> {
   const folder = new URL('dist/bench/results/', root);
   await mkdir(folder, { recursive: true });
-  for (const { scenario, outcome, seconds } of finished) {
-    const file = new URL(`${scenario.name}.json`, folder);
-    await writeFile(file, `${JSON.stringify({ machine, seconds, ...outcome }, null, 2)}\n`);
-  }
-  console.log(`Figures are in ${fileURLToPath(folder)}`);
+  const file = new URL(`${scenario.name}.json`, folder);
+  await writeFile(file, `${JSON.stringify({ machine, seconds, ...outcome }, null, 2)}\n`);
 }
 
-async function writeReport(machine: Machine, finished: readonly Finished[]): Promise<void> {
-  await writeFile(new URL('bench/README.md', root), readme(machine, finished));
-  const curves = finished.flatMap(({ outcome }) => outcome.curves ?? []);
-  await writeFile(new URL('bench/latency.svg', root), latencyDrawing(curves));
-  console.log(`The report is ${fileURLToPath(new URL('bench/README.md', root))}`);
+/** After each scenario, so that one that fails takes no other's results with it. */
+async function writeReport(machine: Machine, finished: Finished): Promise<void> {
+  const order = scenarios.map(({ name }) => name);
+  const before = await readFile(readmeFile, 'utf8');
+  await writeFile(readmeFile, withResults(before, machine, [finished], order));
+  const { curves } = finished.outcome;
+  if (!curves?.length) return;
+  const file = new URL(`bench/${drawingName(finished.scenario.name)}`, root);
+  await mkdir(new URL('./', file), { recursive: true });
+  await writeFile(file, latencyDrawing(curves));
 }
 
 await main(process.argv.slice(2));

@@ -8,25 +8,32 @@ export interface Finished {
   readonly seconds: number;
 }
 
-const introduction = `Written by \`npm run bench\`; what is changed by hand is lost at the next run. \`npm run bench -- NAME\` runs one scenario and
-leaves this file alone; both write their figures as JSON to \`dist/bench/results/\`.
+const BEGIN = '<!-- results: begin -->';
+const END = '<!-- results: end -->';
+const SECTION = /<!-- (\S+): begin -->\n[^]*?\n<!-- \1: end -->/g;
 
-Absolute figures say little on a machine that does other things too, so every figure stands beside a baseline's from the same run. Contestants
-take turns in rounds, and who begins moves on by one each round; figures are medians over the rounds, a ratio is the median of the rounds'
-own ratios. *Noise* is our own code against itself in the same rounds: a ratio nearer to its goal than that decides nothing. Where a server is
-measured, it runs in a process of its own, the load comes from another one over loopback, and a "CPU second" is one of the server process's own user
-and system time. Latencies are those of an open loop: requests are due at a fixed rate and counted from when they were due, so that a stall is
-charged to all that it delays.
-
-![Latency distributions](latency.svg)`;
-
-/** The whole of bench/README.md. */
-export function readme(machine: Machine, finished: readonly Finished[]): string {
-  const parts = ['# Benchmarks', introduction, ...finished.map(section), '## The run', runWords(machine, finished)];
-  return `${parts.join('\n\n')}\n`;
+/**
+ * The report with these results in the place of earlier ones of the same scenarios, all between the two marks that it has; what
+ * stands outside of them is written by hand. `order`: of the scenarios, by name.
+ */
+export function withResults(
+  readme: string,
+  machine: Machine,
+  finished: readonly Finished[],
+  order: readonly string[],
+): string {
+  const start = readme.indexOf(BEGIN);
+  const end = readme.indexOf(END);
+  if (start < 0 || end < start) throw new Error(`The report has no ${BEGIN} and ${END}`);
+  const sections = new Map<string, string>();
+  for (const [text, name = ''] of readme.slice(start + BEGIN.length, end).matchAll(SECTION)) sections.set(name, text);
+  for (const each of finished) sections.set(each.scenario.name, section(machine, each));
+  const ordered = order.flatMap((name) => sections.get(name) ?? []);
+  return [readme.slice(0, start) + BEGIN, ...ordered, END + readme.slice(end + END.length)].join('\n\n');
 }
 
-function section({ scenario, outcome }: Finished): string {
+function section(machine: Machine, { scenario, outcome, seconds }: Finished): string {
+  const { name, title, workload, notes } = scenario;
   const keys = Object.keys(columns) as (keyof RowWords)[];
   const line = (words: RowWords): string => `| ${keys.map((key) => words[key]).join(' | ')} |`;
   const table = [
@@ -34,15 +41,18 @@ function section({ scenario, outcome }: Finished): string {
     `|${keys.map(() => '---').join('|')}|`,
     ...outcome.rows.map((row) => line(wordsOf(row))),
   ];
-  const notes = scenario.notes === undefined ? [] : [scenario.notes];
-  return [`## ${scenario.title} (\`${scenario.name}\`)`, scenario.workload, table.join('\n'), ...notes].join('\n\n');
+  const curves = outcome.curves?.length ? [`![Latency by percentile](${drawingName(name)})`] : [];
+  const parts = [`## ${title} (\`${name}\`)`, workload, table.join('\n'), ...curves, ...(notes ? [notes] : [])];
+  return `<!-- ${name}: begin -->\n\n${[...parts, runWords(machine, seconds)].join('\n\n')}\n\n<!-- ${name}: end -->`;
 }
 
-function runWords(machine: Machine, finished: readonly Finished[]): string {
-  const seconds = finished.reduce((sum, each) => sum + each.seconds, 0);
-  return [
-    `- ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGib} GiB, ${machine.system}, Node ${machine.node}`,
-    `- load average of the minute before the run: ${machine.loadBefore}`,
-    `- commit ${machine.commit}, begun ${machine.startedAt}, ${Math.round(seconds)} s`,
-  ].join('\n');
+/** Where the drawing of a scenario's latencies lies, beside the report. */
+export function drawingName(name: string): string {
+  return `latency/${name}.svg`;
+}
+
+function runWords(machine: Machine, seconds: number): string {
+  const where = `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGib} GiB, ${machine.system}, Node ${machine.node}`;
+  const load = `load average of the minute before: ${machine.loadBefore}`;
+  return `_${where}; ${load}; commit ${machine.commit}; begun ${machine.startedAt}, ${Math.round(seconds)} s._`;
 }

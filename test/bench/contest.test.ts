@@ -1,6 +1,6 @@
 import t from 'tap';
 import { contest, inTurn, median, rowOf, spread } from '../../bench/contest.js';
-import { readme } from '../../bench/report/readme.js';
+import { withResults } from '../../bench/report/readme.js';
 import { latencyDrawing } from '../../bench/report/drawing.js';
 import { terminalTable } from '../../bench/report/table.js';
 import { atLeast, meetsGoal, type Scenario } from '../../bench/scenario.js';
@@ -50,31 +50,49 @@ t.test('medians, spreads and ratios', async (t) => {
   t.equal(meetsGoal({ ...row, goal: null }), null);
 });
 
-t.test('the report names the machine, the commit and every row', async (t) => {
-  const scenario: Scenario = {
-    name: 'demo',
-    title: 'A demo',
-    workload: 'Nothing.',
-    run: () => Promise.resolve({ rows: [] }),
-  };
+const machine = {
+  cpu: 'A processor',
+  cores: 2,
+  memoryGib: 4,
+  system: 'Linux 6',
+  node: 'v20',
+  loadBefore: 0.1,
+  commit: 'abc123',
+  startedAt: '2026-01-01T00:00:00.000Z',
+};
+
+function finished(name: string, ours: number) {
+  const scenario: Scenario = { name, title: 'A demo', workload: 'Nothing.', run: () => Promise.resolve({ rows: [] }) };
   const outcome = {
-    rows: [rowOf('case', { ours: [1234.5], again: [1234.5], theirs: [100] }, 'other', atLeast(20), 'op/s')],
+    rows: [rowOf('case', { ours: [ours], again: [ours], theirs: [100] }, 'other', atLeast(20), 'op/s')],
   };
-  const machine = {
-    cpu: 'A processor',
-    cores: 2,
-    memoryGib: 4,
-    system: 'Linux 6',
-    node: 'v20',
-    loadBefore: 0.1,
-    commit: 'abc123',
-    startedAt: '2026-01-01T00:00:00.000Z',
-  };
-  const text = readme(machine, [{ scenario, outcome, seconds: 2 }]);
+  return { scenario, outcome, seconds: 2 };
+}
+
+const empty = 'Written by hand.\n\n<!-- results: begin -->\n<!-- results: end -->\n\nBy hand, too.\n';
+
+t.test('the report names the machine, the commit and every row', async (t) => {
+  const demo = finished('demo', 1234.5);
+  const text = withResults(empty, machine, [demo], ['demo']);
   t.match(text, '| case | 1,230 op/s | 100 op/s (other) | 12.3x | 0.0 % | at least 20x | no |');
   t.match(text, 'A processor, 2 cores');
   t.match(text, 'commit abc123');
-  t.match(terminalTable(scenario, outcome), /case {2,}ours/);
+  t.match(terminalTable(demo.scenario, demo.outcome), /case {2,}ours/);
+});
+
+t.test('a new result takes the place of the old one; others, and what is written by hand, stay', async (t) => {
+  const order = ['first', 'second'];
+  const second = withResults(empty, machine, [finished('second', 2000)], order);
+  const both = withResults(second, machine, [finished('first', 1000)], order);
+  t.ok(both.indexOf('1,000 op/s') < both.indexOf('2,000 op/s'), 'in the order of the scenarios');
+  const again = withResults(both, machine, [finished('first', 3000)], order);
+  t.notMatch(again, '1,000 op/s');
+  t.match(again, '3,000 op/s');
+  t.match(again, '2,000 op/s');
+  t.equal(withResults(again, machine, [finished('first', 3000)], order), again, 'the same result changes nothing');
+  t.ok(again.startsWith('Written by hand.\n\n<!-- results: begin -->'));
+  t.ok(again.endsWith('<!-- results: end -->\n\nBy hand, too.\n'));
+  t.throws(() => withResults('No marks', machine, [], order));
 });
 
 t.test('the drawing has a line and a name for each curve', async (t) => {
