@@ -2,6 +2,7 @@ import { encodeFunctionData, maxUint256, type Address } from 'viem';
 import { ZERO_ADDRESS, type Hex, type PoolKey, type Signature } from '../../src/engine/quote.js';
 import { erc20Abi } from '../../src/chain/abi/erc20.js';
 import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
+import { optionTokenAbi } from '../../src/chain/abi/option-token.js';
 import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
 import { poolAbi } from '../../src/chain/abi/pool.js';
 import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
@@ -118,6 +119,19 @@ export class DevActions {
   lockContracts(account: Hex, poolAddress: Hex, id: bigint, amount: bigint): Promise<Hex> {
     const args = [account, id, amount] as const;
     return this.send(account, poolAddress, encodeFunctionData({ abi: lockableAbi, functionName: 'setLocked', args }));
+  }
+
+  /** What `holder` has of an option token, 1e-18 contracts. */
+  contracts(poolAddress: Hex, holder: Hex, id: bigint): Promise<bigint> {
+    const args = [holder, id] as const;
+    return this.client.readContract({ address: poolAddress, abi: optionTokenAbi, functionName: 'balanceOf', args });
+  }
+
+  /** By a `TransferSingle`. */
+  moveContracts(from: Hex, to: Hex, poolAddress: Hex, id: bigint, amount: bigint): Promise<Hex> {
+    const args = [from, to, id, amount, '0x'] as const;
+    const data = encodeFunctionData({ abi: optionTokenAbi, functionName: 'safeTransferFrom', args });
+    return this.send(from, poolAddress, data);
   }
 
   /** Unix seconds of the newest block. */

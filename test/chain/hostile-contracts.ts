@@ -1,4 +1,6 @@
-import { concat, numberToHex, size, type Hex } from 'viem';
+import { concat, encodeEventTopics, numberToHex, size, type Hex } from 'viem';
+import { poolAbi } from '../../src/chain/abi/pool.js';
+import type { SignedOffer } from './sign-quote.js';
 
 /**
  * Contracts that do what no honest one does, as the bytes they run (Ethereum yellow paper, appendix H), to be put at an
@@ -20,6 +22,15 @@ export function logsWhatItIsTold(topics: 1 | 2 | 3 | 4): Hex {
   const rest = push(topics * 32);
   // CALLDATASIZE less the topics, copied to memory 0, logged from there.
   return concat([...loads, rest, '0x3603', '0x80', rest, push(0), '0x37', push(0), numberToHex(0xa0 + topics), '0x00']);
+}
+
+/** A `FillQuoteOB` as who logs what it is told is told it: four topics, then the words. */
+export function fillLog({ quoteId, provider }: SignedOffer, contractSize: bigint, user: Hex): Hex {
+  const args = { quoteOBHash: quoteId, user, provider };
+  const topics = encodeEventTopics({ abi: poolAbi, eventName: 'FillQuoteOB', args }) as Hex[];
+  const delta = [0n, 0n, 0n];
+  const words = [contractSize, ...delta, ...delta, 0n, 0n, 0n, 1n].map((word) => numberToHex(word, { size: 32 }));
+  return concat([...topics, ...words]);
 }
 
 /** Calls `target` with `data` whenever it is asked anything, and answers one word: `answer`. */

@@ -8,7 +8,7 @@ import { sendTogether } from '../../src/chain/dev/dev-client.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { onChain } from './dev-actions.js';
 import { Market, ONE } from './dev/market.js';
-import { logsWhatItIsTold } from './hostile-contracts.js';
+import { fillLog, logsWhatItIsTold } from './hostile-contracts.js';
 import { MarketBook } from './market-book.js';
 import { signOffer, type SignedOffer } from './sign-quote.js';
 
@@ -21,18 +21,6 @@ const { chainId, contracts } = market.chain;
 /** A test on a chain and with a book of its own. */
 function onChainAlone(name: string, test: (t: Test, book: MarketBook) => Promise<void>): void {
   void t.test(name, (t) => MarketBook.isolated(market, {}, (book) => test(t, book)));
-}
-
-/** A `FillQuoteOB` as its emitter words it. */
-function fillLog(offer: SignedOffer, contractSize: bigint): Hex {
-  const topics = encodeEventTopics({
-    abi: poolAbi,
-    eventName: 'FillQuoteOB',
-    args: { quoteOBHash: offer.quoteId, user: taker.address, provider: offer.provider },
-  });
-  const delta = [0n, 0n, 0n];
-  const words = [contractSize, ...delta, ...delta, 0n, 0n, 0n, 1n].map((word) => numberToHex(word, { size: 32 }));
-  return concat([...(topics as Hex[]), ...words]);
 }
 
 function cancelLog(provider: Hex, quoteId: Hex): Hex {
@@ -59,7 +47,7 @@ onChainAlone('what another contract says of a quote counts for nothing', async (
   const offer = await market.sign(call);
   await book.publish(offer);
   const fake: Hex = '0x00000000000000000000000000000000000fa4e0';
-  await emitFrom(fake, 4, fillLog(offer, ONE));
+  await emitFrom(fake, 4, fillLog(offer, ONE, taker.address));
   await emitFrom(fake, 2, cancelLog(offer.provider, offer.quoteId));
   await emitFrom(fake, 3, publishLog(await market.sign(call)));
   await book.upToDate();
@@ -72,7 +60,7 @@ onChainAlone('what another pool says of a quote counts for nothing, be it a pool
   const [offer, other] = [await market.sign(call), await market.sign(put)];
   await book.publish(offer, other);
   await market.cancel(maker.address, put.poolAddress, [offer.quoteId]);
-  await emitFrom(put.poolAddress, 4, fillLog(offer, ONE));
+  await emitFrom(put.poolAddress, 4, fillLog(offer, ONE, taker.address));
   await book.upToDate();
   t.equal(book.fillable(offer), ONE);
   t.strictSame(book.following.ignored, ['UNKNOWN_QUOTE', 'UNKNOWN_QUOTE']);
@@ -96,7 +84,7 @@ onChainAlone('fills and cancels of unknown quotes, and events of another form, a
   await market.fill(taker.address, unknown, ONE / 2n);
   await market.cancel(maker.address, call.poolAddress, [unknown.quoteId]);
   const bytecode = await market.client.getCode({ address: call.poolAddress });
-  await emitFrom(call.poolAddress, 4, slice(fillLog(offer, ONE), 0, 4 * 32 + 40));
+  await emitFrom(call.poolAddress, 4, slice(fillLog(offer, ONE, taker.address), 0, 4 * 32 + 40));
   await emitFrom(call.poolAddress, 2, slice(cancelLog(offer.provider, offer.quoteId), 0, 2 * 32));
   await market.client.setCode({ address: call.poolAddress, bytecode: bytecode ?? '0x' });
   await market.fill(taker.address, offer, ONE / 4n);

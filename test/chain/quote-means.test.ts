@@ -72,24 +72,17 @@ for (const [how, options] of ways) {
       return [book.reasonOf(ask), book.reasonOf(bid)];
     };
     t.strictSame(await reasons(), [0, 0]);
-    await moveContracts(taker, maker, LONG);
+    await market.moveContracts(taker.address, maker.address, call.poolAddress, LONG, ONE);
     t.strictSame(await reasons(), [10, 0]);
     await moveContractsTogether(operator, maker, SHORT);
     t.strictSame(await reasons(), [10, 11]);
     await market.lockContracts(maker.address, call.poolAddress, LONG, 0n);
-    await moveContracts(maker, taker, LONG);
+    await market.moveContracts(maker.address, taker.address, call.poolAddress, LONG, ONE);
     t.strictSame(await reasons(), [0, 11]);
     await market.lockContracts(maker.address, call.poolAddress, SHORT, 0n);
     await moveContractsTogether(maker, operator, SHORT);
     t.strictSame(await reasons(), [0, 0]);
   });
-}
-
-/** By a `TransferSingle`. */
-function moveContracts(from: DevAccount, to: DevAccount, id: bigint): Promise<Hex> {
-  const args = [from.address, to.address, id, ONE, '0x'] as const;
-  const data = encodeFunctionData({ abi: optionTokenAbi, functionName: 'safeTransferFrom', args });
-  return market.send(from.address, call.poolAddress, data);
 }
 
 /** By a `TransferBatch`. */

@@ -1,6 +1,5 @@
 import t, { type Test } from 'tap';
-import { encodeFunctionData } from 'viem';
-import { LONG, optionTokenAbi } from '../../src/chain/abi/option-token.js';
+import { LONG } from '../../src/chain/abi/option-token.js';
 import type { Pool, PoolKey } from '../../src/engine/quote.js';
 import { Market, ONE } from './dev/market.js';
 import { Following, httpRpc, type FollowingOptions } from './following.js';
@@ -80,9 +79,7 @@ onChainAlone(
     const poolsBefore = [...book.following.engine.pools()].length;
     await market.deployPool(stranger.address, callKey);
     await market.fill(taker.address, await market.sign(call, {}, operator), ONE);
-    const args = [taker.address, maker.address, LONG, ONE, '0x'] as const;
-    const data = encodeFunctionData({ abi: optionTokenAbi, functionName: 'safeTransferFrom', args });
-    await market.send(taker.address, call.poolAddress, data);
+    await market.moveContracts(taker.address, maker.address, call.poolAddress, LONG, ONE);
     await book.upToDate();
     t.equal(book.reasonOf(ask), 0, 'who holds the option may sell it without collateral: that only the contract knows');
     t.equal([...book.following.engine.pools()].length, poolsBefore + 1);

@@ -1,4 +1,4 @@
-import { LONG, SHORT, optionTokenAbi } from '../../../src/chain/abi/option-token.js';
+import { LONG, SHORT } from '../../../src/chain/abi/option-token.js';
 import { contractErrorsAbi } from '../../../src/chain/abi/errors.js';
 import { poolAbi } from '../../../src/chain/abi/pool.js';
 import type { DevAccount } from '../../../src/chain/dev/accounts.js';
@@ -94,10 +94,6 @@ export class Market extends DevActions {
   /** Sells `size` contracts of the pool by the maker to the taker, at price 0.1. */
   async trade(pool: Pool, size: bigint): Promise<void> {
     await this.fill(this.taker.address, await this.sign(pool, { size }), size);
-  }
-
-  private contracts(address: Hex, holder: Hex, id: bigint): Promise<bigint> {
-    return this.client.readContract({ address, abi: optionTokenAbi, functionName: 'balanceOf', args: [holder, id] });
   }
 
   private account(index: number): DevAccount {

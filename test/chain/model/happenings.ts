@@ -6,13 +6,20 @@ export const QUOTES = 10;
 /** Blocks that a run's reorgs take back at most, and that its engines follow. */
 export const REORG_DEPTH = 6;
 
+/** `some` is enough for the smaller quotes alone. */
+export type Allowance = 'nothing' | 'some' | 'all';
+
 /** What can happen to two chains and to the service that reads them. */
 export type Happening =
   | { readonly type: 'publish'; readonly quotes: readonly number[] }
   | { readonly type: 'fill'; readonly quote: number; readonly tenths: number }
   | { readonly type: 'cancel' | 'hostile cancel'; readonly quote: number }
-  | { readonly type: 'approve'; readonly maker: number; readonly isCall: boolean; readonly amount: 'nothing' | 'all' }
+  | { readonly type: 'approve'; readonly maker: number; readonly isCall: boolean; readonly amount: Allowance }
   | { readonly type: 'transfer away' | 'get back'; readonly maker: number; readonly isCall: boolean }
+  /** All longs that the taker has of the quote's pool go to its provider, or the other way. */
+  | { readonly type: 'hand over' | 'hand back'; readonly quote: number }
+  /** Another contract than the quote's pool says that it is filled, and the stream says it with another signature. */
+  | { readonly type: 'forge'; readonly quote: number }
   | { readonly type: 'deploy' }
   | { readonly type: 'time passes'; readonly steps: number }
   | { readonly type: 'reorg'; readonly role: ChainRole; readonly depth: number }
@@ -39,9 +46,16 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ type: of('cancel', 'hostile cancel'), quote }) },
   {
     weight: 3,
-    arbitrary: fc.record({ type: of('approve'), maker, isCall: fc.boolean(), amount: of('nothing', 'all') }),
+    arbitrary: fc.record({
+      type: of('approve'),
+      maker,
+      isCall: fc.boolean(),
+      amount: of<Allowance>('nothing', 'some', 'all'),
+    }),
   },
   { weight: 2, arbitrary: fc.record({ type: of('transfer away', 'get back'), maker, isCall: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ type: of('hand over', 'hand back'), quote }) },
+  { weight: 1, arbitrary: fc.record({ type: of('forge'), quote }) },
   { weight: 1, arbitrary: fc.record({ type: of('deploy') }) },
   { weight: 1, arbitrary: fc.record({ type: of('time passes'), steps: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 3, arbitrary: fc.record({ type: of('reorg'), role, depth: fc.integer({ min: 1, max: REORG_DEPTH }) }) },

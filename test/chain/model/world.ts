@@ -2,10 +2,12 @@ import { BaseError } from 'viem';
 import { ZERO_ADDRESS, type Hex, type Pool } from '../../../src/engine/quote.js';
 import type { ChainRole } from '../../../src/engine/command.js';
 import { startLocalChain, type LocalChain } from '../../../src/chain/dev/local-chain.js';
+import { LONG } from '../../../src/chain/abi/option-token.js';
 import type { Profile } from '../../../src/chain/profile.js';
 import { DevActions } from '../dev-actions.js';
 import { signOffer, type SignedOffer } from '../sign-quote.js';
-import { QUOTES, REORG_DEPTH, type Happening } from './happenings.js';
+import { fillLog, logsWhatItIsTold } from '../hostile-contracts.js';
+import { QUOTES, REORG_DEPTH, type Allowance, type Happening } from './happenings.js';
 
 const ONE = 10n ** 18n;
 /** Deadlines lie whole steps after a run's start and time moves to half ones, so that no run is near a deadline. */
@@ -88,13 +90,19 @@ export class World {
       }
       case 'approve': {
         const router = this.chains.settlement.contracts.erc20Router;
-        const amount = happening.amount === 'nothing' ? 0n : 2n ** 256n - 1n;
-        return settlement.approve(this.#maker(happening.maker), this.#token(happening.isCall), router, amount);
+        const { maker, isCall, amount } = happening;
+        return settlement.approve(this.#maker(maker), this.#token(isCall), router, allowanceOf(amount, isCall));
       }
       case 'transfer away':
         return this.#move(happening.isCall, this.#maker(happening.maker), stranger);
       case 'get back':
         return this.#move(happening.isCall, stranger, this.#maker(happening.maker));
+      case 'hand over':
+        return this.#moveLongs(this.#offer(happening.quote), taker, this.#offer(happening.quote).provider);
+      case 'hand back':
+        return this.#moveLongs(this.#offer(happening.quote), this.#offer(happening.quote).provider, taker);
+      case 'forge':
+        return this.#forge(this.#offer(happening.quote), stranger);
       case 'deploy':
         return this.#undeployed && settlement.deployPool(stranger, this.#undeployed.poolKey);
       case 'time passes': {
@@ -136,6 +144,20 @@ export class World {
     const token = this.#token(isCall);
     const amount = await this.actions.settlement.balance(token, from);
     if (amount > 0n) await this.actions.settlement.transfer(from, token, to, amount);
+  }
+
+  /** Every long of the quote's pool that `from` has: whoever holds them sells them before writing new ones. */
+  async #moveLongs({ pool: { poolAddress } }: SignedOffer, from: Hex, to: Hex): Promise<void> {
+    const { settlement } = this.actions;
+    const longs = await settlement.contracts(poolAddress, from, LONG);
+    if (longs > 0n) await settlement.moveContracts(from, to, poolAddress, LONG, longs);
+  }
+
+  async #forge(offer: SignedOffer, stranger: Hex): Promise<void> {
+    const { settlement, stream } = this.actions;
+    await settlement.client.setCode({ address: FORGER, bytecode: logsWhatItIsTold(4) });
+    await settlement.send(stranger, FORGER, fillLog(offer, offer.size, stranger));
+    await stream.publish(stranger, [{ ...offer, salt: offer.salt + QUOTES }]);
   }
 
   async #height(role: ChainRole): Promise<number> {
@@ -186,5 +208,12 @@ export class World {
   }
 }
 
+/** Of a call's 18 decimals or a put's 6: about what the third of ten quotes needs, whose sizes rise from one. */
+function allowanceOf(amount: Allowance, isCall: boolean): bigint {
+  if (amount === 'nothing') return 0n;
+  return amount === 'all' ? 2n ** 256n - 1n : isCall ? 3n * ONE : 6_000_000_000n;
+}
+
+const FORGER: Hex = '0x0000000000000000000000000000000000f049e4';
 const ROLES = ['settlement', 'stream'] as const;
 const NO_MARKS = { settlement: null, stream: null };
