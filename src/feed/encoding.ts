@@ -5,7 +5,7 @@ import type { QuotesSnapshot, ServerMessageV2 } from '../schema/socket-v2.js';
 import type { HeldQuote } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';
 import { MESSAGE_TYPES, MESSAGES, QUOTE } from './layout.js';
-import { encodeElements, encodeMessage, joinElements, packAmount, packFields } from './msgpack.js';
+import { arrayHead, encodeAmount, encodeElements, encodeMessage, joinElements, packFields } from './msgpack.js';
 import { toldOf, type Told } from './told.js';
 
 export type EncodingName = 'json' | 'msgpack';
@@ -85,31 +85,32 @@ export class MsgpackEncoding implements Encoding {
     const type = MESSAGE_TYPES.indexOf(told.type);
     const shared = { tsMs, cause: causeJson(event.cause), ...(told.type === 'RFQ' ? {} : told.extra) };
     const tail = encodeElements(packFields({ fields: fields.slice(KEY_SEQ_PREV_SEQ, -1) }, shared));
-    const body = told.type === 'RFQ' ? encodeElements([told.rfq]) : this.#quote(told.quote, told.fillableSize);
+    const body = told.type === 'RFQ' ? [encodeElements([told.rfq])] : this.#quote(told.quote, told.fillableSize);
     return ({ key, prevSeq }) =>
-      joinElements(1 + fields.length, encodeElements([type, key, event.seq, prevSeq]), tail, body);
+      joinElements(1 + fields.length, encodeElements([type, key, event.seq, prevSeq]), tail, ...body);
   }
 
   quotes({ held, ...head }: QuotesPage): Uint8Array {
     const { fields } = MESSAGES.QUOTES_SNAPSHOT;
     const type = MESSAGE_TYPES.indexOf('QUOTES_SNAPSHOT');
     const elements = encodeElements([type, ...packFields({ fields: fields.slice(0, -1) }, head)]);
-    const body = held.map(({ quote, fillableSize }) => this.#quote(quote, fillableSize));
-    return joinElements(1 + fields.length, elements, joinElements(body.length, ...body));
+    const body = held.flatMap(({ quote, fillableSize }) => this.#quote(quote, fillableSize));
+    return joinElements(1 + fields.length, elements, arrayHead(held.length), ...body);
   }
 
   message(message: ServerMessageV2): Uint8Array {
     return encodeMessage(message);
   }
 
-  #quote(quote: Quote, fillableSize: bigint): Uint8Array {
+  /** Its bytes, in parts. */
+  #quote(quote: Quote, fillableSize: bigint): Uint8Array[] {
     let head = this.#heads.get(quote);
     if (head === undefined) {
-      const json = JSON.parse(this.#quotes.encodeQuote(quote, 0n)) as Readonly<Record<string, unknown>>;
-      head = encodeElements(packFields({ fields: QUOTE.fields.slice(0, -1) }, json));
+      const elements = encodeElements(packFields({ fields: QUOTE.fields.slice(0, -1) }, this.#quotes.fixed(quote)));
+      head = Buffer.concat([arrayHead(QUOTE.fields.length), elements]);
       this.#heads.set(quote, head);
     }
-    return joinElements(QUOTE.fields.length, head, encodeElements([packAmount(fillableSize)]));
+    return [head, encodeAmount(fillableSize)];
   }
 }
 

@@ -7,6 +7,8 @@ type Value = Readonly<Record<string, unknown>>;
 const SHORT_ARRAY = 0x90;
 const SHORT_ELEMENTS = 15;
 const LONG_ARRAY = 0xdc;
+/** Head of at most 255 bytes; their number follows. */
+const SHORT_BIN = 0xc4;
 
 const encoder = new Encoder();
 
@@ -29,11 +31,21 @@ export function encodeElements(elements: readonly unknown[]): Uint8Array {
   return encoder.encode(elements).subarray(1);
 }
 
+/** Of at most 2^256 - 1, as one element. */
+export function encodeAmount(amount: bigint): Uint8Array {
+  const bytes = packAmount(amount);
+  return Buffer.concat([Uint8Array.from([SHORT_BIN, bytes.length]), bytes]);
+}
+
 /** An array of `count` elements, at most 65,535, whose bytes these are. */
 export function joinElements(count: number, ...parts: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat([arrayHead(count), ...parts]);
+}
+
+/** What comes before the `count` elements of an array, at most 65,535. */
+export function arrayHead(count: number): Uint8Array {
   const isShort = count <= SHORT_ELEMENTS;
-  const head = isShort ? [SHORT_ARRAY | count] : [LONG_ARRAY, count >> 8, count & 0xff];
-  return Buffer.concat([Uint8Array.from(head), ...parts]);
+  return Uint8Array.from(isShort ? [SHORT_ARRAY | count] : [LONG_ARRAY, count >> 8, count & 0xff]);
 }
 
 export function packFields({ fields }: Fields, value: Value): unknown[] {
@@ -41,7 +53,7 @@ export function packFields({ fields }: Fields, value: Value): unknown[] {
 }
 
 /** Of at most 2^256 - 1; shortest big-endian bytes. */
-export function packAmount(amount: bigint): Uint8Array {
+function packAmount(amount: bigint): Uint8Array {
   if (amount === 0n) return new Uint8Array(0);
   const digits = amount.toString(16);
   return Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex');

@@ -40,8 +40,13 @@ export class QuoteJson {
   }
 
   #head(quote: Quote): string {
+    return `${JSON.stringify(this.fixed(quote)).slice(0, -1)},"fillableSize":"`;
+  }
+
+  /** All but `fillableSize`, as JSON has it and in its order. */
+  fixed(quote: Quote) {
     const { poolKey, poolAddress } = quote.pool;
-    const fixed = {
+    return {
       quoteId: quote.quoteId,
       poolAddress,
       poolKey: { ...poolKey, strike: poolKey.strike.toString() },
@@ -56,6 +61,5 @@ export class QuoteJson {
       signature: quote.signature,
       ts: quote.ts,
     };
-    return `${JSON.stringify(fixed).slice(0, -1)},"fillableSize":"`;
   }
 }
