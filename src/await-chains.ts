@@ -50,7 +50,7 @@ export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIde
 
 class Asking {
   /** Why there is no answer yet. */
-  reason = 'The chains have not been reached yet';
+  reason = 'The chains have not been reached yet: no answer so far';
   #stopped = false;
   #wake: () => void = () => undefined;
 

@@ -74,6 +74,10 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
     { message: 'The wallet {address} has no money for gas', when: 'The operator has to fill it.' },
     { message: 'Too many quotes wait for their publication', when: again },
     { message: 'The chain does not answer', when: again },
+    {
+      message: 'The chains have not been reached yet: {why}',
+      when: `The service has started and waits for them. ${again}`,
+    },
     { message: 'Too many connections', when: 'A WebSocket handshake: the server has as many sockets as it may.' },
   ],
   504: [

@@ -51,6 +51,7 @@ export interface ChainSideLimits {
   readonly txResendAfterMs: number;
   readonly txResends: number;
   readonly txRemembered: number;
+  readonly maxFeeGwei: number;
   readonly maxTxBytes: number;
   readonly publishQueue: number;
   readonly publishTxInFlight: number;
@@ -236,6 +237,9 @@ async function firstStreamBlock({ contracts, streamLookbackSeconds }: Profile, s
   return firstBlockSince(stream, contracts.orderbookStream.startBlock, newest - streamLookbackSeconds);
 }
 
+/** Wei. */
+const GWEI = 10n ** 9n;
+
 /** One wallet a chain; one in all where both chains are the same, since there is one sequence of nonces then. */
 function openWallets(options: ChainSideOptions): Record<ChainRole, Wallet> | null {
   const { profile, rpc, operator, clock, limits, onTxTrouble } = options;
@@ -249,6 +253,7 @@ function openWallets(options: ChainSideOptions): Record<ChainRole, Wallet> | nul
     resends: limits.txResends,
     reorgDepth: limits.reorgDepth,
     remembered: limits.txRemembered,
+    maxFeePerGas: BigInt(limits.maxFeeGwei) * GWEI,
   };
   const open = (role: ChainRole): Wallet => {
     const { chainId } = profile[role];

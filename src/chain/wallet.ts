@@ -3,7 +3,7 @@ import type { Clock, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { broadcast, signVersion, type BroadcastOutcome } from './broadcast.js';
 import { revertData } from './chain-reader.js';
-import { FeeQuote, higherFees, raiseByAnEighth, type Fees } from './fees.js';
+import { FeeQuote, type Fees } from './fees.js';
 import type { IntentLog } from './intent-log.js';
 import { NonceLine, type NonceMemory } from './nonce-line.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
@@ -21,6 +21,8 @@ export interface WalletLimits extends NonceMemory {
   readonly resendAfterMs: number;
   /** How often its fees are raised, by an eighth each time; after that only where the chain asks for more than it offers. */
   readonly resends: number;
+  /** Wei per gas: no transaction offers more, whatever the node asks. */
+  readonly maxFeePerGas: bigint;
 }
 
 /** What an operator should hear of: a transaction that did not go the short way. */
@@ -51,7 +53,7 @@ export class Wallet {
     private readonly onTrouble: OnTxTrouble,
   ) {
     this.address = account.address.toLowerCase() as Hex;
-    this.#fees = new FeeQuote(rpc);
+    this.#fees = new FeeQuote(rpc, limits.maxFeePerGas);
     this.#line = new NonceLine(rpc, this.address, intents, limits);
     this.#places = new TxPlaces(limits.inFlight, limits.waiting);
   }
@@ -61,8 +63,7 @@ export class Wallet {
     for (const { nonce, to, data, gas, versions } of this.intents.kept) {
       const tx = new OwnTx(nonce, { to, data, gas }, versions);
       this.#line.goOn(tx);
-      this.onTrouble(nonce, 'an earlier run left it unsettled');
-      void this.#goOnWith(tx);
+      void this.#goOnWith(tx, 'an earlier run left it unsettled');
     }
   }
 
@@ -132,7 +133,7 @@ export class Wallet {
       for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
         const outcome = await this.#sendVersion(tx, fees);
         if (outcome === 'SENT') return tx;
-        if (outcome === 'UNDERPRICED') fees = higherFees(raiseByAnEighth(fees), await this.#fees.current());
+        if (outcome === 'UNDERPRICED') fees = await this.#fees.next(fees, true);
         else {
           await this.#line.forget(tx);
           tx = await this.#line.begin(request, tx.nonce + 1);
@@ -188,12 +189,8 @@ export class Wallet {
     await this.#sendVersion(tx, fees);
   }
 
-  /** Those of its newest version, unless they have to rise. */
-  async #nextFees({ fees }: OwnTx, mayRise: boolean): Promise<Fees> {
-    const current = await this.#fees.current();
-    if (fees === null) return current;
-    const isEnough = current.maxFeePerGas <= fees.maxFeePerGas;
-    return isEnough && !mayRise ? fees : higherFees(raiseByAnEighth(fees), current);
+  #nextFees({ fees }: OwnTx, mayRise: boolean): Promise<Fees> {
+    return fees === null ? this.#fees.current() : this.#fees.next(fees, mayRise);
   }
 
   /** The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. */
@@ -203,23 +200,32 @@ export class Wallet {
     if (gaps.length === 0) return;
     const nothing = { to: this.address, data: '0x' as const };
     const gas = await this.#estimate(nothing);
-    for (const nonce of gaps) void this.#goOnWith(this.#line.beginAt(nonce, { ...nothing, gas }));
+    for (const nonce of gaps) {
+      void this.#goOnWith(
+        this.#line.beginAt(nonce, { ...nothing, gas }),
+        'nobody sends it: closed by an empty transaction',
+      );
+    }
   }
 
   /** A reorg took it back after it was mined: nobody waits for it any more, and its nonce is still its own. */
   #revive(tx: OwnTx): void {
-    this.onTrouble(tx.nonce, 'a reorg took it back: sent again');
     this.#line.goOn(tx);
-    void this.#goOnWith(tx);
+    void this.#goOnWith(tx, 'a reorg took it back: sent again');
   }
 
-  /** Nobody waits for its end: it is left by an earlier run, taken back, or closes a gap. */
-  async #goOnWith(tx: OwnTx): Promise<void> {
+  /** Nobody waits for its end: it is left by an earlier run, taken back, or closes a gap. Most of what is left is long mined. */
+  async #goOnWith(tx: OwnTx, why: string): Promise<void> {
     try {
       await this.#learnHashes(tx);
-      await this.#nextFees(tx, false)
-        .then((fees) => this.#sendVersion(tx, fees))
-        .catch(() => undefined); // as in every later round
+      try {
+        if (!(await this.#line.isUsed(tx))) {
+          this.onTrouble(tx.nonce, why);
+          await this.#sendVersion(tx, await this.#nextFees(tx, false));
+        }
+      } catch {
+        // No answer: the first round finds out.
+      }
       const receipt = await this.#untilUsed(tx);
       const { to, data } = tx.request;
       const isNothing = to === this.address && data === '0x';
@@ -251,6 +257,7 @@ export class Wallet {
 
   /** Ends early with the next block, or when the wallet is stopped. */
   async #pause(ms: number): Promise<void> {
+    this.#checkRunning();
     await new Promise<void>((resolve) => {
       const end = (): void => {
         cancel();

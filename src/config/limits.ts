@@ -103,6 +103,8 @@ export const limits = {
   /** After this long unmined a transaction is sent again, so many times with an eighth more fee. */
   txResendAfterMs: 10_000,
   txResends: 8,
+  /** Most that a transaction offers for a unit of gas, in gwei. */
+  maxFeeGwei: 500,
   /** How long POST /pools and POST /pool/settle wait for one transaction. */
   txPatienceMs: 90_000,
   /** Mined transactions that are remembered at most, for a reorg may take them back: each up to `maxTxBytes`. */

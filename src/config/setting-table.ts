@@ -126,6 +126,12 @@ export const settingTable = {
   ),
   minQuoteLifeSeconds: integer(0, 86_400, limits.minQuoteLifeSeconds, 'Shortest time to live of a quote posted here.'),
   maxTxBytes: integer(2_000, 1_000_000, limits.maxTxBytes, 'Calldata of one publish transaction, in bytes.'),
+  maxFeeGwei: integer(
+    1,
+    1_000_000,
+    limits.maxFeeGwei,
+    'Most that a transaction of the wallet offers for a unit of gas, in gwei: where an endpoint asks for more, it waits.',
+  ),
   wsAuthDeadlineMs: integer(
     100,
     3_600_000,

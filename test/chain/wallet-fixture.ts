@@ -23,6 +23,7 @@ const LIMITS: WalletLimits = {
   receiptPollMs: 100,
   resendAfterMs: RESEND_AFTER_MS,
   resends: 3,
+  maxFeePerGas: 500n * 10n ** 9n,
   reorgDepth: 64,
   remembered: 64,
 };

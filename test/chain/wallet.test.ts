@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
 import { NoGasMoney, TxRefused, WalletBusy, WalletStopped } from '../../src/chain/wallet-errors.js';
+import type { WalletLimits } from '../../src/chain/wallet.js';
 import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
 
 const chain = await QuietChain.start();
@@ -11,8 +12,8 @@ const UNDERPRICED = { code: -32000, message: 'max fee per gas less than block ba
 
 const request = (data: Hex) => ({ to: NOBODY, data });
 
-async function newRun(...[values, limits]: [values?: undefined, limits?: Parameters<typeof WalletRun.start>[3]]) {
-  const run = await WalletRun.start(chain, chain.newKey(), values, limits);
+async function newRun(limits: Partial<WalletLimits> = {}) {
+  const run = await WalletRun.start(chain, chain.newKey(), undefined, limits);
   t.teardown(() => run.die());
   return run;
 }
@@ -153,6 +154,18 @@ await t.test('what a reorg takes back comes again under its own nonce when the n
   ]);
 });
 
+await t.test('an endpoint that asks for a fortune does not get it', async (t) => {
+  const run = await newRun({ maxFeePerGas: 20n * 10n ** 9n });
+  run.proxy.trick = ({ method }) =>
+    method === 'eth_gasPrice' || method === 'eth_maxPriorityFeePerGas'
+      ? { rewrite: () => '0xde0b6b3a7640000' }
+      : 'PASS';
+  const sent = run.wallet.send(request('0x0e'));
+  await run.until(() => run.troubles.length >= 3);
+  await run.whileMining(chain, sent);
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x0e', maxFeePerGas: 20n * 10n ** 9n }]);
+});
+
 await t.test('when the answer to a sending is lost, it is sent once all the same', async (t) => {
   const run = await newRun();
   run.proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? 'CUT_AFTER' : 'PASS');
@@ -175,7 +188,7 @@ await t.test('a node that tells of receipts late does not make it sent twice', a
 });
 
 await t.test('many at once take nonces without a gap, each mined once, no more than allowed under way', async (t) => {
-  const run = await newRun(undefined, { inFlight: 4, waiting: 6 });
+  const run = await newRun({ inFlight: 4, waiting: 6 });
   const sent = Array.from({ length: 10 }, (_, n) => run.wallet.send(request(`0x1${n}`)));
   await inPool(run, 4);
   await t.rejects(run.wallet.send(request('0xff')), WalletBusy);

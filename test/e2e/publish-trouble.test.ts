@@ -145,6 +145,20 @@ await t.test('another signer of the wallet takes the nonce: the publication come
   t.equal(await published(quote.salt), 1);
 });
 
+await t.test('what a reorg takes back leaves the book, and comes again when it is posted again', async (t) => {
+  const { rest, socket } = await start(t);
+  const quote = await newQuote();
+  t.equal((await rest.post('/quotes', [quote])).status, 201);
+  t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: quote.salt } });
+  await dev.reorg(1);
+  t.match(await socket.next(), { type: 'DELETE_QUOTE', body: { salt: quote.salt } });
+  t.match((await rest.post('/quotes', [quote])).body, { failed: [] });
+  t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: quote.salt } });
+  const { body } = await rest.get(`/orders?chainId=${chain.chainId}&provider=${maker.address}`);
+  t.equal((body.validQuotes as { salt: number }[]).filter(({ salt }) => salt === quote.salt).length, 1);
+  t.strictSame(socket.unread, []);
+});
+
 await t.test(
   'two makers post while transactions are replaced and dropped: each quote is in the book once',
   async (t) => {
