@@ -16,7 +16,9 @@ const ACCOUNTS = 30;
 /** Far longer than anything that is waited for takes: a hang is to become an error. */
 const PATIENCE_MS = 30_000;
 
-export const RESEND_AFTER_MS = 10_000;
+const RESEND_AFTER_MS = 10_000;
+/** How much time passes for a wallet between two turns of real I/O. */
+const STEP_MS = 1_000;
 const LIMITS: WalletLimits = {
   inFlight: 16,
   waiting: 100,
@@ -79,13 +81,15 @@ export class QuietChain {
 
   /** Every transaction of this account in the chain, in order. */
   async minedOf({ address }: PrivateKeyAccount): Promise<SeenTx[]> {
-    const seen: SeenTx[] = [];
     const height = Number(await this.client.getBlockNumber());
-    for (let number = 0; number <= height; number++) {
-      const { transactions } = await this.client.getBlock({ blockNumber: BigInt(number), includeTransactions: true });
-      for (const tx of transactions) if (tx.from.toLowerCase() === address.toLowerCase()) seen.push(toSeen(tx));
-    }
-    return seen;
+    const numbers = Array.from({ length: height + 1 }, (_, number) => BigInt(number));
+    const blocks = await Promise.all(
+      numbers.map((blockNumber) => this.client.getBlock({ blockNumber, includeTransactions: true })),
+    );
+    const own = blocks.flatMap(({ transactions }) =>
+      transactions.filter(({ from }) => from.toLowerCase() === address.toLowerCase()),
+    );
+    return own.map(toSeen);
   }
 
   /** What waits in the node's pool, by nonce. */
@@ -171,7 +175,7 @@ export class WalletRun {
     const giveUpAtMs = systemClock.monotonicMs() + PATIENCE_MS;
     while (!(await isSo())) {
       if (systemClock.monotonicMs() > giveUpAtMs) throw new Error(`It never came; ${this.troubles.join('; ')}`);
-      this.clock.advance(200);
+      this.clock.advance(STEP_MS);
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
