@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KeyStore } from './auth/key-store.js';
 import type { ChainSide } from './chain/chain-side.js';
-import type { QuoteIntake } from './chain/quote-intake.js';
+import { NOT_CONFIRMED, type IntakeItem, type IntakeResult, type QuoteIntake } from './chain/quote-intake.js';
 import type { QuoteRehearsal } from './chain/quote-rehearsal.js';
 import type { Limits } from './config/limits.js';
 import type { Engine } from './engine/engine.js';
@@ -18,6 +18,7 @@ import { statusRoutes } from './http/status-routes.js';
 import { tickersRoute } from './http/tickers-route.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
 import type { Clock, Journal } from './engine/ports.js';
+import type { OperatorGas } from './quota/operator-gas.js';
 import type { Quotas } from './quota/quotas.js';
 import type { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import type { QuoteJson } from './schema/quote-json.js';
@@ -33,6 +34,7 @@ export interface HttpSideOptions {
   readonly rehearsal: QuoteRehearsal;
   readonly keys: KeyStore;
   readonly quotas: Quotas;
+  readonly operatorGas: OperatorGas;
   readonly watch: RequestWatch;
   readonly unknownKeys: UnknownKeyGuard;
   readonly quoteJson: QuoteJson;
@@ -67,6 +69,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     rehearsal,
     keys,
     quotas,
+    operatorGas,
     unknownKeys,
     watch,
     quoteJson,
@@ -138,7 +141,18 @@ export function createHttp(options: HttpSideOptions): HttpSide {
         const message = staleness() ?? journal.refusal();
         return message === null ? null : { status: 503, message };
       },
-      submit: (quotes) => intake.submit(quotes),
+      async submit(caller, quotes) {
+        const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;
+        if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
+        const retryAfterMs = operatorGas.take(caller, quotes.length);
+        if (retryAfterMs > 0) {
+          quotas.refused('day', caller.tier);
+          return { type: 'OVER_BUDGET', retryAfterMs };
+        }
+        const result = await intake.submit(quotes);
+        operatorGas.settle(caller, quotes.length, sentIn(result));
+        return result;
+      },
     };
   }
 
@@ -150,6 +164,15 @@ export function createHttp(options: HttpSideOptions): HttpSide {
       ...(refusal === null ? [] : [`the log takes nothing: ${refusal}`]),
     ];
   }
+}
+
+/** How many quotes went to the chain, as far as their requests were told. */
+function sentIn(result: IntakeResult): number {
+  if (result.type === 'NOT_CONFIRMED') return result.pending.length;
+  if (result.type !== 'ANSWERED') return 0;
+  const isSent = (item: IntakeItem) =>
+    item.type === 'CREATED' || (item.type === 'FAILED' && item.reason === NOT_CONFIRMED);
+  return result.items.filter(isSent).length;
 }
 
 function sha256Tag(text: string, body: string | Uint8Array): string {

@@ -86,7 +86,7 @@ async function serve(
     logger,
     onFatal: (error) => failStop(logger, error, 'the log failed'),
   });
-  const operator = walletKey === null ? null : await operatorAccount(log, profile, walletKey);
+  const operator = walletKey === null ? null : await operatorAccount(log, profile, walletKey, settings);
   const metrics = settings.metricsPort === null ? null : new Metrics();
   const metricsServer = metrics && (await serveMetrics(metrics, settings.metricsHost, settings.metricsPort ?? 0));
   if (metricsServer !== null) logger.info({ port: metricsServer.port }, 'metrics are at /metrics');
@@ -171,12 +171,15 @@ async function operatorAccount(
   directory: DataDirectory,
   { settlement, stream }: Profile,
   privateKey: Hex,
+  { walletSpendPerDayGwei }: Settings,
 ): Promise<OperatorAccount> {
   const address = privateKeyToAddress(privateKey);
   const ofSettlement = await directory.openIntents(settlement.chainId, address);
   const isOneChain = stream.chainId === settlement.chainId;
   const ofStream = isOneChain ? ofSettlement : await directory.openIntents(stream.chainId, address);
-  return { privateKey, intents: { settlement: ofSettlement, stream: ofStream } };
+  const intents = { settlement: ofSettlement, stream: ofStream };
+  if (walletSpendPerDayGwei === null) return { privateKey, intents };
+  return { privateKey, intents, spendPerDayWei: BigInt(walletSpendPerDayGwei) * 10n ** 9n };
 }
 
 function openRpc({ chainId, rpcUrls }: ChainProfile, limits: Limits, logger: Logger): HttpRpc {

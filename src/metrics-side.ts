@@ -33,6 +33,12 @@ export function measureEngine(metrics: Metrics, { engine, sequencer, chains, clo
   sequencer.onEvents((records) => {
     for (const { events } of records) for (const { type } of events) metrics.events.labels(type).inc();
   });
+  metrics.beforeReading(() => {
+    for (const role of ['settlement', 'stream'] as const) {
+      const spentWei = chains.spending?.[role].spentWei;
+      if (spentWei !== undefined) metrics.walletSpent.labels(role).set(Number(spentWei / 10n ** 9n));
+    }
+  });
   metrics.beforeReading(() =>
     fillGauges(metrics, {
       seq: engine.seq,

@@ -30,6 +30,7 @@ import { measuredOptions, measureEngine, measuredPublish } from './metrics-side.
 import { measuredSockets } from './metrics/measured.js';
 import type { Metrics } from './metrics/metrics.js';
 import { openRequestWatch } from './request-watch.js';
+import { OperatorGas } from './quota/operator-gas.js';
 import { Quotas } from './quota/quotas.js';
 import type { QuotaTable } from './quota/tier-quotas.js';
 import { UnknownKeyGuard } from './quota/unknown-key-guard.js';
@@ -163,6 +164,14 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   });
   const quotas = new Quotas(options.tierQuotas, (quota, tier) => metrics?.refusedByQuota.labels(quota, tier).inc());
   const unknownKeys = new UnknownKeyGuard(limits, clock);
+  const operatorGas = new OperatorGas(
+    (tier) => quotas.of(tier),
+    clock,
+    ({ id, tier }, quotes, gas) => {
+      metrics?.publishedQuotes.labels(id, tier).inc(quotes);
+      metrics?.publishedGas.labels(id, tier).inc(gas);
+    },
+  );
   const hub = new Hub({
     chainId,
     topics,
@@ -190,6 +199,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     intake: openIntake(),
     rehearsal: openRehearsal(),
     quotas,
+    operatorGas,
     unknownKeys,
     watch: openRequestWatch(logger, clock, random, metrics),
     quoteJson,

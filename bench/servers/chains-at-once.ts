@@ -116,6 +116,7 @@ export function chainsAtOnce(options: ChainSideOptions): ChainSide {
     states: statesAtHand,
     publisher: new PublisherAtOnce(options),
     settlementWallet: null,
+    spending: null,
     readTo: () => null,
     stop: () => Promise.resolve(),
   };

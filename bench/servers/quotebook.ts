@@ -38,6 +38,8 @@ const unbounded = {
   requestsPerSecond: 1e9,
   quotesPerMinute: 1e9,
   quoteBurst: 1e9,
+  quotesPerDay: 1e12,
+  gasPerDay: 1e15,
   connections: 1e9,
   channels: 1e9,
   messagesPerSecond: 1e9,

@@ -49,6 +49,10 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
   429: [
     { message: 'RATELIMITED', when: `Over a quota of the key, or too many unknown keys from this address. ${again}` },
     {
+      message: 'The wallet {address} has spent what it may in a day',
+      when: 'The cap that the operator set. Try again, as `Retry-After` says.',
+    },
+    {
       message: 'Too many connections: at most {number} from one address',
       when: 'A WebSocket handshake: close another first.',
     },

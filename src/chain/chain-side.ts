@@ -7,6 +7,7 @@ import type { Clock, Random, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { BookFollower, type FollowListener } from './book-follower.js';
 import { ChainCursor, type CursorOptions } from './chain-cursor.js';
+import { CappedWallet } from './capped-wallet.js';
 import { ChainHealth } from './chain-health.js';
 import { ChainReader, type BlockHead, type BlockId, type ChainLog } from './chain-reader.js';
 import { firstBlockSince } from './first-block.js';
@@ -21,7 +22,8 @@ import type { IgnoredEvent } from './settlement-events.js';
 import { SettlementFollower } from './settlement-follower.js';
 import { StreamFollower } from './stream-follower.js';
 import { UndeployedPools } from './undeployed-pools.js';
-import { Wallet, type OnTxTrouble } from './wallet.js';
+import { WalletSpending } from './wallet-spending.js';
+import type { OnTxTrouble, Wallet } from './wallet.js';
 
 /** The numbers of `config/limits.ts` that reading and writing the chains are bound by. */
 export interface ChainSideLimits {
@@ -63,6 +65,8 @@ export interface OperatorAccount {
   readonly privateKey: Hex;
   /** Where the wallet of each chain writes down what it sends: the same one where both are the same chain. */
   readonly intents: Readonly<Record<ChainRole, IntentLog>>;
+  /** What each wallet may spend on gas in 24 hours; absent: what it has. */
+  readonly spendPerDayWei?: bigint;
 }
 
 /** What the engine remembers of its reading. */
@@ -106,6 +110,8 @@ export interface ChainSide {
   /** Null without a wallet. */
   readonly publisher: Pick<Publisher, 'publish' | 'room' | 'walletAddress'> | null;
   readonly settlementWallet: Wallet | null;
+  /** What each chain's wallet spends; null without one. */
+  readonly spending: Readonly<Record<ChainRole, WalletSpending>> | null;
   /** The last block that was read of each chain; the book may have been told of an earlier one, with nothing in between. */
   readTo(role: ChainRole): BlockId | null;
   /** No command comes from the chains any more when it resolves. */
@@ -187,7 +193,8 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     options.listener,
   );
   const settlementWallet = wallets?.settlement ?? null;
-  return { follower, health, settlement, pools, states, publisher, settlementWallet, readTo, stop };
+  const spending = wallets && { settlement: wallets.settlement.spending, stream: wallets.stream.spending };
+  return { follower, health, settlement, pools, states, publisher, settlementWallet, spending, readTo, stop };
 
   function readTo(role: ChainRole): BlockId | null {
     return role === 'settlement' ? settlementFollower.position : streamFollower.position;
@@ -241,7 +248,7 @@ async function firstStreamBlock({ contracts, streamLookbackSeconds }: Profile, s
 const GWEI = 10n ** 9n;
 
 /** One wallet a chain; one in all where both chains are the same, since there is one sequence of nonces then. */
-function openWallets(options: ChainSideOptions): Record<ChainRole, Wallet> | null {
+function openWallets(options: ChainSideOptions): Record<ChainRole, CappedWallet> | null {
   const { profile, rpc, operator, clock, limits, onTxTrouble } = options;
   if (operator === null) return null;
   const account = privateKeyToAccount(operator.privateKey);
@@ -255,9 +262,11 @@ function openWallets(options: ChainSideOptions): Record<ChainRole, Wallet> | nul
     remembered: limits.txRemembered,
     maxFeePerGas: BigInt(limits.maxFeeGwei) * GWEI,
   };
-  const open = (role: ChainRole): Wallet => {
+  const open = (role: ChainRole): CappedWallet => {
     const { chainId } = profile[role];
-    const wallet = new Wallet(rpc[role], chainId, account, operator.intents[role], clock, walletLimits, onTxTrouble);
+    const spending = new WalletSpending(operator.spendPerDayWei ?? null, clock);
+    const ofWallet = [rpc[role], chainId, account, operator.intents[role], clock, walletLimits, onTxTrouble] as const;
+    const wallet = new CappedWallet(spending, ...ofWallet);
     wallet.resume();
     return wallet;
   };

@@ -43,7 +43,8 @@ export interface IntakeLimits {
   readonly checksPerTurn: number;
 }
 
-const NOT_CONFIRMED = 'Publication not confirmed yet';
+/** The event did not come in time; it still may. */
+export const NOT_CONFIRMED = 'Publication not confirmed yet';
 
 /** New and in a pool; whether anything is wrong with it is still to be seen. */
 interface Unverified {
@@ -72,6 +73,10 @@ export class QuoteIntake {
     private readonly clock: Clock,
     private readonly limits: IntakeLimits,
   ) {}
+
+  get walletAddress(): Hex {
+    return this.publisher.walletAddress;
+  }
 
   async submit(posted: readonly PostedQuote[]): Promise<IntakeResult> {
     try {

@@ -5,6 +5,8 @@ export interface TxReceipt {
   readonly txHash: Hex;
   readonly blockNumber: number;
   readonly gasUsed: bigint;
+  /** What it cost, 1e-18 of the chain's own coin. */
+  readonly feeWei: bigint;
   /** False: mined and reverted. */
   readonly succeeded: boolean;
 }
@@ -14,8 +16,13 @@ export async function findReceipt(rpc: Rpc, hashes: readonly Hex[]): Promise<TxR
   for (const txHash of hashes) {
     const answer = await rpc.request({ method: 'eth_getTransactionReceipt', params: [txHash] });
     if (answer === null || typeof answer !== 'object') continue;
-    const { blockNumber, gasUsed, status } = answer as { blockNumber: Hex; gasUsed: Hex; status: Hex };
-    return { txHash, blockNumber: Number(blockNumber), gasUsed: BigInt(gasUsed), succeeded: status === '0x1' };
+    const { blockNumber, status, ...cost } = answer as Record<
+      'blockNumber' | 'gasUsed' | 'effectiveGasPrice' | 'status',
+      Hex
+    >;
+    const gasUsed = BigInt(cost.gasUsed);
+    const feeWei = gasUsed * BigInt(cost.effectiveGasPrice);
+    return { txHash, blockNumber: Number(blockNumber), gasUsed, feeWei, succeeded: status === '0x1' };
   }
   return null;
 }

@@ -3,8 +3,18 @@ import type { Hex } from '../engine/quote.js';
 /** The wallet can't pay for gas. */
 export class NoGasMoney extends Error {
   override readonly name = 'NoGasMoney';
-  constructor(readonly wallet: Hex) {
-    super(`The wallet ${wallet} has no money for gas`);
+  constructor(
+    readonly wallet: Hex,
+    message = `The wallet ${wallet} has no money for gas`,
+  ) {
+    super(message);
+  }
+}
+
+/** The wallet has spent what it may in a day. */
+export class SpendCapReached extends NoGasMoney {
+  constructor(wallet: Hex) {
+    super(wallet, `The wallet ${wallet} has spent what it may in a day`);
   }
 }
 

@@ -78,6 +78,12 @@ export const settingTable = {
     { secret: 'all', flag: false },
   ),
   walletKeyFile: setting(path, null, 'a path', 'File that holds the private key, in place of `walletKey`.'),
+  walletSpendPerDayGwei: setting(
+    Type.Integer({ minimum: 1, maximum: 1_000_000_000_000_000 }),
+    null,
+    'a whole number of gwei (1e-9 of a coin)',
+    'What the wallet may spend on gas in 24 hours, on each chain: then nothing more is sent. Not set: no cap.',
+  ),
   settlementRpcUrls: rpcUrls('settlement'),
   streamRpcUrls: rpcUrls('stream'),
   settlementWsUrl: wsUrl('settlement'),

@@ -9,10 +9,15 @@ const about: Readonly<Record<QuotaName, string>> = {
   requestsPerSecond: 'Requests in a second',
   quotesPerMinute: 'Quotes posted in a minute',
   quoteBurst: 'Quotes posted at once after a pause, and so in one request',
+  quotesPerDay: 'Quotes published in 24 hours',
+  gasPerDay: 'Gas that their publication costs the operator in 24 hours',
   connections: 'WebSockets open at once',
   channels: 'Channels followed at once over all sockets',
   messagesPerSecond: 'WebSocket messages sent in a second',
 };
+
+/** What a setting may be at most, where that is more than usual. */
+const MOST: Readonly<Partial<Record<QuotaName, number>>> = { gasPerDay: 1_000_000_000_000_000 };
 
 export type TierSettingName<T extends Tier> = `${T}${Capitalize<QuotaName>}`;
 
@@ -28,7 +33,12 @@ export function tierSettings<T extends Tier>(
   const quotas = Object.keys(about) as QuotaName[];
   const entries = quotas.map((quota) => [
     tierSettingName(tier, quota),
-    integer(1, 1_000_000_000, tierQuotas[tier][quota], `${about[quota]}, of each key of the ${tier} tier.`),
+    integer(
+      1,
+      MOST[quota] ?? 1_000_000_000,
+      tierQuotas[tier][quota],
+      `${about[quota]}, of each key of the ${tier} tier.`,
+    ),
   ]);
   return Object.fromEntries(entries) as Record<TierSettingName<T>, ReturnType<typeof integer>>;
 }

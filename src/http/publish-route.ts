@@ -24,6 +24,9 @@ export type PublishResult =
   | { readonly type: 'ANSWERED'; readonly items: readonly PublishedItem[] }
   | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
   | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
+  /** The key has had published what it may in a day, or the wallet has spent what it may. */
+  | { readonly type: 'OVER_BUDGET'; readonly retryAfterMs: number }
+  | { readonly type: 'SPEND_CAP'; readonly wallet: Hex; readonly retryAfterMs: number }
   | { readonly type: 'QUEUE_FULL' }
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
@@ -40,7 +43,7 @@ export interface QuotePublishing {
   takeQuotes(caller: Caller, count: number): number;
   /** Why nothing can be published now: `status` and words for the client; null when it can. */
   refusal(): { readonly status: 501 | 503; readonly message: string } | null;
-  submit(quotes: readonly QuoteToPublish[]): Promise<PublishResult>;
+  submit(caller: Caller, quotes: readonly QuoteToPublish[]): Promise<PublishResult>;
   /** Everything but the publication; needs no wallet. */
   rehearse(quotes: readonly QuoteToPublish[]): Promise<RehearsalResult>;
 }
@@ -90,7 +93,7 @@ export function publishRoute(
     const quotes = body.value.map(toPublish);
     if (isLarge) await othersTurn();
     if (isDryRun) return rehearsed(request, await publishing.rehearse(quotes));
-    return answer(request, body.value, await publishing.submit(quotes));
+    return answer(request, body.value, await publishing.submit(caller, quotes));
   }
 
   function rehearsed(request: NetRequest, result: RehearsalResult): NetResponse {
@@ -106,6 +109,12 @@ export function publishRoute(
         return refuse(request, 504, { message: 'Publication not confirmed yet', pending: [...result.pending] });
       case 'NO_GAS_MONEY':
         return refuse(request, 503, `The wallet ${result.wallet} has no money for gas`, RETRY_AFTER);
+      case 'OVER_BUDGET':
+        return rateLimited(request, result.retryAfterMs);
+      case 'SPEND_CAP': {
+        const retryAfter = { 'retry-after': String(Math.ceil(result.retryAfterMs / 1000)) };
+        return refuse(request, 429, `The wallet ${result.wallet} has spent what it may in a day`, retryAfter);
+      }
       case 'QUEUE_FULL':
         return refuse(request, 503, 'Too many quotes wait for their publication', RETRY_AFTER);
       case 'CHAIN_UNREACHABLE':

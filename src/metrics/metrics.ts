@@ -16,6 +16,21 @@ export class Metrics {
     ...this.#named('quotebook_quota_refusals_total', 'Requests, quotes and messages refused with RATELIMITED.'),
     labelNames: ['quota', 'tier'],
   });
+  readonly publishedQuotes = new Counter({
+    ...this.#named(
+      'quotebook_published_quotes_total',
+      'Quotes that the operator published, by the key they came with.',
+    ),
+    labelNames: ['key', 'tier'],
+  });
+  readonly publishedGas = new Counter({
+    ...this.#named('quotebook_published_gas_total', 'Gas that is charged to the keys for them.'),
+    labelNames: ['key', 'tier'],
+  });
+  readonly walletSpent = new Gauge({
+    ...this.#named('quotebook_wallet_spent_gwei', 'What the wallet has spent on gas in its present day, by chain.'),
+    labelNames: ['chain'],
+  });
   readonly orders = new Gauge({
     ...this.#named('quotebook_orders', 'Known orders: bids and asks that can be filled, and those that cannot.'),
     labelNames: ['state'],

@@ -10,7 +10,7 @@ interface Buckets {
 
 type BucketKind = 'requests' | 'quotes' | 'messages';
 /** What can be refused. */
-export type QuotaKind = BucketKind | 'connections' | 'channels';
+export type QuotaKind = BucketKind | 'connections' | 'channels' | 'day';
 
 /** Header fields of draft-ietf-httpapi-ratelimit-headers-10. */
 export interface QuotaHeaders {

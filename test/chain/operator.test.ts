@@ -9,7 +9,7 @@ import { NoGasMoney, TxRefused, WalletBusy, WalletStopped, WouldRevert } from '.
 import { ManualClock } from '../system/manual-clock.js';
 
 const revert = encodeErrorResult({ abi: contractErrorsAbi, errorName: 'Pool__ZeroSize' });
-const mined: TxReceipt = { txHash: '0x01', blockNumber: 7, gasUsed: 21_000n, succeeded: true };
+const mined: TxReceipt = { txHash: '0x01', blockNumber: 7, gasUsed: 21_000n, feeWei: 21_000n, succeeded: true };
 const request = { to: '0x02', data: '0x' } as const;
 
 function operator(

@@ -31,6 +31,8 @@ export interface TestServiceOptions {
   readonly limits?: Partial<Limits>;
   readonly metrics?: Metrics;
   readonly tierQuotas?: QuotaTable;
+  /** Cap of what the wallet spends. */
+  readonly spendPerDayWei?: bigint;
   readonly netBackend?: BackendChoice;
   /** 0, the default, picks a free one. */
   readonly port?: number;
@@ -83,10 +85,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, () => undefined);
   const walletKey = options.walletKey === undefined ? (chain.accounts[0]?.privateKey ?? null) : options.walletKey;
   const engine = options.engine ?? newEngine(limits.reorgDepth);
+  const cap = options.spendPerDayWei === undefined ? {} : { spendPerDayWei: options.spendPerDayWei };
   const service = await startService({
     profile,
     rpc: { settlement: rpc(profile.settlement), stream: rpc(profile.stream) },
-    operator: walletKey === null ? null : newOperator(walletKey),
+    operator: walletKey === null ? null : { ...newOperator(walletKey), ...cap },
     engine,
     journal: new MemoryJournal(),
     epoch: '00000000000000e2',

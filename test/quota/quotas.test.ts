@@ -9,6 +9,8 @@ const slow: TierQuotas = {
   quotesPerMinute: 1 / hour,
   quoteBurst: 10,
   connections: 1,
+  quotesPerDay: 1_000,
+  gasPerDay: 1_000_000_000,
   channels: 1,
   messagesPerSecond: 2,
 };

@@ -1,0 +1,23 @@
+import type { TxRequest } from './own-tx.js';
+import type { TxReceipt } from './receipts.js';
+import { SpendCapReached } from './wallet-errors.js';
+import type { WalletSpending } from './wallet-spending.js';
+import { Wallet } from './wallet.js';
+
+/** A wallet that sends nothing more once it has spent its cap, and counts what it spends. */
+export class CappedWallet extends Wallet {
+  readonly spending: WalletSpending;
+
+  constructor(spending: WalletSpending, ...ofWallet: ConstructorParameters<typeof Wallet>) {
+    super(...ofWallet);
+    this.spending = spending;
+  }
+
+  /** As that of every wallet; rejects with SpendCapReached besides. */
+  override async send(request: TxRequest): Promise<TxReceipt> {
+    if (this.spending.waitMs() > 0) throw new SpendCapReached(this.address);
+    const receipt = await super.send(request);
+    this.spending.add(receipt.feeWei);
+    return receipt;
+  }
+}

@@ -1,0 +1,56 @@
+import t from 'tap';
+import { tierQuotas } from '../../src/config/limits.js';
+import { Metrics } from '../../src/metrics/metrics.js';
+import { signQuote } from './maker.js';
+import { RestClient } from './rest-client.js';
+import { startTestService } from './running-service.js';
+
+const free = { ...tierQuotas.free, quotesPerDay: 2 };
+const metrics = new Metrics();
+const running = await startTestService({ metrics, tierQuotas: { ...tierQuotas, free } });
+t.teardown(() => running.stop());
+const { chain, httpUrl, keys } = running;
+const [pool] = chain.pools;
+const [operator, maker] = chain.accounts;
+if (!pool || !maker || !operator) throw new Error('The local chain lacks pools or accounts');
+const { id, key } = await keys.create('free', 'gas');
+const rest = new RestClient(httpUrl, key);
+
+async function sample(name: string): Promise<number> {
+  const line = (await metrics.text()).split('\n').find((each) => each.startsWith(name));
+  return Number(line?.split(' ').at(-1));
+}
+
+await t.test('a key has the quotes of its day published, and no more until it ends', async (t) => {
+  const quotes = await Promise.all([1, 2, 3].map(() => signQuote(maker.privateKey, pool)));
+  t.equal((await rest.post('/quotes', quotes.slice(0, 2))).status, 201);
+  t.match(await rest.post('/quotes?dryRun=true', quotes.slice(2)), { status: 200 }, 'a dry run costs no gas');
+  const refused = await rest.post('/quotes', quotes.slice(2));
+  t.strictSame([refused.status, refused.body], [429, { message: 'RATELIMITED' }]);
+  t.match(refused.headers.get('retry-after'), /^8(6400|63\d\d)$/);
+  t.equal(await sample(`quotebook_published_quotes_total{key="${id}",tier="free"}`), 2);
+  t.equal(await sample(`quotebook_published_gas_total{key="${id}",tier="free"}`), 21_800 + 2 * 12_100);
+  t.ok((await sample('quotebook_wallet_spent_gwei{chain="stream"}')) > 0);
+});
+
+await t.test('a quote that is known costs nothing', async (t) => {
+  const other = new RestClient(httpUrl, (await keys.create('free', 'known')).key);
+  const quote = await signQuote(maker.privateKey, pool);
+  t.equal((await other.post('/quotes', [quote])).status, 201);
+  for (let again = 0; again < 3; again++) t.equal((await other.post('/quotes', [quote])).status, 200);
+});
+
+await t.test('a wallet that has spent its cap publishes and deploys nothing more', async (t) => {
+  const capped = await startTestService({ chain, spendPerDayWei: 1n });
+  t.teardown(() => capped.stop());
+  const client = new RestClient(capped.httpUrl, capped.apiKey);
+  t.equal((await client.post('/quotes', [await signQuote(maker.privateKey, pool)])).status, 201);
+  const refused = await client.post('/quotes', [await signQuote(maker.privateKey, pool)]);
+  const message = `The wallet ${operator.address.toLowerCase()} has spent what it may in a day`;
+  t.strictSame([refused.status, refused.body], [429, { message }]);
+  t.match(refused.headers.get('retry-after'), /^8(6400|63\d\d)$/);
+  const { pools } = { pools: (await client.get('/pools')).body as unknown as readonly Record<string, unknown>[] };
+  const { poolAddress: _, ...option } = pools[0] ?? {};
+  const deployed = await client.post('/pools', [{ ...option, strike: 2_900 }]);
+  t.match(deployed, { status: 200, body: { failed: [{ reason: message }] } });
+});
