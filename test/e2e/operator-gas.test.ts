@@ -49,8 +49,9 @@ await t.test('a wallet that has spent its cap publishes and deploys nothing more
   const message = `The wallet ${operator.address.toLowerCase()} has spent what it may in a day`;
   t.strictSame([refused.status, refused.body], [429, { message }]);
   t.match(refused.headers.get('retry-after'), /^8(6400|63\d\d)$/);
-  const { pools } = { pools: (await client.get('/pools')).body as unknown as readonly Record<string, unknown>[] };
-  const { poolAddress: _, ...option } = pools[0] ?? {};
-  const deployed = await client.post('/pools', [{ ...option, strike: 2_900 }]);
+  const listed: unknown = (await client.get('/pools')).body;
+  const [{ expiration } = { expiration: '' }] = listed as { expiration: string }[];
+  const option = { base: 'testWETH', quote: 'USDC', expiration, strike: 2_900, type: 'C' };
+  const deployed = await client.post('/pools', [option]);
   t.match(deployed, { status: 200, body: { failed: [{ reason: message }] } });
 });
