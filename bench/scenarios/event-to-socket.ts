@@ -4,7 +4,7 @@ import type { LoadDialogue } from '../load/load.js';
 import { withChildren, type Child } from '../processes/child.js';
 import { atMost, type LatencyCurve, type Row, type Scenario } from '../scenario.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
-import type { TellingDialogue } from '../servers/telling.js';
+import { FreshNumbers, type TellingDialogue } from '../servers/telling.js';
 import { openBareUws, openLoad, openQuotebook } from './served.js';
 
 interface Case {
@@ -26,14 +26,13 @@ interface Contender {
 }
 
 class Runs {
-  #first = 0;
+  readonly #numbers = new FreshNumbers();
   /** Of the last run of each contender. */
   readonly last = new Map<Contender, Percentiles>();
 
   async measure(contender: Contender, { perSecond, seconds }: Case): Promise<Percentiles> {
     const count = Math.ceil(perSecond * seconds);
-    const first = this.#first;
-    this.#first += count;
+    const first = this.#numbers.take(count);
     await contender.load.ask('EXPECT', { first, count });
     const telling = { first, bursts: count, perBurst: 1, everyMs: 1000 / perSecond };
     const toldAt = await contender.server.ask('TELL', telling);
@@ -47,12 +46,11 @@ class Runs {
   }
 }
 
-async function measureCase(each: Case, [ours, bare]: readonly [Contender, Contender], rounds: number) {
+async function measureCase(each: Case, runs: Runs, [ours, bare]: readonly [Contender, Contender], rounds: number) {
   for (const { server, load, apiKey } of [ours, bare]) {
     const port = await server.ask('PORT', null);
     await load.ask('SUBSCRIBE', { port, count: each.subscribers, mixed: false, apiKey });
   }
-  const runs = new Runs();
   const p50: number[][] = [[], [], []];
   const p99 = await inTurn([0, 1, 2], { rounds, warmUps: rounds > 1 ? 1 : 0 }, async (which) => {
     const points = await runs.measure(which === 2 ? bare : ours, each);
@@ -103,8 +101,9 @@ bytes. An event that is due while the server is busy is made up for at once.`,
         const bare = { server: uws, load: second, apiKey: null };
         const rows: Row[] = [];
         const curves: LatencyCurve[] = [];
+        const runs = new Runs();
         for (const each of isFull ? cases : [{ label: 'tiny', subscribers: 8, perSecond: 200, seconds: 0.1 }]) {
-          const measured = await measureCase(each, [ours, bare], isFull ? 3 : 1);
+          const measured = await measureCase(each, runs, [ours, bare], isFull ? 3 : 1);
           rows.push(...measured.rows);
           curves.push(...measured.curves);
         }

@@ -4,7 +4,7 @@ import type { Child } from '../processes/child.js';
 import { withChildren } from '../processes/child.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
 import { atLeast, type Row, type Scenario } from '../scenario.js';
-import type { TellingDialogue } from '../servers/telling.js';
+import { FreshNumbers, type TellingDialogue } from '../servers/telling.js';
 import { cpuSecondsOf, openBareUws, openLoad, openQuotebook, openWsLoop } from './served.js';
 
 const PER_BURST = 16;
@@ -31,13 +31,13 @@ interface Contender {
 async function rowsOf(
   { subscribers, bursts, everyMs }: Size,
   contenders: readonly Contender[],
+  numbers: FreshNumbers,
   rounds: number,
 ): Promise<Row[]> {
   for (const { server, load, apiKey } of contenders) {
     const port = await server.ask('PORT', null);
     await load.ask('SUBSCRIBE', { port, count: subscribers, mixed: true, apiKey });
   }
-  let first = 0;
   const [ours, again, uws, ws] = await inTurn(
     [0, 0.5, 1, 2],
     { rounds, warmUps: rounds > 1 ? 1 : 0 },
@@ -45,8 +45,8 @@ async function rowsOf(
       const contender = contenders[Math.floor(which)];
       if (contender === undefined) throw new RangeError('There is no such contender');
       const { server, load } = contender;
-      const expected = { first, count: bursts * PER_BURST };
-      first += expected.count;
+      const count = bursts * PER_BURST;
+      const expected = { first: numbers.take(count), count };
       let messages = 0;
       const cpuSeconds = await cpuSecondsOf(server, async () => {
         await load.ask('EXPECT', expected);
@@ -94,9 +94,10 @@ stream is compared with what it has to be, byte for byte: a message lost or out 
           { server: uws, load: second, apiKey: null },
           { server: ws, load: third, apiKey: null },
         ];
+        const numbers = new FreshNumbers();
         const rows: Row[] = [];
         for (const size of isFull ? sizes : [{ subscribers: 12, bursts: 3, everyMs: 1 }]) {
-          rows.push(...(await rowsOf(size, contenders, isFull ? 3 : 1)));
+          rows.push(...(await rowsOf(size, contenders, numbers, isFull ? 3 : 1)));
         }
         return { rows };
       },

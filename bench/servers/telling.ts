@@ -7,6 +7,18 @@ export interface Telling {
   readonly everyMs: number;
 }
 
+/** Numbers that no quote was told under: a book takes each quote once. */
+export class FreshNumbers {
+  #next = 0;
+
+  /** The first of so many. */
+  take(count: number): number {
+    const first = this.#next;
+    this.#next += count;
+    return first;
+  }
+}
+
 export interface TellingDialogue {
   /** When each was told: committed, or handed to the library. In microseconds of the system's monotonic clock. */
   TELL: { given: Telling; answer: readonly number[] };
