@@ -1,4 +1,4 @@
-// Starts the built service as a user would, posts a signed quote through the example script, and stops it with Ctrl-C.
+// Starts the built service as a user would, runs the example scripts against it, and stops it with Ctrl-C.
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,6 +28,17 @@ try {
   const quotes = await response.json();
   if (quotes.length !== 1) throw new Error(`the book shows ${JSON.stringify(quotes)}`);
   console.log('posted a quote and read it back');
+  const maker = spawn(process.execPath, ['examples/market-maker.mjs', readyFile, '1', '0.03', '2']);
+  await new Promise((resolve, reject) => {
+    maker.stdout.on('data', (text) => `${text}`.includes('ask 2 at') && resolve());
+    maker.on('exit', () => reject(new Error('the market maker ended')));
+  });
+  const { stdout: taken } = await promisify(execFile)(process.execPath, ['examples/taker.mjs', readyFile, '1', '1']);
+  maker.kill('SIGINT');
+  if (!taken.includes('covered 1 of 1')) throw new Error(`taking gave ${taken}`);
+  console.log('made a market, and took from it');
+  const page = await fetch(httpUrl);
+  if (!(await page.text()).includes('app.js')) throw new Error('there is no page at /');
   process.kill(-service.pid, 'SIGINT');
   await ended;
   const chainAnswers = await fetch(rpcUrl, { method: 'POST' }).then(
