@@ -18,6 +18,8 @@ const POOL_FIELDS = 7;
 const QUOTE_FIELDS = 14;
 /** Bytes that a pool takes at most: four addresses, a strike of 33, a maturity of 9, two more. */
 const POOL_BYTES = 160;
+/** Behind the array's head and the address's own. */
+const POOL_ADDRESS_AT = 3;
 /** Pools whose one decoded object is shared by all the records that name them. */
 const POOLS_REMEMBERED = 10_000;
 
@@ -86,9 +88,14 @@ export class QuoteWriter extends MsgpackWriter {
   pool(value: Pool): void {
     const known = this.#pools.get(value.poolAddress);
     if (known !== undefined && samePool(known.pool, value)) return this.uint(known.number);
+    this.countPool(value);
+    this.wholePool(value);
+  }
+
+  /** The record has this pool as its next one, written by somebody else. */
+  countPool(value: Pool): void {
     this.#pools.set(value.poolAddress, { pool: value, number: this.#poolCount });
     this.#poolCount += 1;
-    this.wholePool(value);
   }
 
   /** Always written out. */
@@ -110,8 +117,7 @@ export class QuoteWriter extends MsgpackWriter {
   quote(value: Quote): void {
     const known = this.#quotes.get(value.quoteId);
     if (known !== undefined && sameQuote(known.quote, value)) return this.uint(known.number);
-    this.#quotes.set(value.quoteId, { quote: value, number: this.#quoteCount });
-    this.#quoteCount += 1;
+    this.countQuote(value);
     this.array(QUOTE_FIELDS);
     this.word(value.quoteId);
     this.pool(value.pool);
@@ -127,6 +133,12 @@ export class QuoteWriter extends MsgpackWriter {
     this.uint(value.signature.v);
     this.uint(value.ts);
     this.origin(value.origin);
+  }
+
+  /** The record has this quote as its next one, written by somebody else; its pool is counted by itself. */
+  countQuote(value: Quote): void {
+    this.#quotes.set(value.quoteId, { quote: value, number: this.#quoteCount });
+    this.#quoteCount += 1;
   }
 
   #encodePool({ poolAddress, poolKey }: Pool): Uint8Array {
@@ -151,7 +163,8 @@ export class QuoteReader {
   readonly #in: MsgpackReader;
   readonly #pools: Pool[] = [];
   readonly #quotes: Quote[] = [];
-  readonly #remembered = new Map<Hex, Pool>();
+  /** By the bytes of their addresses. */
+  readonly #remembered = new Map<string, { readonly pool: Pool; readonly bytes: Uint8Array }>();
 
   constructor(input: MsgpackReader) {
     this.#in = input;
@@ -209,12 +222,15 @@ export class QuoteReader {
 
   /** Equal pools are one object, also of different records. */
   wholePool(): Pool {
-    this.#in.tuple(POOL_FIELDS);
+    const input = this.#in;
+    const key = input.keyAhead(POOL_ADDRESS_AT, ADDRESS_BYTES);
+    const known = this.#remembered.get(key);
+    if (known !== undefined && input.skipEqual(known.bytes)) return known.pool;
+    const start = input.position;
+    input.tuple(POOL_FIELDS);
     const pool: Pool = { poolAddress: this.address(), poolKey: this.#poolKey() };
-    const known = this.#remembered.get(pool.poolAddress);
-    if (known !== undefined && samePool(known, pool)) return known;
     if (this.#remembered.size >= POOLS_REMEMBERED) this.#remembered.clear();
-    this.#remembered.set(pool.poolAddress, pool);
+    this.#remembered.set(key, { pool, bytes: input.readSince(start) });
     return pool;
   }
 

@@ -28,8 +28,25 @@ export class RecordWriter {
     out.uint(stamp.index);
     out.uint(stamp.tsMs);
     writeCommand(out, command);
-    out.array(events.length);
-    for (const event of events) writeEvent(out, event);
+    this.#writeEvents(events);
+  }
+
+  /** The end alone of what `write` makes of a record with this command: a command that was read needs no writing again. */
+  writeEvents(command: Command, events: JournalRecord['events']): void {
+    const out = this.#out;
+    out.beginRecord();
+    if (command.type === 'ENTER_QUOTE') {
+      out.countQuote(command.quote);
+      out.countPool(command.quote.pool);
+    } else if (command.type === 'DEPLOY_POOL') {
+      out.countPool(command.pool);
+    }
+    this.#writeEvents(events);
+  }
+
+  #writeEvents(events: JournalRecord['events']): void {
+    this.#out.array(events.length);
+    for (const event of events) writeEvent(this.#out, event);
   }
 }
 
@@ -43,6 +60,11 @@ export class RecordReader {
     const events = Array.from({ length: this.#in.array() }, () => readEvent(this.#in, this.#quotes));
     this.#in.end();
     return { stamp, command, events };
+  }
+
+  /** Where the events begin, after `readCommand`. */
+  get eventsAt(): number {
+    return this.#in.position;
   }
 
   /** What a replay applies: everything but the events. */

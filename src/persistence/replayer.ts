@@ -1,3 +1,4 @@
+import type { Command, Stamp } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { JournalRecord } from '../engine/ports.js';
 import { GrowingBuffer } from './growing-buffer.js';
@@ -19,36 +20,43 @@ export class Replayer {
   }
 
   /** Throws PersistenceError, naming the place: DAMAGED, NEWER_FORMAT, or DIFFERS. */
-  apply({ index, payload, place: where }: PlacedRecord): JournalRecord {
-    const place = { ...where, seq: this.engine.seq };
-    const { stamp, command } = this.#read(payload, place);
-    const record = { stamp, command, events: this.#run({ stamp, command }, place) };
-    this.#again.clear(RECORD_BYTES);
-    this.#writer.write(record);
-    // Equal records have equal bytes, so this compares every event with all that it says.
-    if (stamp.index !== index || !this.#again.view().equals(payload)) {
+  apply(placed: PlacedRecord): JournalRecord {
+    const { index, payload } = placed;
+    const { stamp, command } = this.#read(placed);
+    const { eventsAt } = this.#reader;
+    const record = { stamp, command, events: this.#run(stamp, command, placed) };
+    const again = this.#again;
+    again.clear(RECORD_BYTES);
+    this.#writer.writeEvents(command, record.events);
+    // Equal events have equal bytes, so this compares each with all that it says.
+    const isEqual = again.bytes.compare(payload, eventsAt, payload.length, 0, again.length) === 0;
+    if (stamp.index !== index || !isEqual) {
       throw new PersistenceError('DIFFERS', `the engine makes something else of record ${index} than the log says`, {
-        place,
+        place: this.#place(placed),
       });
     }
     return record;
   }
 
-  #read(payload: Buffer, place: LogPlace): Pick<JournalRecord, 'stamp' | 'command'> {
+  #read(placed: PlacedRecord): Pick<JournalRecord, 'stamp' | 'command'> {
     try {
-      return this.#reader.readCommand(payload);
+      return this.#reader.readCommand(placed.payload);
     } catch (cause) {
       const code = cause instanceof PersistenceError ? cause.code : 'DAMAGED';
-      throw new PersistenceError(code, (cause as Error).message, { place, cause });
+      throw new PersistenceError(code, (cause as Error).message, { place: this.#place(placed), cause });
     }
   }
 
-  #run({ stamp, command }: Pick<JournalRecord, 'stamp' | 'command'>, place: LogPlace): JournalRecord['events'] {
+  #run(stamp: Stamp, command: Command, placed: PlacedRecord): JournalRecord['events'] {
     try {
       return this.engine.apply(command, stamp);
     } catch (cause) {
       const message = `the engine can't apply the ${command.type} of record ${stamp.index}: ${(cause as Error).message}`;
-      throw new PersistenceError('DIFFERS', message, { place, cause });
+      throw new PersistenceError('DIFFERS', message, { place: this.#place(placed), cause });
     }
+  }
+
+  #place({ place }: PlacedRecord): LogPlace {
+    return { ...place, seq: this.engine.seq };
   }
 }

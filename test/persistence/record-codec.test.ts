@@ -37,6 +37,20 @@ t.test('equal records have equal bytes, also when their quotes and pools are oth
   );
 });
 
+t.test('the end of a record can be written by itself, as a replay does', async () => {
+  fc.assert(
+    fc.property(record, (value) => {
+      const bytes = encode(value);
+      const { command } = reader.readCommand(bytes);
+      const start = reader.eventsAt;
+      out.clear(64);
+      writer.writeEvents(command, value.events);
+      assert.ok(out.view().equals(bytes.subarray(start)));
+    }),
+    { numRuns: 200 },
+  );
+});
+
 t.test('a record is msgpack to any other reader', async () => {
   fc.assert(
     fc.property(record, (value) => {

@@ -5,7 +5,7 @@ import { checkEveryEnd, checkEveryFlip, type Rest } from './byte-by-byte.js';
 import { FIRST_SEGMENT, madeLog, withFile } from './made-log.js';
 
 /** test/faults/byte-by-byte.test.ts does the same with a log of 64 KiB. */
-const BYTES = 6 << 10;
+const BYTES = 4 << 10;
 const sealed = await madeLog(BYTES, true);
 const unsealed = await madeLog(BYTES, false);
 const random = new SeededRandom(3);
