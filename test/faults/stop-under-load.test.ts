@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { WebSocket } from 'ws';
+import { devClient } from '../../src/chain/dev/dev-client.js';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import type { ServerMessageV2 } from '../../src/schema/socket-v2.js';
+import { ONE, signQuote } from '../e2e/maker.js';
+import { RestClient, type RestAnswer } from '../e2e/rest-client.js';
+import { ServiceProcess } from './service-process.js';
+
+/** From a signal to the end of the process. */
+const STOP_MS = 10_000;
+const ROUNDS = process.env.QUOTEBOOK_TEST_LONG === undefined ? 2 : 30;
+const MAKERS = 3;
+const BATCH = 4;
+const SNAPSHOT = { snapshot: true };
+
+const chain = await startLocalChain();
+t.teardown(() => chain.stop());
+const [pool] = chain.pools;
+if (!pool) throw new Error('The local chain lacks pools');
+const quoted = pool;
+
+type FeedMessage = Extract<ServerMessageV2, { readonly prevSeq: number }>;
+
+/** A connection that keeps what it is sent until it is closed. */
+class Listener {
+  readonly messages: ServerMessageV2[] = [];
+  readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
+
+  private constructor(readonly socket: WebSocket) {
+    socket.on('message', (data: Buffer) => this.messages.push(JSON.parse(data.toString()) as ServerMessageV2));
+    this.closed = new Promise((resolve) => {
+      socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() }));
+    });
+  }
+
+  /** Authorised, and following every quote. `body`: where to begin. */
+  static async open(service: ServiceProcess, protocol: string, body: object): Promise<Listener> {
+    const socket = new WebSocket(service.httpUrl.replace('http', 'ws'), protocol === '' ? [] : protocol);
+    const listener = new Listener(socket);
+    await once(socket, 'open');
+    socket.send(JSON.stringify({ type: 'AUTH', apiKey: service.apiKey, body: null }));
+    const filter = { chainId: '421613', taker: '*', ...body };
+    socket.send(JSON.stringify({ type: 'FILTER', channel: 'QUOTES', body: filter }));
+    await listener.has(2);
+    return listener;
+  }
+
+  /** Resolves once so many messages have come. */
+  async has(count: number): Promise<void> {
+    while (this.messages.length < count) await once(this.socket, 'message');
+  }
+
+  /** Those with a number, in order. */
+  get numbered(): FeedMessage[] {
+    return this.messages.filter((message): message is FeedMessage => 'prevSeq' in message);
+  }
+
+  /** What the acknowledgement of FILTER said. */
+  get epoch(): string {
+    const found = this.messages.find((message) => message.type === 'INFO' && message.body !== null);
+    if (found?.type !== 'INFO' || found.body === null) throw new Error('nothing was subscribed');
+    return found.body.epoch;
+  }
+}
+
+/** Posts batch after batch until it is told to stop; every answer is kept, a broken connection is a failure. */
+async function postUntil(service: ServiceProcess, maker: number, isOver: () => boolean): Promise<RestAnswer[]> {
+  const rest = new RestClient(service.httpUrl, service.apiKey);
+  const account = chain.accounts[1 + maker];
+  if (account === undefined) throw new Error('The local chain lacks accounts');
+  const answers: RestAnswer[] = [];
+  while (!isOver()) {
+    const batch = Array.from({ length: BATCH }, () => signQuote(account.privateKey, quoted, { size: ONE / 1000n }));
+    answers.push(await rest.post('/quotes', await Promise.all(batch)));
+  }
+  return answers;
+}
+
+async function stopsInTime(t: Test, service: ServiceProcess): Promise<void> {
+  const startMs = performance.now();
+  t.equal(await service.end('SIGTERM'), 0, 'it exits in order');
+  const tookMs = performance.now() - startMs;
+  t.ok(tookMs < STOP_MS, `in ${tookMs.toFixed(0)} ms`);
+}
+
+await t.test('a stop under load answers all that is under way, and readers go on where it says', async (t) => {
+  t.setTimeout(ROUNDS * 30_000 + 60_000);
+  const service = await ServiceProcess.prepare(chain, t.testdir());
+  t.teardown(() => service.end('SIGKILL'));
+  const acked = new Set<string>();
+  let resume: { readonly epoch: string; readonly fromSeq: number } | null = null;
+  let lastSeq = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    await service.start();
+    const reader = await Listener.open(service, 'quotebook.v2.json', resume ?? SNAPSHOT);
+    const plain = await Listener.open(service, '', {});
+    let isOver = false;
+    const posting = Promise.all(Array.from({ length: MAKERS }, (_, maker) => postUntil(service, maker, () => isOver)));
+    await reader.has(40);
+    await pause(Math.random() * 200);
+    isOver = true;
+    await stopsInTime(t, service);
+
+    const answers = (await posting).flat();
+    t.strictSame([...new Set(answers.map(({ status }) => status))], [201], 'every post was answered');
+    for (const { body } of answers) for (const { quoteId } of body.created as { quoteId: string }[]) acked.add(quoteId);
+    t.same(await plain.closed, { code: 1012, reason: 'service restart' });
+    const { code, reason } = await reader.closed;
+    const [, seq = ''] = /^service restart, resume from seq (\d+)$/.exec(reason) ?? [];
+    t.strictSame([code, seq !== ''], [1012, true], reason);
+    t.equal(
+      reader.messages.some(({ type }) => type === 'RESYNC'),
+      false,
+      'it went on where it was',
+    );
+    for (const message of reader.numbered) {
+      t.ok(message.prevSeq <= lastSeq || lastSeq === 0, `${message.seq} follows ${message.prevSeq}, after ${lastSeq}`);
+      lastSeq = Math.max(lastSeq, message.seq);
+    }
+    resume = { epoch: reader.epoch, fromSeq: Number(seq) };
+    lastSeq = Number(seq);
+  }
+  await service.start();
+  const last = await Listener.open(service, 'quotebook.v2.json', SNAPSHOT);
+  while (!last.messages.some((message) => message.type === 'QUOTES_SNAPSHOT' && !message.more)) {
+    await once(last.socket, 'message');
+  }
+  const pages = last.messages.flatMap((message) => (message.type === 'QUOTES_SNAPSHOT' ? message.body : []));
+  const known = new Set<string>(pages.map(({ quoteId }) => quoteId));
+  t.ok(acked.size >= ROUNDS * BATCH, `${acked.size} quotes were acknowledged`);
+  t.strictSame(
+    [...acked].filter((quoteId) => !known.has(quoteId)),
+    [],
+    'and each of them is there',
+  );
+  await stopsInTime(t, service);
+});
+
+await t.test('a post that the chain keeps waiting holds up no stop, and a second signal ends it at once', async (t) => {
+  const service = await ServiceProcess.prepare(chain, t.testdir());
+  t.teardown(() => service.end('SIGKILL'));
+  const dev = devClient(chain.rpcUrl, chain.chainId);
+  await dev.setAutomine(false);
+  t.teardown(() => dev.setAutomine(true));
+  for (const signals of [1, 2]) {
+    await service.start();
+    const plain = await Listener.open(service, '', {});
+    const pending = postUntil(service, 0, () => false).then(
+      () => 'ANSWERED',
+      () => 'BROKEN',
+    );
+    while ((await dev.getTransactionCount({ address: operator(), blockTag: 'pending' })) <= (await minedCount(dev))) {
+      await pause(20);
+    }
+    if (signals === 1) await stopsInTime(t, service);
+    else {
+      const ended = service.end('SIGTERM');
+      await plain.closed;
+      process.kill(service.pid ?? 0, 'SIGTERM');
+      t.equal(await ended, 1, 'the second signal is not waited for');
+    }
+    t.equal(await pending, 'BROKEN');
+  }
+});
+
+function operator(): `0x${string}` {
+  const [account] = chain.accounts;
+  if (account === undefined) throw new Error('The local chain lacks accounts');
+  return account.address;
+}
+
+function minedCount(dev: ReturnType<typeof devClient>): Promise<number> {
+  return dev.getTransactionCount({ address: operator(), blockTag: 'latest' });
+}
