@@ -1,8 +1,6 @@
-import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
-import type { Settings } from '../config/setting-table.js';
 import { showSettings } from '../config/show-settings.js';
-import { readWalletKey } from '../config/wallet-key.js';
-import { EXIT_OK, EXIT_USAGE, UsageError, type Command, type CommandIo } from './command.js';
+import { EXIT_OK, EXIT_USAGE, UsageError, type Command } from './command.js';
+import { allProblems } from './file-problems.js';
 import { parseFlags } from './flags.js';
 import { flagsHelp, settingFlags, settingsFrom, tellProblems } from './setting-flags.js';
 
@@ -25,7 +23,7 @@ export const configCommand: Command = {
       throw new UsageError('say `config check` or `config print`');
     }
     const result = await settingsFrom(parsed, io);
-    const problems = result.ok ? await problemsOfFiles(result.settings, io) : result.problems;
+    const problems = await allProblems(result, io.readText);
     if (result.ok && action === 'print') io.out(showSettings(result.settings, result.origins));
     if (problems.length > 0) {
       tellProblems(problems, io);
@@ -35,18 +33,3 @@ export const configCommand: Command = {
     return EXIT_OK;
   },
 };
-
-/** What is wrong with the files that settings name. */
-async function problemsOfFiles(settings: Settings, io: CommandIo): Promise<string[]> {
-  const problems: string[] = [];
-  if (!BUILT_IN_PROFILES.includes(settings.profile)) {
-    const profile = await readProfileFile(settings.profile, io.readText);
-    if (!profile.ok) problems.push(...profile.problems);
-  }
-  try {
-    await readWalletKey(settings, io.readText);
-  } catch (error) {
-    problems.push(`${(error as Error).message}.`);
-  }
-  return problems;
-}

@@ -1,6 +1,7 @@
 import type { Settings } from '../config/setting-table.js';
 import type { ReadSettings } from '../config/settings.js';
 import { EXIT_OK, EXIT_USAGE, UsageError, type Command } from './command.js';
+import { allProblems } from './file-problems.js';
 import { parseFlags } from './flags.js';
 import { flagsHelp, settingFlags, settingsFrom, tellProblems } from './setting-flags.js';
 
@@ -25,8 +26,9 @@ tiers are taken over from the settings file while the service runs.`;
       const [extra] = parsed.positionals;
       if (extra !== undefined) throw new UsageError(`serve takes flags alone, not ${extra}`);
       const result = await settingsFrom(parsed, io);
-      if (!result.ok) {
-        tellProblems(result.problems, io);
+      const problems = await allProblems(result, io.readText);
+      if (!result.ok || problems.length > 0) {
+        tellProblems(problems, io);
         return EXIT_USAGE;
       }
       await runService(result.settings, () => settingsFrom(parsed, io));

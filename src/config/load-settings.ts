@@ -22,7 +22,8 @@ export async function loadSettings(
   } catch (error) {
     const unread = `${name} cannot be read: ${whyUnreadable(error)}. Give the path of a settings file, or none.`;
     const rest = readSettings({ flags: flags.settings, environment, file: null });
-    return { ok: false, problems: rest.ok ? [unread] : [unread, ...rest.problems] };
+    if (rest.ok) return { ok: false, problems: [unread], valid: rest.settings };
+    return { ok: false, problems: [unread, ...rest.problems], valid: rest.valid };
   }
   return readSettings({ flags: flags.settings, environment, file: { name, text } });
 }

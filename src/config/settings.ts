@@ -24,8 +24,8 @@ export type SettingOrigin = 'flag' | 'environment' | 'file' | 'default';
 
 export type ReadSettings =
   | { readonly ok: true; readonly settings: Settings; readonly origins: Readonly<Record<SettingName, SettingOrigin>> }
-  /** Everything that is wrong, one sentence each, with what to do about it. */
-  | { readonly ok: false; readonly problems: readonly string[] };
+  /** Everything that is wrong, one sentence each, with what to do about it; `valid`: the settings that are right. */
+  | { readonly ok: false; readonly problems: readonly string[]; readonly valid: Partial<Settings> };
 
 /** The variable that names the settings file; like `--config`, it cannot stand in the file itself. */
 export const CONFIG_VARIABLE = 'QUOTEBOOK_CONFIG';
@@ -39,6 +39,7 @@ export function readSettings(sources: SettingSources): ReadSettings {
   reportUnknownVariables(sources.environment, problems);
   const settings: Record<string, unknown> = {};
   const origins: Record<string, SettingOrigin> = {};
+  const wrong = new Set<string>();
   for (const name of settingNames) {
     const entry: Setting = settingTable[name];
     const given = find(name, entry, sources, file);
@@ -47,11 +48,15 @@ export function readSettings(sources: SettingSources): ReadSettings {
     if (given === null || checks.get(name)?.(given.value).ok === true) continue;
     const shown = entry.secret === null ? ` cannot be ${shownValue(given.value)}` : ' has a wrong value';
     problems.push(`${name}${shown} (from ${given.place}): give ${entry.form}.`);
+    wrong.add(name);
   }
   if (settings.walletKey !== null && settings.walletKeyFile !== null) {
     problems.push('walletKey and walletKeyFile are both set: keep one of them.');
   }
-  if (problems.length > 0) return { ok: false, problems };
+  if (problems.length > 0) {
+    const valid = Object.fromEntries(Object.entries(settings).filter(([name]) => !wrong.has(name)));
+    return { ok: false, problems, valid };
+  }
   return {
     ok: true,
     settings: settings as unknown as Settings,

@@ -124,6 +124,13 @@ t.test('config check looks into the files that settings name', async (t) => {
   t.equal(result.code, 2);
   t.match(result.err, /^The profile p\.json: \/ must have required property 'name'\.$/m);
   t.match(result.err, /^walletKeyFile key does not hold 32 bytes in hex\.$/m);
+  const worse = await run([...words, '--port', 'x'], { files });
+  t.match(
+    worse.err,
+    /^port cannot be "x".*\n.*p\.json.*\n[^]*wallet.*\n\d+ problems with the settings\.$/,
+    'all of it at once',
+  );
+  t.match(await run(['serve', ...words.slice(2)], { files }), { code: 2, err: result.err }, 'and serve says the same');
   t.match(await run(['config']), { code: 2, err: /say `config check` or `config print`/ });
   t.match(await run(['config', 'check', 'more']), { code: 2 });
 });
