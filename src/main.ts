@@ -8,7 +8,7 @@ import { awaitChains } from './await-chains.js';
 import { arbitrum } from './chain/deployments.js';
 import { readIdentity } from './chain/identity.js';
 import { HttpRpc } from './chain/http-rpc.js';
-import type { OperatorAccount } from './chain/chain-side.js';
+import type { OperatorAccount } from './chain/open-wallets.js';
 import type { ChainProfile, Profile } from './chain/profile.js';
 import { effectiveLimits, effectiveQuotas } from './config/effective-limits.js';
 import type { Limits } from './config/limits.js';

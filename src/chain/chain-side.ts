@@ -1,4 +1,3 @@
-import { privateKeyToAccount } from 'viem/accounts';
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { SignatureChecks } from '../auth/signature-checks.js';
 import type { ChainPosition, ChainRole } from '../engine/command.js';
@@ -7,11 +6,10 @@ import type { Clock, Random, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { BookFollower, type FollowListener } from './book-follower.js';
 import { ChainCursor, type CursorOptions } from './chain-cursor.js';
-import { CappedWallet } from './capped-wallet.js';
 import { ChainHealth } from './chain-health.js';
 import { ChainReader, type BlockHead, type BlockId, type ChainLog } from './chain-reader.js';
 import { firstBlockSince } from './first-block.js';
-import type { IntentLog } from './intent-log.js';
+import { openWallets, type OperatorAccount, type WalletNumbers } from './open-wallets.js';
 import { PatientSubmitter, resumeAfter, resumeFrom, type FollowedBook } from './followed-book.js';
 import { PoolAddresses } from './pool-addresses.js';
 import type { Profile } from './profile.js';
@@ -22,11 +20,11 @@ import type { IgnoredEvent } from './settlement-events.js';
 import { SettlementFollower } from './settlement-follower.js';
 import { StreamFollower } from './stream-follower.js';
 import { UndeployedPools } from './undeployed-pools.js';
-import { WalletSpending } from './wallet-spending.js';
+import type { WalletSpending } from './wallet-spending.js';
 import type { OnTxTrouble, Wallet } from './wallet.js';
 
 /** The numbers of `config/limits.ts` that reading and writing the chains are bound by. */
-export interface ChainSideLimits {
+export interface ChainSideLimits extends WalletNumbers {
   readonly reorgDepth: number;
   readonly logRangeBlocks: number;
   readonly lowerHeadMs: number;
@@ -47,26 +45,10 @@ export interface ChainSideLimits {
   readonly stateSlicesInFlight: number;
   readonly restatedPerCommand: number;
   readonly poolCache: number;
-  readonly txInFlight: number;
-  readonly txWaiting: number;
-  readonly receiptPollMs: number;
-  readonly txResendAfterMs: number;
-  readonly txResends: number;
-  readonly txRemembered: number;
-  readonly maxFeeGwei: number;
   readonly maxTxBytes: number;
   readonly publishQueue: number;
   readonly publishTxInFlight: number;
   readonly publishSettleMs: number;
-}
-
-/** Whose money pays for what is sent. */
-export interface OperatorAccount {
-  readonly privateKey: Hex;
-  /** Where the wallet of each chain writes down what it sends: the same one where both are the same chain. */
-  readonly intents: Readonly<Record<ChainRole, IntentLog>>;
-  /** What each wallet may spend on gas in 24 hours; absent: what it has. */
-  readonly spendPerDayWei?: bigint;
 }
 
 /** What the engine remembers of its reading. */
@@ -242,35 +224,4 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
 async function firstStreamBlock({ contracts, streamLookbackSeconds }: Profile, stream: ChainReader): Promise<number> {
   const newest = (await stream.head()).timestamp;
   return firstBlockSince(stream, contracts.orderbookStream.startBlock, newest - streamLookbackSeconds);
-}
-
-/** Wei. */
-const GWEI = 10n ** 9n;
-
-/** One wallet a chain; one in all where both chains are the same, since there is one sequence of nonces then. */
-function openWallets(options: ChainSideOptions): Record<ChainRole, CappedWallet> | null {
-  const { profile, rpc, operator, clock, limits, onTxTrouble } = options;
-  if (operator === null) return null;
-  const account = privateKeyToAccount(operator.privateKey);
-  const walletLimits = {
-    inFlight: limits.txInFlight,
-    waiting: limits.txWaiting,
-    receiptPollMs: limits.receiptPollMs,
-    resendAfterMs: limits.txResendAfterMs,
-    resends: limits.txResends,
-    reorgDepth: limits.reorgDepth,
-    remembered: limits.txRemembered,
-    maxFeePerGas: BigInt(limits.maxFeeGwei) * GWEI,
-  };
-  const open = (role: ChainRole): CappedWallet => {
-    const { chainId } = profile[role];
-    const spending = new WalletSpending(operator.spendPerDayWei ?? null, clock);
-    const ofWallet = [rpc[role], chainId, account, operator.intents[role], clock, walletLimits, onTxTrouble] as const;
-    const wallet = new CappedWallet(spending, ...ofWallet);
-    wallet.resume();
-    return wallet;
-  };
-  const settlement = open('settlement');
-  const isOneChain = profile.settlement.chainId === profile.stream.chainId;
-  return { settlement, stream: isOneChain ? settlement : open('stream') };
 }

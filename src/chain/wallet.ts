@@ -7,7 +7,8 @@ import { FeeQuote, type Fees } from './fees.js';
 import type { IntentLog } from './intent-log.js';
 import { NonceLine, type NonceMemory } from './nonce-line.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
-import { findReceipt, type TxReceipt } from './receipts.js';
+import { ReceiptWatch } from './receipt-watch.js';
+import type { TxReceipt } from './receipts.js';
 import { TxPlaces } from './tx-places.js';
 import { NoGasMoney, TxRefused, WalletStopped, WouldRevert } from './wallet-errors.js';
 
@@ -39,16 +40,15 @@ export class Wallet {
   readonly #fees: FeeQuote;
   readonly #line: NonceLine;
   readonly #places: TxPlaces;
+  readonly #receipts: ReceiptWatch;
   #sending: Promise<unknown> = Promise.resolve();
-  readonly #pauses = new Set<() => void>();
-  #stopped = false;
 
   constructor(
     private readonly rpc: Rpc,
     private readonly chainId: number,
     private readonly account: PrivateKeyAccount,
     private readonly intents: IntentLog,
-    private readonly clock: Clock,
+    clock: Clock,
     private readonly limits: WalletLimits,
     private readonly onTrouble: OnTxTrouble,
   ) {
@@ -56,6 +56,7 @@ export class Wallet {
     this.#fees = new FeeQuote(rpc, limits.maxFeePerGas);
     this.#line = new NonceLine(rpc, this.address, intents, limits);
     this.#places = new TxPlaces(limits.inFlight, limits.waiting);
+    this.#receipts = new ReceiptWatch(rpc, clock, limits.receiptPollMs);
   }
 
   /** Takes up what earlier runs left. Called once, before anything is sent. */
@@ -70,13 +71,12 @@ export class Wallet {
   /** A new block may hold what is waited for: look now. */
   onHead(blockNumber: number): void {
     this.#line.forgetSettled(blockNumber).catch(() => undefined); // a log that fails says so itself
-    for (const end of [...this.#pauses]) end();
+    this.#receipts.onHead();
   }
 
   /** Rejects all that waits with WalletStopped. What was sent may still be mined. */
   stop(): void {
-    this.#stopped = true;
-    for (const end of [...this.#pauses]) end();
+    this.#receipts.stop();
   }
 
   /**
@@ -86,7 +86,7 @@ export class Wallet {
   async send(request: TxRequest): Promise<TxReceipt> {
     await this.#places.take();
     try {
-      this.#checkRunning();
+      this.#receipts.checkRunning();
       const gas = request.gas ?? (await this.#estimate(request));
       return await this.#sendUntilMined({ ...request, gas });
     } finally {
@@ -125,7 +125,7 @@ export class Wallet {
 
   /** Sends under the next nonce. What the node refused was not sent: its nonce is free again. */
   async #sendNext(request: Required<TxRequest>): Promise<OwnTx> {
-    this.#checkRunning();
+    this.#receipts.checkRunning();
     let fees = await this.#fees.current();
     let tx = await this.#line.begin(request);
     for (const lost of this.#line.takenBack()) this.#revive(lost);
@@ -161,10 +161,10 @@ export class Wallet {
   /** Until its nonce is used up: the receipt, or null when another signer's transaction was mined in its place. */
   async #untilUsed(tx: OwnTx): Promise<TxReceipt | null> {
     for (;;) {
-      let receipt = await this.#watch(tx);
+      let receipt = await this.#find(tx);
       try {
         if (receipt === null && (await this.#line.isUsed(tx))) {
-          receipt = await this.#watch(tx); // a node's index may lag behind its head
+          receipt = await this.#find(tx); // a node's index may lag behind its head
           if (receipt === null) {
             this.onTrouble(tx.nonce, 'another transaction of the same key was mined under its nonce');
             await this.#line.forget(tx);
@@ -174,7 +174,7 @@ export class Wallet {
         if (receipt === null) await this.#sendAgain(tx);
       } catch {
         // No answer, or no money for the higher fee: the next round looks for a receipt and tries again.
-        this.#checkRunning();
+        this.#receipts.checkRunning();
       }
       if (receipt === null) continue;
       this.#line.mined(tx, receipt.blockNumber);
@@ -244,33 +244,9 @@ export class Wallet {
     }
   }
 
-  /** The receipt, or null when there is none in the time that a transaction may take. */
-  async #watch({ hashes }: OwnTx): Promise<TxReceipt | null> {
-    const giveUpAtMs = this.clock.monotonicMs() + this.limits.resendAfterMs;
-    for (;;) {
-      this.#checkRunning();
-      const receipt = await findReceipt(this.rpc, hashes).catch(() => null);
-      if (receipt !== null || this.clock.monotonicMs() >= giveUpAtMs) return receipt;
-      await this.#pause(this.limits.receiptPollMs);
-    }
-  }
-
-  /** Ends early with the next block, or when the wallet is stopped. */
-  async #pause(ms: number): Promise<void> {
-    this.#checkRunning();
-    await new Promise<void>((resolve) => {
-      const end = (): void => {
-        cancel();
-        this.#pauses.delete(end);
-        resolve();
-      };
-      const cancel = this.clock.after(ms, end);
-      this.#pauses.add(end);
-    });
-  }
-
-  #checkRunning(): void {
-    if (this.#stopped) throw new WalletStopped('The service is stopping');
+  /** Its receipt, or null when there is none in the time that a transaction may take. */
+  #find({ hashes }: OwnTx): Promise<TxReceipt | null> {
+    return this.#receipts.find(hashes, this.limits.resendAfterMs);
   }
 
   #named(error: unknown): unknown {
