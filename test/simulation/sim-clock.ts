@@ -6,6 +6,9 @@ interface Task {
   readonly run: () => void;
 }
 
+const HOUR_MS = 3_600_000;
+const WALL_STEPS_MS = [0, HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS];
+
 /**
  * Time that moves only from one task to the next. Everything that waits for it, timers and the simulated disk alike, runs in one order that the seed
  * decides alone.
@@ -19,8 +22,10 @@ export class SimClock implements Clock {
     return this.#nowMs;
   }
 
+  /** A clock of the wall that somebody sets all the time: nothing may depend on it. */
   wallMs(): number {
-    return Date.UTC(2024, 0, 1) + this.#nowMs;
+    const step = WALL_STEPS_MS[Math.floor(this.#nowMs / 100) % WALL_STEPS_MS.length] ?? 0;
+    return Date.UTC(2024, 0, 1) + this.#nowMs + step;
   }
 
   after(delayMs: number, run: () => void): CancelTimer {
