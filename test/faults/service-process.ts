@@ -11,6 +11,7 @@ const PROGRAM = fileURLToPath(new URL('../../src/cli/quotebook.js', import.meta.
 export class ServiceProcess {
   #child: ChildProcess | null = null;
   #httpUrl = '';
+  #said = '';
 
   private constructor(
     readonly dataDir: string,
@@ -32,16 +33,27 @@ export class ServiceProcess {
       profileFile,
       JSON.stringify(chain.profile, (_, value: unknown) => value ?? undefined),
     );
+    return ServiceProcess.#withKey(dataDir, {
+      QUOTEBOOK_PROFILE: profileFile,
+      QUOTEBOOK_WALLET_KEY: chain.accounts[0]?.privateKey,
+      ...settings,
+    });
+  }
+
+  /** As `prepare`, for the service that brings its own chain along. */
+  static prepareLocal(dataDir: string): Promise<ServiceProcess> {
+    return ServiceProcess.#withKey(dataDir, { QUOTEBOOK_PROFILE: 'local' });
+  }
+
+  static async #withKey(dataDir: string, settings: NodeJS.ProcessEnv): Promise<ServiceProcess> {
     // Without what the environment of the tests says to the tests.
     const others = Object.entries(process.env).filter(([name]) => !name.startsWith('QUOTEBOOK_'));
     const environment = {
       ...Object.fromEntries(others),
-      QUOTEBOOK_PROFILE: profileFile,
       QUOTEBOOK_DATA_DIR: dataDir,
       QUOTEBOOK_PORT: '0',
       QUOTEBOOK_READY_FILE: path.join(dataDir, 'ready.json'),
       QUOTEBOOK_LOG_LEVEL: 'warn',
-      QUOTEBOOK_WALLET_KEY: chain.accounts[0]?.privateKey,
       ...settings,
     };
     const created = await runProgram(['keys', 'create', '--tier', 'paid', '--label', 'fault test'], environment);
@@ -51,6 +63,11 @@ export class ServiceProcess {
 
   get httpUrl(): string {
     return this.#httpUrl;
+  }
+
+  /** The text log of its last start. */
+  get said(): string {
+    return this.#said;
   }
 
   /** True from its start until it ended by itself or was ended. */
@@ -94,11 +111,11 @@ export class ServiceProcess {
       env: this.environment,
       stdio: ['ignore', process.env.TEST_LOG_LEVEL === undefined ? 'ignore' : 'inherit', 'pipe'],
     });
-    let stderr = '';
-    child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
+    this.#said = '';
+    child.stderr.on('data', (data: Buffer) => (this.#said += data.toString()));
     this.#child = child;
     while (!existsSync(readyFile)) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended at its start: ${stderr}`);
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended at its start: ${this.#said}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     const { httpUrl } = JSON.parse(readFileSync(readyFile, 'utf8')) as { httpUrl: string };

@@ -1,4 +1,5 @@
-import { BaseError } from 'viem';
+import { BaseError, encodeFunctionData } from 'viem';
+import { poolAbi } from '../../../src/chain/abi/pool.js';
 import { ZERO_ADDRESS, type Hex, type Pool } from '../../../src/engine/quote.js';
 import type { ChainRole } from '../../../src/engine/command.js';
 import { startLocalChain, type LocalChain } from '../../../src/chain/dev/local-chain.js';
@@ -34,7 +35,9 @@ export class World {
 
   static async open(): Promise<World> {
     const [settlement, stream] = await Promise.all([startLocalChain(), startLocalChain()]);
-    return new World({ settlement, stream });
+    const world = new World({ settlement, stream });
+    await world.#writeLongs();
+    return world;
   }
 
   async close(): Promise<void> {
@@ -144,6 +147,21 @@ export class World {
     const token = this.#token(isCall);
     const amount = await this.actions.settlement.balance(token, from);
     if (amount > 0n) await this.actions.settlement.transfer(from, token, to, amount);
+  }
+
+  /** So many that whoever is handed them can sell without collateral. */
+  async #writeLongs(): Promise<void> {
+    const [operator = ZERO_ADDRESS, , , taker = ZERO_ADDRESS] = this.#accounts;
+    const data = encodeFunctionData({
+      abi: poolAbi,
+      functionName: 'writeFrom',
+      args: [operator, taker, 1000n * ONE, ZERO_ADDRESS],
+    });
+    const { pools } = this.chains.settlement;
+    for (const isCall of [true, false]) {
+      const pool = pools.find(({ poolKey }) => poolKey.isCallPool === isCall);
+      if (pool) await this.actions.settlement.send(operator, pool.poolAddress, data);
+    }
   }
 
   /** Every long of the quote's pool that `from` has: whoever holds them sells them before writing new ones. */
