@@ -1,3 +1,4 @@
+import { QuoteDigest } from '../../src/auth/quote-digest.js';
 import { limits } from '../../src/config/limits.js';
 import type { NetSocket } from '../../src/net/net.js';
 import { openServer } from '../../src/net/open-server.js';
@@ -26,7 +27,9 @@ export interface FeedServerReport {
 }
 
 /** The engine, the feed and the network as the service has them, in a process of its own, with a clock that runs. */
+const digests = await QuoteDigest.create(421_613, 1);
 const fixture = new FeedFixture({
+  keccak256: (bytes) => digests.keccak256(bytes),
   limits: { ...limits, wsConnections: 10_000, wsConnectionsPerAddress: 10_000 },
   connections: 10_000,
 });

@@ -4,6 +4,7 @@ import { EngineTime } from '../../src/engine/engine-time.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { JournalRecord } from '../../src/engine/ports.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
+import type { Keccak256 } from '../../src/feed/book-hash.js';
 import type { EventHistory } from '../../src/feed/event-history.js';
 import { Feed, type FeedLimits } from '../../src/feed/feed.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
@@ -41,6 +42,8 @@ export interface FeedFixtureOptions {
   readonly limits?: Partial<FeedLimits & SocketLimits>;
   /** How many one key may have. */
   readonly connections?: number;
+  /** Another than the tests' own, which takes its time. */
+  readonly keccak256?: Keccak256;
 }
 
 /** The engine, the sequencer, the feed and the hub, between a log and a network that tests hold in their hands. */
@@ -87,7 +90,7 @@ export class FeedFixture {
       },
       older,
       quoteJson,
-      keccak256,
+      keccak256: options.keccak256 ?? keccak256,
       publish: (topic, message, isBinary) => {
         this.publish(topic, message, isBinary);
         this.hub.published(message.length);

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { QuoteDigest } from '../../src/auth/quote-digest.js';
 import type { Command } from '../../src/engine/command.js';
 import type { NetSocket } from '../../src/net/net.js';
 import { FeedClient } from '../e2e/feed-client.js';
@@ -29,7 +30,9 @@ class Market {
   private constructor(readonly fixture: FeedFixture) {}
 
   static async open(t: Test, backend: Backend): Promise<Market> {
+    const digests = await QuoteDigest.create(421_613, 1);
     const fixture = new FeedFixture({
+      keccak256: (bytes) => digests.keccak256(bytes),
       limits: { wsSlowBytes: SLOW_BYTES, recentEvents: 1_000_000, changedLevels: 2 * QUOTES },
     });
     const market = new Market(fixture);
