@@ -58,7 +58,9 @@ export class SignaturePool implements SignatureChecks {
   async verifyAll(claimed: readonly ClaimedSignature[]): Promise<readonly boolean[]> {
     const { signatureWorkers, signaturePoolFrom, signaturesPerMessage } = this.#limits;
     if (claimed.length < signaturePoolFrom) return this.#fallback.verifyAll(claimed);
-    const size = Math.min(signaturesPerMessage, Math.ceil(claimed.length / signatureWorkers));
+    // A message costs about as much as two checks: a small batch goes to one thread whole.
+    const share = Math.max(signaturesPerMessage / 2, Math.ceil(claimed.length / signatureWorkers));
+    const size = Math.min(signaturesPerMessage, share);
     const parts: Promise<readonly boolean[]>[] = [];
     for (let start = 0; start < claimed.length; start += size) {
       parts.push(this.#send(claimed.slice(start, start + size)));

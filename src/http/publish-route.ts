@@ -101,10 +101,14 @@ export function publishRoute(
     return json(JSON.stringify({ quotes: result.items }));
   }
 
-  function answer(request: NetRequest, posted: readonly PostedQuote[], result: PublishResult): NetResponse {
+  async function answer(
+    request: NetRequest,
+    posted: readonly PostedQuote[],
+    result: PublishResult,
+  ): Promise<NetResponse> {
     switch (result.type) {
       case 'ANSWERED':
-        return render(posted, result.items);
+        return await render(posted, result.items);
       case 'NOT_CONFIRMED':
         return refuse(request, 504, { message: 'Publication not confirmed yet', pending: [...result.pending] });
       case 'NO_GAS_MONEY':
@@ -122,15 +126,16 @@ export function publishRoute(
     }
   }
 
-  function render(posted: readonly PostedQuote[], items: readonly PublishedItem[]): NetResponse {
+  async function render(posted: readonly PostedQuote[], items: readonly PublishedItem[]): Promise<NetResponse> {
     const lists = { CREATED: [] as string[], EXISTS: [] as string[], FAILED: [] as string[] };
-    items.forEach((item, i) => {
+    for (const [i, item] of items.entries()) {
+      if (i > 0 && i % limits.checksPerTurn === 0) await othersTurn();
       const text =
         item.type === 'FAILED'
           ? JSON.stringify({ reason: item.reason, quote: posted[i] })
           : quoteJson.encode(item.order, item.fillableSize);
       lists[item.type].push(text);
-    });
+    }
     const { CREATED, EXISTS, FAILED } = lists;
     const text = `{"created":[${CREATED.join(',')}],"failed":[${FAILED.join(',')}],"exists":[${EXISTS.join(',')}]}`;
     return json(text, CREATED.length > 0 ? 201 : 200);
