@@ -107,9 +107,8 @@ export class ChainView {
 
   #drawHalf({ pool, cells, bid, ask, bidSize, askSize }: Half): void {
     if (pool === undefined) return;
-    const best = this.#market.bestOf(pool.poolAddress);
-    drawBest(pool, best.bid, bid, bidSize);
-    drawBest(pool, best.ask, ask, askSize);
+    drawBest(pool, this.#market.best(pool, 'bid'), bid, bidSize);
+    drawBest(pool, this.#market.best(pool, 'ask'), ask, askSize);
     for (const cell of cells) cell.toggleAttribute('data-chosen', pool.poolAddress === this.#chosen?.poolAddress);
   }
 }

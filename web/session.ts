@@ -2,10 +2,11 @@ import {
   ApiError,
   OrderbookClient,
   type FollowedBook,
-  type FollowedQuotes,
+  type FollowedTickers,
   type OrderbookClientOptions,
   type Pool,
 } from 'quotebook/client';
+import { contracts } from './amounts.js';
 import { ChainView } from './chain-view.js';
 import { DepthView } from './depth-view.js';
 import { byId, setText } from './elements.js';
@@ -14,7 +15,7 @@ import { Market } from './market.js';
 import { nameOf, premiumToken } from './option.js';
 import { coalesced } from './redraw.js';
 import { StatusView } from './status-view.js';
-import { TapeView } from './tape-view.js';
+import { TAPE_ROWS, TapeView } from './tape-view.js';
 
 /** How often pools are listed anew: new ones are deployed, old ones expire. */
 const LIST_EVERY_MS = 30_000;
@@ -34,6 +35,9 @@ export class Session {
   readonly #drawMarket = coalesced(() => {
     this.#chain.draw();
     this.#tape.draw();
+    if (this.#pool === null) return;
+    const filled = contracts(this.#market.filledIn24Hours(this.#pool));
+    setText(byId('pool-unit'), `in ${premiumToken(this.#pool)} per contract; ${filled} filled in 24 h`);
   });
   readonly #drawBook = coalesced(() => {
     if (this.#pool === null || this.#book === null) return;
@@ -61,6 +65,7 @@ export class Session {
     });
     client.onHeartbeat(({ chains }) => this.#status.showChains(chains));
     if (!(await this.#list(client))) return;
+    await this.#beginTape(client);
     this.#follow(client);
     this.#listTimer = setInterval(() => void this.#list(client), LIST_EVERY_MS);
     const pool = this.#firstPool();
@@ -98,17 +103,25 @@ export class Session {
     return true;
   }
 
+  /** What is in the book already stands for what happened before the page was open. */
+  async #beginTape(client: OrderbookClient): Promise<void> {
+    try {
+      const { validQuotes } = await client.rest.orders({ limit: String(TAPE_ROWS) });
+      this.#tape.begin(validQuotes);
+    } catch (error) {
+      console.warn('reading the newest orders failed', error);
+    }
+  }
+
   #follow(client: OrderbookClient): void {
-    const quotes = client.followQuotes();
+    const facts = client.followFacts();
+    const tickers = client.followTickers();
     const rfqs = client.followRfqs();
-    busyUntilLive(byId('chain'), quotes);
-    quotes.onSnapshot(() => {
-      this.#market.replace(quotes);
-      this.#tape.begin([...quotes.book.all()]);
-      this.#drawMarket();
-    });
-    quotes.onFact((fact) => {
-      this.#market.apply(fact, quotes);
+    busyUntilLive(byId('chain'), tickers);
+    this.#market.tickers = tickers;
+    tickers.onSnapshot(this.#drawMarket);
+    tickers.onTicker(this.#drawMarket);
+    facts.onFact((fact) => {
       this.#tape.tellFact(fact);
       if (this.#market.pool(fact.body.poolAddress) === undefined) void this.#list(client);
       this.#drawMarket();
@@ -131,18 +144,18 @@ export class Session {
     history.replaceState(null, '', `#${pool.poolAddress}`);
     this.#chain.choose(pool);
     setText(byId('pool-title'), nameOf(pool));
-    setText(byId('pool-unit'), `premium in ${premiumToken(pool)} per contract`);
     this.#book?.close();
     const book = this.#client.followBook({ poolAddress: pool.poolAddress, depth: DEPTH });
     this.#book = book;
     busyUntilLive(byId('pool'), book);
     book.onChange(this.#drawBook);
     this.#drawBook();
+    this.#drawMarket();
   }
 }
 
 /** What is shown is old while it is not live. */
-function busyUntilLive(element: HTMLElement, followed: FollowedBook | FollowedQuotes): void {
+function busyUntilLive(element: HTMLElement, followed: FollowedBook | FollowedTickers): void {
   const show = (): void => element.setAttribute('aria-busy', String(followed.state !== 'LIVE'));
   followed.onState(show);
   show();

@@ -5,7 +5,7 @@ import type { Market } from './market.js';
 import { nameOf, premiumText } from './option.js';
 
 /** Rows that are there from the start: what is new moves through them, and moves nothing else. */
-const ROWS = 16;
+export const TAPE_ROWS = 16;
 const COLUMNS = 6;
 
 interface Entry {
@@ -38,7 +38,7 @@ export class TapeView {
 
   constructor(market: Market) {
     this.#market = market;
-    this.#rows = Array.from({ length: ROWS }, () => Array.from({ length: COLUMNS }, () => create('td')));
+    this.#rows = Array.from({ length: TAPE_ROWS }, () => Array.from({ length: COLUMNS }, () => create('td')));
     byId('tape-rows').append(...this.#rows.map((cells) => create('tr', '', ...cells)));
   }
 
@@ -48,11 +48,12 @@ export class TapeView {
     this.#add(this.#entryOf(WORDS[type], tsMs, body, size));
   }
 
-  /** What is in the book already stands for what happened before the page was open. */
-  begin(quotes: readonly OrderbookQuote[]): void {
+  /** `newest` quotes, the newest first, for a tape that has heard of nothing yet. */
+  begin(newest: readonly OrderbookQuote[]): void {
     if (this.#entries.length > 0) return;
-    const newest = [...quotes].sort((a, b) => a.ts - b.ts).slice(-ROWS);
-    for (const quote of newest) this.#add(this.#entryOf(WORDS.POST_QUOTE, quote.ts * 1000, quote, quote.size));
+    for (const quote of [...newest].reverse()) {
+      this.#add(this.#entryOf(WORDS.POST_QUOTE, quote.ts * 1000, quote, quote.size));
+    }
     this.#hasNews = false;
   }
 
@@ -81,7 +82,7 @@ export class TapeView {
 
   #add(entry: Entry): void {
     this.#entries.unshift(entry);
-    this.#entries.splice(ROWS);
+    this.#entries.splice(TAPE_ROWS);
     this.#hasNews = true;
   }
 }

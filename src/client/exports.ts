@@ -4,8 +4,10 @@ export type { FeedEncoding } from './decode.js';
 export { ApiError, ConnectionLostError, RefusedError, type SchemaProblem } from './errors.js';
 export type { HeartbeatMessage, QuoteFact, RfqFact } from './facts.js';
 export type { BookChange, FollowedBook } from './followed-book.js';
+export type { FollowedFacts } from './followed-facts.js';
 export type { FollowedQuotes } from './followed-quotes.js';
 export type { FollowedRfqs } from './followed-rfqs.js';
+export type { FollowedTickers } from './followed-tickers.js';
 export type { Level, LevelBook } from './level-book.js';
 export type { StopListening } from './listeners.js';
 export type { BookFilter, OfferTerms, OrderbookClientOptions, QuotesFilter, RfqRequest } from './orderbook-client.js';
@@ -18,3 +20,4 @@ export type { QuotedPool, QuoteSigner, QuoteTerms, SignedQuote } from './sign-qu
 export type { FollowState, Healing } from './subscription.js';
 export type { OrderbookQuote, OrdersResult, PoolKey, PostedQuote, PostQuotesResult } from '../schema/orderbook.js';
 export type { Option, Pool, PostPoolsResult, SettleResult, VaultQuoteResult } from '../schema/options.js';
+export type { TickerJson, TickersResult } from '../schema/socket-v2.js';

@@ -21,8 +21,16 @@ export type BookUpdate = OfType<'ORDERBOOK_UPDATE'>;
 export type BookSnapshot = OfType<'ORDERBOOK_SNAPSHOT'>;
 export type QuotesPage = OfType<'QUOTES_SNAPSHOT'>;
 export type Acknowledgement = NonNullable<OfType<'INFO'>['body']>;
+export type TickersPage = OfType<'TICKER_SNAPSHOT'>;
+/** One pool at a glance, as it is now. */
+export type TickerFact = OfType<'TICKER'>;
 export type ResyncNotice = OfType<'RESYNC'>;
 export type HeartbeatMessage = OfType<'HEARTBEAT'>;
 
 /** A message of a subscription, which has a key; RESYNC has several. */
-export type KeyedMessage = QuoteFact | RfqFact | BookUpdate | BookSnapshot | QuotesPage;
+export type KeyedMessage = QuoteFact | RfqFact | BookUpdate | BookSnapshot | QuotesPage | TickersPage | TickerFact;
+
+/** Of the messages after a snapshot those that tell of one quote. */
+export function isQuoteFact(message: KeyedMessage): message is QuoteFact {
+  return message.type !== 'RFQ' && message.type !== 'TICKER' && 'cause' in message;
+}

@@ -2,7 +2,7 @@ import type { BookSnapshot, BookUpdate } from './facts.js';
 import { Followed } from './followed.js';
 import { LevelBook } from './level-book.js';
 import { Listeners, type StopListening } from './listeners.js';
-import type { BookContent, Content, NumberedMessage, Subscription } from './subscription.js';
+import type { BookContent, Content, Subscription } from './subscription.js';
 
 /** What changed: a snapshot is the whole book, an update the levels that differ from before. */
 export type BookChange = BookSnapshot | BookUpdate;
@@ -12,6 +12,7 @@ export class BookContents implements Content {
   readonly levels = new LevelBook();
   readonly changes = new Listeners<BookChange>();
   readonly book: BookContent = {
+    canResume: true,
     clear: () => this.levels.clear(),
     takeSnapshot: (message) => {
       if (message.type !== 'ORDERBOOK_SNAPSHOT') return 'WRONG';
@@ -28,7 +29,7 @@ export class BookContents implements Content {
   };
   #snapshot: BookSnapshot | null = null;
 
-  apply(message: NumberedMessage): void {
+  apply(message: Parameters<Content['apply']>[0]): void {
     if (message.type !== 'ORDERBOOK_UPDATE') return;
     this.levels.set(message.body);
     this.changes.tell(message);

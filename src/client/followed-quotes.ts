@@ -1,8 +1,8 @@
-import type { QuoteFact } from './facts.js';
+import { isQuoteFact, type QuoteFact } from './facts.js';
 import { Followed } from './followed.js';
 import { Listeners, type StopListening } from './listeners.js';
 import { QuoteBook } from './quote-book.js';
-import type { BookContent, Content, NumberedMessage, Subscription } from './subscription.js';
+import type { BookContent, Content, Subscription } from './subscription.js';
 
 /** QUOTES as its messages add up. */
 export class QuotesContents implements Content {
@@ -10,6 +10,7 @@ export class QuotesContents implements Content {
   readonly facts = new Listeners<QuoteFact>();
   readonly wholes = new Listeners<QuoteBook>();
   readonly book: BookContent = {
+    canResume: true,
     clear: () => this.quotes.clear(),
     takeSnapshot: (message) => {
       if (message.type !== 'QUOTES_SNAPSHOT') return 'WRONG';
@@ -22,8 +23,8 @@ export class QuotesContents implements Content {
     onWhole: () => this.wholes.tell(this.quotes),
   };
 
-  apply(message: NumberedMessage): void {
-    if (message.type === 'RFQ' || message.type === 'ORDERBOOK_UPDATE') return;
+  apply(message: Parameters<Content['apply']>[0]): void {
+    if (!isQuoteFact(message)) return;
     this.quotes.apply(message);
     this.facts.tell(message);
   }

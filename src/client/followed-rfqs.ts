@@ -1,14 +1,14 @@
 import type { RfqFact } from './facts.js';
 import { Followed } from './followed.js';
 import { Listeners, type StopListening } from './listeners.js';
-import type { Content, NumberedMessage, Subscription } from './subscription.js';
+import type { Content, Subscription } from './subscription.js';
 
 /** RFQ: requests come and are gone, and add up to nothing. */
 export class RfqContents implements Content {
   readonly book = null;
   readonly requests = new Listeners<RfqFact>();
 
-  apply(message: NumberedMessage): void {
+  apply(message: Parameters<Content['apply']>[0]): void {
     if (message.type === 'RFQ') this.requests.tell(message);
   }
 }

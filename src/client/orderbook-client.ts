@@ -4,8 +4,10 @@ import { DEFAULT_PATIENCE, type ConnectionState, type Patience } from './connect
 import type { FeedEncoding } from './decode.js';
 import type { HeartbeatMessage } from './facts.js';
 import { BookContents, FollowedBook } from './followed-book.js';
+import { FactsContents, FollowedFacts } from './followed-facts.js';
 import { FollowedQuotes, QuotesContents } from './followed-quotes.js';
 import { FollowedRfqs, RfqContents } from './followed-rfqs.js';
+import { FollowedTickers, TickersContents } from './followed-tickers.js';
 import type { StopListening } from './listeners.js';
 import type { ClientPorts } from './ports.js';
 import { Rest } from './rest.js';
@@ -108,6 +110,20 @@ export class OrderbookClient {
     const contents = new QuotesContents();
     const [subscription, close] = this.#follow('QUOTES', onWire(filter), contents);
     return new FollowedQuotes(contents, subscription, close);
+  }
+
+  /** Tells what happens to quotes from now on, and keeps none. Beside `followQuotes` it takes a second connection. */
+  followFacts(filter: QuotesFilter = {}): FollowedFacts {
+    const contents = new FactsContents();
+    const [subscription, close] = this.#follow('QUOTES', onWire(filter), contents);
+    return new FollowedFacts(contents, subscription, close);
+  }
+
+  /** Keeps every pool's best prices, or one pool's. */
+  followTickers(filter: { readonly poolAddress?: Hex } = {}): FollowedTickers {
+    const contents = new TickersContents();
+    const [subscription, close] = this.#follow('TICKER', filter, contents);
+    return new FollowedTickers(contents, subscription, close);
   }
 
   /** Tells of takers' requests. */

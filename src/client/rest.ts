@@ -16,6 +16,7 @@ import type {
   VaultQuoteQuery,
   VaultQuoteResult,
 } from '../schema/options.js';
+import type { TickersResult } from '../schema/socket-v2.js';
 import { ApiError } from './errors.js';
 import type { Fetch } from './ports.js';
 
@@ -60,6 +61,11 @@ export class Rest {
   /** Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. */
   orders(query: WithoutChain<OrdersQuery> = {}): Promise<OrdersResult> {
     return this.#get('/orders', this.#ofChain(query));
+  }
+
+  /** Every pool's best prices, and what was filled in 24 hours. */
+  tickers(): Promise<TickersResult> {
+    return this.#get('/tickers', this.#ofChain({}));
   }
 
   /** Publishes 1 to 1,000 signed quotes. What is `created` the next `quotes` returns. Posting again is safe. */

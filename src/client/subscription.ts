@@ -2,12 +2,12 @@ import type { ServerMessageV2 } from '../schema/socket-v2.js';
 import type { Outcome } from './asking.js';
 import type { Connection, Reply } from './connection.js';
 import { RefusedError } from './errors.js';
-import type { Acknowledgement, HeartbeatMessage, KeyedMessage, ResyncNotice } from './facts.js';
+import type { Acknowledgement, HeartbeatMessage, KeyedMessage, ResyncNotice, TickerFact } from './facts.js';
 import { Listeners } from './listeners.js';
 import { Positions } from './positions.js';
 import type { Hex } from './set-hash.js';
 
-export type Channel = 'QUOTES' | 'RFQ' | 'ORDERBOOK';
+export type Channel = 'QUOTES' | 'RFQ' | 'ORDERBOOK' | 'TICKER';
 
 /** `SYNCING`: asked for, not whole yet. `LIVE`: whole, and following. `REFUSED`: the server would not have it; over. */
 export type FollowState = 'WAITING' | 'SYNCING' | 'LIVE' | 'REFUSED' | 'CLOSED';
@@ -15,22 +15,26 @@ export type FollowState = 'WAITING' | 'SYNCING' | 'LIVE' | 'REFUSED' | 'CLOSED';
 /** What was wrong, and is put right: a message was missing; the book was another than the server's; the server had to start anew. */
 export type Healing = 'GAP' | 'HASH' | 'RESYNC';
 
-type Snapshot = Extract<KeyedMessage, { readonly type: 'QUOTES_SNAPSHOT' | 'ORDERBOOK_SNAPSHOT' }>;
-export type NumberedMessage = Exclude<KeyedMessage, Snapshot>;
+type Snapshot = Extract<KeyedMessage, { readonly type: 'QUOTES_SNAPSHOT' | 'ORDERBOOK_SNAPSHOT' | 'TICKER_SNAPSHOT' }>;
+/** Says which one it follows. */
+export type NumberedMessage = Exclude<KeyedMessage, Snapshot | TickerFact>;
 
 /** What the messages of a subscription add up to. */
 export interface Content {
   /** Null: the channel tells what happens, and has no book. */
   readonly book: BookContent | null;
   /** The next message; one of another channel never comes. */
-  apply(message: NumberedMessage): void;
+  apply(message: NumberedMessage | TickerFact): void;
 }
 
 export interface BookContent {
   clear(): void;
   /** `MORE`: pages follow. `WRONG`: what has come is not what was sent. */
   takeSnapshot(message: Snapshot): 'WHOLE' | 'MORE' | 'WRONG';
-  hash(key: string): Hex;
+  /** Null: the server tells none. */
+  hash(key: string): Hex | null;
+  /** False: it begins anew on each connection. */
+  readonly canResume: boolean;
   /** It is whole, and as the server has it: after a snapshot. */
   onWhole(): void;
 }
@@ -96,8 +100,6 @@ export class Subscription {
     switch (message.type) {
       case 'INFO':
       case 'ERROR':
-      case 'TICKER_SNAPSHOT':
-      case 'TICKER':
         return;
       case 'HEARTBEAT':
         return this.#compare(message);
@@ -106,7 +108,11 @@ export class Subscription {
         return;
       case 'QUOTES_SNAPSHOT':
       case 'ORDERBOOK_SNAPSHOT':
+      case 'TICKER_SNAPSHOT':
         if (this.#keys.includes(message.key)) this.#takeSnapshot(message);
+        return;
+      case 'TICKER':
+        if (this.#keys.includes(message.key)) this.#takeWhole(message);
         return;
       default:
         if (this.#keys.includes(message.key)) this.#takeNumbered(message);
@@ -115,8 +121,10 @@ export class Subscription {
 
   /** `fromSeq` null: from a snapshot, or without a book from now. */
   #ask(fromSeq: number | null): void {
-    const resume = fromSeq !== null && this.#epoch !== null ? { epoch: this.#epoch, fromSeq } : null;
-    const anew = this.channel === 'QUOTES' ? { snapshot: true } : {};
+    const { book } = this.#content;
+    const canResume = fromSeq !== null && this.#epoch !== null && book?.canResume !== false;
+    const resume = canResume ? { epoch: this.#epoch, fromSeq } : null;
+    const anew = this.channel === 'QUOTES' && book !== null ? { snapshot: true } : {};
     const message = { type: 'FILTER', channel: this.channel, body: { ...this.#filter, ...(resume ?? anew) } };
     this.#isAsking = true;
     const connection = this.#connection;
@@ -197,6 +205,12 @@ export class Subscription {
       case 'GAP':
         return this.#heal('GAP', this.#positions.of(message.key) ?? null);
     }
+  }
+
+  /** Counts by itself, whatever came before it. */
+  #takeWhole(message: TickerFact): void {
+    if (this.#awaited.size > 0) this.#heal('GAP', null);
+    else this.#content.apply(message);
   }
 
   /** A heartbeat names the books only when everything has been sent of them. */

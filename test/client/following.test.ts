@@ -198,6 +198,56 @@ t.test('requests for quotes have no book: they follow from now', async (t) => {
   t.strictSame(sizes, ['5']);
 });
 
+t.test('facts without a book follow from now, and go on after a lost connection', async (t) => {
+  const { server, client } = following();
+  server.socket.grants(10, [key]);
+  const facts = client.followFacts({ taker: '*' });
+  const ids: number[] = [];
+  facts.onFact(({ body }) => ids.push(body.salt));
+  t.strictSame(server.socket.authorizes().grants(10, [key]), { chainId: '421613', taker: '*' });
+  t.equal(facts.state, 'LIVE');
+  server.socket.says(post(11, 10, 3));
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.strictSame(server.socket.authorizes().grants(11, [key]), { chainId: '421613', taker: '*', epoch, fromSeq: 11 });
+  server.socket.says(post(12, 11, 4));
+  t.strictSame(ids, [3, 4]);
+});
+
+t.test(
+  'tickers come whole: first all of them, then each that changed, and all again on another connection',
+  async (t) => {
+    const { server, client } = following();
+    server.socket.grants(10, [key]);
+    const tickerKey = 'ticker:421613:*';
+    const { poolAddress, poolKey } = quote(1);
+    const ticker = (filledSize24h: string) => ({ poolAddress, poolKey, bid: null, ask: null, filledSize24h });
+    const page = (more: boolean, body: readonly object[]) => ({
+      type: 'TICKER_SNAPSHOT',
+      key: tickerKey,
+      seq: 10,
+      tsMs: 0,
+      more,
+      body,
+    });
+    const tickers = client.followTickers();
+    const filled = () => tickers.of(poolAddress)?.filledSize24h;
+    t.strictSame(server.socket.grants(10, [tickerKey]), { chainId: '421613' });
+    server.socket.says(page(true, [ticker('1')]));
+    t.equal(tickers.state, 'SYNCING');
+    server.socket.says(page(false, []), heartbeat(10));
+    t.strictSame([tickers.state, filled()], ['LIVE', '1']);
+    server.socket.says({ type: 'TICKER', key: tickerKey, seq: 12, tsMs: 0, body: ticker('2') });
+    t.equal(filled(), '2');
+    server.socket.drops();
+    server.clock.advance(1_000);
+    server.socket.authorizes().grants(12, [key]);
+    t.strictSame(server.socket.grants(15, [tickerKey]), { chainId: '421613' }, 'there is nothing to go on from');
+    server.socket.says(page(false, [ticker('3')]));
+    t.equal(filled(), '3');
+  },
+);
+
 t.test('a second book takes a second connection, which goes when the book is closed', async (t) => {
   const { server, client } = following();
   const one = client.followBook({ poolAddress: quote(1).poolAddress, depth: 5 });

@@ -74,7 +74,8 @@ for (const encoding of ['json', 'msgpack'] as const) {
     const quotes = client.followQuotes({ poolAddress: pool.poolAddress });
     const facts: QuoteFact[] = [];
     quotes.onFact((fact) => facts.push(fact));
-    await Promise.all([book.whenLive(), quotes.whenLive()]);
+    const tickers = client.followTickers();
+    await Promise.all([book.whenLive(), quotes.whenLive(), tickers.whenLive()]);
 
     const sign = (side: Side, price: bigint) => client.signQuote(maker, pool, { side, price, size: ONE });
     const [bid, ask] = [await sign('bid', ONE / 50n), await sign('ask', ONE / 20n)];
@@ -106,6 +107,12 @@ for (const encoding of ['json', 'msgpack'] as const) {
     await until(() => book.book.hash === serverHash(service, pool.poolAddress));
     t.strictSame(book.book.asks, [{ price: ONE / 20n, size: (ONE * 3n) / 4n, count: 1 }]);
     t.strictSame(book.book.bids, [{ price: ONE / 50n, size: ONE, count: 1 }]);
+    await until(() => tickers.of(pool.poolAddress)?.filledSize24h === String(ONE / 4n));
+    t.match(tickers.of(pool.poolAddress), {
+      bid: { price: String(ONE / 50n) },
+      ask: { size: String((ONE * 3n) / 4n) },
+    });
+    t.ok((await client.rest.tickers()).tickers.some(({ poolAddress }) => poolAddress === pool.poolAddress));
   });
 }
 
