@@ -13,7 +13,7 @@ export class Metrics {
     buckets: REQUEST_SECONDS,
   });
   readonly refusedByQuota = new Counter({
-    ...this.#named('quotebook_quota_refusals_total', 'Requests, quotes and messages refused with RATELIMITED.'),
+    ...this.#named('quotebook_quota_refusals_total', 'What was refused because a key had used up a quota of its tier.'),
     labelNames: ['quota', 'tier'],
   });
   readonly publishedQuotes = new Counter({
