@@ -2,7 +2,7 @@ import t from 'tap';
 import { checkModel } from '../chain/model/model-check.js';
 
 const LONG_MS = 20 * 60_000;
-const maxMs = process.env.QUOTEBOOK_TEST_LONG === undefined ? 40_000 : LONG_MS;
+const maxMs = process.env.QUOTEBOOK_TEST_LONG === undefined ? 25_000 : LONG_MS;
 const seed = Math.floor(Math.random() * 2 ** 31);
 
 t.test(`for ${maxMs / 1000} s of happenings under seed ${seed}, the book ends as one read from scratch`, async (t) => {
