@@ -10,7 +10,7 @@ import { RestClient } from '../e2e/rest-client.js';
 import { ModelReader, quotesHash } from '../feed/model-reader.js';
 import { ServiceProcess } from './service-process.js';
 
-const ROUNDS = process.env.QUOTEBOOK_TEST_LONG === undefined ? 4 : 60;
+const ROUNDS = process.env.QUOTEBOOK_TEST_LONG === undefined ? 3 : 60;
 const BATCH = 4;
 /** One reader in three is away for a whole life of the server, and reads that from its log. */
 const AWAY = 3;

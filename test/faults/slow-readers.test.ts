@@ -15,7 +15,7 @@ const isLong = process.env.QUOTEBOOK_TEST_LONG !== undefined;
 const FAST = 1_000;
 const STOPPED = 200;
 const ROUNDS = isLong ? 5 : 3;
-const ROUND_MS = isLong ? 10_000 : 3_000;
+const ROUND_MS = isLong ? 10_000 : 2_000;
 const OPEN_AT_ONCE = 50;
 /** Unread at the start of a round, so that within it every stopped reader passes what it may leave unread. */
 const FILLED_BYTES = limits.wsBufferedBytes - (96 << 10);
