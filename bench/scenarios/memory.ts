@@ -14,8 +14,8 @@ function row(label: string, bytes: number): Row {
 export const memory: Scenario = {
   name: 'memory',
   title: 'Memory',
-  workload: `What a running service grows by, after a garbage collection before and after: with 100,000 more live quotes in its book (entered, logged and committed), and
-with 5,000 subscribers that are connected, authorised and hear nothing. Its process's resident memory, which has everything in it, divided by their number.`,
+  workload: `What a running service grows by, after a garbage collection before and after: with 5,000 subscribers that are connected, authorised and hear nothing, and with
+100,000 more live quotes in its book (entered, logged and committed). Its process's resident memory, which has everything in it, divided by their number.`,
   async run(scale) {
     const isFull = scale === 'full';
     const quotes = isFull ? 100_000 : 100;
@@ -23,18 +23,20 @@ with 5,000 subscribers that are connected, authorised and hear nothing. Its proc
     return withChildren([openQuotebook(), openLoad()] as const, async (quotebook, load) => {
       const apiKey = await quotebook.ask('KEY', null);
       const port = await quotebook.ask('PORT', null);
+      const fresh = await quotebook.ask('USAGE', null);
+      await load.ask('SUBSCRIBE', { port, count: subscribers, mixed: true, apiKey });
+      const followed = await quotebook.ask('USAGE', null);
+      await load.ask('SUBSCRIBE', null);
       await quotebook.ask('FILL_POOL', { pool: POOL, quotes: isFull ? BEFORE : 10 });
       const empty = await quotebook.ask('USAGE', null);
       for (let filled = 0, pool = POOL + 1; filled < quotes; filled += quotes / 10, pool++) {
         await quotebook.ask('FILL_POOL', { pool, quotes: quotes / 10 });
       }
       const full = await quotebook.ask('USAGE', null);
-      await load.ask('SUBSCRIBE', { port, count: subscribers, mixed: true, apiKey });
-      const followed = await quotebook.ask('USAGE', null);
       return {
         rows: [
           row('a live quote', (full.rssBytes - empty.rssBytes) / quotes),
-          row('an idle subscriber', (followed.rssBytes - full.rssBytes) / subscribers),
+          row('an idle subscriber', (followed.rssBytes - fresh.rssBytes) / subscribers),
         ],
       };
     });

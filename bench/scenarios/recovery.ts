@@ -48,7 +48,7 @@ every byte, decodes each record, applies its command again and compares the even
       };
       const bare = { name: 'scan', prepare: () => () => bareScan(directory) };
       const [mine = [], theirs = []] = await contest([ours, bare], {
-        rounds: isFull ? 3 : 1,
+        rounds: isFull ? 2 : 1,
         warmUps: 0,
         clock: 'wall',
       });
