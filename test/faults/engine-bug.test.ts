@@ -21,7 +21,7 @@ t.test('an exception in the engine ends the process, and what it did is not in t
   await loaded.over();
 
   await loaded.start();
-  while (loaded.acked === 0) await pause(10);
+  await loaded.acknowledges();
   await loaded.over();
   await loaded.checkAll();
   t.equal(await service.end('SIGTERM'), 0, 'the next process goes on from the log');

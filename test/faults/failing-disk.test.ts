@@ -22,7 +22,7 @@ for (const call of ['fdatasync', 'pwrite64']) {
     t.teardown(() => service.end('SIGKILL'));
     const loaded = new LoadedService(chain, service);
     await loaded.start();
-    while (loaded.acked === 0) await pause(10);
+    await loaded.acknowledges();
     const trace = path.join(directory, 'trace');
     const words = ['-f', '-y', '-tt', '-p', String(service.pid), '-o', trace];
     const strace = spawn('strace', [...words, '-e', `trace=${call},exit_group`, '-e', `inject=${call}:error=EIO`], {

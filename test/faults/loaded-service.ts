@@ -63,6 +63,11 @@ export class LoadedService {
     this.#clients = Promise.all([...makers, this.#read()]);
   }
 
+  /** Resolves once something was acknowledged in this life. */
+  async acknowledges(): Promise<void> {
+    while (this.#fresh.length === 0) await pause(READER_PAUSE_MS);
+  }
+
   /** Resolves when every client has seen that the service is gone, or takes nothing more. */
   async over(): Promise<void> {
     this.#isOver = true;
@@ -89,16 +94,21 @@ export class LoadedService {
       assert.deepEqual(found.sort(), [...wanted].sort(), 'what was acknowledged is there, once');
     }
     const before = this.#toldSeq;
-    let last = this.#checkedSeq;
-    for await (const message of this.#messages(rest, last)) {
-      assert.equal(message.prevSeq, last, 'no number is missing');
-      last = message.seq;
-      const text = JSON.stringify(message);
-      if (last <= before) assert.equal(text, this.#told.get(last), `event ${last} is the one that was told`);
-      else this.#remember(message, text);
+    let at = this.#checkedSeq;
+    for (let isOver = false; !isOver;) {
+      const { body } = await rest.get(`/events?channel=QUOTES&fromSeq=${at}`);
+      const page = body as unknown as Page;
+      for (const message of page.messages) {
+        assert.ok(message.prevSeq <= at, `no event between ${at} and ${message.prevSeq} is missing`);
+        at = message.seq;
+        if (at > before) this.#remember(message);
+        else assert.equal(textOf(message), this.#told.get(at), `event ${at} is the one that was told`);
+      }
+      at = page.seq;
+      isOver = !page.more;
     }
-    assert.ok(last >= before, `event ${before} was told, ${last} is the last one there`);
-    this.#checkedSeq = last;
+    assert.ok(at >= before, `event ${before} was told, ${at} is the last one there`);
+    this.#checkedSeq = at;
     this.#fresh = [];
   }
 
@@ -127,30 +137,26 @@ export class LoadedService {
     while (!this.#isOver) {
       const answer = await answerOrNothing(rest.get(`/events?channel=QUOTES&fromSeq=${this.#toldSeq}`));
       if (answer === null) return;
-      if (answer.status !== 200) throw new Error(`the feed's past was refused: ${JSON.stringify(answer.body)}`);
-      for (const message of (answer.body as unknown as Page).messages) this.#remember(message, JSON.stringify(message));
+      // A process that has just lost its disk can't read from it either.
+      if (answer.status !== 200) return;
+      for (const message of (answer.body as unknown as Page).messages) this.#remember(message);
       await pause(READER_PAUSE_MS);
     }
   }
 
-  async *#messages(rest: RestClient, fromSeq: number): AsyncGenerator<Message> {
-    for (let at = fromSeq; ;) {
-      const { body } = await rest.get(`/events?channel=QUOTES&fromSeq=${at}`);
-      const page = body as unknown as Page;
-      yield* page.messages;
-      if (!page.more) return;
-      at = page.seq;
-    }
-  }
-
-  #remember(message: Message, text: string): void {
-    this.#told.set(message.seq, text);
+  #remember(message: Message): void {
+    this.#told.set(message.seq, textOf(message));
     this.#toldSeq = message.seq;
   }
 
   #rest(): RestClient {
     return new RestClient(this.#service.httpUrl, this.#service.apiKey);
   }
+}
+
+/** All of it but where its page began. */
+function textOf(message: Message): string {
+  return JSON.stringify({ ...message, prevSeq: undefined });
 }
 
 /** Null when the connection broke: neither acknowledged nor refused. */
