@@ -99,7 +99,11 @@ function queries(t: Test, make: () => EngineUnderTest): void {
     t.same(engine.privateQuotes({ ...nowhere, taker: TAKER }), []);
     t.same(engine.levels({ ...nowhere, taker: '*' }), []);
     t.same(engine.levelAt({ ...nowhere, taker: TAKER }, 100n), { price: 100n, size: 0n, count: 0 });
-    t.same(engine.orders({ poolAddress: OTHER_POOL.poolAddress, provider: OTHER_MAKER }), { valid: [], invalid: [] });
+    t.same(engine.orders({ poolAddress: OTHER_POOL.poolAddress, provider: OTHER_MAKER }), {
+      valid: [],
+      invalid: [],
+      next: null,
+    });
   });
 
   t.test('orders come newest first, the valid and the invalid apart', async (t) => {
@@ -135,7 +139,7 @@ function queries(t: Test, make: () => EngineUnderTest): void {
     t.same(numbers(engine.orders({ quoteIds: ids }).valid), [3, 2, 1]);
     t.same(numbers(engine.orders({ quoteIds: ids }).invalid), [4]);
     t.same(numbers(engine.orders({ quoteIds: ids, taker: TAKER }).valid), [2, 1], 'a taker sees no other one’s');
-    t.same(engine.orders({ quoteIds: [] }), { valid: [], invalid: [] });
+    t.same(engine.orders({ quoteIds: [] }), { valid: [], invalid: [], next: null });
   });
 
   t.test('levels add up what the asker may see', async (t) => {
