@@ -1,6 +1,6 @@
 import t from 'tap';
 import { head, RawConnection, statuses } from '../net/raw-connection.js';
-import { attackerAddress, isLong, Siege } from './siege.js';
+import { attackerAddress, isLong, Siege } from '../faults/siege.js';
 
 const SOCKETS = 5_000;
 /** A hundred addresses open more than one address may have, so that both the taken and the refused are many. */

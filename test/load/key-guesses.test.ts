@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { head, RawConnection, statuses } from '../net/raw-connection.js';
-import { attackerAddress, isLong, Siege } from './siege.js';
+import { attackerAddress, isLong, Siege } from '../faults/siege.js';
 
 const GUESSES = isLong ? 1_000_000 : 30_000;
 const CONNECTIONS = 50;

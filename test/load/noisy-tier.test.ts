@@ -6,7 +6,7 @@ import { KeyStore } from '../../src/auth/key-store.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
-import { isLong, Siege } from './siege.js';
+import { isLong, Siege } from '../faults/siege.js';
 
 const FREE_KEYS = isLong ? 100 : 10;
 /** Of what a free key may ask in a second. */

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { head, RawConnection } from '../net/raw-connection.js';
-import { attackerAddress, isLong, Siege } from './siege.js';
+import { attackerAddress, isLong, Siege } from '../faults/siege.js';
 
 const SOCKETS = 1_000;
 const SOCKETS_PER_ADDRESS = 25;
