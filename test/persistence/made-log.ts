@@ -43,20 +43,18 @@ export async function madeLog(bytes: number, sealed: boolean, options: Partial<O
     ends.push({ offset, index: engine.index, stateHash: engine.stateHash() });
   };
   let written = 0;
+  // A hash of the state, told every so often, is a group of its own.
   journal.onGroup((group) => {
     written += group.bytes;
+    note();
   });
   while (written < bytes) {
     for (let records = random.between(1, 4); records > 0; records -= 1) workload.submitNext(process);
     await clock.until(journal.flush());
     // Time for what goes on beside: the next segment, a snapshot.
     await clock.advance(1);
-    note();
   }
-  if (sealed) {
-    await clock.until(journal.close());
-    note();
-  }
+  if (sealed) await clock.until(journal.close());
   disk.crash('kill');
   const files = new Map(disk.fileNames().map((name) => [name, disk.contentOf(name)]));
   const stamp = await readStamp(new MemoryDisk(files));
