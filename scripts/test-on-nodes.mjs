@@ -9,7 +9,7 @@ import path from 'node:path';
 const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
 const run = (command, args, env) => execFileSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
 
-const SUITE = ['dist/test/*.test.js', 'dist/test/!(bench|browser|faults|load)/**/*.test.js'];
+const SUITE = ['dist/test/*.test.js', 'dist/test/!(bench|browser|faults|load|soak)/**/*.test.js'];
 const DEPENDING = ['dist/test/{auth,cli,e2e,http,net,persistence,ws}/**/*.test.js'];
 
 run('npm', ['run', '--silent', 'compile']);
@@ -24,6 +24,9 @@ for (const version of process.argv.slice(2)) {
     run('node', ['--version'], env);
     const options = ['--disable-coverage', '--jobs=2', '--timeout=120', '--reporter=terse'];
     run('npx', ['tap', 'run', ...options, `--output-file=dist/node-${major}.tap`, ...files], env);
+  } catch (error) {
+    console.log(`Node.js ${major}: ${error.message}`);
+    process.exitCode = 1;
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

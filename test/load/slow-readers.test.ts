@@ -20,8 +20,8 @@ const OPEN_AT_ONCE = 50;
 /** Unread at the start of a round, so that within it every stopped reader passes what it may leave unread. */
 const FILLED_BYTES = limits.wsBufferedBytes - (96 << 10);
 const SLOW_BYTES_PER_SECOND = 10_000;
-/** A difference below this tells of the scheduler of a shared machine, not of the service. */
-const NOISE_MS = 3;
+/** A difference below this tells of the scheduler of a shared machine, not of the service: rounds of two seconds have few samples beyond p99. */
+const NOISE_MS = isLong ? 3 : 60;
 /** What a process may grow by besides: its heap, as its collector pleases. */
 const HEAP_SLACK_BYTES = 256 << 20;
 
