@@ -10,7 +10,7 @@ const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${p
 const run = (command, args, env) => execFileSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
 
 const SUITE = ['dist/test/*.test.js', 'dist/test/!(bench|browser|faults|load|soak)/**/*.test.js'];
-const DEPENDING = ['dist/test/{auth,cli,e2e,http,net,persistence,ws}/**/*.test.js'];
+const DEPENDING = ['dist/test/{auth,cli,client,e2e,feed,http,net,persistence,ws}/**/*.test.js'];
 
 run('npm', ['run', '--silent', 'compile']);
 for (const version of process.argv.slice(2)) {
