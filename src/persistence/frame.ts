@@ -52,6 +52,18 @@ export function readFrame(bytes: Buffer, start: number): Frame | string {
   return { type: type as FrameType, start, end, payload: bytes.subarray(start + FRAME_HEAD_BYTES, end) };
 }
 
+/** Where the frame at `start` would end by its own length; -1 when that is behind the file. Nothing else of it is looked at. */
+export function frameEnd(bytes: Buffer, start: number): number {
+  if (bytes.length - start < FRAME_HEAD_BYTES) return -1;
+  const end = start + FRAME_HEAD_BYTES + bytes.readUInt32LE(start + LENGTH_AT);
+  return end <= bytes.length ? end : -1;
+}
+
+/** What a frame that `frameEnd` gave an end says to be; not a FrameType, perhaps. */
+export function frameType(bytes: Buffer, start: number): number {
+  return bytes.readUInt32LE(start + TYPE_AT);
+}
+
 /** Behind the last byte from `start` on that is not zero; `start` when all are. */
 export function endOfContent(bytes: Buffer, start: number): number {
   let end = bytes.length;

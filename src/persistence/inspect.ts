@@ -53,8 +53,8 @@ export async function* dumpLog(disk: Disk, after: number): AsyncGenerator<string
   const { lastIndex, damage } = await wholePart(disk, epoch);
   const reader = new RecordReader();
   for await (const records of readRecords(disk, await segmentStarts(disk), after, lastIndex)) {
-    for (const { payload } of records) {
-      yield JSON.stringify(reader.read(payload), (_, value: unknown) =>
+    for (const { bytes, payloadAt, end } of records) {
+      yield JSON.stringify(reader.read(bytes, payloadAt, end), (_, value: unknown) =>
         typeof value === 'bigint' ? value.toString() : value,
       );
     }

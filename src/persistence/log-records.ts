@@ -1,20 +1,32 @@
-import { readStart, readWhole, type Disk } from './disk.js';
+import { crc32 } from 'node:zlib';
+import { readStart, type Disk } from './disk.js';
 import { HEADER_BYTES, readSegmentHeader, type LogPoint } from './file-header.js';
-import { FrameType, readFrame, type Frame } from './frame.js';
+import { FRAME_HEAD_BYTES, FrameType, frameEnd, frameType, readFrame, type Frame } from './frame.js';
 import { PersistenceError, type LogPlace } from './persistence-error.js';
+import { readInTurn } from './read-in-turn.js';
 import { segmentName, segmentNumbers } from './segment.js';
 
 /** A segment that holds records, and what lies before it. */
 export interface SegmentStart {
   readonly number: number;
   readonly first: LogPoint;
+  /** Whoever has looked at every frame up to `end` says by this CRC of all that, which bytes those were. */
+  readonly checked?: { readonly end: number; readonly crc: number };
 }
 
 export interface PlacedRecord {
   readonly index: number;
-  /** The record's msgpack, a view into the segment's bytes. */
-  readonly payload: Buffer;
-  readonly place: LogPlace;
+  /** The segment's bytes, and where in them the frame and the record's msgpack are. */
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly payloadAt: number;
+  readonly end: number;
+  readonly segment: SegmentStart;
+}
+
+/** For an error: where the record is, and what lies before it. */
+export function placeOf({ segment, start, index }: PlacedRecord): LogPlace {
+  return { file: segmentName(segment.number), offset: start, index: index - 1, seq: segment.first.seq };
 }
 
 /** The segments that are begun, rising; one that is only prepared is left out. Reads no more than their headers. */
@@ -28,7 +40,8 @@ export async function segmentStarts(disk: Disk): Promise<SegmentStart[]> {
 }
 
 /**
- * The records after `after` up to `through`, a segment's at a time. All of them have to be in the log: a place where they are not is damage, since `through` was durable.
+ * The records after `after` up to `through`, a segment's at a time, each valid until the next segment is asked for. All of them have to be in the log: a place where they are
+ * not is damage, since `through` was durable.
  */
 export async function* readRecords(
   disk: Disk,
@@ -36,36 +49,51 @@ export async function* readRecords(
   after: number,
   through: number,
 ): AsyncGenerator<Iterable<PlacedRecord>> {
-  for (const [place, segment] of segments.entries()) {
-    const next = segments[place + 1];
-    if (next !== undefined && next.first.index <= after) continue;
-    if (segment.first.index >= through) return;
-    const bytes = await readWhole(disk, segmentName(segment.number));
-    yield recordsIn(segment, bytes, after, Math.min(through, next?.first.index ?? through));
+  const firstIndex = (place: number): number => segments[place]?.first.index ?? Infinity;
+  const wanted = segments.filter(({ first }, place) => firstIndex(place + 1) > after && first.index < through);
+  const names = wanted.map(({ number }) => segmentName(number));
+  let place = 0;
+  for await (const bytes of readInTurn(disk, names)) {
+    const segment = wanted[place];
+    place += 1;
+    if (segment === undefined) return;
+    yield recordsIn(segment, bytes, after, Math.min(through, wanted[place]?.first.index ?? through));
   }
 }
 
 function* recordsIn(segment: SegmentStart, bytes: Buffer, after: number, through: number): Generator<PlacedRecord> {
-  const file = segmentName(segment.number);
+  const { checked } = segment;
+  if (checked !== undefined && crc32(bytes.subarray(0, checked.end)) !== checked.crc) {
+    throw damaged(segment, 0, 'it has changed since it was read a moment ago');
+  }
   let { index } = segment.first;
-  for (const frame of framesOf(segment, bytes)) {
-    if (index >= through) return;
-    if (frame.type !== FrameType.record) continue;
-    const place = { file, offset: frame.start, index, seq: segment.first.seq };
+  let at = 0;
+  while (index < through) {
+    const start = at;
+    const end = checked === undefined ? wholeFrame(segment, bytes, start).end : frameEnd(bytes, start);
+    if (end === -1) throw damaged(segment, start, 'its records end here');
+    at = end;
+    if (frameType(bytes, start) !== FrameType.record) continue;
     index += 1;
-    if (index > after) yield { index, payload: frame.payload, place };
+    if (index > after) yield { index, bytes, start, payloadAt: start + FRAME_HEAD_BYTES, end, segment };
   }
 }
 
 /** The segment's frames from its beginning on, without an end: asked for more than there are, it throws DAMAGED. */
-export function* framesOf({ number, first }: SegmentStart, bytes: Buffer): Generator<Frame> {
+export function* framesOf(segment: SegmentStart, bytes: Buffer): Generator<Frame> {
   for (let at = 0; ;) {
-    const frame = readFrame(bytes, at);
-    if (typeof frame === 'string') {
-      const place = { file: segmentName(number), offset: at, index: first.index, seq: first.seq };
-      throw new PersistenceError('DAMAGED', frame, { place });
-    }
+    const frame = wholeFrame(segment, bytes, at);
     yield frame;
     at = frame.end;
   }
+}
+
+function wholeFrame(segment: SegmentStart, bytes: Buffer, start: number): Frame {
+  const frame = readFrame(bytes, start);
+  if (typeof frame === 'string') throw damaged(segment, start, frame);
+  return frame;
+}
+
+function damaged({ number, first: { index, seq } }: SegmentStart, offset: number, reason: string): PersistenceError {
+  return new PersistenceError('DAMAGED', reason, { place: { file: segmentName(number), offset, index, seq } });
 }

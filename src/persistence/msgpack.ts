@@ -77,6 +77,16 @@ export class MsgpackWriter {
   amount(value: bigint): void {
     if (value < 0n) throw new RangeError(`not an amount: ${value}`);
     if (value === 0n) return this.#binHead(0);
+    if (value <= MAX_64_BITS) {
+      WORD.writeBigUInt64BE(value);
+      let first = 0;
+      while (WORD[first] === 0) first += 1;
+      this.#binHead(8 - first);
+      const at = this.#out.take(8 - first);
+      const { bytes } = this.#out;
+      for (let i = first; i < 8; i += 1) bytes[at + i - first] = WORD[i] ?? 0;
+      return;
+    }
     let digits = value.toString(16);
     if (digits.length % 2 === 1) digits = `0${digits}`;
     const length = digits.length / 2;
@@ -146,13 +156,16 @@ export class MsgpackFault extends Error {
 export class MsgpackReader {
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
+  #end = 0;
 
-  /** Reads `bytes` from their beginning. */
-  begin(bytes: Buffer): void {
+  /** Reads `bytes` from `start` to `end`. */
+  begin(bytes: Buffer, start = 0, end = bytes.length): void {
     this.#bytes = bytes;
-    this.#at = 0;
+    this.#at = start;
+    this.#end = end;
   }
 
+  /** In `bytes`. */
   get position(): number {
     return this.#at;
   }
@@ -164,7 +177,7 @@ export class MsgpackReader {
 
   /** Nothing is left. */
   end(): void {
-    if (this.#at !== this.#bytes.length) throw new MsgpackFault(`${this.#bytes.length - this.#at} bytes too many`);
+    if (this.#at !== this.#end) throw new MsgpackFault(`${this.#end - this.#at} bytes too many`);
   }
 
   /** An array of exactly `length`. */
@@ -178,7 +191,7 @@ export class MsgpackReader {
   }
 
   isArray(): boolean {
-    const code = this.#bytes[this.#at] ?? 0;
+    const code = this.#at < this.#end ? (this.#bytes[this.#at] ?? 0) : 0;
     return (code & 0xf0) === 0x90 || code === 0xdc || code === 0xdd;
   }
 
@@ -206,7 +219,7 @@ export class MsgpackReader {
 
   /** True, and past it, when nil is next. */
   nil(): boolean {
-    if (this.#bytes[this.#at] !== 0xc0) return false;
+    if (this.#at >= this.#end || this.#bytes[this.#at] !== 0xc0) return false;
     this.#at += 1;
     return true;
   }
@@ -242,14 +255,14 @@ export class MsgpackReader {
   /** True, and past them, when `bytes` are next. */
   skipEqual(bytes: Uint8Array): boolean {
     const end = this.#at + bytes.length;
-    if (this.#bytes.compare(bytes, 0, bytes.length, this.#at, Math.min(end, this.#bytes.length)) !== 0) return false;
+    if (this.#bytes.compare(bytes, 0, bytes.length, this.#at, Math.min(end, this.#end)) !== 0) return false;
     this.#at = end;
     return true;
   }
 
   /** `count` bytes that begin `ahead` of what is next, as a key for a Map; fewer at the end. */
   keyAhead(ahead: number, count: number): string {
-    return this.#bytes.toString('latin1', this.#at + ahead, this.#at + ahead + count);
+    return this.#bytes.toString('latin1', this.#at + ahead, Math.min(this.#at + ahead + count, this.#end));
   }
 
   /** A copy of what was read since `start`. */
@@ -290,18 +303,22 @@ export class MsgpackReader {
 
   #byte(): number {
     const value = this.#bytes[this.#at];
-    if (value === undefined) throw new MsgpackFault('the end, too early');
+    if (value === undefined || this.#at >= this.#end) throw new MsgpackFault('the end, too early');
     this.#at += 1;
     return value;
   }
 
   #need(count: number): number {
     const at = this.#at;
-    if (count > this.#bytes.length - at) throw new MsgpackFault('the end, too early');
+    if (count > this.#end - at) throw new MsgpackFault('the end, too early');
     this.#at = at + count;
     return at;
   }
 }
+
+/** Twice as fast as by way of digits, and most amounts are no larger. */
+const MAX_64_BITS = 2n ** 64n - 1n;
+const WORD = Buffer.alloc(8);
 
 /** What each character is worth as a digit of either case. */
 const NO_DIGIT = 16;

@@ -11,6 +11,7 @@ import {
 } from '../engine/quote.js';
 import { GrowingBuffer } from './growing-buffer.js';
 import { MsgpackFault, MsgpackWriter, type MsgpackReader } from './msgpack.js';
+import { Numbered } from './numbered.js';
 
 const ADDRESS_BYTES = 20;
 const WORD_BYTES = 32;
@@ -29,10 +30,8 @@ const REASONS: ReadonlySet<number> = new Set(Object.values(InvalidReason));
 /** Writes what quotes consist of. A pool or quote that the current record has already is written as its number there. */
 export class QuoteWriter extends MsgpackWriter {
   readonly #out: GrowingBuffer;
-  readonly #pools = new Map<Hex, { readonly pool: Pool; readonly number: number }>();
-  readonly #quotes = new Map<Hex, { readonly quote: Quote; readonly number: number }>();
-  #poolCount = 0;
-  #quoteCount = 0;
+  readonly #pools = new Numbered<Pool>((pool) => pool.poolAddress);
+  readonly #quotes = new Numbered<Quote>((quote) => quote.quoteId);
   /** A pool's bytes are the same each time, and quotes of one pool mostly share the object. */
   readonly #poolBytes = new WeakMap<Pool, Uint8Array>();
   readonly #poolScratch = new GrowingBuffer(POOL_BYTES);
@@ -45,10 +44,8 @@ export class QuoteWriter extends MsgpackWriter {
 
   /** Forgets the last record's pools and quotes. */
   beginRecord(): void {
-    if (this.#poolCount > 0) this.#pools.clear();
-    if (this.#quoteCount > 0) this.#quotes.clear();
-    this.#poolCount = 0;
-    this.#quoteCount = 0;
+    this.#pools.clear();
+    this.#quotes.clear();
   }
 
   address(value: Hex): void {
@@ -86,16 +83,16 @@ export class QuoteWriter extends MsgpackWriter {
 
   /** Equal pools get one number whether or not they are one object: a replay's objects are other ones. */
   pool(value: Pool): void {
-    const known = this.#pools.get(value.poolAddress);
-    if (known !== undefined && samePool(known.pool, value)) return this.uint(known.number);
+    const number = this.#pools.find(value.poolAddress);
+    const known = this.#pools.at(number);
+    if (known !== undefined && samePool(known, value)) return this.uint(number);
     this.countPool(value);
     this.wholePool(value);
   }
 
   /** The record has this pool as its next one, written by somebody else. */
   countPool(value: Pool): void {
-    this.#pools.set(value.poolAddress, { pool: value, number: this.#poolCount });
-    this.#poolCount += 1;
+    this.#pools.add(value);
   }
 
   /** Always written out. */
@@ -115,8 +112,9 @@ export class QuoteWriter extends MsgpackWriter {
   }
 
   quote(value: Quote): void {
-    const known = this.#quotes.get(value.quoteId);
-    if (known !== undefined && sameQuote(known.quote, value)) return this.uint(known.number);
+    const number = this.#quotes.find(value.quoteId);
+    const known = this.#quotes.at(number);
+    if (known !== undefined && sameQuote(known, value)) return this.uint(number);
     this.countQuote(value);
     this.array(QUOTE_FIELDS);
     this.word(value.quoteId);
@@ -137,8 +135,7 @@ export class QuoteWriter extends MsgpackWriter {
 
   /** The record has this quote as its next one, written by somebody else; its pool is counted by itself. */
   countQuote(value: Quote): void {
-    this.#quotes.set(value.quoteId, { quote: value, number: this.#quoteCount });
-    this.#quoteCount += 1;
+    this.#quotes.add(value);
   }
 
   #encodePool({ poolAddress, poolKey }: Pool): Uint8Array {

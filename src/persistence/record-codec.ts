@@ -54,24 +54,24 @@ export class RecordReader {
   readonly #in = new MsgpackReader();
   readonly #quotes = new QuoteReader(this.#in);
 
-  /** The whole record. Throws MsgpackFault on bytes that are none, PersistenceError NEWER_FORMAT on a newer program's. */
-  read(bytes: Buffer): JournalRecord {
-    const { stamp, command } = this.readCommand(bytes);
+  /** The whole record that lies in `bytes` from `start` to `end`. Throws MsgpackFault on bytes that are none, PersistenceError NEWER_FORMAT on a newer program's. */
+  read(bytes: Buffer, start = 0, end = bytes.length): JournalRecord {
+    const { stamp, command } = this.readCommand(bytes, start, end);
     const events = Array.from({ length: this.#in.array() }, () => readEvent(this.#in, this.#quotes));
     this.#in.end();
     return { stamp, command, events };
   }
 
-  /** Where the events begin, after `readCommand`. */
+  /** Where in the bytes the events begin, after `readCommand`. */
   get eventsAt(): number {
     return this.#in.position;
   }
 
   /** What a replay applies: everything but the events. */
-  readCommand(bytes: Buffer): { readonly stamp: Stamp; readonly command: Command } {
+  readCommand(bytes: Buffer, start = 0, end = bytes.length): { readonly stamp: Stamp; readonly command: Command } {
     const input = this.#in;
     this.#quotes.beginRecord();
-    input.begin(bytes);
+    input.begin(bytes, start, end);
     const length = input.array();
     const version = input.uint();
     if (version > RECORD_VERSION) {

@@ -1,9 +1,9 @@
 import type { Engine } from '../engine/engine.js';
 import type { Disk } from './disk.js';
 import { freshEngine } from './fresh-engine.js';
-import { readRecords } from './log-records.js';
+import { placeOf, readRecords, type PlacedRecord } from './log-records.js';
 import type { Logger } from './logger.js';
-import { PersistenceError, type LogPlace } from './persistence-error.js';
+import { PersistenceError } from './persistence-error.js';
 import { Replayer } from './replayer.js';
 import { segmentName, segmentNumbers, snapshotName } from './segment.js';
 import { findBase } from './snapshot-base.js';
@@ -46,18 +46,17 @@ async function replay(disk: Disk, survey: LogSurvey, engine: Engine): Promise<nu
   const replayer = new Replayer(engine);
   const expected = stateHashes(survey);
   let compared = 0;
-  const compare = (where: LogPlace): void => {
+  const compare = (record: PlacedRecord | null): void => {
     const hashes = expected.get(engine.index);
     if (hashes === undefined) return;
-    for (const hash of hashes) checkHash(engine, hash, where);
+    for (const hash of hashes) checkHash(engine, hash, record);
     compared += 1;
   };
-  const base = { file: snapshotName(engine.index), offset: 0, index: engine.index, seq: engine.seq };
-  compare(base);
+  compare(null);
   for await (const records of readRecords(disk, survey.segments, engine.index, survey.last.index)) {
     for (const record of records) {
       replayer.apply(record);
-      compare(record.place);
+      compare(record);
     }
   }
   if (engine.index !== survey.last.index || engine.seq !== survey.last.seq) {
@@ -86,9 +85,11 @@ function stateHashes(survey: LogSurvey): Map<number, Set<string>> {
   return hashes;
 }
 
-function checkHash(engine: Engine, expected: string, where: LogPlace): void {
+/** `record`: the last one applied; null: the engine is as a snapshot says. */
+function checkHash(engine: Engine, expected: string, record: PlacedRecord | null): void {
   const found = engine.stateHash();
   if (found === expected) return;
+  const where = record === null ? { file: snapshotName(engine.index), offset: 0 } : placeOf(record);
   const place = { ...where, index: engine.index, seq: engine.seq };
   throw new PersistenceError('DIFFERS', `the state's hash is ${found}, by the log it was ${expected}`, { place });
 }

@@ -2,7 +2,7 @@ import type { Command, Stamp } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { JournalRecord } from '../engine/ports.js';
 import { GrowingBuffer } from './growing-buffer.js';
-import type { PlacedRecord } from './log-records.js';
+import { placeOf, type PlacedRecord } from './log-records.js';
 import { PersistenceError, type LogPlace } from './persistence-error.js';
 import { RecordReader, RecordWriter } from './record-codec.js';
 
@@ -21,7 +21,7 @@ export class Replayer {
 
   /** Throws PersistenceError, naming the place: DAMAGED, NEWER_FORMAT, or DIFFERS. */
   apply(placed: PlacedRecord): JournalRecord {
-    const { index, payload } = placed;
+    const { index, bytes, end } = placed;
     const { stamp, command } = this.#read(placed);
     const { eventsAt } = this.#reader;
     const record = { stamp, command, events: this.#run(stamp, command, placed) };
@@ -29,7 +29,7 @@ export class Replayer {
     again.clear(RECORD_BYTES);
     this.#writer.writeEvents(command, record.events);
     // Equal events have equal bytes, so this compares each with all that it says.
-    const isEqual = again.bytes.compare(payload, eventsAt, payload.length, 0, again.length) === 0;
+    const isEqual = again.bytes.compare(bytes, eventsAt, end, 0, again.length) === 0;
     if (stamp.index !== index || !isEqual) {
       throw new PersistenceError('DIFFERS', `the engine makes something else of record ${index} than the log says`, {
         place: this.#place(placed),
@@ -40,7 +40,7 @@ export class Replayer {
 
   #read(placed: PlacedRecord): Pick<JournalRecord, 'stamp' | 'command'> {
     try {
-      return this.#reader.readCommand(placed.payload);
+      return this.#reader.readCommand(placed.bytes, placed.payloadAt, placed.end);
     } catch (cause) {
       const code = cause instanceof PersistenceError ? cause.code : 'DAMAGED';
       throw new PersistenceError(code, (cause as Error).message, { place: this.#place(placed), cause });
@@ -56,7 +56,7 @@ export class Replayer {
     }
   }
 
-  #place({ place }: PlacedRecord): LogPlace {
-    return { ...place, seq: this.engine.seq };
+  #place(placed: PlacedRecord): LogPlace {
+    return { ...placeOf(placed), seq: this.engine.seq };
   }
 }

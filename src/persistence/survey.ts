@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { chainAfter, firstChain, highestDurable, readCommit } from './commit.js';
 import { readStart, readWhole, type Disk } from './disk.js';
 import {
@@ -7,9 +8,10 @@ import {
   type LogPoint,
   type SegmentHeader,
 } from './file-header.js';
-import { FrameType, endOfContent, readFrame, type Frame } from './frame.js';
+import { FrameType, endOfContent, frameEnd, frameType, readFrame, type Frame } from './frame.js';
 import { noteIn, type SnapshotNote, type StateHashNote } from './notes.js';
 import { PersistenceError, type LogPlace } from './persistence-error.js';
+import { readInTurn } from './read-in-turn.js';
 import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from './segment.js';
 
 /** A segment with at least one whole group. */
@@ -22,6 +24,7 @@ export interface SurveyedSegment {
   readonly last: LogPoint;
   /** From here on a group may be in the page cache alone, although it is whole; `end` when there is none. */
   readonly durableEnd: number;
+  readonly checked: { readonly end: number; readonly crc: number };
 }
 
 /** Bytes behind the last whole group that are neither zeros nor groups that anyone was told of. */
@@ -83,12 +86,13 @@ class Surveyor {
     this.#numbers = segmentNumbers(names);
     this.#snapshotGroups = await snapshotGroups(this.#disk, snapshotIndexes(names));
     let isOver = false;
-    for (const [place, number] of this.#numbers.entries()) {
+    let place = 0;
+    for await (const bytes of readInTurn(this.#disk, this.#numbers.map(segmentName))) {
+      const number = this.#numbers[place] ?? 0;
       const before = this.#numbers[place - 1];
       if (before !== undefined && number !== before + 1) {
         throw this.#damage(before, 0, `${segmentName(before + 1)} behind it is missing`);
       }
-      const bytes = await readWhole(this.#disk, segmentName(number));
       if (isOver) {
         // A segment is synced before the next is begun, so behind the end there is nothing but the prepared one.
         if (endOfContent(bytes, 0) > 0)
@@ -97,6 +101,7 @@ class Surveyor {
         isOver = !(await this.#readSegment(number, bytes, place === 0));
       }
       if (this.#torn !== null) break;
+      place += 1;
     }
     const used = this.#segments.at(-1)?.number ?? 0;
     return {
@@ -146,7 +151,8 @@ class Surveyor {
     }
     if (end === 0) return false;
     const durableEnd = open[0]?.start ?? end;
-    this.#segments.push({ number, first, end, last: this.#point, durableEnd });
+    const checked = { end, crc: crc32(bytes.subarray(0, end)) };
+    this.#segments.push({ number, first, end, last: this.#point, durableEnd, checked });
     return true;
   }
 
@@ -227,12 +233,33 @@ interface GroupFault {
   readonly at: number;
 }
 
-/** The whole group whose bytes begin at `start` and whose frames begin at `from`, or why it isn't one. */
+/**
+ * The whole group whose bytes begin at `start` and whose frames begin at `from`, or why it isn't one. The chain's SHA-256 vouches for every byte before the commit, CRCs included, so
+ * those of records are looked at only to say where a group goes wrong.
+ */
 function readGroup(bytes: Buffer, start: number, from: number, before: LogPoint, epoch: Buffer): Group | GroupFault {
+  const group = readFrames(bytes, start, from, before, epoch, false);
+  return 'reason' in group ? readFrames(bytes, start, from, before, epoch, true) : group;
+}
+
+function readFrames(
+  bytes: Buffer,
+  start: number,
+  from: number,
+  before: LogPoint,
+  epoch: Buffer,
+  checkRecords: boolean,
+): Group | GroupFault {
   const notes: Frame[] = [];
   let records = 0;
   let at = from;
   for (;;) {
+    const recordEnd = checkRecords ? -1 : frameEnd(bytes, at);
+    if (recordEnd !== -1 && frameType(bytes, at) === FrameType.record) {
+      records += 1;
+      at = recordEnd;
+      continue;
+    }
     const frame = readFrame(bytes, at);
     if (typeof frame === 'string') return { reason: frame, at };
     switch (frame.type) {
