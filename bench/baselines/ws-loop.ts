@@ -12,7 +12,9 @@ const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDefla
 server.on('connection', (socket) => {
   socket.on('message', (data: RawData) => {
     const topic = (data as Buffer).toString();
-    topics.set(topic, (topics.get(topic) ?? new Set()).add(socket));
+    const sockets = topics.get(topic) ?? new Set();
+    topics.set(topic, sockets.add(socket));
+    socket.on('close', () => sockets.delete(socket));
     socket.send('joined');
   });
 });

@@ -36,6 +36,10 @@ export function serverAnswers(port: number): Answers<ServerDialogue> {
   let delays: IntervalHistogram | null = null;
   return {
     PORT: () => port,
+    CPU() {
+      const { user, system } = process.cpuUsage();
+      return user + system;
+    },
     USAGE() {
       global.gc?.();
       const { user, system } = process.cpuUsage();

@@ -24,13 +24,15 @@ export interface Answer {
 export interface ServerDialogue {
   PORT: { given: null; answer: number };
   USAGE: { given: null; answer: Usage };
+  /** CPU microseconds of all its threads since it began, with no collection of garbage that it would not have made by itself. */
+  CPU: { given: null; answer: number };
   /** Begins to watch the event loop, forgetting what it saw before. */
   WATCH_TURNS: { given: null; answer: null };
   /** The longest that the event loop was held since then, in milliseconds. */
   LONGEST_TURN: { given: null; answer: number };
 }
 
-/** Of a process since it began. */
+/** Of a process since it began, after a full collection of garbage, which is in it. */
 export interface Usage {
   /** User and system time of all its threads. */
   readonly cpuMicros: number;

@@ -16,10 +16,10 @@ export const openWsLoop = (): Child<ServerDialogue & TellingDialogue> =>
   new Child(new URL('../baselines/ws-loop.js', import.meta.url), [], ['--expose-gc']);
 export const openLoad = (): Child<LoadDialogue> => new Child(new URL('../load/load.js', import.meta.url));
 
-/** CPU seconds that a server used while `task` ran. */
+/** CPU seconds that a server used while `task` ran, beginning without the garbage of what it did before. */
 export async function cpuSecondsOf(server: Child<ServerDialogue>, task: () => Promise<unknown>): Promise<number> {
   const before = await server.ask('USAGE', null);
   await task();
-  const after = await server.ask('USAGE', null);
-  return (after.cpuMicros - before.cpuMicros) / 1e6;
+  const after = await server.ask('CPU', null);
+  return (after - before.cpuMicros) / 1e6;
 }
