@@ -1,4 +1,5 @@
 import type { Clock } from '../engine/ports.js';
+import { ChainAnswerError } from './chain-answer-error.js';
 import type { BlockHead, BlockId, ChainReader } from './chain-reader.js';
 
 export interface CursorOptions {
@@ -10,7 +11,7 @@ export interface CursorOptions {
   readonly reorgDepth: number;
   /** Most blocks in one range of logs. */
   readonly maxRange: number;
-  /** How long a lower head must be shown before it is believed: it may be a node that lags. */
+  /** How long a lower head, or the lack of a block, must be shown before it is believed: it may be a node that lags. */
   readonly lowerHeadMs: number;
 }
 
@@ -25,7 +26,7 @@ export interface Resume {
 export interface CursorListener {
   /** Every head that a node answers with, also one seen before. */
   onHead(head: BlockHead): void;
-  /** The node shows a lower head than it did. */
+  /** The node shows a lower head than it did, or lacks a block that was read. */
   onLag(): void;
 }
 
@@ -46,6 +47,9 @@ export type CursorStep =
   /** All above `ancestor` never happened; undo it, then `moveTo(ancestor)`. */
   | { readonly type: 'REORG'; readonly ancestor: BlockId };
 
+/** The block that was read last is part of the chain; or that is not to be told yet, since the node may lag; or it is not. */
+type Standing = 'STANDS' | 'UNSURE' | 'GONE';
+
 /** The chain changed deeper down than is followed: nothing read from it can be trusted without a person's look. */
 export class DeepReorg extends Error {
   override readonly name = 'DeepReorg';
@@ -64,7 +68,8 @@ export class ChainCursor {
   readonly #trail: BlockId[];
   #firstBlock: number | null = null;
   #range: number;
-  #lowerSinceMs: number | null = null;
+  /** Since when the node shows less than it did. */
+  #lagsSinceMs: number | null = null;
   /** The node that told of the head: one poll and what follows from it are of one node's view. */
   #node = 0;
 
@@ -94,8 +99,9 @@ export class ChainCursor {
     if (target === null) return { type: 'IDLE' };
     const position = this.#position;
     if (position === null) return this.#begin(target);
-    if (await this.#stillStands(position, target)) {
-      if (target.number < position.blockNumber) return { type: 'IDLE' };
+    const standing = await this.#standing(position, target);
+    if (standing === 'UNSURE') return { type: 'IDLE' };
+    if (standing === 'STANDS') {
       return this.#blocks(this.#isPartial ? position.blockNumber : position.blockNumber + 1, target);
     }
     return { type: 'REORG', ancestor: await this.#commonAncestor(target) };
@@ -132,7 +138,7 @@ export class ChainCursor {
     this.#trail.push(block);
     this.#position = block;
     this.#isPartial = false;
-    this.#lowerSinceMs = null;
+    this.#lagsSinceMs = null;
   }
 
   /** The node refused this range of logs: ask for half of it next. False: it was a single block already. */
@@ -169,30 +175,40 @@ export class ChainCursor {
   }
 
   /** Whether the block that was read last is still part of the chain that ends in `target`. */
-  async #stillStands({ blockNumber, blockHash }: BlockId, target: BlockHead): Promise<boolean> {
-    if (target.number < blockNumber) return this.#onlyLags(target);
-    this.#lowerSinceMs = null;
-    if (target.number === blockNumber) return target.hash === blockHash;
-    if (target.number === blockNumber + 1) return target.parentHash === blockHash;
-    return (await this.reader.block(blockNumber)).hash === blockHash;
+  async #standing({ blockNumber, blockHash }: BlockId, target: BlockHead): Promise<Standing> {
+    if (target.number < blockNumber) {
+      const known = this.#trail.find((block) => block.blockNumber === target.number);
+      return known !== undefined && known.blockHash !== target.hash ? 'GONE' : this.#patience();
+    }
+    const isParent = target.number === blockNumber + 1;
+    const hash = isParent ? target.parentHash : (await this.#find(blockNumber, target))?.hash;
+    if (hash === undefined) return this.#patience();
+    this.#lagsSinceMs = null;
+    return hash === blockHash ? 'STANDS' : 'GONE';
   }
 
-  /** A lower head on our own branch is a node behind the others, until it has said so for long enough. */
-  #onlyLags(target: BlockHead): boolean {
-    const known = this.#trail.find(({ blockNumber }) => blockNumber === target.number);
-    if (known !== undefined && known.blockHash !== target.hash) return false;
+  /** What a node does not show is taken for a node behind the others, until it has not been shown for long enough. */
+  #patience(): Standing {
     const now = this.clock.monotonicMs();
-    this.#lowerSinceMs ??= now;
+    this.#lagsSinceMs ??= now;
     this.listener.onLag();
-    return now - this.#lowerSinceMs < this.options.lowerHeadMs;
+    return now - this.#lagsSinceMs < this.options.lowerHeadMs ? 'UNSURE' : 'GONE';
   }
 
+  async #find(number: number, target: BlockHead): Promise<BlockHead | null> {
+    return number === target.number ? target : this.reader.findBlock(number);
+  }
+
+  /** A block that the node has lost proves nothing: an older one that it has is as good an ancestor. */
   async #commonAncestor(target: BlockHead): Promise<BlockId> {
+    let lost: BlockId | null = null;
     for (const candidate of this.#trail.toReversed()) {
       if (candidate.blockNumber > target.number) continue;
-      const block = candidate.blockNumber === target.number ? target : await this.reader.block(candidate.blockNumber);
-      if (block.hash === candidate.blockHash) return candidate;
+      const block = await this.#find(candidate.blockNumber, target);
+      if (block?.hash === candidate.blockHash) return candidate;
+      if (block === null) lost = candidate;
     }
+    if (lost !== null) throw new ChainAnswerError(`The node lacks block ${lost.blockNumber}, below its own head`);
     const [oldest, newest] = [this.#trail[0], this.#trail.at(-1)].map((block) => block?.blockNumber);
     throw new DeepReorg(
       `None of the blocks ${oldest}..${newest} that were read is on the chain with head ${target.number}, ${target.hash}`,

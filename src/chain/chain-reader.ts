@@ -86,7 +86,13 @@ export class ChainReader {
 
   /** Rejects with ChainAnswerError when the node does not have that block. */
   async block(number: number): Promise<BlockHead> {
-    return readHead(await this.rpc.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] }));
+    return readHead(await this.#blockAnswer(number));
+  }
+
+  /** Null when the node does not have that block: it lags behind the head it told of, or has lost it. */
+  async findBlock(number: number): Promise<BlockHead | null> {
+    const answer = await this.#blockAnswer(number);
+    return answer === null ? null : readHead(answer);
   }
 
   /**
@@ -128,6 +134,10 @@ export class ChainReader {
   /** Calls answered in order, each of which may revert by itself. */
   multicall(calls: readonly ContractCall[], at?: AtBlock): Promise<CallResult[]> {
     return this.#multicall.ask(calls, at);
+  }
+
+  #blockAnswer(number: number): Promise<unknown> {
+    return this.rpc.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] });
   }
 
   async #call(params: readonly unknown[]): Promise<CallResult> {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { ChainCursor, ChainMoved, DeepReorg, type CursorOptions, type Resume } from '../../src/chain/chain-cursor.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ScriptedChain } from './scripted-chain.js';
@@ -182,6 +183,63 @@ t.test('a lower head on another branch is a reorg at once', async (t) => {
   chain.cutTo(19);
   chain.mine(1, 'b');
   t.match(await cursor.poll(), { type: 'REORG' });
+});
+
+/** A cursor that has read blocks 21 and 22 one by one, and a head well above them. */
+async function cursorAt22() {
+  const chain = new ScriptedChain(20);
+  const on = cursorOn(chain);
+  await readAll(on.cursor);
+  for (let n = 0; n < 2; n++) {
+    chain.mine(1);
+    await readAll(on.cursor);
+  }
+  chain.mine(3);
+  return { chain, ...on };
+}
+
+t.test('a node that lacks the last block for a while lags, and reading goes on when it has it', async (t) => {
+  const { chain, cursor, clock, lags } = await cursorAt22();
+  chain.lose(22);
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  clock.advance(999);
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  t.equal(lags(), 2, 'each time another node is asked for');
+  chain.findAgain(22);
+  t.strictSame(await readAll(cursor), [[23, 25]]);
+});
+
+t.test('from a block that a node has lost reading goes back to the newest one that it has', async (t) => {
+  const { chain, cursor, clock } = await cursorAt22();
+  chain.lose(22);
+  chain.lose(21);
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  clock.advance(1000);
+  const step = await cursor.poll();
+  t.strictSame(step, { type: 'REORG', ancestor: chain.id(20) });
+  cursor.moveTo(chain.id(20));
+  t.strictSame(await readAll(cursor), [[21, 25]]);
+});
+
+t.test('a block known from its child alone is no place to go back to', async (t) => {
+  const { chain, cursor, clock } = await cursorAt22();
+  chain.cutTo(22);
+  await readAll(cursor);
+  chain.lose(21);
+  chain.cutTo(21);
+  chain.mine(1, 'b');
+  clock.advance(1000);
+  t.strictSame(await cursor.poll(), { type: 'REORG', ancestor: chain.id(20) });
+});
+
+t.test('a node that has lost all that was read is no deep reorg: it is asked again', async (t) => {
+  const { chain, cursor, clock } = await cursorAt22();
+  for (let number = 0; number <= 22; number++) chain.lose(number);
+  await cursor.poll();
+  clock.advance(1000);
+  await t.rejects(cursor.poll(), ChainAnswerError);
+  chain.findAgain(20);
+  t.match(await cursor.poll(), { type: 'REORG', ancestor: { blockNumber: 20 } });
 });
 
 t.test('a range whose end was replaced while it was read counts for nothing', async (t) => {

@@ -7,6 +7,7 @@ import type { Hex } from '../../src/engine/quote.js';
 export class ScriptedChain implements Rpc {
   readonly requests: string[] = [];
   #branches: string[];
+  readonly #lost = new Set<number>();
 
   /** Blocks 0 to `height`. */
   constructor(height: number) {
@@ -30,6 +31,15 @@ export class ScriptedChain implements Rpc {
     this.#branches = this.#branches.slice(0, height + 1);
   }
 
+  /** The node does not have this block any more, though it has later ones. */
+  lose(number: number): void {
+    this.#lost.add(number);
+  }
+
+  findAgain(number: number): void {
+    this.#lost.delete(number);
+  }
+
   hash(number: number): Hex {
     const branch = (this.#branches[number] ?? 'x').charCodeAt(0).toString(16);
     return `0x${branch}${number.toString(16).padStart(62, '0')}`;
@@ -43,7 +53,7 @@ export class ScriptedChain implements Rpc {
     this.requests.push(method);
     const [asked] = params as [string];
     const number = asked === 'latest' ? this.height : Number(asked);
-    if (number > this.height) return Promise.resolve(null);
+    if (number > this.height || this.#lost.has(number)) return Promise.resolve(null);
     return Promise.resolve({
       number: numberToHex(number),
       hash: this.hash(number),

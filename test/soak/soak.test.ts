@@ -115,15 +115,6 @@ async function listen(): Promise<void> {
   }
 }
 
-/** Blocks that hold something alone: anvil forgets a block that is mined, taken back, and mined again the same, as empty ones are. */
-async function reorg(depth: number): Promise<void> {
-  const head = await actions.client.getBlockNumber();
-  for (let back = 0n; back < depth; back++) {
-    if ((await actions.client.getBlock({ blockNumber: head - back })).transactions.length === 0) return;
-  }
-  await actions.reorg(depth);
-}
-
 /** What happens on the chain beside publications. What the contracts refuse does not happen. */
 async function live(): Promise<void> {
   const taker = chain.accounts[3]?.address ?? ZERO_ADDRESS;
@@ -138,7 +129,7 @@ async function live(): Promise<void> {
         () => actions.cancel(offer.provider, offer.pool.poolAddress, [offer.quoteId]),
         () => actions.approve(offer.provider, token, router, 0n),
         () => actions.approve(offer.provider, token, router),
-        () => reorg(1 + draw(REORG_DEPTH)),
+        () => actions.reorg(1 + draw(REORG_DEPTH)),
       ];
       await happenings[draw(happenings.length)]?.().catch((error: unknown) => {
         if (!(error instanceof BaseError)) throw error;
