@@ -140,7 +140,7 @@ export const limits = {
   headWatchPingMs: 10_000,
   /** A chain that gave no head for longer is stale. */
   chainSilenceMs: 10_000,
-  /** How long a lower head must be shown before it is believed: a node may lag. */
+  /** How long a lower head, or the lack of a block, must be shown before it is believed: a node may lag. */
   lowerHeadMs: 3_000,
   /** Blocks with nothing in them after which the position alone is logged. */
   positionEveryBlocks: 500,

@@ -103,16 +103,17 @@ export class ServiceProcess {
     return { rssBytes: rssKiB * 1024, cpuMs: (Number(fields[11]) + Number(fields[12])) * 10 };
   }
 
-  /** Resolves once the ready file is there; rejects when the process ends before. */
-  async start(nodeFlags: readonly string[] = []): Promise<void> {
+  /** Resolves once the ready file is there; rejects when the process ends before. `onOutput` is given what it prints. */
+  async start(nodeFlags: readonly string[] = [], onOutput?: (text: string) => void): Promise<void> {
     const readyFile = path.join(this.dataDir, 'ready.json');
     rmSync(readyFile, { force: true });
     const child = spawn(process.execPath, [...nodeFlags, PROGRAM, 'serve'], {
       env: this.environment,
-      stdio: ['ignore', process.env.TEST_LOG_LEVEL === undefined ? 'ignore' : 'inherit', 'pipe'],
+      stdio: ['ignore', onOutput ? 'pipe' : process.env.TEST_LOG_LEVEL === undefined ? 'ignore' : 'inherit', 'pipe'],
     });
+    child.stdout?.on('data', (data: Buffer) => onOutput?.(data.toString()));
     this.#said = '';
-    child.stderr.on('data', (data: Buffer) => (this.#said += data.toString()));
+    child.stderr?.on('data', (data: Buffer) => (this.#said += data.toString()));
     this.#child = child;
     while (!existsSync(readyFile)) {
       if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended at its start: ${this.#said}`);
