@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-const START_MS = 15_000;
+const START_MS = 60_000;
 const dir = mkdtempSync(path.join(tmpdir(), 'quotebook-smoke-'));
 const readyFile = path.join(dir, 'ready.json');
 const flags = ['--port', '0', '--data-dir', dir, '--ready-file', readyFile];
