@@ -2,19 +2,20 @@ import { QuoteDigest } from '../../src/auth/quote-digest.js';
 import { limits } from '../../src/config/limits.js';
 import type { NetSocket } from '../../src/net/net.js';
 import { openServer } from '../../src/net/open-server.js';
-import { enter, POOL, samplePool, sampleQuote, START } from '../engine/samples.js';
+import { enter, POOL, sampleQuote, START } from '../engine/samples.js';
 import { FeedFixture } from '../feed/feed-fixture.js';
 
 /** Events of one commit, and how often there is one: about 100 KB a second for each reader. */
 const EVENTS_PER_COMMIT = 5;
 const COMMIT_MS = 50;
-/** What is committed at once to fill readers up, before a pause to send it. */
-const EVENTS_PER_BURST = 20;
+/** What readers are filled up with. */
+const FILLER = 'x'.repeat(4 << 10);
 
 /** Asked of this process. */
 export type FeedServerTask =
-  /** Tells of another pool until each socket but the first `besides` has at least so much unread. */
-  { readonly fill: { readonly besides: number; readonly bytes: number } } | { readonly report: true };
+  /** Sends to each socket but the first `besides` until it has so much unread: the last one `from` bytes, the first one `to`. */
+  | { readonly fill: { readonly besides: number; readonly from: number; readonly to: number } }
+  | { readonly report: true };
 
 export interface FeedServerReport {
   readonly backend: string;
@@ -64,26 +65,30 @@ const { server } = openServer('auto', {
 });
 fixture.publish = (...message) => server.publish(...message);
 
-const noisyPool = samplePool(1);
 let n = 0;
 
 /** A commit of new quotes, each with the time of its commit as its salt: microseconds since 1970. */
-function commit(events: number, pool = POOL): void {
+function commit(): void {
   const salt = Math.round((performance.timeOrigin + performance.now()) * 1_000);
-  for (let i = 0; i < events; i++) {
+  for (let i = 0; i < EVENTS_PER_COMMIT; i++) {
     n += 1;
-    const about = { n, pool, price: BigInt(1_000 + (n % 50)), deadline: START + 100_000, blockNumber: 100 + n };
+    const about = { n, pool: POOL, price: BigInt(1_000 + (n % 50)), deadline: START + 100_000, blockNumber: 100 + n };
     fixture.submit(enter({ ...sampleQuote(about), salt }, {}, 60));
   }
   fixture.commit();
 }
 
-async function fill(besides: number, bytes: number): Promise<void> {
+async function fill({ besides, from, to }: Extract<FeedServerTask, { fill: object }>['fill']): Promise<void> {
   const filled = [...sockets].slice(besides);
-  while (filled.some((socket) => !socket.closed && socket.bufferedBytes() < bytes)) {
-    commit(EVENTS_PER_BURST, noisyPool);
+  const fillTo = (socket: NetSocket, bytes: number): void => {
+    while (!socket.closed && socket.bufferedBytes() < bytes) socket.send(FILLER, false);
+  };
+  for (const socket of filled) {
+    fillTo(socket, from);
+    // The commits go on meanwhile.
     await new Promise((resolve) => setImmediate(resolve));
   }
+  filled.forEach((socket, i) => fillTo(socket, to - ((to - from) * i) / filled.length));
 }
 
 function report(): FeedServerReport {
@@ -93,7 +98,7 @@ function report(): FeedServerReport {
 
 process.on('message', (task: FeedServerTask) => {
   if ('report' in task) process.send?.(report());
-  else void fill(task.fill.besides, task.fill.bytes).then(() => process.send?.('filled'));
+  else void fill(task.fill).then(() => process.send?.('filled'));
 });
 process.on('disconnect', () => process.exit());
 
@@ -104,5 +109,5 @@ setInterval(() => {
   lastMs = nowMs;
   for (const socket of sockets) mostUnread = Math.max(mostUnread, socket.bufferedBytes());
 }, 10);
-setInterval(() => commit(EVENTS_PER_COMMIT), COMMIT_MS);
+setInterval(commit, COMMIT_MS);
 process.send?.({ port: await server.listen('127.0.0.1', 0) });
