@@ -10,6 +10,7 @@ import { openNodeDisk } from './persistence/node-disk.js';
 import { openLog, type OpenLog } from './persistence/open-log.js';
 import { PersistenceError } from './persistence/persistence-error.js';
 import { snapshotThread } from './persistence/snapshot-thread.js';
+import { surveyThread } from './persistence/survey-thread.js';
 import { parseSyncMode } from './persistence/sync-mode.js';
 import { systemClock } from './system/system-clock.js';
 import { systemRandom } from './system/system-random.js';
@@ -74,6 +75,7 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     snapshotsKept: limits.snapshotsKept,
     retainLogBytes: settings.retainLogBytes ?? Infinity,
     make: snapshotThread(directory, logger),
+    surveyAside: surveyThread(directory),
   });
   const files: KeptFile[] = [];
   return {

@@ -8,7 +8,7 @@ import { LogHistory } from './log-history.js';
 import { LogJournal, type LogJournalOptions } from './log-journal.js';
 import type { SnapshotNote } from './notes.js';
 import { PersistenceError } from './persistence-error.js';
-import { recover, type Recovered } from './recovery.js';
+import { recover, type Recovered, type Survey } from './recovery.js';
 import { segmentBytesFor, segmentName, segmentNumbers, snapshotIndexes } from './segment.js';
 import { Snapshotter, type SnapshotterOptions } from './snapshotter.js';
 import { tellStateHashes, type StateHashOptions } from './state-hashes.js';
@@ -24,6 +24,8 @@ export interface OpenLogOptions
   readonly identity: Identity;
   /** For a new log; one that is there keeps the depth that it was begun with. */
   readonly reorgDepth: number;
+  /** Reads the log's segments away from this thread; without it they are read in this one. */
+  readonly surveyAside?: Survey;
   /** For a new log's epoch. */
   readonly random: Random;
 }
@@ -70,7 +72,9 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
     options.logger.warn(details, 'the log keeps the reorg depth that it was begun with');
   }
   const recovered =
-    found === null ? await nothing(disk, stamp) : await recover(disk, stamp.epoch, stamp.reorgDepth, options.logger);
+    found === null
+      ? await nothing(disk, stamp)
+      : await recover(disk, stamp.epoch, stamp.reorgDepth, options.logger, options.surveyAside);
   await tidy(disk, recovered, options.logger);
   const segmentBytes = await segmentBytesFor(disk, options.segmentBytes);
   const journal = await LogJournal.open(disk, recovered.survey, { ...options, segmentBytes });

@@ -1,12 +1,11 @@
 import type { Engine } from '../engine/engine.js';
 import type { Disk } from './disk.js';
-import { freshEngine } from './fresh-engine.js';
 import { placeOf, readRecords, type PlacedRecord } from './log-records.js';
 import type { Logger } from './logger.js';
 import { PersistenceError } from './persistence-error.js';
 import { Replayer } from './replayer.js';
 import { segmentName, segmentNumbers, snapshotName } from './segment.js';
-import { findBase } from './snapshot-base.js';
+import { findBase, type LogFacts } from './snapshot-base.js';
 import { surveyLog, type LogSurvey } from './survey.js';
 
 /** An engine as the log leaves it. */
@@ -21,24 +20,45 @@ export interface Recovered {
   readonly comparedHashes: number;
 }
 
+/** One is written to and one lies ready: so few are read before a thread has begun. */
+const LONG_SEGMENTS = 3;
+
+/** Reads and checks every byte of the log's segments, as `surveyLog` does, away from this thread. */
+export type Survey = (epoch: Buffer) => Promise<LogSurvey>;
+
 /**
- * Reads and checks everything, and rebuilds the engine. Changes nothing on the disk. Throws PersistenceError: DAMAGED, NO_BASE,
+ * Reads and checks everything, and rebuilds the engine. Changes nothing on the disk. With `surveyAside` the newest snapshot of a long log is read while that goes on. Throws PersistenceError: DAMAGED, NO_BASE,
  * DIFFERS or NEWER_FORMAT, naming the place.
  */
-export async function recover(disk: Disk, epoch: Buffer, reorgDepth: number, logger: Logger): Promise<Recovered> {
-  if (segmentNumbers(await disk.list()).length === 0) {
+export async function recover(
+  disk: Disk,
+  epoch: Buffer,
+  reorgDepth: number,
+  logger: Logger,
+  surveyAside?: Survey,
+): Promise<Recovered> {
+  const segments = segmentNumbers(await disk.list()).length;
+  if (segments === 0) {
     throw new PersistenceError('NO_BASE', `${disk.label} was in use, and its log is gone: it has no segments`);
   }
-  const survey = await surveyLog(disk, epoch);
-  const facts = { ...survey, chainAt: (group: number) => survey.chains.get(group) };
-  const { snapshot, passed } = await findBase(disk, facts, logger);
-  const engine = freshEngine(reorgDepth);
-  if (snapshot !== null) engine.importState(snapshot.state);
+  const isShort = segments < LONG_SEGMENTS;
+  const surveying = surveyAside === undefined || isShort ? await surveyLog(disk, epoch) : surveyAside(epoch);
+  const facts = factsOf(surveying);
+  const finding = findBase(disk, facts, reorgDepth, logger);
+  // Neither is left to go on, or to fail with nobody there to hear of it, when the other one fails.
+  await Promise.allSettled([facts, finding]);
+  const survey = await surveying;
+  const { engine, passed } = await finding;
   const snapshotIndex = engine.index;
   const comparedHashes = await replay(disk, survey, engine);
   const { index, seq } = survey.last;
   logger.info({ index, seq, snapshotIndex, replayed: index - snapshotIndex, comparedHashes }, 'the log is read');
   return { engine, survey, snapshotIndex, passedSnapshots: passed, comparedHashes };
+}
+
+async function factsOf(surveying: LogSurvey | Promise<LogSurvey>): Promise<LogFacts> {
+  const survey = await surveying;
+  return { ...survey, chainAt: (group) => survey.chains.get(group) };
 }
 
 /** Everything after what the engine has. Resolves to the number of state hashes that were compared. */

@@ -1,5 +1,7 @@
+import type { Engine } from '../engine/engine.js';
 import type { Disk } from './disk.js';
 import type { LogPoint } from './file-header.js';
+import { freshEngine } from './fresh-engine.js';
 import type { Logger } from './logger.js';
 import type { SnapshotNote } from './notes.js';
 import { PersistenceError } from './persistence-error.js';
@@ -20,46 +22,63 @@ export interface LogFacts {
 }
 
 export interface Base {
-  /** Null: there is none, and the log begins with record 1. */
-  readonly snapshot: ReadSnapshot | null;
+  /** As the snapshot says; one that has applied nothing when there is none, and the log begins with record 1. */
+  readonly engine: Engine;
   /** Newer ones that are of no use, by record index. */
   readonly passed: readonly number[];
 }
 
 /**
- * The newest snapshot that a replay of this log can begin with. Throws PersistenceError: NO_BASE
+ * An engine with the newest snapshot that a replay of this log can begin with. `facts` may still be on their way: reading a snapshot takes as long as a survey. Throws PersistenceError: NO_BASE
  * when it doesn't, DAMAGED when a whole snapshot says that the log was once longer.
  */
-export async function findBase(disk: Disk, log: LogFacts, logger: Logger): Promise<Base> {
+export async function findBase(
+  disk: Disk,
+  facts: LogFacts | Promise<LogFacts>,
+  reorgDepth: number,
+  logger: Logger,
+): Promise<Base> {
   const passed: number[] = [];
   const reasons: string[] = [];
   const indexes = snapshotIndexes(await disk.list());
   for (const index of indexes.reverse()) {
-    const snapshot = await usable(disk, index, log);
-    if (typeof snapshot !== 'string') return { snapshot, passed };
+    const engine = await engineFrom(disk, index, facts, reorgDepth);
+    if (typeof engine !== 'string') return { engine, passed };
     passed.push(index);
-    reasons.push(`${snapshotName(index)}: ${snapshot}`);
+    reasons.push(`${snapshotName(index)}: ${engine}`);
     logger.warn(
-      { snapshot: snapshotName(index), reason: snapshot },
+      { snapshot: snapshotName(index), reason: engine },
       'a snapshot is of no use: the next older one is tried',
     );
   }
-  const firstIndex = (log.segments[0]?.first.index ?? 0) + 1;
-  if (firstIndex === 1) return { snapshot: null, passed };
+  const firstIndex = ((await facts).segments[0]?.first.index ?? 0) + 1;
+  if (firstIndex === 1) return { engine: freshEngine(reorgDepth), passed };
   const why = reasons.length === 0 ? 'there is no snapshot' : `no snapshot can be used (${reasons.join('; ')})`;
   throw new PersistenceError('NO_BASE', `the log begins with record ${firstIndex}, and ${why}`);
 }
 
-/** The snapshot, or in words why it can't be the base. */
-async function usable(disk: Disk, index: number, log: LogFacts): Promise<ReadSnapshot | string> {
+/** An engine with the snapshot's state, or in words why it can't be the base. The facts are only asked for once it is made. */
+async function engineFrom(
+  disk: Disk,
+  index: number,
+  facts: LogFacts | Promise<LogFacts>,
+  reorgDepth: number,
+): Promise<Engine | string> {
+  const engine = freshEngine(reorgDepth);
   let snapshot: ReadSnapshot;
   try {
     snapshot = await readSnapshot(disk, index);
   } catch (error) {
-    if (error instanceof PersistenceError && error.code === 'DAMAGED') return error.message;
-    throw error;
+    if (!(error instanceof PersistenceError) || error.code !== 'DAMAGED') throw error;
+    await facts;
+    return error.message;
   }
-  const { header, sha256 } = snapshot;
+  engine.importState(snapshot.state);
+  return objection(snapshot, index, await facts) ?? engine;
+}
+
+/** In words why the log does not go with the snapshot; null: it does. */
+function objection({ header, sha256 }: ReadSnapshot, index: number, log: LogFacts): string | null {
   if (!header.epoch.equals(log.epoch)) return 'it belongs to another log';
   const note = log.snapshots.get(index);
   if (note !== undefined && note.sha256 !== sha256) return 'the log tells another hash of it';
@@ -76,5 +95,5 @@ async function usable(disk: Disk, index: number, log: LogFacts): Promise<ReadSna
   const first = log.segments[0]?.first;
   if (first !== undefined && header.group < first.group) return `the log only begins with record ${first.index + 1}`;
   const chain = log.chainAt(header.group);
-  return chain === undefined || chain.equals(header.chain) ? snapshot : 'it was made from another log than this one';
+  return chain === undefined || chain.equals(header.chain) ? null : 'it was made from another log than this one';
 }

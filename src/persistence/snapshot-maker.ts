@@ -1,6 +1,5 @@
 import type { Disk } from './disk.js';
 import type { LogPoint } from './file-header.js';
-import { freshEngine } from './fresh-engine.js';
 import { readRecords, segmentStarts } from './log-records.js';
 import type { Logger } from './logger.js';
 import type { SnapshotNote } from './notes.js';
@@ -26,9 +25,7 @@ export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger:
   const segments = await segmentStarts(disk);
   // The survey at the start compared the snapshots with the log; those made since then came from it.
   const facts = { epoch, segments, last: point, snapshots: new Map<number, SnapshotNote>(), chainAt: () => undefined };
-  const { snapshot } = await findBase(disk, facts, logger);
-  const engine = freshEngine(request.reorgDepth);
-  if (snapshot !== null) engine.importState(snapshot.state);
+  const { engine } = await findBase(disk, facts, request.reorgDepth, logger);
   const replayer = new Replayer(engine);
   for await (const records of readRecords(disk, segments, engine.index, point.index)) {
     for (const record of records) replayer.apply(record);

@@ -1,0 +1,59 @@
+import { Worker } from 'node:worker_threads';
+import type { LogPoint } from './file-header.js';
+import { PersistenceError, type LogPlace, type PersistenceFault } from './persistence-error.js';
+import type { LogSurvey } from './survey.js';
+
+/** What the worker is started with. */
+export interface SurveyWork {
+  readonly directory: string;
+  readonly epoch: Uint8Array;
+}
+
+/** How the worker ended. `code` is a PersistenceFault or the system's. */
+export type SurveySaying =
+  | { readonly type: 'DONE'; readonly survey: LogSurvey }
+  | {
+      readonly type: 'FAILED';
+      readonly message: string;
+      readonly code: string | undefined;
+      readonly errno: number | undefined;
+      /** As PersistenceError has it; undefined: it was another error. */
+      readonly place: LogPlace | null | undefined;
+    };
+
+/** As `surveyLog` of the log in `directory`, in a worker thread: a start reads its snapshot meanwhile. */
+export function surveyThread(directory: string): (epoch: Buffer) => Promise<LogSurvey> {
+  return (epoch) =>
+    new Promise((resolve, reject) => {
+      const workerData: SurveyWork = { directory, epoch: Uint8Array.from(epoch) };
+      const worker = new Worker(new URL('./survey-worker.js', import.meta.url), { workerData });
+      worker.on('message', (saying: SurveySaying) => {
+        if (saying.type === 'DONE') resolve(withBuffers(saying.survey));
+        else reject(errorOf(saying));
+      });
+      worker.on('error', reject);
+      worker.on('exit', (code) => reject(new Error(`the thread that reads the log ended with ${code}`)));
+    });
+}
+
+function errorOf({ message, code, errno, place }: SurveySaying & { readonly type: 'FAILED' }): Error {
+  if (place === undefined) return Object.assign(new Error(message), { code, errno });
+  const error = new PersistenceError(code as PersistenceFault, message);
+  // The message has the place in it already.
+  return Object.assign(error, { place });
+}
+
+/** What came from another thread has bytes where there were Buffers. */
+function withBuffers(survey: LogSurvey): LogSurvey {
+  const segments = survey.segments.map((segment) => ({
+    ...segment,
+    first: atPoint(segment.first),
+    last: atPoint(segment.last),
+  }));
+  const chains = new Map([...survey.chains].map(([group, chain]) => [group, Buffer.from(chain)]));
+  return { ...survey, epoch: Buffer.from(survey.epoch), segments, last: atPoint(survey.last), chains };
+}
+
+function atPoint(point: LogPoint): LogPoint {
+  return { ...point, chain: Buffer.from(point.chain) };
+}
