@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { KeyStore } from './auth/key-store.js';
 import { QuoteDigest } from './auth/quote-digest.js';
 import { QuoteSignature } from './auth/quote-signature.js';
+import { RememberedSignatures } from './auth/remembered-signatures.js';
 import { InlineSignatureChecks } from './auth/signature-checks.js';
 import { SignaturePool } from './auth/signature-pool.js';
 import { loadSecp256k1 } from './auth/secp256k1-binding.js';
@@ -111,7 +112,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const digests = await QuoteDigest.create(profile.settlement.chainId, limits.poolCache);
   const signatures = new QuoteSignature(digests, secp256k1);
   const inlineChecks = new InlineSignatureChecks(signatures, clock, limits.checksPerTurn);
-  const signatureChecks = new SignaturePool(inlineChecks, limits, logFault);
+  const signaturePool = new SignaturePool(inlineChecks, limits, logFault);
+  const signatureChecks = new RememberedSignatures(signaturePool, limits.rememberedSignatures);
 
   let isReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (isReady = resolve));

@@ -153,6 +153,8 @@ export const limits = {
   signatureWorkers: 2,
   signaturePoolFrom: 16,
   signaturesPerMessage: 64,
+  /** Good signatures of posted quotes that are remembered until their events come, about 300 bytes each. */
+  rememberedSignatures: 20_000,
   /** How long a stop waits for a request to a chain that is under way. */
   chainStopMs: 1_000,
   /** Pause before a command is offered again to a log that takes none. */
