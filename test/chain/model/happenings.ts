@@ -65,4 +65,20 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ type: of('stop', 'start') }) },
 );
 
-export const happenings = fc.array(happening, { minLength: 4, maxLength: 24, size: 'max' });
+/** Asks of deployed pools, whose provider is maker `n % 2` and whose pool is a call where `n % 3` is 0. */
+const ASKS = [0, 3, 4, 6, 7];
+
+/** A maker without collateral can sell as long as it has longs: events of positions alone say when that begins and ends. */
+const sellingLongs = fc
+  .record({ quote: fc.constantFrom(...ASKS), isHandedBack: fc.boolean() })
+  .map(({ quote, isHandedBack }): Happening[] => [
+    { type: 'publish', quotes: [quote] },
+    { type: 'approve', maker: quote % 2, isCall: quote % 3 === 0, amount: 'nothing' },
+    ...(isHandedBack ? [{ type: 'hand over', quote } as const] : []),
+    { type: 'settle' },
+    { type: isHandedBack ? 'hand back' : 'hand over', quote },
+  ]);
+
+const step = fc.oneof({ weight: 30, arbitrary: happening.map((one) => [one]) }, { weight: 1, arbitrary: sellingLongs });
+
+export const happenings = fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }).map((steps) => steps.flat());
