@@ -23,6 +23,8 @@ export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
   KEY: { given: null; answer: string };
   /** Puts quotes of one contract into a pool, all asks, each at a price of its own. */
   FILL_POOL: { given: { readonly pool: number; readonly quotes: number }; answer: null };
+  /** Has a snapshot made of everything; answers when it is on the disk. */
+  SNAPSHOT: { given: null; answer: null };
 }
 
 const MAKERS = 20;
@@ -118,6 +120,11 @@ async function fillPool({ pool, quotes }: { pool: number; quotes: number }): Pro
   return null;
 }
 
+async function makeSnapshot(): Promise<null> {
+  await log.snapshotter.take();
+  return null;
+}
+
 async function tell(telling: Telling): Promise<readonly number[]> {
   const toldAt: number[] = [];
   const firstIndex = log.engine.index + 1;
@@ -138,7 +145,7 @@ async function tell(telling: Telling): Promise<readonly number[]> {
 }
 
 answerQuestions<QuotebookDialogue>(
-  { ...serverAnswers(service.port), KEY: () => key, FILL_POOL: fillPool, TELL: tell },
+  { ...serverAnswers(service.port), KEY: () => key, FILL_POOL: fillPool, SNAPSHOT: makeSnapshot, TELL: tell },
   async () => {
     await service.stop();
     await log.close();
