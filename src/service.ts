@@ -109,7 +109,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   const secp256k1 = await loadSecp256k1();
   logger.info({ library: secp256k1.library }, 'signatures are checked by');
-  const digests = await QuoteDigest.create(profile.settlement.chainId, limits.poolCache);
+  const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
   const signatures = new QuoteSignature(digests, secp256k1);
   const inlineChecks = new InlineSignatureChecks(signatures, clock, limits.checksPerTurn);
   const signaturePool = new SignaturePool(inlineChecks, limits, logFault);

@@ -62,8 +62,8 @@ answerQuestions<LoadDialogue>(
     },
     GET_AT_RATE: ({ port, connections, target, apiKey, count, perSecond }) =>
       openLoop(port, connections, [requestBytes('GET', target, apiKey)], count, perSecond, 200),
-    async SIGN(postage) {
-      signed = { postage, requests: await postings(postage) };
+    SIGN(postage) {
+      signed = { postage, requests: postings(postage) };
       return null;
     },
     async POST_ALL({ port, connections }) {

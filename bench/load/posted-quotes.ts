@@ -13,8 +13,8 @@ export interface Postage {
 }
 
 /** Requests that post truly signed quotes, none of them twice. */
-export async function postings({ requests, batch, apiKey, firstSalt }: Postage): Promise<Buffer[]> {
-  const makers = new Makers(await QuoteDigest.create(CHAIN_ID, POOLS.length), 5, firstSalt);
+export function postings({ requests, batch, apiKey, firstSalt }: Postage): Buffer[] {
+  const makers = new Makers(new QuoteDigest(CHAIN_ID, POOLS.length), 5, firstSalt);
   return Array.from({ length: requests }, () =>
     postingOf(makers.signMany(POOLS, START_SECONDS + 86_400, batch), apiKey),
   );

@@ -53,8 +53,8 @@ class Poster {
 }
 
 /** `ecdsaRecover` in this process, which has nothing else to do meanwhile: recoveries per second. */
-async function openNative(count: number): Promise<() => Promise<number>> {
-  const makers = new Makers(await QuoteDigest.create(CHAIN_ID, 1), 9, START_SECONDS);
+function openNative(count: number): () => Promise<number> {
+  const makers = new Makers(new QuoteDigest(CHAIN_ID, 1), 9, START_SECONDS);
   const contestant = nativeRecover(makers.signMany([poolOf(0)], START_SECONDS + 3600, count));
   return async () => {
     const work = await contestant.prepare();
@@ -85,7 +85,7 @@ request was due until each of its quotes has been pushed to a subscriber; its ba
     const isFull = scale === 'full';
     return withChildren([openQuotebook(), openLoad()] as const, async (quotebook: Child<QuotebookDialogue>, load) => {
       const poster = new Poster(load, await quotebook.ask('PORT', null), await quotebook.ask('KEY', null));
-      const native = await openNative(isFull ? 10_000 : 20);
+      const native = openNative(isFull ? 10_000 : 20);
       const rows: Row[] = [];
       let steady = 0;
       for (const each of cases) {

@@ -23,7 +23,7 @@ class Bench {
   readonly signed: readonly SignedWork[];
 
   static async open(scale: Scale): Promise<Bench> {
-    const digests = await QuoteDigest.create(CHAIN_ID, POOLS.length);
+    const digests = new QuoteDigest(CHAIN_ID, POOLS.length);
     return new Bench(scale, digests, new QuoteSignature(digests, await loadSecp256k1()));
   }
 

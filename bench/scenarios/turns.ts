@@ -93,7 +93,7 @@ async function onAnvil(batch: number, times: number): Promise<Row> {
     const setup = await server.ask('SETUP', null);
     const apiKey = await server.ask('KEY', null);
     const connection = await HttpConnection.open(await server.ask('PORT', null));
-    const makers = await AnvilMakers.open(setup, FIRST_SALT);
+    const makers = AnvilMakers.open(setup, FIRST_SALT);
     const label = `POST /quotes of ${batch.toLocaleString('en-US')}, on anvil`;
     try {
       return await rowOf(label, times, server, () => {

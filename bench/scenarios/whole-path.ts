@@ -28,7 +28,7 @@ of it.`,
       const setup = await server.ask('SETUP', null);
       const apiKey = await server.ask('KEY', null);
       const port = await server.ask('PORT', null);
-      const makers = await AnvilMakers.open(setup, FIRST_SALT);
+      const makers = AnvilMakers.open(setup, FIRST_SALT);
       const sender = setup.accounts.at(-1)?.address;
       if (sender === undefined) throw new Error('The local chain has no accounts');
       const ours: number[] = [];

@@ -12,9 +12,9 @@ export class AnvilMakers {
     private readonly setup: AnvilSetup,
   ) {}
 
-  static async open(setup: AnvilSetup, firstSalt: number): Promise<AnvilMakers> {
+  static open(setup: AnvilSetup, firstSalt: number): AnvilMakers {
     const keys = setup.accounts.slice(1, -1).map(({ privateKey }) => Buffer.from(privateKey.slice(2), 'hex'));
-    return new AnvilMakers(new Makers(await QuoteDigest.create(CHAIN_ID, 100), 3, firstSalt, keys), setup);
+    return new AnvilMakers(new Makers(new QuoteDigest(CHAIN_ID, 100), 3, firstSalt, keys), setup);
   }
 
   sign(count: number): SignedWork[] {

@@ -16,6 +16,8 @@ const V_AT = 96;
 const PROVIDER_AT = 97;
 export const PACKED_BYTES = 117;
 const ADDRESS_BYTES = 20;
+/** An address is the end of a hash (of the public key). */
+const ADDRESS_AT = 12;
 
 /** Half of the order of secp256k1 (SEC 2, 2.4.1), rounded down: EIP-2 and the pools refuse an `s` above it. */
 const HALF_ORDER = Buffer.from('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0', 'hex');
@@ -37,29 +39,56 @@ export function packAll(claimed: readonly ClaimedSignature[]): Buffer {
   return packed;
 }
 
-/** Plain ECDSA as the pools check it, no EIP-1271. */
+/**
+ * Plain ECDSA as the pools check it, no EIP-1271. Each signature is brought to one place whose parts have views of their
+ * own: a new view of a buffer takes as long as copying all of it.
+ */
 export class PackedVerifier {
   readonly #secp256k1: Secp256k1;
   readonly #keccak256: (bytes: Uint8Array) => Uint8Array;
+  readonly #one = Buffer.from(new ArrayBuffer(PACKED_BYTES));
+  readonly #digest = new Uint8Array(this.#one.buffer, 0, RS_AT);
+  readonly #rs = new Uint8Array(this.#one.buffer, RS_AT, V_AT - RS_AT);
+  readonly #key = new Uint8Array(65);
+  /** Without the byte that says that both coordinates follow. */
+  readonly #coordinates = this.#key.subarray(1);
 
   constructor(secp256k1: Secp256k1, keccak256: (bytes: Uint8Array) => Uint8Array) {
     this.#secp256k1 = secp256k1;
     this.#keccak256 = keccak256;
   }
 
-  /** 20 bytes: who made the signature at `at`; null when `s` is in the upper half, `v` is neither 27 nor 28, or no key fits. */
-  signer(packed: Buffer, at: number): Uint8Array | null {
-    const v = packed[at + V_AT];
-    if (v !== 27 && v !== 28) return null;
-    if (HALF_ORDER.compare(packed, at + S_AT, at + V_AT) < 0) return null;
-    const digest = packed.subarray(at, at + RS_AT);
-    const key = this.#secp256k1.recover(digest, packed.subarray(at + RS_AT, at + V_AT), v === 27 ? 0 : 1);
-    return key && this.#keccak256(key.subarray(1)).subarray(12);
+  /** 20 bytes: who signed; null when `s` is in the upper half, `v` is neither 27 nor 28, or no key fits. */
+  signer(claimed: ClaimedSignature): Uint8Array | null {
+    pack(this.#one, 0, claimed);
+    return this.#signerHash()?.subarray(ADDRESS_AT) ?? null;
   }
 
-  /** True when the signature at `at` is its provider's. */
-  verify(packed: Buffer, at: number): boolean {
-    const signer = this.signer(packed, at);
-    return signer !== null && packed.compare(signer, 0, ADDRESS_BYTES, at + PROVIDER_AT, at + PACKED_BYTES) === 0;
+  /** True when the signature is its provider's. */
+  verify(claimed: ClaimedSignature): boolean {
+    pack(this.#one, 0, claimed);
+    return this.#isOfProvider();
+  }
+
+  /** As `verify`, of the packed signature at `at`. */
+  verifyAt(packed: Buffer, at: number): boolean {
+    packed.copy(this.#one, 0, at, at + PACKED_BYTES);
+    return this.#isOfProvider();
+  }
+
+  #isOfProvider(): boolean {
+    const hash = this.#signerHash();
+    if (hash === null) return false;
+    for (let i = 0; i < ADDRESS_BYTES; i++) if (hash[ADDRESS_AT + i] !== this.#one[PROVIDER_AT + i]) return false;
+    return true;
+  }
+
+  /** 32 bytes that end in the address. */
+  #signerHash(): Uint8Array | null {
+    const v = this.#one[V_AT];
+    if (v !== 27 && v !== 28) return null;
+    if (HALF_ORDER.compare(this.#one, S_AT, V_AT) < 0) return null;
+    if (!this.#secp256k1.recover(this.#digest, this.#rs, v === 27 ? 0 : 1, this.#key)) return null;
+    return this.#keccak256(this.#coordinates);
   }
 }

@@ -1,11 +1,13 @@
-import { createKeccak } from 'hash-wasm';
-import type { Hex, SignedQuote } from '../engine/quote.js';
+import { ZERO_ADDRESS, type Hex, type SignedQuote } from '../engine/quote.js';
+import { Keccak256 } from './keccak256.js';
 
 const DOMAIN_TYPE = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)';
 const QUOTE_TYPE =
   'FillQuoteOB(address provider,address taker,uint256 price,uint256 size,bool isBuy,uint256 deadline,uint256 salt)';
 const WORD_BYTES = 32;
 const LOW_64 = (1n << 64n) - 1n;
+/** `toHex` writes what is no longer than a public key by way of one buffer: a view for each costs more than the digits. */
+const hexed = Buffer.alloc(65);
 
 /** What the digest covers: a quote's own words and the pool that it is bound to. */
 export type DigestInput = Pick<
@@ -16,68 +18,78 @@ export type DigestInput = Pick<
 /**
  * EIP-712 digests of quotes: domain `{name: 'Premia', version: '1', chainId, verifyingContract: pool}`, type
  * `FillQuoteOB`. The digest that is signed is also the quote's id. The words are laid into one reused buffer and hashed by
- * one reused keccak, and domain separators are kept by pool: about fifty times viem's `hashTypedData` (bench/).
+ * one reused keccak, domain separators are kept by pool, and addresses that were the last quote's too stay where they are:
+ * about fifty times viem's `hashTypedData` (bench/).
  */
 export class QuoteDigest {
-  readonly #keccak: Awaited<ReturnType<typeof createKeccak>>;
-  readonly #struct = Buffer.alloc(8 * WORD_BYTES);
-  readonly #words = viewOf(this.#struct);
-  readonly #message = Buffer.alloc(2 + 2 * WORD_BYTES);
-  readonly #domainHead: Buffer;
+  readonly #keccak = new Keccak256();
+  readonly #struct = this.#keccak.message(8 * WORD_BYTES);
+  /** Whose addresses are in it: those of its zeros, to begin with. */
+  #provider = ZERO_ADDRESS;
+  #taker = ZERO_ADDRESS;
+  readonly #message = this.#keccak.message(2 + 2 * WORD_BYTES);
+  readonly #domain = this.#keccak.message(5 * WORD_BYTES);
   readonly #domains = new Map<Hex, Uint8Array>();
   readonly #maxDomains: number;
 
   /** `chainId`: the settlement chain's. `maxDomains`: pools whose separators are remembered. */
-  static async create(chainId: number, maxDomains: number): Promise<QuoteDigest> {
-    return new QuoteDigest(await createKeccak(256), chainId, maxDomains);
-  }
-
-  private constructor(keccak: Awaited<ReturnType<typeof createKeccak>>, chainId: number, maxDomains: number) {
-    this.#keccak = keccak;
+  constructor(chainId: number, maxDomains: number) {
     this.#maxDomains = maxDomains;
-    this.#struct.set(this.keccak256(Buffer.from(QUOTE_TYPE)), 0);
-    this.#message.set([0x19, 0x01], 0);
-    this.#domainHead = Buffer.alloc(5 * WORD_BYTES);
+    this.#struct.bytes.set(this.keccak256(Buffer.from(QUOTE_TYPE)), 0);
+    this.#message.bytes.set([0x19, 0x01], 0);
     [DOMAIN_TYPE, 'Premia', '1'].forEach((text, i) => {
-      this.#domainHead.set(this.keccak256(Buffer.from(text)), i * WORD_BYTES);
+      this.#domain.bytes.set(this.keccak256(Buffer.from(text)), i * WORD_BYTES);
     });
-    this.#domainHead.writeBigUInt64BE(BigInt(chainId), 3 * WORD_BYTES + 24);
+    writeSafeInteger(this.#domain.words, 3, chainId);
   }
 
   /** 32 bytes: the hash that the provider signed. */
   digest(quote: DigestInput): Uint8Array {
-    const words = this.#words;
-    writeAddress(this.#struct, 1, quote.provider);
-    writeAddress(this.#struct, 2, quote.taker);
-    writeUint256(words, 3, quote.price);
-    writeUint256(words, 4, quote.size);
-    words.setUint8(6 * WORD_BYTES - 1, quote.isBuy ? 1 : 0);
-    writeSafeInteger(words, 6, quote.deadline);
-    writeSafeInteger(words, 7, quote.salt);
-    this.#message.set(this.domainSeparator(quote.pool.poolAddress), 2);
-    this.#message.set(this.keccak256(this.#struct), 2 + WORD_BYTES);
-    return this.keccak256(this.#message);
+    this.#write(quote);
+    return this.#message.hash();
+  }
+
+  /** The same as a quote's id. */
+  quoteId(quote: DigestInput): Hex {
+    this.#write(quote);
+    return this.#message.hexHash();
   }
 
   /** 32 bytes: EIP-712 `hashStruct(eip712Domain)` of this pool. */
   domainSeparator(poolAddress: Hex): Uint8Array {
     let separator = this.#domains.get(poolAddress);
     if (separator === undefined) {
-      writeAddress(this.#domainHead, 4, poolAddress);
-      separator = this.keccak256(this.#domainHead);
+      writeAddress(this.#domain.buffer, 4, poolAddress);
+      separator = this.#domain.hash();
       if (this.#domains.size >= this.#maxDomains) this.#domains.clear();
       this.#domains.set(poolAddress, separator);
     }
     return separator;
   }
 
+  /** Of short messages, as Keccak256.of. */
   keccak256(bytes: Uint8Array): Uint8Array {
-    return this.#keccak.init().update(bytes).digest('binary');
+    return this.#keccak.of(bytes);
+  }
+
+  #write(quote: DigestInput): void {
+    const { buffer, words } = this.#struct;
+    if (quote.provider !== this.#provider) writeAddress(buffer, 1, (this.#provider = quote.provider));
+    if (quote.taker !== this.#taker) writeAddress(buffer, 2, (this.#taker = quote.taker));
+    writeUint256(words, 3, quote.price);
+    writeUint256(words, 4, quote.size);
+    words.setUint8(6 * WORD_BYTES - 1, quote.isBuy ? 1 : 0);
+    writeSafeInteger(words, 6, quote.deadline);
+    writeSafeInteger(words, 7, quote.salt);
+    this.#message.bytes.set(this.domainSeparator(quote.pool.poolAddress), 2);
+    this.#struct.hashInto(this.#message, 2 + WORD_BYTES);
   }
 }
 
 export function toHex(bytes: Uint8Array): Hex {
-  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')}`;
+  if (bytes.length > hexed.length) return `0x${Buffer.from(bytes).toString('hex')}`;
+  hexed.set(bytes);
+  return `0x${hexed.toString('hex', 0, bytes.length)}`;
 }
 
 function writeAddress(words: Buffer, index: number, address: Hex): void {
@@ -102,8 +114,4 @@ function writeUint256(words: DataView, index: number, value: bigint): void {
   for (let quarter = 1, rest = value; quarter <= 4; quarter++, rest >>= 64n) {
     words.setBigUint64(end - 8 * quarter, rest & LOW_64);
   }
-}
-
-function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, length);
 }

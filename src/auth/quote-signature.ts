@@ -1,5 +1,5 @@
 import type { Hex, Signature } from '../engine/quote.js';
-import { PACKED_BYTES, PackedVerifier, pack, type ClaimedSignature } from './packed-signatures.js';
+import { PackedVerifier, type ClaimedSignature } from './packed-signatures.js';
 import { toHex, type DigestInput, type QuoteDigest } from './quote-digest.js';
 import type { Secp256k1 } from './secp256k1-binding.js';
 
@@ -9,7 +9,6 @@ const NOBODY: Hex = '0x0000000000000000000000000000000000000000';
 export class QuoteSignature {
   readonly #digests: QuoteDigest;
   readonly #verifier: PackedVerifier;
-  readonly #packed = Buffer.alloc(PACKED_BYTES);
 
   constructor(digests: QuoteDigest, secp256k1: Secp256k1) {
     this.#digests = digests;
@@ -18,19 +17,17 @@ export class QuoteSignature {
 
   /** The quote's id: its EIP-712 digest. */
   quoteId(quote: DigestInput): Hex {
-    return toHex(this.#digests.digest(quote));
+    return this.#digests.quoteId(quote);
   }
 
   /** Who signed `quoteId`, in lower case; null when `s` is in the upper half, `v` is neither 27 nor 28, or no key fits. */
   signer(quoteId: Hex, signature: Signature): Hex | null {
-    pack(this.#packed, 0, { quoteId, provider: NOBODY, signature });
-    const address = this.#verifier.signer(this.#packed, 0);
+    const address = this.#verifier.signer({ quoteId, provider: NOBODY, signature });
     return address && toHex(address);
   }
 
   /** True when `provider` signed it. */
   verify(claimed: ClaimedSignature): boolean {
-    pack(this.#packed, 0, claimed);
-    return this.#verifier.verify(this.#packed, 0);
+    return this.#verifier.verify(claimed);
   }
 }

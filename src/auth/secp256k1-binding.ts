@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 export interface Secp256k1 {
   /** Which library was loaded: worth a line in the log, since WASM takes eight times as long as native. */
   readonly library: 'secp256k1 (native)' | 'tiny-secp256k1 (WASM)';
-  /** 65 bytes (0x04, x, y), or null where no key could have made this signature. */
-  recover(digest: Uint8Array, rs: Uint8Array, recoveryId: 0 | 1): Uint8Array | null;
+  /** Writes the key into `key`, 65 bytes (0x04, x, y); false where no key could have made this signature. */
+  recover(digest: Uint8Array, rs: Uint8Array, recoveryId: 0 | 1, key: Uint8Array): boolean;
 }
 
 /**
@@ -27,11 +27,12 @@ export function loadNative(): Secp256k1 | null {
   }
   return {
     library: 'secp256k1 (native)',
-    recover(digest, rs, recoveryId) {
+    recover(digest, rs, recoveryId, key) {
       try {
-        return native.ecdsaRecover(rs, recoveryId, digest, false);
+        native.ecdsaRecover(rs, recoveryId, digest, false, key);
+        return true;
       } catch {
-        return null; // r or s of zero, or above the curve's order, or an x that is on no point
+        return false; // r or s of zero, or above the curve's order, or an x that is on no point
       }
     },
   };
@@ -41,11 +42,13 @@ export async function loadWasm(): Promise<Secp256k1> {
   const wasm = await import('tiny-secp256k1');
   return {
     library: 'tiny-secp256k1 (WASM)',
-    recover(digest, rs, recoveryId) {
+    recover(digest, rs, recoveryId, key) {
       try {
-        return wasm.recover(digest, rs, recoveryId, false);
+        const found = wasm.recover(digest, rs, recoveryId, false);
+        if (found !== null) key.set(found);
+        return found !== null;
       } catch {
-        return null;
+        return false;
       }
     },
   };

@@ -1,17 +1,17 @@
 import { parentPort } from 'node:worker_threads';
-import { createKeccak } from 'hash-wasm';
+import { Keccak256 } from './keccak256.js';
 import { PACKED_BYTES, PackedVerifier } from './packed-signatures.js';
 import { loadSecp256k1 } from './secp256k1-binding.js';
 import type { SignatureAnswer, SignatureJob } from './signature-pool.js';
 
 /** The thread's whole life: one job after the other, in the order in which they come. `SignaturePool` starts and ends it. */
-const keccak = await createKeccak(256);
-const verifier = new PackedVerifier(await loadSecp256k1(), (bytes) => keccak.init().update(bytes).digest('binary'));
+const keccak = new Keccak256();
+const verifier = new PackedVerifier(await loadSecp256k1(), (bytes) => keccak.of(bytes));
 
 parentPort?.on('message', ({ id, bytes }: SignatureJob) => {
   const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const verdicts = new Uint8Array(packed.length / PACKED_BYTES);
-  for (let i = 0; i < verdicts.length; i++) verdicts[i] = verifier.verify(packed, i * PACKED_BYTES) ? 1 : 0;
+  for (let i = 0; i < verdicts.length; i++) verdicts[i] = verifier.verifyAt(packed, i * PACKED_BYTES) ? 1 : 0;
   const answer: SignatureAnswer = { id, verdicts };
   parentPort?.postMessage(answer, [verdicts.buffer]);
 });

@@ -10,7 +10,7 @@ import { SignaturePool } from '../../src/auth/signature-pool.js';
 import { systemClock } from '../../src/system/system-clock.js';
 
 const limits = { signatureWorkers: 2, signaturePoolFrom: 4, signaturesPerMessage: 8 };
-const digests = await QuoteDigest.create(421613, 10);
+const digests = new QuoteDigest(421613, 10);
 const signatures = new QuoteSignature(digests, await loadSecp256k1());
 const inline = new InlineSignatureChecks(signatures, systemClock, 10);
 

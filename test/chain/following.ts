@@ -99,7 +99,7 @@ export class Following {
       sequencer.onEvents((records) => onEvents(records.flatMap(({ events }) => events)));
     }
     const expiry = new ExpiryTimer({ engine, sequencer, time, clock: systemClock, retryMs: limits.journalRetryMs });
-    const digests = await QuoteDigest.create(profile.settlement.chainId, limits.poolCache);
+    const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
     const signatures = new QuoteSignature(digests, await loadSecp256k1());
     const known = (quoteId: Hex) => {
       const order = engine.get(quoteId);

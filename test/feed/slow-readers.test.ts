@@ -30,7 +30,7 @@ class Market {
   private constructor(readonly fixture: FeedFixture) {}
 
   static async open(t: Test, backend: Backend): Promise<Market> {
-    const digests = await QuoteDigest.create(421_613, 1);
+    const digests = new QuoteDigest(421_613, 1);
     const fixture = new FeedFixture({
       keccak256: (bytes) => digests.keccak256(bytes),
       limits: { wsSlowBytes: SLOW_BYTES, recentEvents: 1_000_000, changedLevels: 2 * QUOTES },

@@ -28,7 +28,7 @@ export interface FeedServerReport {
 }
 
 /** The engine, the feed and the network as the service has them, in a process of its own, with a clock that runs. */
-const digests = await QuoteDigest.create(421_613, 1);
+const digests = new QuoteDigest(421_613, 1);
 const fixture = new FeedFixture({
   keccak256: (bytes) => digests.keccak256(bytes),
   limits: { ...limits, wsConnections: 10_000, wsConnectionsPerAddress: 10_000 },
