@@ -4,6 +4,7 @@ import type { ChainIdentity } from './chain/identity.js';
 import { IntentLog, intentFileName } from './chain/intent-log.js';
 import type { Limits } from './config/limits.js';
 import type { Settings } from './config/setting-table.js';
+import type { KeptValues } from './engine/ports.js';
 import type { Hex } from './engine/quote.js';
 import { KeptFile } from './persistence/kept-file.js';
 import { openNodeDisk } from './persistence/node-disk.js';
@@ -14,6 +15,8 @@ import { surveyThread } from './persistence/survey-thread.js';
 import { parseSyncMode } from './persistence/sync-mode.js';
 import { systemClock } from './system/system-clock.js';
 import { systemRandom } from './system/system-random.js';
+
+const BUDGET_FILE = 'budgets.jsonl';
 
 export interface DataDirectoryOptions {
   readonly settings: Settings;
@@ -29,6 +32,8 @@ export interface DataDirectoryOptions {
 
 /** What a process has of its data directory. */
 export interface DataDirectory extends OpenLog {
+  /** What keys and wallets have used of their days. */
+  readonly budgets: KeptValues;
   /** What the wallet of this address means to send on that chain. One at a time has it. */
   openIntents(chainId: number, address: Hex): Promise<IntentLog>;
 }
@@ -78,13 +83,16 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     surveyAside: surveyThread(directory),
   });
   const files: KeptFile[] = [];
+  const openKept = async (file: string, maxBytes: number): Promise<KeptFile> => {
+    const kept = await KeptFile.open(disk, file, { maxBytes, logger, onFatal });
+    files.push(kept);
+    return kept;
+  };
   return {
     ...log,
+    budgets: await openKept(BUDGET_FILE, limits.budgetFileBytes),
     async openIntents(chainId, address) {
-      const options = { maxBytes: limits.intentFileBytes, logger, onFatal };
-      const file = await KeptFile.open(disk, intentFileName(chainId, address), options);
-      files.push(file);
-      return new IntentLog(file);
+      return new IntentLog(await openKept(intentFileName(chainId, address), limits.intentFileBytes));
     },
     async close() {
       for (const file of files) await file.close();

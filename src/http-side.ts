@@ -150,7 +150,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
           return { type: 'OVER_BUDGET', retryAfterMs };
         }
         const result = await intake.submit(quotes);
-        operatorGas.settle(caller, quotes.length, sentIn(result));
+        await operatorGas.settle(caller, quotes.length, sentIn(result));
         return result;
       },
     };

@@ -105,6 +105,7 @@ async function serve(
     epoch: log.epoch,
     history,
     keys,
+    budgets: log.budgets,
     clock: systemClock,
     random: systemRandom,
     limits: { ...limits, reorgDepth: log.reorgDepth },

@@ -19,7 +19,7 @@ import { EngineTime } from './engine/engine-time.js';
 import type { Engine } from './engine/engine.js';
 import { ExpiryTimer } from './engine/expiry-timer.js';
 import type { Order } from './engine/order.js';
-import type { Clock, Journal, Random, Rpc } from './engine/ports.js';
+import type { Clock, Journal, KeptValues, Random, Rpc } from './engine/ports.js';
 import type { Hex, Pool, PoolKey } from './engine/quote.js';
 import { Sequencer } from './engine/sequencer.js';
 import { createHttp, type HttpSide } from './http-side.js';
@@ -62,6 +62,8 @@ export interface ServiceOptions {
   /** Events from before this start; null: none are kept. */
   readonly history: EventHistory | null;
   readonly keys: KeyStore;
+  /** Where it is kept what keys and wallets have used of their days; absent: it is forgotten with the process. */
+  readonly budgets?: KeptValues;
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: Limits;
@@ -167,14 +169,15 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   });
   const quotas = new Quotas(options.tierQuotas, (quota, tier) => metrics?.refusedByQuota.labels(quota, tier).inc());
   const unknownKeys = new UnknownKeyGuard(limits, clock);
-  const operatorGas = new OperatorGas(
-    (tier) => quotas.of(tier),
-    clock,
-    ({ id, tier }, quotes, gas) => {
+  const operatorGas = new OperatorGas({
+    of: (tier) => quotas.of(tier),
+    nowMs: () => time.nowMs(),
+    kept: options.budgets ?? null,
+    onPublished({ id, tier }, quotes, gas) {
       metrics?.publishedQuotes.labels(id, tier).inc(quotes);
       metrics?.publishedGas.labels(id, tier).inc(gas);
     },
-  );
+  });
   const hub = new Hub({
     chainId,
     topics,

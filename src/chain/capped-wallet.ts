@@ -4,7 +4,7 @@ import { SpendCapReached } from './wallet-errors.js';
 import type { WalletSpending } from './wallet-spending.js';
 import { Wallet } from './wallet.js';
 
-/** A wallet that sends nothing more once it has spent its cap, and counts what it spends. */
+/** A wallet that sends nothing more once it has spent its cap, and counts what it spends, whoever waits for it. */
 export class CappedWallet extends Wallet {
   readonly spending: WalletSpending;
 
@@ -16,8 +16,14 @@ export class CappedWallet extends Wallet {
   /** As that of every wallet; rejects with SpendCapReached besides. */
   override async send(request: TxRequest): Promise<TxReceipt> {
     if (this.spending.waitMs() > 0) throw new SpendCapReached(this.address);
-    const receipt = await super.send(request);
-    this.spending.add(receipt.feeWei);
-    return receipt;
+    return super.send(request);
+  }
+
+  protected override onMined(nonce: number, { feeWei }: TxReceipt): Promise<void> {
+    return this.spending.mined(nonce, feeWei);
+  }
+
+  protected override onLost(nonce: number): Promise<void> {
+    return this.spending.lost(nonce);
   }
 }

@@ -2,7 +2,7 @@ import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { SignatureChecks } from '../auth/signature-checks.js';
 import type { ChainPosition, ChainRole } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
-import type { Clock, Random, Rpc } from '../engine/ports.js';
+import type { Clock, KeptValues, Random, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { BookFollower, type FollowListener } from './book-follower.js';
 import { ChainCursor, type CursorOptions } from './chain-cursor.js';
@@ -62,6 +62,8 @@ export interface ChainSideOptions {
   readonly rpc: Readonly<Record<ChainRole, Rpc>>;
   /** Null: nothing is published. */
   readonly operator: OperatorAccount | null;
+  /** Where it is kept what wallets spend; absent: it is forgotten with the process. */
+  readonly budgets?: KeptValues;
   readonly book: FollowedBook;
   readonly known: () => Iterable<Order>;
   readonly readSoFar: ReadSoFar;

@@ -1,6 +1,6 @@
 import { privateKeyToAccount } from 'viem/accounts';
 import type { ChainRole } from '../engine/command.js';
-import type { Clock, Rpc } from '../engine/ports.js';
+import type { Clock, KeptValues, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { CappedWallet } from './capped-wallet.js';
 import type { IntentLog } from './intent-log.js';
@@ -35,6 +35,10 @@ export interface WalletOptions {
   /** Null: there are no wallets. */
   readonly operator: OperatorAccount | null;
   readonly clock: Clock;
+  /** Engine time, Unix seconds: a day of spending ends by it. */
+  readonly nowSeconds: () => number;
+  /** Where it is kept what wallets spend; absent: it is forgotten with the process. */
+  readonly budgets?: KeptValues;
   readonly limits: WalletNumbers;
   readonly onTxTrouble: OnTxTrouble;
 }
@@ -44,7 +48,7 @@ const GWEI = 10n ** 9n;
 
 /** One wallet a chain; one in all where both chains are the same, since there is one sequence of nonces then. */
 export function openWallets(options: WalletOptions): Record<ChainRole, CappedWallet> | null {
-  const { profile, rpc, operator, clock, limits, onTxTrouble } = options;
+  const { profile, rpc, operator, clock, nowSeconds, budgets, limits, onTxTrouble } = options;
   if (operator === null) return null;
   const account = privateKeyToAccount(operator.privateKey);
   const walletLimits = {
@@ -59,7 +63,13 @@ export function openWallets(options: WalletOptions): Record<ChainRole, CappedWal
   };
   const open = (role: ChainRole): CappedWallet => {
     const { chainId } = profile[role];
-    const spending = new WalletSpending(operator.spendPerDayWei ?? null, clock);
+    const name = `wallet ${chainId} ${account.address.toLowerCase()}`;
+    const spending = new WalletSpending({
+      capWei: operator.spendPerDayWei ?? null,
+      nowMs: () => nowSeconds() * 1000,
+      remembered: limits.txRemembered + limits.txInFlight,
+      kept: budgets === undefined ? null : { values: budgets, name },
+    });
     const ofWallet = [rpc[role], chainId, account, operator.intents[role], clock, walletLimits, onTxTrouble] as const;
     const wallet = new CappedWallet(spending, ...ofWallet);
     wallet.resume();

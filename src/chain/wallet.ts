@@ -94,6 +94,12 @@ export class Wallet {
     }
   }
 
+  /** Whoever sent it waits for this, too. Called again when a reorg took the transaction back and it was mined anew. */
+  protected onMined?(nonce: number, receipt: TxReceipt): Promise<void>;
+
+  /** Another signer's transaction was mined under the nonce. */
+  protected onLost?(nonce: number): Promise<void>;
+
   async #estimate({ to, data }: TxRequest): Promise<bigint> {
     try {
       const estimate = await this.rpc.request({
@@ -168,6 +174,7 @@ export class Wallet {
           if (receipt === null) {
             this.onTrouble(tx.nonce, 'another transaction of the same key was mined under its nonce');
             await this.#line.forget(tx);
+            await this.onLost?.(tx.nonce);
             return null;
           }
         }
@@ -178,6 +185,7 @@ export class Wallet {
       }
       if (receipt === null) continue;
       this.#line.mined(tx, receipt.blockNumber);
+      await this.onMined?.(tx.nonce, receipt);
       return receipt;
     }
   }

@@ -111,6 +111,8 @@ export const limits = {
   txRemembered: 64,
   /** The file of what wallets mean to send is written anew when it is larger. */
   intentFileBytes: 32 << 20,
+  /** The file of what keys and wallets have used of their days is written anew when it is larger; a key takes 150 bytes of it. */
+  budgetFileBytes: 8 << 20,
   /** One JSON-RPC request: its time, its tries over all endpoints, the first pause between them, the longest answer. */
   rpcTimeoutMs: 10_000,
   rpcAttempts: 4,

@@ -1,48 +1,47 @@
-import type { Clock } from '../engine/ports.js';
-
 const DAY_MS = 24 * 60 * 60_000;
 
-interface Window {
+/** What was used of a day, and when that day ends. */
+export interface UsedOfDay {
+  /** Milliseconds of the clock that the budget goes by. */
   readonly endsMs: number;
-  used: number;
+  readonly used: number;
 }
 
 /**
- * What each key has used in 24 hours, counted from its first use on. By monotonic time, so that no step of the wall clock
- * ends a day early. Only keys that exist get here, which bounds their number.
+ * What each key has used in 24 hours, counted from its first use on. By a clock that goes on where it was after a restart
+ * and that no step of the wall clock touches. Only keys that exist get here, which bounds their number.
  */
 export class DayBudget {
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #windows = new Map<string, Window>();
+  readonly #nowMs: () => number;
+  readonly #days = new Map<string, UsedOfDay>();
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>) {
-    this.#clock = clock;
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
   }
 
   /** Takes all of `amount` or nothing. Returns 0, or in how many milliseconds the day ends. */
   take(who: string, amount: number, limit: number): number {
-    const nowMs = this.#clock.monotonicMs();
-    const window = this.#windowAt(who, nowMs);
-    if (window.used + amount > limit) return Math.max(1, Math.ceil(window.endsMs - nowMs));
-    window.used += amount;
+    const { endsMs, used } = this.of(who);
+    if (used + amount > limit) return Math.max(1, Math.ceil(endsMs - this.#nowMs()));
+    this.put(who, { endsMs, used: used + amount });
     return 0;
   }
 
   /** What was taken and not needed after all. */
   giveBack(who: string, amount: number): void {
-    const window = this.#windowAt(who, this.#clock.monotonicMs());
-    window.used = Math.max(0, window.used - amount);
+    const { endsMs, used } = this.of(who);
+    this.put(who, { endsMs, used: Math.max(0, used - amount) });
   }
 
-  used(who: string): number {
-    return this.#windowAt(who, this.#clock.monotonicMs()).used;
+  /** Of the day that is on, or that would begin now. */
+  of(who: string): UsedOfDay {
+    const nowMs = this.#nowMs();
+    const known = this.#days.get(who);
+    return known !== undefined && nowMs < known.endsMs ? known : { endsMs: nowMs + DAY_MS, used: 0 };
   }
 
-  #windowAt(who: string, nowMs: number): Window {
-    const known = this.#windows.get(who);
-    if (known !== undefined && nowMs < known.endsMs) return known;
-    const window = { endsMs: nowMs + DAY_MS, used: 0 };
-    this.#windows.set(who, window);
-    return window;
+  /** As an earlier run left it, too. */
+  put(who: string, day: UsedOfDay): void {
+    this.#days.set(who, day);
   }
 }

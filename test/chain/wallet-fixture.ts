@@ -3,7 +3,9 @@ import { startAnvil, type Anvil } from '../../src/chain/dev/anvil.js';
 import { devAccounts } from '../../src/chain/dev/accounts.js';
 import { devClient, type DevClient } from '../../src/chain/dev/dev-client.js';
 import { IntentLog } from '../../src/chain/intent-log.js';
-import { Wallet, type WalletLimits } from '../../src/chain/wallet.js';
+import { CappedWallet } from '../../src/chain/capped-wallet.js';
+import { WalletSpending } from '../../src/chain/wallet-spending.js';
+import type { WalletLimits } from '../../src/chain/wallet.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { ManualClock } from '../system/manual-clock.js';
@@ -13,6 +15,8 @@ import { RpcProxy } from './rpc-proxy.js';
 
 const CHAIN_ID = 421_613;
 const ACCOUNTS = 30;
+/** Wei; anvil's own. */
+const START_BALANCE = 10_000n * 10n ** 18n;
 /** Far longer than anything that is waited for takes: a hang is to become an error. */
 const PATIENCE_MS = 30_000;
 
@@ -60,6 +64,11 @@ export class QuietChain {
     const next = this.#accounts.next();
     if (next.done === true) throw new Error('There are no more accounts');
     return privateKeyToAccount(next.value.privateKey);
+  }
+
+  /** Wei that this account has paid for gas, as long as it sent nothing else. */
+  async paidBy({ address }: PrivateKeyAccount): Promise<bigint> {
+    return START_BALANCE - (await this.client.getBalance({ address }));
   }
 
   mine(): Promise<void> {
@@ -129,10 +138,12 @@ export class WalletRun {
   readonly troubles: string[] = [];
 
   private constructor(
-    readonly wallet: Wallet,
+    readonly wallet: CappedWallet,
     readonly account: PrivateKeyAccount,
     readonly proxy: RpcProxy,
     readonly values: MemoryKeptValues,
+    /** What it has spent, as the next process finds it. */
+    readonly spent: MemoryKeptValues,
   ) {}
 
   static async start(
@@ -140,10 +151,17 @@ export class WalletRun {
     account: PrivateKeyAccount,
     values = new MemoryKeptValues(),
     limits: Partial<WalletLimits> = {},
+    spent = new MemoryKeptValues(),
   ): Promise<WalletRun> {
     const proxy = await RpcProxy.open(chain.anvil.rpcUrl);
     const run: WalletRun = new WalletRun(
-      new Wallet(
+      new CappedWallet(
+        new WalletSpending({
+          capWei: null,
+          nowMs: () => 0,
+          remembered: LIMITS.remembered + LIMITS.inFlight,
+          kept: { values: spent, name: 'spent' },
+        }),
         httpRpc([proxy.url]),
         CHAIN_ID,
         account,
@@ -159,6 +177,7 @@ export class WalletRun {
       account,
       proxy,
       values,
+      spent,
     );
     return run;
   }

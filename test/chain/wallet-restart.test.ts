@@ -87,7 +87,7 @@ for (const [when, { prepare, reached, account: tamper }] of Object.entries(crash
       first.die();
 
       const next = new WatchedValues(values.values);
-      const second = await WalletRun.start(chain, account, next);
+      const second = await WalletRun.start(chain, account, next, {}, first.spent.reopened());
       t.teardown(() => second.die());
       second.wallet.resume();
       const receipt = await second.whileMining(chain, second.wallet.send(request('0x02')));
@@ -103,6 +103,8 @@ for (const [when, { prepare, reached, account: tamper }] of Object.entries(crash
           : [{ nonce: 0, data: '0x02' }],
       );
       t.equal(mined.length, wasWritten ? 2 : 1);
+      const paid = await chain.paidBy(account);
+      await second.until(() => second.wallet.spending.spentWei === paid);
       for (const nonce of [...values.purposes.keys(), ...next.purposes.keys()]) {
         const purposes = new Set([...(values.purposes.get(nonce) ?? []), ...(next.purposes.get(nonce) ?? [])]);
         t.equal(purposes.size, 1, `nonce ${nonce}`);
@@ -110,6 +112,25 @@ for (const [when, { prepare, reached, account: tamper }] of Object.entries(crash
     },
   );
 }
+
+await t.test(
+  'what an earlier run has counted as spent is not counted again, though its nonce is looked at again',
+  async (t) => {
+    const account = chain.newKey();
+    const first = await WalletRun.start(chain, account);
+    await first.whileMining(chain, first.wallet.send(request('0x01')));
+    t.equal(first.values.values.size, 1, 'a reorg may still take it back');
+    first.die();
+    const second = await WalletRun.start(chain, account, first.values.reopened(), {}, first.spent.reopened());
+    t.teardown(() => second.die());
+    const paid = await chain.paidBy(account);
+    t.equal(second.wallet.spending.spentWei, paid);
+    second.wallet.resume();
+    await second.until(() => second.proxy.requests.some(({ method }) => method === 'eth_getTransactionReceipt'));
+    await second.whileMining(chain, second.wallet.send(request('0x02')));
+    t.equal(second.wallet.spending.spentWei, await chain.paidBy(account));
+  },
+);
 
 await t.test('what was left is forgotten when no reorg can take it back', async (t) => {
   const account = chain.newKey();

@@ -152,6 +152,7 @@ await t.test('what a reorg takes back comes again under its own nonce when the n
     { nonce: 0, data: '0x0a' },
     { nonce: 1, data: '0x0b' },
   ]);
+  t.equal(run.wallet.spending.spentWei, await chain.paidBy(run.account), 'it is paid for once');
 });
 
 await t.test('an endpoint that asks for a fortune does not get it', async (t) => {

@@ -1,16 +1,24 @@
 import t from 'tap';
-import { WalletSpending } from '../../src/chain/wallet-spending.js';
 import { OperatorGas } from '../../src/quota/operator-gas.js';
+import { MemoryKeptValues } from '../chain/memory-kept-values.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 const free = { id: 'a', tier: 'free' } as const;
 
-function gasOf(quotesPerDay: number, gasPerDay: number) {
-  const clock = new ManualClock();
+function gasOf(
+  quotesPerDay: number,
+  gasPerDay: number,
+  kept: MemoryKeptValues | null = null,
+  clock = new ManualClock(),
+) {
   const published: unknown[] = [];
-  const of = () => ({ quotesPerDay, gasPerDay });
-  const gas = new OperatorGas(of, clock, (holder, quotes, used) => published.push([holder.id, quotes, used]));
+  const gas = new OperatorGas({
+    of: () => ({ quotesPerDay, gasPerDay }),
+    nowMs: () => clock.monotonicMs(),
+    kept,
+    onPublished: (holder, quotes, used) => published.push([holder.id, quotes, used]),
+  });
   return { clock, gas, published };
 }
 
@@ -34,11 +42,11 @@ t.test('a key has so much gas a day, each request paying for a transaction of it
 t.test('what was not sent is given back, of quotes and of gas', async (t) => {
   const { gas, published } = gasOf(10, 200_000);
   t.equal(gas.take(free, 10), 0);
-  gas.settle(free, 10, 4);
+  await gas.settle(free, 10, 4);
   t.strictSame(published, [['a', 4, 21_800 + 4 * 12_100]]);
   t.equal(gas.take(free, 7), DAY_MS);
   t.equal(gas.take(free, 6), 0);
-  gas.settle(free, 6, 0);
+  await gas.settle(free, 6, 0);
   t.equal(published.length, 1, 'nothing was published');
   t.equal(gas.take(free, 6), 0);
 });
@@ -49,21 +57,52 @@ t.test('what is refused for its gas uses up no quotes', async (t) => {
   t.equal(gas.take(free, 1), 0);
 });
 
-t.test('a wallet spends its cap in a day, and what was under way then', async (t) => {
-  const clock = new ManualClock();
-  const spending = new WalletSpending(100n, clock);
-  spending.add(99n);
-  t.equal(spending.waitMs(), 0);
-  spending.add(50n);
-  clock.advance(500);
-  t.equal(spending.waitMs(), DAY_MS - 500);
-  t.equal(spending.spentWei, 149n);
-  clock.advance(DAY_MS);
-  t.strictSame([spending.waitMs(), spending.spentWei], [0, 0n]);
+t.test('what was used outlives the process, and its day ends when it would have', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { clock, gas } = gasOf(10, 1e9, kept);
+  t.equal(gas.take(free, 8), 0);
+  await gas.settle(free, 8, 6);
+  clock.advance(1_000);
+  const { gas: next } = gasOf(10, 1e9, kept.reopened(), clock);
+  t.equal(next.take(free, 5), DAY_MS - 1_000);
+  t.equal(next.take(free, 4), 0);
+  clock.advance(DAY_MS - 1_000);
+  t.equal(next.take(free, 10), 0);
 });
 
-t.test('without a cap a wallet spends what it has', async (t) => {
-  const spending = new WalletSpending(null, new ManualClock());
-  spending.add(10n ** 30n);
-  t.equal(spending.waitMs(), 0);
+t.test('what was taken counts after a crash, whether it was sent or not', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { clock, gas } = gasOf(10, 1e9, kept);
+  t.equal(gas.take(free, 10), 0);
+  t.ok(gasOf(10, 1e9, kept.reopened(), clock).gas.take(free, 1) > 0);
+});
+
+t.test('days that ended before a start are kept no longer', async (t) => {
+  const kept = new MemoryKeptValues(new Map([['wallet 1 0x', 'of a wallet']]));
+  const { clock, gas } = gasOf(10, 1e9, kept);
+  gas.take(free, 1);
+  clock.advance(DAY_MS);
+  gas.take({ id: 'b', tier: 'free' }, 1);
+  const next = kept.reopened();
+  gasOf(10, 1e9, next, clock);
+  t.strictSame([...next.values.keys()], ['wallet 1 0x', 'key b']);
+});
+
+t.test('a full disk stops nobody, and loses nothing once there is room', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { clock, gas } = gasOf(10, 1e9, kept);
+  const put = kept.put.bind(kept);
+  kept.put = () => Promise.reject(new Error('ENOSPC'));
+  t.equal(gas.take(free, 5), 0);
+  await gas.settle(free, 5, 5);
+  kept.put = put;
+  t.equal(gas.take(free, 1), 0);
+  await gas.settle(free, 1, 1);
+  t.ok(gasOf(10, 1e9, kept.reopened(), clock).gas.take(free, 5) > 0);
+});
+
+t.test('what is kept in a form that is not understood stops the start', async (t) => {
+  for (const value of [null, {}, { quotes: { endsMs: 1, used: 1 } }, { quotes: { endsMs: '1', used: 1 }, gas: {} }]) {
+    t.throws(() => gasOf(10, 1e9, new MemoryKeptValues(new Map([['key a', value]]))), /not understood/);
+  }
 });

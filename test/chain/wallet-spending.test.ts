@@ -1,0 +1,93 @@
+import t from 'tap';
+import { WalletSpending } from '../../src/chain/wallet-spending.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { MemoryKeptValues } from './memory-kept-values.js';
+
+const DAY_MS = 24 * 60 * 60_000;
+
+function newSpending(
+  capWei: bigint | null,
+  kept: MemoryKeptValues | null = null,
+  clock = new ManualClock(),
+  remembered = 8,
+) {
+  const spending = new WalletSpending({
+    capWei,
+    nowMs: () => clock.monotonicMs(),
+    remembered,
+    kept: kept && { values: kept, name: 'wallet' },
+  });
+  return { clock, spending };
+}
+
+t.test('a wallet spends its cap in a day, and what was under way then', async (t) => {
+  const { clock, spending } = newSpending(100n);
+  await spending.mined(0, 99n);
+  t.equal(spending.waitMs(), 0);
+  await spending.mined(1, 50n);
+  clock.advance(500);
+  t.equal(spending.waitMs(), DAY_MS - 500);
+  t.equal(spending.spentWei, 149n);
+  clock.advance(DAY_MS);
+  t.strictSame([spending.waitMs(), spending.spentWei], [0, 0n]);
+});
+
+t.test('without a cap a wallet spends what it has', async (t) => {
+  const { spending } = newSpending(null);
+  await spending.mined(0, 10n ** 30n);
+  t.equal(spending.waitMs(), 0);
+});
+
+t.test('a nonce that is mined again after a reorg is paid for once, at what it cost at last', async (t) => {
+  const { spending } = newSpending(100n);
+  await spending.mined(0, 40n);
+  await spending.mined(0, 30n);
+  t.equal(spending.spentWei, 30n);
+  await spending.mined(0, 45n);
+  t.equal(spending.spentWei, 45n);
+});
+
+t.test("a nonce that went to another signer's after a reorg cost nothing", async (t) => {
+  const { clock, spending } = newSpending(100n);
+  await spending.mined(0, 40n);
+  await spending.lost(0);
+  await spending.lost(0);
+  await spending.lost(7);
+  t.equal(spending.spentWei, 0n);
+  await spending.mined(1, 40n);
+  clock.advance(DAY_MS);
+  await spending.lost(1);
+  t.equal(spending.spentWei, 0n, 'nothing of the day before is given to the next');
+});
+
+t.test('a restart goes on with what was spent, and counts no nonce again that was counted', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { clock, spending } = newSpending(100n, kept);
+  await spending.mined(0, 60n);
+  clock.advance(1_000);
+  const { spending: next } = newSpending(100n, kept.reopened(), clock);
+  t.equal(next.spentWei, 60n);
+  await next.mined(0, 60n);
+  t.equal(next.spentWei, 60n);
+  await next.mined(1, 60n);
+  t.equal(next.waitMs(), DAY_MS - 1_000);
+});
+
+t.test('only so many nonces are remembered, the newest', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { spending } = newSpending(null, kept, new ManualClock(), 2);
+  for (const nonce of [0, 1, 2]) await spending.mined(nonce, 1n);
+  t.match(kept.values.get('wallet'), {
+    spentWei: '3',
+    feesWei: [
+      [1, '1'],
+      [2, '1'],
+    ],
+  });
+});
+
+t.test('what is kept in a form that is not understood stops the start', async (t) => {
+  for (const value of [7, {}, { endsMs: 1, spentWei: 1, feesWei: [] }, { endsMs: 1, spentWei: '1' }]) {
+    t.throws(() => newSpending(null, new MemoryKeptValues(new Map([['wallet', value]]))), /not understood/);
+  }
+});
