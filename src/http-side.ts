@@ -77,9 +77,11 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     clock,
     limits,
   } = options;
+  // Asked for with every request, and next to always there is nothing to say.
   const staleness = (): string | null => {
-    const reasons = staleReasons(chains);
-    return reasons.length === 0 ? null : reasons.join('; ');
+    const { settlement, stream } = chains.health;
+    const [first, second] = [settlement.stale(), stream.stale()];
+    return first !== null && second !== null ? `${first}; ${second}` : (first ?? second);
   };
   const book = {
     cover: engine.cover.bind(engine),
@@ -89,7 +91,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     seq: () => engine.seq,
   };
   const othersTurn = (): Promise<void> => new Promise((resolve) => clock.after(0, resolve));
-  const common = { allowOrigin: (origin: string | undefined) => allowedOrigin(corsOrigins, origin), staleness };
+  const common = { allowOrigin: allowedOrigin(corsOrigins), staleness };
   const routes = [
     ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, othersTurn),
     eventsRoute(options.pastEvents, chainId, limits),
@@ -113,7 +115,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
       },
       quotas: {
         takeRequest: (caller) => quotas.takeRequest(caller),
-        headers: (caller, quotes) => ({ ...quotas.headers(caller, quotes) }),
+        headers: (caller, quotes, into) => quotas.headers(caller, quotes, into),
       },
       maxQueryBytes: limits.queryBytes,
     }),
@@ -180,7 +182,7 @@ function sha256Tag(text: string, body: string | Uint8Array): string {
 }
 
 function staleReasons({ health }: ChainSide): string[] {
-  return [health.settlement, health.stream].flatMap((chain) => chain.status().stale ?? []);
+  return [health.settlement, health.stream].flatMap((chain) => chain.stale() ?? []);
 }
 
 function refusedBody(fault: BodyFault, request: NetRequestHead): NetResponse {
@@ -189,8 +191,11 @@ function refusedBody(fault: BodyFault, request: NetRequestHead): NetResponse {
     : refuse(request, 408, 'The body came too slowly');
 }
 
-/** Null: a page of that origin may not read the answer. */
-function allowedOrigin(allowed: readonly string[], origin: string | undefined): string | null {
-  if (allowed.includes('*')) return '*';
-  return origin !== undefined && allowed.includes(origin) ? origin : null;
+/** Null: a page of the request's origin may not read the answer. */
+function allowedOrigin(allowed: readonly string[]): (request: Pick<NetRequestHead, 'header'>) => string | null {
+  if (allowed.includes('*')) return () => '*';
+  return (request) => {
+    const origin = request.header('origin');
+    return origin !== undefined && allowed.includes(origin) ? origin : null;
+  };
 }

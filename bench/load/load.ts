@@ -14,11 +14,11 @@ export interface Target {
 export interface LoadDialogue {
   /** One GET, for its body. */
   FETCH: { given: { port: number; target: string; apiKey: string }; answer: Uint8Array };
-  /** The same GET as often as can be; resolves to seconds. */
-  GET_ALL: { given: Target & { target: string; apiKey: string; count: number }; answer: number };
-  /** The same GET at a fixed rate. */
+  /** These GETs in turn as fast as can be; resolves to seconds. */
+  GET_ALL: { given: Target & { targets: readonly string[]; apiKey: string; count: number }; answer: number };
+  /** The same at a fixed rate. */
   GET_AT_RATE: {
-    given: Target & { target: string; apiKey: string; count: number; perSecond: number };
+    given: Target & { targets: readonly string[]; apiKey: string; count: number; perSecond: number };
     answer: Percentiles;
   };
   /** Signs quotes for the next posting. */
@@ -56,12 +56,14 @@ answerQuestions<LoadDialogue>(
       connection.close();
       return body;
     },
-    async GET_ALL({ port, connections, target, apiKey, count }) {
-      const { seconds } = await closedLoop(port, connections, [requestBytes('GET', target, apiKey)], count, 200);
-      return seconds;
+    async GET_ALL({ port, connections, targets, apiKey, count }) {
+      const requests = targets.map((target) => requestBytes('GET', target, apiKey));
+      return (await closedLoop(port, connections, requests, count, 200)).seconds;
     },
-    GET_AT_RATE: ({ port, connections, target, apiKey, count, perSecond }) =>
-      openLoop(port, connections, [requestBytes('GET', target, apiKey)], count, perSecond, 200),
+    GET_AT_RATE({ port, connections, targets, apiKey, count, perSecond }) {
+      const requests = targets.map((target) => requestBytes('GET', target, apiKey));
+      return openLoop(port, connections, requests, count, perSecond, 200);
+    },
     SIGN(postage) {
       signed = { postage, requests: postings(postage) };
       return null;

@@ -9,31 +9,46 @@ import { CHAIN_ID } from '../workload/signed-quotes.js';
 import { cpuSecondsOf, openBareUws, openLoad, openNodeHttp, openQuotebook } from './served.js';
 
 const CONNECTIONS = 16;
+/** Of the open loop, in each round. */
+const LATENCY_SECONDS = 2;
 /** Pools of the answers, and how much rests in each. */
 const QUOTES_POOL = { pool: 30, quotes: 1000 };
 const ORDERS_POOL = { pool: 31, quotes: 100 };
 
 interface Read {
   readonly label: string;
-  readonly target: string;
+  /** Of the `n`th request since the first of all; a text: of every request. */
+  readonly target: string | ((n: number) => string);
   readonly count: number;
-  /** Requests a second of the open loop. */
-  readonly perSecond: number;
+  /** Requests a second of the open loop; null: there is none. */
+  readonly perSecond: number | null;
 }
 
 const addressOf = ({ pool }: { pool: number }): string => poolOf(pool).poolAddress;
 
+/** 1e-18 contracts: ten of the resting quotes, of one contract each. */
+const TEN_QUOTES = 10n ** 19n;
+const quotesTarget = (size: bigint): string =>
+  `/quotes?chainId=${CHAIN_ID}&poolAddress=${addressOf(QUOTES_POOL)}&side=ask&size=${size}`;
+
 const reads: readonly Read[] = [
   {
     label: 'GET /quotes, 10 quotes',
-    target: `/quotes?chainId=${CHAIN_ID}&poolAddress=${addressOf(QUOTES_POOL)}&side=ask&size=${10n ** 19n}`,
-    count: 20_000,
+    target: quotesTarget(TEN_QUOTES),
+    count: 30_000,
     perSecond: 1000,
+  },
+  {
+    // Each asks for a little less than ten quotes' worth, and has the ten: an answer that nobody has had before.
+    label: 'GET /quotes, 10 quotes, each of its own size',
+    target: (n) => quotesTarget(TEN_QUOTES - BigInt(n)),
+    count: 6000,
+    perSecond: null,
   },
   {
     label: 'GET /orders, 100 orders',
     target: `/orders?chainId=${CHAIN_ID}&poolAddress=${addressOf(ORDERS_POOL)}`,
-    count: 4000,
+    count: 10_000,
     perSecond: 250,
   },
 ];
@@ -44,6 +59,8 @@ interface Server {
 }
 
 class Bench {
+  #asked = 0;
+
   constructor(
     private readonly load: Child<LoadDialogue>,
     private readonly apiKey: string,
@@ -54,23 +71,34 @@ class Bench {
   async rates({ target, count }: Read, servers: readonly Server[]): Promise<readonly (readonly number[])[]> {
     const times = Math.ceil(count * this.share);
     return inTurn(servers, { rounds: this.rounds, warmUps: this.rounds > 1 ? 1 : 0 }, async ({ process, port }) => {
-      const given = { port, connections: CONNECTIONS, target, apiKey: this.apiKey, count: times };
+      const targets = this.#targets(target, times);
+      const given = { port, connections: CONNECTIONS, targets, apiKey: this.apiKey, count: times };
       return times / (await cpuSecondsOf(process, () => this.load.ask('GET_ALL', given)));
     });
   }
 
   /** p99 in each round, and the curve of the last. */
-  async latencies(read: Read, servers: readonly Server[]): Promise<{ p99: readonly number[][]; last: Percentiles[] }> {
-    const { target, perSecond } = read;
-    const count = Math.ceil(3 * perSecond * this.share);
+  async latencies(
+    target: Read['target'],
+    perSecond: number,
+    servers: readonly Server[],
+  ): Promise<{ p99: readonly number[][]; last: Percentiles[] }> {
+    const count = Math.ceil(LATENCY_SECONDS * perSecond * this.share);
     const last: Percentiles[] = [];
     const p99 = await inTurn(servers, { rounds: this.rounds, warmUps: 0 }, async (server) => {
-      const given = { port: server.port, connections: CONNECTIONS, target, apiKey: this.apiKey, count, perSecond };
+      const targets = this.#targets(target, count);
+      const given = { port: server.port, connections: CONNECTIONS, targets, apiKey: this.apiKey, count, perSecond };
       const points = await this.load.ask('GET_AT_RATE', given);
       last[servers.indexOf(server)] = points;
       return microsAt(points, 99);
     });
     return { p99: p99.map((each) => [...each]), last };
+  }
+
+  #targets(target: Read['target'], count: number): string[] {
+    if (typeof target === 'string') return [target];
+    this.#asked += count;
+    return Array.from({ length: count }, (_, i) => target(this.#asked - i));
   }
 }
 
@@ -78,6 +106,7 @@ export const readRoutes: Scenario = {
   name: 'reads',
   title: 'Reads over HTTP',
   workload: `GET /quotes that 10 of 1,000 resting quotes answer, and GET /orders of a pool with 100, with an API key, over 16 kept-alive connections of a process of its own.
+The book stands still, so that these answers are remembered; in the second case each request asks for a size of its own, and its answer is made for it.
 A bare uWebSockets.js route and a bare node:http server send the same bytes, made beforehand and without a key. Requests per CPU second of the server come
 from a closed loop; p99 from an open loop at 1,000 (GET /orders: 250) requests a second, counted from when each was due.`,
   async run(scale) {
@@ -96,7 +125,11 @@ from a closed loop; p99 from an open loop at 1,000 (GET /orders: 250) requests a
         const rows: Row[] = [];
         const curves: LatencyCurve[] = [];
         for (const read of reads) {
-          const body = await load.ask('FETCH', { port: ours.port, target: read.target, apiKey });
+          const body = await load.ask('FETCH', {
+            port: ours.port,
+            target: typeof read.target === 'string' ? read.target : read.target(1),
+            apiKey,
+          });
           await Promise.all([uws.ask('ANSWER_WITH', body), node.ask('ANSWER_WITH', body)]);
           const [mine = [], mineAgain = [], uwsRates = [], nodeRates = []] = await bench.rates(read, [
             ours,
@@ -117,7 +150,8 @@ from a closed loop; p99 from an open loop at 1,000 (GET /orders: 250) requests a
           rows.push(
             rowOf(read.label, { ours: mine, again: mineAgain, theirs: nodeRates }, 'node:http', atLeast(2), unit),
           );
-          const { p99, last } = await bench.latencies(read, [ours, again, bare]);
+          if (read.perSecond === null) continue;
+          const { p99, last } = await bench.latencies(read.target, read.perSecond, [ours, again, bare]);
           rows.push(latencyRow(`${read.label}, p99`, p99));
           curves.push(
             { label: read.label, points: last[0] ?? [] },

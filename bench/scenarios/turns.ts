@@ -130,7 +130,7 @@ process doing nothing for as long.`,
       const orders = isFull ? 10_000 : 100;
       await quotebook.ask('FILL_POOL', { pool: LARGEST_POOL, quotes: orders });
       const target = `/orders?chainId=${CHAIN_ID}&poolAddress=${poolOf(LARGEST_POOL).poolAddress}`;
-      const request = { port, connections: 1, target, apiKey, count: 1 };
+      const request = { port, connections: 1, targets: [target], apiKey, count: 1 };
       const label = `GET /orders of ${orders.toLocaleString('en-US')}`;
       const got = await rowOf(label, times, server, () => Promise.resolve(() => load.ask('GET_ALL', request)));
       return [posted, got, await whileSnapshot(server, isFull ? 100_000 : 1000, times)];

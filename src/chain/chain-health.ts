@@ -34,18 +34,17 @@ export class ChainHealth {
   }
 
   status(): ChainStatus {
-    return { head: this.#head, stale: this.#stale() };
+    return { head: this.#head, stale: this.stale() };
   }
 
-  #stale(): string | null {
+  /** As `status` has it. */
+  stale(): string | null {
     if (this.#halted !== null) return `${this.name}: ${this.#halted}`;
     if (this.#head === null || this.#repliedAtMs === null) return `${this.name}: no block has been read yet`;
     const silentMs = this.clock.monotonicMs() - this.#repliedAtMs;
     if (silentMs > this.maxSilenceMs) return `${this.name}: no answer for ${Math.floor(silentMs / 1000)} s`;
+    if (this.maxHeadAgeSeconds === null) return null;
     const ageSeconds = Math.floor(this.clock.wallMs() / 1000) - this.#head.timestamp;
-    if (this.maxHeadAgeSeconds !== null && ageSeconds > this.maxHeadAgeSeconds) {
-      return `${this.name}: the newest block is ${ageSeconds} s old`;
-    }
-    return null;
+    return ageSeconds > this.maxHeadAgeSeconds ? `${this.name}: the newest block is ${ageSeconds} s old` : null;
   }
 }

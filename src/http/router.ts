@@ -18,8 +18,8 @@ export type KeyCheck = (
 export interface RequestQuotas {
   /** Takes one request. Returns 0, or for how many milliseconds there will be none. */
   takeRequest(caller: Caller): number;
-  /** For the answer: what is left. `quotes`: of quotes, too. */
-  headers(caller: Caller, quotes: boolean): Readonly<Record<string, string>>;
+  /** Puts what is left into an answer's own headers. `quotes`: of quotes, too. */
+  headers(caller: Caller, quotes: boolean, into: string[]): void;
 }
 
 /** Answers one request; `caller` is null on routes that need no key. */
@@ -62,8 +62,8 @@ export interface RouterOptions {
   readonly watch: RequestWatch;
   readonly checkKey: KeyCheck;
   readonly quotas: RequestQuotas;
-  /** Value of `access-control-allow-origin` for this Origin; null: none. */
-  allowOrigin(origin: string | undefined): string | null;
+  /** Value of `access-control-allow-origin` for whoever asks; null: none. */
+  allowOrigin(request: Pick<NetRequestHead, 'header'>): string | null;
   /** Why what is answered may be behind the chains; null when it is not. */
   staleness(): string | null;
   readonly maxQueryBytes: number;
@@ -84,9 +84,11 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     byPath.set(route.path, methods);
   }
 
-  function dispatch(request: NetRequest): NetResponse | Promise<NetResponse> {
+  function dispatch(answering: Answering): NetResponse | Promise<NetResponse> {
+    const { request } = answering;
     const methods = byPath.get(request.path);
     if (methods === undefined) return refuse(request, 404, 'Not found');
+    answering.route = request.path;
     if (request.method === 'OPTIONS') return preflight(methods);
     const route = methods.get(request.method);
     if (route === undefined)
@@ -97,57 +99,87 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     if (caller === 'MISSING') return refuse(request, 401, 'API key not provided');
     if (caller === 'NOT_FOUND') return refuse(request, 401, 'NOT_FOUND');
     if ('retryAfterMs' in caller) return rateLimited(request, caller.retryAfterMs);
+    answering.caller = caller;
+    answering.takesQuotes = route.takesQuotes === true;
     const retryAfterMs = options.quotas.takeRequest(caller);
-    const response = retryAfterMs > 0 ? rateLimited(request, retryAfterMs) : route.handle(request, caller);
-    const withQuota = (answer: NetResponse): NetResponse => ({
-      ...answer,
-      headers: { ...options.quotas.headers(caller, route.takesQuotes === true), ...answer.headers },
-    });
-    return response instanceof Promise ? response.then(withQuota) : withQuota(response);
+    return retryAfterMs > 0 ? rateLimited(request, retryAfterMs) : route.handle(request, caller);
+  }
+
+  function finish(answering: Answering, response: NetResponse): NetResponse {
+    const { request, requestId, startMs, route, caller, takesQuotes } = answering;
+    const { method, path } = request;
+    const { status, headers, body } = response;
+    const tookMs = options.watch.nowMs() - startMs;
+    options.watch.answered({ requestId, method: METHODS.has(method) ? method : 'OTHER', path, route, status, tookMs });
+    const ownHeaders = ['x-request-id', requestId];
+    if (caller !== null) options.quotas.headers(caller, takesQuotes, ownHeaders);
+    addCommonHeaders(ownHeaders, request, options);
+    return { status, headers, ownHeaders, body };
+  }
+
+  function fail(answering: Answering, error: unknown): NetResponse {
+    options.watch.failed(answering.requestId, error);
+    return finish(answering, refuse(answering.request, 500, 'Internal server error'));
   }
 
   return (request) => {
     const { watch } = options;
-    const { method, path } = request;
-    const requestId = watch.idOf(request);
-    const startMs = watch.nowMs();
-    const finish = (response: NetResponse): NetResponse => {
-      const { status } = response;
-      const route = byPath.has(path) ? path : 'other';
-      const tookMs = watch.nowMs() - startMs;
-      watch.answered({ requestId, method: METHODS.has(method) ? method : 'OTHER', path, route, status, tookMs });
-      return withCommonHeaders(request, response, options, requestId);
-    };
-    const fail = (error: unknown): NetResponse => {
-      watch.failed(requestId, error);
-      return finish(refuse(request, 500, 'Internal server error'));
+    const answering: Answering = {
+      request,
+      requestId: watch.idOf(request),
+      startMs: watch.nowMs(),
+      route: 'other',
+      caller: null,
+      takesQuotes: false,
     };
     try {
-      const response = dispatch(request);
-      return response instanceof Promise ? response.then(finish, fail) : finish(response);
+      const response = dispatch(answering);
+      if (!(response instanceof Promise)) return finish(answering, response);
+      return response.then(
+        (late) => finish(answering, late),
+        (error: unknown) => fail(answering, error),
+      );
     } catch (error) {
-      return fail(error);
+      return fail(answering, error);
     }
   };
 }
 
-/** Every answer's own: its request's id, who may read it, and whether the chains it tells of are behind. */
+/** What is known of a request until its answer is finished. */
+interface Answering {
+  readonly request: NetRequest;
+  readonly requestId: string;
+  readonly startMs: number;
+  /** As `AnsweredRequest` has it. */
+  route: string;
+  /** Null: nobody pays for it. */
+  caller: Caller | null;
+  takesQuotes: boolean;
+}
+
+/** An answer that no route gives, with what every answer carries. */
 export function withCommonHeaders(
   request: NetRequestHead,
   response: NetResponse,
-  { allowOrigin, staleness }: Pick<RouterOptions, 'allowOrigin' | 'staleness'>,
+  common: CommonHeaders,
   requestId: string,
 ): NetResponse {
-  const origin = allowOrigin(request.header('origin'));
+  const ownHeaders = ['x-request-id', requestId];
+  addCommonHeaders(ownHeaders, request, common);
+  return { ...response, ownHeaders };
+}
+
+type CommonHeaders = Pick<RouterOptions, 'allowOrigin' | 'staleness'>;
+
+/** Of every answer: who may read it, and whether the chains it tells of are behind. */
+function addCommonHeaders(headers: string[], request: NetRequestHead, { allowOrigin, staleness }: CommonHeaders): void {
+  const origin = allowOrigin(request);
   const stale = staleness();
-  const headers: Record<string, string> = { ...response.headers, 'x-request-id': requestId };
   if (origin !== null) {
-    headers['access-control-allow-origin'] = origin;
-    headers['access-control-expose-headers'] = CORS_EXPOSED_HEADERS;
-    if (origin !== '*') headers.vary = 'origin';
+    headers.push('access-control-allow-origin', origin, 'access-control-expose-headers', CORS_EXPOSED_HEADERS);
+    if (origin !== '*') headers.push('vary', 'origin');
   }
-  if (stale !== null) headers['x-stale'] = stale;
-  return { ...response, headers };
+  if (stale !== null) headers.push('x-stale', stale);
 }
 
 /** Fetch standard, "CORS-preflight fetch": no key, no body. */

@@ -23,15 +23,33 @@ export const wrongWebSocketVersion = json(426, 'Sec-WebSocket-Version must be 13
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const notInValue = /[^\t\x20-\x7e\x80-\xff]/;
+/** By name, the value that was looked at last and was fine: most are the same in every answer. */
+const sendable = new Map<string, string>();
+/** There are few names, and all are the service's own; should there be more, the rest is looked at each time. */
+const MOST_NAMES = 100;
 
 /** Why HTTP cannot carry this answer, if it cannot: a line break in a header, say, would let its value write the rest. */
 export function whyUnsendable(response: NetResponse): string | undefined {
   const { status } = response;
   if (!Number.isInteger(status) || status < 200 || status > 599) return `Status ${status} is no final status`;
-  for (const name in response.headers) {
-    if (!token.test(name)) return `Header name ${JSON.stringify(name)} is no token`;
-    if (notInValue.test(response.headers[name] ?? ''))
-      return `The value of header ${name} has a character it cannot have`;
+  const { headers, ownHeaders } = response;
+  for (const name in headers) {
+    const why = whyNoHeader(name, headers[name] ?? '');
+    if (why !== undefined) return why;
   }
+  if (ownHeaders === undefined) return undefined;
+  for (let i = 0; i < ownHeaders.length; i += 2) {
+    const why = whyNoHeader(ownHeaders[i] ?? '', ownHeaders[i + 1] ?? '');
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+function whyNoHeader(name: string, value: string): string | undefined {
+  const last = sendable.get(name);
+  if (last === value) return undefined;
+  if (last === undefined && !token.test(name)) return `Header name ${JSON.stringify(name)} is no token`;
+  if (notInValue.test(value)) return `The value of header ${name} has a character it cannot have`;
+  if (last !== undefined || sendable.size < MOST_NAMES) sendable.set(name, value);
   return undefined;
 }

@@ -53,6 +53,11 @@ export interface NetRequest {
 export interface NetResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /**
+   * More of them, names and values in turn: those that differ from answer to answer. A record of them costs more to put together
+   * than the rest of a small answer does, because the engine makes a new hidden class of it again and again.
+   */
+  readonly ownHeaders?: readonly string[];
   readonly body: string | Uint8Array;
 }
 

@@ -127,6 +127,8 @@ export class NodeExchange {
     const unsendable = whyUnsendable(wanted);
     const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));
     const headers: Record<string, string | number> = { ...answer.headers };
+    const { ownHeaders = [] } = answer;
+    for (let i = 0; i < ownHeaders.length; i += 2) headers[ownHeaders[i] ?? ''] = ownHeaders[i + 1] ?? '';
     const closing = close || this.#host.stopping;
     if (closing) headers.connection = 'close';
     const empty = answer.status === 204 || answer.status === 304;

@@ -3,6 +3,8 @@ import { addressText } from './address.js';
 import { requestHeaders, type NetRequest, type RequestHeader } from './net.js';
 
 const none = new Uint8Array(0);
+/** The library tells methods in lower case. */
+const UPPER_CASE = new Map(['GET', 'HEAD', 'POST', 'OPTIONS'].map((method) => [method.toLowerCase(), method]));
 
 /**
  * uWebSockets.js lends a request for the time of one callback. Most requests are answered within it, so headers and
@@ -16,43 +18,47 @@ export class UwsRequest implements NetRequest {
   aborted = false;
   #copied: Map<RequestHeader, string> | null = null;
   #address: string | undefined;
-  #lent: { readonly req: HttpRequest; readonly res: HttpResponse } | null;
+  #req: HttpRequest | null;
+  #res: HttpResponse | null;
 
   constructor(req: HttpRequest, res: HttpResponse) {
-    this.method = req.getMethod().toUpperCase();
+    const method = req.getMethod();
+    this.method = UPPER_CASE.get(method) ?? method.toUpperCase();
     this.path = req.getUrl();
     // Declared as a string, but undefined when the URL has no `?`.
     this.query = req.getQuery() || '';
-    this.#lent = { req, res };
+    this.#req = req;
+    this.#res = res;
   }
 
   header(name: RequestHeader): string | undefined {
-    const value = this.#lent === null ? this.#copied?.get(name) : this.#lent.req.getHeader(name);
+    const value = this.#req === null ? this.#copied?.get(name) : this.#req.getHeader(name);
     return value === '' ? undefined : value;
   }
 
   get remoteAddress(): string {
     if (this.#address === undefined) {
-      if (this.#lent === null) return '';
-      this.#address = addressText(new Uint8Array(this.#lent.res.getRemoteAddress()));
+      if (this.#res === null) return '';
+      this.#address = addressText(new Uint8Array(this.#res.getRemoteAddress()));
     }
     return this.#address;
   }
 
   /** Copies what may still be asked for. To be called before the library's callback returns. */
   detach(): void {
-    if (this.#lent === null) return;
+    if (this.#req === null) return;
     this.#address = this.remoteAddress;
     this.#copied = new Map();
     for (const name of requestHeaders) {
-      const value = this.#lent.req.getHeader(name);
+      const value = this.#req.getHeader(name);
       if (value !== '') this.#copied.set(name, value);
     }
-    this.#lent = null;
+    this.release();
   }
 
   /** Lets go of what was lent, once answered: reading it later would throw. */
   release(): void {
-    this.#lent = null;
+    this.#req = null;
+    this.#res = null;
   }
 }

@@ -3,6 +3,8 @@ import type { QuotaHolder, QuotaTable, Tier, TierQuotas } from './tier-quotas.js
 
 interface Buckets {
   readonly tier: Tier;
+  /** Of the first two, as the header tells of them. */
+  readonly policy: { readonly requests: string; readonly both: string };
   readonly requests: TokenBucket;
   readonly quotes: TokenBucket;
   readonly messages: TokenBucket;
@@ -11,12 +13,6 @@ interface Buckets {
 type BucketKind = 'requests' | 'quotes' | 'messages';
 /** What can be refused. */
 export type QuotaKind = BucketKind | 'connections' | 'channels' | 'day';
-
-/** Header fields of draft-ietf-httpapi-ratelimit-headers-10. */
-export interface QuotaHeaders {
-  readonly 'ratelimit-policy': string;
-  readonly ratelimit: string;
-}
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -62,17 +58,15 @@ export class Quotas {
     return this.#take(holder, 'messages', 1);
   }
 
-  /** What was granted by `takeRequest` and, with `quotes`, by `takeQuotes`, for the client to pace itself by. */
-  headers(holder: QuotaHolder, quotes: boolean): QuotaHeaders {
-    const { requestsPerSecond, quotesPerMinute } = this.#table[holder.tier];
+  /**
+   * Puts what was granted by `takeRequest` and, with `quotes`, by `takeQuotes` into an answer's headers, names and values in turn, for the client to pace
+   * itself by (draft-ietf-httpapi-ratelimit-headers-10).
+   */
+  headers(holder: QuotaHolder, quotes: boolean, into: string[]): void {
     const buckets = this.#of(holder);
-    const policy = `"requests";q=${requestsPerSecond};w=1`;
     const state = `"requests";r=${Math.floor(buckets.requests.content)};t=1`;
-    if (!quotes) return { 'ratelimit-policy': policy, ratelimit: state };
-    return {
-      'ratelimit-policy': `${policy}, "quotes";q=${quotesPerMinute};w=60`,
-      ratelimit: `${state}, "quotes";r=${Math.floor(buckets.quotes.content)};t=60`,
-    };
+    into.push('ratelimit-policy', quotes ? buckets.policy.both : buckets.policy.requests);
+    into.push('ratelimit', quotes ? `${state}, "quotes";r=${Math.floor(buckets.quotes.content)};t=60` : state);
   }
 
   /** Something was refused for what is not counted here. */
@@ -97,8 +91,10 @@ export class Quotas {
     const known = this.#buckets.get(id);
     if (known?.tier === tier) return known;
     const { requestsPerSecond, quotesPerMinute, quoteBurst, messagesPerSecond } = this.#table[tier];
+    const policy = `"requests";q=${requestsPerSecond};w=1`;
     const buckets: Buckets = {
       tier,
+      policy: { requests: policy, both: `${policy}, "quotes";q=${quotesPerMinute};w=60` },
       requests: fullBucket(requestsPerSecond, requestsPerSecond, SECOND_MS),
       quotes: fullBucket(quoteBurst, quotesPerMinute, MINUTE_MS),
       messages: fullBucket(messagesPerSecond, messagesPerSecond, SECOND_MS),
