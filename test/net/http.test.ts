@@ -76,6 +76,33 @@ eachBackend(t, (t, backend) => {
     t.equal(await response.text(), 'naïve €');
   });
 
+  t.test("an answer's own headers are sent beside the others, or without any", async (t) => {
+    const ownHeaders = ['x-two', '2', 'x-three', 'a, b'];
+    for (const headers of [{ 'x-one': '1' }, {}]) {
+      const { url } = await serve(t, backend, { http: () => ({ status: 200, headers, ownHeaders, body: 'whole' }) });
+      const response = await fetch(url);
+      t.strictSame(
+        ['x-one', 'x-two', 'x-three'].map((name) => response.headers.get(name)),
+        ['x-one' in headers ? '1' : null, '2', 'a, b'],
+      );
+      t.equal(await response.text(), 'whole');
+    }
+  });
+
+  t.test('a line break in one of them sends nothing of it', async (t) => {
+    const faults: unknown[] = [];
+    const answers = ['a', 'b\r\nx-evil: 1'];
+    const { url } = await serve(t, backend, {
+      http: () => ({ status: 200, headers: {}, ownHeaders: ['x-two', answers.shift() ?? ''], body: '' }),
+      onFault: (fault) => faults.push(fault),
+    });
+    t.equal((await fetch(url)).headers.get('x-two'), 'a');
+    const response = await fetch(url);
+    t.equal(response.status, 500);
+    t.notOk(response.headers.has('x-evil'));
+    t.match(String(faults[0]), /header x-two/);
+  });
+
   t.test('a body of bytes is sent as it is', async (t) => {
     const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
     const { url } = await serve(t, backend, { http: () => answer(bytes.subarray(1)) });
