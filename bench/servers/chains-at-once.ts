@@ -60,20 +60,40 @@ const statesAtHand = {
     Promise.resolve(quotes.map(({ size }) => ({ state: { fillableSize: size, reason: null }, error: null }))),
 };
 
-/** The event of what is published is there at once, and enters by the same command as any other. */
+/**
+ * The event of what is published is there at once, and enters by the same command as any other: as many in one turn as the
+ * follower of a chain reads in one.
+ */
 class PublisherAtOnce {
   readonly room = Infinity;
   readonly walletAddress = NOBODY;
   #count = 0;
+  #leftInTurn: number;
+  #nextTurn: Promise<void> | null = null;
 
-  constructor(private readonly options: Pick<ChainSideOptions, 'book'>) {}
+  constructor(private readonly options: Pick<ChainSideOptions, 'book' | 'limits'>) {
+    this.#leftInTurn = options.limits.checksPerTurn;
+  }
 
-  publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
+  async publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
+    while (this.#leftInTurn === 0) await this.#nextTurn;
+    this.#leftInTurn -= 1;
+    this.#nextTurn ??= new Promise((resolve) =>
+      setImmediate(() => {
+        this.#leftInTurn = this.options.limits.checksPerTurn;
+        this.#nextTurn = null;
+        resolve();
+      }),
+    );
+    this.#enter(quote);
+    return { type: 'ENTERED' };
+  }
+
+  #enter(quote: IdentifiedQuote): void {
     const n = this.#count++;
     const blockNumber = FIRST_STREAM_BLOCK + Math.floor(n / QUOTES_PER_BLOCK);
     const origin = { blockNumber, txHash: hex(n + 3, 64), logIndex: n % QUOTES_PER_BLOCK };
     enterQuote(this.options, { ...quote, ts: START_SECONDS, origin });
-    return Promise.resolve({ type: 'ENTERED' });
   }
 }
 

@@ -1,7 +1,8 @@
-import { decodeFunctionResult, getAbiItem, toFunctionSelector } from 'viem';
+import { getAbiItem, toFunctionSelector } from 'viem';
 import type { Hex } from '../engine/quote.js';
 import { addressWord, boolWord, uintWord } from './abi-words.js';
 import { multicall3Abi } from './abi/multicall3.js';
+import { decodeAggregate3 } from './aggregate3-answer.js';
 import { isBrokenCall } from './broken-call.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import type { AtBlock, CallResult, ContractCall } from './chain-reader.js';
@@ -66,8 +67,7 @@ export class Multicall {
     const answer = await this.#ask({ to, data: encodeAggregate3(calls) }, at, gas);
     if (answer.reverted) return null;
     if (answer.data === '0x') throw new ChainAnswerError(`There is no Multicall3 at ${to}`);
-    const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer.data });
-    return results.map(({ success, returnData }) => ({ reverted: !success, data: returnData }));
+    return decodeAggregate3(answer.data);
   }
 
   #eachAlone(calls: readonly ContractCall[], ask: (call: ContractCall) => Promise<CallResult>): Promise<CallResult[]> {

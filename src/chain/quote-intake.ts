@@ -106,6 +106,8 @@ export class QuoteIntake {
       const pool = pools[i];
       items.push(pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify({ ...quote, pool }));
     }
+    // What follows, packing the signatures and the reading of the chain, has turns of its own.
+    if (posted.length > this.limits.checksPerTurn) await this.#othersTurn();
     return this.#askChain(withTwins(await this.#verify(items)));
   }
 

@@ -67,11 +67,17 @@ export class QuoteStates {
     for (let start = 0; start < quotes.length; start += statesPerSlice) {
       slices.push(quotes.slice(start, start + statesPerSlice));
     }
+    // One after the other: slices that only waited for the next turn each would all begin in that one.
+    let turn: Promise<void> = Promise.resolve();
     const readings = await mapInFlight(slices, slicesInFlight, async (slice) => {
-      if (slices.length > 1) await new Promise<void>((resolve) => this.clock.after(0, resolve));
+      if (slices.length > 1) await (turn = turn.then(() => this.#othersTurn()));
       return this.#readSlice(slice, at);
     });
     return readings.flat();
+  }
+
+  #othersTurn(): Promise<void> {
+    return new Promise((resolve) => this.clock.after(0, resolve));
   }
 
   async #readSlice(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<QuoteReading[]> {
