@@ -11,8 +11,9 @@ const SPREADERS = [
   0x9e3779b1, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f, 0x165667b1, 0xd3a2646c, 0xfd7046c5, 0xb55a4f09,
 ] as const;
 
+/** In one piece, as text is that was parsed: what is put together from two pieces is copied by whoever reads it first, and would be that one's time. */
 export function hex(n: number, digits: number): Hex {
-  return `0x${n.toString(16).padStart(digits, '0')}`;
+  return Buffer.from(`0x${n.toString(16).padStart(digits, '0')}`, 'latin1').toString('latin1') as Hex;
 }
 
 export function blockHashOf(blockNumber: number): Hex {

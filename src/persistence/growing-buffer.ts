@@ -13,17 +13,20 @@ export class GrowingBuffer {
   take(count: number): number {
     const at = this.length;
     this.length = at + count;
-    if (this.length > this.bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(this.length, this.bytes.length * 2));
-      this.bytes.copy(larger, 0, 0, at);
-      this.bytes = larger;
-    }
+    if (this.length > this.bytes.length) this.#grow(at);
     return at;
   }
 
   put(bytes: Uint8Array): void {
     const at = this.take(bytes.length);
     this.bytes.set(bytes, at);
+  }
+
+  /** By itself, so that `take` stays small enough to become part of its callers. */
+  #grow(used: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.length, this.bytes.length * 2));
+    this.bytes.copy(larger, 0, 0, used);
+    this.bytes = larger;
   }
 
   /** What was put; valid until the next `take`, `put` or `clear`. */

@@ -11,6 +11,7 @@ import type { ChainProfile, Profile } from '../../src/chain/profile.js';
 import { limits as defaultLimits, tierQuotas, type Limits } from '../../src/config/limits.js';
 import { Engine } from '../../src/engine/engine.js';
 import { MemoryJournal } from '../../src/engine/memory-journal.js';
+import type { Journal } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { BackendChoice } from '../../src/net/open-server.js';
 import type { Metrics } from '../../src/metrics/metrics.js';
@@ -28,6 +29,8 @@ export interface TestServiceOptions {
   /** Null: no wallet. */
   readonly walletKey?: Hex | null;
   readonly engine?: Engine;
+  /** The engine's log, which `stop` leaves open; without one nothing is kept. */
+  readonly journal?: Journal;
   readonly limits?: Partial<Limits>;
   readonly metrics?: Metrics;
   readonly tierQuotas?: QuotaTable;
@@ -91,7 +94,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     rpc: { settlement: rpc(profile.settlement), stream: rpc(profile.stream) },
     operator: walletKey === null ? null : { ...newOperator(walletKey), ...cap },
     engine,
-    journal: new MemoryJournal(),
+    journal: options.journal ?? new MemoryJournal(),
     epoch: '00000000000000e2',
     history: null,
     keys,
