@@ -29,7 +29,13 @@ export async function closedLoop(
   }
 }
 
-/** Runs `send` for each number at its due time, in milliseconds of `performance.now()`, late ones at once. Spins, so as to be on time. */
+/** A timer of Node is late by no more than this, in milliseconds, where nothing else is to be done. */
+const TIMER_LATENESS_MS = 1.5;
+
+/**
+ * Runs `send` for each number at its due time, in milliseconds of `performance.now()`, late ones at once. Sleeps while it is far
+ * off, so as to leave a small machine to the server, and spins for the rest, so as to be on time.
+ */
 export async function atRate(
   count: number,
   perSecond: number,
@@ -39,7 +45,8 @@ export async function atRate(
   for (let n = 0; n < count;) {
     const now = performance.now();
     for (; n < count && startMs + (n * 1000) / perSecond <= now; n++) send(n, startMs + (n * 1000) / perSecond);
-    await new Promise((resolve) => setImmediate(resolve));
+    const sleepMs = Math.floor(startMs + (n * 1000) / perSecond - performance.now() - TIMER_LATENESS_MS);
+    await new Promise((resolve) => (sleepMs >= 1 ? setTimeout(resolve, sleepMs) : setImmediate(resolve)));
   }
 }
 
