@@ -132,8 +132,7 @@ export class Wallet {
   /** Sends under the next nonce. What the node refused was not sent: its nonce is free again. */
   async #sendNext(request: Required<TxRequest>): Promise<OwnTx> {
     this.#receipts.checkRunning();
-    let fees = await this.#fees.current();
-    let tx = await this.#line.begin(request);
+    let [fees, tx] = await this.#begin(request);
     for (const lost of this.#line.takenBack()) this.#revive(lost);
     try {
       for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
@@ -151,6 +150,15 @@ export class Wallet {
       await this.#line.forget(tx).catch(() => undefined);
       throw this.#named(error);
     }
+  }
+
+  /** What to offer and under which nonce, asked for together. */
+  async #begin(request: Required<TxRequest>): Promise<[Fees, OwnTx]> {
+    const [fees, tx] = await Promise.allSettled([this.#fees.current(), this.#line.begin(request)]);
+    if (tx.status === 'rejected') throw tx.reason;
+    if (fees.status === 'fulfilled') return [fees.value, tx.value];
+    await this.#line.forget(tx.value).catch(() => undefined);
+    throw fees.reason;
   }
 
   /** Written down, then signed, then sent. */
