@@ -88,8 +88,13 @@ export class KeccakMessage {
 
   /** 32 bytes. */
   hash(): Uint8Array {
+    return this.passingHash().slice();
+  }
+
+  /** The same 32 bytes every time: they hold this hash until the module makes another one. */
+  passingHash(): Uint8Array {
     this.#hashBlocks(this.#place.at, this.#place.end, this.#place.hash);
-    return this.#hash.slice();
+    return this.#hash;
   }
 
   hexHash(): Hex {

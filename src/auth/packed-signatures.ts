@@ -1,4 +1,5 @@
 import type { Hex, Signature } from '../engine/quote.js';
+import { Keccak256 } from './keccak256.js';
 import type { Secp256k1 } from './secp256k1-binding.js';
 
 /** A signature and who it has to be of; `quoteId` is the digest that was signed. */
@@ -45,23 +46,22 @@ export function packAll(claimed: readonly ClaimedSignature[]): Buffer {
  */
 export class PackedVerifier {
   readonly #secp256k1: Secp256k1;
-  readonly #keccak256: (bytes: Uint8Array) => Uint8Array;
   readonly #one = Buffer.from(new ArrayBuffer(PACKED_BYTES));
   readonly #digest = new Uint8Array(this.#one.buffer, 0, RS_AT);
   readonly #rs = new Uint8Array(this.#one.buffer, RS_AT, V_AT - RS_AT);
   readonly #key = new Uint8Array(65);
   /** Without the byte that says that both coordinates follow. */
   readonly #coordinates = this.#key.subarray(1);
+  readonly #hashed = new Keccak256().message(64);
 
-  constructor(secp256k1: Secp256k1, keccak256: (bytes: Uint8Array) => Uint8Array) {
+  constructor(secp256k1: Secp256k1) {
     this.#secp256k1 = secp256k1;
-    this.#keccak256 = keccak256;
   }
 
   /** 20 bytes: who signed; null when `s` is in the upper half, `v` is neither 27 nor 28, or no key fits. */
   signer(claimed: ClaimedSignature): Uint8Array | null {
     pack(this.#one, 0, claimed);
-    return this.#signerHash()?.subarray(ADDRESS_AT) ?? null;
+    return this.#signerHash()?.slice(ADDRESS_AT) ?? null;
   }
 
   /** True when the signature is its provider's. */
@@ -83,12 +83,13 @@ export class PackedVerifier {
     return true;
   }
 
-  /** 32 bytes that end in the address. */
+  /** 32 bytes that end in the address; they are others after the next one. */
   #signerHash(): Uint8Array | null {
     const v = this.#one[V_AT];
     if (v !== 27 && v !== 28) return null;
     if (HALF_ORDER.compare(this.#one, S_AT, V_AT) < 0) return null;
     if (!this.#secp256k1.recover(this.#digest, this.#rs, v === 27 ? 0 : 1, this.#key)) return null;
-    return this.#keccak256(this.#coordinates);
+    this.#hashed.bytes.set(this.#coordinates);
+    return this.#hashed.passingHash();
   }
 }

@@ -12,7 +12,7 @@ export class QuoteSignature {
 
   constructor(digests: QuoteDigest, secp256k1: Secp256k1) {
     this.#digests = digests;
-    this.#verifier = new PackedVerifier(secp256k1, (bytes) => digests.keccak256(bytes));
+    this.#verifier = new PackedVerifier(secp256k1);
   }
 
   /** The quote's id: its EIP-712 digest. */

@@ -1,12 +1,10 @@
 import { parentPort } from 'node:worker_threads';
-import { Keccak256 } from './keccak256.js';
 import { PACKED_BYTES, PackedVerifier } from './packed-signatures.js';
 import { loadSecp256k1 } from './secp256k1-binding.js';
 import type { SignatureAnswer, SignatureJob } from './signature-pool.js';
 
 /** The thread's whole life: one job after the other, in the order in which they come. `SignaturePool` starts and ends it. */
-const keccak = new Keccak256();
-const verifier = new PackedVerifier(await loadSecp256k1(), (bytes) => keccak.of(bytes));
+const verifier = new PackedVerifier(await loadSecp256k1());
 
 parentPort?.on('message', ({ id, bytes }: SignatureJob) => {
   const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
