@@ -3,6 +3,8 @@ import type { Side } from './quote.js';
 
 /** Empty levels that are kept in any case. */
 const SPARE_LEVELS = 32;
+/** Most levels that are moved one by one: `splice` is the faster for more, but it makes an array of what it takes out (nothing). */
+const MOVED_SINGLY = 64;
 
 /**
  * In one sorted array with the best price at its end, where most comes and goes. Prices are looked for as floats, and
@@ -45,8 +47,10 @@ export class ArrayLevels<L extends Priced> implements Levels<L> {
       return known;
     }
     const level = this.#make(price);
-    this.#levels.splice(place, 0, level);
-    this.#keys.splice(place, 0, key);
+    if (this.#levels.length - place > MOVED_SINGLY) {
+      this.#levels.splice(place, 0, level);
+      this.#keys.splice(place, 0, key);
+    } else this.#insertNearEnd(place, level, key);
     return level;
   }
 
@@ -87,8 +91,21 @@ export class ArrayLevels<L extends Priced> implements Levels<L> {
   }
 
   #isWorse(level: L | undefined, price: bigint): boolean {
-    if (level === undefined) return false;
+    // Most are the price itself, and every comparison of bigints is a call.
+    if (level === undefined || level.price === price) return false;
     return this.#sign === -1 ? level.price > price : level.price < price;
+  }
+
+  #insertNearEnd(place: number, level: L, key: number): void {
+    let [moving, itsKey] = [level, key];
+    for (let at = place; at < this.#levels.length; at++) {
+      const [next, nextKey] = [this.#levels[at], this.#keys[at]];
+      this.#levels[at] = moving;
+      this.#keys[at] = itsKey;
+      [moving, itsKey] = [next ?? moving, nextKey ?? itsKey];
+    }
+    this.#levels.push(moving);
+    this.#keys.push(itsKey);
   }
 
   #dropEmptyEnd(): void {
