@@ -29,6 +29,7 @@ import { PAGE_DIRECTORY, readPageFiles } from './page-files.js';
 import { LogEvents } from './log-events.js';
 import { writeReadyFile } from './ready-file.js';
 import { startService, type Service } from './service.js';
+import { spareDescriptors } from './system/spare-descriptors.js';
 import { systemClock } from './system/system-clock.js';
 import { systemRandom } from './system/system-random.js';
 import { greeting } from './greeting.js';
@@ -106,6 +107,7 @@ async function serve(
     history,
     keys,
     budgets: log.budgets,
+    spareDescriptors,
     clock: systemClock,
     random: systemRandom,
     limits: { ...limits, reorgDepth: log.reorgDepth },

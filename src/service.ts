@@ -72,6 +72,8 @@ export interface ServiceOptions {
   readonly host: string;
   readonly port: number;
   readonly netBackend: BackendChoice;
+  /** File descriptors that the process may still open; absent: nobody knows. */
+  readonly spareDescriptors?: () => number;
   readonly corsOrigins: readonly string[];
   /** What is served at /; none by default. */
   readonly page?: Omit<PageOptions, 'chainId'>;
@@ -224,6 +226,15 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       bodyBytes: (method, path) =>
         method === 'POST' && BATCH_PATHS.has(path) ? limits.batchBodyBytes : limits.bodyBytes,
     },
+    ...(options.spareDescriptors !== undefined && {
+      descriptors: {
+        spare: options.spareDescriptors,
+        onFew(few) {
+          if (few) logger.warn('few file descriptors are left: no more connections are taken until there are more');
+          else logger.info('connections are taken again');
+        },
+      },
+    }),
     onFault: logFault,
   });
   if (uwsUnavailable !== undefined) logger.warn({ why: uwsUnavailable }, 'serving through node:http and ws');

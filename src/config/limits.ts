@@ -39,6 +39,9 @@ export const limits = {
   pipelinedRequests: 16,
   /** From the end of a request's headers to the end of its body. */
   bodyDeadlineMs: 10_000,
+  /** File descriptors kept for the log, the nodes and the page, and how often they are looked at: at 20 us. */
+  spareDescriptors: 16,
+  descriptorCheckMs: 100,
   wsMessageBytes: 16 << 10,
   /** Bytes a socket may leave unread before it is closed with 1013. */
   wsBufferedBytes: 1 << 20,

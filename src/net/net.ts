@@ -131,6 +131,9 @@ export interface NetLimits {
   readonly wsBufferedBytes: number;
   /** Without a byte from the peer (pings are sent by the server), 8 to 960. */
   readonly wsIdleSeconds: number;
+  /** File descriptors that connections may not use up, and how often they are looked at. */
+  readonly spareDescriptors: number;
+  readonly descriptorCheckMs: number;
   /** How long a closing socket may take to read what is buffered for it, and a closing server for answers under way. */
   readonly drainMs: number;
 }
@@ -143,6 +146,16 @@ export interface NetOptions {
   /** The answer to a request whose body was refused. */
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
   readonly limits: NetLimits;
+  /**
+   * Asked by uWebSockets.js, every `descriptorCheckMs`; node:http lets go of what it cannot take by itself. Absent: nobody
+   * knows.
+   */
+  readonly descriptors?: {
+    /** File descriptors that the process may still open. */
+    spare(): number;
+    /** True: no more connections are taken for want of them; false: they are again. */
+    onFew(few: boolean): void;
+  };
   readonly onFault: (error: unknown) => void;
 }
 

@@ -1,7 +1,7 @@
-import type { us_listen_socket } from 'uWebSockets.js';
 import type { NetOptions, NetServer } from './net.js';
 import { UnderWay } from './under-way.js';
 import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
+import { UwsListening } from './uws-listening.js';
 import type { UwsApp, UwsModule } from './uws-native.js';
 import { UwsSockets } from './uws-sockets.js';
 
@@ -11,35 +11,24 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   readonly options: NetOptions;
   readonly underWay = new UnderWay();
   stopping = false;
-  readonly #uws: UwsModule;
   readonly #app: UwsApp;
   readonly #sockets: UwsSockets;
-  #listenSocket: us_listen_socket | null = null;
+  readonly #listening: UwsListening;
   #closed: Promise<void> | null = null;
 
   constructor(uws: UwsModule, options: NetOptions) {
-    this.#uws = uws;
     this.options = options;
     // Otherwise every answer names the library and its version.
     uws._cfg('silent');
     this.#sockets = new UwsSockets(this);
     this.#app = uws.App();
+    this.#listening = new UwsListening(uws, this.#app, options);
     this.#app.ws(options.socketPath, this.#sockets.behavior());
     this.#app.any('/*', (res, req) => UwsExchange.serve(res, req, this));
   }
 
   listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      // Exclusively: by default two processes share the port, and its connections, without a word.
-      this.#app.listen(host, port, this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
-        if (socket === false) {
-          reject(new Error(`Cannot listen on ${host} port ${port}: it is taken, or not this machine's to take`));
-          return;
-        }
-        this.#listenSocket = socket;
-        resolve(this.#uws.us_socket_local_port(socket));
-      });
-    });
+    return this.#listening.begin(host, port);
   }
 
   publish(topic: string, message: string | Uint8Array, isBinary: boolean): void {
@@ -48,8 +37,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
 
   stopListening(): void {
     this.stopping = true;
-    if (this.#listenSocket !== null) this.#uws.us_listen_socket_close(this.#listenSocket);
-    this.#listenSocket = null;
+    this.#listening.end();
   }
 
   close(code: number, reason: string): Promise<void> {

@@ -24,25 +24,30 @@ t.test(`a process that may have ${MAX_OPEN_FILES} files open lives through ${CON
       continue;
     }
     service.limitOpenFiles(MAX_OPEN_FILES);
-    const { port } = new URL(service.httpUrl);
-    const early = await RawConnection.open(Number(port));
+    const port = Number(new URL(service.httpUrl).port);
+    const early = await RawConnection.open(port);
     const isAlive = async (connection: RawConnection): Promise<string> => {
       const answers = statuses(connection.text).length;
       await connection.send(head('GET /health HTTP/1.1', 'Host: x'));
       return connection.until((text) => statuses(text).length > answers);
     };
     await isAlive(early);
-    const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => RawConnection.open(Number(port))));
+    const connections = await Promise.all(
+      Array.from({ length: CONNECTIONS }, () => RawConnection.open(port).catch(() => null)),
+    );
     const beforeMs = service.usage().cpuMs;
     await pause(WATCHED_MS);
     const usedMs = service.usage().cpuMs - beforeMs;
-    t.comment(`${backend}: ${usedMs} ms of CPU in ${WATCHED_MS} ms`);
-    // uWebSockets.js tries again and again to take the connections that wait, as fast as it can beside its other work.
-    if (backend === 'node') t.ok(usedMs < WATCHED_MS / 2, `${backend}: it does not spin meanwhile`);
+    t.ok(usedMs < WATCHED_MS / 4, `${backend}: it does not spin meanwhile, ${usedMs} ms of CPU in ${WATCHED_MS} ms`);
     t.strictSame(statuses(await isAlive(early)), [200, 200], `${backend}: who was connected is served meanwhile`);
-    for (const connection of connections) connection.reset();
+    for (const connection of connections) connection?.reset();
 
-    const again = await RawConnection.open(Number(port));
+    let again: RawConnection | null = null;
+    while (again === null) {
+      // Nobody may listen for a moment yet.
+      again = await RawConnection.open(port).catch(() => null);
+      if (again === null) await pause(10);
+    }
     t.strictSame(statuses(await isAlive(again)), [200], `${backend}: it takes connections again`);
     for (const connection of [early, again]) connection.reset();
     const rest = new RestClient(service.httpUrl, service.apiKey);

@@ -16,6 +16,8 @@ export const limits: NetLimits = {
   bodyDeadlineMs: 10_000,
   httpIdleMs: 10_000,
   pipelinedRequests: 16,
+  spareDescriptors: 16,
+  descriptorCheckMs: 10,
   wsMessageBytes: 1024,
   wsBufferedBytes: 1 << 20,
   wsIdleSeconds: 30,
