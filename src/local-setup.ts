@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { KeyStore } from './auth/key-store.js';
-import { startLocalChain, type LocalChain } from './chain/dev/local-chain.js';
+import type { LocalChain } from './chain/dev/local-chain.js';
 import type { Hex } from './engine/quote.js';
 
 /** The embedded chain, and whose wallet the service uses on it. */
@@ -12,6 +12,8 @@ export interface LocalSetup {
 
 /** The chain's own state lies in `dataDir` too, so that the next start goes on where this one ends. */
 export async function openLocalSetup(dataDir: string): Promise<LocalSetup> {
+  // Its contracts and accounts are a tenth of what a start takes: on other chains nobody waits for them.
+  const { startLocalChain } = await import('./chain/dev/local-chain.js');
   const chain = await startLocalChain({ stateFile: path.join(dataDir, 'local-chain.json') });
   const [operator] = chain.accounts;
   if (operator === undefined) throw new Error('The local chain has no accounts');
