@@ -2,10 +2,12 @@ import type { NetResponse } from '../net/net.js';
 
 /**
  * Answers that were given since the book last changed. Pages and bots ask the same of a pool again and again, and most of the
- * time nothing has happened in between; then looking the answer up takes a tenth of making it.
+ * time nothing has happened in between; then looking the answer up takes a tenth of making it. What was asked only once is not
+ * kept: holding on to answers that nobody asks for again costs more than making some of them twice.
  */
 export class RememberedAnswers {
-  readonly #answers = new Map<string, NetResponse>();
+  /** By target; null: asked for once. */
+  readonly #answers = new Map<string, NetResponse | null>();
   readonly #maxBytes: number;
   #bytes = 0;
   #seq = -1;
@@ -21,15 +23,16 @@ export class RememberedAnswers {
       this.#clear();
       this.#seq = seq;
     }
-    return this.#answers.get(target);
+    return this.#answers.get(target) ?? undefined;
   }
 
   /** After `find` of the same target and `seq`. */
   keep(target: string, answer: NetResponse): void {
-    const bytes = target.length + answer.body.length;
+    const isAskedAgain = this.#answers.has(target);
+    const bytes = isAskedAgain ? answer.body.length : target.length;
     if (bytes > this.#maxBytes) return;
     if (this.#bytes + bytes > this.#maxBytes) this.#clear();
-    this.#answers.set(target, answer);
+    this.#answers.set(target, isAskedAgain ? answer : null);
     this.#bytes += bytes;
   }
 
