@@ -32,7 +32,7 @@ export class RememberedAnswers {
     const bytes = isAskedAgain ? answer.body.length : target.length;
     if (bytes > this.#maxBytes) return;
     if (this.#bytes + bytes > this.#maxBytes) this.#clear();
-    this.#answers.set(target, isAskedAgain ? answer : null);
+    this.#answers.set(target, isAskedAgain ? inBytes(answer) : null);
     this.#bytes += bytes;
   }
 
@@ -41,4 +41,9 @@ export class RememberedAnswers {
     this.#answers.clear();
     this.#bytes = 0;
   }
+}
+
+/** As it goes out: a text is written as bytes each time. */
+function inBytes(answer: NetResponse): NetResponse {
+  return typeof answer.body === 'string' ? { ...answer, body: Buffer.from(answer.body) } : answer;
 }
