@@ -15,8 +15,6 @@ const ENOUGH_AGAIN = 2;
 export class UwsListening {
   #listenSocket: us_listen_socket | null = null;
   #looking: NodeJS.Timeout | undefined;
-  #beginning = false;
-  #ended = false;
 
   constructor(
     private readonly uws: UwsModule,
@@ -27,12 +25,9 @@ export class UwsListening {
   /** Resolves to the port; rejects when it is taken. */
   async begin(host: string, port: number): Promise<number> {
     const why = `Cannot listen on ${host} port ${port}: it is taken, or not this machine's to take`;
-    const socket = await this.#listen(host, port).catch((cause: unknown) => {
-      throw new Error(why, { cause });
-    });
-    if (socket === null) throw new Error(why);
-    this.#listenSocket = socket;
-    const ownPort = this.uws.us_socket_local_port(socket);
+    const ownPort = port === 0 ? await freePortAt(host) : port;
+    this.#listenSocket = await this.#listen(host, ownPort);
+    if (this.#listenSocket === null) throw new Error(why);
     const { descriptors, limits } = this.options;
     if (descriptors !== undefined) {
       const look = (): void => void this.#look(host, ownPort, descriptors);
@@ -42,36 +37,29 @@ export class UwsListening {
   }
 
   end(): void {
-    this.#ended = true;
     clearInterval(this.#looking);
     this.#close();
   }
 
   async #look(host: string, port: number, descriptors: NonNullable<NetOptions['descriptors']>): Promise<void> {
     const { spareDescriptors } = this.options.limits;
-    if (this.#beginning) return;
     if (this.#listenSocket !== null) {
       if (descriptors.spare() >= spareDescriptors) return;
       this.#close();
       descriptors.onFew(true);
     } else if (descriptors.spare() >= ENOUGH_AGAIN * spareDescriptors) {
-      this.#beginning = true;
-      // Somebody else's port by now: it is tried again at the next look.
-      this.#listenSocket = await this.#listen(host, port).catch(() => null);
-      this.#beginning = false;
+      // Null while it is somebody else's port: it is tried again at the next look.
+      this.#listenSocket = await this.#listen(host, port);
       if (this.#listenSocket !== null) descriptors.onFew(false);
     }
   }
 
-  /**
-   * The library has two ways. One shares the port, and its connections, with any program that does so too, without a word. The
-   * other refuses the port for a minute after the last connection that this or an earlier process had on it. So it is
-   * shared, after a look whether it is somebody's.
-   */
-  async #listen(host: string, port: number): Promise<us_listen_socket | null> {
-    const freePort = await freePortAt(host, port);
-    if (this.#ended) return null;
-    return new Promise((resolve) => this.app.listen(host, freePort, 0, (socket) => resolve(socket || null)));
+  /** Null: the port is taken. The library answers within the call. */
+  #listen(host: string, port: number): Promise<us_listen_socket | null> {
+    return new Promise((resolve) => {
+      // Exclusively: by default two processes share the port, and its connections, without a word.
+      this.app.listen(host, port, this.uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => resolve(socket || null));
+    });
   }
 
   #close(): void {
@@ -80,13 +68,16 @@ export class UwsListening {
   }
 }
 
-/** The port, or with 0 one that nobody listens at. Rejects when it is taken, or not this machine's to take. */
-async function freePortAt(host: string, port: number): Promise<number> {
+/**
+ * A port that nobody has. On one that the library itself picks, it leaves out SO_REUSEADDR (20.30), and could not listen there again
+ * as long as there is a connection of it, or was one a minute ago.
+ */
+async function freePortAt(host: string): Promise<number> {
   const server = createServer();
-  server.listen({ host, port, exclusive: true });
+  server.listen({ host, port: 0 });
   await once(server, 'listening');
-  const { port: freePort } = server.address() as AddressInfo;
+  const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');
-  return freePort;
+  return port;
 }

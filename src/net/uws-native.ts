@@ -15,7 +15,7 @@ export type UwsApp = uws.TemplatedApp & {
 export interface UwsModule {
   readonly App: () => UwsApp;
   readonly us_listen_socket_close: (socket: uws.us_listen_socket) => void;
-  readonly us_socket_local_port: (socket: uws.us_listen_socket) => number;
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
   readonly _cfg: (setting: string) => void;
 }
 
