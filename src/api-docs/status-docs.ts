@@ -1,9 +1,10 @@
 import Type from 'typebox';
 import { closed } from '../schema/primitives.js';
-import type { AnswerDoc, RouteDoc } from './route-doc.js';
+import { NOT_MODIFIED, type AnswerDoc, type RouteDoc } from './route-doc.js';
 
 const Health = closed({ status: Type.Literal('alive') });
 const Ready = closed({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) });
+const PageSettings = closed({ chainId: Type.String(), apiKey: Type.Union([Type.String(), Type.Null()]) });
 const Document: AnswerDoc = { about: 'The document', schema: Type.Object({}) };
 
 /** What tells of the service itself, without a key. */
@@ -20,5 +21,12 @@ export function statusDocs(): RouteDoc[] {
     route('/openapi.json', 'The REST API as OpenAPI 3.1', { 200: Document }),
     route('/asyncapi.json', 'The WebSocket API as AsyncAPI 3.0', { 200: Document }),
     route('/docs', 'Both, for people', { 200: { about: 'A page', mediaType: 'text/html' } }),
+    route('/', 'The market, for people: where the page was built', {
+      200: { about: 'A page', mediaType: 'text/html' },
+      304: NOT_MODIFIED,
+    }),
+    route('/page.json', 'What that page asks for', {
+      200: { about: 'The chain, and on a local set-up the key that this browser may use', schema: PageSettings },
+    }),
   ];
 }

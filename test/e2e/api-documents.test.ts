@@ -1,13 +1,22 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { documentedRoutes } from '../../src/api-documents.js';
+import { pageRoutes } from '../../src/http/page-routes.js';
 import { limits } from '../../src/config/limits.js';
+import { ask, requestOf } from '../http/ask-route.js';
 import { assertDocumented, assertDocumentedFrame } from './documented-answers.js';
 import { startTestService } from './running-service.js';
 
 const running = await startTestService({ walletKey: null });
 t.teardown(() => running.stop());
 const { httpUrl, service } = running;
+
+/** Served where the page was built. */
+const page = pageRoutes({
+  files: [{ path: '/index.html', contentType: 'text/html', body: Buffer.from('page'), digest: 'digest' }],
+  chainId: '421613',
+  localKey: 'a key',
+});
 
 type Referring = Readonly<Record<string, unknown>>;
 
@@ -26,7 +35,17 @@ function resolves(document: unknown, ref: string): boolean {
 await t.test('what is served is documented, and what is documented is served', async (t) => {
   const line = (route: { method: string; path: string; needsKey: boolean }): string =>
     `${route.method} ${route.path} ${route.needsKey ? 'key' : 'open'}`;
-  t.strictSame(documentedRoutes(limits).map(line).sort(), service.routes.map(line).sort());
+  const served = [...service.routes, ...page];
+  t.strictSame(documentedRoutes(limits).map(line).sort(), served.map(line).sort());
+});
+
+await t.test('what the page asks for is answered as it is documented', async () => {
+  for (const remoteAddress of ['127.0.0.1', '10.0.0.1']) {
+    const header = (name: string): string | undefined => (name === 'host' ? 'localhost' : undefined);
+    const { status, headers, body } = await ask(page, { ...requestOf('GET', '/page.json'), remoteAddress, header });
+    const response = { status, headers: new Headers(headers) };
+    assertDocumented({ method: 'GET', path: '/page.json', response, answer: JSON.parse(body as string) });
+  }
 });
 
 for (const file of ['openapi.json', 'asyncapi.json']) {
