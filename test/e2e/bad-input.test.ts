@@ -1,6 +1,7 @@
 import { createConnection } from 'node:net';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
+import { limits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { ONE, signQuote, type WireQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
@@ -62,6 +63,17 @@ await t.test('a client that asks for problem details gets them', async (t) => {
   t.match(answer.body, { status: 400, title: 'Bad Request', errors: [{ keyword: 'minItems' }] });
 });
 
+await t.test('JSON as deep as it fits is refused like any wrong shape', async (t) => {
+  for (const [open, close] of [
+    ['[', ']'],
+    ['{"a":', '}'],
+  ] as const) {
+    const depth = Math.floor(limits.batchBodyBytes / (open.length + close.length)) - 1;
+    const nested = `${open.repeat(depth)}1${close.repeat(depth)}`;
+    t.equal((await rest.post('/quotes', nested)).status, 400, `${depth} of ${open}`);
+  }
+});
+
 await t.test('a body of 10 MB is refused before it is read', async (t) => {
   const answer = await rest.post('/quotes', `[${' '.repeat(10_000_000)}]`);
   t.strictSame([answer.status, answer.body], [413, { message: 'The body is too large' }]);
@@ -121,7 +133,8 @@ await t.test('a socket that talks nonsense is told so and stays open', async (t)
     body: null,
     message: 'Session authorized. Subscriptions enabled.',
   });
-  for (const bad of [{ type: 'HELLO' }, '{"type":', Buffer.from([1, 2]), { ...filter, body: { chainId: 1 } }]) {
+  const deep = '['.repeat(limits.wsMessageBytes / 2) + ']'.repeat(limits.wsMessageBytes / 2);
+  for (const bad of [deep, { type: 'HELLO' }, '{"type":', Buffer.from([1, 2]), { ...filter, body: { chainId: 1 } }]) {
     t.match(await socket.ask(bad), { type: 'ERROR', body: null, message: /.+/ });
   }
   t.match(await socket.ask(filter), { type: 'INFO' }, 'it still serves');
