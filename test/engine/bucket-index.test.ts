@@ -22,7 +22,7 @@ const numbers = (items: readonly Item[]): number[] => items.map(({ n }) => n).so
 
 t.test('items come and go as in a plain list', async (t) => {
   const step = fc.record({ kind: fc.constantFrom('add', 'remove', 'take'), key: fc.nat(200) });
-  const property = fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
+  const property = fc.property(fc.array(step, { maxLength: 400, size: 'max' }), (steps) => {
     const index = indexOfItems();
     let items: Item[] = [];
     for (const [n, { kind, key }] of steps.entries()) {

@@ -67,7 +67,7 @@ const body = fc.oneof(
   fc.integer({ min: 0, max: 3000 }).map((length) => 'x'.repeat(length)),
 );
 const request = fc
-  .tuple(requestLine, fc.array(header, { maxLength: 60 }), oneOf('\r\n', '\n', '\r'), body)
+  .tuple(requestLine, fc.array(header, { maxLength: 60, size: 'max' }), oneOf('\r\n', '\n', '\r'), body)
   .map(([line, headers, end, body]) => Buffer.from([line, ...headers, '', body].join(end), 'latin1'));
 const requests = fc.array(request, { minLength: 1, maxLength: 4 }).map((all) => Buffer.concat(all));
 
@@ -82,7 +82,7 @@ const frame = fc
     opcode: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(0, 1, 2, 8, 9, 10) }, fc.integer({ min: 0, max: 15 })),
     masked: fc.oneof({ weight: 6, arbitrary: fc.constant(true) }, fc.constant(false)),
     payload: fc.oneof(
-      fc.uint8Array({ maxLength: 130 }).map((bytes) => Buffer.from(bytes)),
+      fc.uint8Array({ maxLength: 130, size: 'max' }).map((bytes) => Buffer.from(bytes)),
       fc.string({ unit: 'grapheme' }).map((text) => Buffer.from(text)),
       fc.integer({ min: 0, max: 6000 }).map((length) => Buffer.alloc(length, 'x')),
     ),

@@ -65,7 +65,7 @@ const rfq: fc.Arbitrary<Rfq> = fc.record({
   side: fc.constantFrom('bid' as const, 'ask' as const),
   size: amount,
   taker: address,
-  body: fc.string({ unit: 'binary', maxLength: 300 }),
+  body: fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
 });
 
 const type = <Type extends string>(value: Type): fc.Arbitrary<Type> => fc.constant(value);

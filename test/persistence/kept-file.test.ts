@@ -178,7 +178,7 @@ t.test('whatever the crash, what was promised is there and what was removed is n
   };
   const property = fc.asyncProperty(
     fc.integer(),
-    fc.array(step, { maxLength: 20 }),
+    fc.array(step, { maxLength: 20, size: 'max' }),
     fc.constantFrom('kill', 'power'),
     fc.integer({ min: 0, max: 80 }),
     run,
