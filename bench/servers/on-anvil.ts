@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import pino from 'pino';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
@@ -18,6 +17,7 @@ import { systemRandom } from '../../src/system/system-random.js';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
 import { openBenchLog, silent } from '../workload/log.js';
+import { plainOptions } from './plain-options.js';
 
 /** Where the chain is, and who trades on it. */
 export interface AnvilSetup {
@@ -65,27 +65,16 @@ const intents = new IntentLog(intentFile);
 const [operator] = chain.accounts;
 if (operator === undefined) throw new Error('The local chain has no accounts');
 const service = await startService({
+  ...plainOptions,
   profile,
   rpc: { settlement: rpc(profile.settlement), stream: rpc(profile.stream) },
   operator: { privateKey: operator.privateKey, intents: { settlement: intents, stream: intents } },
   engine: log.engine,
   journal: log.journal,
   epoch: log.epoch,
-  history: null,
   keys,
-  clock: systemClock,
-  random: systemRandom,
   limits,
   tierQuotas,
-  host: '127.0.0.1',
-  port: 0,
-  netBackend: 'auto',
-  corsOrigins: ['*'],
-  logger: pino({ level: 'warn' }),
-  metrics: null,
-  onFault(error) {
-    throw error;
-  },
 });
 await service.ready;
 

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import pino from 'pino';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import type { ChainSideOptions } from '../../src/chain/chain-side.js';
@@ -18,6 +17,7 @@ import { makerOf, poolOf, quoteOf } from '../workload/quotes.js';
 import { toldQuote } from '../workload/told-quotes.js';
 import { chainsAtOnce, enterQuote, profileAtOnce, rpcOfNobody } from './chains-at-once.js';
 import { nowMicros, onSchedule, type Telling, type TellingDialogue } from './telling.js';
+import { plainOptions } from './plain-options.js';
 
 export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
   KEY: { given: null; answer: string };
@@ -76,6 +76,7 @@ const watchedJournal: Journal = {
 };
 
 const service = await startService({
+  ...plainOptions,
   profile: profileAtOnce,
   rpc: { settlement: rpcOfNobody, stream: rpcOfNobody },
   openChains(options) {
@@ -86,21 +87,9 @@ const service = await startService({
   engine: log.engine,
   journal: watchedJournal,
   epoch: log.epoch,
-  history: null,
   keys,
-  clock: systemClock,
-  random: systemRandom,
   limits,
   tierQuotas: { free: unbounded, paid: unbounded },
-  host: '127.0.0.1',
-  port: 0,
-  netBackend: 'auto',
-  corsOrigins: ['*'],
-  logger: pino({ level: 'warn' }),
-  metrics: null,
-  onFault(error) {
-    throw error;
-  },
 });
 await service.ready;
 

@@ -1,4 +1,4 @@
-import { decode, Encoder } from '@msgpack/msgpack';
+import { Encoder } from '@msgpack/msgpack';
 import { MESSAGE_TYPES, MESSAGES, type Fields, type Kind, type MessageType } from './layout.js';
 
 type Value = Readonly<Record<string, unknown>>;
@@ -16,14 +16,6 @@ const encoder = new Encoder();
 export function encodeMessage(message: Value & { readonly type: MessageType }): Uint8Array {
   const elements = packFields(MESSAGES[message.type], message);
   return encoder.encode([MESSAGE_TYPES.indexOf(message.type), ...elements]);
-}
-
-/** The JSON value of a message. Throws on bytes that are none. */
-export function decodeMessage(bytes: Uint8Array): Value & { readonly type: MessageType } {
-  const [code, ...elements] = decode(bytes) as unknown[];
-  const type = MESSAGE_TYPES[code as number];
-  if (type === undefined) throw new TypeError(`There is no message of type ${String(code)}`);
-  return { type, ...unpackFields(MESSAGES[type], elements) };
 }
 
 /** The bytes of at most 15 elements without the array's head, to be put together with others. */
@@ -78,37 +70,4 @@ function pack(kind: Kind, value: unknown): unknown {
     case 'json':
       return JSON.stringify(value);
   }
-}
-
-function unpackFields({ fields }: Fields, elements: readonly unknown[]): Value {
-  return Object.fromEntries(
-    fields
-      .map(([name, kind], place) => [name, unpack(kind, elements[place])] as const)
-      .filter(([, value]) => value !== undefined),
-  );
-}
-
-function unpack(kind: Kind, element: unknown): unknown {
-  if (typeof kind === 'object') {
-    if ('nullable' in kind) return element === null ? null : unpack(kind.nullable, element);
-    if ('optional' in kind) return element === null ? undefined : unpack(kind.optional, element);
-    if ('list' in kind) return (element as unknown[]).map((item) => unpack(kind.list, item));
-    return unpackFields(kind, element as unknown[]);
-  }
-  switch (kind) {
-    case 'text':
-    case 'uint':
-    case 'bool':
-      return element;
-    case 'hex':
-      return `0x${hexOf(element as Uint8Array)}`;
-    case 'amount':
-      return BigInt(`0x${hexOf(element as Uint8Array) || '0'}`).toString();
-    case 'json':
-      return JSON.parse(element as string);
-  }
-}
-
-function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
 }

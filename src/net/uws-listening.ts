@@ -6,6 +6,7 @@ import type { UwsApp, UwsModule } from './uws-native.js';
 
 /** So many times the descriptors with which it stops have to be there again: it would stop and begin in turns otherwise. */
 const ENOUGH_AGAIN = 2;
+const TRIES_FOR_A_PORT = 5;
 
 /**
  * The port of one server. The library takes connections as long as there are file descriptors, and where there are none it
@@ -25,8 +26,12 @@ export class UwsListening {
   /** Resolves to the port; rejects when it is taken. */
   async begin(host: string, port: number): Promise<number> {
     const why = `Cannot listen on ${host} port ${port}: it is taken, or not this machine's to take`;
-    const ownPort = port === 0 ? await freePortAt(host) : port;
-    this.#listenSocket = await this.#listen(host, ownPort);
+    let ownPort = port;
+    // A free port may be somebody else's before it is listened at.
+    for (let left = port === 0 ? TRIES_FOR_A_PORT : 1; left > 0 && this.#listenSocket === null; left--) {
+      if (port === 0) ownPort = await freePortAt(host);
+      this.#listenSocket = await this.#listen(host, ownPort);
+    }
     if (this.#listenSocket === null) throw new Error(why);
     const { descriptors, limits } = this.options;
     if (descriptors !== undefined) {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { WebSocket, type RawData } from 'ws';
-import { decodeMessage } from '../../src/feed/msgpack.js';
+import { decodeMessage } from '../feed/decode-message.js';
 import type { FeedChannel, ServerMessageV2 } from '../../src/schema/socket-v2.js';
 import { ModelReader } from '../feed/model-reader.js';
 

@@ -4,7 +4,7 @@ import t from 'tap';
 import { concat, keccak256, numberToHex } from 'viem';
 import { limits } from '../../src/config/limits.js';
 import { MESSAGE_TYPES, MESSAGES, QUOTE, type Fields, type Kind } from '../../src/feed/layout.js';
-import { decodeMessage } from '../../src/feed/msgpack.js';
+import { decodeMessage } from './decode-message.js';
 import { RESYNC_REASONS, ServerMessageV2, type ServerMessageV2 as Message } from '../../src/schema/socket-v2.js';
 import { compile } from '../../src/schema/check.js';
 import { MessageReader, type RawMessage } from '../../src/ws/messages.js';

@@ -1,4 +1,4 @@
-import { decodeMessage } from '../../src/feed/msgpack.js';
+import { decodeMessage } from './decode-message.js';
 import type { Command } from '../../src/engine/command.js';
 import { EngineTime } from '../../src/engine/engine-time.js';
 import type { Engine } from '../../src/engine/engine.js';
@@ -149,7 +149,7 @@ export class FeedFixture {
 /** What a socket received since it was last asked, in the form of JSON. */
 export function takeMessages(socket: FakeSocket): ServerMessageV2[] {
   const texts = socket.received.splice(0).map((text) => JSON.parse(text) as ServerMessageV2);
-  const binaries = socket.receivedBinary.splice(0).map((bytes) => decodeMessage(bytes) as unknown as ServerMessageV2);
+  const binaries = socket.receivedBinary.splice(0).map((bytes) => decodeMessage(bytes));
   const messages = [...texts, ...binaries];
   for (const message of messages) assertDocumentedFrame(message, socket.protocol === '' ? 'plain' : 'v2');
   return messages;

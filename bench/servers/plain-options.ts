@@ -1,0 +1,20 @@
+import pino from 'pino';
+import type { ServiceOptions } from '../../src/service.js';
+import { systemClock } from '../../src/system/system-clock.js';
+import { systemRandom } from '../../src/system/system-random.js';
+
+/** What every measured service has: a port of loopback, no metrics, no past, and an end at the first fault. */
+export const plainOptions = {
+  history: null,
+  clock: systemClock,
+  random: systemRandom,
+  host: '127.0.0.1',
+  port: 0,
+  netBackend: 'auto',
+  corsOrigins: ['*'],
+  logger: pino({ level: 'warn' }),
+  metrics: null,
+  onFault(error: unknown): never {
+    throw error;
+  },
+} satisfies Partial<ServiceOptions>;
