@@ -12,8 +12,11 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
-/** How a file is opened: `create` makes it, empty, and rejects with EEXIST when it is there. */
-export type OpenMode = 'read' | 'write' | 'create';
+/**
+ * How a file is opened: `create` makes it, empty, and rejects with EEXIST when it is there. `durable` is for writing where each write resolves once
+ * its bytes and the file's size are on the disk: one call instead of a write and a sync.
+ */
+export type OpenMode = 'read' | 'write' | 'create' | 'durable';
 
 export interface DiskSpace {
   /** Bytes that this process may still use. */
@@ -95,6 +98,22 @@ export function isNoRoom(error: unknown): boolean {
 export function isOutOfDescriptors(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'EMFILE' || code === 'ENFILE';
+}
+
+/** What `durable` is where the system has no such call: a sync after each write. */
+export function syncingEachWrite(file: DiskFile): DiskFile {
+  return {
+    name: file.name,
+    async write(bytes, position) {
+      await file.write(bytes, position);
+      await file.sync();
+    },
+    read: (into, position) => file.read(into, position),
+    size: () => file.size(),
+    truncate: (bytes) => file.truncate(bytes),
+    sync: () => file.sync(),
+    close: () => file.close(),
+  };
 }
 
 /** Ending of a file that is not finished; a start removes what is left of them. */

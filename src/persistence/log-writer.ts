@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import { COMMIT_BYTES, putCommit } from './commit.js';
-import type { Disk, DiskFile } from './disk.js';
+import type { Disk, DiskFile, OpenMode } from './disk.js';
 import { putSegmentHeader, type LogPoint } from './file-header.js';
 import { FRAME_HEAD_BYTES, FrameType, beginFrame, endFrame } from './frame.js';
 import { GrowingBuffer } from './growing-buffer.js';
@@ -51,8 +51,8 @@ interface Waiter {
 }
 
 /**
- * Group commit: whatever was put into the queue while the last group was written and synced is the next group. One write and one sync are in flight at
- * a time, on libuv's threads. docs/log-format.md, "How the log is written".
+ * Group commit: whatever was put into the queue while the last group was written and synced is the next group. One of them is in flight at a time, on libuv's
+ * threads, and with `sync: always` in one call: were the sync a second one, it could begin only once this thread is done with the records it has just then. docs/log-format.md, "How the log is written".
  */
 export class LogWriter {
   readonly #epoch: Buffer;
@@ -88,7 +88,7 @@ export class LogWriter {
   static async open(disk: Disk, survey: LogSurvey, options: LogWriterOptions): Promise<LogWriter> {
     const writer = new LogWriter(disk, survey, options);
     const last = survey.segments.at(-1);
-    if (last !== undefined) writer.#file = await disk.open(segmentName(last.number), 'write');
+    if (last !== undefined) writer.#file = await disk.open(segmentName(last.number), openModeFor(options.sync));
     await writer.#spare.adopt(survey.emptySegments);
     if (writer.#file === null) await writer.#spare.ready();
     else writer.#spare.prepare();
@@ -108,7 +108,11 @@ export class LogWriter {
     this.#durable = survey.last;
     this.#isSealed = survey.isSealed;
     this.#queued = { index: survey.last.index, seq: survey.last.seq, records: 0, frames: 0 };
-    this.#spare = new SpareSegment(disk, this.#segment + 1, { ...options, onFatal: (error) => this.#fail(error) });
+    this.#spare = new SpareSegment(disk, this.#segment + 1, {
+      ...options,
+      openMode: openModeFor(options.sync),
+      onFatal: (error) => this.#fail(error),
+    });
   }
 
   /** How far the log is durable. */
@@ -207,21 +211,19 @@ export class LogWriter {
     const point = { index, seq, group: this.#written.group + 1 };
     const commit = { ...point, durable: this.#durable.group, records };
     const chain = putCommit(group, this.#epoch, this.#written.chain, head, commit);
-    const file = this.#openFile();
-    if (head !== null) await file.write(head, 0);
-    await file.write(group.view(), this.#offset + (head?.length ?? 0));
-    const bytes = group.length + (head?.length ?? 0);
-    this.#offset += bytes;
+    const bytes = head === null ? group.view() : Buffer.concat([head, group.view()]);
+    await this.#openFile().write(bytes, this.#offset);
+    this.#offset += bytes.length;
     group.clear(this.#options.bufferBytes);
     this.#written = { ...point, chain };
     this.#writtenFrames = frames;
     this.#isSealed = isEmpty;
 
-    if (sync.type === 'always') await this.#syncWritten();
+    if (sync.type === 'always') this.#settle(this.#written, frames);
     else if (sync.type === 'interval') this.#armSync(sync.intervalMs);
     cancelWarning();
     if (records > 0 && this.#failure === null)
-      onCommit({ index, records, bytes, tookMs: clock.monotonicMs() - startMs });
+      onCommit({ index, records, bytes: bytes.length, tookMs: clock.monotonicMs() - startMs });
   }
 
   /** Where a group of so many bytes goes: null, or the HEADER that a new segment begins with. */
@@ -255,6 +257,11 @@ export class LogWriter {
     this.#cancelSync?.();
     this.#cancelSync = null;
     if (written.group > this.#durable.group) await this.#openFile().sync();
+    this.#settle(written, frames);
+  }
+
+  /** The log is durable up to `written`, the first so many frames of this run. */
+  #settle(written: LogPoint, frames: number): void {
     // The next segment may have failed meanwhile: then nothing more is told.
     if (this.#failure !== null) throw this.#failure;
     this.#durable = written;
@@ -306,4 +313,8 @@ export class LogWriter {
     this.#cancelSeal?.();
     this.#cancelSync?.();
   }
+}
+
+function openModeFor(sync: SyncMode): OpenMode {
+  return sync.type === 'always' ? 'durable' : 'write';
 }

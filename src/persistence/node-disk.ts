@@ -1,8 +1,17 @@
 import { close, constants, fdatasync, fstat, fsync, ftruncate, open, read, write } from 'node:fs';
 import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { platform } from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isOutOfDescriptors, type Disk, type DiskFile, type DiskLock, type DiskSpace, type OpenMode } from './disk.js';
+import {
+  isOutOfDescriptors,
+  syncingEachWrite,
+  type Disk,
+  type DiskFile,
+  type DiskLock,
+  type DiskSpace,
+  type OpenMode,
+} from './disk.js';
 import { lockFile } from './node-lock.js';
 
 /** Owner alone: the log holds quotes that were meant for one taker. */
@@ -11,10 +20,17 @@ const FILE_MODE = 0o600;
 /** How soon a file is opened again when the process has no descriptor for it. */
 const DESCRIPTOR_RETRY_MS = 50;
 
+/**
+ * On Linux a write to a file opened with O_DSYNC is a write and an fdatasync of it (open(2), NOTES). On macOS it leaves the bytes in the drive's cache, which only the
+ * F_FULLFSYNC that libuv's fdatasync is there forces out.
+ */
+const WRITES_DURABLY = platform === 'linux';
+
 const OPEN_FLAGS: Record<OpenMode, number> = {
   read: constants.O_RDONLY,
   write: constants.O_RDWR,
   create: constants.O_RDWR | constants.O_CREAT | constants.O_EXCL,
+  durable: constants.O_RDWR | (WRITES_DURABLY ? constants.O_DSYNC : 0),
 };
 
 /** A directory of the real file system, made when it isn't there. All calls run on libuv's threads, never on the caller's. */
@@ -35,7 +51,8 @@ class NodeDisk implements Disk {
     const descriptor = await withDescriptor(() =>
       promised<number>((done) => open(path, OPEN_FLAGS[mode], FILE_MODE, done)),
     );
-    return new NodeFile(name, descriptor);
+    const file = new NodeFile(name, descriptor);
+    return mode === 'durable' && !WRITES_DURABLY ? syncingEachWrite(file) : file;
   }
 
   list(): Promise<string[]> {

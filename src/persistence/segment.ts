@@ -41,7 +41,7 @@ export async function segmentBytesFor(disk: Disk, wantedBytes: number): Promise<
 }
 
 /**
- * Makes segment `number`, `bytes` zeros, durable with its name: from then on a write into it changes no metadata. Null when
+ * Makes segment `number`, `bytes` zeros, durable with its name: from then on a write into it changes no metadata. False when
  * `isWanted` said no in between; nothing is left of it then, nor when it rejects for want of room.
  */
 export async function prepareSegment(
@@ -49,7 +49,7 @@ export async function prepareSegment(
   number: number,
   bytes: number,
   isWanted: () => boolean,
-): Promise<DiskFile | null> {
+): Promise<boolean> {
   const name = segmentName(number);
   const file = await disk.open(name + TEMPORARY, 'create');
   try {
@@ -57,7 +57,7 @@ export async function prepareSegment(
     for (let position = 0; position < bytes; position += zeros.length) {
       if (!isWanted()) {
         await discard(disk, file);
-        return null;
+        return false;
       }
       await file.write(zeros.subarray(0, bytes - position), position);
       await file.sync();
@@ -68,7 +68,8 @@ export async function prepareSegment(
     if (isNoRoom(error)) await discard(disk, file);
     throw error;
   }
-  return file;
+  await file.close();
+  return true;
 }
 
 async function discard(disk: Disk, file: DiskFile): Promise<void> {

@@ -1,10 +1,12 @@
 import type { Clock } from '../engine/ports.js';
-import { isNoRoom, type Disk, type DiskFile } from './disk.js';
+import { isNoRoom, type Disk, type DiskFile, type OpenMode } from './disk.js';
 import type { Logger } from './logger.js';
 import { prepareSegment, segmentName } from './segment.js';
 
 export interface SpareSegmentOptions {
   readonly segmentBytes: number;
+  /** How a segment is opened that is to be written to. */
+  readonly openMode: OpenMode;
   /** How soon it is tried again when there was no room. */
   readonly spareRetryMs: number;
   readonly clock: Clock;
@@ -35,7 +37,7 @@ export class SpareSegment {
     // The last first: a crash in between leaves no gap in the numbers.
     for (const number of [...numbers].reverse()) {
       const name = segmentName(number);
-      const file = await this.#disk.open(name, 'write');
+      const file = await this.#disk.open(name, this.#options.openMode);
       if (number === this.#number && (await file.size()) >= this.#options.segmentBytes) {
         this.#file = file;
         continue;
@@ -85,8 +87,10 @@ export class SpareSegment {
   }
 
   async #make(): Promise<void> {
+    const { segmentBytes, openMode } = this.#options;
     try {
-      this.#file = await prepareSegment(this.#disk, this.#number, this.#options.segmentBytes, () => this.#isWanted);
+      const isMade = await prepareSegment(this.#disk, this.#number, segmentBytes, () => this.#isWanted);
+      if (isMade) this.#file = await this.#disk.open(segmentName(this.#number), openMode);
     } finally {
       this.#preparing = null;
     }

@@ -1,6 +1,6 @@
 import type { Disk, DiskFile, DiskLock, DiskSpace, OpenMode } from '../../src/persistence/disk.js';
 
-/** A disk of which a test says when it is slow: between `hold` and `release` no sync ends. Everything else goes on. */
+/** A disk of which a test says when it is slow: between `hold` and `release` no sync ends, nor a write that is one. Everything else goes on. */
 export class HeldDisk implements Disk {
   readonly label: string;
   readonly #disk: Disk;
@@ -27,7 +27,10 @@ export class HeldDisk implements Disk {
     const file = await this.#disk.open(name, mode);
     return {
       name,
-      write: (bytes, position) => file.write(bytes, position),
+      write: async (bytes, position) => {
+        await file.write(bytes, position);
+        if (mode === 'durable') await this.#held;
+      },
       read: (into, position) => file.read(into, position),
       size: () => file.size(),
       truncate: (bytes) => file.truncate(bytes),

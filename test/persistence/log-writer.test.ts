@@ -136,6 +136,8 @@ for (const call of ['write', 'sync'] as const) {
     await clock.advance(1000);
     world.submit(process, 2);
     await clock.until(process.log.journal.flush());
+    // The next segment is made ready by now: the calls that are counted are the log's own.
+    await clock.advance(1000);
     disk.inject({ nth: 1, code: 'EIO', persistent: false, calls: [call] });
     world.submit(process, 3);
     await t.rejects(clock.until(process.log.journal.flush()), { code: 'FAILED', cause: { code: 'EIO' } });

@@ -1,6 +1,13 @@
 import { constants } from 'node:os';
 import type { Clock } from '../../src/engine/ports.js';
-import type { Disk, DiskFile, DiskLock, DiskSpace, OpenMode } from '../../src/persistence/disk.js';
+import {
+  syncingEachWrite,
+  type Disk,
+  type DiskFile,
+  type DiskLock,
+  type DiskSpace,
+  type OpenMode,
+} from '../../src/persistence/disk.js';
 import type { SeededRandom } from '../simulation/seeded-random.js';
 
 const SECTOR_BYTES = 512;
@@ -220,7 +227,8 @@ class Session implements Disk {
         const inode: Inode = { content: Buffer.alloc(0), stable: Buffer.alloc(0), dirty: new Set() };
         this.#disk.change((names) => names.set(name, inode));
       }
-      return new SimFile(this.#disk, this, name, this.#disk.inode(name));
+      const file = new SimFile(this.#disk, this, name, this.#disk.inode(name));
+      return mode === 'durable' ? syncingEachWrite(file) : file;
     });
   }
 
