@@ -67,7 +67,7 @@ const crowds = isLong
 
 await t.test(`${SOCKETS} sockets that send a bit at a time`, async (t) => {
   // A socket has to say who it is within this time, or is closed: that is what ends a frame that never ends.
-  const siege = await Siege.lay(t, { QUOTEBOOK_WS_AUTH_DEADLINE_MS: '10000' });
+  const siege = await Siege.lay(t, { settings: { QUOTEBOOK_WS_AUTH_DEADLINE_MS: '10000' } });
   for (const [name, behaviours] of crowds) {
     await t.test(`${name}: are cut off, each of them`, async (t) => {
       const lastMs = await crowd(siege, behaviours);
