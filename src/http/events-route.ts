@@ -33,7 +33,7 @@ export function eventsRoute(past: PastEvents, chainId: string, limits: EventsRou
       const query = (parsed.value.channel === 'ORDERBOOK' ? checkBookEvents : checkEvents)(parsed.value);
       if (!query.ok) return refuse(request, 400, query.errors);
       if ((query.value.chainId ?? chainId) !== chainId) {
-        return refuse(request, 400, chainNotServed('/chainId', chainId));
+        return refuse(request, 400, chainNotServed(null, chainId));
       }
       const answer = await past.read(query.value);
       return answer.ok ? json(answer.page) : refuse(request, 400, answer.problem);

@@ -107,8 +107,7 @@ export function orderbookRoutes(
       if (!parsed.ok) return refuse(request, 400, parsed.message);
       const query = check(parsed.value);
       if (!query.ok) return refuse(request, 400, query.errors);
-      if ((query.value.chainId ?? chainId) !== chainId)
-        return refuse(request, 400, chainNotServed('/chainId', chainId));
+      if ((query.value.chainId ?? chainId) !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
       const finish = (body: string | Uint8Array): NetResponse => {
         const isTagged = query.value.poolAddress !== undefined;
         return isTagged ? tagged(request.path, query.value, json(body), digest) : json(body);

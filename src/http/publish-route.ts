@@ -85,7 +85,7 @@ export function publishRoute(
     if (!body.ok) return refuse(request, 400, body.errors);
     if (isLarge) await othersTurn();
     const foreign = body.value.findIndex((quote) => quote.chainId !== chainId);
-    if (foreign >= 0) return refuse(request, 400, chainNotServed(`/${foreign}/chainId`, chainId));
+    if (foreign >= 0) return refuse(request, 400, chainNotServed(foreign, chainId));
     const refusal = isDryRun ? null : publishing.refusal();
     if (refusal !== null) return refuse(request, refusal.status, refusal.message, RETRY_AFTER);
     const retryAfterMs = publishing.takeQuotes(caller, body.value.length);

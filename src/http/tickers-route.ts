@@ -21,7 +21,7 @@ export function tickersRoute(tickers: () => string, chainId: string, limits: Tic
     handle(request: NetRequest): NetResponse {
       const query = readQuery(request, checkQuery, limits.queryPairs);
       if (!query.ok) return refuse(request, 400, query.error);
-      if (query.value.chainId !== chainId) return refuse(request, 400, chainNotServed('/chainId', chainId));
+      if (query.value.chainId !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
       return json(tickers());
     },
   };

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
+import { isMessageOf, socketCloses } from '../../src/api-docs/error-docs.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import type { Order } from '../../src/engine/order.js';
@@ -104,4 +105,15 @@ t.test('the numbers in the text are the limits in force', async (t) => {
     `More than ${limits.wsBufferedBytes / 2 ** 20} MiB waited to be read.`,
   ];
   for (const text of texts) t.ok(api.includes(text), text);
+});
+
+t.test('the table of closes has every code and reason', async (t) => {
+  const rows = [...api.matchAll(/^\| (\d{4}) \| `(.*?)`/gm)].map(([, code, reason]) => ({
+    code: Number(code),
+    reason,
+  }));
+  for (const close of socketCloses) {
+    const isTold = rows.some(({ code, reason }) => code === close.code && isMessageOf(close, reason ?? ''));
+    t.ok(isTold, `${close.code} ${close.message}`);
+  }
 });
