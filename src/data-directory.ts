@@ -75,7 +75,7 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     lowWaterShare: limits.lowWaterPercent / 100,
     checkMs: limits.spaceCheckMs,
     stateHashEveryRecords: limits.stateHashEveryRecords,
-    stateHashOrders: limits.stateHashOrders,
+    stateSumOrders: limits.stateSumOrders,
     snapshotEveryRecords: limits.snapshotEveryRecords,
     snapshotsKept: limits.snapshotsKept,
     retainLogBytes: settings.retainLogBytes ?? Infinity,

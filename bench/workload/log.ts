@@ -37,7 +37,7 @@ export async function openBenchLog(directory: string, snapshots: boolean): Promi
     snapshotEveryRecords: snapshots ? limits.snapshotEveryRecords : Number.MAX_SAFE_INTEGER,
     snapshotsKept: limits.snapshotsKept,
     stateHashEveryRecords: limits.stateHashEveryRecords,
-    stateHashOrders: limits.stateHashOrders,
+    stateSumOrders: limits.stateSumOrders,
     retainLogBytes: Infinity,
     make: snapshotThread(directory, silent),
   });

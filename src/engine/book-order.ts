@@ -1,14 +1,16 @@
 import type { PoolBook } from './book.js';
+import { UNCHANGED, type Summed } from './changing-sum.js';
 import type { Level } from './level.js';
 import type { Order } from './order.js';
 import { isPrivate, type InvalidReason, type Quote } from './quote.js';
 import type { Roster } from './roster.js';
+import type { Lanes } from './word-mixer.js';
 
 /** Stands for "no settlement block": below every block number. */
 export const NO_BLOCK = -1;
 
 /** The engine's own side of an Order: the same object that readers see, with what only the engine needs. */
-export class BookOrder implements Order {
+export class BookOrder implements Order, Summed {
   readonly quote: Quote;
   fillableSize = 0n;
   state: Order['state'] = 'gone';
@@ -38,6 +40,10 @@ export class BookOrder implements Order {
   level: Level | null = null;
   older: BookOrder | null = null;
   newer: BookOrder | null = null;
+
+  /** Its part of the state sum; null until a sum was wanted. */
+  lanes: Lanes | null = null;
+  placeAmongChanged = UNCHANGED;
 
   constructor(quote: Quote) {
     this.quote = quote;

@@ -118,6 +118,13 @@ export function hashParts(parts: EngineParts, sha256: (text: string) => string):
   return digest;
 }
 
+/** As `hashParts`, for what changed since it was last asked for: the chains' rows are few, and the others are summed up as they change. */
+export function sumParts(parts: EngineParts, sha256: (text: string) => string): string {
+  const { stream, settlement, pools, store } = parts;
+  const lines = [store.sum.text(), pools.sum.text(), chainRow(stream).join(), chainRow(settlement).join()];
+  return sha256(lines.join('\n'));
+}
+
 const ROWS_A_DIGEST = 1000;
 
 function chainRow({ floor, position, blocks }: ChainTrail): ChainRow {

@@ -2,7 +2,9 @@ import { assert } from './assert.js';
 import { BookOrder, compareAge, NO_BLOCK } from './book-order.js';
 import { Book } from './book.js';
 import { BucketIndex } from './bucket-index.js';
+import { ChangingSum } from './changing-sum.js';
 import type { Hex, InvalidReason, Quote } from './quote.js';
+import { mixOrder } from './state-terms.js';
 
 /**
  * Every order that is known, gone ones too, each in the indexes that time and reorgs ask for. An order that is gone is
@@ -10,6 +12,8 @@ import type { Hex, InvalidReason, Quote } from './quote.js';
  */
 export class OrderStore {
   readonly book = new Book();
+  /** Over every order that is known, with all that it is. */
+  readonly sum = new ChangingSum<BookOrder>(mixOrder);
   readonly #orders = new Map<Hex, BookOrder>();
   readonly #byDue = new BucketIndex<BookOrder>((order, place) => (order.placeByDue = place));
   /** By the stream block that published them, while that block can be undone. */
@@ -39,6 +43,7 @@ export class OrderStore {
   add(quote: Quote): BookOrder {
     const order = new BookOrder(quote);
     this.#orders.set(quote.quoteId, order);
+    this.sum.note(order);
     order.placeByDue = this.#byDue.add(order.due, order);
     if (order.blockNumber > this.#streamFloor) order.placeByOrigin = this.#byOrigin.add(order.blockNumber, order);
     return order;
@@ -47,6 +52,7 @@ export class OrderStore {
   /** Settlement block `blockNumber` decided what is fillable, or why not; `read`: at its end, the whole state was read. */
   set(order: BookOrder, fillableSize: bigint, reason: InvalidReason | null, blockNumber: number, read: boolean): void {
     this.book.set(order, fillableSize, reason);
+    this.sum.note(order);
     const touchedBlock = read ? blockNumber : Math.max(blockNumber, order.touchedBlock);
     if (read) order.readBlock = blockNumber;
     this.#touch(order, touchedBlock);
@@ -73,6 +79,7 @@ export class OrderStore {
   /** Takes an order out of everything. It keeps the size it had. */
   forget(order: BookOrder): void {
     this.book.withdraw(order);
+    this.sum.drop(order);
     this.#orders.delete(order.quote.quoteId);
     this.#byDue.remove(order.due, order.placeByDue);
     this.#byOrigin.remove(order.blockNumber, order.placeByOrigin);
@@ -137,6 +144,7 @@ export class OrderStore {
   #settle(order: BookOrder): void {
     order.touchedBlock = NO_BLOCK;
     order.readBlock = NO_BLOCK;
+    this.sum.note(order);
     if (order.state === 'gone') this.forget(order);
   }
 }

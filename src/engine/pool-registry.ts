@@ -1,5 +1,7 @@
 import { BucketIndex } from './bucket-index.js';
+import { ChangingSum, UNCHANGED, type Summed } from './changing-sum.js';
 import type { Hex, Origin, Pool } from './quote.js';
+import { mixDeployedPool } from './state-terms.js';
 
 export interface DeployedPool {
   readonly pool: Pool;
@@ -9,12 +11,13 @@ export interface DeployedPool {
 }
 
 /** With its place among the pools of its maturity. */
-interface ListedPool extends DeployedPool {
+interface ListedPool extends DeployedPool, Summed {
   place: number;
 }
 
 /** The pools that are deployed and have not matured. */
 export class PoolRegistry {
+  readonly sum = new ChangingSum<ListedPool>(mixDeployedPool);
   readonly #pools = new Map<Hex, ListedPool>();
   readonly #byMaturity = new BucketIndex<ListedPool>((pool, place) => (pool.place = place));
 
@@ -35,15 +38,16 @@ export class PoolRegistry {
   add(deployed: DeployedPool): boolean {
     const { poolAddress, poolKey } = deployed.pool;
     if (this.#pools.has(poolAddress)) return false;
-    const listed = { ...deployed, place: 0 };
+    const listed: ListedPool = { ...deployed, place: 0, lanes: null, placeAmongChanged: UNCHANGED };
     this.#pools.set(poolAddress, listed);
+    this.sum.note(listed);
     listed.place = this.#byMaturity.add(poolKey.maturity, listed);
     return true;
   }
 
   /** Forgets pools that have matured: options of them can be neither bought nor written any more. */
   expire(nowSeconds: number): void {
-    for (const { pool } of this.#byMaturity.takeThrough(nowSeconds)) this.#pools.delete(pool.poolAddress);
+    for (const listed of this.#byMaturity.takeThrough(nowSeconds)) this.#forget(listed);
   }
 
   /** Forgets the pools that a block after `blockNumber` deployed; returns them, first deployed first. */
@@ -51,9 +55,14 @@ export class PoolRegistry {
     const undone = [...this.#pools.values()].filter((deployed) => deployed.origin.blockNumber > blockNumber);
     undone.sort((a, b) => a.origin.blockNumber - b.origin.blockNumber || a.origin.logIndex - b.origin.logIndex);
     for (const deployed of undone) {
-      this.#pools.delete(deployed.pool.poolAddress);
+      this.#forget(deployed);
       this.#byMaturity.remove(deployed.pool.poolKey.maturity, deployed.place);
     }
     return undone.map(({ pool }) => pool);
+  }
+
+  #forget(listed: ListedPool): void {
+    this.#pools.delete(listed.pool.poolAddress);
+    this.sum.drop(listed);
   }
 }

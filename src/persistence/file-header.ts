@@ -4,8 +4,9 @@ import type { GrowingBuffer } from './growing-buffer.js';
 import { MsgpackFault, MsgpackReader, MsgpackWriter } from './msgpack.js';
 import { PersistenceError } from './persistence-error.js';
 
-/** Version of the files' layout. A program reads its own and older ones. */
-export const FILE_FORMAT = 1;
+/** Version of the files' layout. A program reads its own and older ones; docs/log-format.md, "Formats", has what each brought. */
+export const FILE_FORMAT = 2;
+const OLDEST_FORMAT = 1;
 
 /** Bytes that any file's HEADER frame fits into. */
 export const HEADER_BYTES = 256;
@@ -30,6 +31,11 @@ export interface SegmentHeader extends LogPoint {
   readonly number: number;
 }
 
+/** As it was found: of the version that whoever wrote it had. */
+export interface FoundSegmentHeader extends SegmentHeader {
+  readonly format: number;
+}
+
 /** First frame of a snapshot: which log, and up to where. `tsMs`: the stamp of record `index`. */
 export interface SnapshotHeader extends LogPoint {
   readonly epoch: Buffer;
@@ -45,11 +51,14 @@ export function putSnapshotHeader(out: GrowingBuffer, header: SnapshotHeader): v
 }
 
 /** The segment header at the beginning of `bytes` and its frame, or in words why there is none. Throws NEWER_FORMAT. */
-export function readSegmentHeader(bytes: Buffer): { readonly header: SegmentHeader; readonly frame: Frame } | string {
+export function readSegmentHeader(
+  bytes: Buffer,
+): { readonly header: FoundSegmentHeader; readonly frame: Frame } | string {
   const read = readHeader(bytes, SEGMENT);
   if (typeof read === 'string') return read;
   const [number, index, seq, group] = read.numbers;
-  return { header: { epoch: read.epoch, number, index, seq, group, chain: read.chain }, frame: read.frame };
+  const { format, epoch, chain, frame } = read;
+  return { header: { format, epoch, number, index, seq, group, chain }, frame };
 }
 
 export function readSnapshotHeader(bytes: Buffer): { readonly header: SnapshotHeader; readonly frame: Frame } | string {
@@ -81,7 +90,15 @@ function putHeader(
 function readHeader(
   bytes: Buffer,
   kind: string,
-): { readonly epoch: Buffer; readonly numbers: Four; readonly chain: Buffer; readonly frame: Frame } | string {
+):
+  | {
+      readonly format: number;
+      readonly epoch: Buffer;
+      readonly numbers: Four;
+      readonly chain: Buffer;
+      readonly frame: Frame;
+    }
+  | string {
   const frame = readFrame(bytes, 0);
   if (typeof frame === 'string') return frame;
   if (frame.type !== FrameType.header) return `a frame of type ${frame.type} instead of a header`;
@@ -97,13 +114,13 @@ function readHeader(
         `a ${kind} of format ${format}, this program reads up to ${FILE_FORMAT}`,
       );
     }
-    if (format !== FILE_FORMAT || fields !== 8) return `no ${kind} of format ${format}`;
+    if (format < OLDEST_FORMAT || fields !== 8) return `no ${kind} of format ${format}`;
     const epoch = input.bin();
     const numbers: Four = [input.uint(), input.uint(), input.uint(), input.uint()];
     const chain = input.bin();
     input.end();
     if (epoch.length !== EPOCH_BYTES || chain.length !== HASH_BYTES) return 'a header with fields of wrong length';
-    return { epoch, numbers, chain, frame };
+    return { format, epoch, numbers, chain, frame };
   } catch (error) {
     if (error instanceof MsgpackFault) return error.message;
     throw error;

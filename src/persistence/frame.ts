@@ -10,6 +10,7 @@ export const FrameType = {
   snapshot: 5,
   chunk: 6,
   end: 7,
+  stateSum: 8,
 } as const;
 export type FrameType = (typeof FrameType)[keyof typeof FrameType];
 
@@ -48,7 +49,7 @@ export function readFrame(bytes: Buffer, start: number): Frame | string {
   const end = start + FRAME_HEAD_BYTES + length;
   if (crc32(bytes.subarray(start + LENGTH_AT, end)) !== bytes.readUInt32LE(start)) return 'the CRC is wrong';
   const type = bytes.readUInt32LE(start + TYPE_AT);
-  if (type < FrameType.header || type > FrameType.end) return `unknown frame type ${type}`;
+  if (type < FrameType.header || type > FrameType.stateSum) return `unknown frame type ${type}`;
   return { type: type as FrameType, start, end, payload: bytes.subarray(start + FRAME_HEAD_BYTES, end) };
 }
 

@@ -88,6 +88,11 @@ export class LogJournal implements Journal {
     return this.#writer.waiting;
   }
 
+  /** Of the segment that a note would come into, at least. */
+  get format(): number {
+    return this.#writer.format;
+  }
+
   /** Something that the log says about itself; durable with the next group. */
   note(note: Note): void {
     this.#writer.addNote(note);

@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import { COMMIT_BYTES, putCommit } from './commit.js';
 import type { Disk, DiskFile, OpenMode } from './disk.js';
-import { putSegmentHeader, type LogPoint } from './file-header.js';
+import { FILE_FORMAT, putSegmentHeader, type LogPoint } from './file-header.js';
 import { FRAME_HEAD_BYTES, FrameType, beginFrame, endFrame } from './frame.js';
 import { GrowingBuffer } from './growing-buffer.js';
 import type { Logger } from './logger.js';
@@ -65,6 +65,7 @@ export class LogWriter {
   /** Null before the first segment of a new log. */
   #file: DiskFile | null = null;
   #segment: number;
+  #format: number;
   /** Where the next group goes. */
   #offset: number;
   /** How far the log is written. */
@@ -103,6 +104,7 @@ export class LogWriter {
     this.#writing = new GrowingBuffer(options.bufferBytes);
     const last = survey.segments.at(-1);
     this.#segment = last?.number ?? 0;
+    this.#format = last?.format ?? FILE_FORMAT;
     this.#offset = last?.end ?? 0;
     this.#written = survey.last;
     this.#durable = survey.last;
@@ -127,6 +129,11 @@ export class LogWriter {
 
   get segment(): number {
     return this.#segment;
+  }
+
+  /** Of the segment that is written to: an older program's until that is full. What is put in now comes into this one or the next. */
+  get format(): number {
+    return this.#format;
   }
 
   /** Puts a record into the queue. `put` writes its payload to `queue`; `seq`: the last event up to here. */
@@ -239,6 +246,7 @@ export class LogWriter {
     }
     this.#file = next;
     this.#segment += 1;
+    this.#format = FILE_FORMAT;
     this.#offset = 0;
     this.#header.clear(0);
     putSegmentHeader(this.#header, { ...this.#written, epoch: this.#epoch, number: this.#segment });

@@ -14,14 +14,20 @@ export interface SnapshotNote {
   readonly stateHash: string;
 }
 
-/** What the running engine hashed to right after record `index`. */
+/** What the running engine hashed to right after record `index`: all of it at once, or its sum. A sum has a place only in segments of format 2 and later. */
 export interface StateHashNote {
-  readonly type: 'STATE_HASH';
+  readonly type: 'STATE_HASH' | 'STATE_SUM';
   readonly index: number;
   readonly stateHash: string;
 }
 
 export type Note = SnapshotNote | StateHashNote;
+
+const FRAME_TYPES = {
+  SNAPSHOT: FrameType.snapshot,
+  STATE_HASH: FrameType.stateHash,
+  STATE_SUM: FrameType.stateSum,
+} as const;
 
 /** What a log says about itself between its records. */
 export function putNote(out: GrowingBuffer, note: Note): void {
@@ -37,7 +43,7 @@ export function putNote(out: GrowingBuffer, note: Note): void {
     writer.uint(note.index);
   }
   writer.text(note.stateHash);
-  endFrame(out, start, note.type === 'SNAPSHOT' ? FrameType.snapshot : FrameType.stateHash);
+  endFrame(out, start, FRAME_TYPES[note.type]);
 }
 
 /** `place`: for the error, when a program that was wrong wrote it. */
@@ -54,7 +60,7 @@ export function noteIn({ type, payload }: Frame, place: LogPlace): Note {
     input.tuple(2);
     const note = { index: input.uint(), stateHash: input.text() };
     input.end();
-    return { type: 'STATE_HASH', ...note };
+    return { type: type === FrameType.stateSum ? 'STATE_SUM' : 'STATE_HASH', ...note };
   } catch (cause) {
     throw new PersistenceError('DAMAGED', 'a frame that is whole but holds something else than its type says', {
       place,

@@ -11,7 +11,7 @@ import { PersistenceError } from './persistence-error.js';
 import { recover, type Recovered, type Survey } from './recovery.js';
 import { segmentBytesFor, segmentName, segmentNumbers, snapshotIndexes } from './segment.js';
 import { Snapshotter, type SnapshotterOptions } from './snapshotter.js';
-import { tellStateHashes, type StateHashOptions } from './state-hashes.js';
+import { tellStateSums, type StateSumOptions } from './state-sums.js';
 import { compareIdentity, readStamp, writeStamp, type Identity, type Stamp } from './stamp.js';
 import { tidy } from './tidy.js';
 
@@ -19,7 +19,7 @@ import { tidy } from './tidy.js';
 export const LOCK_NAME = 'lock';
 
 export interface OpenLogOptions
-  extends LogJournalOptions, StateHashOptions, Omit<SnapshotterOptions, 'epoch' | 'reorgDepth' | 'lastIndex'> {
+  extends LogJournalOptions, StateSumOptions, Omit<SnapshotterOptions, 'epoch' | 'reorgDepth' | 'lastIndex'> {
   /** Chains and contracts that the log is of. */
   readonly identity: Identity;
   /** For a new log; one that is there keeps the depth that it was begun with. */
@@ -91,7 +91,7 @@ function assemble(
   journal: LogJournal,
   options: OpenLogOptions,
 ): Omit<OpenLog, 'isNew'> {
-  tellStateHashes(engine, journal, options);
+  tellStateSums(engine, journal, options);
   const snapshotter = new Snapshotter(disk, journal, { ...options, epoch, reorgDepth, lastIndex: snapshotIndex });
   return {
     engine,

@@ -64,12 +64,12 @@ async function factsOf(surveying: LogSurvey | Promise<LogSurvey>): Promise<LogFa
 /** Everything after what the engine has. Resolves to the number of state hashes that were compared. */
 async function replay(disk: Disk, survey: LogSurvey, engine: Engine): Promise<number> {
   const replayer = new Replayer(engine);
-  const expected = stateHashes(survey);
+  const told = toldHashes(survey);
   let compared = 0;
   const compare = (record: PlacedRecord | null): void => {
-    const hashes = expected.get(engine.index);
-    if (hashes === undefined) return;
-    for (const hash of hashes) checkHash(engine, hash, record);
+    const here = told.get(engine.index);
+    if (here === undefined) return;
+    checkHashes(engine, here, record);
     compared += 1;
   };
   compare(null);
@@ -96,20 +96,41 @@ async function replay(disk: Disk, survey: LogSurvey, engine: Engine): Promise<nu
   return compared;
 }
 
-/** What the log tells of the engine's state, by the record after which it held. */
-function stateHashes(survey: LogSurvey): Map<number, Set<string>> {
-  const hashes = new Map<number, Set<string>>();
-  for (const { index, stateHash } of [...survey.stateHashes, ...survey.snapshots.values()]) {
-    hashes.set(index, (hashes.get(index) ?? new Set()).add(stateHash));
+/** What a log tells of the engine's state after one record. */
+interface ToldHashes {
+  readonly hashes: Set<string>;
+  readonly sums: Set<string>;
+}
+
+/** By record. */
+function toldHashes(survey: LogSurvey): Map<number, ToldHashes> {
+  const told = new Map<number, ToldHashes>();
+  for (const { type, index, stateHash } of [...survey.stateHashes, ...survey.snapshots.values()]) {
+    const here = told.get(index) ?? { hashes: new Set(), sums: new Set() };
+    (type === 'STATE_SUM' ? here.sums : here.hashes).add(stateHash);
+    told.set(index, here);
   }
-  return hashes;
+  return told;
 }
 
 /** `record`: the last one applied; null: the engine is as a snapshot says. */
-function checkHash(engine: Engine, expected: string, record: PlacedRecord | null): void {
-  const found = engine.stateHash();
-  if (found === expected) return;
-  const where = record === null ? { file: snapshotName(engine.index), offset: 0 } : placeOf(record);
-  const place = { ...where, index: engine.index, seq: engine.seq };
-  throw new PersistenceError('DIFFERS', `the state's hash is ${found}, by the log it was ${expected}`, { place });
+function checkHashes(engine: Engine, { hashes, sums }: ToldHashes, record: PlacedRecord | null): void {
+  if (hashes.size > 0) checkHash(engine, 'hash', engine.stateHash(), hashes, record);
+  if (sums.size > 0) checkHash(engine, 'sum', engine.stateSum(), sums, record);
+}
+
+function checkHash(
+  engine: Engine,
+  what: string,
+  found: string,
+  told: Iterable<string>,
+  record: PlacedRecord | null,
+): void {
+  for (const expected of told) {
+    if (found === expected) continue;
+    const where = record === null ? { file: snapshotName(engine.index), offset: 0 } : placeOf(record);
+    const place = { ...where, index: engine.index, seq: engine.seq };
+    const message = `the state's ${what} is ${found}, by the log it was ${expected}`;
+    throw new PersistenceError('DIFFERS', message, { place });
+  }
 }

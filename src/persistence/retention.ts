@@ -1,4 +1,5 @@
-import type { Disk } from './disk.js';
+import { readStart, type Disk } from './disk.js';
+import { HEADER_BYTES, readSnapshotHeader } from './file-header.js';
 import { segmentStarts } from './log-records.js';
 import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from './segment.js';
 
@@ -25,10 +26,22 @@ export async function dropOld(disk: Disk, { snapshotsKept, retainLogBytes }: Ret
   for (const name of old) await removeDurably(disk, name);
   const [oldestKept] = indexes.slice(old.length);
   const canDrop = oldestKept !== undefined && indexes.length - old.length >= snapshotsKept;
-  return { snapshots: old, segments: canDrop ? await dropSegments(disk, oldestKept, retainLogBytes) : [] };
+  const coveredGroup = canDrop ? await lastGroupOf(disk, oldestKept) : null;
+  const segments = coveredGroup === null ? [] : await dropSegments(disk, coveredGroup, retainLogBytes);
+  return { snapshots: old, segments };
 }
 
-async function dropSegments(disk: Disk, coveredIndex: number, retainLogBytes: number): Promise<string[]> {
+/** The group that ends with the snapshot's last record; null: its header is not readable, so that nobody knows what it covers. */
+async function lastGroupOf(disk: Disk, index: number): Promise<number | null> {
+  const read = readSnapshotHeader(await readStart(disk, snapshotName(index), HEADER_BYTES));
+  return typeof read === 'string' ? null : read.header.group;
+}
+
+/**
+ * By groups and not by records: a start finds a snapshot's group in the log and compares the chain there, and behind the snapshot's last record there
+ * may be groups without one before the next segment begins.
+ */
+async function dropSegments(disk: Disk, coveredGroup: number, retainLogBytes: number): Promise<string[]> {
   const starts = await segmentStarts(disk);
   const sizes = new Map<number, number>();
   for (const number of segmentNumbers(await disk.list())) sizes.set(number, await sizeOf(disk, segmentName(number)));
@@ -37,7 +50,7 @@ async function dropSegments(disk: Disk, coveredIndex: number, retainLogBytes: nu
   for (const [place, { number }] of starts.entries()) {
     const next = starts[place + 1];
     // What lies before the next segment is what this one and those before it hold.
-    if (next === undefined || next.first.index > coveredIndex || total <= retainLogBytes) break;
+    if (next === undefined || next.first.group > coveredGroup || total <= retainLogBytes) break;
     await removeDurably(disk, segmentName(number));
     dropped.push(segmentName(number));
     total -= sizes.get(number) ?? 0;

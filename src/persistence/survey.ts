@@ -22,6 +22,8 @@ export interface SurveyedSegment {
   /** Behind its last whole group, and how far the log has come there. */
   readonly end: number;
   readonly last: LogPoint;
+  /** Of its header. */
+  readonly format: number;
   /** From here on a group may be in the page cache alone, although it is whole; `end` when there is none. */
   readonly durableEnd: number;
   readonly checked: { readonly end: number; readonly crc: number };
@@ -124,19 +126,20 @@ class Surveyor {
       if (isFirst && number > 1) throw this.#damage(number, 0, 'it is all zeros, and what lay before it was dropped');
       return false;
     }
-    const header = this.#header(number, bytes, isFirst);
-    if (typeof header === 'string') {
-      if (isFirst && number > 1) throw this.#damage(number, 0, `${header}, and what lay before it was dropped`);
-      await this.#judge(number, 0, bytes, { reason: header, at: 0 });
+    const read = this.#header(number, bytes, isFirst);
+    if (typeof read === 'string') {
+      if (isFirst && number > 1) throw this.#damage(number, 0, `${read}, and what lay before it was dropped`);
+      await this.#judge(number, 0, bytes, { reason: read, at: 0 });
       return false;
     }
+    const { format, end: headerEnd } = read;
     const first = this.#point;
     /** Groups that may not be durable yet, oldest first. */
     const open: { readonly group: number; readonly start: number }[] = [];
     let end = 0;
     // A hash at the very end may end with zeros of its own.
     while (end < contentEnd) {
-      const group = readGroup(bytes, end, end === 0 ? header.end : end, this.#point, this.#epoch);
+      const group = readGroup(bytes, end, end === 0 ? headerEnd : end, this.#point, this.#epoch);
       if ('reason' in group) {
         await this.#judge(number, end, bytes, group);
         break;
@@ -152,12 +155,12 @@ class Surveyor {
     if (end === 0) return false;
     const durableEnd = open[0]?.start ?? end;
     const checked = { end, crc: crc32(bytes.subarray(0, end)) };
-    this.#segments.push({ number, first, end, last: this.#point, durableEnd, checked });
+    this.#segments.push({ number, first, end, last: this.#point, format, durableEnd, checked });
     return true;
   }
 
-  /** The segment's header when it belongs here; words when it is none. */
-  #header(number: number, bytes: Buffer, isFirst: boolean): Frame | string {
+  /** The format of the segment's header and where that ends, when it belongs here; words when it is none. */
+  #header(number: number, bytes: Buffer, isFirst: boolean): { readonly format: number; readonly end: number } | string {
     const read = readSegmentHeader(bytes);
     if (typeof read === 'string') return read;
     const { header, frame } = read;
@@ -177,7 +180,7 @@ class Surveyor {
         `its header follows on record ${header.index} and group ${header.group}, but what lies before it ends with record ${index} and group ${group}`,
       );
     }
-    return frame;
+    return { format: header.format, end: frame.end };
   }
 
   /**
@@ -267,6 +270,7 @@ function readFrames(
         records += 1;
         break;
       case FrameType.stateHash:
+      case FrameType.stateSum:
       case FrameType.snapshot:
         notes.push(frame);
         break;

@@ -42,7 +42,7 @@ export async function logIn(
     lowWaterShare: 0,
     checkMs: 1_000,
     stateHashEveryRecords: 1_000_000,
-    stateHashOrders: 0,
+    stateSumOrders: 1,
     snapshotEveryRecords: 1_000_000,
     snapshotsKept: 2,
     retainLogBytes: Infinity,

@@ -48,7 +48,7 @@ function logOn(disk: HeldDisk): Promise<OpenLog> {
     lowWaterShare: limits.lowWaterPercent / 100,
     checkMs: limits.spaceCheckMs,
     stateHashEveryRecords: limits.stateHashEveryRecords,
-    stateHashOrders: limits.stateHashOrders,
+    stateSumOrders: limits.stateSumOrders,
     snapshotEveryRecords: Infinity,
     snapshotsKept: limits.snapshotsKept,
     retainLogBytes: Infinity,

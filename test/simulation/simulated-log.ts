@@ -32,7 +32,7 @@ export const SMALL = {
   lowWaterShare: 0.05,
   checkMs: 100,
   stateHashEveryRecords: 30,
-  stateHashOrders: 1000,
+  stateSumOrders: 7,
   snapshotEveryRecords: 100,
   snapshotsKept: 2,
   retainLogBytes: 64 << 10,
