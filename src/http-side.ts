@@ -8,12 +8,13 @@ import type { Engine } from './engine/engine.js';
 import type { Sequencer } from './engine/sequencer.js';
 import { apiDocuments } from './api-documents.js';
 import { refuse } from './http/answer.js';
+import { AnswerHeaders } from './http/answer-headers.js';
 import { docsRoutes } from './http/docs-routes.js';
 import { eventsRoute, type PastEvents } from './http/events-route.js';
 import { orderbookRoutes } from './http/orderbook-routes.js';
 import { pageRoutes, type PageOptions } from './http/page-routes.js';
 import { publishRoute, type QuotePublishing } from './http/publish-route.js';
-import { createRouter, withCommonHeaders, type RequestWatch, type Route } from './http/router.js';
+import { createRouter, type RequestWatch, type Route } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
 import { tickersRoute } from './http/tickers-route.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
@@ -78,9 +79,10 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     limits,
   } = options;
   // Asked for with every request, and next to always there is nothing to say.
-  const staleness = (): string | null => {
+  const staleness = (nowMs: number): string | null => {
     const { settlement, stream } = chains.health;
-    const [first, second] = [settlement.stale(), stream.stale()];
+    const first = settlement.stale(nowMs);
+    const second = stream.stale(nowMs);
     return first !== null && second !== null ? `${first}; ${second}` : (first ?? second);
   };
   const book = {
@@ -91,7 +93,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     seq: () => engine.seq,
   };
   const othersTurn = (): Promise<void> => new Promise((resolve) => clock.after(0, resolve));
-  const common = { allowOrigin: allowedOrigin(corsOrigins), staleness };
+  const answerHeaders = new AnswerHeaders({ allowOrigin: allowedOrigin(corsOrigins), staleness });
   const routes = [
     ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, othersTurn),
     eventsRoute(options.pastEvents, chainId, limits),
@@ -105,7 +107,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   return {
     routes,
     handler: createRouter(routes, {
-      ...common,
+      answerHeaders,
       watch,
       checkKey(rawKey, from) {
         const caller = keys.verify(rawKey);
@@ -121,7 +123,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     }),
     isReady: () => reasonsNotReady().length === 0,
     refuseBody: (fault, request) =>
-      withCommonHeaders(request, refusedBody(fault, request), common, watch.idOf(request)),
+      answerHeaders.addTo(request, refusedBody(fault, request), watch.nowMs(), watch.idOf(request), []),
   };
 
   function quotePublishing(): QuotePublishing {
@@ -140,7 +142,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     return {
       ...always,
       refusal() {
-        const message = staleness() ?? journal.refusal();
+        const message = staleness(clock.monotonicMs()) ?? journal.refusal();
         return message === null ? null : { status: 503, message };
       },
       async submit(caller, quotes) {

@@ -37,11 +37,11 @@ export class ChainHealth {
     return { head: this.#head, stale: this.stale() };
   }
 
-  /** As `status` has it. */
-  stale(): string | null {
+  /** As `status` has it. `nowMs`: of the same clock, for who has just asked it. */
+  stale(nowMs = this.clock.monotonicMs()): string | null {
     if (this.#halted !== null) return `${this.name}: ${this.#halted}`;
     if (this.#head === null || this.#repliedAtMs === null) return `${this.name}: no block has been read yet`;
-    const silentMs = this.clock.monotonicMs() - this.#repliedAtMs;
+    const silentMs = nowMs - this.#repliedAtMs;
     if (silentMs > this.maxSilenceMs) return `${this.name}: no answer for ${Math.floor(silentMs / 1000)} s`;
     if (this.maxHeadAgeSeconds === null) return null;
     const ageSeconds = Math.floor(this.clock.wallMs() / 1000) - this.#head.timestamp;

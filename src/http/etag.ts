@@ -18,8 +18,12 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
 }
 
 /** The answer, or 304 without a body when the client has just that (RFC 9110, 13.1.2). */
-export function unlessNamed(request: NetRequestHead, answer: NetResponse): NetResponse {
-  const { etag } = answer.headers;
+export function unlessNamed(
+  request: NetRequestHead,
+  answer: NetResponse,
+  /** Of the answer. */
+  etag = answer.headers.etag,
+): NetResponse {
   if (etag === undefined || !isNamed(etag, request.header('if-none-match'))) return answer;
   return { status: 304, headers: { etag }, body: '' };
 }

@@ -92,15 +92,15 @@ export function orderbookRoutes(
    * asked again and again, so it has an entity tag.
    */
   function reading<Q extends { chainId?: string; poolAddress?: string }>(
+    path: string,
     check: Check<Q>,
     answer: (query: Q) => string | Uint8Array | Promise<Uint8Array>,
   ): (request: NetRequest) => NetResponse | Promise<NetResponse> {
     return (request) => {
-      const target = `${request.path}?${request.query}`;
       const pending = book.whenDurable();
-      const known = remembered.find(target, book.seq());
+      const known = remembered.find(path, request.query, book.seq());
       if (known !== undefined) {
-        const again = unlessNamed(request, known);
+        const again = unlessNamed(request, known.answer, known.etag);
         return pending === null ? again : pending.then(() => again);
       }
       const parsed = parseQuery(request.query, { lists: ['quoteIds'], maxPairs: limits.queryPairs });
@@ -110,7 +110,7 @@ export function orderbookRoutes(
       if ((query.value.chainId ?? chainId) !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
       const finish = (body: string | Uint8Array): NetResponse => {
         const isTagged = query.value.poolAddress !== undefined;
-        return isTagged ? tagged(request.path, query.value, json(body), digest) : json(body);
+        return isTagged ? tagged(path, query.value, json(body), digest) : json(body);
       };
       const body = answer(query.value);
       if (body instanceof Promise) {
@@ -118,7 +118,7 @@ export function orderbookRoutes(
         return Promise.all([body, pending]).then(([whole]) => unlessNamed(request, finish(whole)));
       }
       const whole = finish(body);
-      remembered.keep(target, whole);
+      remembered.keep(path, request.query, whole);
       const answered = unlessNamed(request, whole);
       return pending === null ? answered : pending.then(() => answered);
     };
@@ -172,7 +172,7 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/quotes',
       needsKey: true,
-      handle: reading(checkQuotes, ({ poolAddress, size, side, provider, taker }) =>
+      handle: reading('/quotes', checkQuotes, ({ poolAddress, size, side, provider, taker }) =>
         list(
           book.cover({
             poolAddress: lower(poolAddress),
@@ -188,7 +188,7 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/rfq_quotes',
       needsKey: true,
-      handle: reading(checkRfqQuotes, ({ poolAddress, side, taker }) =>
+      handle: reading('/rfq_quotes', checkRfqQuotes, ({ poolAddress, side, taker }) =>
         list(book.privateQuotes({ poolAddress: lower(poolAddress), side, taker: lower(taker) })),
       ),
     },
@@ -196,7 +196,9 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/orders',
       needsKey: true,
-      handle: reading(checkOrders, (query) => listBoth(book.orders(toFilter(query)), query.limit !== undefined)),
+      handle: reading('/orders', checkOrders, (query) =>
+        listBoth(book.orders(toFilter(query)), query.limit !== undefined),
+      ),
     },
   ];
 }

@@ -1,5 +1,6 @@
 import type { NetHandler, NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
 import { rateLimited, refuse } from './answer.js';
+import type { AnswerHeaders } from './answer-headers.js';
 
 /** Who asks: a verified key, by its id. */
 export interface Caller {
@@ -62,16 +63,12 @@ export interface RouterOptions {
   readonly watch: RequestWatch;
   readonly checkKey: KeyCheck;
   readonly quotas: RequestQuotas;
-  /** Value of `access-control-allow-origin` for whoever asks; null: none. */
-  allowOrigin(request: Pick<NetRequestHead, 'header'>): string | null;
-  /** Why what is answered may be behind the chains; null when it is not. */
-  staleness(): string | null;
+  readonly answerHeaders: AnswerHeaders;
   readonly maxQueryBytes: number;
 }
 
-/** Headers that a page on another origin may send, and those it may read. */
+/** Headers that a page on another origin may send. */
 const CORS_REQUEST_HEADERS = 'content-type, x-apikey, if-none-match, accept';
-const CORS_EXPOSED_HEADERS = 'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
 /** One table of routes: finds the handler, checks the key, and adds what every answer carries. */
@@ -106,15 +103,14 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
   }
 
   function finish(answering: Answering, response: NetResponse): NetResponse {
-    const { request, requestId, startMs, route, caller, takesQuotes } = answering;
-    const { method, path } = request;
-    const { status, headers, body } = response;
-    const tookMs = options.watch.nowMs() - startMs;
-    options.watch.answered({ requestId, method: METHODS.has(method) ? method : 'OTHER', path, route, status, tookMs });
-    const ownHeaders = ['x-request-id', requestId];
+    const { request, requestId, startMs, caller, takesQuotes } = answering;
+    const nowMs = options.watch.nowMs();
+    answering.status = response.status;
+    answering.tookMs = nowMs - startMs;
+    options.watch.answered(answering);
+    const ownHeaders: string[] = [];
     if (caller !== null) options.quotas.headers(caller, takesQuotes, ownHeaders);
-    addCommonHeaders(ownHeaders, request, options);
-    return { status, headers, ownHeaders, body };
+    return options.answerHeaders.addTo(request, response, nowMs, requestId, ownHeaders);
   }
 
   function fail(answering: Answering, error: unknown): NetResponse {
@@ -123,15 +119,7 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
   }
 
   return (request) => {
-    const { watch } = options;
-    const answering: Answering = {
-      request,
-      requestId: watch.idOf(request),
-      startMs: watch.nowMs(),
-      route: 'other',
-      caller: null,
-      takesQuotes: false,
-    };
+    const answering = new Answering(request, options.watch);
     try {
       const response = dispatch(answering);
       if (!(response instanceof Promise)) return finish(answering, response);
@@ -145,41 +133,28 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
   };
 }
 
-/** What is known of a request until its answer is finished. */
-interface Answering {
+/** What is known of a request until its answer is finished, and what is told of it then. */
+class Answering implements AnsweredRequest {
   readonly request: NetRequest;
   readonly requestId: string;
   readonly startMs: number;
-  /** As `AnsweredRequest` has it. */
-  route: string;
+  readonly method: string;
+  readonly path: string;
+  route = 'other';
+  status = 0;
+  tookMs = 0;
   /** Null: nobody pays for it. */
-  caller: Caller | null;
-  takesQuotes: boolean;
-}
+  caller: Caller | null = null;
+  takesQuotes = false;
 
-/** An answer that no route gives, with what every answer carries. */
-export function withCommonHeaders(
-  request: NetRequestHead,
-  response: NetResponse,
-  common: CommonHeaders,
-  requestId: string,
-): NetResponse {
-  const ownHeaders = ['x-request-id', requestId];
-  addCommonHeaders(ownHeaders, request, common);
-  return { ...response, ownHeaders };
-}
-
-type CommonHeaders = Pick<RouterOptions, 'allowOrigin' | 'staleness'>;
-
-/** Of every answer: who may read it, and whether the chains it tells of are behind. */
-function addCommonHeaders(headers: string[], request: NetRequestHead, { allowOrigin, staleness }: CommonHeaders): void {
-  const origin = allowOrigin(request);
-  const stale = staleness();
-  if (origin !== null) {
-    headers.push('access-control-allow-origin', origin, 'access-control-expose-headers', CORS_EXPOSED_HEADERS);
-    if (origin !== '*') headers.push('vary', 'origin');
+  constructor(request: NetRequest, watch: RequestWatch) {
+    const { method, path } = request;
+    this.request = request;
+    this.requestId = watch.idOf(request);
+    this.startMs = watch.nowMs();
+    this.method = METHODS.has(method) ? method : 'OTHER';
+    this.path = path;
   }
-  if (stale !== null) headers.push('x-stale', stale);
 }
 
 /** Fetch standard, "CORS-preflight fetch": no key, no body. */

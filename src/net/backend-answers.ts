@@ -45,7 +45,8 @@ export function whyUnsendable(response: NetResponse): string | undefined {
   return undefined;
 }
 
-function whyNoHeader(name: string, value: string): string | undefined {
+/** Why HTTP cannot carry this header, if it cannot. */
+export function whyNoHeader(name: string, value: string): string | undefined {
   const last = sendable.get(name);
   if (last === value) return undefined;
   if (last === undefined && !token.test(name)) return `Header name ${JSON.stringify(name)} is no token`;

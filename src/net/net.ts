@@ -1,3 +1,5 @@
+import type { SharedHeaders } from './shared-headers.js';
+
 /**
  * What the service needs of a network library, and nothing of what the library calls it. Two backends implement it
  * (uWebSockets.js, and node:http with ws) and pass one test suite.
@@ -53,6 +55,8 @@ export interface NetRequest {
 export interface NetResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** More of them, that many answers have. */
+  readonly shared?: readonly SharedHeaders[];
   /**
    * More of them, names and values in turn: those that differ from answer to answer. A record of them costs more to put together
    * than the rest of a small answer does, because the engine makes a new hidden class of it again and again.

@@ -127,7 +127,8 @@ export class NodeExchange {
     const unsendable = whyUnsendable(wanted);
     const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));
     const headers: Record<string, string | number> = { ...answer.headers };
-    const { ownHeaders = [] } = answer;
+    const { shared = [], ownHeaders = [] } = answer;
+    for (const { record } of shared) Object.assign(headers, record);
     for (let i = 0; i < ownHeaders.length; i += 2) headers[ownHeaders[i] ?? ''] = ownHeaders[i + 1] ?? '';
     const closing = close || this.#host.stopping;
     if (closing) headers.connection = 'close';

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { ambiguousLength, internalError, whyUnsendable } from './backend-answers.js';
 import type { BodyFault, NetOptions, NetResponse } from './net.js';
+import type { SharedHeaders } from './shared-headers.js';
 import type { UnderWay } from './under-way.js';
 import { UwsRequest } from './uws-request.js';
 
@@ -18,6 +19,7 @@ const statusLines = new Map(
   Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]),
 );
 const NO_HEADERS: readonly string[] = [];
+const NONE_SHARED: readonly SharedHeaders[] = [];
 const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
@@ -34,15 +36,15 @@ export class UwsExchange {
   #over = false;
   #deadline: NodeJS.Timeout | undefined;
 
-  private constructor(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost) {
+  private constructor(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, method?: string) {
     this.#res = res;
-    this.#request = new UwsRequest(req, res);
+    this.#request = new UwsRequest(req, res, method);
     this.#host = host;
   }
 
-  /** The library's callback for every request that is not an upgrade. */
-  static serve(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost): void {
-    const exchange = new UwsExchange(res, req, host);
+  /** The library's callback for every request that is not an upgrade. `method`: where the library chose the callback by it. */
+  static serve(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, method?: 'GET'): void {
+    const exchange = new UwsExchange(res, req, host, method);
     if (bodiless.has(exchange.#request.method)) exchange.#handle();
     else exchange.#collect(req);
   }
@@ -159,8 +161,7 @@ export class UwsExchange {
   #write(wanted: NetResponse, close: boolean): void {
     const unsendable = whyUnsendable(wanted);
     const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));
-    if (answer.status !== 200) this.#res.writeStatus(statusLines.get(answer.status) ?? String(answer.status));
-    this.#writeHeaders(answer);
+    this.#writeHead(answer);
     if (answer.status === 204 || answer.status === 304) {
       this.#res.endWithoutBody();
       this.#finish();
@@ -177,29 +178,15 @@ export class UwsExchange {
   }
 
   /**
-   * All in one call, which costs as much as one header would: the library writes name, colon, space, value and a line end, and
-   * looks at none of them. No line end can come in with a value: `whyUnsendable` has looked at each.
+   * Status and headers all in one call, which costs as much as one header would: the library writes the text and a line end, and
+   * does not look at it. No line end can come in with a value: `whyUnsendable` has looked at each, and `SharedHeaders` at its own.
    */
-  #writeHeaders({ headers, ownHeaders = NO_HEADERS }: NetResponse): void {
-    let first = '';
-    let rest = '';
-    for (const name in headers) {
-      if (first === '') {
-        first = name;
-        rest = headers[name] ?? '';
-      } else {
-        rest += `\r\n${name}: ${headers[name] ?? ''}`;
-      }
-    }
-    for (let i = 0; i < ownHeaders.length; i += 2) {
-      if (first === '') {
-        first = ownHeaders[i] ?? '';
-        rest = ownHeaders[i + 1] ?? '';
-      } else {
-        rest += `\r\n${ownHeaders[i] ?? ''}: ${ownHeaders[i + 1] ?? ''}`;
-      }
-    }
-    if (first !== '') this.#res.writeHeader(first, rest);
+  #writeHead({ status, headers, shared = NONE_SHARED, ownHeaders = NO_HEADERS }: NetResponse): void {
+    let head = statusLines.get(status) ?? String(status);
+    for (let i = 0; i < ownHeaders.length; i += 2) head += `\r\n${ownHeaders[i] ?? ''}: ${ownHeaders[i + 1] ?? ''}`;
+    for (const name in headers) head += `\r\n${name}: ${headers[name] ?? ''}`;
+    for (const { lines } of shared) head += `\r\n${lines}`;
+    this.#res.writeStatus(head);
   }
 
   /**
@@ -208,7 +195,7 @@ export class UwsExchange {
    * library closes a connection that does that; it also closes one that takes nothing for 10 s.
    */
   #stream(body: string | Uint8Array): void {
-    const size = Buffer.byteLength(body);
+    const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const [, done] = this.#res.tryEnd(body, size);
     if (done) {
       this.#finish();

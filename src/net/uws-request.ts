@@ -5,6 +5,10 @@ import { requestHeaders, type NetRequest, type RequestHeader } from './net.js';
 const none = new Uint8Array(0);
 /** The library tells methods in lower case. */
 const UPPER_CASE = new Map(['GET', 'HEAD', 'POST', 'OPTIONS'].map((method) => [method.toLowerCase(), method]));
+/** Names as the library takes them in half of the time: as bytes. */
+const nameBytes = Object.fromEntries(
+  requestHeaders.map((name) => [name, new TextEncoder().encode(name).buffer]),
+) as Record<RequestHeader, ArrayBuffer>;
 
 /**
  * uWebSockets.js lends a request for the time of one callback. Most requests are answered within it, so headers and
@@ -21,9 +25,9 @@ export class UwsRequest implements NetRequest {
   #req: HttpRequest | null;
   #res: HttpResponse | null;
 
-  constructor(req: HttpRequest, res: HttpResponse) {
-    const method = req.getMethod();
-    this.method = UPPER_CASE.get(method) ?? method.toUpperCase();
+  /** `method`: when it is known already, since each question to the library costs a tenth of a microsecond. */
+  constructor(req: HttpRequest, res: HttpResponse, method?: string) {
+    this.method = method ?? upperCase(req.getMethod());
     this.path = req.getUrl();
     // Declared as a string, but undefined when the URL has no `?`.
     this.query = req.getQuery() || '';
@@ -32,7 +36,7 @@ export class UwsRequest implements NetRequest {
   }
 
   header(name: RequestHeader): string | undefined {
-    const value = this.#req === null ? this.#copied?.get(name) : this.#req.getHeader(name);
+    const value = this.#req === null ? this.#copied?.get(name) : this.#req.getHeader(nameBytes[name]);
     return value === '' ? undefined : value;
   }
 
@@ -50,7 +54,7 @@ export class UwsRequest implements NetRequest {
     this.#address = this.remoteAddress;
     this.#copied = new Map();
     for (const name of requestHeaders) {
-      const value = this.#req.getHeader(name);
+      const value = this.#req.getHeader(nameBytes[name]);
       if (value !== '') this.#copied.set(name, value);
     }
     this.release();
@@ -61,4 +65,8 @@ export class UwsRequest implements NetRequest {
     this.#req = null;
     this.#res = null;
   }
+}
+
+function upperCase(method: string): string {
+  return UPPER_CASE.get(method) ?? method.toUpperCase();
 }

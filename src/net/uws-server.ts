@@ -24,6 +24,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
     this.#app = uws.App();
     this.#listening = new UwsListening(uws, this.#app, options);
     this.#app.ws(options.socketPath, this.#sockets.behavior());
+    this.#app.get('/*', (res, req) => UwsExchange.serve(res, req, this, 'GET'));
     this.#app.any('/*', (res, req) => UwsExchange.serve(res, req, this));
   }
 

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { requestHeaders, type NetRequest, type NetResponse } from '../../src/net/net.js';
+import { SharedHeaders } from '../../src/net/shared-headers.js';
 import { head, RawConnection, statuses } from './raw-connection.js';
 import { eachBackend, serve } from './serving.js';
 
@@ -84,6 +85,22 @@ eachBackend(t, (t, backend) => {
       t.strictSame(
         ['x-one', 'x-two', 'x-three'].map((name) => response.headers.get(name)),
         ['x-one' in headers ? '1' : null, '2', 'a, b'],
+      );
+      t.equal(await response.text(), 'whole');
+    }
+  });
+
+  t.test('headers that many answers share are sent with each of them', async (t) => {
+    const shared = [new SharedHeaders({ 'x-four': '4', 'x-five': '5' }), new SharedHeaders({ 'x-six': 'six' })];
+    for (const ownHeaders of [['x-two', '2'], []]) {
+      const { url } = await serve(t, backend, {
+        http: () => ({ status: 404, headers: { 'x-one': '1' }, shared, ownHeaders, body: 'whole' }),
+      });
+      const response = await fetch(url);
+      t.equal(response.status, 404);
+      t.strictSame(
+        ['x-one', 'x-two', 'x-four', 'x-five', 'x-six'].map((name) => response.headers.get(name)),
+        ['1', ownHeaders[1] ?? null, '4', '5', 'six'],
       );
       t.equal(await response.text(), 'whole');
     }

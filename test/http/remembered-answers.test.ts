@@ -1,0 +1,54 @@
+import t from 'tap';
+import { RememberedAnswers } from '../../src/http/remembered-answers.js';
+
+const answer = (body: string) => ({ status: 200, headers: { 'content-type': 'text/plain', etag: `"${body}"` }, body });
+
+/** Asks as a route does, for an answer whose body is `body` when it has to be made. */
+function ask(answers: RememberedAnswers, path: string, query: string, seq: number, body: string): string {
+  const known = answers.find(path, query, seq);
+  if (known === undefined) answers.keep(path, query, answer(body));
+  return known === undefined ? 'made' : Buffer.from(known.answer.body).toString();
+}
+
+t.test('an answer is kept when it is asked for again, and given from then on', async (t) => {
+  const answers = new RememberedAnswers(1000);
+  const asked = ['first', 'second', 'third', 'fourth'].map((body) => ask(answers, '/a', 'x=1', 1, body));
+  t.strictSame(asked, ['made', 'made', 'second', 'second']);
+  const known = answers.find('/a', 'x=1', 1);
+  t.equal(known?.etag, '"second"');
+  t.strictSame(
+    known?.answer.shared?.map(({ record }) => record),
+    [{ 'content-type': 'text/plain', etag: '"second"' }],
+  );
+});
+
+t.test('the same query of another path, and another query of the same, have answers of their own', async (t) => {
+  const answers = new RememberedAnswers(1000);
+  const targets = [
+    ['/a', 'x=1'],
+    ['/b', 'x=1'],
+    ['/a', 'x=2'],
+    ['/a', ''],
+  ] as const;
+  for (let round = 0; round < 2; round++)
+    for (const [path, query] of targets) ask(answers, path, query, 1, path + query);
+  for (let round = 0; round < 2; round++)
+    for (const [path, query] of targets) t.equal(ask(answers, path, query, 1, 'new'), path + query);
+});
+
+t.test('all is forgotten with the next event', async (t) => {
+  const answers = new RememberedAnswers(1000);
+  for (let i = 0; i < 3; i++) ask(answers, '/a', '', 1, 'old');
+  t.equal(ask(answers, '/a', '', 1, 'new'), 'old');
+  t.equal(ask(answers, '/a', '', 2, 'new'), 'made');
+  t.equal(ask(answers, '/a', '', 2, 'new'), 'made');
+  t.equal(ask(answers, '/a', '', 2, 'newer'), 'new');
+});
+
+t.test('an answer that does not fit takes the place of all before', async (t) => {
+  const answers = new RememberedAnswers(19);
+  for (let i = 0; i < 3; i++) ask(answers, '/a', 'x=1', 1, 'ten bytes.');
+  t.equal(ask(answers, '/a', 'x=1', 1, ''), 'ten bytes.');
+  ask(answers, '/b', 'x=1', 1, '');
+  t.equal(ask(answers, '/a', 'x=1', 1, ''), 'made');
+});
