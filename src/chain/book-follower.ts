@@ -3,8 +3,9 @@ import type { Order } from '../engine/order.js';
 import { DeepReorg } from './chain-cursor.js';
 import type { BlockId } from './chain-reader.js';
 import type { PatientSubmitter } from './followed-book.js';
+import { bothToTheirEnd } from './in-flight.js';
 import type { SettlementFollower } from './settlement-follower.js';
-import type { StreamFollower } from './stream-follower.js';
+import type { StreamFollower, StreamNews } from './stream-follower.js';
 
 export interface FollowPace {
   /** Pause between polls when nothing wakes the follower. */
@@ -30,8 +31,8 @@ export interface FollowListener {
 }
 
 /**
- * The one loop that reads both chains: settlement first, then the stream, whose quotes enter with the state of the
- * settlement block just read. One loop is what makes entry consistent: nothing applies twice and nothing falls between.
+ * The one loop that reads both chains. The book hears of the settlement chain first, then of the stream, whose quotes enter
+ * with the state of the settlement block just read. One loop is what makes entry consistent: nothing applies twice and nothing falls between.
  */
 export class BookFollower {
   #stopped = false;
@@ -107,15 +108,24 @@ export class BookFollower {
 
   /** True when both chains were read to their heads. */
   async #step(): Promise<boolean> {
+    if (!this.#caughtUp) return this.#catchUp();
+    const [settled, news] = await bothToTheirEnd(this.settlement.step(), this.stream.look());
+    return this.#enter(settled, news);
+  }
+
+  /** Backfill: quotes enter with today's state, not with that of a block a month ago, so the stream waits. */
+  async #catchUp(): Promise<boolean> {
     const settled = await this.settlement.step();
-    const position = this.settlement.position;
-    // Backfill: quotes enter with today's state, not with that of a block a month ago.
+    if (settled) return this.#enter(settled, await this.stream.look());
+    const { position } = this.settlement;
+    if (position !== null) this.listener.onProgress(position, this.stream.position);
+    return false;
+  }
+
+  async #enter(settled: boolean, news: StreamNews): Promise<boolean> {
+    const { position } = this.settlement;
     if (position === null) return settled;
-    if (!settled && !this.#caughtUp) {
-      this.listener.onProgress(position, this.stream.position);
-      return false;
-    }
-    const streamed = await this.stream.step(position);
+    const streamed = await this.stream.enter(news, position);
     if (!settled || !streamed) {
       this.listener.onProgress(position, this.stream.position);
       return false;

@@ -13,3 +13,9 @@ export async function mapInFlight<T, R>(
   await Promise.all(Array.from({ length: Math.min(inFlight, items.length) }, worker));
   return results;
 }
+
+/** Both results, or the first one's failure, or the other's. Nothing is under way any more when it is settled. */
+export async function bothToTheirEnd<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other]);
+  return [await one, await other];
+}

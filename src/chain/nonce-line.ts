@@ -30,9 +30,13 @@ export class NonceLine {
     private readonly memory: NonceMemory,
   ) {}
 
-  /** Takes the next nonce, not below `lowest`, for this. Asked for one at a time. */
-  async begin(request: Required<TxRequest>, lowest = 0): Promise<OwnTx> {
+  /** Asks the chain. One at a time. */
+  async look(): Promise<void> {
     this.#pending = await this.#count('pending');
+  }
+
+  /** Takes the next nonce, as the chain last told, not below `lowest`, for this. */
+  begin(request: Required<TxRequest>, lowest = 0): OwnTx {
     const own = [...this.#live.keys(), ...this.#mined.keys()];
     return this.beginAt(Math.max(this.#pending, lowest, ...own.map((nonce) => nonce + 1)), request);
   }
@@ -80,7 +84,7 @@ export class NonceLine {
    * What waits in the node's pool is not among them, whoever sent it.
    */
   async gapsBefore({ nonce }: OwnTx): Promise<number[]> {
-    this.#pending = await this.#count('pending');
+    await this.look();
     const gaps: number[] = [];
     for (let gap = this.#pending; gap < nonce; gap++) {
       if (!this.#live.has(gap) && !this.#mined.has(gap)) gaps.push(gap);

@@ -1,6 +1,6 @@
 import type { ChainPosition } from '../engine/command.js';
 import type { Hex } from '../engine/quote.js';
-import type { BlockRange, ChainCursor } from './chain-cursor.js';
+import type { BlockRange, ChainCursor, CursorStep } from './chain-cursor.js';
 import { ChainAnswerError, type BlockId, type ChainLog, type ChainReader } from './chain-reader.js';
 import {
   blocksOf,
@@ -30,6 +30,12 @@ export interface StreamFollowerOptions {
   readonly tellEveryBlocks: number;
 }
 
+/** What the stream says is next: nothing of it has been told to anyone yet. */
+export type StreamNews =
+  | Exclude<CursorStep, { readonly type: 'BLOCKS' }>
+  /** `logs` is null where the node refused the range. */
+  | { readonly type: 'BLOCKS'; readonly range: BlockRange; readonly logs: readonly ChainLog[] | null };
+
 /** Requests for the timestamps of blocks that are under way at once. */
 const BLOCKS_IN_FLIGHT = 8;
 
@@ -55,34 +61,45 @@ export class StreamFollower {
     return this.cursor.position;
   }
 
-  /** One range of blocks, or one reorg, entered with the state of `settlement`. True when nothing is left for now. */
-  async step(settlement: BlockId): Promise<boolean> {
+  /** Needs nothing of the settlement chain, so that both can be asked at once. One at a time; then `enter`, or never. */
+  async look(): Promise<StreamNews> {
     const step = await this.cursor.poll();
-    switch (step.type) {
+    if (step.type !== 'BLOCKS') return step;
+    const { fromBlock, to } = step;
+    const query = {
+      fromBlock,
+      to: { blockNumber: to.number, blockHash: to.hash },
+      address: this.options.orderbookStream,
+      topics: publishQuoteTopics,
+    };
+    return { type: 'BLOCKS', range: step, logs: await readRange(this.cursor, step, () => this.reader.logs(query)) };
+  }
+
+  /** One range of blocks, or one reorg, entered with the state of `settlement`. True when nothing is left for now. */
+  async enter(news: StreamNews, settlement: BlockId): Promise<boolean> {
+    switch (news.type) {
       case 'IDLE':
         return true;
       case 'BEGIN':
-        await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', step.at) });
-        this.cursor.moveTo(step.at);
+        await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', news.at) });
+        this.cursor.moveTo(news.at);
         return false;
       case 'BLOCKS':
-        return (await this.#read(step, settlement)) && step.isLast;
+        if (news.logs === null) return false;
+        await this.#enterLogs(news.range, news.logs, settlement);
+        return news.range.isLast;
       case 'REORG':
-        await this.submitter.submit({ type: 'REWIND_STREAM', position: wholeBlock('stream', step.ancestor) });
-        this.cursor.moveTo(step.ancestor);
+        await this.submitter.submit({ type: 'REWIND_STREAM', position: wholeBlock('stream', news.ancestor) });
+        this.cursor.moveTo(news.ancestor);
         this.#resumeAfter = null;
-        this.#told = step.ancestor.blockNumber;
+        this.#told = news.ancestor.blockNumber;
         return false;
     }
   }
 
-  /** Asks for everything first and tells the book afterwards. False: the node refused the range. */
-  async #read(range: BlockRange, settlement: BlockId): Promise<boolean> {
-    const { fromBlock } = range;
+  /** Asks for everything first and tells the book afterwards. */
+  async #enterLogs(range: BlockRange, all: readonly ChainLog[], settlement: BlockId): Promise<void> {
     const to = { blockNumber: range.to.number, blockHash: range.to.hash };
-    const query = { fromBlock, to, address: this.options.orderbookStream, topics: publishQuoteTopics };
-    const all = await readRange(this.cursor, range, () => this.reader.logs(query));
-    if (all === null) return false;
     const logs = all.filter((log) => !isBefore(log, this.#resumeAfter));
     const checked = await this.publications.check(logs);
     const { candidates } = checked;
@@ -104,7 +121,6 @@ export class StreamFollower {
     }
     this.cursor.advance(range, blocksOf(candidates.map(({ log }) => log)));
     this.#resumeAfter = null;
-    return true;
   }
 
   /** Filled amounts and validity are those of the settlement block that the book shows; only later events apply to them. */

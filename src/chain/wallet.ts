@@ -4,6 +4,7 @@ import type { Hex } from '../engine/quote.js';
 import { broadcast, signVersion, type BroadcastOutcome } from './broadcast.js';
 import { revertData } from './chain-reader.js';
 import { FeeQuote, type Fees } from './fees.js';
+import { bothToTheirEnd } from './in-flight.js';
 import type { IntentLog } from './intent-log.js';
 import { NonceLine, type NonceMemory } from './nonce-line.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
@@ -87,8 +88,7 @@ export class Wallet {
     await this.#places.take();
     try {
       this.#receipts.checkRunning();
-      const gas = request.gas ?? (await this.#estimate(request));
-      return await this.#sendUntilMined({ ...request, gas });
+      return await this.#sendUntilMined(request, request.gas ?? this.#estimate(request));
     } finally {
       this.#places.give();
     }
@@ -114,9 +114,12 @@ export class Wallet {
     }
   }
 
-  async #sendUntilMined(request: Required<TxRequest>): Promise<TxReceipt> {
+  /** The node estimates the gas while its predecessors are sent, and what comes of that is heard in its turn. */
+  async #sendUntilMined(request: TxRequest, gas: bigint | Promise<bigint>): Promise<TxReceipt> {
+    const estimate = Promise.resolve(gas);
+    estimate.catch(() => undefined);
     for (;;) {
-      const tx = await this.#inTurn(() => this.#sendNext(request));
+      const tx = await this.#inTurn(() => this.#sendNext(request, estimate));
       const receipt = await this.#untilUsed(tx);
       if (receipt !== null) return receipt;
     }
@@ -130,9 +133,12 @@ export class Wallet {
   }
 
   /** Sends under the next nonce. What the node refused was not sent: its nonce is free again. */
-  async #sendNext(request: Required<TxRequest>): Promise<OwnTx> {
+  async #sendNext({ to, data }: TxRequest, estimate: Promise<bigint>): Promise<OwnTx> {
     this.#receipts.checkRunning();
-    let [fees, tx] = await this.#begin(request);
+    const [gas, [current]] = await bothToTheirEnd(estimate, bothToTheirEnd(this.#fees.current(), this.#line.look()));
+    const request = { to, data, gas };
+    let fees = current;
+    let tx = this.#line.begin(request);
     for (const lost of this.#line.takenBack()) this.#revive(lost);
     try {
       for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
@@ -141,7 +147,8 @@ export class Wallet {
         if (outcome === 'UNDERPRICED') fees = await this.#fees.next(fees, true);
         else {
           await this.#line.forget(tx);
-          tx = await this.#line.begin(request, tx.nonce + 1);
+          await this.#line.look();
+          tx = this.#line.begin(request, tx.nonce + 1);
         }
       }
       throw new TxRefused(`The node would not take it in ${this.limits.resends + 1} tries`);
@@ -150,15 +157,6 @@ export class Wallet {
       await this.#line.forget(tx).catch(() => undefined);
       throw this.#named(error);
     }
-  }
-
-  /** What to offer and under which nonce, asked for together. */
-  async #begin(request: Required<TxRequest>): Promise<[Fees, OwnTx]> {
-    const [fees, tx] = await Promise.allSettled([this.#fees.current(), this.#line.begin(request)]);
-    if (tx.status === 'rejected') throw tx.reason;
-    if (fees.status === 'fulfilled') return [fees.value, tx.value];
-    await this.#line.forget(tx.value).catch(() => undefined);
-    throw fees.reason;
   }
 
   /** Written down, then signed, then sent. */
@@ -245,7 +243,7 @@ export class Wallet {
       const receipt = await this.#untilUsed(tx);
       const { to, data } = tx.request;
       const isNothing = to === this.address && data === '0x';
-      if (receipt === null && !isNothing) await this.#sendUntilMined(tx.request);
+      if (receipt === null && !isNothing) await this.#sendUntilMined(tx.request, tx.request.gas);
     } catch (error) {
       if (!(error instanceof WalletStopped)) this.onTrouble(tx.nonce, `given up: ${(error as Error).message}`);
     }

@@ -79,6 +79,19 @@ await t.test('one that the node takes at no price is reported, and its nonce is 
   t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x05' }]);
 });
 
+await t.test('while the node estimates the gas, it is asked for fees and nonce', async (t) => {
+  const run = await newRun();
+  const asked = new Set<string>();
+  run.proxy.trick = ({ method }) => {
+    asked.add(method);
+    return method === 'eth_estimateGas' ? 'HANG' : 'PASS';
+  };
+  run.wallet.send(request('0x05')).catch(() => undefined);
+  await run.until(() => ['eth_estimateGas', 'eth_gasPrice', 'eth_getTransactionCount'].every((one) => asked.has(one)));
+  t.notOk(asked.has('eth_sendRawTransaction'));
+  t.strictSame(await chain.poolOf(run.account), []);
+});
+
 await t.test('one that no block takes is neither given up nor raised without end', async (t) => {
   const run = await newRun();
   const sent = run.wallet.send(request('0x06'));
