@@ -1,7 +1,7 @@
 import { OrderBook, Side } from 'nodejs-order-book';
 import type { Contestant } from '../contest.js';
 import { Step, TICK, type BookScript } from '../workload/book-script.js';
-import { CONTRACT } from '../workload/quotes.js';
+import { CONTRACT, inOnePiece } from '../workload/quotes.js';
 
 /** What `nodejs-order-book` is given for a quote: the same id; price in ticks and size in contracts, as floats. */
 interface LimitOrder {
@@ -11,11 +11,14 @@ interface LimitOrder {
   readonly price: number;
 }
 
-/** The book of the npm package `nodejs-order-book`, given the same steps. */
+/**
+ * The book of the npm package `nodejs-order-book`, given the same steps. Its ids are texts of its own: it makes them names of
+ * properties, upon which the engine turns each into a reference to another text, and our map would meet those.
+ */
 export function limitOrderBook(script: BookScript): Contestant {
   const orders = script.quotes.map(({ quoteId, isBuy, size, price }) => ({
     side: isBuy ? Side.BUY : Side.SELL,
-    id: quoteId,
+    id: inOnePiece(quoteId),
     size: Number(size / CONTRACT),
     price: Number(price / TICK),
   }));

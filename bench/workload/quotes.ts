@@ -11,9 +11,13 @@ const SPREADERS = [
   0x9e3779b1, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f, 0x165667b1, 0xd3a2646c, 0xfd7046c5, 0xb55a4f09,
 ] as const;
 
-/** In one piece, as text is that was parsed: what is put together from two pieces is copied by whoever reads it first, and would be that one's time. */
 export function hex(n: number, digits: number): Hex {
-  return Buffer.from(`0x${n.toString(16).padStart(digits, '0')}`, 'latin1').toString('latin1') as Hex;
+  return inOnePiece(`0x${n.toString(16).padStart(digits, '0')}`);
+}
+
+/** A new text, as one is that was parsed: what is put together from two pieces is copied by whoever reads it first, and would be that one's time. */
+export function inOnePiece(text: Hex): Hex {
+  return Buffer.from(text, 'latin1').toString('latin1') as Hex;
 }
 
 export function blockHashOf(blockNumber: number): Hex {
@@ -66,7 +70,7 @@ export function quoteOf(terms: QuoteTerms): Quote {
     deadline: START_SECONDS + 3600 + (n % 600),
     salt: 1_000_000_000 + n,
     signature: { r: hex(n + 1, 64), s: hex(n + 2, 64), v: 27 },
-    quoteId: `0x${words.join('')}`,
+    quoteId: inOnePiece(`0x${words.join('')}`),
     ts: START_SECONDS,
     origin: {
       blockNumber: 1000 + Math.floor(n / QUOTES_PER_BLOCK),

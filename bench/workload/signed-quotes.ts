@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import secp256k1 from 'secp256k1';
-import { toHex, type QuoteDigest } from '../../src/auth/quote-digest.js';
+import { toHex } from '../../src/auth/hex-text.js';
+import type { QuoteDigest } from '../../src/auth/quote-digest.js';
 import { ZERO_ADDRESS, type Hex, type Pool, type SignedQuote } from '../../src/engine/quote.js';
 import { Dice } from './dice.js';
 import { CONTRACT } from './quotes.js';

@@ -1,4 +1,5 @@
 import type { Hex } from '../engine/quote.js';
+import { toHex } from './hex-text.js';
 import { BLOCK_BYTES, FREE_FROM, keccakModule, MEMORY_BYTES, roundConstants } from './keccak-module.js';
 
 const HASH_BYTES = 32;
@@ -72,9 +73,8 @@ export class KeccakMessage {
   readonly words: DataView;
   readonly #hashBlocks: HashBlocks;
   readonly #place: Place;
-  /** Where its hash is put that is read at once, as both of these. */
+  /** Where its hash is put that is read at once. */
   readonly #hash: Uint8Array;
-  readonly #hashBuffer: Buffer;
 
   constructor(hashBlocks: HashBlocks, memory: ArrayBuffer, place: Place) {
     this.#hashBlocks = hashBlocks;
@@ -83,7 +83,6 @@ export class KeccakMessage {
     this.buffer = Buffer.from(memory, place.at, place.length);
     this.words = new DataView(memory, place.at, place.length);
     this.#hash = new Uint8Array(memory, place.hash, HASH_BYTES);
-    this.#hashBuffer = Buffer.from(memory, place.hash, HASH_BYTES);
   }
 
   /** 32 bytes. */
@@ -99,7 +98,7 @@ export class KeccakMessage {
 
   hexHash(): Hex {
     this.#hashBlocks(this.#place.at, this.#place.end, this.#place.hash);
-    return `0x${this.#hashBuffer.toString('hex')}`;
+    return toHex(this.#hash);
   }
 
   /** Puts this message's hash into another message of the same module, from its byte `offset` on. */

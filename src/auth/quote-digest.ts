@@ -6,8 +6,6 @@ const QUOTE_TYPE =
   'FillQuoteOB(address provider,address taker,uint256 price,uint256 size,bool isBuy,uint256 deadline,uint256 salt)';
 const WORD_BYTES = 32;
 const LOW_64 = (1n << 64n) - 1n;
-/** `toHex` writes what is no longer than a public key by way of one buffer: a view for each costs more than the digits. */
-const hexed = Buffer.alloc(65);
 
 /** What the digest covers: a quote's own words and the pool that it is bound to. */
 export type DigestInput = Pick<
@@ -84,12 +82,6 @@ export class QuoteDigest {
     this.#message.bytes.set(this.domainSeparator(quote.pool.poolAddress), 2);
     this.#struct.hashInto(this.#message, 2 + WORD_BYTES);
   }
-}
-
-export function toHex(bytes: Uint8Array): Hex {
-  if (bytes.length > hexed.length) return `0x${Buffer.from(bytes).toString('hex')}`;
-  hexed.set(bytes);
-  return `0x${hexed.toString('hex', 0, bytes.length)}`;
 }
 
 function writeAddress(words: Buffer, index: number, address: Hex): void {

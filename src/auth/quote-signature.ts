@@ -1,6 +1,7 @@
 import type { Hex, Signature } from '../engine/quote.js';
+import { toHex } from './hex-text.js';
 import { PackedVerifier, type ClaimedSignature } from './packed-signatures.js';
-import { toHex, type DigestInput, type QuoteDigest } from './quote-digest.js';
+import type { DigestInput, QuoteDigest } from './quote-digest.js';
 import type { Secp256k1 } from './secp256k1-binding.js';
 
 const NOBODY: Hex = '0x0000000000000000000000000000000000000000';

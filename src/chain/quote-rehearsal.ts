@@ -1,4 +1,5 @@
-import { toHex, type QuoteDigest } from '../auth/quote-digest.js';
+import { toHex } from '../auth/hex-text.js';
+import type { QuoteDigest } from '../auth/quote-digest.js';
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { Hex, Pool, SignedQuote } from '../engine/quote.js';
 import type { Clock } from '../engine/ports.js';

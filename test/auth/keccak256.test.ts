@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { keccak256, type Hex } from 'viem';
 import { Keccak256, MAX_MESSAGE_BYTES } from '../../src/auth/keccak256.js';
-import { toHex } from '../../src/auth/quote-digest.js';
+import { toHex } from '../../src/auth/hex-text.js';
 
 const bytesOf = (n: number): Uint8Array => Uint8Array.from({ length: n }, (_, i) => (i * 7 + n) % 256);
 const expected = (message: Uint8Array): Hex => keccak256(message);

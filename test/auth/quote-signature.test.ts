@@ -4,7 +4,8 @@ import t, { type Test } from 'tap';
 import { hashTypedData, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { ZERO_ADDRESS, type Signature } from '../../src/engine/quote.js';
-import { QuoteDigest, toHex, type DigestInput } from '../../src/auth/quote-digest.js';
+import { toHex } from '../../src/auth/hex-text.js';
+import { QuoteDigest, type DigestInput } from '../../src/auth/quote-digest.js';
 import { QuoteSignature } from '../../src/auth/quote-signature.js';
 import { loadNative, loadWasm, type Secp256k1 } from '../../src/auth/secp256k1-binding.js';
 

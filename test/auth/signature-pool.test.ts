@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import secp256k1 from 'secp256k1';
 import t, { type Test } from 'tap';
-import { QuoteDigest, toHex } from '../../src/auth/quote-digest.js';
+import { toHex } from '../../src/auth/hex-text.js';
+import { QuoteDigest } from '../../src/auth/quote-digest.js';
 import { QuoteSignature } from '../../src/auth/quote-signature.js';
 import type { ClaimedSignature } from '../../src/auth/packed-signatures.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';

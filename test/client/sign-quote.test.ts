@@ -1,7 +1,8 @@
 import t from 'tap';
 import { recoverAddress } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { QuoteDigest, toHex } from '../../src/auth/quote-digest.js';
+import { toHex } from '../../src/auth/hex-text.js';
+import { QuoteDigest } from '../../src/auth/quote-digest.js';
 import { OrderbookClient, ZERO_ADDRESS } from '../../src/client/node.js';
 import { quote, ScriptedServer } from './scripted-server.js';
 
