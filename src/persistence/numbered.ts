@@ -8,6 +8,8 @@ const FEW = 4;
 export class Numbered<Item> {
   readonly #keyOf: (item: Item) => string;
   readonly #items: Item[] = [];
+  /** How many of them are this record's: an array that is made shorter costs a call of the runtime's. */
+  #count = 0;
   /** The numbers from FEW on; of several items with one key, the last. */
   readonly #later = new Map<string, number>();
 
@@ -16,24 +18,28 @@ export class Numbered<Item> {
   }
 
   clear(): void {
-    if (this.#items.length > FEW) this.#later.clear();
-    this.#items.length = 0;
+    if (this.#count > FEW) {
+      this.#later.clear();
+      this.#items.length = 0;
+    }
+    this.#count = 0;
   }
 
   add(item: Item): void {
-    const number = this.#items.length;
-    this.#items.push(item);
+    const number = this.#count;
+    this.#items[number] = item;
+    this.#count += 1;
     if (number >= FEW) this.#later.set(this.#keyOf(item), number);
   }
 
   /** The number of the last item shown with that key; -1: there is none. */
   find(key: string): number {
     const items = this.#items;
-    if (items.length > FEW) {
+    if (this.#count > FEW) {
       const number = this.#later.get(key);
       if (number !== undefined) return number;
     }
-    for (let number = Math.min(FEW, items.length) - 1; number >= 0; number -= 1) {
+    for (let number = Math.min(FEW, this.#count) - 1; number >= 0; number -= 1) {
       const item = items[number];
       if (item !== undefined && this.#keyOf(item) === key) return number;
     }
@@ -41,6 +47,7 @@ export class Numbered<Item> {
   }
 
   at(number: number): Item | undefined {
-    return this.#items[number];
+    // An array that is asked for its item -1 looks for a property of that name.
+    return number >= 0 && number < this.#count ? this.#items[number] : undefined;
   }
 }
