@@ -7,6 +7,8 @@ import { BTree } from './btree.js';
  * to lose its index again. New quotes are the newest of their level and walk no step.
  */
 const WALK_STEPS = 32;
+/** Sizes of fewer quotes are added up when somebody asks: a sum of bigints is a call and an object, and most changes are read by nobody. */
+const SUM_KEPT_FROM = 32;
 
 /** What a level adds up to. */
 export interface LevelTotal {
@@ -21,7 +23,6 @@ export interface LevelTotal {
 /** All orders of one price, linked from the oldest to the newest. */
 export class Level implements LevelTotal {
   readonly price: bigint;
-  size = 0n;
   count = 0;
   oldest: BookOrder | null = null;
   newest: BookOrder | null = null;
@@ -30,12 +31,19 @@ export class Level implements LevelTotal {
    * order costs O(log n) whatever order they come in.
    */
   #byAge: BTree<BookOrder, true> | null = null;
+  /** Null while nobody has added it up. */
+  #size: bigint | null = 0n;
 
   constructor(price: bigint) {
     this.price = price;
   }
 
+  get size(): bigint {
+    return (this.#size ??= this.#sum());
+  }
+
   add(order: BookOrder): void {
+    this.#size = this.count < SUM_KEPT_FROM ? null : this.size + order.fillableSize;
     const older = this.#newestOlderThan(order);
     const newer = older === null ? this.oldest : older.newer;
     order.older = older;
@@ -46,12 +54,11 @@ export class Level implements LevelTotal {
     else newer.older = order;
     order.level = this;
     this.#byAge?.set(order, true);
-    // Most levels hold one quote, and a sum of bigints is an allocation.
-    this.size = this.count === 0 ? order.fillableSize : this.size + order.fillableSize;
     this.count += 1;
   }
 
   remove(order: BookOrder): void {
+    this.#size = this.count <= SUM_KEPT_FROM ? null : this.size - order.fillableSize;
     const { older, newer } = order;
     if (older === null) this.oldest = newer;
     else older.newer = newer;
@@ -61,15 +68,19 @@ export class Level implements LevelTotal {
     order.newer = null;
     order.level = null;
     this.count -= 1;
-    this.size = this.count === 0 ? 0n : this.size - order.fillableSize;
     if (this.#byAge === null) return;
     if (this.count <= WALK_STEPS) this.#byAge = null;
     else this.#byAge.delete(order);
   }
 
+  /** Sets what is fillable of an order that stays where it is. */
+  resize(order: BookOrder, fillableSize: bigint): void {
+    this.#size = this.count <= SUM_KEPT_FROM ? null : this.size + fillableSize - order.fillableSize;
+    order.fillableSize = fillableSize;
+  }
+
   checkInvariants(): void {
     let count = 0;
-    let size = 0n;
     let older: BookOrder | null = null;
     for (let order = this.oldest; order !== null; order = order.newer) {
       assert(order.level === this && order.older === older, 'a level is linked both ways');
@@ -77,12 +88,17 @@ export class Level implements LevelTotal {
       assert(order.quote.price === this.price, 'a level holds one price');
       assert(this.#byAge === null || this.#byAge.has(order), 'an index holds the whole level');
       count += 1;
-      size += order.fillableSize;
       older = order;
     }
     assert(this.newest === older, 'a level ends at its newest order');
-    assert(this.count === count && this.size === size, 'a level adds up');
+    assert(this.count === count && this.size === this.#sum(), 'a level adds up');
     assert(this.#byAge === null || this.#byAge.size === count, 'an index holds nothing else');
+  }
+
+  #sum(): bigint {
+    let size = 0n;
+    for (let order = this.oldest; order !== null; order = order.newer) size += order.fillableSize;
+    return size;
   }
 
   #newestOlderThan(order: BookOrder): BookOrder | null {

@@ -63,10 +63,8 @@ export class SideBook {
   resize(order: BookOrder, fillableSize: bigint): void {
     const { level } = order;
     assert(level !== null, 'only an order of the book counts in a level');
-    const change = fillableSize - order.fillableSize;
-    order.fillableSize = fillableSize;
-    level.size += change;
-    if (order.isPrivate) this.#changeTotal(level.price, change, 0);
+    if (order.isPrivate) this.#changeTotal(level.price, fillableSize - order.fillableSize, 0);
+    level.resize(order, fillableSize);
   }
 
   /** Returns the number of orders. */

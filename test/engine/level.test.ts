@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { BookOrder } from '../../src/engine/book-order.js';
@@ -26,6 +27,38 @@ t.test('a level adds up its orders', async (t) => {
   t.same([level.count, level.size], [1, 10n]);
   t.same([first.level, first.older, first.newer], [null, null, null]);
 });
+
+t.test(
+  'a level adds up to its orders however many come, go, and are partly filled, and whenever it is asked',
+  async (t) => {
+    // More than are added up anew each time, so that the sum is kept, and left off, and kept again.
+    const step = fc.record({
+      n: fc.nat(49),
+      kind: fc.constantFrom('put', 'put', 'take', 'fill'),
+      isAsked: fc.boolean(),
+    });
+    const property = fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
+      const level = new Level(100n);
+      const orders = Array.from({ length: 50 }, (_, n) => orderOf(n));
+      for (const { n, kind, isAsked } of steps) {
+        const order = orders[n];
+        if (order === undefined) continue;
+        if (order.level === null && kind === 'put') level.add(order);
+        if (order.level !== null && kind === 'take') level.remove(order);
+        if (order.level !== null && kind === 'fill') level.resize(order, BigInt(1 + (n % 9)));
+        const present = orders.filter((each) => each.level === level);
+        if (isAsked)
+          assert.equal(
+            level.size,
+            present.reduce((sum, { fillableSize }) => sum + fillableSize, 0n),
+          );
+      }
+      level.checkInvariants();
+    });
+    fc.assert(property, { numRuns: 100 });
+    t.pass('over random steps');
+  },
+);
 
 t.test('age is the block before the place in it', async (t) => {
   const level = new Level(100n);
