@@ -164,8 +164,8 @@ export const record: fc.Arbitrary<JournalRecord> = fc
   .chain(({ stamp, command: given, others }) => {
     const known = given.type === 'ENTER_QUOTE' ? [given.quote, ...others] : others;
     const shared = known.flatMap((one) => known.map((other) => ({ ...one, pool: other.pool })));
-    // Of the same id, and yet not the same.
-    const twins = known.map((one) => ({ ...one, ts: one.ts + 1 }));
+    // Of the same id, and yet not the same; the largest integer there is has none after it.
+    const twins = known.map((one) => ({ ...one, ts: one.ts === 0 ? 1 : one.ts - 1 }));
     const quotes = fc.constantFrom(...known, ...shared, ...twins);
     const pools = fc.constantFrom(...known.map((one) => one.pool));
     return fc
