@@ -1,6 +1,5 @@
 import type { Hex } from '../engine/quote.js';
-import type { Narrowing, Route } from './topics.js';
-import { routeKeys } from './topics.js';
+import { keyParts, keyPrefix, type Channel, type Narrowing, type Route } from './topics.js';
 
 interface Topic {
   readonly name: string;
@@ -11,19 +10,25 @@ interface Topic {
 
 /** The topics of one key and one provider (null: any), smallest minimum size first. */
 type BySize = Topic[];
+type ByProvider = Map<Hex | null, BySize>;
+/** Topics by the parts of their keys, as these are asked for in turn; `*` stands for any. */
+type ByTaker = Map<string, ByProvider>;
+type BySide = Map<string, ByTaker>;
+type ByPool = Map<string, BySide>;
 
 /**
  * Knows which topics have subscribers, and which of them a message belongs to. A key asked for without narrowing is a
  * topic; each distinct narrowing of it is another. A message finds its topics by at most 16 look-ups (8 keys, each for
- * its provider and for any), and touches no topic it does not belong to except one per look-up.
+ * its provider and for any), and touches no topic it does not belong to except one per look-up. Keys are looked up part by part:
+ * a message has the parts at hand, and would have to put each key together, and hash it, only to find that nobody asked for it.
  */
 export class TopicIndex {
-  readonly #chainId: string;
   readonly #byName = new Map<string, Topic>();
-  readonly #byKey = new Map<string, Map<Hex | null, BySize>>();
+  readonly #byPrefix = new Map<string, ByPool>();
+  readonly #prefixes: Readonly<Record<Channel, string>>;
 
   constructor(chainId: string) {
-    this.#chainId = chainId;
+    this.#prefixes = { QUOTES: keyPrefix('QUOTES', chainId), RFQ: keyPrefix('RFQ', chainId) };
   }
 
   /** Topics with at least one subscriber. */
@@ -55,37 +60,64 @@ export class TopicIndex {
   match(route: Route): string[] {
     const names: string[] = [];
     if (this.#byName.size === 0) return names;
-    for (const key of routeKeys(this.#chainId, route)) {
-      const providers = this.#byKey.get(key);
-      if (providers === undefined) continue;
-      collect(names, providers.get(null), route.size);
-      if (route.provider !== null) collect(names, providers.get(route.provider), route.size);
+    const byPool = this.#byPrefix.get(this.#prefixes[route.channel]);
+    if (byPool === undefined) return names;
+    for (const pool of [route.poolAddress, '*']) {
+      const bySide = byPool.get(pool);
+      if (bySide === undefined) continue;
+      for (const side of [route.side, '*']) {
+        const byTaker = bySide.get(side);
+        if (byTaker === undefined) continue;
+        for (const taker of [route.taker, '*']) {
+          const providers = byTaker.get(taker);
+          if (providers === undefined) continue;
+          collect(names, providers.get(null), route.size);
+          if (route.provider !== null) collect(names, providers.get(route.provider), route.size);
+        }
+      }
     }
     return names;
   }
 
   #add(topic: Topic): void {
     this.#byName.set(topic.name, topic);
+    const { prefix, pool, side, taker } = keyParts(topic.key);
+    const byPool = inside(this.#byPrefix, prefix, () => new Map<string, BySide>());
+    const bySide = inside(byPool, pool, () => new Map<string, ByTaker>());
+    const byTaker = inside(bySide, side, () => new Map<string, ByProvider>());
+    const providers = inside(byTaker, taker, () => new Map<Hex | null, BySize>());
     const { provider, minSize } = topic.narrowing;
-    let providers = this.#byKey.get(topic.key);
-    if (providers === undefined) {
-      providers = new Map<Hex | null, BySize>();
-      this.#byKey.set(topic.key, providers);
-    }
-    const sizes = providers.get(provider);
-    if (sizes === undefined) providers.set(provider, [topic]);
-    else sizes.splice(rank(sizes, minSize), 0, topic);
+    const sizes = inside(providers, provider, () => []);
+    sizes.splice(rank(sizes, minSize), 0, topic);
   }
 
   #remove(topic: Topic): void {
     this.#byName.delete(topic.name);
-    const providers = this.#byKey.get(topic.key);
+    const { prefix, pool, side, taker } = keyParts(topic.key);
+    const byPool = this.#byPrefix.get(prefix);
+    const bySide = byPool?.get(pool);
+    const byTaker = bySide?.get(side);
+    const providers = byTaker?.get(taker);
     const sizes = providers?.get(topic.narrowing.provider);
-    if (providers === undefined || sizes === undefined) throw new Error(`topic ${topic.name} was not indexed`);
+    if (sizes === undefined) throw new Error(`topic ${topic.name} was not indexed`);
     sizes.splice(rank(sizes, topic.narrowing.minSize), 1);
-    if (sizes.length === 0) providers.delete(topic.narrowing.provider);
-    if (providers.size === 0) this.#byKey.delete(topic.key);
+    if (sizes.length > 0) return;
+    providers?.delete(topic.narrowing.provider);
+    if (providers?.size === 0) byTaker?.delete(taker);
+    if (byTaker?.size === 0) bySide?.delete(side);
+    if (bySide?.size === 0) byPool?.delete(pool);
+    if (byPool?.size === 0) this.#byPrefix.delete(prefix);
   }
+}
+
+/** What is under the key, put there if it has to be. */
+function inside<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let found = map.get(key);
+  if (found === undefined) {
+    found = make();
+    map.set(key, found);
+  }
+  return found;
 }
 
 function topicName(key: string, { provider, minSize }: Narrowing): string {

@@ -33,7 +33,18 @@ export interface Route {
 const PREFIX = { QUOTES: 'quotes', RFQ: 'rfq' } as const;
 
 function key(channel: Channel, chainId: string, pool: string, side: string, taker: string): string {
-  return `${PREFIX[channel]}:${chainId}:${pool}:${side}:${taker}`;
+  return `${keyPrefix(channel, chainId)}:${pool}:${side}:${taker}`;
+}
+
+/** What the keys of a channel begin with. */
+export function keyPrefix(channel: Channel, chainId: string): string {
+  return `${PREFIX[channel]}:${chainId}`;
+}
+
+/** The parts of a key; `*` stands for any. */
+export function keyParts(key: string) {
+  const [channel = '', chainId = '', pool = '', side = '', taker = ''] = key.split(':');
+  return { prefix: `${channel}:${chainId}`, pool, side, taker };
 }
 
 /** The keys a filter subscribes to, in the order in which its acknowledgement names them. No route is in two of them. */
@@ -67,17 +78,6 @@ function takersOf(channel: Channel, taker: Filter['taker']): readonly (Hex | '*'
   if (channel === 'RFQ') return [taker ?? '*'];
   if (taker === null || taker === ZERO_ADDRESS) return [ZERO_ADDRESS];
   return taker === '*' ? ['*'] : [ZERO_ADDRESS, taker];
-}
-
-/** Every key under which somebody may wait for this route. */
-export function routeKeys(chainId: string, route: Route): string[] {
-  const keys: string[] = [];
-  for (const pool of [route.poolAddress, '*']) {
-    for (const side of [route.side, '*']) {
-      for (const taker of [route.taker, '*']) keys.push(key(route.channel, chainId, pool, side, taker));
-    }
-  }
-  return keys;
 }
 
 /** The one key that says exactly where an RFQ went. */
