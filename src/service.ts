@@ -242,7 +242,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
   if (metrics !== null) measureEngine(metrics, { engine, sequencer, chains, clock, isReady: () => http.isReady() });
   const socketPublisher = new SocketPublisher(topics, quoteJson, publish);
-  sequencer.onEvents((records) => socketPublisher.onEvents(records.flatMap(({ events }) => events)));
+  sequencer.onEvents((records) => {
+    for (const { events } of records) socketPublisher.onEvents(events);
+  });
   sequencer.onEvents((records) => feed.onRecords(records));
   const unwatchKeys = keys.onChange(({ id }) => {
     quotas.forget(id);

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
 import type { TellingDialogue } from '../servers/telling.js';
-import { tellPlainly } from './plain-telling.js';
+import { plainTelling } from './plain-telling.js';
 
 export interface BareServerDialogue extends ServerDialogue, TellingDialogue {
   /** What every GET is answered with from now on. */
@@ -38,7 +38,7 @@ answerQuestions<BareServerDialogue>(
       body = Buffer.from(bytes);
       return null;
     },
-    TELL: (telling) => tellPlainly(telling, (topic, message) => void app.publish(topic, message, false)),
+    ...plainTelling((topic, message) => void app.publish(topic, message, false)),
   },
   () => undefined,
 );

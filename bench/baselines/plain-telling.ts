@@ -1,23 +1,32 @@
-import { nowMicros, onSchedule, type Telling } from '../servers/telling.js';
-import { followings, toldMessage, toldQuote } from '../workload/told-quotes.js';
+import type { Answers } from '../processes/answer-questions.js';
+import { nowMicros, onSchedule, type TellingDialogue } from '../servers/telling.js';
+import { followings, toldMessage, toldQuotes } from '../workload/told-quotes.js';
+
+interface Ready {
+  readonly message: Buffer;
+  readonly topics: readonly string[];
+}
 
 /** Tells ready-made messages on schedule; `publish` is all that a server does about them. */
-export async function tellPlainly(
-  telling: Telling,
-  publish: (topic: string, message: Buffer) => void,
-): Promise<readonly number[]> {
-  const count = telling.bursts * telling.perBurst;
-  const ready = Array.from({ length: count }, (_, i) => {
-    const quote = toldQuote(telling.first + i);
-    const topics = followings.filter((following) => following.takes(quote)).map(({ name }) => name);
-    return { message: toldMessage(quote), topics };
-  });
-  const toldAt: number[] = [];
-  await onSchedule(telling, (n) => {
-    for (const { message, topics } of ready.slice(n - telling.first, n - telling.first + telling.perBurst)) {
-      toldAt.push(nowMicros());
-      for (const topic of topics) publish(topic, message);
-    }
-  });
-  return toldAt;
+export function plainTelling(publish: (topic: string, message: Buffer) => void): Answers<TellingDialogue> {
+  let ready: readonly Ready[] = [];
+  return {
+    READY(telling) {
+      ready = toldQuotes(telling).map((quote) => {
+        const topics = followings.filter((following) => following.takes(quote)).map(({ name }) => name);
+        return { message: toldMessage(quote), topics };
+      });
+      return null;
+    },
+    async TELL(telling) {
+      const toldAt: number[] = [];
+      await onSchedule(telling, ready, (burst) => {
+        for (const { message, topics } of burst) {
+          toldAt.push(nowMicros());
+          for (const topic of topics) publish(topic, message);
+        }
+      });
+      return toldAt;
+    },
+  };
 }

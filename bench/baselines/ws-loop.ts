@@ -4,7 +4,7 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
 import type { TellingDialogue } from '../servers/telling.js';
-import { tellPlainly } from './plain-telling.js';
+import { plainTelling } from './plain-telling.js';
 
 /** The npm package `ws`: a loop that sends each message to every socket of its topic. */
 const topics = new Map<string, Set<WebSocket>>();
@@ -27,7 +27,7 @@ function publish(topic: string, message: Buffer): void {
 answerQuestions<ServerDialogue & TellingDialogue>(
   {
     ...serverAnswers((server.address() as AddressInfo).port),
-    TELL: (telling) => tellPlainly(telling, publish),
+    ...plainTelling(publish),
   },
   () => {
     for (const socket of server.clients) socket.terminate();

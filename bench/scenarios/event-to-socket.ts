@@ -35,6 +35,7 @@ class Runs {
     const first = this.#numbers.take(count);
     await contender.load.ask('EXPECT', { first, count });
     const telling = { first, bursts: count, perBurst: 1, everyMs: 1000 / perSecond };
+    await contender.server.ask('READY', telling);
     const toldAt = await contender.server.ask('TELL', telling);
     const { lastAt, wrong } = await contender.load.ask('RECEIVED', null);
     if (wrong > 0) throw new Error(`${wrong} subscribers did not get what was told, in order`);

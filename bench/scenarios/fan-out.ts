@@ -46,7 +46,7 @@ async function rowsOf(
   }
   const [ours, again, uws, ws] = await inTurn(
     [0, 0.5, 1, 2],
-    { rounds, warmUps: rounds > 1 ? 1 : 0 },
+    { rounds, warmUps: rounds > 1 ? 2 : 0 },
     async (which) => {
       const contender = contenders[Math.floor(which)];
       if (contender === undefined) throw new RangeError('There is no such contender');
@@ -54,10 +54,12 @@ async function rowsOf(
       const own = Math.ceil(bursts * share);
       const count = own * PER_BURST;
       const expected = { first: numbers.take(count), count };
+      const telling = { first: expected.first, bursts: own, perBurst: PER_BURST, everyMs };
+      await server.ask('READY', telling);
       let messages = 0;
       const cpuSeconds = await cpuSecondsOf(server, async () => {
         await load.ask('EXPECT', expected);
-        await server.ask('TELL', { first: expected.first, bursts: own, perBurst: PER_BURST, everyMs });
+        await server.ask('TELL', telling);
         const delivered = await load.ask('RECEIVED', null);
         if (delivered.wrong > 0) throw new Error(`${delivered.wrong} subscribers did not get what was told, in order`);
         messages = delivered.messages;

@@ -6,7 +6,7 @@ import { KeyStore } from '../../src/auth/key-store.js';
 import type { ChainSideOptions } from '../../src/chain/chain-side.js';
 import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
 import type { Journal } from '../../src/engine/ports.js';
-import type { Pool } from '../../src/engine/quote.js';
+import type { Pool, Quote } from '../../src/engine/quote.js';
 import { startService } from '../../src/service.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
@@ -14,7 +14,7 @@ import { answerQuestions, serverAnswers } from '../processes/answer-questions.js
 import type { ServerDialogue } from '../processes/dialogue.js';
 import { openBenchLog } from '../workload/log.js';
 import { makerOf, poolOf, quoteOf } from '../workload/quotes.js';
-import { toldQuote } from '../workload/told-quotes.js';
+import { toldQuotes } from '../workload/told-quotes.js';
 import { chainsAtOnce, enterQuote, profileAtOnce, rpcOfNobody } from './chains-at-once.js';
 import { nowMicros, onSchedule, type Telling, type TellingDialogue } from './telling.js';
 import { plainOptions } from './plain-options.js';
@@ -114,6 +114,13 @@ async function makeSnapshot(): Promise<null> {
   return null;
 }
 
+let readyQuotes: readonly Quote[] = [];
+
+function makeReady(telling: Telling): null {
+  readyQuotes = toldQuotes(telling);
+  return null;
+}
+
 async function tell(telling: Telling): Promise<readonly number[]> {
   const toldAt: number[] = [];
   const firstIndex = log.engine.index + 1;
@@ -125,8 +132,8 @@ async function tell(telling: Telling): Promise<readonly number[]> {
       if (toldAt.length === count) resolve();
     };
   });
-  await onSchedule(telling, (n) => {
-    for (let i = 0; i < telling.perBurst; i++) enterQuote(chains(), toldQuote(n + i));
+  await onSchedule(telling, readyQuotes, (burst) => {
+    for (const quote of burst) enterQuote(chains(), quote);
   });
   await allTold;
   onCommit = () => undefined;
@@ -134,7 +141,14 @@ async function tell(telling: Telling): Promise<readonly number[]> {
 }
 
 answerQuestions<QuotebookDialogue>(
-  { ...serverAnswers(service.port), KEY: () => key, FILL_POOL: fillPool, SNAPSHOT: makeSnapshot, TELL: tell },
+  {
+    ...serverAnswers(service.port),
+    KEY: () => key,
+    FILL_POOL: fillPool,
+    SNAPSHOT: makeSnapshot,
+    READY: makeReady,
+    TELL: tell,
+  },
   async () => {
     await service.stop();
     await log.close();

@@ -20,6 +20,8 @@ export class FreshNumbers {
 }
 
 export interface TellingDialogue {
+  /** Makes the quotes that are to be told next, and for a baseline all that it needs of them: this is no part of what is measured. */
+  READY: { given: Telling; answer: null };
   /** When each was told: committed, or handed to the library. In microseconds of the system's monotonic clock. */
   TELL: { given: Telling; answer: readonly number[] };
 }
@@ -29,12 +31,16 @@ export function nowMicros(): number {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
-/** Calls `tell` with the number of each burst's first quote; a burst that is late is made up for at once. */
-export async function onSchedule({ first, bursts, perBurst, everyMs }: Telling, tell: (n: number) => void) {
+/** Calls `tell` with the items of each burst; a burst that is late is made up for at once. */
+export async function onSchedule<T>(
+  { bursts, perBurst, everyMs }: Telling,
+  items: readonly T[],
+  tell: (items: readonly T[]) => void,
+): Promise<void> {
   const startMs = performance.now();
   for (let burst = 0; burst < bursts; burst++) {
     const waitMs = startMs + burst * everyMs - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    tell(first + burst * perBurst);
+    tell(items.slice(burst * perBurst, (burst + 1) * perBurst));
   }
 }

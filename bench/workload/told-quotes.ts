@@ -1,4 +1,5 @@
 import type { Hex, Quote } from '../../src/engine/quote.js';
+import type { Telling } from '../servers/telling.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
 import { makerOf, poolOf, quoteOf } from './quotes.js';
 import { CHAIN_ID } from './signed-quotes.js';
@@ -17,6 +18,11 @@ export function toldQuote(n: number): Quote {
   if (pool === undefined) throw new RangeError(`There is no quote ${n}`);
   const price = BigInt(1 + ((n * 7919) % 1000)) * 10n ** 14n;
   return quoteOf({ n, pool, price, isBuy: (n >> 3) % 2 === 0, provider: makerOf(n % MAKERS) });
+}
+
+/** All that are told. */
+export function toldQuotes({ first, bursts, perBurst }: Pick<Telling, 'first' | 'bursts' | 'perBurst'>): Quote[] {
+  return Array.from({ length: bursts * perBurst }, (_, i) => toldQuote(first + i));
 }
 
 /** The message by which it is told. */

@@ -19,7 +19,7 @@ export class Publisher {
     this.#publish = publish;
   }
 
-  /** Takes one commit's events, in order, in the tick of that commit: what one tick publishes leaves together. */
+  /** Takes a record's events, in order, in the tick of its commit: what one tick publishes leaves together. */
   onEvents(events: readonly EngineEvent[]): void {
     for (const event of events) this.#tell(event);
   }
