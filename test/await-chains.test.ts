@@ -4,6 +4,7 @@ import t from 'tap';
 import { awaitChains, type AwaitChainsOptions } from '../src/await-chains.js';
 import { RpcUnreachable, WrongChain } from '../src/chain/http-rpc.js';
 import { limits } from '../src/config/limits.js';
+import { documentedFetch } from './e2e/documented-network.js';
 import { ManualClock } from './system/manual-clock.js';
 
 const IDENTITY = { settlementChainId: 7 };
@@ -42,8 +43,8 @@ await t.test(
     clock.advance(1_000);
     await until(() => lines.some(({ port }) => port !== undefined));
     const httpUrl = `http://127.0.0.1:${lines.find(({ port }) => port !== undefined)?.port}`;
-    t.equal((await fetch(`${httpUrl}/health`)).status, 200);
-    const ready = await fetch(`${httpUrl}/ready`);
+    t.equal((await documentedFetch(`${httpUrl}/health`)).status, 200);
+    const ready = await documentedFetch(`${httpUrl}/ready`);
     t.equal(ready.status, 503);
     const reason = 'The chains have not been reached yet: No answer to eth_chainId';
     t.strictSame(await ready.json(), { ready: false, reasons: [reason] });
@@ -51,7 +52,7 @@ await t.test(
       ['/quotes', 'POST'],
       ['/orders', 'GET'],
     ] as const) {
-      const refused = await fetch(`${httpUrl}${path}`, { method });
+      const refused = await documentedFetch(`${httpUrl}${path}`, { method });
       t.equal(refused.status, 503);
       t.equal(refused.headers.get('retry-after'), '1');
       t.strictSame(await refused.json(), { message: reason });

@@ -44,6 +44,14 @@ const ALWAYS: RouteDoc['answers'] = {
   500: { about: 'A fault of the service; the log has it under the `x-request-id`', schema: ErrorBody },
 };
 
+/** What any route may answer while a start waits for its chains, but the one that says that the process lives. */
+const WAITING: RouteDoc['answers'] = {
+  503: {
+    about: 'The service has started and has not reached its chains yet; `Retry-After` says when to ask again',
+    schema: ErrorBody,
+  },
+};
+
 /** What a route whose answers have an entity tag may answer. */
 export const NOT_MODIFIED: AnswerDoc = { about: 'Just what `If-None-Match` names: nothing is sent again' };
 
@@ -55,7 +63,12 @@ export const BAD_REQUEST: AnswerDoc = {
 
 /** Everything that a route may answer, its own words first. */
 export function answersOf(route: RouteDoc): RouteDoc['answers'] {
-  return { ...ALWAYS, ...(route.needsKey ? WITH_KEY : {}), ...route.answers };
+  return {
+    ...ALWAYS,
+    ...(route.path === '/health' ? {} : WAITING),
+    ...(route.needsKey ? WITH_KEY : {}),
+    ...route.answers,
+  };
 }
 
 /** Every shape that an answer may have. */

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { closed } from '../schema/primitives.js';
+import { ErrorBody } from '../schema/problem.js';
 import { NOT_MODIFIED, type AnswerDoc, type RouteDoc } from './route-doc.js';
 
 const Health = closed({ status: Type.Literal('alive') });
@@ -24,6 +25,14 @@ export function statusDocs(): RouteDoc[] {
     route('/', 'The market, for people: where the page was built', {
       200: { about: 'A page', mediaType: 'text/html' },
       304: NOT_MODIFIED,
+      403: { about: 'A WebSocket handshake of a page whose origin is not allowed', schema: ErrorBody },
+      426: { about: 'A WebSocket handshake of another version than 13', schema: ErrorBody },
+      429: { about: 'A WebSocket handshake from an address that has as many sockets as it may', schema: ErrorBody },
+      503: {
+        about:
+          'A WebSocket handshake while there are as many sockets as there may be; anything while the chains have not been reached',
+        schema: ErrorBody,
+      },
     }),
     route('/page.json', 'What that page asks for', {
       200: { about: 'The chain, and on a local set-up the key that this browser may use', schema: PageSettings },

@@ -2,6 +2,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { OrderbookClient, type PostedQuote, type Side } from '../../src/client/node.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import { DevActions } from '../chain/dev-actions.js';
+import { documentedPorts } from '../e2e/documented-network.js';
 import type { TestService } from '../e2e/running-service.js';
 
 const ONE = 10n ** 18n;
@@ -15,7 +16,8 @@ export class MarketMaker {
 
   constructor(service: TestService) {
     this.#service = service;
-    this.#client = new OrderbookClient({ url: service.httpUrl, apiKey: service.apiKey, chainId: '421613' });
+    const { httpUrl: url, apiKey } = service;
+    this.#client = new OrderbookClient({ url, apiKey, chainId: '421613' }, documentedPorts);
   }
 
   /** Quotes on both sides of these pools, `levels` of each. */

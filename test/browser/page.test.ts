@@ -3,7 +3,9 @@ import path from 'node:path';
 import t, { type Test } from 'tap';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Hex, Pool } from '../../src/engine/quote.js';
+import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { startTestService, type TestService } from '../e2e/running-service.js';
+import { decodeMessage } from '../feed/decode-message.js';
 import { browserPath, launch } from './browser.js';
 import { MarketMaker } from './market-maker.js';
 
@@ -149,6 +151,16 @@ async function inPage(
   const problems: string[] = [];
   page.on('request', (request) => {
     if (!request.url().startsWith(httpUrl)) strangers.push(request.url());
+  });
+  page.on('websocket', (socket) => {
+    socket.on('framereceived', ({ payload }) => {
+      const frame: unknown = typeof payload === 'string' ? JSON.parse(payload) : decodeMessage(payload);
+      try {
+        assertDocumentedFrame(frame, 'v2');
+      } catch (error) {
+        problems.push(String(error));
+      }
+    });
   });
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { WebSocket } from 'ws';
 import { privateKeyToAccount } from 'viem/accounts';
 import {
   OrderbookClient,
@@ -20,6 +19,7 @@ import { systemRandom } from '../../src/system/system-random.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { levelsHash, quotesHash } from '../feed/model-reader.js';
+import { DocumentedWebSocket, documentedPorts } from './documented-network.js';
 import { newEngine, startTestService, type TestService } from './running-service.js';
 
 const ONE = 10n ** 18n;
@@ -34,7 +34,10 @@ t.teardown(() => service.stop());
 /** A client of a service, with its maker and a pool that no other test uses. */
 function connect(t: Test, service: TestService, encoding: FeedEncoding, ports: Partial<ClientPorts> = {}) {
   const { httpUrl: url, apiKey, chain } = service;
-  const client = new OrderbookClient({ url, apiKey, chainId: '421613', encoding, patience }, ports);
+  const client = new OrderbookClient(
+    { url, apiKey, chainId: '421613', encoding, patience },
+    { ...documentedPorts, ...ports },
+  );
   t.teardown(() => client.close());
   const [, maker, taker] = chain.accounts;
   if (maker === undefined || taker === undefined) throw new Error('a chain has accounts');
@@ -166,7 +169,7 @@ t.test('whatever frames are lost, the books heal and equal the server’s', asyn
   let lost = 0;
   let isLossy = true;
   /** Loses every seventh frame that is not an answer. */
-  class LossySocket extends WebSocket {
+  class LossySocket extends DocumentedWebSocket {
     override emit(name: string, ...words: unknown[]): boolean {
       const [data] = words;
       if (name === 'message' && isLossy && Buffer.isBuffer(data) && !data.toString().startsWith('{"type":"INFO"')) {

@@ -3,6 +3,12 @@ import { httpErrors, isMessageOf, socketErrors } from '../../src/api-docs/error-
 import { apiDocuments } from '../../src/api-documents.js';
 import { limits } from '../../src/config/limits.js';
 
+/**
+ * Every answer and every frame that a test gets from the service itself goes through here: over `fetch` and the client
+ * library (documented-network.ts), over clients of the tests' own, and as bytes (documented-bytes.ts). Not what the tests of
+ * src/net get: they bring routes of their own, which no document knows. Nor what is served elsewhere: metrics have a port of
+ * their own, and the examples are programs of their own.
+ */
 interface Schema {
   readonly properties?: Readonly<Record<string, { readonly const?: string; readonly enum?: readonly string[] }>>;
 }
@@ -43,14 +49,52 @@ export function assertDocumented(about: {
   const { status } = response;
   const at = `${method} ${path} ${status}`;
   if (status >= 400) assertDocumentedError(status, answer, at);
-  if (openApi.paths[path] === undefined) return;
+  const operations = openApi.paths[path];
+  // A path that no document has, or a method that its path has not: what else may be said then is that, or leave for a page.
+  if (operations === undefined || !(operationOf(method) in operations)) {
+    if (status < 400 && method !== 'OPTIONS') throw new Error(`${at} is not documented`);
+    return;
+  }
   const [type = ''] = (response.headers.get('content-type') ?? '').split(';');
-  const answered = ['paths', path, method.toLowerCase(), 'responses', String(status)];
+  const answered = ['paths', path, operationOf(method), 'responses', String(status)];
   // An answer without a body is documented without one.
   if (status === 304 && problemWith(null, 'openapi.json', answered) === null) return;
   const place = [...answered, 'content', type, 'schema'];
+  if (method === 'HEAD') return;
   const problem = problemWith(answer, 'openapi.json', place);
   if (problem !== null) throw new Error(`${at}: ${problem}`);
+}
+
+/** What was found as documented already: under load the same answers come a thousand times. */
+const found = new Set<string>();
+const MOST_FOUND = 1_000;
+
+/** An answer as it came, whoever asked. */
+export interface AnswerText {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly status: number;
+  /** Value of content-type. */
+  readonly type: string;
+  readonly text: string;
+}
+
+/** As `assertDocumented`. */
+export function assertDocumentedText({ method, target, status, type, text }: AnswerText): void {
+  const path = target.split('?')[0] ?? '';
+  const key = JSON.stringify([method, path, status, type, text]);
+  if (found.has(key)) return;
+  const response = { status, headers: new Headers(type === '' ? {} : { 'content-type': type }) };
+  const isJson = /^application\/(problem\+)?json/.test(type);
+  assertDocumented({ method, path, response, answer: isJson && text !== '' ? JSON.parse(text) : text });
+  if (found.size >= MOST_FOUND) found.clear();
+  found.add(key);
+}
+
+/** A HEAD is documented as the GET that it stands for. */
+function operationOf(method: string): string {
+  return method === 'HEAD' ? 'get' : method.toLowerCase();
 }
 
 function assertDocumentedError(status: number, answer: unknown, at: string): void {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { OrderbookClient } from '../../src/client/node.js';
 import { writeReadyFile } from '../../src/ready-file.js';
+import { documentedPorts } from './documented-network.js';
 import { startTestService } from './running-service.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -16,7 +17,7 @@ const { apiKey, chain, httpUrl } = service;
 const readyFile = path.join(t.testdir(), 'ready.json');
 const operatorKey = chain.accounts[0]?.privateKey ?? '0x';
 await writeReadyFile(readyFile, '127.0.0.1', service.service.port, { local: { chain, operatorKey }, apiKey });
-const { rest } = new OrderbookClient({ url: httpUrl, apiKey, chainId: '421613' });
+const { rest } = new OrderbookClient({ url: httpUrl, apiKey, chainId: '421613' }, documentedPorts);
 const [pool] = chain.pools;
 if (pool === undefined) throw new Error('a chain has pools');
 const { poolAddress } = pool;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { WebSocket, type RawData } from 'ws';
 import { decodeMessage } from '../feed/decode-message.js';
 import type { FeedChannel, ServerMessageV2 } from '../../src/schema/socket-v2.js';
+import { assertDocumentedFrame } from './documented-answers.js';
 import { ModelReader } from '../feed/model-reader.js';
 
 export type Subprotocol = 'quotebook.v2.json' | 'quotebook.v2.msgpack';
@@ -100,6 +101,7 @@ export class FeedClient {
   #take(data: Buffer, isBinary: boolean): void {
     try {
       const message = (isBinary ? decodeMessage(data) : JSON.parse(data.toString())) as ServerMessageV2;
+      assertDocumentedFrame(message, 'v2');
       this.messages.push(message);
       this.reader.take([message]);
     } catch (fault) {

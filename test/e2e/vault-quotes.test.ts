@@ -8,6 +8,7 @@ import { ZERO_ADDRESS, type Hex, type PoolKey } from '../../src/engine/quote.js'
 import { formatExpiration } from '../../src/schema/expiration.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { onChain } from '../chain/dev-actions.js';
+import { documentedFetch } from './documented-network.js';
 import { RestClient, type RestAnswer } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, queryOf, type WireOption } from './wire-option.js';
@@ -51,7 +52,7 @@ function ask(option: WireOption, size: string, direction: string): Promise<RestA
 /** The answer as text: no digit may be lost in it. */
 async function askText(option: WireOption, size: string, direction: Direction): Promise<string> {
   const url = `${running.httpUrl}/vaults/quote?${queryOf(option, { size, direction })}`;
-  return (await fetch(url, { headers: { 'x-apikey': running.apiKey } })).text();
+  return (await documentedFetch(url, { headers: { 'x-apikey': running.apiKey } })).text();
 }
 
 /** The operator trades with the vault; it reverts when that costs more than `limit`, or brings less. */

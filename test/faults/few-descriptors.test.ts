@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { assertDocumentedBytes } from '../e2e/documented-bytes.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { head, RawConnection, statuses } from '../net/raw-connection.js';
 import { ServiceProcess } from './service-process.js';
@@ -49,7 +50,10 @@ t.test(`a process that may have ${MAX_OPEN_FILES} files open lives through ${CON
       if (again === null) await pause(10);
     }
     t.strictSame(statuses(await isAlive(again)), [200], `${backend}: it takes connections again`);
-    for (const connection of [early, again]) connection.reset();
+    for (const connection of [early, again]) {
+      assertDocumentedBytes(connection.received, ['GET /health', 'GET /health']);
+      connection.reset();
+    }
     const rest = new RestClient(service.httpUrl, service.apiKey);
     t.equal((await rest.get(`/orders?chainId=${chain.chainId}`)).status, 200, `${backend}: and answers for the book`);
     t.equal(await service.end('SIGTERM'), 0, `${backend}: and stops in order`);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import fc from 'fast-check';
 import t from 'tap';
+import { assertDocumentedFrame, assertDocumentedText } from '../e2e/documented-answers.js';
 import { Client } from '../net/socket-client.js';
 import { hostileInputs, type HostileRequest } from './hostile-inputs.js';
 import { attackerAddress, isLong, Siege } from './siege.js';
@@ -28,8 +29,13 @@ function send({ method, path, body }: HostileRequest): Promise<number> {
     const { apiKey, httpUrl } = siege.service;
     const headers = { 'x-apikey': apiKey, ...(body === null ? {} : { 'content-type': 'application/json' }) };
     const sent = request(httpUrl + path, { method, agent, headers }, (response) => {
-      response.resume();
-      response.once('end', () => resolve(response.statusCode ?? 0));
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.once('end', () => {
+        const status = response.statusCode ?? 0;
+        assertDocumentedText({ method, target: path, status, type: response.headers['content-type'] ?? '', text });
+        resolve(status);
+      });
     });
     sent.once('error', () => resolve(0));
     sent.end(body ?? undefined);
@@ -68,7 +74,9 @@ async function say(messages: readonly string[], from: string): Promise<number | 
   client.ws.ping();
   const ended = await Promise.race([once(client.ws, 'pong').then(() => null), client.closed.then(({ code }) => code)]);
   for (const [text] of client.received) {
-    const { type } = JSON.parse(text) as { type: string };
+    const frame = JSON.parse(text) as { type: string };
+    const { type } = frame;
+    assertDocumentedFrame(frame, 'plain');
     if (!['INFO', 'ERROR', 'ORDERBOOK_SNAPSHOT'].includes(type)) throw new Error(`An odd answer: ${text}`);
   }
   client.ws.terminate();

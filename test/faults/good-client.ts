@@ -3,6 +3,7 @@ import { Agent, get } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 import { build } from 'hdr-histogram-js';
 import { WebSocket } from 'ws';
+import { assertDocumentedFrame, assertDocumentedText } from '../e2e/documented-answers.js';
 
 /**
  * A client who has done nothing wrong, on a thread of its own so that what the test does beside it does not slow it down:
@@ -33,16 +34,24 @@ const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
 const feed = new WebSocket(httpUrl.replace('http', 'ws'));
 await once(feed, 'open');
+feed.on('message', (data: Buffer) => assertDocumentedFrame(JSON.parse(data.toString()), 'plain'));
 feed.send(JSON.stringify({ type: 'AUTH', apiKey, body: null }));
 await once(feed, 'message');
 port.on('message', (durationMs: number) => void measure(durationMs).then((measured) => port.postMessage(measured)));
+// The first answer is not measured: the check of what is documented is made ready with it.
+await ask();
 port.postMessage('ready');
 
 function ask(): Promise<number> {
   return new Promise((resolve, reject) => {
     get(httpUrl + pathAndQuery, { agent, headers: { 'x-apikey': apiKey } }, (response) => {
-      response.resume();
-      response.once('end', () => resolve(response.statusCode ?? 0));
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.once('end', () => {
+        const [status, type] = [response.statusCode ?? 0, response.headers['content-type'] ?? ''];
+        assertDocumentedText({ method: 'GET', target: pathAndQuery, status, type, text });
+        resolve(status);
+      });
     }).once('error', reject);
   });
 }

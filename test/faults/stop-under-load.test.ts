@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import { devClient } from '../../src/chain/dev/dev-client.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import type { ServerMessageV2 } from '../../src/schema/socket-v2.js';
+import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient, type RestAnswer } from '../e2e/rest-client.js';
 import { ServiceProcess } from './service-process.js';
@@ -30,7 +31,11 @@ class Listener {
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
 
   private constructor(readonly socket: WebSocket) {
-    socket.on('message', (data: Buffer) => this.messages.push(JSON.parse(data.toString()) as ServerMessageV2));
+    socket.on('message', (data: Buffer) => {
+      const message = JSON.parse(data.toString()) as ServerMessageV2;
+      assertDocumentedFrame(message, socket.protocol === '' ? 'plain' : 'v2');
+      this.messages.push(message);
+    });
     this.closed = new Promise((resolve) => {
       socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() }));
     });

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { head, RawConnection, statuses } from '../net/raw-connection.js';
+import { assertDocumentedBytes } from '../e2e/documented-bytes.js';
 import { attackerAddress, isLong, Siege } from '../faults/siege.js';
 
 const SOCKETS = 5_000;
@@ -30,6 +31,7 @@ async function flood(siege: Siege, signal: AbortSignal | null): Promise<number[]
       open.push(connection);
       await connection.send(upgrade);
       answers.push(...statuses(await connection.until((text) => text.includes('\r\n\r\n'))));
+      assertDocumentedBytes(connection.received, ['GET /']);
     });
     await Promise.all(connections);
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { head, RawConnection, statuses } from '../net/raw-connection.js';
+import { assertDocumentedBytes } from '../e2e/documented-bytes.js';
 import { attackerAddress, isLong, Siege } from '../faults/siege.js';
 
 const GUESSES = isLong ? 1_000_000 : 30_000;
@@ -26,6 +27,7 @@ async function guessing(siege: Siege, count: number, signal: AbortSignal | null)
         await connection.until((text) => statuses(text).length > seen && text.endsWith('}'));
       }
       for (const status of statuses(connection.text)) counts.set(status, (counts.get(status) ?? 0) + 1);
+      assertDocumentedBytes(connection.received, Array<string>(IN_FLIGHT).fill('GET /orders'));
       connection.reset();
     }
   });
@@ -45,6 +47,7 @@ await t.test(`${GUESSES} guessed keys`, async (t) => {
     const { apiKey } = siege.service;
     await connection.send(head('GET /orders?chainId=421613 HTTP/1.1', 'Host: x', `x-apikey: ${apiKey}`));
     t.strictSame(statuses(await connection.until((text) => text.endsWith('}'))), [200]);
+    assertDocumentedBytes(connection.received, ['GET /orders']);
     connection.reset();
   });
   await t.test('do not slow a good client down', (t) =>

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
+import { assertDocumentedBytes } from '../e2e/documented-bytes.js';
 
 /**
  * Clients who ask far too often, each over a connection of its own and at moments of its own. They are a process of the
@@ -64,6 +65,7 @@ class NoisyClient {
     const head = this.#received.toString('latin1', 0, headBytes);
     const bodyBytes = Number(/content-length: (\d+)/i.exec(head)?.[1]);
     if (this.#received.length < headBytes + bodyBytes) return;
+    assertDocumentedBytes(this.#received, [this.#request]);
     this.#received = Buffer.alloc(0);
     this.#waits = false;
     this.#told(Number(head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length)));

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { head, RawConnection } from '../net/raw-connection.js';
+import { assertDocumentedBytes } from '../e2e/documented-bytes.js';
 import { attackerAddress, isLong, Siege } from '../faults/siege.js';
 
 const SOCKETS = 1_000;
@@ -53,6 +54,7 @@ async function crowd(siege: Siege, behaviours: readonly Manner[], signal?: Abort
     const feeding = setInterval(() => connection.socket.writable && connection.socket.write(more), FEED_MS);
     await connection.closed;
     clearInterval(feeding);
+    assertDocumentedBytes(connection.received, [request.slice(0, request.indexOf(' HTTP'))]);
   };
   const each = behaviours.flatMap((manner) =>
     Array.from({ length: Math.ceil(SOCKETS / behaviours.length) }, () => manner),

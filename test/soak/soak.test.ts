@@ -8,8 +8,9 @@ import { ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { Following } from '../chain/following.js';
 import { RpcProxy, type Trick } from '../chain/rpc-proxy.js';
 import { signOffer, type SignedOffer } from '../chain/sign-quote.js';
-import { DevActions } from '../chain/dev-actions.js';
+import { DevActions, Reverted } from '../chain/dev-actions.js';
 import { ONE } from '../e2e/maker.js';
+import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { Client } from '../net/socket-client.js';
 import { ServiceProcess } from '../faults/service-process.js';
@@ -123,6 +124,8 @@ async function listen(): Promise<void> {
     if (draw(2) === 0) client.ws.terminate();
     else client.ws.close();
     await client.closed;
+    const channel = client.ws.protocol === '' ? 'plain' : 'v2';
+    for (const [text] of client.received) assertDocumentedFrame(JSON.parse(text), channel);
     done.sockets++;
   }
 }
@@ -144,7 +147,7 @@ async function live(): Promise<void> {
         () => actions.reorg(1 + draw(REORG_DEPTH)),
       ];
       await happenings[draw(happenings.length)]?.().catch((error: unknown) => {
-        if (!(error instanceof BaseError)) throw error;
+        if (!(error instanceof BaseError) && !(error instanceof Reverted)) throw error;
       });
       done.chain++;
     }
