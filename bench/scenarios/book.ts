@@ -55,7 +55,7 @@ random quote and inserts one at another price. *Flow* is 9 % inserts, 3 % that i
 are gone), 6 % cancels and 82 % replacements, sizes alike. *Insert + take* inserts a quote of 1 to 10 contracts and takes as many from the best of that
 side: for us a cover query and the fills it names, for the package a market order. Operations per CPU second.`,
   notes: `How far ahead we are depends on how many prices there are, because the package's tree of prices is the slowest part of it, and our array of levels the
-fastest of ours: what remains with shared prices is the map of ids (a third), the list within a level and its sum of sizes.`,
+fastest of ours: what remains with shared prices is the map of ids (a quarter), and memory that is not in the processor's caches.`,
   async run(scale) {
     const rows: Row[] = [];
     for (const each of cases) rows.push(...(await rowsOf(each, scale)));
