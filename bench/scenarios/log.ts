@@ -84,7 +84,7 @@ export const logCommits: Scenario = {
   name: 'log',
   title: 'Commits of the log',
   workload: `Groups of 1, 10 and 100 records (a quote that enters and one that is cancelled in turn, with the events that they made), with the settings of the
-service: encoded, framed, summed and chained, written, and forced to the disk by fdatasync. One group is written at a time, and the next one is put together
+service: encoded, framed, summed and chained, written and forced to the disk in one call. One group is written at a time, and the next one is put together
 meanwhile, which is how the service runs. The baseline writes as many ready bytes to a file of the same directory, whose room was taken beforehand, and forces them to the disk. Commits per second.`,
   async run(scale) {
     const isFull = scale === 'full';
