@@ -70,8 +70,8 @@ export class ChainCursor {
   #range: number;
   /** Since when the node shows less than it did. */
   #lagsSinceMs: number | null = null;
-  /** The node that told of the head: one poll and what follows from it are of one node's view. */
-  #node = 0;
+  /** The turn of the node that told of the head: one poll and what follows from it are of one node's view. */
+  #turn = 0;
 
   constructor(
     private readonly reader: ChainReader,
@@ -93,7 +93,7 @@ export class ChainCursor {
 
   async poll(): Promise<CursorStep> {
     const head = await this.reader.head();
-    this.#node = this.reader.node;
+    this.#turn = this.reader.turn;
     this.listener.onHead(head);
     const target = await this.#target(head);
     if (target === null) return { type: 'IDLE' };
@@ -114,7 +114,7 @@ export class ChainCursor {
   async confirm({ fromBlock, to }: BlockRange): Promise<void> {
     if (fromBlock === to.number) return; // a single block is asked for by its hash
     const { hash } = await this.reader.block(to.number);
-    if (this.reader.node !== this.#node)
+    if (this.reader.turn !== this.#turn)
       throw new ChainMoved(`Another node took over before block ${to.number} was read`);
     if (hash !== to.hash) throw new ChainMoved(`Block ${to.number} was replaced while it was read`);
   }

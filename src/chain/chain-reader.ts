@@ -75,9 +75,9 @@ export class ChainReader {
     this.#multicall = new Multicall((call, at, gas) => this.call(call, at, undefined, gas), multicall3, limits);
   }
 
-  /** Which of several nodes answers now. */
-  get node(): number {
-    return this.rpc.endpoint ?? 0;
+  /** Of the node that answers now: the same number as before, and it alone has answered since. */
+  get turn(): number {
+    return this.rpc.turn ?? 0;
   }
 
   async head(): Promise<BlockHead> {

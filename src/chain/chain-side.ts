@@ -151,6 +151,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     {
       onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
       onRefused: options.onRefusedEvent,
+      beforeEntry: () => settlementFollower.tellBlock(),
     },
     {
       orderbookStream: contracts.orderbookStream.address,

@@ -71,6 +71,10 @@ export class HttpRpc implements Rpc {
     return this.#endpoints.currentNumber;
   }
 
+  get turn(): number {
+    return this.#endpoints.turn;
+  }
+
   async request({ method, params = [] }: { readonly method: string; readonly params?: unknown }): Promise<unknown> {
     let failure: Error = new RpcUnreachable('No endpoint is configured');
     for (let attempt = 0; attempt < this.patience.attempts; attempt++) {

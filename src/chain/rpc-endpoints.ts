@@ -16,6 +16,7 @@ export interface Endpoint {
 export class RpcEndpoints {
   readonly #all: readonly Endpoint[];
   #current = 0;
+  #turn = 0;
 
   constructor(
     urls: readonly string[],
@@ -34,6 +35,11 @@ export class RpcEndpoints {
     return this.#current;
   }
 
+  /** Another one whenever another endpoint takes over, also one that was current before: in between, requests went elsewhere. */
+  get turn(): number {
+    return this.#turn;
+  }
+
   /** The current one, or the first after it that has not asked for a pause; undefined when all have. */
   ready(nowMs: number): Endpoint | undefined {
     const inTurn = [...this.#all.slice(this.#current), ...this.#all.slice(0, this.#current)];
@@ -48,7 +54,7 @@ export class RpcEndpoints {
   /** Requests that failed together move on once. */
   moveOnFrom(endpoint: Endpoint, nowMs: number): void {
     endpoint.doubtedUntilMs = nowMs + this.doubtMs;
-    this.#current = (this.#all.indexOf(endpoint) + 1) % this.#all.length;
+    this.#use((this.#all.indexOf(endpoint) + 1) % this.#all.length);
   }
 
   /** One that is preferred to the current one and may be well again; undefined when there is none to look at now. */
@@ -64,6 +70,11 @@ export class RpcEndpoints {
 
   /** It is well. Does nothing when a better one has been found meanwhile. */
   returnTo(endpoint: Endpoint): void {
-    this.#current = Math.min(this.#current, this.#all.indexOf(endpoint));
+    this.#use(Math.min(this.#current, this.#all.indexOf(endpoint)));
+  }
+
+  #use(place: number): void {
+    if (place !== this.#current) this.#turn += 1;
+    this.#current = place;
   }
 }

@@ -43,6 +43,8 @@ export class SettlementFollower {
   #told = -1;
   #resumeAfter: ChainPosition | null;
   readonly #poolFactory: Hex;
+  /** A rewind that an earlier process began is finished, if there was one. */
+  #isWhole = false;
 
   constructor(
     private readonly reader: ChainReader,
@@ -65,6 +67,7 @@ export class SettlementFollower {
   /** One range of blocks, or one reorg. True when there is nothing left to be read for now. */
   async step(): Promise<boolean> {
     const step = await this.cursor.poll();
+    if (step.type === 'IDLE' || step.type === 'BLOCKS') await this.#finishRewind();
     switch (step.type) {
       case 'IDLE':
         return true;
@@ -78,6 +81,15 @@ export class SettlementFollower {
         await this.#rewind(step.ancestor);
         return false;
     }
+  }
+
+  /**
+   * The book knows of the block whose state it shows. Before anything enters with that state: else a process that starts anew would not look whether the
+   * block is still on the chain, and what was read there would stand for ever.
+   */
+  async tellBlock(): Promise<void> {
+    const { position } = this;
+    if (position !== null && position.blockNumber > this.#told) await this.#tellPosition(position, true);
   }
 
   /** Checks these orders at the cursor's block, and tells the book of every difference. */
@@ -219,6 +231,17 @@ export class SettlementFollower {
     this.cursor.moveTo(ancestor);
     this.#resumeAfter = null;
     this.#told = ancestor.blockNumber;
+  }
+
+  /**
+   * A rewind by several commands moves the book's position with the first: a process that ended before the last leaves orders that blocks above that position
+   * touched, which nothing else does.
+   */
+  async #finishRewind(): Promise<void> {
+    const { position } = this;
+    if (this.#isWhole || position === null) return;
+    if (this.book.touchedSince(position.blockNumber).length > 0) await this.#rewind(position);
+    this.#isWhole = true;
   }
 
   /** To go back to the same block again changes nothing, so many quotes are stated by several commands. */

@@ -21,6 +21,8 @@ export interface StreamListener {
   /** The book knows this quote now, or (`refusal`) will not take it. */
   onSettled(quoteId: Hex, refusal: string | null): void;
   onRefused(why: StreamRefusal, log: ChainLog): void;
+  /** Quotes are about to enter with the state of the settlement block that was given: the book has to know of it first. */
+  beforeEntry(): Promise<void>;
 }
 
 export interface StreamFollowerOptions {
@@ -130,6 +132,7 @@ export class StreamFollower {
     timestamps: ReadonlyMap<number, number>,
     settlement: BlockId,
   ): Promise<void> {
+    if (candidates.length > 0) await this.listener.beforeEntry();
     for (const [i, { quote, log }] of candidates.entries()) {
       const reading = readings[i];
       const ts = timestamps.get(log.blockNumber);

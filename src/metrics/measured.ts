@@ -36,6 +36,9 @@ export function measuredRpc(rpc: Rpc, chain: ChainRole, { rpcRequests }: Metrics
     get endpoint() {
       return rpc.endpoint ?? 0;
     },
+    get turn() {
+      return rpc.turn ?? 0;
+    },
     async request(args) {
       try {
         const result = await rpc.request(args);

@@ -1,6 +1,7 @@
-import type { Command } from '../../src/engine/command.js';
+import type { Command, Stamp } from '../../src/engine/command.js';
 import { EngineTime } from '../../src/engine/engine-time.js';
-import { Sequencer, type Submitted } from '../../src/engine/sequencer.js';
+import { Sequencer, type SequencerOptions, type Submitted } from '../../src/engine/sequencer.js';
+import type { Engine } from '../../src/engine/engine.js';
 import type { Disk } from '../../src/persistence/disk.js';
 import { openLog, type OpenLog, type OpenLogOptions } from '../../src/persistence/open-log.js';
 import { makeSnapshot } from '../../src/persistence/snapshot-maker.js';
@@ -38,10 +39,34 @@ export const SMALL = {
   retainLogBytes: 64 << 10,
 } as const;
 
+/** What the engine was given, in order. */
+export interface Given {
+  readonly command: Command;
+  readonly stamp: Stamp;
+}
+
+/** Remembers everything that it applied. */
+class RememberingSequencer extends Sequencer {
+  readonly given: Given[] = [];
+  readonly #engine: Engine;
+
+  constructor(options: SequencerOptions) {
+    super(options);
+    this.#engine = options.engine;
+  }
+
+  override submit(command: Command): Submitted {
+    const submitted = super.submit(command);
+    const { index, tsMs } = this.#engine;
+    if (submitted.refusal === null) this.given.push({ command, stamp: { index, tsMs } });
+    return submitted;
+  }
+}
+
 /** One life of a process that writes a log on a simulated disk. */
 export class LogProcess {
   readonly log: OpenLog;
-  readonly sequencer: Sequencer;
+  readonly sequencer: RememberingSequencer;
   readonly time: EngineTime;
   /** Last record that listeners were told of: what a client may have been promised. */
   told: number;
@@ -54,7 +79,12 @@ export class LogProcess {
     this.time.observe(Math.floor(this.time.nowMs() / 1000));
     this.told = log.engine.index;
     const { engine, journal } = log;
-    this.sequencer = new Sequencer({ engine, journal, time: this.time, onFault: (error) => state.fatal.push(error) });
+    this.sequencer = new RememberingSequencer({
+      engine,
+      journal,
+      time: this.time,
+      onFault: (error) => state.fatal.push(error),
+    });
     this.sequencer.onEvents((records) => {
       for (const { stamp } of records) this.told = stamp.index;
     });
@@ -75,6 +105,11 @@ export class LogProcess {
 
   submit(command: Command): Submitted {
     return this.sequencer.submit(command);
+  }
+
+  /** Everything that this life has applied, whoever submitted it. */
+  get given(): readonly Given[] {
+    return this.sequencer.given;
   }
 
   /** What would have ended the process. */

@@ -1,0 +1,120 @@
+import { QuoteDigest } from '../../src/auth/quote-digest.js';
+import { QuoteSignature } from '../../src/auth/quote-signature.js';
+import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
+import { InlineSignatureChecks } from '../../src/auth/signature-checks.js';
+import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
+import { ChainMoved } from '../../src/chain/chain-cursor.js';
+import { openChainSide, type ChainSide } from '../../src/chain/chain-side.js';
+import { SubmitterStopped } from '../../src/chain/followed-book.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { limits } from '../../src/config/limits.js';
+import type { ChainRole } from '../../src/engine/command.js';
+import type { EngineTime } from '../../src/engine/engine-time.js';
+import type { Engine } from '../../src/engine/engine.js';
+import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
+import type { Rpc } from '../../src/engine/ports.js';
+import type { Sequencer } from '../../src/engine/sequencer.js';
+import { REORG_DEPTH } from '../engine/samples.js';
+import type { SeededRandom } from './seeded-random.js';
+import type { SimClock } from './sim-clock.js';
+import { CHAIN_ID, SIM_PROFILE } from './sim-quotes.js';
+
+const signatures = new QuoteSignature(new QuoteDigest(CHAIN_ID, 1000), await loadSecp256k1());
+
+/** Small enough for short lives: ranges are cut, positions told and orders swept all the time. */
+const SIM_LIMITS = {
+  ...limits,
+  reorgDepth: REORG_DEPTH,
+  logRangeBlocks: 4,
+  lowerHeadMs: 60,
+  positionEveryBlocks: 3,
+  checksPerTurn: 4,
+  journalRetryMs: 10,
+  chainPollMs: 20,
+  chainBackoffMs: 10,
+  chainMaxBackoffMs: 80,
+  sweepMs: 400,
+  sweepSlice: 3,
+  chainStopMs: 100,
+  rpcCallsPerBatch: 8,
+  statesPerSlice: 3,
+  restatedPerCommand: 2,
+};
+
+/** What a process has of its engine. */
+export interface Following {
+  readonly engine: Engine;
+  readonly sequencer: Sequencer;
+  readonly time: EngineTime;
+}
+
+/** The real readers of both chains, and the timer of what is due, in one life of a process. */
+export class ChainLife {
+  readonly chains: ChainSide;
+  /** What the readers stumbled over that no fault of a node, a chain or a disk explains. */
+  readonly bugs: Error[] = [];
+  readonly #expiry: ExpiryTimer;
+
+  constructor(
+    { engine, sequencer, time }: Following,
+    rpc: Readonly<Record<ChainRole, Rpc>>,
+    clock: SimClock,
+    random: SeededRandom,
+  ) {
+    this.#expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: SIM_LIMITS.journalRetryMs });
+    this.chains = openChainSide({
+      profile: SIM_PROFILE,
+      rpc,
+      operator: null,
+      book: {
+        submit: (command) => sequencer.submit(command).refusal === null,
+        get(quoteId) {
+          const order = engine.get(quoteId);
+          return order?.state === 'gone' ? undefined : order;
+        },
+        ordersOf: (provider) => engine.ordersOf(provider),
+        ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
+        providers: () => engine.providers(),
+        touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
+      },
+      known: () => engine.known(),
+      readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
+      signatures,
+      checks: new InlineSignatureChecks(signatures, clock, SIM_LIMITS.checksPerTurn),
+      clock,
+      random,
+      limits: SIM_LIMITS,
+      onSettlementTime: (timestamp) => time.observe(timestamp),
+      nowSeconds: () => Math.floor(time.nowMs() / 1000),
+      onRefusedEvent: () => undefined,
+      onIgnoredEvent: () => undefined,
+      onTxTrouble: () => undefined,
+      listener: {
+        onCaughtUp: () => undefined,
+        onFailure: (error) => {
+          if (!isExpected(error)) this.bugs.push(error);
+        },
+        onHalt: (error) => this.bugs.push(error),
+        onProgress: () => undefined,
+      },
+    });
+    this.chains.follower.start();
+  }
+
+  /** Both chains have been read to these heads. */
+  hasRead(heads: Readonly<Record<ChainRole, { readonly hash: string }>>): boolean {
+    const { follower } = this.chains;
+    const isRead = (role: ChainRole): boolean => this.chains.readTo(role)?.blockHash === heads[role].hash;
+    return follower.caughtUp && isRead('settlement') && isRead('stream');
+  }
+
+  async stop(): Promise<void> {
+    this.#expiry.stop();
+    await this.chains.stop();
+  }
+}
+
+function isExpected(error: Error): boolean {
+  const kinds = [RpcError, RpcUnreachable, ChainAnswerError, ChainMoved, SubmitterStopped];
+  return kinds.some((kind) => error instanceof kind) || ('code' in error && error.code === 'FAILED');
+}
