@@ -2,7 +2,8 @@ import type { LocalReadyFile } from './ready-file.js';
 
 /** What a newcomer reads after `npm start`: where everything is, and commands that work as they stand. */
 export function greeting(ready: LocalReadyFile, readyFile: string): string {
-  const { httpUrl, wsUrl, apiKey, rpcUrl, chainId, accounts, pools } = ready;
+  const { httpUrl, wsUrl, apiKey, rpcUrl, chainId, accounts, pools, tokens } = ready;
+  const symbols = new Map(Object.entries(tokens).map(([symbol, address]) => [address, symbol]));
   const [pool] = pools;
   const query = `poolAddress=${pool?.poolAddress ?? ''}&side=ask&size=1000000000000000000&chainId=${chainId}`;
   return `
@@ -19,7 +20,7 @@ Funded accounts (the first is the operator's wallet)
 ${accounts.map(({ address, privateKey }) => `  ${address}  ${privateKey}`).join('\n')}
 
 Pools
-${pools.map((entry) => `  ${entry.poolAddress}  ${describe(entry.poolKey)}`).join('\n')}
+${pools.map((entry) => `  ${entry.poolAddress}  ${describe(entry.poolKey, symbols)}`).join('\n')}
 
 Try it, from this directory in another terminal
   node examples/watch.mjs ${readyFile}
@@ -30,9 +31,18 @@ Ctrl-C stops all of it.
 `;
 }
 
-/** Such as "call 1800 2026-11-27". */
-function describe(poolKey: object): string {
-  const { strike, maturity, isCallPool } = poolKey as { strike: string; maturity: number; isCallPool: boolean };
+interface ShownKey {
+  readonly base: string;
+  readonly quote: string;
+  readonly strike: string;
+  readonly maturity: number;
+  readonly isCallPool: boolean;
+}
+
+/** Such as "testWETH/USDC call 1800 2026-11-27". */
+function describe(poolKey: object, symbols: ReadonlyMap<string, string>): string {
+  const { base, quote, strike, maturity, isCallPool } = poolKey as ShownKey;
+  const pair = `${symbols.get(base) ?? base}/${symbols.get(quote) ?? quote}`;
   const whole = (BigInt(strike) / 10n ** 18n).toString();
-  return `${isCallPool ? 'call' : 'put '} ${whole} ${new Date(maturity * 1000).toISOString().slice(0, 10)}`;
+  return `${pair} ${isCallPool ? 'call' : 'put '} ${whole} ${new Date(maturity * 1000).toISOString().slice(0, 10)}`;
 }
