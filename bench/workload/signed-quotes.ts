@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import secp256k1 from 'secp256k1';
 import { toHex } from '../../src/auth/hex-text.js';
 import type { QuoteDigest } from '../../src/auth/quote-digest.js';
+import { boundQuote, identifiedQuote } from '../../src/chain/growing-quote.js';
 import { ZERO_ADDRESS, type Hex, type Pool, type SignedQuote } from '../../src/engine/quote.js';
 import { Dice } from './dice.js';
 import { CONTRACT } from './quotes.js';
@@ -61,7 +62,8 @@ export class Makers {
     const digest = Uint8Array.from(this.#digests.digest(terms));
     const { signature: rs, recid: recoveryId } = secp256k1.ecdsaSign(digest, key);
     const signature = { r: toHex(rs.subarray(0, 32)), s: toHex(rs.subarray(32)), v: 27 + recoveryId };
-    return { quote: { ...terms, signature, quoteId: toHex(digest) }, digest, rs, recoveryId };
+    const quote = identifiedQuote(boundQuote({ ...terms, signature }, pool), toHex(digest));
+    return { quote, digest, rs, recoveryId };
   }
 
   signMany(pools: readonly Pool[], deadline: number, count: number): SignedWork[] {

@@ -6,6 +6,7 @@ import { MAX_PRICE, type Hex, type Pool } from '../engine/quote.js';
 import type { ChainLog } from './chain-reader.js';
 import { collateralNeeded } from './collateral.js';
 import type { FollowedBook } from './followed-book.js';
+import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import { decodePublishedQuote, type PublishedQuote } from './quote-events.js';
 import type { IdentifiedQuote, QuoteError } from './quote-states.js';
@@ -78,8 +79,9 @@ export class PublicationCheck {
         refused.push({ why: 'IMPOSSIBLE_POOL', log, publication: null });
         continue;
       }
-      const quoteId = this.signatures.quoteId({ ...published.words, pool });
-      const quote: IdentifiedQuote = { ...published.words, pool, quoteId };
+      const words = boundQuote(published.words, pool);
+      const quoteId = this.signatures.quoteId(words);
+      const quote = identifiedQuote(words, quoteId);
       const problem = termsProblem(quote, now);
       if (this.book.get(quoteId) !== undefined) known.push(quoteId);
       else if (problem !== null) {

@@ -3,6 +3,7 @@ import type { Hex, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
 import type { Clock } from '../engine/ports.js';
 import type { Order } from '../engine/order.js';
 import { isChainFailure } from './contract-errors.js';
+import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import type { Publisher, PublicationOutcome } from './publisher.js';
 import { NO_POOL, type QuoteChecks } from './quote-checks.js';
@@ -104,7 +105,9 @@ export class QuoteIntake {
     for (const [i, quote] of posted.entries()) {
       if (i > 0 && i % this.limits.checksPerTurn === 0) await this.#othersTurn();
       const pool = pools[i];
-      items.push(pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify({ ...quote, pool }));
+      items.push(
+        pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify(boundQuote(quote, pool)),
+      );
     }
     // What follows, packing the signatures and the reading of the chain, has turns of its own.
     if (posted.length > this.limits.checksPerTurn) await this.#othersTurn();
@@ -119,7 +122,7 @@ export class QuoteIntake {
     const quoteId = this.checks.quoteId(quote);
     const known = this.orders.get(quoteId);
     if (known !== undefined) return { type: 'EXISTS', order: known, fillableSize: known.fillableSize };
-    return { type: 'UNVERIFIED', quote: { ...quote, quoteId } };
+    return { type: 'UNVERIFIED', quote: identifiedQuote(quote, quoteId) };
   }
 
   /** The checks that need no chain, the signatures of the whole request together. */

@@ -4,6 +4,7 @@ import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { Hex, Pool, SignedQuote } from '../engine/quote.js';
 import type { Clock } from '../engine/ports.js';
 import { isChainFailure } from './contract-errors.js';
+import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import { NO_POOL, type QuoteChecks } from './quote-checks.js';
 import type { KnownOrders, PostedQuote } from './quote-intake.js';
@@ -70,7 +71,7 @@ export class QuoteRehearsal {
       const unknown = { poolAddress: null, domainSeparator: null, digest: null, signer: null, quote: null };
       return { outcome: 'failed', reasons, ...unknown };
     }
-    const quote = { ...posted, pool };
+    const quote = boundQuote(posted, pool);
     const { poolAddress } = pool;
     const quoteId = this.checks.quoteId(quote);
     const bytes = {
@@ -78,7 +79,7 @@ export class QuoteRehearsal {
       domainSeparator: toHex(this.digests.domainSeparator(poolAddress)),
       digest: quoteId,
       signer: this.signatures.signer(quoteId, posted.signature),
-      quote: { ...quote, quoteId },
+      quote: identifiedQuote(quote, quoteId),
     };
     if (this.orders.get(quoteId) !== undefined) return { outcome: 'exists', reasons: [], ...bytes };
     const reasons = [...this.checks.reasons(quote, bytes.signer === quote.provider)];

@@ -10,6 +10,7 @@ import {
   type FollowedBook,
   type PatientSubmitter,
 } from './followed-book.js';
+import { publishedQuote } from './growing-quote.js';
 import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
 import type { Candidate, PublicationCheck, RefusedEvent, StreamRefusal } from './publication-check.js';
@@ -145,7 +146,7 @@ export class StreamFollower {
       }
       await this.submitter.submit({
         type: 'ENTER_QUOTE',
-        quote: { ...quote, ts, origin: originOf(log) },
+        quote: publishedQuote(quote, ts, originOf(log)),
         state: reading.state,
         settlementBlock: settlement.blockNumber,
         position: positionAt('stream', log),
