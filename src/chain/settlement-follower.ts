@@ -45,6 +45,11 @@ export class SettlementFollower {
   readonly #poolFactory: Hex;
   /** A rewind that an earlier process began is finished, if there was one. */
   #isWhole = false;
+  /**
+   * Orders that a reorg stated anew, gone ones too: in the middle of it a node may have told of the old branch's state as the
+   * ancestor's, as anvil does for a moment. They are asked about once more, where the next range ends.
+   */
+  #inDoubt: readonly Order[] = [];
 
   constructor(
     private readonly reader: ChainReader,
@@ -110,7 +115,7 @@ export class SettlementFollower {
     const [found, means] = logs;
     const { changes, ignored } = this.#sort(found);
     const touched = this.#touched(changes, means);
-    const orders = [...touched.keys()];
+    const orders = [...new Set([...touched.keys(), ...this.#inDoubt])];
     const to = { blockNumber: range.to.number, blockHash: range.to.hash };
     const [states, deployedAt] = await Promise.all([this.#readStates(orders, to), this.#deploymentTimes(changes)]);
     await this.cursor.confirm(range);
@@ -121,7 +126,8 @@ export class SettlementFollower {
       const log = touched.get(order);
       return log === undefined ? null : originOf(log);
     });
-    await this.#tellPosition(to, changes.length > 0 || touched.size > 0);
+    await this.#tellPosition(to, changes.length > 0 || orders.length > 0);
+    this.#inDoubt = [];
     this.cursor.advance(range, blocksOf(changes.map(({ log }) => log)));
     this.#resumeAfter = null;
     return true;
@@ -202,7 +208,8 @@ export class SettlementFollower {
     for (const [i, order] of orders.entries()) {
       const state = states[i];
       const { quoteId } = order.quote;
-      if (state === undefined || this.book.get(quoteId) !== order) continue;
+      const isForgotten = order.state !== 'gone' && this.book.get(quoteId) !== order;
+      if (state === undefined || isForgotten) continue;
       if (state.fillableSize !== order.fillableSize) restated.push({ quoteId, state });
       else if (state.reason !== order.reason) {
         const { reason } = state;
@@ -228,6 +235,7 @@ export class SettlementFollower {
       return state === undefined ? [] : [{ quoteId, state }];
     });
     await this.#restate(ancestor, restated);
+    this.#inDoubt = [...new Set([...this.#inDoubt, ...orders])];
     this.cursor.moveTo(ancestor);
     this.#resumeAfter = null;
     this.#told = ancestor.blockNumber;

@@ -7,6 +7,7 @@ import { Market, ONE } from './dev/market.js';
 import { httpRpc, type FollowingOptions } from './following.js';
 import { MarketBook, withoutMulticall } from './market-book.js';
 import { RpcProxy } from './rpc-proxy.js';
+import type { SignedOffer } from './sign-quote.js';
 
 const market = await Market.open(t);
 const { maker, taker, stranger, operator } = market;
@@ -145,3 +146,36 @@ t.test('a maker who revokes has all quotes out with the block that says so, by b
     t.equal(live(), QUOTES);
   });
 });
+
+const takenBack: [what: string, happens: (offer: SignedOffer) => Promise<unknown>][] = [
+  ['an allowance that went', () => market.approve(maker.address, weth, router, 0n)],
+  ['a fill', (offer) => market.fill(taker.address, offer, ONE)],
+];
+
+for (const [what, happens] of takenBack) {
+  t.test(
+    `${what} comes back with a reorg, even if the node still told the old state in the middle of it`,
+    async (t) => {
+      await throughProxy(t, {}, async (book, proxy) => {
+        const ask = await market.sign(call);
+        await book.publish(ask);
+        let told: unknown;
+        proxy.trick = ({ method }) => (method === 'eth_call' ? { rewrite: (result) => (told = result) } : 'PASS');
+        await happens(ask);
+        await book.upToDate();
+        t.not(book.reasonOf(ask), 0);
+        let isRepeated = false;
+        proxy.trick = ({ method }) => {
+          if (method !== 'eth_call' || isRepeated) return 'PASS';
+          isRepeated = true;
+          return { rewrite: () => told };
+        };
+        await market.reorg(1);
+        await book.upToDate();
+        t.ok(isRepeated);
+        t.equal(book.reasonOf(ask), 0);
+        t.equal(book.fillable(ask), ONE);
+      });
+    },
+  );
+}
