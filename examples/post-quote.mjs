@@ -45,3 +45,4 @@ const response = await fetch(`${httpUrl}/quotes`, {
   body: JSON.stringify([{ poolKey, chainId: String(chainId), ...quote, signature: { r, s, v: Number(v) } }]),
 });
 console.log(response.status, JSON.stringify(await response.json(), null, 2));
+if (response.status !== 201) process.exitCode = 1;
