@@ -4,15 +4,14 @@ import type { Engine } from '../../src/engine/engine.js';
 import { MemoryJournal } from '../../src/engine/memory-journal.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
 import { visibleBook } from '../chain/following.js';
-import { newEngine, sha256 } from '../engine/samples.js';
-import { SimDisk, type Crash } from '../persistence/sim-disk.js';
+import { newEngine } from '../engine/samples.js';
 import { ChainLife } from './chain-life.js';
-import { isSystemFault, LogPromises } from './log-promises.js';
+import { CrashingLog, worldOf } from './crashing-log.js';
 import { SeededRandom } from './seeded-random.js';
 import { SimChains } from './sim-chains.js';
 import { SimClock } from './sim-clock.js';
-import { LogProcess } from './simulated-log.js';
-import { simulateSeeds, worldOf, type SimulationResult, type World } from './simulator.js';
+import type { LogProcess } from './simulated-log.js';
+import { simulateSeeds, type SimulationResult } from './simulator.js';
 
 /** Steps of the simulator's time that a reader takes to come to the heads of chains that stand still, by far. */
 const PATIENCE_STEPS = 20_000;
@@ -34,59 +33,45 @@ export async function simulateChainSeeds(first: number, count: number): Promise<
 class ChainSimulation {
   readonly #random: SeededRandom;
   readonly #clock = new SimClock();
-  readonly #disk: SimDisk;
-  readonly #world: World;
   readonly #chains: SimChains;
-  readonly #promises: LogPromises;
+  readonly #log: CrashingLog;
   /** How often a node fails. */
   readonly #trouble: number;
   #records = 0;
-  #crashes = 0;
 
   constructor(seed: number) {
     this.#random = new SeededRandom(seed);
-    this.#world = worldOf(this.#random);
-    this.#promises = new LogPromises(this.#world.sync);
+    const world = worldOf(this.#random);
     this.#trouble = this.#random.pick([0, 0.02, 0.1]);
     this.#chains = new SimChains(this.#random, this.#clock);
-    const slowest = this.#random.pick([0, 1, 20]);
-    this.#disk = new SimDisk({
-      clock: this.#clock,
-      random: this.#random,
-      delayMs: () => this.#random.below(slowest + 1),
-    });
+    this.#log = new CrashingLog(world, this.#clock, this.#random);
   }
 
   async run(lives: number): Promise<SimulationResult> {
     for (let life = 0; life < lives; life += 1) await this.#live();
-    const last = await this.#start();
+    const last = await this.#log.start();
     await this.#comeToRest(last);
     await this.#compare(last.log.engine);
     await this.#clock.until(last.log.close());
     this.#records += last.given.length;
-    const files = this.#disk.fileNames().map((name) => [name, this.#disk.contentOf(name).toString('hex')]);
-    const story = sha256(JSON.stringify([this.#clock.monotonicMs(), files]));
-    return { lives, records: this.#records, crashes: this.#crashes, story };
+    return { lives, records: this.#records, crashes: this.#log.crashes, story: this.#log.story() };
   }
 
   async #live(): Promise<void> {
     for (let missed = this.#random.below(8); missed > 0; missed -= 1) this.#chains.happen();
-    const process = await this.#startOrCrash();
+    const process = await this.#log.startOrCrash(0.2);
     if (process === null) return;
-    if (this.#world.hasFaults && this.#random.chance(0.5)) {
-      this.#disk.inject({ nth: this.#random.between(1, 150), code: 'EIO', persistent: this.#random.chance(0.5) });
-    }
+    this.#log.mayFail();
     const life = this.#follow(process, this.#trouble);
     for (let turns = this.#random.below(60); turns > 0 && process.fatal.length === 0; turns -= 1) {
       if (this.#random.chance(0.5)) this.#chains.happen();
       for (let steps = this.#random.below(20); steps > 0; steps -= 1) await this.#step(process);
     }
-    if (this.#random.chance(0.2) && process.fatal.length === 0) await this.#stop(process, life);
+    if (this.#random.chance(0.2) && process.fatal.length === 0) await this.#log.stop(process, () => life.stop());
     // Where the log has stopped, whatever asks it for something fails.
     if (process.fatal.length === 0) for (const bug of life.bugs) throw bug;
-    this.#promises.note(process);
+    this.#log.crash(process);
     this.#records += process.given.length;
-    this.#crash();
   }
 
   /** What a timer throws ends a process, as a log that has stopped does. */
@@ -101,42 +86,6 @@ class ChainSimulation {
   #follow({ log, sequencer, time }: LogProcess, trouble: number): ChainLife {
     const rpc = this.#chains.rpc(this.#random, trouble);
     return new ChainLife({ engine: log.engine, sequencer, time }, rpc, this.#clock, this.#random);
-  }
-
-  /** An orderly stop, which a failing disk may turn into none. */
-  async #stop(process: LogProcess, life: ChainLife): Promise<void> {
-    try {
-      await this.#clock.until(life.stop());
-      await this.#clock.until(process.log.close());
-    } catch (error) {
-      if (process.fatal.length === 0 && !isSystemFault(error)) throw error;
-    }
-  }
-
-  #crash(): void {
-    const crash: Crash = this.#world.hasPowerCuts && this.#random.chance(0.7) ? 'power' : 'kill';
-    this.#disk.inject(null);
-    this.#disk.crash(crash);
-    this.#clock.clear();
-    this.#crashes += 1;
-    this.#promises.crashed(crash);
-  }
-
-  /** Null when the start itself was cut short. */
-  async #startOrCrash(): Promise<LogProcess | null> {
-    if (!this.#random.chance(0.2)) return this.#start();
-    const starting = LogProcess.start(this.#disk, this.#clock, this.#random, this.#world.options);
-    starting.catch(() => undefined);
-    for (let steps = this.#random.below(60); steps > 0; steps -= 1) await this.#clock.step();
-    this.#crash();
-    return null;
-  }
-
-  async #start(): Promise<LogProcess> {
-    const starting = LogProcess.start(this.#disk, this.#clock, this.#random, this.#world.options);
-    const process = await this.#clock.until(starting);
-    this.#promises.check(process.log.engine);
-    return process;
   }
 
   /** Nothing happens any more and no node fails, so that the process reads all there is. */
