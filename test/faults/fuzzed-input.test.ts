@@ -28,7 +28,8 @@ function send({ method, path, body }: HostileRequest): Promise<number> {
   return new Promise((resolve) => {
     const { apiKey, httpUrl } = siege.service;
     const headers = { 'x-apikey': apiKey, ...(body === null ? {} : { 'content-type': 'application/json' }) };
-    const sent = request(httpUrl + path, { method, agent, headers }, (response) => {
+    // Not as part of a URL, which would be put in order before it is sent: `/%2e` is `/` there.
+    const sent = request(httpUrl, { method, path, agent, headers }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => (text += part));
       response.once('end', () => {
