@@ -1,4 +1,4 @@
-import { parseSignature, serializeTransaction } from 'viem';
+import { parseSignature } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
@@ -6,6 +6,7 @@ import type { Fees } from './fees.js';
 import { isPassing, RpcUnreachable } from './http-rpc.js';
 import type { TxIntent } from './intent-log.js';
 import { keccak256 } from './keccak.js';
+import { signedTx, txFields, unsignedTx } from './tx-bytes.js';
 
 export interface SignedTx {
   readonly txHash: Hex;
@@ -19,10 +20,10 @@ export async function signVersion(
   { nonce, to, data, gas }: TxIntent,
   fees: Fees,
 ): Promise<SignedTx> {
-  const unsigned = { type: 'eip1559', chainId, nonce, to, data, gas, ...fees } as const;
-  const signature = await account.sign({ hash: keccak256(serializeTransaction(unsigned)) });
-  const raw = serializeTransaction(unsigned, parseSignature(signature));
-  return { txHash: keccak256(raw), raw };
+  const fields = txFields({ chainId, nonce, to, data, gas, ...fees });
+  const signature = await account.sign({ hash: keccak256(unsignedTx(fields)) });
+  const raw = signedTx(fields, parseSignature(signature));
+  return { txHash: keccak256(raw), raw: `0x${raw.toString('hex')}` };
 }
 
 /**
