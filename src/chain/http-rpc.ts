@@ -1,5 +1,6 @@
 import type { Clock, Random, Rpc } from '../engine/ports.js';
 import { isBrokenCall } from './broken-call.js';
+import { AnswerTooLong, postJson, type HttpAnswer } from './http-post.js';
 import { RpcEndpoints, type Endpoint } from './rpc-endpoints.js';
 
 /** How patiently a chain's endpoints are asked. */
@@ -152,51 +153,32 @@ export class HttpRpc implements Rpc {
 
   async #ask(endpoint: Endpoint, method: string, params: unknown): Promise<unknown> {
     const id = ++this.#lastId;
-    const abort = new AbortController();
-    const cancel = this.clock.after(this.patience.timeoutMs, () => abort.abort());
+    const json = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+    const answer = await this.#post(endpoint.url, json, method);
+    const { status } = answer;
+    if (status === 429 || status === 503) this.#rest(endpoint, answer);
+    if ((status < 200 || status > 299) && status !== 400) throw new RpcUnreachable(`HTTP ${status} to ${method}`);
+    return readAnswer(answer.text, id, method);
+  }
+
+  /** Too many logs are the asker's to halve; any other answer of that size is the endpoint's fault. */
+  async #post(url: string, json: string, method: string): Promise<HttpAnswer> {
     try {
-      const response = await fetch(endpoint.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
-        signal: abort.signal,
-      });
-      if (response.status === 429 || response.status === 503) this.#rest(endpoint, response);
-      if (!response.ok && response.status !== 400) {
-        await response.body?.cancel();
-        throw new RpcUnreachable(`HTTP ${response.status} to ${method}`);
-      }
-      return readAnswer(await this.#readBounded(response, method), id, method);
+      return await postJson(url, json, this.patience, this.clock);
     } catch (error) {
-      if (error instanceof RpcError || error instanceof RpcUnreachable) throw error;
+      if (error instanceof AnswerTooLong && method === 'eth_getLogs') {
+        throw new RpcError(-32602, 'query returned more than can be read', null);
+      }
       throw new RpcUnreachable(`No answer to ${method}`, { cause: error });
-    } finally {
-      cancel();
     }
   }
 
   /** `Retry-After` as seconds or as a date (RFC 9110, 10.2.3); at most a minute is believed. A 429 without one: a second. */
-  #rest(endpoint: Endpoint, { status, headers }: Response): void {
-    const retryAfter = headers.get('retry-after');
+  #rest(endpoint: Endpoint, { status, retryAfter }: HttpAnswer): void {
     if (retryAfter === null && status !== 429) return;
     const asked = Number(retryAfter ?? 1);
     const seconds = Number.isNaN(asked) ? (Date.parse(retryAfter ?? '') - this.clock.wallMs()) / 1000 : asked;
     endpoint.restUntilMs = this.clock.monotonicMs() + Math.min(Math.max(seconds || 1, 0), 60) * 1000;
-  }
-
-  /** Too many logs are the asker's to halve; any other answer of that size is the endpoint's fault. */
-  async #readBounded(response: Response, method: string): Promise<string> {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const chunk of response.body ?? []) {
-      bytes += (chunk as Uint8Array).length;
-      if (bytes > this.patience.maxAnswerBytes) {
-        if (method === 'eth_getLogs') throw new RpcError(-32602, 'query returned more than can be read', null);
-        throw new RpcUnreachable(`The answer to ${method} is larger than ${this.patience.maxAnswerBytes} bytes`);
-      }
-      chunks.push(chunk as Uint8Array);
-    }
-    return Buffer.concat(chunks).toString('utf8');
   }
 }
 

@@ -183,9 +183,9 @@ export class LogWriter {
     await this.#file?.close();
   }
 
-  /** The loop begins in a microtask, so that what one turn of the event loop appends is one group. */
+  /** The loop begins when all promises that are settled by then have been heard of, so that what one turn of the event loop appends is one group. */
   #kick(): void {
-    this.#running ??= Promise.resolve().then(() => this.#run());
+    this.#running ??= endOfPromises().then(() => this.#run());
   }
 
   async #run(): Promise<void> {
@@ -325,4 +325,9 @@ export class LogWriter {
 
 function openModeFor(sync: SyncMode): OpenMode {
   return sync.type === 'always' ? 'durable' : 'write';
+}
+
+/** Resolves when nobody who waited for a settled promise, one after the other, is left: in the same turn of the event loop. */
+function endOfPromises(): Promise<void> {
+  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
 }

@@ -15,6 +15,19 @@ t.test('what one turn appends is one group, what comes while it is written is th
   t.strictSame(groups, [3, 7]);
 });
 
+t.test('what one turn appends is one group, also where promises come between', async (t) => {
+  const world = new World(1, { delayMs: () => 1 });
+  const { clock } = world;
+  const process = await world.start();
+  const groups: number[] = [];
+  process.log.journal.onGroup(({ records }) => groups.push(records));
+  world.submit(process, 1);
+  for (let n = 0; n < 20; n++) await Promise.resolve();
+  world.submit(process, 2);
+  await clock.until(process.log.journal.flush());
+  t.strictSame(groups, [3]);
+});
+
 t.test('nothing is told before its sync has returned', async (t) => {
   const world = new World(1, { delayMs: (call) => (call === 'sync' ? 100 : 0) });
   const { clock } = world;
