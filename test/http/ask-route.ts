@@ -23,5 +23,8 @@ export async function ask(routes: readonly Route[], request: NetRequest): Promis
   const route = routes.find(({ method, path }) => method === request.method && path === request.path);
   if (route === undefined) throw new Error(`there is no ${request.method} ${request.path}`);
   const response = await (route.needsKey ? route.handle(request, CALLER) : route.handle(request, null));
-  return { ...response, text: Buffer.from(response.body).toString() };
+  // A client sees no difference between an answer's own headers and those that it shares with others.
+  const headers = { ...response.headers };
+  for (const { record } of response.shared ?? []) Object.assign(headers, record);
+  return { ...response, headers, text: Buffer.from(response.body).toString() };
 }
