@@ -6,19 +6,21 @@ import { Parser } from 'tap-parser';
 const count = { passed: 0, failed: 0, skipped: 0 };
 
 function watch(parser, path) {
-  let closesSubtest = false;
+  /** How many had failed when the subtest began that the next assertion closes; null: it closes none. */
+  let failedBefore = null;
   parser.on('child', (child) => {
-    closesSubtest = true;
+    failedBefore = count.failed;
     watch(child, [...path, child.name]);
   });
   parser.on('assert', ({ ok, skip, name, diag }) => {
     // A subtest's own line repeats what was counted inside it, unless the subtest as a whole went wrong (a timeout, a crash).
-    if (!closesSubtest) count[skip ? 'skipped' : ok ? 'passed' : 'failed']++;
+    const isRepeated = failedBefore !== null && (ok || count.failed > failedBefore);
+    if (!isRepeated) count[skip ? 'skipped' : ok ? 'passed' : 'failed']++;
     if (!ok && !skip && diag) {
       console.log(`not ok: ${[...path, name].join(' > ')}`);
       console.log(JSON.stringify(diag, null, 2).slice(0, 4_000));
     }
-    closesSubtest = false;
+    failedBefore = null;
   });
 }
 for (const file of process.argv.slice(2)) {

@@ -1,0 +1,17 @@
+// Runs the compiled test files of some folders, prints what failed, and exits 1 then.
+//   node scripts/run-tests.mjs --jobs=2 --timeout=120 --except=faults,load --output-file=dist/tests.tap dist/test
+// `timeout`: of one file, seconds. `except`: folders in the given ones. `output-file`: where their TAP goes.
+import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+const given = process.argv.slice(2);
+const isForTap = (argument) => argument.startsWith('--output-file=');
+const tap = path.join(path.dirname(createRequire(import.meta.url).resolve('tap/package.json')), 'dist/esm/run.mjs');
+// Each file has a timeout of its own, all of them together none.
+const options = ['--disable-coverage', '--reporter=terse', '--timeout=0', ...given.filter(isForTap)];
+const ofSuite = given.filter((argument) => !isForTap(argument)).map((argument) => `--test-arg=${argument}`);
+const { status } = spawnSync(process.execPath, [tap, 'run', ...options, ...ofSuite, 'scripts/suite.mjs'], {
+  stdio: 'inherit',
+});
+process.exitCode = status ?? 1;

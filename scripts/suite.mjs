@@ -1,0 +1,28 @@
+// A test of tests: runs test files side by side, each in a process of its own, and is run by run-tests.mjs, which says what the
+// arguments are. tap could run the files by itself, but would put the loader that it measures coverage with into each of their
+// processes and into all that they start, which takes more than half of a short one's time.
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import t from 'tap';
+
+const { values, positionals } = parseArgs({
+  options: { jobs: { type: 'string' }, timeout: { type: 'string' }, except: { type: 'string', default: '' } },
+  allowPositionals: true,
+});
+const except = new Set(values.except.split(','));
+const isWanted = (file) => file.endsWith('.test.js') && !except.has(file.split(path.sep)[0]);
+const files = positionals.flatMap((folder) =>
+  readdirSync(folder, { recursive: true })
+    .filter(isWanted)
+    .map((file) => path.join(folder, file)),
+);
+if (files.length === 0) t.fail('there are no such tests');
+
+t.jobs = Number(values.jobs);
+for (const file of files.sort()) {
+  const env = { ...process.env, TAP_TIMEOUT: values.timeout, TAP_CHILD_ID: file };
+  const options = { env, timeout: Number(values.timeout) * 1_000, buffered: true };
+  // The loader comes in through NODE_OPTIONS, which tap sets, whatever is in `env`.
+  t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', file], options, file);
+}
