@@ -19,7 +19,7 @@ const [, maker, stranger] = chain.accounts;
 if (!pool || !maker || !stranger) throw new Error('The local chain lacks pools or accounts');
 
 /** Silence is noticed soon, and a request that hangs is given up soon. */
-const IMPATIENT = { chainSilenceMs: 300, rpcTimeoutMs: 100, rpcAttempts: 1, chainMaxBackoffMs: 100 };
+const IMPATIENT = { chainSilenceMs: 800, rpcTimeoutMs: 300, rpcAttempts: 1, chainMaxBackoffMs: 100 };
 
 /** The service with an endpoint of its own for each chain, which tests may play tricks with. */
 async function startBehindProxies(t: Test, options: TestServiceOptions = {}) {
@@ -48,6 +48,14 @@ async function until(ask: () => Promise<RestAnswer>, isIt: (answer: RestAnswer) 
   }
 }
 
+/** Posts a quote until it is not too early for it: the impatient are stale for a moment now and then where the machine is busy. */
+function posting(rest: RestClient, quote: unknown): Promise<RestAnswer> {
+  return until(
+    () => rest.post('/quotes', [quote]),
+    ({ status }) => status !== 503,
+  );
+}
+
 const BOOK = `/orders?chainId=${chain.chainId}&poolAddress=${pool.poolAddress}`;
 const saltsIn = ({ body }: RestAnswer): number[] =>
   (body.validQuotes as { salt: number }[]).map(({ salt }) => salt).sort((a, b) => a - b);
@@ -70,7 +78,7 @@ for (const [what, roles, trick] of outages) {
       const filter = { chainId: `${chain.chainId}`, poolAddress: pool.poolAddress };
       await socket.ask({ type: 'FILTER', channel: 'QUOTES', body: filter });
       const early = await signQuote(maker.privateKey, pool, { size: ONE / 100n });
-      const { status, headers, body } = await rest.post('/quotes', [early]);
+      const { status, headers, body } = await posting(rest, early);
       t.equal(status, 201);
       t.equal(headers.get('x-stale'), null);
       const [{ quoteId }] = body.created as [{ quoteId: Hex }];
@@ -108,18 +116,19 @@ for (const [what, roles, trick] of outages) {
       await until(ready, (answer) => answer.status === 200);
       const healed = await until(
         () => rest.get(BOOK),
-        (answer) => saltsIn(answer).includes(late.salt) && !saltsIn(answer).includes(early.salt),
+        (answer) =>
+          saltsIn(answer).includes(late.salt) &&
+          !saltsIn(answer).includes(early.salt) &&
+          !answer.headers.has('x-stale'),
       );
-      t.equal(healed.headers.get('x-stale'), null);
+      t.equal(healed.status, 200);
       const told = [await socket.next(), await socket.next()].map(({ type, body }) => [
         type,
         (body as { salt: number }).salt,
       ]);
       t.strictSame(new Set(told.map(String)), new Set([`POST_QUOTE,${late.salt}`, `DELETE_QUOTE,${early.salt}`]));
-      t.equal(
-        (await rest.post('/quotes', [await signQuote(maker.privateKey, pool, { size: ONE / 100n })])).status,
-        201,
-      );
+      const next = await signQuote(maker.privateKey, pool, { size: ONE / 100n });
+      t.equal((await posting(rest, next)).status, 201);
       t.ok(socket.unread.length <= 1, 'and nothing twice');
     },
   );
