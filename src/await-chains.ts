@@ -24,7 +24,7 @@ export interface AwaitChainsOptions {
 /**
  * Who the chains are, as soon as they say so; null when the service is to end before that. Without an answer there is no telling
  * whose log this is, so nothing can be served; /health and /ready say what is waited for. Rejects with WrongChain, which waiting
- * does not cure.
+ * does not cure, and when the port is taken.
  */
 export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIdentity | null> {
   const { clock, limits, logger, stopping } = options;
@@ -39,6 +39,9 @@ export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIde
     ...options,
     reason: () => asking.reason,
     onFault: (error) => logger.error({ err: error }, 'a request failed inside'),
+  }).catch((error: unknown) => {
+    asking.stop();
+    throw error;
   });
   logger.warn({ port: server.port }, 'the chains do not answer yet: listening, and not ready');
   try {

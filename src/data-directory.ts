@@ -88,15 +88,20 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     files.push(kept);
     return kept;
   };
+  const close = async (): Promise<void> => {
+    for (const file of files) await file.close();
+    await log.close();
+  };
+  const budgets = await openKept(BUDGET_FILE, limits.budgetFileBytes).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   return {
     ...log,
-    budgets: await openKept(BUDGET_FILE, limits.budgetFileBytes),
+    budgets,
     async openIntents(chainId, address) {
       return new IntentLog(await openKept(intentFileName(chainId, address), limits.intentFileBytes));
     },
-    async close() {
-      for (const file of files) await file.close();
-      await log.close();
-    },
+    close,
   };
 }

@@ -77,54 +77,64 @@ async function serve(
     logger,
     stopping,
   });
-  if (identity === null) return keys.close();
-  const log = await openDataDirectory({
-    settings,
-    limits,
-    name: profile.name,
-    identity,
-    beginAnew: local !== null,
-    logger,
-    onFatal: (error) => failStop(logger, error, 'the log failed'),
-  });
-  const operator = walletKey === null ? null : await operatorAccount(log, profile, walletKey, settings);
-  const metrics = settings.metricsPort === null ? null : new Metrics();
-  const metricsServer = metrics && (await serveMetrics(metrics, settings.metricsHost, settings.metricsPort ?? 0));
-  if (metricsServer !== null) logger.info({ port: metricsServer.port }, 'metrics are at /metrics');
-  const history = await LogEvents.open(log.history, systemClock, limits.logCursorMs);
-  const localKey = local === null ? null : await localApiKey(keys, settings.dataDir);
-  const pageFiles = await readPageFiles(PAGE_DIRECTORY);
-  if (pageFiles.length === 0) logger.warn('there is no page at /: it was not built');
-  const service = await startService({
-    ...settings,
-    page: { files: pageFiles, localKey },
-    profile,
-    rpc,
-    operator,
-    engine: log.engine,
-    journal: log.journal,
-    epoch: log.epoch,
-    history,
-    keys,
-    budgets: log.budgets,
-    spareDescriptors,
-    clock: systemClock,
-    random: systemRandom,
-    limits: { ...limits, reorgDepth: log.reorgDepth },
-    metrics,
-    tierQuotas: effectiveQuotas(settings),
-    logger,
-    onFault: (error) => failStop(logger, error, 'the engine failed'),
-  });
-  const stopWatch = watchSettings(settings, {
-    clock: systemClock,
-    periodMs: limits.settingsWatchMs,
-    reread,
-    onChange: (now, changed) => adoptSettings(service, now, changed, logger),
-    onProblems: (problems) => logger.warn({ problems }, 'the settings are wrong now: those before stay in force'),
-  });
-  logger.info({ backend: service.backend, port: service.port, profile: profile.name }, 'listening, catching up');
+  if (identity === null) return;
+  // What has begun, each with its end: whatever fails on the way, none of it may keep the process alive.
+  const ends: (() => Promise<void> | void)[] = [];
   try {
+    const log = await openDataDirectory({
+      settings,
+      limits,
+      name: profile.name,
+      identity,
+      beginAnew: local !== null,
+      logger,
+      onFatal: (error) => failStop(logger, error, 'the log failed'),
+    });
+    ends.push(() => log.close());
+    const operator = walletKey === null ? null : await operatorAccount(log, profile, walletKey, settings);
+    const metrics = settings.metricsPort === null ? null : new Metrics();
+    const metricsServer = metrics && (await serveMetrics(metrics, settings.metricsHost, settings.metricsPort ?? 0));
+    if (metricsServer !== null) {
+      ends.push(() => metricsServer.close());
+      logger.info({ port: metricsServer.port }, 'metrics are at /metrics');
+    }
+    const history = await LogEvents.open(log.history, systemClock, limits.logCursorMs);
+    ends.push(() => history.close());
+    const localKey = local === null ? null : await localApiKey(keys, settings.dataDir);
+    const pageFiles = await readPageFiles(PAGE_DIRECTORY);
+    if (pageFiles.length === 0) logger.warn('there is no page at /: it was not built');
+    const service = await startService({
+      ...settings,
+      page: { files: pageFiles, localKey },
+      profile,
+      rpc,
+      operator,
+      engine: log.engine,
+      journal: log.journal,
+      epoch: log.epoch,
+      history,
+      keys,
+      budgets: log.budgets,
+      spareDescriptors,
+      clock: systemClock,
+      random: systemRandom,
+      limits: { ...limits, reorgDepth: log.reorgDepth },
+      metrics,
+      tierQuotas: effectiveQuotas(settings),
+      logger,
+      onFault: (error) => failStop(logger, error, 'the engine failed'),
+    });
+    ends.push(() => keys.close());
+    ends.push(() => service.stop());
+    const stopWatch = watchSettings(settings, {
+      clock: systemClock,
+      periodMs: limits.settingsWatchMs,
+      reread,
+      onChange: (now, changed) => adoptSettings(service, now, changed, logger),
+      onProblems: (problems) => logger.warn({ problems }, 'the settings are wrong now: those before stay in force'),
+    });
+    ends.push(stopWatch);
+    logger.info({ backend: service.backend, port: service.port, profile: profile.name }, 'listening, catching up');
     await Promise.race([service.ready, stopping]);
     if (local !== null && localKey !== null) {
       const readyFile = settings.readyFile ?? path.join(settings.dataDir, 'ready.json');
@@ -136,12 +146,7 @@ async function serve(
     const signal = await stopping;
     logger.info({ signal }, 'stopping');
   } finally {
-    stopWatch();
-    await service.stop();
-    history.close();
-    await metricsServer?.close();
-    await log.close();
-    keys.close();
+    for (const end of ends.reverse()) await end();
   }
 }
 

@@ -99,7 +99,7 @@ export interface Service {
 /** RFC 6455 / IANA: service restart. */
 const SERVICE_RESTART = 1012;
 
-/** Assembles one service over its ports and starts it. */
+/** Assembles one service over its ports and starts it. Rejects when its port is taken; then nothing is left running. */
 export async function startService(given: ServiceOptions): Promise<Service> {
   const { metrics } = given;
   const options = metrics === null ? given : measuredOptions(given, metrics);
@@ -109,7 +109,6 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const time = new EngineTime(clock, engine.tsMs);
   const sequencer = new Sequencer({ engine, journal, time, onFault });
   const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
-  const expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
 
   const secp256k1 = await loadSecp256k1();
   logger.info({ library: secp256k1.library }, 'signatures are checked by');
@@ -250,8 +249,11 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     quotas.forget(id);
     hub.onKeyChange(id);
   });
-  keys.watch(limits.keyWatchMs, logFault);
 
+  // Whatever runs by itself begins after this: where the port is taken, there is nothing to be stopped.
+  const port = await server.listen(options.host, options.port);
+  const expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
+  keys.watch(limits.keyWatchMs, logFault);
   const watches = (['settlement', 'stream'] as const).flatMap((role) => openWatch(profile[role].wsUrl));
   let isStopped = false;
   if (options.history !== null) {
@@ -260,7 +262,6 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     readPastFills({ ...past, groupsPerTurn: limits.pastGroupsPerTurn, isStopped: () => isStopped }).catch(logFault);
   }
   chains.follower.start();
-  const port = await server.listen(options.host, options.port);
   return { port, backend: server.backend, routes: http.routes, ready, adoptQuotas, stop };
 
   function adoptQuotas(table: QuotaTable): void {

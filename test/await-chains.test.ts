@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import pino from 'pino';
 import t from 'tap';
 import { awaitChains, type AwaitChainsOptions } from '../src/await-chains.js';
@@ -11,13 +12,13 @@ const IDENTITY = { settlementChainId: 7 };
 const MOST_PATIENT = { bytes: (length: number) => new Uint8Array(length), unit: () => 1 };
 
 /** A start whose chains answer as `ask` says, and the lines that it logs. */
-function begin(ask: AwaitChainsOptions['ask']) {
+function begin(ask: AwaitChainsOptions['ask'], port = 0) {
   const clock = new ManualClock();
   const lines: { msg: string; port?: number; waitedSeconds?: number }[] = [];
   const logger = pino({}, { write: (line: string) => lines.push(JSON.parse(line) as (typeof lines)[0]) });
   const signals = new EventEmitter();
   const base = { ask, clock, limits, logger, random: MOST_PATIENT, netBackend: 'auto' as const };
-  const identity = awaitChains({ ...base, host: '127.0.0.1', port: 0, stopping: once(signals, 'stop') });
+  const identity = awaitChains({ ...base, host: '127.0.0.1', port, stopping: once(signals, 'stop') });
   identity.catch(() => undefined);
   return { clock, lines, identity, stop: () => signals.emit('stop') };
 }
@@ -83,4 +84,17 @@ await t.test('a chain that hangs is waited for like one that is down', async (t)
 await t.test('another chain than the profile says ends the start: waiting would not cure it', async (t) => {
   const { identity } = begin(() => Promise.reject(new WrongChain('An endpoint is of chain 1, not of 7')));
   await t.rejects(identity, WrongChain);
+});
+
+await t.test('where the port is taken the start ends, and the chains are not asked again', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.teardown(() => other.close());
+  const { port } = other.address() as AddressInfo;
+  const unreachable = () => Promise.reject(new RpcUnreachable('No answer to eth_chainId'));
+  const { clock, lines, identity } = begin(unreachable, port);
+  await until(() => lines.length === 1);
+  clock.advance(1_000);
+  await t.rejects(identity, { message: /listen/ });
+  await until(() => clock.pending === 0);
 });

@@ -25,7 +25,9 @@ export const logCommand: Command = {
   async run(words, io) {
     const { positionals, values } = parseFlags(words, { after: 'value', help: 'switch' });
     const [action, directory, extra] = positionals;
-    if (directory === undefined || extra !== undefined) throw new UsageError('say `log verify DIR`');
+    if (directory === undefined || extra !== undefined) {
+      throw new UsageError('say `log verify DIR`, `log dump DIR` or `log repair DIR`');
+    }
     const after = values.get('after') ?? '0';
     if (!/^[0-9]{1,15}$/.test(after)) throw new UsageError('--after is the number of a record');
     if (action !== 'dump' && values.has('after')) throw new UsageError('--after belongs to `log dump`');
@@ -41,7 +43,7 @@ export const logCommand: Command = {
         for await (const line of dumpLog(disk, Number(after))) io.out(line);
         return EXIT_OK;
       default:
-        throw new UsageError('say `log verify`, `log dump` or `log repair`');
+        throw new UsageError('say `log verify DIR`, `log dump DIR` or `log repair DIR`');
     }
   },
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
-import type { Command } from './command.js';
+import { EXIT_OK, type Command } from './command.js';
 import { configCommand } from './config.js';
 import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
@@ -17,6 +17,13 @@ const commands: readonly Command[] = [serve, keysCommand, configCommand, logComm
 
 const packageFile = new URL('../../../package.json', import.meta.url);
 const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };
+
+const [command] = process.argv.slice(2);
+// Who has read enough, as `log dump DIR | head` does, closes the pipe: the rest is for nobody. A service goes on without its console.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  if (command !== serve.name) process.exit(EXIT_OK);
+});
 
 process.exitCode = await runCommand(process.argv.slice(2), commands, version, {
   out: (line) => process.stdout.write(`${line}\n`),

@@ -1,8 +1,11 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { logIn } from './log-fixture.js';
 
 const program = fileURLToPath(new URL('../../src/cli/quotebook.js', import.meta.url));
 
@@ -13,6 +16,9 @@ async function run(words: readonly string[], cwd: string): Promise<{ code: numbe
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...words], {
       cwd,
       env: environment,
+      // What does not end by itself has to fail here, not in the next test.
+      timeout: 20_000,
+      killSignal: 'SIGKILL',
     });
     return { code: 0, out: stdout, err: stderr };
   } catch (error) {
@@ -37,4 +43,39 @@ t.test('a key that one process creates is one that another lists and revokes', a
   t.match(await run(['keys', 'list'], cwd), { code: 0, out: new RegExp(`^${id}  paid .* -  +my bot$`, 'm') });
   t.match(await run(['keys', 'revoke', id], cwd), { code: 0, err: `Key ${id} is revoked.\n` });
   t.match(await run(['keys', 'revoke', id], cwd), { code: 0, err: `Key ${id} was revoked before.\n` });
+});
+
+t.test('who has read enough of a listing ends the command, without an error', async (t) => {
+  const directory = t.testdir();
+  await logIn(directory, 900);
+  const child = spawn(process.execPath, [program, 'log', 'dump', directory], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const said: Buffer[] = [];
+  child.stderr.on('data', (data: Buffer) => said.push(data));
+  // About 300 KB are to come, and a pipe holds 64.
+  child.stdout.once('data', () => child.stdout.destroy());
+  const [code] = (await once(child, 'close')) as [number];
+  t.equal(Buffer.concat(said).toString(), '');
+  t.equal(code, 0);
+});
+
+t.test('serve ends by itself where its port is taken, and says so', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.teardown(() => other.close());
+  const { port } = other.address() as AddressInfo;
+  const settings = ['--port', String(port), '--metrics-port', '0', '--log-level', 'silent'];
+  t.match(await run(['serve', '--profile', 'local', ...settings], t.testdir()), {
+    code: 1,
+    out: '',
+    err: new RegExp(`^quotebook: .*listen .*${port}.*\\n$`),
+  });
+});
+
+t.test('serve ends by itself where a file of its directory is damaged, and names the file', async (t) => {
+  const cwd = t.testdir({ data: { local: { 'budgets.jsonl': 'nobody wrote this\nnor this\n' } } });
+  t.match(await run(['serve', '--profile', 'local', '--port', '0', '--log-level', 'silent'], cwd), {
+    code: 1,
+    out: '',
+    err: /^quotebook: budgets\.jsonl, offset 0/,
+  });
 });
