@@ -58,7 +58,10 @@ export class Rest {
     return this.#get('/rfq_quotes', this.#ofChain(query));
   }
 
-  /** Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. */
+  /**
+   * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. Of `quoteIds` 40 at a time are sure
+   * to get through; docs/api.md says where more do.
+   */
   orders(query: WithoutChain<OrdersQuery> = {}): Promise<OrdersResult> {
     return this.#get('/orders', this.#ofChain(query));
   }

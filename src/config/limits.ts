@@ -29,7 +29,10 @@ export const limits = {
   rememberedAnswerBytes: 4 << 20,
   /** Schema errors in one 400 answer. */
   schemaErrors: 20,
-  /** Request line and headers of one request: the longest query and 32 KiB. */
+  /**
+   * Request line and headers of one request: the longest query and 32 KiB. uWebSockets.js 20.30 has a bound of its own: what comes
+   * in several pieces may have 4 KiB.
+   */
   headBytes: 128 << 10,
   /** Read and thrown away of a body that is too large, so that its sender gets to read the 413. */
   bodyDiscardBytes: 16 << 20,
