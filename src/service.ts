@@ -254,7 +254,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const port = await server.listen(options.host, options.port);
   const expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
   keys.watch(limits.keyWatchMs, logFault);
-  const watches = (['settlement', 'stream'] as const).flatMap((role) => openWatch(profile[role].wsUrl));
+  const watches = [...new Set([profile.settlement.wsUrl, profile.stream.wsUrl])].flatMap(openWatch);
   let isStopped = false;
   if (options.history !== null) {
     const { index, tsMs } = engine;

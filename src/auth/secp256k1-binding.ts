@@ -8,6 +8,12 @@ export interface Secp256k1 {
   recover(digest: Uint8Array, rs: Uint8Array, recoveryId: 0 | 1, key: Uint8Array): boolean;
 }
 
+/** The native library alone signs, too. */
+export interface NativeSecp256k1 extends Secp256k1 {
+  /** r and s in 64 bytes, as RFC 6979 makes them, s in the lower half of its range. Throws where `privateKey` is none. */
+  sign(digest: Uint8Array, privateKey: Uint8Array): { readonly rs: Uint8Array; readonly recoveryId: number };
+}
+
 /**
  * The native library where its binary loads, else the WASM one. `secp256k1` on its own would fall back to `elliptic` in
  * silence, so its binding is asked for by name.
@@ -17,7 +23,7 @@ export async function loadSecp256k1(): Promise<Secp256k1> {
 }
 
 /** Null where the package has no binary for this machine. */
-export function loadNative(): Secp256k1 | null {
+export function loadNative(): NativeSecp256k1 | null {
   const require = createRequire(import.meta.url);
   let native: typeof import('secp256k1');
   try {
@@ -34,6 +40,10 @@ export function loadNative(): Secp256k1 | null {
       } catch {
         return false; // r or s of zero, or above the curve's order, or an x that is on no point
       }
+    },
+    sign(digest, privateKey) {
+      const { signature, recid } = native.ecdsaSign(digest, privateKey);
+      return { rs: signature, recoveryId: recid };
     },
   };
 }

@@ -1,11 +1,11 @@
 import { parseSignature } from 'viem';
-import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Fees } from './fees.js';
 import { isPassing, RpcUnreachable } from './http-rpc.js';
 import type { TxIntent } from './intent-log.js';
 import { keccak256 } from './keccak.js';
+import type { TxAccount } from './tx-account.js';
 import { signedTx, txFields, unsignedTx } from './tx-bytes.js';
 
 export interface SignedTx {
@@ -15,7 +15,7 @@ export interface SignedTx {
 
 /** The same intent with the same fees gives the same transaction each time: signatures are deterministic (RFC 6979). */
 export async function signVersion(
-  account: PrivateKeyAccount,
+  account: TxAccount,
   chainId: number,
   { nonce, to, data, gas }: TxIntent,
   fees: Fees,

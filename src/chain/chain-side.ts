@@ -122,8 +122,9 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   const wallets = openWallets(options);
   const publisher =
     wallets &&
-    new Publisher(wallets.stream, contracts.orderbookStream.address, clock, limits, () => {
-      follower.wake();
+    new Publisher(wallets.stream, contracts.orderbookStream.address, clock, limits, ({ blockNumber }) => {
+      // Where the reader has seen that block or a later one, it reads it or has read it.
+      if (blockNumber > (health.stream.status().head?.number ?? -1)) follower.wake();
     });
 
   const submitter = new PatientSubmitter(book, clock, limits.journalRetryMs);

@@ -1,10 +1,10 @@
-import { privateKeyToAccount } from 'viem/accounts';
 import type { ChainRole } from '../engine/command.js';
 import type { Clock, KeptValues, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { CappedWallet } from './capped-wallet.js';
 import type { IntentLog } from './intent-log.js';
 import type { Profile } from './profile.js';
+import { txAccount } from './tx-account.js';
 import { WalletSpending } from './wallet-spending.js';
 import type { OnTxTrouble } from './wallet.js';
 
@@ -50,7 +50,7 @@ const GWEI = 10n ** 9n;
 export function openWallets(options: WalletOptions): Record<ChainRole, CappedWallet> | null {
   const { profile, rpc, operator, clock, nowSeconds, budgets, limits, onTxTrouble } = options;
   if (operator === null) return null;
-  const account = privateKeyToAccount(operator.privateKey);
+  const account = txAccount(operator.privateKey);
   const walletLimits = {
     inFlight: limits.txInFlight,
     waiting: limits.txWaiting,

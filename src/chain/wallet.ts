@@ -1,4 +1,3 @@
-import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Clock, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { broadcast, signVersion, type BroadcastOutcome } from './broadcast.js';
@@ -10,6 +9,7 @@ import { NonceLine, type NonceMemory } from './nonce-line.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
 import { ReceiptWatch } from './receipt-watch.js';
 import type { TxReceipt } from './receipts.js';
+import type { TxAccount } from './tx-account.js';
 import { TxPlaces } from './tx-places.js';
 import { NoGasMoney, TxRefused, WalletStopped, WouldRevert } from './wallet-errors.js';
 
@@ -47,7 +47,7 @@ export class Wallet {
   constructor(
     private readonly rpc: Rpc,
     private readonly chainId: number,
-    private readonly account: PrivateKeyAccount,
+    private readonly account: TxAccount,
     private readonly intents: IntentLog,
     clock: Clock,
     private readonly limits: WalletLimits,
