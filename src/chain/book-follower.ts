@@ -159,12 +159,13 @@ export class BookFollower {
     await this.settlement.check(slice);
   }
 
+  /** Where more is wanted at once, what was told to the book goes to the log first. */
   async #sleep(delayMs: number): Promise<void> {
-    if (this.#wanted || this.#stopped) return;
+    if (this.#stopped) return;
     let cancel: CancelTimer = () => undefined;
     await new Promise<void>((resolve) => {
       this.#awake = resolve;
-      cancel = this.clock.after(delayMs, resolve);
+      cancel = this.clock.after(this.#wanted ? 0 : delayMs, resolve);
     });
     cancel();
     this.#awake = null;
