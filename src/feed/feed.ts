@@ -45,6 +45,9 @@ export interface FeedOptions {
   readonly limits: FeedLimits;
 }
 
+/** While nobody follows tickers they are brought up to date so often, so that no more waits for whoever asks than a second brings. */
+const UNFOLLOWED_TICKERS_MS = 1000;
+
 /** Why a reader can't go on where it was. */
 export type ResyncReason = (typeof RESYNC_REASONS)[number];
 
@@ -55,9 +58,12 @@ export class Feed {
   readonly book: CommittedBook;
   readonly quotes: QuoteTopics;
   readonly levels: LevelTopics;
-  readonly tickers: Tickers;
   readonly tickerTopics: TickerTopics;
   readonly encodings: Readonly<Record<EncodingName, Encoding>>;
+  readonly #tickers: Tickers;
+  /** Engine time of the last record that they were brought up to date with, and of the last record of all. */
+  #tickersMs: number;
+  #recordMs: number;
   readonly #recent: RecentEvents;
   readonly #older: EventHistory | null;
   #index: number;
@@ -71,6 +77,8 @@ export class Feed {
     this.#index = start.index;
     this.#seq = start.seq;
     this.#tsMs = start.tsMs;
+    this.#recordMs = start.tsMs;
+    this.#tickersMs = start.tsMs;
     this.book = new CommittedBook(start.orders, hash);
     this.encodings = { json: new JsonEncoding(quoteJson), msgpack: new MsgpackEncoding(quoteJson) };
     const encodings = Object.values(this.encodings);
@@ -83,7 +91,7 @@ export class Feed {
       publish,
       maxChanged: limits.changedLevels,
     });
-    this.tickers = new Tickers(this.book.book, start.pools, limits.recentFills);
+    this.#tickers = new Tickers(this.book.book, start.pools, limits.recentFills);
     this.tickerTopics = new TickerTopics(chainId, encodings, publish);
     this.#recent = new RecentEvents(limits.recentEvents, start.seq);
     this.#older = older;
@@ -97,6 +105,12 @@ export class Feed {
   /** Engine time of that record, milliseconds. */
   get tsMs(): number {
     return this.#tsMs;
+  }
+
+  /** As the events told so far leave them. */
+  get tickers(): Tickers {
+    if (this.tickerTopics.size === 0) this.#refreshTickers(this.#seq);
+    return this.#tickers;
   }
 
   /** Every event with a greater number can be read again. */
@@ -142,14 +156,22 @@ export class Feed {
       this.#recent.push(timed);
       this.quotes.tell(timed, change);
       if (change !== null) this.levels.touch(change);
-      this.tickers.touch(event, change, tsMs);
+      this.#tickers.touch(event, change, tsMs);
     }
     this.#index = index;
     const last = events.at(-1);
-    this.tickerTopics.tell(this.tickers.flush(tsMs), last?.seq ?? this.#seq, tsMs);
+    this.#recordMs = tsMs;
+    const isDue = this.tickerTopics.size > 0 || tsMs >= this.#tickersMs + UNFOLLOWED_TICKERS_MS;
+    if (isDue) this.#refreshTickers(last?.seq ?? this.#seq);
     if (last === undefined) return;
     this.levels.flush(last.seq, tsMs);
     this.#seq = last.seq;
     this.#tsMs = tsMs;
+  }
+
+  /** `seq`: number of the last event that they show. */
+  #refreshTickers(seq: number): void {
+    this.#tickersMs = this.#recordMs;
+    this.tickerTopics.tell(this.#tickers.flush(this.#recordMs), seq, this.#recordMs);
   }
 }

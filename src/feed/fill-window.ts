@@ -4,6 +4,8 @@ const MINUTE_MS = 60_000;
 /** What a day is made of: the present minute and those before it. */
 const DAY_MINUTES = 24 * 60;
 
+const NO_POOLS: ReadonlySet<Hex> = new Set();
+
 interface RecentFill {
   readonly poolAddress: Hex;
   readonly minute: number;
@@ -56,10 +58,10 @@ export class FillWindow {
 
   /** Lets go of what is older than a day at `tsMs`. Returns the pools whose totals changed. */
   expire(tsMs: number): ReadonlySet<Hex> {
-    const changed = new Set<Hex>();
     const oldest = Math.floor(tsMs / MINUTE_MS) - DAY_MINUTES + 1;
-    if (oldest <= this.#oldest) return changed;
+    if (oldest <= this.#oldest) return NO_POOLS;
     this.#oldest = oldest;
+    const changed = new Set<Hex>();
     for (const [minute, pools] of this.#minutes) {
       if (minute >= oldest) continue;
       for (const [poolAddress, size] of pools) {

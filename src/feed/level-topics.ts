@@ -139,6 +139,7 @@ export class LevelTopics {
 
   /** Tells what the record that ends with event `seq` changed. */
   flush(seq: number, tsMs: number): void {
+    if (this.#touched.size === 0) return;
     for (const [poolAddress, touched] of this.#touched) {
       for (const [name, state] of this.#byPool.get(poolAddress) ?? []) this.#tell(name, state, touched, seq, tsMs);
     }

@@ -81,7 +81,7 @@ export class QuoteTopics {
 
   /** `change`: what the event did to the book. */
   tell(timed: TimedEvent, change: BookChange | null): void {
-    const route = routeOf(timed.event);
+    const route = this.size === 0 ? null : routeOf(timed.event);
     if (route === null) return;
     const names = this.#index.match(route);
     if (names.length === 0) return;

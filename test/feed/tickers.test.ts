@@ -85,6 +85,32 @@ t.test('whatever happens, tickers show the book, and readers who came at any tim
   );
 });
 
+t.test('whoever asks has the tickers that a reader has, though nobody followed them until then', async () => {
+  fc.assert(
+    fc.property(steps, (script) => {
+      const followed = new FeedFixture();
+      const unfollowed = new FeedFixture();
+      follow(followed, JSON_V2);
+      const commands = new CommandMaker();
+      for (const step of script) {
+        if (step.kind === 'restart') continue;
+        const command = commands.make(step, followed.engine);
+        for (const fixture of [followed, unfollowed]) {
+          if (step.kind === 'pass') fixture.clock.advance(step.ms);
+          fixture.do(command);
+        }
+      }
+      const [expected, asked] = [followed, unfollowed].map((fixture) =>
+        tickersOf(fixture)
+          .map((ticker) => JSON.stringify(ticker))
+          .sort(),
+      );
+      if (expected?.join() !== asked?.join()) throw new Error('other tickers');
+    }),
+    { numRuns: 100, endOnFailure: true },
+  );
+});
+
 t.test('a fixture with three pools is told in pages, and then by what changes', async (t) => {
   const fixture = new FeedFixture();
   const commands = new CommandMaker();
