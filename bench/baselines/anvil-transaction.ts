@@ -1,6 +1,10 @@
+import { postJson } from '../../src/chain/http-post.js';
 import { encodeAdd } from '../../src/chain/publisher.js';
 import type { Hex, SignedQuote } from '../../src/engine/quote.js';
+import { systemClock } from '../../src/system/system-clock.js';
 import type { AnvilSetup } from '../servers/on-anvil.js';
+
+const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1 << 20 };
 
 /** Publishes a quote by one transaction, from sending it to having its receipt: milliseconds. Anvil signs it, and mines it by itself. */
 export async function anvilTransaction(setup: AnvilSetup, from: Hex, quote: SignedQuote): Promise<number> {
@@ -20,13 +24,11 @@ async function receiptOf(url: string, hash: unknown): Promise<{ status: string }
   }
 }
 
+/** By the same means as the service asks: what these cost is then in neither's favour. */
 async function ask(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  });
-  const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
+  const json = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  const { text } = await postJson(url, json, LIMITS, systemClock);
+  const { result, error } = JSON.parse(text) as { result?: unknown; error?: { message: string } };
   if (error !== undefined) throw new Error(error.message);
   return result;
 }
