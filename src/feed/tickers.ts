@@ -130,6 +130,11 @@ export class Tickers {
   }
 }
 
+/** Of a pool that is not deployed, and where nothing is quoted any more. */
+export function emptyTicker(pool: Pool): Ticker {
+  return { pool, best: { bid: null, ask: null }, filledSize: 0n };
+}
+
 export function tickerJson({ pool, best, filledSize }: Ticker): TickerJson {
   const { poolAddress, poolKey } = pool;
   const level = (side: BestLevel) => side && { price: side.price.toString(), size: side.size.toString() };

@@ -5,7 +5,7 @@ import { orderbookKey, type Laggard } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';
 import type { JoinedTopic } from '../feed/quote-topics.js';
 import { tickerKey } from '../feed/ticker-topics.js';
-import { tickerJson, type Ticker } from '../feed/tickers.js';
+import { emptyTicker, tickerJson, type Ticker } from '../feed/tickers.js';
 import { takeSnapshot } from '../feed/quotes-snapshot.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
 import { filterParts, type Channel, type Filter, type FilterPart } from '../feed/topics.js';
@@ -138,19 +138,21 @@ export class FeedReader {
     this.drop('TICKER');
     const { seq, tsMs } = feed;
     if (!acknowledge({ channel: 'TICKER', keys: [key], seq })) return;
-    const shown = [...feed.tickers.all()].filter(
-      ({ pool }) => poolAddress === null || pool.poolAddress === poolAddress,
-    );
+    const followed = (): Ticker[] =>
+      [...feed.tickers.all()].filter(({ pool }) => poolAddress === null || pool.poolAddress === poolAddress);
+    const shown = new Set(followed());
+    const tell = (ticker: Ticker): void => {
+      const body = tickerJson(ticker);
+      this.#send(encoding.message({ type: 'TICKER', key, seq: feed.seq, tsMs: feed.tsMs, body }));
+    };
     const arrive = (): void => {
-      for (const ticker of feed.tickers.all()) {
-        if ((poolAddress !== null && ticker.pool.poolAddress !== poolAddress) || shown.includes(ticker)) continue;
-        const body = tickerJson(ticker);
-        this.#send(encoding.message({ type: 'TICKER', key, seq: feed.seq, tsMs: feed.tsMs, body }));
-      }
+      for (const ticker of followed()) if (!shown.has(ticker)) tell(ticker);
+      // What is not in the book any more was emptied while the reader was on its way.
+      for (const { pool } of shown) if (feed.tickers.get(pool.poolAddress) === undefined) tell(emptyTicker(pool));
       this.#goLive('TICKER', [feed.tickerTopics.join(poolAddress, encoding.name)]);
     };
     this.#catchUp('TICKER', seq, {
-      first: encoded(tickerPages(shown, limits.wsSnapshotPageTickers), ({ tickers, more }) => {
+      first: encoded(tickerPages([...shown], limits.wsSnapshotPageTickers), ({ tickers, more }) => {
         return encoding.message({ type: 'TICKER_SNAPSHOT', key, seq, tsMs, more, body: tickers.map(tickerJson) });
       }),
       take: () => [],

@@ -13,10 +13,10 @@ export interface FeedReadersLimits {
   readonly wsCatchUpMs: number;
 }
 
+/** Where a reader's heartbeats go, and how they are written. */
 export interface Beating {
   readonly socket: NetSocket;
   readonly encoding: Encoding;
-  readonly reader: FeedReader;
 }
 
 /** Every reader of the feed: heartbeats for those of the subprotocols, and a look at who reads too slowly. */
@@ -25,7 +25,7 @@ export class FeedReaders {
   readonly #clock: Clock;
   readonly #limits: FeedReadersLimits;
   readonly #readers = new Set<FeedReader>();
-  readonly #beating = new Set<Beating>();
+  readonly #beating = new Map<FeedReader, Beating>();
   #cancelBeat: CancelTimer | null = null;
   #cancelLook: CancelTimer | null = null;
   #publishedBytes = 0;
@@ -41,15 +41,15 @@ export class FeedReaders {
     this.#lookIn(this.#limits.wsCatchUpMs);
   }
 
-  /** It gets heartbeats from now on, each of `wsHeartbeatMs`. */
-  beat(beating: Beating): void {
-    this.#beating.add(beating);
+  /** It gets a heartbeat every `wsHeartbeatMs` from now on, however often this is asked for. */
+  beat(reader: FeedReader, beating: Beating): void {
+    this.#beating.set(reader, beating);
     this.#cancelBeat ??= this.#clock.after(this.#limits.wsHeartbeatMs, () => this.#beatAll());
   }
 
   remove(reader: FeedReader): void {
     this.#readers.delete(reader);
-    for (const beating of this.#beating) if (beating.reader === reader) this.#beating.delete(beating);
+    this.#beating.delete(reader);
     if (this.#beating.size === 0) this.#cancelBeat = cancelled(this.#cancelBeat);
     if (this.#readers.size === 0) this.#cancelLook = cancelled(this.#cancelLook);
   }
@@ -75,7 +75,7 @@ export class FeedReaders {
   #beatAll(): void {
     const chains = this.#chains();
     const serverTimeMs = this.#clock.wallMs();
-    for (const { socket, encoding, reader } of this.#beating) {
+    for (const [reader, { socket, encoding }] of this.#beating) {
       if (socket.closed) continue;
       const books = reader.books();
       const beat = { type: 'HEARTBEAT', seq: reader.completeSeq, serverTimeMs, chains, books } as const;

@@ -189,7 +189,7 @@ export class Hub implements SocketHandlers {
     session.cancelDeadline?.();
     this.#keySessions.join(session, holder, apiKey);
     session.tell(texts.authorized);
-    if (encoding !== null) this.#readers.beat({ socket, encoding, reader });
+    if (encoding !== null) this.#readers.beat(reader, { socket, encoding });
     return null;
   }
 

@@ -136,6 +136,21 @@ t.test('a fixture with three pools is told in pages, and then by what changes', 
   t.equal(fixture.feed.tickerTopics.size, 0);
 });
 
+t.test('a pool that is emptied while a slow reader is on its way is told as empty', async (t) => {
+  const fixture = new FeedFixture();
+  fixture.do(enter(sampleQuote({ n: 1 })));
+  const reader = new TickerReader(fixture.authorized());
+  reader.socket.unreadBytes = 20_000;
+  reader.socket.says(filter('TICKER'));
+  const position = at('settlement', 9);
+  fixture.do({ type: 'CANCEL_QUOTE', quoteId: quoteIdOf(1), origin: originAt(9, 1), position });
+  t.strictSame(tickersOf(fixture), []);
+  reader.socket.unreadBytes = 0;
+  fixture.clock.advance(50);
+  reader.read();
+  t.match([...reader.tickers.values()], [{ bid: null, ask: null, filledSize24h: '0' }]);
+});
+
 t.test('what is filled is what the chain says now, whatever it said before', async (t) => {
   const fixture = new FeedFixture();
   const filled = () => tickersOf(fixture).map(({ filledSize24h }) => filledSize24h);

@@ -179,3 +179,14 @@ t.test('a connection speaks the first subprotocol it asks for that is known, or 
   });
   t.same(agreed('constructor'), { accept: true, protocol: '' });
 });
+
+t.test('who says again who he is gets no more heartbeats for it', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.net.open('quotebook.v2.json');
+  for (const key of [goodKey, goodKey, otherKey]) socket.says(auth(key));
+  socket.take();
+  fixture.clock.advance(5_000);
+  const told = socket.take();
+  t.equal(told.length, 1);
+  t.match(told, [{ type: 'HEARTBEAT' }]);
+});
