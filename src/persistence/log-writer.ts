@@ -43,6 +43,11 @@ export interface CommittedGroup {
   readonly tookMs: number;
 }
 
+interface WrittenGroup extends CommittedGroup {
+  /** Up to its end, since the start. */
+  readonly frames: number;
+}
+
 interface Waiter {
   /** Frames that have to be durable. */
   readonly frames: number;
@@ -78,6 +83,8 @@ export class LogWriter {
   #durableFrames = 0;
   #waiters: Waiter[] = [];
   #running: Promise<void> | null = null;
+  /** The group that was written last, until it is told. */
+  #untold: WrittenGroup | null = null;
   #isSealed: boolean;
   #sealDue = false;
   #syncDue = false;
@@ -192,6 +199,7 @@ export class LogWriter {
     try {
       while (this.#failure === null) {
         if (this.queue.length > 0 || this.#sealDue) await this.#commitGroup();
+        else if (this.#untold !== null) this.#tellLast();
         else if (this.#syncDue || this.#waiters.length > 0) await this.#syncWritten();
         else break;
       }
@@ -203,7 +211,7 @@ export class LogWriter {
   }
 
   async #commitGroup(): Promise<void> {
-    const { clock, slowCommitMs, sync, onCommit } = this.#options;
+    const { clock, slowCommitMs, sync } = this.#options;
     const group = this.#writing;
     const { index, seq, records, frames } = this.#queued;
     this.#queued = { index, seq, records: 0, frames };
@@ -219,18 +227,34 @@ export class LogWriter {
     const commit = { ...point, durable: this.#durable.group, records };
     const chain = putCommit(group, this.#epoch, this.#written.chain, head, commit);
     const bytes = head === null ? group.view() : Buffer.concat([head, group.view()]);
-    await this.#openFile().write(bytes, this.#offset);
+    const writing = this.#openFile().write(bytes, this.#offset);
+    try {
+      // Only now: this thread needs time to tell, which the disk does not have to wait for.
+      this.#tellLast();
+    } finally {
+      await writing;
+    }
     this.#offset += bytes.length;
     group.clear(this.#options.bufferBytes);
     this.#written = { ...point, chain };
     this.#writtenFrames = frames;
     this.#isSealed = isEmpty;
 
-    if (sync.type === 'always') this.#settle(this.#written, frames);
+    if (sync.type === 'always') this.#durable = this.#written;
     else if (sync.type === 'interval') this.#armSync(sync.intervalMs);
     cancelWarning();
-    if (records > 0 && this.#failure === null)
-      onCommit({ index, records, bytes: bytes.length, tookMs: clock.monotonicMs() - startMs });
+    this.#untold = { index, records, frames, bytes: bytes.length, tookMs: clock.monotonicMs() - startMs };
+  }
+
+  /** Whoever waits for the group that was written last hears of it. */
+  #tellLast(): void {
+    const group = this.#untold;
+    if (group === null) return;
+    this.#untold = null;
+    // The next segment may have failed meanwhile: then nothing more is told.
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#options.sync.type === 'always') this.#settle(group.frames);
+    if (group.records > 0) this.#options.onCommit(group);
   }
 
   /** Where a group of so many bytes goes: null, or the HEADER that a new segment begins with. */
@@ -241,6 +265,7 @@ export class LogWriter {
     // Not ready yet: the segment that is there grows.
     if (next === null) return null;
     if (this.#file !== null) {
+      this.#tellLast();
       await this.#syncWritten();
       await this.#file.close();
     }
@@ -265,14 +290,13 @@ export class LogWriter {
     this.#cancelSync?.();
     this.#cancelSync = null;
     if (written.group > this.#durable.group) await this.#openFile().sync();
-    this.#settle(written, frames);
-  }
-
-  /** The log is durable up to `written`, the first so many frames of this run. */
-  #settle(written: LogPoint, frames: number): void {
-    // The next segment may have failed meanwhile: then nothing more is told.
     if (this.#failure !== null) throw this.#failure;
     this.#durable = written;
+    this.#settle(frames);
+  }
+
+  /** So many frames of this run are durable. */
+  #settle(frames: number): void {
     this.#durableFrames = frames;
     const waiting = this.#waiters;
     this.#waiters = waiting.filter((waiter) => waiter.frames > frames);

@@ -28,6 +28,28 @@ t.test('what one turn appends is one group, also where promises come between', a
   t.strictSame(groups, [3]);
 });
 
+t.test('a group is told while the next one is on its way to the disk', async (t) => {
+  const seen: string[] = [];
+  const world = new World(1, {
+    delayMs: (call) => {
+      if (call === 'write' || call === 'sync') seen.push(call);
+      return call === 'sync' ? 20 : 0;
+    },
+  });
+  const { clock } = world;
+  const process = await world.start();
+  world.submit(process, 1);
+  // The first segment is begun, the next one ready, and the log sealed.
+  await clock.advance(10_000);
+  seen.length = 0;
+  process.log.journal.onGroup(({ records }) => seen.push(`told ${records}`));
+  world.submit(process, 3);
+  await clock.advance(10);
+  world.submit(process, 2);
+  await clock.advance(40);
+  t.strictSame(seen, ['write', 'sync', 'write', 'told 3', 'sync', 'told 2']);
+});
+
 t.test('nothing is told before its sync has returned', async (t) => {
   const world = new World(1, { delayMs: (call) => (call === 'sync' ? 100 : 0) });
   const { clock } = world;
