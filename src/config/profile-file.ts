@@ -7,6 +7,7 @@ import type { Hex } from '../engine/quote.js';
 import { Address, closed } from '../schema/primitives.js';
 import { nearest } from './nearest.js';
 import { whyUnreadable, type ReadText } from './text-files.js';
+import { isUrl } from './url-text.js';
 
 /** Profiles that need no file. */
 export const BUILT_IN_PROFILES: readonly string[] = ['local', 'arbitrum'];
@@ -95,7 +96,13 @@ function contradictions(file: ProfileFile): string[] {
   ]);
   tokens.forEach(({ address }, index) => addresses.push([`/tokens/${index}/address`, address]));
   vaults.forEach(({ address }, index) => addresses.push([`/vaults/${index}/address`, address]));
+  const urls = (['settlement', 'stream'] as const).flatMap((role): [string, string][] => {
+    const { rpcUrls, wsUrl } = file[role];
+    const rpc = rpcUrls.map((url, index): [string, string] => [`/${role}/rpcUrls/${index}`, url]);
+    return wsUrl === undefined ? rpc : [...rpc, [`/${role}/wsUrl`, wsUrl]];
+  });
   return [
+    ...urls.filter(([, url]) => !isUrl(url)).map(([at]) => `${at} is no URL`),
     ...addresses.filter(([, address]) => isMistyped(address)).map(([at]) => `${at} is not its own EIP-55 checksum`),
     ...repeated(tokens.map(({ symbol }) => symbol)).map((symbol) => `/tokens lists ${symbol} more than once`),
     ...repeated(vaults.map(({ name }) => name)).map((name) => `/vaults lists ${name} more than once`),

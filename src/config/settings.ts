@@ -10,6 +10,7 @@ import {
   type SettingName,
   type Settings,
 } from './setting-table.js';
+import { isUrl } from './url-text.js';
 
 /** Where settings come from. A flag goes before the environment, the environment before the file. */
 export interface SettingSources {
@@ -45,7 +46,7 @@ export function readSettings(sources: SettingSources): ReadSettings {
     const given = find(name, entry, sources, file);
     origins[name] = given?.origin ?? 'default';
     settings[name] = given?.value ?? entry.default;
-    if (given === null || checks.get(name)?.(given.value).ok === true) continue;
+    if (given === null || (checks.get(name)?.(given.value).ok === true && isUsable(entry, given.value))) continue;
     const shown = entry.secret === null ? ` cannot be ${shownValue(given.value)}` : ' has a wrong value';
     problems.push(`${name}${shown} (from ${given.place}): give ${entry.form}.`);
     wrong.add(name);
@@ -81,6 +82,11 @@ function find(name: SettingName, entry: Setting, sources: SettingSources, file: 
   const value = file[name];
   if (value === undefined || value === null) return null;
   return { value, origin: 'file', place: sources.file?.name ?? '' };
+}
+
+/** What has passed its schema, and is a URL where one is wanted. */
+function isUsable({ secret }: Setting, value: unknown): boolean {
+  return secret !== 'url' || [value].flat().every((text) => isUrl(String(text)));
 }
 
 /** What a text says, for a schema that wants a number or a list; a text that says neither is left for the check. */

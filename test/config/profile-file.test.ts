@@ -52,6 +52,14 @@ t.test('every field of the documentation is one of the file', async (t) => {
   }
 });
 
+t.test('what begins like a URL and is none is named by its place', async (t) => {
+  const changes = { 'stream.rpcUrls': ['https://a.example', 'http://:'], 'settlement.wsUrl': 'wss://a.example:65536' };
+  t.strictSame(await problems(changes), [
+    'The profile profile.json: /settlement/wsUrl is no URL.',
+    'The profile profile.json: /stream/rpcUrls/1 is no URL.',
+  ]);
+});
+
 t.test('addresses come out as checksums, whatever letter case they were written in', async (t) => {
   const address = '0xcA11bde05977b3631167028862bE2a173976CA11';
   for (const written of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`]) {

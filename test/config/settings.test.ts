@@ -89,6 +89,14 @@ t.test('sync takes an interval', async (t) => {
   t.match(problemsOf(read({ flags: { sync: 'interval(0)' } })), [/^sync cannot be/]);
 });
 
+t.test('what begins like a URL and is none is told before anything is asked there', async (t) => {
+  for (const url of ['ws://:', 'ws://[', 'ws://a.example:65536', 'wss://a.example/#heads']) {
+    t.match(problemsOf(read({ flags: { streamWsUrl: url } })), [/^streamWsUrl .*: give a ws\(s\) URL\.$/], url);
+  }
+  const rpcUrls = 'https://a.example,http://:';
+  t.match(problemsOf(read({ flags: { settlementRpcUrls: rpcUrls } })), [/^settlementRpcUrls .*: give 1 to 10 http/]);
+});
+
 t.test('a key and a key file are one too many', async (t) => {
   const environment = { QUOTEBOOK_WALLET_KEY: 'ab'.repeat(32), QUOTEBOOK_WALLET_KEY_FILE: 'key' };
   t.strictSame(problemsOf(read({ environment })), ['walletKey and walletKeyFile are both set: keep one of them.']);
@@ -131,7 +139,7 @@ t.test('what is shown masks secrets', async (t) => {
   };
   const result = read({
     environment,
-    flags: { settlementWsUrl: 'wss://ws.example/?key=s3cret', streamWsUrl: 'ws://[s3cret' },
+    flags: { settlementWsUrl: 'wss://ws.example/?key=s3cret', streamWsUrl: 'ws://s3cret@ws.example' },
   });
   const shown = result.ok ? showSettings(result.settings, result.origins) : '';
   t.notMatch(shown, key);
@@ -143,7 +151,11 @@ t.test('what is shown masks secrets', async (t) => {
 });
 
 t.test('wrong values of secrets are not repeated in the problems', async (t) => {
-  const environment = { QUOTEBOOK_WALLET_KEY: 's3cret', QUOTEBOOK_SETTLEMENT_WS_URL: 'http://x.example/s3cret' };
+  const environment = {
+    QUOTEBOOK_WALLET_KEY: 's3cret',
+    QUOTEBOOK_SETTLEMENT_WS_URL: 'http://x.example/s3cret',
+    QUOTEBOOK_STREAM_WS_URL: 'ws://[s3cret',
+  };
   t.notMatch(problemsOf(read({ environment })).join('\n'), 's3cret');
 });
 
