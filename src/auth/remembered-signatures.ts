@@ -10,6 +10,11 @@ import type { SignatureChecks } from './signature-checks.js';
 export class RememberedSignatures implements SignatureChecks {
   /** By quote id, oldest first. */
   readonly #good = new Map<Hex, ClaimedSignature>();
+  /**
+   * All that it has passed is forgotten, so that its next is the oldest. One that begins anew each time has to pass the places of all that was forgotten since the
+   * map was last put in order, which are thousands.
+   */
+  readonly #oldest = this.#good.keys();
 
   constructor(
     private readonly checks: SignatureChecks,
@@ -47,7 +52,7 @@ export class RememberedSignatures implements SignatureChecks {
     // Not `each` itself, which is the whole quote.
     this.#good.set(quoteId, { quoteId, provider, signature });
     if (this.#good.size <= this.capacity) return;
-    const oldest = this.#good.keys().next();
+    const oldest = this.#oldest.next();
     if (oldest.done !== true) this.#good.delete(oldest.value);
   }
 }

@@ -60,3 +60,14 @@ t.test('no more are remembered than there is room for: the oldest are forgotten'
   await remembered.verifyAll([claim(6), claim(4), claim(2)]);
   t.same(asked, ['2 4 6', '2']);
 });
+
+t.test('also where some were asked for again, or came a second time, in between', async (t) => {
+  const { asked, remembered } = counted(3);
+  await remembered.verifyAll([2, 4, 6, 8].map(claim));
+  t.same(await remembered.verifyAll([claim(4)]), [true]);
+  await remembered.verifyAll([claim(10)]);
+  await remembered.verifyAll([claim(4)]);
+  asked.length = 0;
+  t.same(await remembered.verifyAll([8, 10, 4, 6].map(claim)), [true, true, true, true]);
+  t.same(asked, ['6'], 'the oldest of four was forgotten');
+});
