@@ -90,7 +90,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     privateQuotes: engine.privateQuotes.bind(engine),
     orders: engine.orders.bind(engine),
     whenDurable: () => sequencer.whenDurable(),
-    seq: () => engine.seq,
+    index: () => engine.index,
   };
   const othersTurn = (): Promise<void> => new Promise((resolve) => clock.after(0, resolve));
   const answerHeaders = new AnswerHeaders({ allowOrigin: allowedOrigin(corsOrigins), staleness });

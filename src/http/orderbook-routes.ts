@@ -50,8 +50,8 @@ export interface BookQueries {
   cover(query: CoverQuery): readonly Order[];
   privateQuotes(query: { poolAddress: Hex; side: Side; taker: Hex }): readonly Order[];
   orders(filter: OrdersFilter): OrdersFound;
-  /** The last event that what is read shows. */
-  seq(): number;
+  /** Of the last record that what is read shows. A record may change it without an event, as the reason of an invalid order. */
+  index(): number;
   /** Null when all that can be read is durable; else wait before telling anyone. */
   whenDurable(): Promise<void> | null;
 }
@@ -98,7 +98,7 @@ export function orderbookRoutes(
   ): (request: NetRequest) => NetResponse | Promise<NetResponse> {
     return (request) => {
       const pending = book.whenDurable();
-      const known = remembered.find(path, request.query, book.seq());
+      const known = remembered.find(path, request.query, book.index());
       if (known !== undefined) {
         const again = unlessNamed(request, known.answer, known.etag);
         return pending === null ? again : pending.then(() => again);

@@ -9,7 +9,7 @@ export interface Remembered {
 }
 
 /**
- * Answers that were given since the book last changed. Pages and bots ask the same of a pool again and again, and most of the
+ * Answers that were given since the last record of the log. Pages and bots ask the same of a pool again and again, and most of the
  * time nothing has happened in between; then looking the answer up takes a tenth of making it. What was asked only once is not
  * kept: holding on to answers that nobody asks for again costs more than making some of them twice.
  */
@@ -18,7 +18,7 @@ export class RememberedAnswers {
   readonly #answers = new Map<string, Map<string, Remembered | null>>();
   readonly #maxBytes: number;
   #bytes = 0;
-  #seq = -1;
+  #index = -1;
   /** What was found last: to see that a query is the same takes a twentieth of looking it up, which hashes it. */
   #last: { readonly path: string; readonly query: string; readonly found: Remembered } | null = null;
 
@@ -27,11 +27,11 @@ export class RememberedAnswers {
     this.#maxBytes = maxBytes;
   }
 
-  /** `path`: one of the service's own. `seq`: the engine's last event. What was answered at another is forgotten. */
-  find(path: string, query: string, seq: number): Remembered | undefined {
-    if (seq !== this.#seq) {
+  /** `path`: one of the service's own. `index`: of the last record. What was answered at another is forgotten. */
+  find(path: string, query: string, index: number): Remembered | undefined {
+    if (index !== this.#index) {
       this.#clear();
-      this.#seq = seq;
+      this.#index = index;
     }
     if (this.#last?.query === query && this.#last.path === path) return this.#last.found;
     const found = this.#answers.get(path)?.get(query) ?? undefined;
@@ -39,7 +39,7 @@ export class RememberedAnswers {
     return found;
   }
 
-  /** After `find` of the same and `seq`. */
+  /** After `find` of the same and `index`. */
   keep(path: string, query: string, answer: NetResponse): void {
     const isAskedAgain = this.#answers.get(path)?.has(query) === true;
     const bytes = isAskedAgain ? answer.body.length : path.length + query.length;

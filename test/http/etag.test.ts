@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
+import { InvalidReason } from '../../src/engine/quote.js';
 import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
 import type { NetRequest } from '../../src/net/net.js';
+import type { OrdersResult } from '../../src/schema/orderbook.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
 import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
-import { enter, newEngine, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
+import { at, enter, newEngine, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
 import { EngineTime } from '../../src/engine/engine-time.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
 import { MemoryJournal } from '../../src/engine/memory-journal.js';
@@ -16,8 +18,8 @@ const digest = (text: string, body: string | Uint8Array) =>
   createHash('sha256').update(text).update(body).digest('base64url');
 const chainId = '421613';
 
-/** An engine with the routes over it. */
-function served() {
+/** An engine with the routes over it. Answers with `ordersPerTurn` orders and more are written in turns, and not remembered. */
+function served(ordersPerTurn = 1) {
   const engine = newEngine();
   const clock = new ManualClock(START * 1000);
   const time = new EngineTime(clock, START * 1000);
@@ -35,13 +37,13 @@ function served() {
     privateQuotes: engine.privateQuotes.bind(engine),
     orders: engine.orders.bind(engine),
     whenDurable: () => null,
-    seq: () => engine.seq,
+    index: () => engine.index,
   };
   const limits = {
     quoteIdsPerRequest: 10,
     queryPairs: 20,
     schemaErrors: 5,
-    ordersPerTurn: 1,
+    ordersPerTurn,
     rememberedAnswerBytes: 1 << 20,
   };
   const routes = orderbookRoutes(book, new QuoteJson(chainId), chainId, limits, digest, () => Promise.resolve());
@@ -116,6 +118,24 @@ t.test('the tag of an answer that is no longer so is given the whole new one', a
   t.equal(after.status, 200);
   t.match(JSON.parse(after.text), { validQuotes: [{ quoteId: quoteIdOf(1) }] });
   t.not(tagOf(after), tagOf(before));
+});
+
+t.test('a reason that changes in silence is shown, however often the one before was asked for', async (t) => {
+  const { sequencer, get } = served(10);
+  sequencer.submit(enter(sampleQuote({ n: 1 })));
+  const reasons = ['InsufficientCollateralAllowance', 'InsufficientCollateralBalance'] as const;
+  for (const [i, name] of reasons.entries()) {
+    const position = at('settlement', 60 + i);
+    const quoteId = quoteIdOf(1);
+    sequencer.submit({ type: 'SET_VALIDITY', quoteId, reason: InvalidReason[name], origin: null, position });
+    for (let times = 0; times < 3; times++) {
+      const { invalidQuotes } = JSON.parse((await get(`/orders?${about}`)).text) as OrdersResult;
+      t.strictSame(
+        invalidQuotes.map(({ reason }) => reason),
+        [name],
+      );
+    }
+  }
 });
 
 t.test('If-None-Match may list tags, mark them as weak, or take any', async (t) => {

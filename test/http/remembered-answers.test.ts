@@ -4,8 +4,8 @@ import { RememberedAnswers } from '../../src/http/remembered-answers.js';
 const answer = (body: string) => ({ status: 200, headers: { 'content-type': 'text/plain', etag: `"${body}"` }, body });
 
 /** Asks as a route does, for an answer whose body is `body` when it has to be made. */
-function ask(answers: RememberedAnswers, path: string, query: string, seq: number, body: string): string {
-  const known = answers.find(path, query, seq);
+function ask(answers: RememberedAnswers, path: string, query: string, index: number, body: string): string {
+  const known = answers.find(path, query, index);
   if (known === undefined) answers.keep(path, query, answer(body));
   return known === undefined ? 'made' : Buffer.from(known.answer.body).toString();
 }
@@ -36,7 +36,7 @@ t.test('the same query of another path, and another query of the same, have answ
     for (const [path, query] of targets) t.equal(ask(answers, path, query, 1, 'new'), path + query);
 });
 
-t.test('all is forgotten with the next event', async (t) => {
+t.test('all is forgotten with the next record', async (t) => {
   const answers = new RememberedAnswers(1000);
   for (let i = 0; i < 3; i++) ask(answers, '/a', '', 1, 'old');
   t.equal(ask(answers, '/a', '', 1, 'new'), 'old');
