@@ -17,7 +17,7 @@ async function run(words: readonly string[], cwd: string): Promise<{ code: numbe
       cwd,
       env: environment,
       // What does not end by itself has to fail here, not in the next test.
-      timeout: 20_000,
+      timeout: 60_000,
       killSignal: 'SIGKILL',
     });
     return { code: 0, out: stdout, err: stderr };
