@@ -89,7 +89,7 @@ export class QuoteIntake {
   }
 
   async #submit(posted: readonly PostedQuote[]): Promise<IntakeResult> {
-    const checked = await this.check(posted);
+    const checked = (await this.check(posted)).map((item) => this.#unlessEntered(item));
     const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     if (good.length > this.publisher.room) return { type: 'QUEUE_FULL' };
     const result = this.#answer(checked, good, await this.#publish(good));
@@ -121,7 +121,7 @@ export class QuoteIntake {
   #identify(quote: SignedQuote): IntakeItem | Unverified {
     const quoteId = this.checks.quoteId(quote);
     const known = this.orders.get(quoteId);
-    if (known !== undefined) return { type: 'EXISTS', order: known, fillableSize: known.fillableSize };
+    if (known !== undefined) return asExisting(known);
     return { type: 'UNVERIFIED', quote: identifiedQuote(quote, quoteId) };
   }
 
@@ -135,6 +135,12 @@ export class QuoteIntake {
       const [reason] = this.checks.reasons(quote, verdicts.next().value === true);
       return reason === undefined ? { type: 'GOOD', quote } : failed(reason);
     });
+  }
+
+  /** A quote may have come in while it was checked, posted a second time or by somebody else: nobody has to pay for it again. */
+  #unlessEntered(item: Checked): Checked {
+    const order = item.type === 'GOOD' ? this.orders.get(item.quote.quoteId) : undefined;
+    return order === undefined ? item : asExisting(order);
   }
 
   #othersTurn(): Promise<void> {
@@ -224,6 +230,10 @@ function withTwins(items: readonly Checked[]): Checked[] {
 /** Not decided, or given up on our side: it may still enter. */
 function isPending(outcome: PublicationOutcome | null | undefined): boolean {
   return outcome == null || (outcome.type === 'FAILED' && whyNotPublished(outcome.error) === NOT_CONFIRMED);
+}
+
+function asExisting(order: Order): IntakeItem {
+  return { type: 'EXISTS', order, fillableSize: order.fillableSize };
 }
 
 /** The same quote a second time in one request exists if the first came in, and else failed as the first did. */

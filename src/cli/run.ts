@@ -13,7 +13,7 @@ export async function runCommand(
     io.out(version);
     return EXIT_OK;
   }
-  if (first === '--help' || first === 'help') {
+  if (first === 'help' || isHelp(first)) {
     io.out(overview(commands));
     return EXIT_OK;
   }
@@ -29,7 +29,7 @@ export async function runCommand(
     io.err(`Commands: ${names.join(', ')}. \`quotebook --help\` says more.`);
     return EXIT_USAGE;
   }
-  if (rest.includes('--help')) {
+  if (rest.some(isHelp)) {
     io.out(command.help);
     return EXIT_OK;
   }
@@ -41,6 +41,10 @@ export async function runCommand(
     io.err(`\`quotebook ${command.name} --help\` says more.`);
     return EXIT_USAGE;
   }
+}
+
+function isHelp(word: string | undefined): boolean {
+  return word === '--help' || word === '-h';
 }
 
 function overview(commands: readonly Command[]): string {

@@ -48,6 +48,7 @@ t.test('help and version', async (t) => {
   t.match(await run([]), { code: 2, out: '', err: /^quotebook COMMAND/ });
   for (const name of ['serve', 'keys', 'config']) {
     t.match(await run([name, '--help']), { code: 0, out: new RegExp(`^quotebook ${name} `), err: '' });
+    t.strictSame(await run([name, '-h']), await run([name, '--help']), 'the short form says the same');
   }
 });
 

@@ -1,0 +1,68 @@
+import t from 'tap';
+import { QuoteChecks } from '../../src/chain/quote-checks.js';
+import { QuoteIntake, type PostedQuote } from '../../src/chain/quote-intake.js';
+import type { Order } from '../../src/engine/order.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { enter, newEngine, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
+import { ManualClock } from '../system/manual-clock.js';
+
+const quote = sampleQuote({ n: 1 });
+const posted: PostedQuote = { ...quote, poolKey: quote.pool.poolKey };
+const LIMITS = { minQuoteLifeSeconds: 10, publishTimeoutMs: 1_000, checksPerTurn: 10 };
+
+/** An intake whose publisher only writes down; `whileChecked` happens while the chain is asked about the quotes. */
+function newIntake(whileChecked: (orders: Map<Hex, Order>) => void) {
+  const orders = new Map<Hex, Order>();
+  const published: Hex[] = [];
+  const checks = new QuoteChecks({ quoteId: ({ salt }) => quoteIdOf(salt) }, () => START, LIMITS);
+  const intake = new QuoteIntake(
+    { get: (quoteId) => orders.get(quoteId), whenDurable: () => null },
+    { resolve: (keys) => Promise.resolve(keys.map(() => quote.pool)) },
+    checks,
+    { verifyAll: (quotes) => Promise.resolve(quotes.map(() => true)) },
+    {
+      read(quotes) {
+        whileChecked(orders);
+        return Promise.resolve(
+          quotes.map(({ size }) => ({ state: { fillableSize: size, reason: null }, error: null })),
+        );
+      },
+    },
+    {
+      room: 10,
+      walletAddress: quote.provider,
+      publish({ quoteId }) {
+        published.push(quoteId);
+        return Promise.resolve({ type: 'REFUSED', reason: 'not here' });
+      },
+    },
+    new ManualClock(START * 1_000),
+    LIMITS,
+  );
+  return { intake, published };
+}
+
+function orderOf(n: number): Order {
+  const engine = newEngine();
+  engine.apply(enter(sampleQuote({ n })), { index: 1, tsMs: START * 1_000 });
+  const [order] = engine.known();
+  if (order === undefined) throw new Error('The quote did not enter');
+  return order;
+}
+
+t.test('a quote that nobody has seen is published', async (t) => {
+  const { intake, published } = newIntake(() => undefined);
+  await intake.submit([posted]);
+  t.strictSame(published, [quote.quoteId]);
+});
+
+t.test('a quote that comes in while it is checked exists, and is not published again', async (t) => {
+  const order = orderOf(1);
+  const { intake, published } = newIntake((orders) => orders.set(quote.quoteId, order));
+  const { fillableSize } = order;
+  t.strictSame(await intake.submit([posted]), {
+    type: 'ANSWERED',
+    items: [{ type: 'EXISTS', order, fillableSize }],
+  });
+  t.strictSame(published, []);
+});
