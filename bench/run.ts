@@ -12,7 +12,10 @@ const root = new URL('../../', import.meta.url);
 const readmeFile = new URL('bench/README.md', root);
 const WRITE = '--write';
 
-/** `npm run bench` runs every scenario and writes the report; with names those alone, and the report if `--write` is given. */
+/**
+ * `npm run bench` runs every scenario and writes the report; with names those alone, and the report if `--write` is
+ * given.
+ */
 async function main(args: readonly string[]): Promise<void> {
   const names = args.filter((arg) => arg !== WRITE);
   const unknown = names.filter((name) => !scenarios.some((scenario) => scenario.name === name));

@@ -1,7 +1,7 @@
 // Keeps a bid and an ask of one pool in the book, puts back what is taken, and answers takers who ask.
 //   node examples/market-maker.mjs READY_FILE [POOL_NUMBER] [FAIR_PRICE] [SIZE]
-// READY_FILE is what `npm start` writes; FAIR_PRICE in whole tokens, SIZE in contracts. Ctrl-C stops it; what it has quoted
-// expires within a minute.
+// READY_FILE is what `npm start` writes; FAIR_PRICE in whole tokens, SIZE in contracts. Ctrl-C stops it; what it has
+// quoted expires within a minute.
 import { readFileSync } from 'node:fs';
 import { formatEther, parseEther } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -37,7 +37,9 @@ async function post(terms) {
   }
 }
 
-/** What is missing of the size that is quoted to all. The book that is followed knows what was filled, and by whomever. */
+/**
+ * What is missing of the size that is quoted to all. The book that is followed knows what was filled, and by whomever.
+ */
 function missing(side) {
   const lasting = own.book
     .side(pool.poolAddress, side)

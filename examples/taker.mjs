@@ -1,6 +1,8 @@
-// Asks makers for a price, gathers the best of private and public quotes that cover a size, and fills them on the chain.
+// Asks makers for a price, gathers the best of private and public quotes that cover a size, and fills them on the
+// chain.
 //   node examples/taker.mjs READY_FILE [SIZE] [POOL_NUMBER]
-// READY_FILE is what `npm start` writes; SIZE in contracts to buy. The account holds the tokens and has approved the router.
+// READY_FILE is what `npm start` writes; SIZE in contracts to buy. The account holds the tokens and has approved the
+// router.
 import { readFileSync } from 'node:fs';
 import {
   createPublicClient,

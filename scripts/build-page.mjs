@@ -1,4 +1,5 @@
-// Puts the page together in dist/web: its modules with the client library as one script, beside the files that are as they are.
+// Puts the page together in dist/web: its modules with the client library as one script, beside the files that are as
+// they are.
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';

@@ -1,5 +1,6 @@
-// Leaves out of tap what .taprc excludes. As it is installed, tap has all of its own plugins built in. Its first run builds it
-// anew, and yet loads them into the process of each test. So it is built before: after each `npm ci`, in 5 s, without the network.
+// Leaves out of tap what .taprc excludes. As it is installed, tap has all of its own plugins built in. Its first run
+// builds it anew, and yet loads them into the process of each test. So it is built before: after each `npm ci`, in 5 s,
+// without the network.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

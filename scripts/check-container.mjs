@@ -1,6 +1,7 @@
-// Follows the Dockerfile without a Docker engine: each stage in a directory of its own, each COPY and RUN in its order, and at the
-// end the image's command as its unprivileged user, until its health check passes and SIGTERM has ended it in order.
-// What this cannot show: that the base image holds what this machine holds, and that layers and volumes behave.
+// Follows the Dockerfile without a Docker engine: each stage in a directory of its own, each COPY and RUN in its order,
+// and at the end the image's command as its unprivileged user, until its health check passes and SIGTERM has ended it
+// in order. What this cannot show: that the base image holds what this machine holds, and that layers and volumes
+// behave.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Adds up the assertions of TAP files, names those that failed, and prints the line that closes a check run; exits 1 when one
-// failed or is missing.
+// Adds up the assertions of TAP files, names those that failed, and prints the line that closes a check run; exits 1
+// when one failed or is missing.
 import { existsSync, readFileSync } from 'node:fs';
 import { Parser } from 'tap-parser';
 
@@ -13,7 +13,8 @@ function watch(parser, path) {
     watch(child, [...path, child.name]);
   });
   parser.on('assert', ({ ok, skip, name, diag }) => {
-    // A subtest's own line repeats what was counted inside it, unless the subtest as a whole went wrong (a timeout, a crash).
+    // A subtest's own line repeats what was counted inside it, unless the subtest as a whole went wrong (a timeout, a
+    // crash).
     const isRepeated = failedBefore !== null && (ok || count.failed > failedBefore);
     if (!isRepeated) count[skip ? 'skipped' : ok ? 'passed' : 'failed']++;
     if (!ok && !skip && diag) {

@@ -5,8 +5,9 @@ import { makeGoldenLog } from '../test/persistence/golden-log.js';
 import { MemoryDisk } from '../test/persistence/memory-disk.js';
 
 /**
- * Writes a log of the present format under test/persistence/golden/FORMAT, with what a reader has to make of it. Run it once for each new format: files that are there are
- * never written again, since they stand for the logs that people have.
+ * Writes a log of the present format under test/persistence/golden/FORMAT, with what a reader has to make of it. Run it
+ * once for each new format: files that are there are never written again, since they stand for the logs that people
+ * have.
  */
 const [format] = process.argv.slice(2);
 if (format === undefined) throw new Error('say which format: node dist/scripts/make-golden-log.js 1');

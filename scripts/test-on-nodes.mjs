@@ -1,5 +1,6 @@
-// Runs tests on other major versions of Node, whose binaries come as npm packages. uWebSockets.js does not load there, so that they run on
-// the other network backend. A version with a plus runs the suite but for the benchmarks, others what depends on the version.
+// Runs tests on other major versions of Node, whose binaries come as npm packages. uWebSockets.js does not load there,
+// so that they run on the other network backend. A version with a plus runs the suite but for the benchmarks, others
+// what depends on the version.
 //   node scripts/test-on-nodes.mjs 22 24+
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -3,7 +3,9 @@ import type { ChainSide } from './chain/chain-side.js';
 import type { Clock } from './engine/ports.js';
 import type { Heartbeat } from './schema/socket-v2.js';
 
-/** Both chains for a heartbeat: the newest block of each, how old it is by this machine's clock, and why it is stale. */
+/**
+ * Both chains for a heartbeat: the newest block of each, how old it is by this machine's clock, and why it is stale.
+ */
 export function chainsJson({ health }: Pick<ChainSide, 'health'>, clock: Clock): Heartbeat['chains'] {
   const of = (chain: ChainHealth): Heartbeat['chains']['stream'] => {
     const { head, stale } = chain.status();

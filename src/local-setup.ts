@@ -21,8 +21,8 @@ export async function openLocalSetup(dataDir: string): Promise<LocalSetup> {
 }
 
 /**
- * A key of the paid tier that works, the same at every start: on a chain of one's own machine its text may lie in a file
- * beside the hashes.
+ * A key of the paid tier that works, the same at every start: on a chain of one's own machine its text may lie in a
+ * file beside the hashes.
  */
 export async function localApiKey(keys: KeyStore, dataDir: string): Promise<string> {
   const file = path.join(dataDir, 'local.key');

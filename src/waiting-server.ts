@@ -22,8 +22,8 @@ export interface WaitingServer {
 const RETRY_AFTER = { 'retry-after': '1' };
 
 /**
- * Holds the service's place while there is no book to serve from yet: says that the process lives and is not ready, so that
- * whoever starts it can tell waiting from broken, and sends everybody else away for a moment.
+ * Holds the service's place while there is no book to serve from yet: says that the process lives and is not ready, so
+ * that whoever starts it can tell waiting from broken, and sends everybody else away for a moment.
  */
 export async function openWaitingServer(options: WaitingServerOptions): Promise<WaitingServer> {
   const { limits, reason } = options;

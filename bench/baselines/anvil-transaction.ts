@@ -6,7 +6,10 @@ import type { AnvilSetup } from '../servers/on-anvil.js';
 
 const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1 << 20 };
 
-/** Publishes a quote by one transaction, from sending it to having its receipt: milliseconds. Anvil signs it, and mines it by itself. */
+/**
+ * Publishes a quote by one transaction, from sending it to having its receipt: milliseconds. Anvil signs it, and mines
+ * it by itself.
+ */
 export async function anvilTransaction(setup: AnvilSetup, from: Hex, quote: SignedQuote): Promise<number> {
   const transaction = { from, to: setup.orderbookStream, data: encodeAdd([quote]) };
   const start = performance.now();

@@ -1,6 +1,9 @@
 import { open, type FileHandle } from 'node:fs/promises';
 
-/** A file that bytes are written to and forced to the disk, and nothing else. Its room is taken beforehand, as our log takes its own. */
+/**
+ * A file that bytes are written to and forced to the disk, and nothing else. Its room is taken beforehand, as our log
+ * takes its own.
+ */
 export class BareLog {
   #offset = 0;
 

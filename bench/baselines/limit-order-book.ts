@@ -12,8 +12,8 @@ interface LimitOrder {
 }
 
 /**
- * The book of the npm package `nodejs-order-book`, given the same steps. Its ids are texts of its own: it makes them names of
- * properties, upon which the engine turns each into a reference to another text, and our map would meet those.
+ * The book of the npm package `nodejs-order-book`, given the same steps. Its ids are texts of its own: it makes them
+ * names of properties, upon which the engine turns each into a reference to another text, and our map would meet those.
  */
 export function limitOrderBook(script: BookScript): Contestant {
   const orders = script.quotes.map(({ quoteId, isBuy, size, price }) => ({

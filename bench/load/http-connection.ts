@@ -6,8 +6,8 @@ const STATUS = /^HTTP\/1\.1 (\d{3})/;
 const LENGTH = /^content-length: *(\d+)/im;
 
 /**
- * One kept-alive connection that has one request under way at a time. It does no more than find where an answer ends, so that the
- * load costs less than what it loads.
+ * One kept-alive connection that has one request under way at a time. It does no more than find where an answer ends,
+ * so that the load costs less than what it loads.
  */
 export class HttpConnection {
   readonly #socket: Socket;

@@ -33,8 +33,8 @@ export async function closedLoop(
 const TIMER_LATENESS_MS = 1.5;
 
 /**
- * Runs `send` for each number at its due time, in milliseconds of `performance.now()`, late ones at once. Sleeps while it is far
- * off, so as to leave a small machine to the server, and spins for the rest, so as to be on time.
+ * Runs `send` for each number at its due time, in milliseconds of `performance.now()`, late ones at once. Sleeps while
+ * it is far off, so as to leave a small machine to the server, and spins for the rest, so as to be on time.
  */
 export async function atRate(
   count: number,
@@ -51,8 +51,8 @@ export async function atRate(
 }
 
 /**
- * An open loop: requests are due at a fixed rate, whatever becomes of those before, and each is counted from when it was
- * due. One that is due while all connections are busy waits for the first that is free.
+ * An open loop: requests are due at a fixed rate, whatever becomes of those before, and each is counted from when it
+ * was due. One that is due while all connections are busy waits for the first that is free.
  */
 export async function openLoop(
   port: number,

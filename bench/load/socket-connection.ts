@@ -3,7 +3,10 @@ import { connect, type Socket } from 'node:net';
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
-/** A WebSocket that reads bytes and no frames: what is to come is known, so counting and summing up says whether it came. */
+/**
+ * A WebSocket that reads bytes and no frames: what is to come is known, so counting and summing up says whether it
+ * came.
+ */
 export class SocketConnection {
   readonly #socket: Socket;
   onBytes: (chunk: Buffer) => void = () => undefined;

@@ -22,7 +22,10 @@ export interface Delivered {
   readonly messages: number;
   /** Subscribers that got something else than every message of theirs, in order and byte for byte. */
   readonly wrong: number;
-  /** Of each message, when the last subscriber had its last byte; microseconds of the system's monotonic clock. Only of a crowd that is not mixed. */
+  /**
+   * Of each message, when the last subscriber had its last byte; microseconds of the system's monotonic clock. Only of
+   * a crowd that is not mixed.
+   */
   readonly lastAt: readonly number[];
 }
 
@@ -140,7 +143,9 @@ function streamFor(streams: ReadonlyMap<Following, Stream>, { following }: Subsc
   return stream;
 }
 
-/** Finds out from counts of bytes when each message had reached the last of so many subscribers that all get the same. */
+/**
+ * Finds out from counts of bytes when each message had reached the last of so many subscribers that all get the same.
+ */
 class Arrivals {
   readonly #ends: number[] = [];
   readonly #places = new Map<number, number>();

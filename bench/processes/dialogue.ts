@@ -24,7 +24,10 @@ export interface Answer {
 export interface ServerDialogue {
   PORT: { given: null; answer: number };
   USAGE: { given: null; answer: Usage };
-  /** CPU microseconds of all its threads since it began, with no collection of garbage that it would not have made by itself. */
+  /**
+   * CPU microseconds of all its threads since it began, with no collection of garbage that it would not have made by
+   * itself.
+   */
   CPU: { given: null; answer: number };
   /** Begins to watch the event loop, forgetting what it saw before. */
   WATCH_TURNS: { given: null; answer: null };

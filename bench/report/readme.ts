@@ -13,8 +13,8 @@ const END = '<!-- results: end -->';
 const SECTION = /<!-- (\S+): begin -->\n[^]*?\n<!-- \1: end -->/g;
 
 /**
- * The report with these results in the place of earlier ones of the same scenarios, all between the two marks that it has; what
- * stands outside of them is written by hand. `order`: of the scenarios, by name.
+ * The report with these results in the place of earlier ones of the same scenarios, all between the two marks that it
+ * has; what stands outside of them is written by hand. `order`: of the scenarios, by name.
  */
 export function withResults(
   readme: string,

@@ -18,7 +18,10 @@ import { START_SECONDS } from '../workload/quotes.js';
 
 const RESTING = 1000;
 const BARE_BYTES = 64 << 20;
-/** So few that they are still in the processor's caches when they are written down, as those are that the engine has just made. */
+/**
+ * So few that they are still in the processor's caches when they are written down, as those are that the engine has
+ * just made.
+ */
 const RECORDS_A_RUN = 500;
 /** As few as can be of a hundred records: the first of a run is put together while nothing is written yet. */
 const LEAST_COMMITS_A_RUN = 10;
@@ -68,7 +71,8 @@ function ourLog(log: OpenLog, records: Records, perCommit: number, commits: numb
           return log.journal.flush();
         };
         let last = put(0);
-        // A turn of the event loop: the first group is on its way. From then on there is one that is written and one that waits.
+        // A turn of the event loop: the first group is on its way. From then on there is one that is written and one
+        // that waits.
         await nextTurn();
         for (let from = perCommit; from < ready.length; from += perCommit) {
           const waiting = put(from);

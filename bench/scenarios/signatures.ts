@@ -15,7 +15,10 @@ import { CHAIN_ID, Makers, type SignedWork } from '../workload/signed-quotes.js'
 const POOLS = Array.from({ length: 8 }, (_, n) => poolOf(n));
 /** Batches that are under way at once where workers check them: as many as it takes for none to wait for the next. */
 const BATCHES_IN_FLIGHT = 8;
-/** Times that worker threads check all quotes in one run: once is four batches of 1000 and not eight under way, and while the last ones end, threads wait. */
+/**
+ * Times that worker threads check all quotes in one run: once is four batches of 1000 and not eight under way, and
+ * while the last ones end, threads wait.
+ */
 const TIMES_WITH_WORKERS = 2;
 
 class Bench {

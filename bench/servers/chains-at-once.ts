@@ -61,8 +61,8 @@ const statesAtHand = {
 };
 
 /**
- * The event of what is published is there at once, and enters by the same command as any other: as many in one turn as the
- * follower of a chain reads in one.
+ * The event of what is published is there at once, and enters by the same command as any other: as many in one turn as
+ * the follower of a chain reads in one.
  */
 class PublisherAtOnce {
   readonly room = Infinity;

@@ -20,7 +20,10 @@ export class FreshNumbers {
 }
 
 export interface TellingDialogue {
-  /** Makes the quotes that are to be told next, and for a baseline all that it needs of them: this is no part of what is measured. */
+  /**
+   * Makes the quotes that are to be told next, and for a baseline all that it needs of them: this is no part of what is
+   * measured.
+   */
   READY: { given: Telling; answer: null };
   /** When each was told: committed, or handed to the library. In microseconds of the system's monotonic clock. */
   TELL: { given: Telling; answer: readonly number[] };

@@ -27,8 +27,8 @@ export const enum Step {
 const STEPS = [Step.Insert, Step.Cancel, Step.Replace, Step.Cross, Step.InsertAndTake] as const;
 
 /**
- * What every book is given: the same steps on the same quotes. A quote that left the book comes back later: twice as many
- * quotes as rest are used again and again, so that fetching them from memory is not what is measured.
+ * What every book is given: the same steps on the same quotes. A quote that left the book comes back later: twice as
+ * many quotes as rest are used again and again, so that fetching them from memory is not what is measured.
  */
 export interface BookScript {
   readonly pool: Pool;

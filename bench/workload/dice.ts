@@ -1,4 +1,6 @@
-/** The same numbers in every run (xorshift32; Marsaglia, "Xorshift RNGs", 2003): all contestants get the same workload. */
+/**
+ * The same numbers in every run (xorshift32; Marsaglia, "Xorshift RNGs", 2003): all contestants get the same workload.
+ */
 export class Dice {
   #state: number;
 

@@ -8,7 +8,10 @@ const LEVELS = 1000;
 const MAKERS = 100;
 const FIRST_BLOCK = 500;
 
-/** Commands that fill a book and then keep it as full: each quote that enters takes the place of another, chosen at random. */
+/**
+ * Commands that fill a book and then keep it as full: each quote that enters takes the place of another, chosen at
+ * random.
+ */
 export class EngineLife {
   readonly #dice = new Dice(11);
   readonly #pool = poolOf(0);

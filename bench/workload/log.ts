@@ -9,8 +9,8 @@ import { CHAIN_ID } from './signed-quotes.js';
 export const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
- * The log of a directory as the service opens it by default: forced to the disk before anything is told, segments of the
- * same size. Snapshots are made in another thread and process time; only those that are to have them do.
+ * The log of a directory as the service opens it by default: forced to the disk before anything is told, segments of
+ * the same size. Snapshots are made in another thread and process time; only those that are to have them do.
  */
 export async function openBenchLog(directory: string, snapshots: boolean): Promise<OpenLog> {
   return openLog(await openNodeDisk(directory), {

@@ -15,7 +15,10 @@ export function hex(n: number, digits: number): Hex {
   return inOnePiece(`0x${n.toString(16).padStart(digits, '0')}`);
 }
 
-/** A new text, as one is that was parsed: what is put together from two pieces is copied by whoever reads it first, and would be that one's time. */
+/**
+ * A new text, as one is that was parsed: what is put together from two pieces is copied by whoever reads it first, and
+ * would be that one's time.
+ */
 export function inOnePiece(text: Hex): Hex {
   return Buffer.from(text, 'latin1').toString('latin1') as Hex;
 }

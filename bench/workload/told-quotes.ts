@@ -75,7 +75,10 @@ const everybodys: Following = { name: 'everybody', filter: { chainId, taker: '*'
 /** Every kind of following; each quote is in four of them. */
 export const followings: readonly Following[] = [everything, everybodys, ...pools, ...sides];
 
-/** Of the `n`th subscriber: a quarter each follow all public quotes, everybody's, those of a pool, and one side of a pool. */
+/**
+ * Of the `n`th subscriber: a quarter each follow all public quotes, everybody's, those of a pool, and one side of a
+ * pool.
+ */
 export function mixedFollowing(n: number): Following {
   const turn = n >> 2;
   const kinds = [everything, everybodys, pools[turn % pools.length], sides[turn % sides.length]];

@@ -6,7 +6,10 @@ const text = Buffer.from(new ArrayBuffer(2 + 2 * MOST_BYTES));
 text.write('0x', 'latin1');
 /** The same text, two characters each. */
 const pairs = new Uint16Array(text.buffer);
-/** Of each byte its two digits, the first one in the lower byte, as memory has it on every machine that Node and its libraries are built for. */
+/**
+ * Of each byte its two digits, the first one in the lower byte, as memory has it on every machine that Node and its
+ * libraries are built for.
+ */
 const digits = Uint16Array.from({ length: 256 }, (_, byte) => {
   const [high = 0, low = 0] = Buffer.from(byte.toString(16).padStart(2, '0'));
   return low * 256 + high;

@@ -1,7 +1,7 @@
 /**
  * Keccak-256 as a WebAssembly module, put together here: the permutation of FIPS 202 (3.2 and 3.3) with its 25 lanes in
- * locals, and around it a loop over the blocks of a message that is in memory already. Libraries take a call, a copy and
- * two new views for each part of a message, which for messages of one or two blocks is a third of the time.
+ * locals, and around it a loop over the blocks of a message that is in memory already. Libraries take a call, a copy
+ * and two new views for each part of a message, which for messages of one or two blocks is a third of the time.
  */
 
 /** Of the module's memory: one page (WebAssembly), which begins with the constants of the 24 rounds. */
@@ -39,7 +39,10 @@ const CHANGE = 59;
 
 const FIVE = [0, 1, 2, 3, 4] as const;
 
-/** Exports `memory` and `hash(at, end, to)`: the 32 bytes at `to` become the hash of the padded blocks from `at` to `end`. */
+/**
+ * Exports `memory` and `hash(at, end, to)`: the 32 bytes at `to` become the hash of the padded blocks from `at` to
+ * `end`.
+ */
 export function keccakModule(): Uint8Array<ArrayBuffer> {
   const types = section(1, [1, 0x60, 3, I32, I32, I32, 0]);
   const functions = section(3, [1, 0]);

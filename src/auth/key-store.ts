@@ -36,7 +36,8 @@ export interface KeyStoreOptions {
 
 /**
  * The API keys that were given out. Only keyed hashes are kept (HMAC-SHA-256 under a secret in a file of its own), so
- * neither file alone lets anyone guess or forge a key; a lookup compares nothing byte by byte, so its time says nothing.
+ * neither file alone lets anyone guess or forge a key; a lookup compares nothing byte by byte, so its time says
+ * nothing.
  */
 export class KeyStore {
   readonly #options: KeyStoreOptions;

@@ -41,8 +41,8 @@ export function packAll(claimed: readonly ClaimedSignature[]): Buffer {
 }
 
 /**
- * Plain ECDSA as the pools check it, no EIP-1271. Each signature is brought to one place whose parts have views of their
- * own: a new view of a buffer takes as long as copying all of it.
+ * Plain ECDSA as the pools check it, no EIP-1271. Each signature is brought to one place whose parts have views of
+ * their own: a new view of a buffer takes as long as copying all of it.
  */
 export class PackedVerifier {
   readonly #secp256k1: Secp256k1;

@@ -15,9 +15,9 @@ export type DigestInput = Pick<
 
 /**
  * EIP-712 digests of quotes: domain `{name: 'Premia', version: '1', chainId, verifyingContract: pool}`, type
- * `FillQuoteOB`. The digest that is signed is also the quote's id. The words are laid into one reused buffer and hashed by
- * one reused keccak, domain separators are kept by pool, and addresses that were the last quote's too stay where they are:
- * about fifty times viem's `hashTypedData` (bench/).
+ * `FillQuoteOB`. The digest that is signed is also the quote's id. The words are laid into one reused buffer and hashed
+ * by one reused keccak, domain separators are kept by pool, and addresses that were the last quote's too stay where
+ * they are: about fifty times viem's `hashTypedData` (bench/).
  */
 export class QuoteDigest {
   readonly #keccak = new Keccak256();

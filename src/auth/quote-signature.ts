@@ -21,7 +21,9 @@ export class QuoteSignature {
     return this.#digests.quoteId(quote);
   }
 
-  /** Who signed `quoteId`, in lower case; null when `s` is in the upper half, `v` is neither 27 nor 28, or no key fits. */
+  /**
+   * Who signed `quoteId`, in lower case; null when `s` is in the upper half, `v` is neither 27 nor 28, or no key fits.
+   */
   signer(quoteId: Hex, signature: Signature): Hex | null {
     const address = this.#verifier.signer({ quoteId, provider: NOBODY, signature });
     return address && toHex(address);

@@ -3,16 +3,16 @@ import type { ClaimedSignature } from './packed-signatures.js';
 import type { SignatureChecks } from './signature-checks.js';
 
 /**
- * Signatures that were found good are good a second time: a quote that was posted here comes back as an event of the chain, and
- * its key need not be recovered again. One is forgotten when it has been asked for again, since there
- * is rarely a third time, and the oldest are when there are too many.
+ * Signatures that were found good are good a second time: a quote that was posted here comes back as an event of the
+ * chain, and its key need not be recovered again. One is forgotten when it has been asked for again, since there is
+ * rarely a third time, and the oldest are when there are too many.
  */
 export class RememberedSignatures implements SignatureChecks {
   /** By quote id, oldest first. */
   readonly #good = new Map<Hex, ClaimedSignature>();
   /**
-   * All that it has passed is forgotten, so that its next is the oldest. One that begins anew each time has to pass the places of all that was forgotten since the
-   * map was last put in order, which are thousands.
+   * All that it has passed is forgotten, so that its next is the oldest. One that begins anew each time has to pass the
+   * places of all that was forgotten since the map was last put in order, which are thousands.
    */
   readonly #oldest = this.#good.keys();
 

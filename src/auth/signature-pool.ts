@@ -18,7 +18,9 @@ export interface SignatureAnswer {
 export interface SignaturePoolLimits {
   /** Threads, started when the first batch comes. */
   readonly signatureWorkers: number;
-  /** Fewer are checked at once on the caller's thread: the way to a worker and back costs as much as about two checks. */
+  /**
+   * Fewer are checked at once on the caller's thread: the way to a worker and back costs as much as about two checks.
+   */
   readonly signaturePoolFrom: number;
   /** Most in one message, so that small batches do not wait behind the whole of a large one. */
   readonly signaturesPerMessage: number;
@@ -60,7 +62,8 @@ export class SignaturePool implements SignatureChecks {
     if (claimed.length < signaturePoolFrom) return this.#fallback.verifyAll(claimed);
     // A message costs about as much as two checks: a small batch goes to one thread whole.
     const share = Math.max(signaturesPerMessage / 2, Math.ceil(claimed.length / signatureWorkers));
-    // Messages of one size, so that no thread has a whole one more than the other: 200 go as 4 times 50, not as 3 times 64 and 8.
+    // Messages of one size, so that no thread has a whole one more than the other: 200 go as 4 times 50, not as 3 times
+    // 64 and 8.
     const size = Math.ceil(share / Math.ceil(share / signaturesPerMessage));
     const parts: Promise<readonly boolean[]>[] = [];
     for (let start = 0; start < claimed.length; start += size) {

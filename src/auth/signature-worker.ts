@@ -3,7 +3,10 @@ import { PACKED_BYTES, PackedVerifier } from './packed-signatures.js';
 import { loadSecp256k1 } from './secp256k1-binding.js';
 import type { SignatureAnswer, SignatureJob } from './signature-pool.js';
 
-/** The thread's whole life: one job after the other, in the order in which they come. `SignaturePool` starts and ends it. */
+/**
+ * The thread's whole life: one job after the other, in the order in which they come. `SignaturePool` starts and ends
+ * it.
+ */
 const verifier = new PackedVerifier(await loadSecp256k1());
 
 parentPort?.on('message', ({ id, bytes }: SignatureJob) => {

@@ -1,8 +1,9 @@
 import type { Hex, Signature, SignedQuote } from '../engine/quote.js';
 
 /**
- * The ABI encoding of what is sent by the thousand, put together by hand: all of it is static words, and viem, which walks the types and looks at
- * every address's checksum anew, takes fifty times as long (measured: 75 us a quote). Tests compare each with viem's.
+ * The ABI encoding of what is sent by the thousand, put together by hand: all of it is static words, and viem, which
+ * walks the types and looks at every address's checksum anew, takes fifty times as long (measured: 75 us a quote).
+ * Tests compare each with viem's.
  */
 const WORD_DIGITS = 64;
 const ADDRESS_PADDING = '0'.repeat(24);

@@ -6,9 +6,9 @@ const WORD_DIGITS = 64;
 const WHOLE_BYTES = /^0x(?:[0-9a-f]{2})*$/i;
 
 /**
- * What Multicall3's `aggregate3` returned: an array of `(bool success, bytes returnData)`, each behind an offset. Read by hand, because
- * viem reads it byte by byte: 160 answers take it 10 ms, in which nobody else has a turn. Throws ChainAnswerError where it
- * is anything else than such an array.
+ * What Multicall3's `aggregate3` returned: an array of `(bool success, bytes returnData)`, each behind an offset. Read
+ * by hand, because viem reads it byte by byte: 160 answers take it 10 ms, in which nobody else has a turn. Throws
+ * ChainAnswerError where it is anything else than such an array.
  */
 export function decodeAggregate3(data: Hex): CallResult[] {
   if (!WHOLE_BYTES.test(data)) throw new ChainAnswerError('An answer of Multicall3 is not in hex');

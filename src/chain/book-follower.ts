@@ -31,8 +31,9 @@ export interface FollowListener {
 }
 
 /**
- * The one loop that reads both chains. The book hears of the settlement chain first, then of the stream, whose quotes enter
- * with the state of the settlement block just read. One loop is what makes entry consistent: nothing applies twice and nothing falls between.
+ * The one loop that reads both chains. The book hears of the settlement chain first, then of the stream, whose quotes
+ * enter with the state of the settlement block just read. One loop is what makes entry consistent: nothing applies
+ * twice and nothing falls between.
  */
 export class BookFollower {
   #stopped = false;

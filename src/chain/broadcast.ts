@@ -27,8 +27,8 @@ export async function signVersion(
 }
 
 /**
- * SENT: the node has it, or may have it (no answer came, or one that says nothing). NONCE_USED: another transaction was mined under its nonce.
- * NONCE_PENDING: another one waits under it. UNDERPRICED: the node wants more for it.
+ * SENT: the node has it, or may have it (no answer came, or one that says nothing). NONCE_USED: another transaction was
+ * mined under its nonce. NONCE_PENDING: another one waits under it. UNDERPRICED: the node wants more for it.
  */
 export type BroadcastOutcome = 'SENT' | 'NONCE_USED' | 'NONCE_PENDING' | 'UNDERPRICED';
 

@@ -4,8 +4,8 @@ const BAD_DEED = 'write protection|return data out of bounds|insufficient balanc
 const BROKE = new RegExp(`${OUT_OF_GAS}|${BAD_CODE}|${BAD_DEED}`, 'i');
 
 /**
- * Whether a node's error says that the code which was called broke: an answer of the chain, the same from every node, and no
- * trouble of this one's. Neither geth nor anvil gives it a code of its own: the words are those of geth's
+ * Whether a node's error says that the code which was called broke: an answer of the chain, the same from every node,
+ * and no trouble of this one's. Neither geth nor anvil gives it a code of its own: the words are those of geth's
  * `core/vm/errors.go`, and anvil's "EVM error".
  */
 export function isBrokenCall(message: string): boolean {

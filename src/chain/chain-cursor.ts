@@ -47,7 +47,10 @@ export type CursorStep =
   /** All above `ancestor` never happened; undo it, then `moveTo(ancestor)`. */
   | { readonly type: 'REORG'; readonly ancestor: BlockId };
 
-/** The block that was read last is part of the chain; or that is not to be told yet, since the node may lag; or it is not. */
+/**
+ * The block that was read last is part of the chain; or that is not to be told yet, since the node may lag; or it is
+ * not.
+ */
 type Standing = 'STANDS' | 'UNSURE' | 'GONE';
 
 /** The chain changed deeper down than is followed: nothing read from it can be trusted without a person's look. */
@@ -60,11 +63,17 @@ export class ChainMoved extends Error {
   override readonly name = 'ChainMoved';
 }
 
-/** Where the reading of one chain stands, and what is to be read next. It decides by block hashes; the log query is the caller's. */
+/**
+ * Where the reading of one chain stands, and what is to be read next. It decides by block hashes; the log query is the
+ * caller's.
+ */
 export class ChainCursor {
   #position: BlockId | null;
   #isPartial: boolean;
-  /** Blocks that were read, oldest first: candidates for a common ancestor. Every block that the book knows of is among them. */
+  /**
+   * Blocks that were read, oldest first: candidates for a common ancestor. Every block that the book knows of is among
+   * them.
+   */
   readonly #trail: BlockId[];
   #firstBlock: number | null = null;
   #range: number;
@@ -108,8 +117,8 @@ export class ChainCursor {
   }
 
   /**
-   * Rejects with ChainMoved when the range's end is no longer on the chain, or another node took over: what was read may be of
-   * another branch, or of a node that does not have all of it yet.
+   * Rejects with ChainMoved when the range's end is no longer on the chain, or another node took over: what was read
+   * may be of another branch, or of a node that does not have all of it yet.
    */
   async confirm({ fromBlock, to }: BlockRange): Promise<void> {
     if (fromBlock === to.number) return; // a single block is asked for by its hash

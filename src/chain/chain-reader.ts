@@ -12,7 +12,10 @@ export interface BlockId {
   readonly blockHash: Hex;
 }
 
-/** Which state is asked: after this very block or not at all, after the block of that number, or (absent) after the newest. */
+/**
+ * Which state is asked: after this very block or not at all, after the block of that number, or (absent) after the
+ * newest.
+ */
 export type AtBlock = BlockId | number | undefined;
 
 export interface BlockHead {
@@ -60,8 +63,8 @@ export interface CallResult {
 }
 
 /**
- * Reads one chain: blocks, logs, and contract calls at a given block. A revert is a result; an error is thrown only when
- * no answer came, so that an outage is never taken for a refusal.
+ * Reads one chain: blocks, logs, and contract calls at a given block. A revert is a result; an error is thrown only
+ * when no answer came, so that an outage is never taken for a refusal.
  */
 export class ChainReader {
   readonly #multicall: Multicall;
@@ -96,8 +99,8 @@ export class ChainReader {
   }
 
   /**
-   * In chain order: by block, then log index. One block is asked for by its hash (EIP-234), which a node that lags or is on
-   * another branch can't answer; of a range, the logs of its last block are held against the hash.
+   * In chain order: by block, then log index. One block is asked for by its hash (EIP-234), which a node that lags or
+   * is on another branch can't answer; of a range, the logs of its last block are held against the hash.
    */
   async logs({ fromBlock, to, address, topics }: LogQuery): Promise<ChainLog[]> {
     const blocks =

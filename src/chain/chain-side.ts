@@ -96,7 +96,9 @@ export interface ChainSide {
   readonly settlementWallet: Wallet | null;
   /** What each chain's wallet spends; null without one. */
   readonly spending: Readonly<Record<ChainRole, WalletSpending>> | null;
-  /** The last block that was read of each chain; the book may have been told of an earlier one, with nothing in between. */
+  /**
+   * The last block that was read of each chain; the book may have been told of an earlier one, with nothing in between.
+   */
   readTo(role: ChainRole): BlockId | null;
   /** No command comes from the chains any more when it resolves. */
   stop(): Promise<void>;

@@ -1,7 +1,10 @@
 import { MAX_PRICE, type Hex, type SignedQuote } from '../engine/quote.js';
 
 const ONE = 10n ** 18n;
-/** Position deltas are int256 on chain, products uint256: amounts above these overflow there, at every fill and for ever. */
+/**
+ * Position deltas are int256 on chain, products uint256: amounts above these overflow there, at every fill and for
+ * ever.
+ */
 const MAX_INT = 2n ** 255n - 1n;
 const MAX_UINT = 2n ** 256n - 1n;
 
@@ -11,9 +14,9 @@ export function collateralToken({ pool: { poolKey } }: Pick<SignedQuote, 'pool'>
 }
 
 /**
- * What the provider of a quote pays when all of it is filled and nothing is closed by it, 1e-18 of the collateral token: the
- * premium for a bid, the collateral less the premium for an ask. Null when the quote asks for nothing, or for more than a
- * pool can count.
+ * What the provider of a quote pays when all of it is filled and nothing is closed by it, 1e-18 of the collateral
+ * token: the premium for a bid, the collateral less the premium for an ask. Null when the quote asks for nothing, or
+ * for more than a pool can count.
  */
 export function collateralNeeded(quote: SignedQuote): bigint | null {
   const { price, size, isBuy, pool } = quote;

@@ -27,8 +27,8 @@ export class FeeQuote {
   }
 
   /**
-   * For one that offered these and was not mined: an eighth more (`mayRise`), or what is asked now where that is higher. The
-   * very same fees where there is no more to offer.
+   * For one that offered these and was not mined: an eighth more (`mayRise`), or what is asked now where that is
+   * higher. The very same fees where there is no more to offer.
    */
   async next(fees: Fees, mayRise: boolean): Promise<Fees> {
     const current = await this.current();

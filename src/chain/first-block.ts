@@ -1,8 +1,8 @@
 import type { ChainReader } from './chain-reader.js';
 
 /**
- * The first block from `startBlock` on that is not older than `timestamp` (Unix seconds), by bisection: about 28 requests
- * on a chain of a hundred million blocks. Past the newest block when all are older.
+ * The first block from `startBlock` on that is not older than `timestamp` (Unix seconds), by bisection: about 28
+ * requests on a chain of a hundred million blocks. Past the newest block when all are older.
  */
 export async function firstBlockSince(reader: ChainReader, startBlock: number, timestamp: number): Promise<number> {
   let low = startBlock;

@@ -10,8 +10,8 @@ export interface WatchPatience {
 }
 
 /**
- * Subscribes to `newHeads` (geth's `eth_subscribe`) and calls `onHead` for each. Only a wake-up: a message missed, doubled
- * or invented does no harm, since what counts is read by `eth_getLogs`. Reconnects for ever until stopped.
+ * Subscribes to `newHeads` (geth's `eth_subscribe`) and calls `onHead` for each. Only a wake-up: a message missed,
+ * doubled or invented does no harm, since what counts is read by `eth_getLogs`. Reconnects for ever until stopped.
  */
 export class HeadWatch {
   #socket: WebSocket | null = null;

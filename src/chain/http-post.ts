@@ -22,14 +22,18 @@ export class AnswerTooLong extends Error {
   override readonly name = 'AnswerTooLong';
 }
 
-/** Servers close what is idle: Node's after 5 s, others later. A request that meets such an end has failed, so we close first. */
+/**
+ * Servers close what is idle: Node's after 5 s, others later. A request that meets such an end has failed, so we close
+ * first.
+ */
 const IDLE_MS = 4_000;
 const kept = { keepAlive: true, timeout: IDLE_MS };
 const agents = { http: new HttpAgent(kept), https: new HttpsAgent(kept) };
 
 /**
- * Posts JSON on connections that are kept. By `node:http`, since `fetch` takes three times as long and four times the CPU for a short request (0.55 ms against
- * 0.2 on loopback), and a quote on its way to the book meets some fifteen of them. Redirects are not followed. Rejects when no whole answer came in time.
+ * Posts JSON on connections that are kept. By `node:http`, since `fetch` takes three times as long and four times the
+ * CPU for a short request (0.55 ms against 0.2 on loopback), and a quote on its way to the book meets some fifteen of
+ * them. Redirects are not followed. Rejects when no whole answer came in time.
  */
 export async function postJson(url: string, json: string, limits: PostLimits, clock: Clock): Promise<HttpAnswer> {
   const isSecure = url.startsWith('https:');

@@ -37,7 +37,10 @@ export class RpcUnreachable extends Error {
 /** JSON-RPC errors that another try, perhaps elsewhere, may cure: limits, a node that is behind or broken inside. */
 const PASSING_CODES = new Set([-32005, -32603, 429]);
 
-/** Whether the same request may be answered at another time. Some nodes give broken code the number of a fault of their own. */
+/**
+ * Whether the same request may be answered at another time. Some nodes give broken code the number of a fault of their
+ * own.
+ */
 export function isPassing(error: unknown): boolean {
   return error instanceof RpcError && PASSING_CODES.has(error.code) && !isBrokenCall(error.message);
 }
@@ -48,8 +51,8 @@ export class WrongChain extends RpcUnreachable {
 }
 
 /**
- * One chain's JSON-RPC over HTTP, from one of several endpoints at a time. Whether a better one than the current is well
- * again is looked at beside the requests, so that none of them waits for it. `onError` is told of each failed try.
+ * One chain's JSON-RPC over HTTP, from one of several endpoints at a time. Whether a better one than the current is
+ * well again is looked at beside the requests, so that none of them waits for it. `onError` is told of each failed try.
  */
 export class HttpRpc implements Rpc {
   readonly #endpoints: RpcEndpoints;
@@ -173,7 +176,10 @@ export class HttpRpc implements Rpc {
     }
   }
 
-  /** `Retry-After` as seconds or as a date (RFC 9110, 10.2.3); at most a minute is believed. A 429 without one: a second. */
+  /**
+   * `Retry-After` as seconds or as a date (RFC 9110, 10.2.3); at most a minute is believed. A 429 without one: a
+   * second.
+   */
   #rest(endpoint: Endpoint, { status, retryAfter }: HttpAnswer): void {
     if (retryAfter === null && status !== 429) return;
     const asked = Number(retryAfter ?? 1);

@@ -3,7 +3,10 @@ import type { KeptValues } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Fees } from './fees.js';
 
-/** What one nonce is for. All transactions that are ever signed for it differ in their fees alone: whichever is mined does the same. */
+/**
+ * What one nonce is for. All transactions that are ever signed for it differ in their fees alone: whichever is mined
+ * does the same.
+ */
 export interface TxIntent {
   readonly nonce: number;
   readonly to: Hex;
@@ -20,8 +23,8 @@ export function intentFileName(chainId: number, address: Hex): string {
 }
 
 /**
- * What a wallet means to send, one intent a nonce, kept outside of the process: after a crash nobody knows what was signed
- * or sent, so the next run goes on with the same intents and gives their nonces to nothing else.
+ * What a wallet means to send, one intent a nonce, kept outside of the process: after a crash nobody knows what was
+ * signed or sent, so the next run goes on with the same intents and gives their nonces to nothing else.
  */
 export class IntentLog {
   /** What earlier runs wrote and did not forget, by nonce. */

@@ -20,9 +20,9 @@ export interface MulticallLimits {
 export type AskOne = (call: ContractCall, at: AtBlock, gas?: number) => Promise<CallResult>;
 
 /**
- * Many reads in few requests, by Multicall3 where there is one. What is read may be hostile: a contract that burns all the
- * gas it is given makes the calls after it in its batch fail too. Those fail without a word, which no honest contract
- * does, so each such call is asked again by itself, with gas of its own.
+ * Many reads in few requests, by Multicall3 where there is one. What is read may be hostile: a contract that burns all
+ * the gas it is given makes the calls after it in its batch fail too. Those fail without a word, which no honest
+ * contract does, so each such call is asked again by itself, with gas of its own.
  */
 export class Multicall {
   constructor(
@@ -54,7 +54,8 @@ export class Multicall {
     const silent = calls.filter((_, i) => isSilent(answers[i]));
     if (silent.length === 0) return answers;
     const again = await this.#eachAlone(silent, async (call) => {
-      // Within Multicall3 as before: what breaks there is told as an answer, and not as a fault that looks like the node's.
+      // Within Multicall3 as before: what breaks there is told as an answer, and not as a fault that looks like the
+      // node's.
       const [answer = BROKEN] = (await this.#aggregate(multicall3, [call], at, this.limits.gasPerCall)) ?? [];
       return answer;
     });
@@ -89,7 +90,9 @@ const BROKEN: CallResult = { reverted: true, data: '0x' };
 const AGGREGATE3_SELECTOR = toFunctionSelector(getAbiItem({ abi: multicall3Abi, name: 'aggregate3' }));
 const WORD_BYTES = 32;
 
-/** Calldata of `aggregate3`: an array of `(address target, bool allowFailure, bytes callData)`, each behind an offset. */
+/**
+ * Calldata of `aggregate3`: an array of `(address target, bool allowFailure, bytes callData)`, each behind an offset.
+ */
 export function encodeAggregate3(calls: readonly ContractCall[]): Hex {
   let offset = calls.length * WORD_BYTES;
   const offsets: string[] = [];

@@ -12,9 +12,9 @@ export interface NonceMemory {
 }
 
 /**
- * Which nonce is next, and what each of ours is for. The chain is asked each time, since another signer may use the key;
- * but a nonce that was given out here is never given out again before its transaction is mined too deep to come back, or
- * was refused: a node that lags, forgets, or follows a reorg does not make it free.
+ * Which nonce is next, and what each of ours is for. The chain is asked each time, since another signer may use the
+ * key; but a nonce that was given out here is never given out again before its transaction is mined too deep to come
+ * back, or was refused: a node that lags, forgets, or follows a reorg does not make it free.
  */
 export class NonceLine {
   readonly #live = new Map<number, OwnTx>();
@@ -80,8 +80,8 @@ export class NonceLine {
   }
 
   /**
-   * Nonces before this one's that the chain waits for and no transaction is known of: somebody's that a node has dropped.
-   * What waits in the node's pool is not among them, whoever sent it.
+   * Nonces before this one's that the chain waits for and no transaction is known of: somebody's that a node has
+   * dropped. What waits in the node's pool is not among them, whoever sent it.
    */
   async gapsBefore({ nonce }: OwnTx): Promise<number[]> {
     await this.look();

@@ -53,7 +53,9 @@ export class Operator {
     }
   }
 
-  /** A receipt has no reason: the same call at the end of that block gives it, unless the block has changed the cause. */
+  /**
+   * A receipt has no reason: the same call at the end of that block gives it, unless the block has changed the cause.
+   */
   async #whyReverted(request: TxRequest, { blockNumber, txHash }: TxReceipt): Promise<TxOutcome> {
     try {
       const again = await this.reader.call(request, blockNumber, this.address);

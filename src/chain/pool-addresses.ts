@@ -12,8 +12,8 @@ const DAY = 24 * HOUR;
 const ASKED_IN_FLIGHT = 8;
 
 /**
- * Pools by their keys, as the factory answers: an address follows from the key alone, so an answer is kept for good. A key
- * that the factory refuses is not kept: which dates are allowed changes as time passes.
+ * Pools by their keys, as the factory answers: an address follows from the key alone, so an answer is kept for good. A
+ * key that the factory refuses is not kept: which dates are allowed changes as time passes.
  */
 export class PoolAddresses {
   readonly #pools = new Map<string, Pool>();
@@ -45,8 +45,9 @@ export class PoolAddresses {
   }
 
   /**
-   * As `resolve`, also where the factory refuses a key for its date alone: the nearer a maturity, the more dates it allows,
-   * so it is asked as if the maturity were near. `now`: Unix seconds. Nodes that cannot be asked so refuse such keys.
+   * As `resolve`, also where the factory refuses a key for its date alone: the nearer a maturity, the more dates it
+   * allows, so it is asked as if the maturity were near. `now`: Unix seconds. Nodes that cannot be asked so refuse such
+   * keys.
    */
   async resolveEvenLater(keys: readonly PoolKey[], now: number): Promise<(Pool | null)[]> {
     const pools = await this.resolve(keys);

@@ -25,7 +25,10 @@ type Plan = DeployItem | { readonly type: 'DEPLOY'; readonly key: PoolKey };
 
 const NOT_CONFIRMED = 'Deployment not confirmed yet';
 
-/** Deploys pools with the operator's wallet. Whoever asks for one that is being deployed joins, and finds that it existed. */
+/**
+ * Deploys pools with the operator's wallet. Whoever asks for one that is being deployed joins, and finds that it
+ * existed.
+ */
 export class PoolDeployer {
   readonly #underWay = new Map<Hex, Promise<DeployItem>>();
 

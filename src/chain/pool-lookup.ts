@@ -11,7 +11,10 @@ export type FoundPool =
   /** There is no such pool and none can be deployed; the factory's error by name. */
   | { readonly type: 'IMPOSSIBLE'; readonly reason: string };
 
-/** By the very objects of `keys`. A pool that exists is found whatever its date: the factory judges only keys of new ones. */
+/**
+ * By the very objects of `keys`. A pool that exists is found whatever its date: the factory judges only keys of new
+ * ones.
+ */
 export async function lookUpPools(
   reader: Pick<ChainReader, 'multicall'>,
   poolFactory: Hex,

@@ -9,7 +9,10 @@ export interface ChainProfile {
   readonly wsUrl: string | null;
   /** Blocks that must follow a block before it is read; 0: the newest block is read at once. */
   readonly confirmations: number;
-  /** Age of the newest block above which the chain counts as stale; null: an idle chain makes no blocks, age says nothing. */
+  /**
+   * Age of the newest block above which the chain counts as stale; null: an idle chain makes no blocks, age says
+   * nothing.
+   */
   readonly maxHeadAgeSeconds: number | null;
 }
 

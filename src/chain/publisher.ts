@@ -8,11 +8,16 @@ import type { TxReceipt } from './receipts.js';
 import { TxReverted } from './wallet-errors.js';
 import type { Wallet } from './wallet.js';
 
-/** One quote in `add`'s calldata: 16 words; before them the selector, the array's offset and its length (ABI specification). */
+/**
+ * One quote in `add`'s calldata: 16 words; before them the selector, the array's offset and its length (ABI
+ * specification).
+ */
 const QUOTE_BYTES = 16 * 32;
 const CALL_BYTES = 4 + 2 * 32;
 
-/** What became of a publication: the book knows the quote, the checks at entry refused it, or its transaction failed. */
+/**
+ * What became of a publication: the book knows the quote, the checks at entry refused it, or its transaction failed.
+ */
 export type PublicationOutcome =
   | { readonly type: 'ENTERED' }
   | { readonly type: 'REFUSED'; readonly reason: string }
@@ -24,7 +29,9 @@ export interface PublisherLimits {
   readonly publishQueue: number;
   /** Publish transactions under way at once; what arrives meanwhile is gathered into the next. */
   readonly publishTxInFlight: number;
-  /** How long after its transaction was mined a quote's event may take to be read; then the publication is forgotten. */
+  /**
+   * How long after its transaction was mined a quote's event may take to be read; then the publication is forgotten.
+   */
   readonly publishSettleMs: number;
 }
 
@@ -40,8 +47,8 @@ interface Publication {
 }
 
 /**
- * Puts quotes on the stream chain with the operator's wallet: many requests' quotes in as few `add` transactions as their
- * size allows. A transaction that was mined settles nothing: the quote's event, read like anybody's, does.
+ * Puts quotes on the stream chain with the operator's wallet: many requests' quotes in as few `add` transactions as
+ * their size allows. A transaction that was mined settles nothing: the quote's event, read like anybody's, does.
  */
 export class Publisher {
   readonly #publications = new Map<Hex, Publication>();

@@ -13,8 +13,8 @@ const [PUBLISH_QUOTE] = encodeEventTopics({ abi: orderbookStreamAbi, eventName: 
 export const publishQuoteTopics = [PUBLISH_QUOTE] as const;
 
 /**
- * Null when the log is no `PublishQuote` or a number in it is above 2^53 - 1: no client could compute such a quote's id,
- * since salt, deadline and maturity are JSON integers on the wire.
+ * Null when the log is no `PublishQuote` or a number in it is above 2^53 - 1: no client could compute such a quote's
+ * id, since salt, deadline and maturity are JSON integers on the wire.
  */
 export function decodePublishedQuote({ topics, data }: ChainLog): PublishedQuote | null {
   const [name, , providerWord] = topics;
@@ -48,14 +48,16 @@ export function decodePublishedQuote({ topics, data }: ChainLog): PublishedQuote
   };
 }
 
-/** All that is not indexed: taker, price, size, isBuy, deadline, salt, the signature's three words, the pool key's six. */
+/**
+ * All that is not indexed: taker, price, size, isBuy, deadline, salt, the signature's three words, the pool key's six.
+ */
 const WORDS = 15;
 const WORD_DIGITS = 64;
 const ADDRESS_DIGITS = 40;
 
 /**
- * The words of an event's data, which are all static. viem's decoder gives the same (a test compares them) and takes twenty times as long, since it
- * hashes the event's signature and each address anew.
+ * The words of an event's data, which are all static. viem's decoder gives the same (a test compares them) and takes
+ * twenty times as long, since it hashes the event's signature and each address anew.
  */
 class Words {
   readonly count: number;

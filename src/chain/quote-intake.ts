@@ -60,8 +60,8 @@ type Checked =
   | { readonly type: 'TWIN'; readonly of: number };
 
 /**
- * The way of a posted quote: deadline, pool address, id, signature, the chain's own check, publication, and the wait for
- * its event to bring it into the book. A bad quote stops nobody else's.
+ * The way of a posted quote: deadline, pool address, id, signature, the chain's own check, publication, and the wait
+ * for its event to bring it into the book. A bad quote stops nobody else's.
  */
 export class QuoteIntake {
   constructor(
@@ -137,7 +137,10 @@ export class QuoteIntake {
     });
   }
 
-  /** A quote may have come in while it was checked, posted a second time or by somebody else: nobody has to pay for it again. */
+  /**
+   * A quote may have come in while it was checked, posted a second time or by somebody else: nobody has to pay for it
+   * again.
+   */
   #unlessEntered(item: Checked): Checked {
     const order = item.type === 'GOOD' ? this.orders.get(item.quote.quoteId) : undefined;
     return order === undefined ? item : asExisting(order);

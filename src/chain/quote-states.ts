@@ -31,8 +31,8 @@ export interface IdentifiedQuote extends SignedQuote {
 }
 
 /**
- * What the settlement chain says of a quote at one block. `error` is null when it can be filled now; with one that is an
- * InvalidReason it may come back by itself, with any other it can't.
+ * What the settlement chain says of a quote at one block. `error` is null when it can be filled now; with one that is
+ * an InvalidReason it may come back by itself, with any other it can't.
  */
 export interface QuoteReading {
   readonly state: QuoteState;
@@ -168,8 +168,8 @@ function readFilled({ reverted, data }: CallResult): bigint | null {
 }
 
 /**
- * A revert means not fillable: an expired option, a bad signature or numbers that overflow (which those who ask have ruled
- * out), or a collateral token that does not answer.
+ * A revert means not fillable: an expired option, a bad signature or numbers that overflow (which those who ask have
+ * ruled out), or a collateral token that does not answer.
  */
 function toReading(fillableSize: bigint, { reverted, data }: CallResult): QuoteReading {
   if (reverted) return withError(fillableSize, 'InvalidAssetUpdate');

@@ -10,8 +10,8 @@ export interface Endpoint {
 }
 
 /**
- * Which endpoint is asked. All requests go to one until it fails, so that a reader sees one node's view of the chain and not a
- * mix of heads; then the next takes over, until one that is preferred to it is well again.
+ * Which endpoint is asked. All requests go to one until it fails, so that a reader sees one node's view of the chain
+ * and not a mix of heads; then the next takes over, until one that is preferred to it is well again.
  */
 export class RpcEndpoints {
   readonly #all: readonly Endpoint[];
@@ -35,7 +35,10 @@ export class RpcEndpoints {
     return this.#current;
   }
 
-  /** Another one whenever another endpoint takes over, also one that was current before: in between, requests went elsewhere. */
+  /**
+   * Another one whenever another endpoint takes over, also one that was current before: in between, requests went
+   * elsewhere.
+   */
   get turn(): number {
     return this.#turn;
   }

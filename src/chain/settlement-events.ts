@@ -14,7 +14,10 @@ export type SettlementEvent =
   | { readonly type: 'CANCEL'; readonly log: ChainLog; readonly quoteId: Hex; readonly provider: Hex }
   | { readonly type: 'POOL'; readonly log: ChainLog; readonly pool: Pool };
 
-/** Why an event on the settlement chain counts for nothing. Most are not hostile: quotes are filled that no stream knows. */
+/**
+ * Why an event on the settlement chain counts for nothing. Most are not hostile: quotes are filled that no stream
+ * knows.
+ */
 export type IgnoredEvent =
   /** It comes from no pool with orders, and not from the factory. */
   | 'OTHER_CONTRACT'
@@ -49,8 +52,8 @@ const PROVIDERS_PER_QUERY = 200;
 const QUERIES_IN_FLIGHT = 8;
 
 /**
- * Fills, cancels and deployments of all pools, in chain order, by one query. Anyone may emit what looks like one, in any
- * number, so only those of a known pool or factory (`isKnown`) are decoded.
+ * Fills, cancels and deployments of all pools, in chain order, by one query. Anyone may emit what looks like one, in
+ * any number, so only those of a known pool or factory (`isKnown`) are decoded.
  */
 export async function readSettlementEvents(
   reader: ChainReader,

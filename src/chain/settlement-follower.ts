@@ -46,8 +46,8 @@ export class SettlementFollower {
   /** A rewind that an earlier process began is finished, if there was one. */
   #isWhole = false;
   /**
-   * Orders that a reorg stated anew, gone ones too: in the middle of it a node may have told of the old branch's state as the
-   * ancestor's, as anvil does for a moment. They are asked about once more, where the next range ends.
+   * Orders that a reorg stated anew, gone ones too: in the middle of it a node may have told of the old branch's state
+   * as the ancestor's, as anvil does for a moment. They are asked about once more, where the next range ends.
    */
   #inDoubt: readonly Order[] = [];
 
@@ -89,8 +89,8 @@ export class SettlementFollower {
   }
 
   /**
-   * The book knows of the block whose state it shows. Before anything enters with that state: else a process that starts anew would not look whether the
-   * block is still on the chain, and what was read there would stand for ever.
+   * The book knows of the block whose state it shows. Before anything enters with that state: else a process that
+   * starts anew would not look whether the block is still on the chain, and what was read there would stand for ever.
    */
   async tellBlock(): Promise<void> {
     const { position } = this;
@@ -106,8 +106,8 @@ export class SettlementFollower {
   }
 
   /**
-   * Asks for everything first and tells the book afterwards, so that a failed request leaves nothing half told. False: the
-   * node refused the range.
+   * Asks for everything first and tells the book afterwards, so that a failed request leaves nothing half told. False:
+   * the node refused the range.
    */
   async #read(range: BlockRange): Promise<boolean> {
     const logs = await readRange(this.cursor, range, () => this.#logs(range));
@@ -242,8 +242,8 @@ export class SettlementFollower {
   }
 
   /**
-   * A rewind by several commands moves the book's position with the first: a process that ended before the last leaves orders that blocks above that position
-   * touched, which nothing else does.
+   * A rewind by several commands moves the book's position with the first: a process that ended before the last leaves
+   * orders that blocks above that position touched, which nothing else does.
    */
   async #finishRewind(): Promise<void> {
     const { position } = this;

@@ -22,7 +22,9 @@ export interface StreamListener {
   /** The book knows this quote now, or (`refusal`) will not take it. */
   onSettled(quoteId: Hex, refusal: string | null): void;
   onRefused(why: StreamRefusal, log: ChainLog): void;
-  /** Quotes are about to enter with the state of the settlement block that was given: the book has to know of it first. */
+  /**
+   * Quotes are about to enter with the state of the settlement block that was given: the book has to know of it first.
+   */
   beforeEntry(): Promise<void>;
 }
 
@@ -64,7 +66,9 @@ export class StreamFollower {
     return this.cursor.position;
   }
 
-  /** Needs nothing of the settlement chain, so that both can be asked at once. One at a time; then `enter`, or never. */
+  /**
+   * Needs nothing of the settlement chain, so that both can be asked at once. One at a time; then `enter`, or never.
+   */
   async look(): Promise<StreamNews> {
     const step = await this.cursor.poll();
     if (step.type !== 'BLOCKS') return step;
@@ -126,7 +130,9 @@ export class StreamFollower {
     this.#resumeAfter = null;
   }
 
-  /** Filled amounts and validity are those of the settlement block that the book shows; only later events apply to them. */
+  /**
+   * Filled amounts and validity are those of the settlement block that the book shows; only later events apply to them.
+   */
   async #enter(
     candidates: readonly Candidate[],
     readings: readonly QuoteReading[],
@@ -180,8 +186,8 @@ export class StreamFollower {
 }
 
 /**
- * Null when the engine should hear of the quote: it can be filled, or can't just now for a reason that may pass, or it is
- * cancelled or filled, which a reorg may undo.
+ * Null when the engine should hear of the quote: it can be filled, or can't just now for a reason that may pass, or it
+ * is cancelled or filled, which a reorg may undo.
  */
 function entryProblem({ state, error }: QuoteReading): QuoteError | null {
   if (error === null || state.reason !== null) return null;

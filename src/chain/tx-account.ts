@@ -6,8 +6,8 @@ import type { Hex } from '../engine/quote.js';
 export type TxAccount = Pick<PrivateKeyAccount, 'address' | 'sign'>;
 
 /**
- * The native library signs where its binary loads: 0.1 ms of a publication's way, and viem's own 0.8. Both follow RFC 6979 and EIP-2, so that the same digest
- * gives the same signature; a test compares them.
+ * The native library signs where its binary loads: 0.1 ms of a publication's way, and viem's own 0.8. Both follow RFC
+ * 6979 and EIP-2, so that the same digest gives the same signature; a test compares them.
  */
 export function txAccount(privateKey: Hex): TxAccount {
   const account = privateKeyToAccount(privateKey);

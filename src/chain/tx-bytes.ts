@@ -27,8 +27,9 @@ const LIST = 0xc0;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The fields that are signed, which both forms below have at their head. As bytes: viem puts a transaction together out of pieces of hex, which takes 4 ms for one of
- * 90 KB, twice, and leaves some of the longest turns' garbage; this takes 0.1 ms. A test compares both.
+ * The fields that are signed, which both forms below have at their head. As bytes: viem puts a transaction together out
+ * of pieces of hex, which takes 4 ms for one of 90 KB, twice, and leaves some of the longest turns' garbage; this takes
+ * 0.1 ms. A test compares both.
  */
 export function txFields({ chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gas, to, data }: TxTerms): Buffer {
   const numbers = [chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gas].map((number) => string(digits(number)));

@@ -18,8 +18,8 @@ interface Means {
 
 /**
  * Validity of quotes whose pool has no code yet: a fill will deploy it, so what counts is whether the factory would and
- * whether the provider could pay. With nothing held in such a pool there is nothing to close, so only the collateral token
- * is asked.
+ * whether the provider could pay. With nothing held in such a pool there is nothing to close, so only the collateral
+ * token is asked.
  */
 export class UndeployedPools {
   constructor(
@@ -50,8 +50,8 @@ export class UndeployedPools {
   }
 
   /**
-   * Each token in requests of its own. Anyone may name any contract as a token, and what is batched runs in one simulated
-   * transaction: a hostile one asked first could move the balances that an honest one is asked for next.
+   * Each token in requests of its own. Anyone may name any contract as a token, and what is batched runs in one
+   * simulated transaction: a hostile one asked first could move the balances that an honest one is asked for next.
    */
   async #readMeans(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlyMap<IdentifiedQuote, Means>> {
     const byToken = new Map<Hex, IdentifiedQuote[]>();

@@ -88,7 +88,9 @@ export class VaultQuotes {
     return { to: vault, data: encodeFunctionData({ abi: vaultAbi, functionName: 'getQuote', args }) };
   }
 
-  /** The pool's own word in its token's decimals, and the shared diamond's in 18, which counts while there is no pool. */
+  /**
+   * The pool's own word in its token's decimals, and the shared diamond's in 18, which counts while there is no pool.
+   */
   #feeCalls({ size }: VaultTrade, { poolAddress, poolKey }: Pool): ContractCall[] {
     const terms = [this.operator, size, 0n, true, false] as const;
     const ofKey = [...terms, poolKey.strike, poolKey.isCallPool] as const;

@@ -13,7 +13,9 @@ export interface WalletSpendingOptions {
   readonly kept: { readonly values: KeptValues; readonly name: string } | null;
 }
 
-/** What one wallet has spent on gas in 24 hours, counted from the first transaction on, and whether it may spend more. */
+/**
+ * What one wallet has spent on gas in 24 hours, counted from the first transaction on, and whether it may spend more.
+ */
 export class WalletSpending {
   readonly #options: WalletSpendingOptions;
   #endsMs = 0;
@@ -32,8 +34,8 @@ export class WalletSpending {
   }
 
   /**
-   * The nonce's transaction was mined, or found to be mined by an earlier run, or mined anew after a reorg. Those under way
-   * when the cap is reached are still paid for. What is counted outlives the process when it resolves.
+   * The nonce's transaction was mined, or found to be mined by an earlier run, or mined anew after a reorg. Those under
+   * way when the cap is reached are still paid for. What is counted outlives the process when it resolves.
    */
   mined(nonce: number, feeWei: bigint): Promise<void> {
     this.#count(feeWei - (this.#feesWei.get(nonce) ?? 0n));
@@ -76,7 +78,10 @@ export class WalletSpending {
     this.#spentWei = 0n;
   }
 
-  /** A disk that fails ends the process by itself. On one that is full, what is in memory counts on, and is kept with the next change. */
+  /**
+   * A disk that fails ends the process by itself. On one that is full, what is in memory counts on, and is kept with
+   * the next change.
+   */
   async #keep(): Promise<void> {
     const { kept } = this.#options;
     const feesWei = [...this.#feesWei].map(([nonce, feeWei]) => [nonce, `${feeWei}`]);

@@ -21,7 +21,10 @@ export interface WalletLimits extends NonceMemory {
   readonly receiptPollMs: number;
   /** How long a transaction may stay unmined before it is sent again. */
   readonly resendAfterMs: number;
-  /** How often its fees are raised, by an eighth each time; after that only where the chain asks for more than it offers. */
+  /**
+   * How often its fees are raised, by an eighth each time; after that only where the chain asks for more than it
+   * offers.
+   */
   readonly resends: number;
   /** Wei per gas: no transaction offers more, whatever the node asks. */
   readonly maxFeePerGas: bigint;
@@ -31,10 +34,10 @@ export interface WalletLimits extends NonceMemory {
 export type OnTxTrouble = (nonce: number, what: string) => void;
 
 /**
- * One key on one chain. Nonces are given out one at a time, in the order of sending, and what each is for is written down
- * before anything is signed. A transaction is sent again under its nonce, for more, until the nonce is used up: by itself,
- * which ends it, or by another signer's, after which it is sent anew under the next one. So none is dropped, none is mined
- * twice, and a restart goes on where the crash was.
+ * One key on one chain. Nonces are given out one at a time, in the order of sending, and what each is for is written
+ * down before anything is signed. A transaction is sent again under its nonce, for more, until the nonce is used up: by
+ * itself, which ends it, or by another signer's, after which it is sent anew under the next one. So none is dropped,
+ * none is mined twice, and a restart goes on where the crash was.
  */
 export class Wallet {
   readonly address: Hex;
@@ -228,7 +231,10 @@ export class Wallet {
     void this.#goOnWith(tx, 'a reorg took it back: sent again');
   }
 
-  /** Nobody waits for its end: it is left by an earlier run, taken back, or closes a gap. Most of what is left is long mined. */
+  /**
+   * Nobody waits for its end: it is left by an earlier run, taken back, or closes a gap. Most of what is left is long
+   * mined.
+   */
   async #goOnWith(tx: OwnTx, why: string): Promise<void> {
     try {
       await this.#learnHashes(tx);

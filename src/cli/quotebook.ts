@@ -19,7 +19,8 @@ const packageFile = new URL('../../../package.json', import.meta.url);
 const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };
 
 const [command] = process.argv.slice(2);
-// Who has read enough, as `log dump DIR | head` does, closes the pipe: the rest is for nobody. A service goes on without its console.
+// Who has read enough, as `log dump DIR | head` does, closes the pipe: the rest is for nobody. A service goes on
+// without its console.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   if (command !== serve.name) process.exit(EXIT_OK);

@@ -21,7 +21,9 @@ export interface AskingOptions {
   readonly onSilence: () => void;
 }
 
-/** Answers carry no name of what they answer, so one message is asked at a time: the next INFO or ERROR is its answer. */
+/**
+ * Answers carry no name of what they answer, so one message is asked at a time: the next INFO or ERROR is its answer.
+ */
 export class Asking<A> {
   readonly #options: AskingOptions;
   readonly #waiting: Question<A>[] = [];

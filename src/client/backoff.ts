@@ -5,8 +5,8 @@ export interface BackoffRange {
 }
 
 /**
- * Pause before try number `attempt`, from 0: anywhere between the shortest and a bound that doubles each time. A server that
- * restarts loses all its readers in one instant; drawn over the whole range they come back spread out.
+ * Pause before try number `attempt`, from 0: anywhere between the shortest and a bound that doubles each time. A server
+ * that restarts loses all its readers in one instant; drawn over the whole range they come back spread out.
  */
 export function backoffMs({ minMs, maxMs }: BackoffRange, attempt: number, random: () => number): number {
   const bound = Math.min(maxMs, minMs * 2 ** (Math.min(attempt, MAX_DOUBLINGS) + 1));

@@ -17,7 +17,9 @@ interface Waiting {
 /** The worst first: what a user has to know of several connections. */
 const WORST_FIRST: readonly ConnectionState[] = ['UNAUTHORIZED', 'WAITING', 'CONNECTING', 'OPEN', 'CLOSED'];
 
-/** Connections by need: one carries one subscription of each channel, so that a second book takes a second connection. */
+/**
+ * Connections by need: one carries one subscription of each channel, so that a second book takes a second connection.
+ */
 export class Carriers {
   readonly states = new Listeners<ConnectionState>();
   readonly heartbeats = new Listeners<HeartbeatMessage>();

@@ -10,7 +10,9 @@ export class Positions {
     this.#at.set(key, seq);
   }
 
-  /** The server has sent everything of every key up to here. It moves no key: what was lost on the way must still show. */
+  /**
+   * The server has sent everything of every key up to here. It moves no key: what was lost on the way must still show.
+   */
   confirm(seq: number): void {
     this.#confirmed = Math.max(this.#confirmed, seq);
   }
@@ -26,8 +28,8 @@ export class Positions {
   }
 
   /**
-   * `prevSeq` is the key's message before this one, or any number that every reader of the key was past by then: a gap is only
-   * what lies after our own place.
+   * `prevSeq` is the key's message before this one, or any number that every reader of the key was past by then: a gap
+   * is only what lies after our own place.
    */
   take(key: string, seq: number, prevSeq: number): Arrival {
     const at = this.#at.get(key);

@@ -59,8 +59,8 @@ export class Rest {
   }
 
   /**
-   * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. Of `quoteIds` 40 at a time are sure
-   * to get through; docs/api.md says where more do.
+   * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. Of `quoteIds` 40 at a time
+   * are sure to get through; docs/api.md says where more do.
    */
   orders(query: WithoutChain<OrdersQuery> = {}): Promise<OrdersResult> {
     return this.#get('/orders', this.#ofChain(query));

@@ -7,8 +7,9 @@ const MODULUS = 1n << 256n;
 const WORD = { size: 32 } as const;
 
 /**
- * Hash of a set, as the sum modulo 2^256 of one term for each member: a member comes or goes with one addition, whatever the
- * order. The server sends the same sums with snapshots and heartbeats, so that a book that went wrong shows.
+ * Hash of a set, as the sum modulo 2^256 of one term for each member: a member comes or goes with one addition,
+ * whatever the order. The server sends the same sums with snapshots and heartbeats, so that a book that went wrong
+ * shows.
  */
 export class SetHash {
   #sum = 0n;

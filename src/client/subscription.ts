@@ -12,7 +12,10 @@ export type Channel = 'QUOTES' | 'RFQ' | 'ORDERBOOK' | 'TICKER';
 /** `SYNCING`: asked for, not whole yet. `LIVE`: whole, and following. `REFUSED`: the server would not have it; over. */
 export type FollowState = 'WAITING' | 'SYNCING' | 'LIVE' | 'REFUSED' | 'CLOSED';
 
-/** What was wrong, and is put right: a message was missing; the book was another than the server's; the server had to start anew. */
+/**
+ * What was wrong, and is put right: a message was missing; the book was another than the server's; the server had to
+ * start anew.
+ */
 export type Healing = 'GAP' | 'HASH' | 'RESYNC';
 
 type Snapshot = Extract<KeyedMessage, { readonly type: 'QUOTES_SNAPSHOT' | 'ORDERBOOK_SNAPSHOT' | 'TICKER_SNAPSHOT' }>;
@@ -39,12 +42,15 @@ export interface BookContent {
   onWhole(): void;
 }
 
-/** How much has been tried since the last good message: going on from before it, then a snapshot, then another connection. */
+/**
+ * How much has been tried since the last good message: going on from before it, then a snapshot, then another
+ * connection.
+ */
 type Tried = 'NOTHING' | 'RESUME' | 'SNAPSHOT';
 
 /**
- * One channel of one connection: asks for it, checks the number of each message and the hash of each heartbeat, goes on after a
- * lost connection where it was, and puts right what went wrong.
+ * One channel of one connection: asks for it, checks the number of each message and the hash of each heartbeat, goes on
+ * after a lost connection where it was, and puts right what went wrong.
  */
 export class Subscription {
   readonly channel: Channel;

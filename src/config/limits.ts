@@ -24,14 +24,17 @@ export const limits = {
   queryBytes: 96 << 10,
   /** Parameters in one query: the ids of GET /orders and every other one. */
   queryPairs: 1_100,
-  /** Orders that GET /orders writes between two turns of the event loop, and answers remembered while the book stands still. */
+  /**
+   * Orders that GET /orders writes between two turns of the event loop, and answers remembered while the book stands
+   * still.
+   */
   ordersPerTurn: 2_000,
   rememberedAnswerBytes: 4 << 20,
   /** Schema errors in one 400 answer. */
   schemaErrors: 20,
   /**
-   * Request line and headers of one request: the longest query and 32 KiB. uWebSockets.js 20.30 has a bound of its own: what comes
-   * in several pieces may have 4 KiB.
+   * Request line and headers of one request: the longest query and 32 KiB. uWebSockets.js 20.30 has a bound of its own:
+   * what comes in several pieces may have 4 KiB.
    */
   headBytes: 128 << 10,
   /** Read and thrown away of a body that is too large, so that its sender gets to read the 413. */
@@ -117,7 +120,10 @@ export const limits = {
   txRemembered: 64,
   /** The file of what wallets mean to send is written anew when it is larger. */
   intentFileBytes: 32 << 20,
-  /** The file of what keys and wallets have used of their days is written anew when it is larger; a key takes 150 bytes of it. */
+  /**
+   * The file of what keys and wallets have used of their days is written anew when it is larger; a key takes 150 bytes
+   * of it.
+   */
   budgetFileBytes: 8 << 20,
   /** One JSON-RPC request: its time, its tries over all endpoints, the first pause between them, the longest answer. */
   rpcTimeoutMs: 10_000,
@@ -185,7 +191,10 @@ export const limits = {
   spaceCheckMs: 100,
   /** Records between two sums of the running engine's state in the log, for replays to be held against. */
   stateHashEveryRecords: 10_000,
-  /** Changed orders that are added to such a hash in one turn of the event loop: at 0.3 to 1.5 us an order, 6 ms at most. The rest waits for the next commit. */
+  /**
+   * Changed orders that are added to such a hash in one turn of the event loop: at 0.3 to 1.5 us an order, 6 ms at
+   * most. The rest waits for the next commit.
+   */
   stateSumOrders: 4_000,
   snapshotEveryRecords: 250_000,
   /** At least two, so that one may rot. */
@@ -214,8 +223,9 @@ export const limits = {
 export type Limits = Readonly<Record<keyof typeof limits, number>>;
 
 /**
- * What a key may use, by its tier; each number is a setting. Free keys are enough to try everything by hand and to follow
- * the market. Paid keys are bounded too, so that one of them cannot starve the rest, far above what a maker needs.
+ * What a key may use, by its tier; each number is a setting. Free keys are enough to try everything by hand and to
+ * follow the market. Paid keys are bounded too, so that one of them cannot starve the rest, far above what a maker
+ * needs.
  */
 export const tierQuotas = {
   free: {

@@ -3,11 +3,17 @@ import type { Side } from './quote.js';
 
 /** Empty levels that are kept in any case. */
 const SPARE_LEVELS = 32;
-/** Most levels that are moved one by one: `splice` is the faster for more, but it makes an array of what it takes out (nothing). */
+/**
+ * Most levels that are moved one by one: `splice` is the faster for more, but it makes an array of what it takes out
+ * (nothing).
+ */
 const MOVED_SINGLY = 64;
 /** Levels that there is room for to begin with. */
 const LEAST_ROOM = 8;
-/** Places for recent levels, for each level that there is room for: with one a third would miss, and with four they leave the cache. */
+/**
+ * Places for recent levels, for each level that there is room for: with one a third would miss, and with four they
+ * leave the cache.
+ */
 const RECENT_PER_LEVEL = 2;
 /** 2^32 by the golden ratio: multiplied by it, numbers that lie close go far apart (Knuth, volume 3, 6.4). */
 const SPREADER = 0x9e3779b1;
@@ -21,9 +27,14 @@ const SPREADER = 0x9e3779b1;
 export class ArrayLevels<L extends Priced> implements Levels<L> {
   /** Worst first. */
   readonly #levels: L[];
-  /** Of each level: its price as a float, negated for asks, so that the keys of either side rise. There is room behind them. */
+  /**
+   * Of each level: its price as a float, negated for asks, so that the keys of either side rise. There is room behind
+   * them.
+   */
   #keys = new Float64Array(0);
-  /** Levels that were opened lately, by a hash of their keys, one a hash. A level that has quotes is in `#levels` too. */
+  /**
+   * Levels that were opened lately, by a hash of their keys, one a hash. A level that has quotes is in `#levels` too.
+   */
   #recent: (L | undefined)[] = [];
   /** By so many bits a hash of 32 bits is too long. */
   #surplusBits = 0;
@@ -158,7 +169,10 @@ const wide = new BigUint64Array(1);
 /** The lower one first, as on every machine that Node and its libraries are built for. */
 const halves = new Uint32Array(wide.buffer);
 
-/** The float that is nearest to the price: what `Number(price)` is, which leaves compiled code. Prices take 60 bits (MAX_PRICE). */
+/**
+ * The float that is nearest to the price: what `Number(price)` is, which leaves compiled code. Prices take 60 bits
+ * (MAX_PRICE).
+ */
 function floatOf(price: bigint): number {
   wide[0] = price;
   return (halves[1] ?? 0) * 2 ** 32 + (halves[0] ?? 0);

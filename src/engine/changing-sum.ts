@@ -13,8 +13,9 @@ export interface Summed {
 }
 
 /**
- * A sum over the members of a set that does not depend on their order, so that it follows from the changed ones alone. A change only notes that
- * there was one: what it adds is computed when somebody wants the sum, once however often the member changed, and never where nobody does.
+ * A sum over the members of a set that does not depend on their order, so that it follows from the changed ones alone.
+ * A change only notes that there was one: what it adds is computed when somebody wants the sum, once however often the
+ * member changed, and never where nobody does.
  */
 export class ChangingSum<Member extends Summed> {
   readonly #mix: (member: Member, mixer: WordMixer) => void;

@@ -20,8 +20,8 @@ export interface QuoteState {
 }
 
 /**
- * A `PublishQuote` event that passed every check; its state was read at the end of `settlementBlock`, which is the block
- * that the settlement reader is at. With nothing left to fill it does not enter, but a reorg may bring it in.
+ * A `PublishQuote` event that passed every check; its state was read at the end of `settlementBlock`, which is the
+ * block that the settlement reader is at. With nothing left to fill it does not enter, but a reorg may bring it in.
  */
 export interface EnterQuote {
   readonly type: 'ENTER_QUOTE';
@@ -108,7 +108,9 @@ export interface Rfq {
   /** 1e-18 contracts, from 1 to 2^256 - 1. */
   readonly size: bigint;
   readonly taker: Hex;
-  /** JSON text of the request in the taker's own words (pool by key or by address, any letter case): makers get it so. */
+  /**
+   * JSON text of the request in the taker's own words (pool by key or by address, any letter case): makers get it so.
+   */
   readonly body: string;
 }
 

@@ -118,7 +118,10 @@ export function hashParts(parts: EngineParts, sha256: (text: string) => string):
   return digest;
 }
 
-/** As `hashParts`, for what changed since it was last asked for: the chains' rows are few, and the others are summed up as they change. */
+/**
+ * As `hashParts`, for what changed since it was last asked for: the chains' rows are few, and the others are summed up
+ * as they change.
+ */
 export function sumParts(parts: EngineParts, sha256: (text: string) => string): string {
   const { stream, settlement, pools, store } = parts;
   const lines = [store.sum.text(), pools.sum.text(), chainRow(stream).join(), chainRow(settlement).join()];
@@ -195,7 +198,8 @@ function restoreChain(trail: ChainTrail, chain: ChainRole, [floor, position, blo
 }
 
 function restoreOrder(store: OrderStore, row: OrderRow, pools: readonly Pool[]): void {
-  // By number: taking a row apart by a pattern runs an iterator, which is most of what a start with 100,000 quotes would do here.
+  // By number: taking a row apart by a pattern runs an iterator, which is most of what a start with 100,000 quotes
+  // would do here.
   const pool = pools[row[0]];
   assert(pool !== undefined, 'every pool of an order is listed');
   const quote: Quote = {

@@ -166,14 +166,18 @@ export class Engine {
   }
 
   /**
-   * Hex digest of what the engine goes by, in time that goes with what changed since the last call and not with the book: 0.3 us for each order. It is for
-   * finding faults: unlike with `stateHash`, two states with one sum can be made. docs/log-format.md says what it computes.
+   * Hex digest of what the engine goes by, in time that goes with what changed since the last call and not with the
+   * book: 0.3 us for each order. It is for finding faults: unlike with `stateHash`, two states with one sum can be
+   * made. docs/log-format.md says what it computes.
    */
   stateSum(): string {
     return sumParts(this.#parts, this.#sha256);
   }
 
-  /** A part of the work of the next `stateSum`, at most `limit` orders; true when no order is left. For whoever may not take the time at once. */
+  /**
+   * A part of the work of the next `stateSum`, at most `limit` orders; true when no order is left. For whoever may not
+   * take the time at once.
+   */
   prepareSum(limit: number): boolean {
     return this.#parts.store.sum.settle(limit);
   }

@@ -17,7 +17,9 @@ export interface ExpiryTimerOptions {
   readonly retryMs: number;
 }
 
-/** Submits a TICK when engine time reaches the next deadline or maturity, so that quotes go on time in a quiet market. */
+/**
+ * Submits a TICK when engine time reaches the next deadline or maturity, so that quotes go on time in a quiet market.
+ */
 export class ExpiryTimer {
   readonly #options: ExpiryTimerOptions;
   #cancel: CancelTimer | null = null;

@@ -7,7 +7,10 @@ import { BTree } from './btree.js';
  * to lose its index again. New quotes are the newest of their level and walk no step.
  */
 const WALK_STEPS = 32;
-/** Sizes of fewer quotes are added up when somebody asks: a sum of bigints is a call and an object, and most changes are read by nobody. */
+/**
+ * Sizes of fewer quotes are added up when somebody asks: a sum of bigints is a call and an object, and most changes are
+ * read by nobody.
+ */
 const SUM_KEPT_FROM = 32;
 
 /** What a level adds up to. */

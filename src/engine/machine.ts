@@ -78,7 +78,8 @@ export class Machine {
     const { store } = this.#parts;
     if (store.get(quote.quoteId) !== undefined || dueSecond(quote) <= this.#nowSeconds) return;
     const order = store.add(quote);
-    // With nothing left to fill it is gone from the start, and known while a reorg could undo what filled or cancelled it.
+    // With nothing left to fill it is gone from the start, and known while a reorg could undo what filled or cancelled
+    // it.
     store.set(order, state.fillableSize, state.reason, settlementBlock, true);
     if (state.fillableSize === 0n) return;
     const { fillableSize, reason } = order;

@@ -49,7 +49,9 @@ export class OrderStore {
     return order;
   }
 
-  /** Settlement block `blockNumber` decided what is fillable, or why not; `read`: at its end, the whole state was read. */
+  /**
+   * Settlement block `blockNumber` decided what is fillable, or why not; `read`: at its end, the whole state was read.
+   */
   set(order: BookOrder, fillableSize: bigint, reason: InvalidReason | null, blockNumber: number, read: boolean): void {
     this.book.set(order, fillableSize, reason);
     this.sum.note(order);

@@ -20,14 +20,20 @@ export interface Random {
   unit(): number;
 }
 
-/** JSON-RPC of one chain, as in EIP-1193: resolves to `result`, rejects with an error that has `code` where the node gave one. */
+/**
+ * JSON-RPC of one chain, as in EIP-1193: resolves to `result`, rejects with an error that has `code` where the node
+ * gave one.
+ */
 export interface Rpc {
   request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
   /** The node that answers is behind: ask another one from now on, where there is one. */
   preferAnother?(): void;
   /** Which of several nodes answers now. */
   readonly endpoint?: number;
-  /** Another number whenever another node has taken over, also one that answered before: what two of them said may be of different branches. */
+  /**
+   * Another number whenever another node has taken over, also one that answered before: what two of them said may be of
+   * different branches.
+   */
   readonly turn?: number;
 }
 

@@ -68,8 +68,9 @@ export interface Quote extends SignedQuote {
 }
 
 /**
- * Why a quote that is neither expired, cancelled nor filled can't be filled now. The numbers are the contract's; the first
- * stands for a chain that gives no verdict: the collateral token does not answer, or the pool cannot be deployed yet.
+ * Why a quote that is neither expired, cancelled nor filled can't be filled now. The numbers are the contract's; the
+ * first stands for a chain that gives no verdict: the collateral token does not answer, or the pool cannot be deployed
+ * yet.
  */
 export const InvalidReason = {
   InvalidAssetUpdate: 7,

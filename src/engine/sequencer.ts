@@ -26,8 +26,8 @@ interface Task {
 }
 
 /**
- * The one way into the engine: numbers and stamps each command, applies it, appends it to the journal, and hands what is
- * durable to listeners, a group in one tick and in order.
+ * The one way into the engine: numbers and stamps each command, applies it, appends it to the journal, and hands what
+ * is durable to listeners, a group in one tick and in order.
  */
 export class Sequencer {
   readonly #engine: Engine;
@@ -87,7 +87,9 @@ export class Sequencer {
     else this.#tasks.push({ index: this.#engine.index, run: task });
   }
 
-  /** `listener(records)`: durable records in order, each once. Called in one tick for all that one commit made durable. */
+  /**
+   * `listener(records)`: durable records in order, each once. Called in one tick for all that one commit made durable.
+   */
   onEvents(listener: (records: readonly JournalRecord[]) => void): void {
     this.#listeners.push(listener);
   }

@@ -17,8 +17,8 @@ class PrivateTotal implements LevelTotal {
 }
 
 /**
- * The bids or the asks of one pool. Private quotes are kept beside the public ones, by taker, so that a query for public
- * quotes never meets them; readers merge the two.
+ * The bids or the asks of one pool. Private quotes are kept beside the public ones, by taker, so that a query for
+ * public quotes never meets them; readers merge the two.
  */
 export class SideBook {
   readonly side: Side;

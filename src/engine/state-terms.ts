@@ -4,8 +4,9 @@ import type { Origin, Pool } from './quote.js';
 import type { WordMixer } from './word-mixer.js';
 
 /**
- * An order as the state sum has it: what it is by its id, when it came, and what became of it. The id is the digest of all that the maker signed, so that
- * looking at the rest of the quote would find little more, and take five times as long: a dozen strings that are in no cache.
+ * An order as the state sum has it: what it is by its id, when it came, and what became of it. The id is the digest of
+ * all that the maker signed, so that looking at the rest of the quote would find little more, and take five times as
+ * long: a dozen strings that are in no cache.
  */
 export function mixOrder(order: BookOrder, mixer: WordMixer): void {
   const { quoteId, ts } = order.quote;

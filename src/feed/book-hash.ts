@@ -10,8 +10,8 @@ const MASK = (1n << 256n) - 1n;
 const SIDE_WORD: Readonly<Record<Side, bigint>> = { bid: 0n, ask: 1n };
 
 /**
- * Hashes of sets, as sums modulo 2^256 of one term for each member: a member comes or goes with one addition, and the sums
- * of two sets that share nothing add up to the sum of both.
+ * Hashes of sets, as sums modulo 2^256 of one term for each member: a member comes or goes with one addition, and the
+ * sums of two sets that share nothing add up to the sum of both.
  */
 export class BookHash {
   readonly #keccak256: Keccak256;
@@ -30,7 +30,10 @@ export class BookHash {
     return this.#number(this.#quote);
   }
 
-  /** keccak256(uint256 side || uint256 price || uint256 size || uint256 count), side 0 bid and 1 ask; 0 of an empty level. */
+  /**
+   * keccak256(uint256 side || uint256 price || uint256 size || uint256 count), side 0 bid and 1 ask; 0 of an empty
+   * level.
+   */
   levelTerm(side: Side, { price, size, count }: LevelTotal): bigint {
     if (count === 0) return 0n;
     [SIDE_WORD[side], price, size, BigInt(count)].forEach((word, place) => writeWord(this.#level, place, word));

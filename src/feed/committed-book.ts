@@ -28,8 +28,8 @@ class HeldOrder extends BookOrder {
 }
 
 /**
- * The valid quotes as the events told so far leave them. The engine's own book is ahead of it by what is applied and not
- * yet durable, so that snapshots and hashes that go with a number of the feed are taken here.
+ * The valid quotes as the events told so far leave them. The engine's own book is ahead of it by what is applied and
+ * not yet durable, so that snapshots and hashes that go with a number of the feed are taken here.
  */
 export class CommittedBook {
   readonly book = new Book();
@@ -65,7 +65,9 @@ export class CommittedBook {
     }
   }
 
-  /** The quotes that one part of a filter lets through: those for that taker (zero address: public), or for everyone. */
+  /**
+   * The quotes that one part of a filter lets through: those for that taker (zero address: public), or for everyone.
+   */
   select(filter: Filter, taker: Hex | '*'): HeldQuote[] {
     return [...this.#selected(filter, taker)].map(({ quote, fillableSize }) => ({ quote, fillableSize }));
   }

@@ -12,13 +12,14 @@ export interface EventHistory {
   /** Every event with a greater number can be read, up to the newest that is durable. */
   readonly since: number;
   /**
-   * Events with a number greater than `afterSeq`, the oldest first, at most `limit`, of records up to `throughIndex`, which
-   * are durable; null when they are gone by now.
+   * Events with a number greater than `afterSeq`, the oldest first, at most `limit`, of records up to `throughIndex`,
+   * which are durable; null when they are gone by now.
    */
   read(afterSeq: number, limit: number, throughIndex: number): Promise<readonly TimedEvent[] | null>;
   /**
-   * Events of engine time `sinceMs` and later, as far as they are kept, the oldest first, of records up to `throughIndex`,
-   * which are durable. A part of them at a time, between which the caller may let others have their turn.
+   * Events of engine time `sinceMs` and later, as far as they are kept, the oldest first, of records up to
+   * `throughIndex`, which are durable. A part of them at a time, between which the caller may let others have their
+   * turn.
    */
   readSince(sinceMs: number, throughIndex: number): AsyncIterable<readonly TimedEvent[]>;
 }

@@ -92,7 +92,9 @@ export class EventPages {
     }
   }
 
-  /** Every event up to the present, which is where it stands when this resolves; false: there are too many, or not all. */
+  /**
+   * Every event up to the present, which is where it stands when this resolves; false: there are too many, or not all.
+   */
   async #replayAll(fromSeq: number, take: (events: readonly TimedEvent[]) => void): Promise<boolean> {
     const { eventsPerBookPage, eventsPerPage } = this.#limits;
     let at = fromSeq;

@@ -45,7 +45,10 @@ export interface FeedOptions {
   readonly limits: FeedLimits;
 }
 
-/** While nobody follows tickers they are brought up to date so often, so that no more waits for whoever asks than a second brings. */
+/**
+ * While nobody follows tickers they are brought up to date so often, so that no more waits for whoever asks than a
+ * second brings.
+ */
 const UNFOLLOWED_TICKERS_MS = 1000;
 
 /** Why a reader can't go on where it was. */
@@ -118,7 +121,10 @@ export class Feed {
     return Math.min(this.#recent.since, this.#older?.since ?? Infinity);
   }
 
-  /** Takes the records of one commit, in order, in the tick of that commit. Those from before the start are in it already. */
+  /**
+   * Takes the records of one commit, in order, in the tick of that commit. Those from before the start are in it
+   * already.
+   */
   onRecords(records: readonly JournalRecord[]): void {
     for (const { stamp, events } of records) if (stamp.index > this.#index) this.#onRecord(events, stamp);
   }
@@ -131,8 +137,8 @@ export class Feed {
   }
 
   /**
-   * Events after `afterSeq` that were told, the oldest first, at most `limit`. At once when they are in memory, else from
-   * the log; null when they are gone.
+   * Events after `afterSeq` that were told, the oldest first, at most `limit`. At once when they are in memory, else
+   * from the log; null when they are gone.
    */
   read(afterSeq: number, limit: number): readonly TimedEvent[] | null | Promise<readonly TimedEvent[] | null> {
     const toldOnly = (events: readonly TimedEvent[] | null) =>

@@ -14,8 +14,8 @@ interface RecentFill {
 }
 
 /**
- * How much of each pool was filled in the last 24 hours, to the minute, kept as fills come and as minutes go. The newest
- * fills are also kept by their quote, since a reorg may take them back.
+ * How much of each pool was filled in the last 24 hours, to the minute, kept as fills come and as minutes go. The
+ * newest fills are also kept by their quote, since a reorg may take them back.
  */
 export class FillWindow {
   /** At most a day of minutes, each with what was filled of which pool. */

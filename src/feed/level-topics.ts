@@ -27,7 +27,10 @@ interface State {
   tsMs: number;
   readonly readers: Record<EncodingName, number>;
   readonly laggards: Set<Laggard>;
-  /** While there are laggards: for each price that shows differently since the first of them, the number of its last update. */
+  /**
+   * While there are laggards: for each price that shows differently since the first of them, the number of its last
+   * update.
+   */
   readonly changed: Sides<Map<bigint, number>>;
 }
 
@@ -58,8 +61,8 @@ export class LevelTopics {
   }
 
   /**
-   * For a reader that has everything up to `seq`, and everything of its own up to the last event told. `tsMs`: that one's
-   * time.
+   * For a reader that has everything up to `seq`, and everything of its own up to the last event told. `tsMs`: that
+   * one's time.
    */
   join(view: LevelView, encoding: EncodingName, seq: number, tsMs: number): JoinedTopic {
     const { book, hash, chainId } = this.#options;
@@ -107,9 +110,9 @@ export class LevelTopics {
   }
 
   /**
-   * For a reader that has everything up to `fromSeq`, all that may show differently since, `touched` being the prices of
-   * every event after it. What a side showed then that is cut, or was before those prices went, is not known: it is told
-   * anew, with so many levels beyond it gone as could have been pushed out.
+   * For a reader that has everything up to `fromSeq`, all that may show differently since, `touched` being the prices
+   * of every event after it. What a side showed then that is cut, or was before those prices went, is not known: it is
+   * told anew, with so many levels beyond it gone as could have been pushed out.
    */
   catchUp(joined: JoinedTopic, touched: Prices, fromSeq: number, from: number, seq: number): OrderbookUpdate {
     const { key, window, tsMs } = this.#state(joined.name);

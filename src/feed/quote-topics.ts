@@ -51,8 +51,8 @@ export class QuoteTopics {
   }
 
   /**
-   * For a reader that has everything up to `seq`, and everything of its own up to the last event told: so nothing of its
-   * own lies between the two, and the next message may follow either.
+   * For a reader that has everything up to `seq`, and everything of its own up to the last event told: so nothing of
+   * its own lies between the two, and the next message may follow either.
    */
   join(channel: Channel, filter: Filter, part: FilterPart, encoding: EncodingName, seq: number): JoinedTopic {
     const name = this.#index.join(part.key, filter.narrowing);

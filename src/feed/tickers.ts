@@ -18,7 +18,9 @@ export interface Ticker {
   readonly filledSize: bigint;
 }
 
-/** The ticker of every pool that is deployed, quoted or was filled in the last day, as the events told so far leave it. */
+/**
+ * The ticker of every pool that is deployed, quoted or was filled in the last day, as the events told so far leave it.
+ */
 export class Tickers {
   readonly #book: Book;
   readonly #fills: FillWindow;

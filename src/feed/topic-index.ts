@@ -19,8 +19,9 @@ type ByPool = Map<string, BySide>;
 /**
  * Knows which topics have subscribers, and which of them a message belongs to. A key asked for without narrowing is a
  * topic; each distinct narrowing of it is another. A message finds its topics by at most 16 look-ups (8 keys, each for
- * its provider and for any), and touches no topic it does not belong to except one per look-up. Keys are looked up part by part:
- * a message has the parts at hand, and would have to put each key together, and hash it, only to find that nobody asked for it.
+ * its provider and for any), and touches no topic it does not belong to except one per look-up. Keys are looked up part
+ * by part: a message has the parts at hand, and would have to put each key together, and hash it, only to find that
+ * nobody asked for it.
  */
 export class TopicIndex {
   readonly #byName = new Map<string, Topic>();

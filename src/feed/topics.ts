@@ -47,7 +47,9 @@ export function keyParts(key: string) {
   return { prefix: `${channel}:${chainId}`, pool, side, taker };
 }
 
-/** The keys a filter subscribes to, in the order in which its acknowledgement names them. No route is in two of them. */
+/**
+ * The keys a filter subscribes to, in the order in which its acknowledgement names them. No route is in two of them.
+ */
 export function filterKeys(channel: Channel, chainId: string, filter: Filter): string[] {
   return filterParts(channel, chainId, filter).map(({ key }) => key);
 }
@@ -73,7 +75,9 @@ export function fits({ poolAddress, side, narrowing }: Filter, route: Route): bo
   return route.size >= narrowing.minSize;
 }
 
-/** Quotes are public unless a taker is named, who then has them beside the public ones; requests are for every maker. */
+/**
+ * Quotes are public unless a taker is named, who then has them beside the public ones; requests are for every maker.
+ */
 function takersOf(channel: Channel, taker: Filter['taker']): readonly (Hex | '*')[] {
   if (channel === 'RFQ') return [taker ?? '*'];
   if (taker === null || taker === ZERO_ADDRESS) return [ZERO_ADDRESS];

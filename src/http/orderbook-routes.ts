@@ -50,7 +50,10 @@ export interface BookQueries {
   cover(query: CoverQuery): readonly Order[];
   privateQuotes(query: { poolAddress: Hex; side: Side; taker: Hex }): readonly Order[];
   orders(filter: OrdersFilter): OrdersFound;
-  /** Of the last record that what is read shows. A record may change it without an event, as the reason of an invalid order. */
+  /**
+   * Of the last record that what is read shows. A record may change it without an event, as the reason of an invalid
+   * order.
+   */
   index(): number;
   /** Null when all that can be read is durable; else wait before telling anyone. */
   whenDurable(): Promise<void> | null;
@@ -88,8 +91,8 @@ export function orderbookRoutes(
   const remembered = new RememberedAnswers(limits.rememberedAnswerBytes);
 
   /**
-   * Reads the query, refuses what is wrong with it, and answers once what it tells is durable. What is asked of one pool is
-   * asked again and again, so it has an entity tag.
+   * Reads the query, refuses what is wrong with it, and answers once what it tells is durable. What is asked of one
+   * pool is asked again and again, so it has an entity tag.
    */
   function reading<Q extends { chainId?: string; poolAddress?: string }>(
     path: string,

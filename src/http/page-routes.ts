@@ -21,8 +21,8 @@ export interface PageOptions {
 }
 
 /**
- * Scripts, styles and connections of this origin alone, and nobody may frame the page. A page's own WebSocket counts as `'self'`
- * (CSP 3, 6.7.2.8).
+ * Scripts, styles and connections of this origin alone, and nobody may frame the page. A page's own WebSocket counts as
+ * `'self'` (CSP 3, 6.7.2.8).
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -73,8 +73,8 @@ const LOOPBACK_PEERS = new Set(['127.0.0.1', '::1']);
 const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
 
 /**
- * Only a page of this server, in a browser on this machine, is given the key: not a proxy's clients, and not another site that
- * this browser has open.
+ * Only a page of this server, in a browser on this machine, is given the key: not a proxy's clients, and not another
+ * site that this browser has open.
  */
 function isOwnBrowser(request: NetRequestHead): boolean {
   const host = request.header('host') ?? '';

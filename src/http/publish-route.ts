@@ -78,7 +78,8 @@ export function publishRoute(
     const isDryRun = query.value.dryRun === 'true';
     const parsed = readJson(request.body);
     if (!parsed.ok) return refuse(request, 400, parsed.errors);
-    // What a large batch takes is spread over turns of the event loop: about 5 us a quote to parse, and as much to check.
+    // What a large batch takes is spread over turns of the event loop: about 5 us a quote to parse, and as much to
+    // check.
     const isLarge = Array.isArray(parsed.value) && parsed.value.length > limits.checksPerTurn;
     if (isLarge) await othersTurn();
     const body = checkBody(parsed.value);

@@ -9,9 +9,10 @@ export interface Remembered {
 }
 
 /**
- * Answers that were given since the last record of the log. Pages and bots ask the same of a pool again and again, and most of the
- * time nothing has happened in between; then looking the answer up takes a tenth of making it. What was asked only once is not
- * kept: holding on to answers that nobody asks for again costs more than making some of them twice.
+ * Answers that were given since the last record of the log. Pages and bots ask the same of a pool again and again, and
+ * most of the time nothing has happened in between; then looking the answer up takes a tenth of making it. What was
+ * asked only once is not kept: holding on to answers that nobody asks for again costs more than making some of them
+ * twice.
  */
 export class RememberedAnswers {
   /** By path and query; null: asked for once. */
@@ -22,7 +23,9 @@ export class RememberedAnswers {
   /** What was found last: to see that a query is the same takes a twentieth of looking it up, which hashes it. */
   #last: { readonly path: string; readonly query: string; readonly found: Remembered } | null = null;
 
-  /** `maxBytes`: of all bodies, paths and queries together; an answer that does not fit takes the place of all before. */
+  /**
+   * `maxBytes`: of all bodies, paths and queries together; an answer that does not fit takes the place of all before.
+   */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }

@@ -1,8 +1,8 @@
 import type { SchemaError } from '../schema/explain.js';
 
 /**
- * The error for a settlement chain that exists, but not here: in the words of a schema that allows one alone. `item`: the
- * place in the array that has it; null: it is in the query.
+ * The error for a settlement chain that exists, but not here: in the words of a schema that allows one alone. `item`:
+ * the place in the array that has it; null: it is in the query.
  */
 export function chainNotServed(item: number | null, served: string): SchemaError[] {
   return [

@@ -1,7 +1,9 @@
 import { json } from './answer.js';
 import type { Route } from './router.js';
 
-/** GET /health: the process lives. GET /ready: 200 when it serves what the chains say now, else 503 with the reasons. */
+/**
+ * GET /health: the process lives. GET /ready: 200 when it serves what the chains say now, else 503 with the reasons.
+ */
 export function statusRoutes(reasonsNotReady: () => readonly string[]): Route[] {
   return [
     { method: 'GET', path: '/health', needsKey: false, handle: () => json('{"status":"alive"}') },

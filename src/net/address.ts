@@ -2,7 +2,10 @@
 
 const mappedPrefix = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
-/** Writes an IPv4-mapped IPv6 address (`::ffff:127.0.0.1`, RFC 4291 section 2.5.5.2) as the IPv4 address that it stands for. */
+/**
+ * Writes an IPv4-mapped IPv6 address (`::ffff:127.0.0.1`, RFC 4291 section 2.5.5.2) as the IPv4 address that it stands
+ * for.
+ */
 export function plainAddress(text: string): string {
   return text.replace(mappedPrefix, '');
 }

@@ -28,7 +28,9 @@ const sendable = new Map<string, string>();
 /** There are few names, and all are the service's own; should there be more, the rest is looked at each time. */
 const MOST_NAMES = 100;
 
-/** Why HTTP cannot carry this answer, if it cannot: a line break in a header, say, would let its value write the rest. */
+/**
+ * Why HTTP cannot carry this answer, if it cannot: a line break in a header, say, would let its value write the rest.
+ */
 export function whyUnsendable(response: NetResponse): string | undefined {
   const { status } = response;
   if (!Number.isInteger(status) || status < 200 || status > 599) return `Status ${status} is no final status`;

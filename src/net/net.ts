@@ -7,8 +7,8 @@ import type { SharedHeaders } from './shared-headers.js';
 export type NetBackend = 'uWebSockets.js' | 'node';
 
 /**
- * The headers that the service reads. A closed list, because uWebSockets.js forgets a request when its callback returns:
- * what a handler may ask for later is copied by name, and copying everything would cost more than answering.
+ * The headers that the service reads. A closed list, because uWebSockets.js forgets a request when its callback
+ * returns: what a handler may ask for later is copied by name, and copying everything would cost more than answering.
  */
 export const requestHeaders = [
   'accept',
@@ -49,8 +49,8 @@ export interface NetRequest {
 }
 
 /**
- * `content-length`, `connection`, `date` and `transfer-encoding` are the backend's own. A HEAD request gets the length of
- * `body` without it; 204 and 304 have none.
+ * `content-length`, `connection`, `date` and `transfer-encoding` are the backend's own. A HEAD request gets the length
+ * of `body` without it; 204 and 304 have none.
  */
 export interface NetResponse {
   readonly status: number;
@@ -58,8 +58,8 @@ export interface NetResponse {
   /** More of them, that many answers have. */
   readonly shared?: readonly SharedHeaders[];
   /**
-   * More of them, names and values in turn: those that differ from answer to answer. A record of them costs more to put together
-   * than the rest of a small answer does, because the engine makes a new hidden class of it again and again.
+   * More of them, names and values in turn: those that differ from answer to answer. A record of them costs more to put
+   * together than the rest of a small answer does, because the engine makes a new hidden class of it again and again.
    */
   readonly ownHeaders?: readonly string[];
   readonly body: string | Uint8Array;
@@ -151,8 +151,8 @@ export interface NetOptions {
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
   readonly limits: NetLimits;
   /**
-   * Asked by uWebSockets.js, every `descriptorCheckMs`; node:http lets go of what it cannot take by itself. Absent: nobody
-   * knows.
+   * Asked by uWebSockets.js, every `descriptorCheckMs`; node:http lets go of what it cannot take by itself. Absent:
+   * nobody knows.
    */
   readonly descriptors?: {
     /** File descriptors that the process may still open. */

@@ -23,8 +23,8 @@ export interface NodeSocketHost {
 
 /**
  * One WebSocket. Reading, control frames and the closing handshake are ws's; messages are written to the connection as
- * finished frames, so that one that goes to a thousand peers is encoded once. They cannot meet half a frame of ws's own:
- * without compression it writes each frame in one go.
+ * finished frames, so that one that goes to a thousand peers is encoded once. They cannot meet half a frame of ws's
+ * own: without compression it writes each frame in one go.
  */
 export class NodeSocket implements NetSocket {
   readonly id: number;
@@ -113,8 +113,8 @@ export class NodeSocket implements NetSocket {
   }
 
   /**
-   * After ws sent the pong: a peer that pings and reads nothing makes us buffer pongs, and goes on with that while it is
-   * being closed.
+   * After ws sent the pong: a peer that pings and reads nothing makes us buffer pongs, and goes on with that while it
+   * is being closed.
    */
   pinged(): void {
     this.silentLooks = 0;

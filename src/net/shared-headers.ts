@@ -1,8 +1,8 @@
 import { whyNoHeader } from './backend-answers.js';
 
 /**
- * Headers that many answers have. They are looked at and joined when this is made, and not with each answer, which for a small
- * one is a good part of what it costs.
+ * Headers that many answers have. They are looked at and joined when this is made, and not with each answer, which for
+ * a small one is a good part of what it costs.
  */
 export class SharedHeaders {
   readonly record: Readonly<Record<string, string>>;

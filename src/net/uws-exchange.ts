@@ -23,9 +23,9 @@ const NONE_SHARED: readonly SharedHeaders[] = [];
 const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * One request and its answer on uWebSockets.js, and the only place that touches its response object. That object is dead
- * after an abort or a finished answer, and using it then throws; a callback that returns with neither an answer nor an
- * abort handler ends the whole process.
+ * One request and its answer on uWebSockets.js, and the only place that touches its response object. That object is
+ * dead after an abort or a finished answer, and using it then throws; a callback that returns with neither an answer
+ * nor an abort handler ends the whole process.
  */
 export class UwsExchange {
   readonly #res: HttpResponse;
@@ -42,7 +42,10 @@ export class UwsExchange {
     this.#host = host;
   }
 
-  /** The library's callback for every request that is not an upgrade. `method`: where the library chose the callback by it. */
+  /**
+   * The library's callback for every request that is not an upgrade. `method`: where the library chose the callback by
+   * it.
+   */
   static serve(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, method?: 'GET'): void {
     const exchange = new UwsExchange(res, req, host, method);
     if (bodiless.has(exchange.#request.method)) exchange.#handle();
@@ -54,7 +57,9 @@ export class UwsExchange {
     new UwsExchange(res, req, host).#write(answer, false);
   }
 
-  /** Calls the handler. An answer that is there at once is written from within the library's callback, which corks it. */
+  /**
+   * Calls the handler. An answer that is there at once is written from within the library's callback, which corks it.
+   */
   #handle(): void {
     let answer: NetResponse | Promise<NetResponse>;
     try {
@@ -178,8 +183,9 @@ export class UwsExchange {
   }
 
   /**
-   * Status and headers all in one call, which costs as much as one header would: the library writes the text and a line end, and
-   * does not look at it. No line end can come in with a value: `whyUnsendable` has looked at each, and `SharedHeaders` at its own.
+   * Status and headers all in one call, which costs as much as one header would: the library writes the text and a line
+   * end, and does not look at it. No line end can come in with a value: `whyUnsendable` has looked at each, and
+   * `SharedHeaders` at its own.
    */
   #writeHead({ status, headers, shared = NONE_SHARED, ownHeaders = NO_HEADERS }: NetResponse): void {
     let head = statusLines.get(status) ?? String(status);

@@ -4,14 +4,16 @@ import type { us_listen_socket } from 'uWebSockets.js';
 import type { NetOptions } from './net.js';
 import type { UwsApp, UwsModule } from './uws-native.js';
 
-/** So many times the descriptors with which it stops have to be there again: it would stop and begin in turns otherwise. */
+/**
+ * So many times the descriptors with which it stops have to be there again: it would stop and begin in turns otherwise.
+ */
 const ENOUGH_AGAIN = 2;
 const TRIES_FOR_A_PORT = 5;
 
 /**
- * The port of one server. The library takes connections as long as there are file descriptors, and where there are none it
- * tries again as fast as it can, which keeps a core busy (20.30). So it stops listening when few are left, which refuses
- * whoever waits, and listens again when there are enough.
+ * The port of one server. The library takes connections as long as there are file descriptors, and where there are none
+ * it tries again as fast as it can, which keeps a core busy (20.30). So it stops listening when few are left, which
+ * refuses whoever waits, and listens again when there are enough.
  */
 export class UwsListening {
   #listenSocket: us_listen_socket | null = null;
@@ -74,8 +76,8 @@ export class UwsListening {
 }
 
 /**
- * A port that nobody has. On one that the library itself picks, it leaves out SO_REUSEADDR (20.30), and could not listen there again
- * as long as there is a connection of it, or was one a minute ago.
+ * A port that nobody has. On one that the library itself picks, it leaves out SO_REUSEADDR (20.30), and could not
+ * listen there again as long as there is a connection of it, or was one a minute ago.
  */
 async function freePortAt(host: string): Promise<number> {
   const server = createServer();

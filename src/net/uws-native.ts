@@ -24,9 +24,9 @@ export type UwsLoad = { readonly module: UwsModule } | { readonly unavailable: s
 let loaded: UwsLoad | undefined;
 
 /**
- * Loads uWebSockets.js if, and only if, its native code runs here. Where no binary fits (another Node.js version, another
- * libc), the package warns on the console and hands out a JavaScript stand-in that cannot publish: that is refused, and
- * its warning becomes the reason reported instead. Loads once a process.
+ * Loads uWebSockets.js if, and only if, its native code runs here. Where no binary fits (another Node.js version,
+ * another libc), the package warns on the console and hands out a JavaScript stand-in that cannot publish: that is
+ * refused, and its warning becomes the reason reported instead. Loads once a process.
  */
 export function loadUws(headBytes: number): UwsLoad {
   loaded ??= load(headBytes);

@@ -16,14 +16,16 @@ export interface UwsSocketHost {
 /**
  * One WebSocket. The library's own object is dead from its close event on, so every use of it is behind `closed`.
  *
- * The library is told to buffer without a limit, because its limit drops messages, and one that it dropped may be followed
- * by one that it sends. The limit is kept here: over it nothing more is sent, and the peer is closed.
+ * The library is told to buffer without a limit, because its limit drops messages, and one that it dropped may be
+ * followed by one that it sends. The limit is kept here: over it nothing more is sent, and the peer is closed.
  */
 export class UwsSocket implements NetSocket {
   readonly id: number;
   readonly remoteAddress: string;
   readonly protocol: string;
-  /** Whether a whole frame came since the last look: a peer that feeds one frame byte by byte is never idle otherwise. */
+  /**
+   * Whether a whole frame came since the last look: a peer that feeds one frame byte by byte is never idle otherwise.
+   */
   heard = true;
   readonly #host: UwsSocketHost;
   #ws: WebSocket<UwsSocketData> | null = null;
@@ -86,8 +88,8 @@ export class UwsSocket implements NetSocket {
   }
 
   /**
-   * The library's ping event, after it sent the pong: a peer that pings and reads nothing makes us buffer pongs, and goes
-   * on with that while it is being closed.
+   * The library's ping event, after it sent the pong: a peer that pings and reads nothing makes us buffer pongs, and
+   * goes on with that while it is being closed.
    */
   pinged(): void {
     this.heard = true;

@@ -72,7 +72,8 @@ export class UwsSockets implements UwsSocketHost {
 
   /**
    * To be called with each message published. A socket's backlog can grow by no more than what was published, so it is
-   * looked at every quarter of the budget: no peer is ever more than that quarter, a message, and one tick's batch over it.
+   * looked at every quarter of the budget: no peer is ever more than that quarter, a message, and one tick's batch over
+   * it.
    */
   published(message: string | Uint8Array): void {
     this.#publishedBytes += Buffer.byteLength(message) + frameHeaderBytes;
@@ -132,8 +133,8 @@ export class UwsSockets implements UwsSocketHost {
   }
 
   /**
-   * The library closes a peer from which no byte came for `wsIdleSeconds`, and pings before; but any byte counts. A peer
-   * without one whole frame in two such periods is feeding us a frame byte by byte.
+   * The library closes a peer from which no byte came for `wsIdleSeconds`, and pings before; but any byte counts. A
+   * peer without one whole frame in two such periods is feeding us a frame byte by byte.
    */
   #dropSilent(): void {
     for (const socket of this.#sockets) {

@@ -2,7 +2,9 @@ import type { Command, QuoteState, Rfq } from '../engine/command.js';
 import { MsgpackFault, type MsgpackReader } from './msgpack.js';
 import { pick, type QuoteReader, type QuoteWriter } from './quote-codec.js';
 
-/** How many fields follow the kind. A command's kind is its place in this list, which is only ever added to at its end. */
+/**
+ * How many fields follow the kind. A command's kind is its place in this list, which is only ever added to at its end.
+ */
 const FIELDS = {
   ENTER_QUOTE: 4,
   FILL_QUOTE: 4,

@@ -85,7 +85,9 @@ export function chainAfter(previous: Uint8Array, group: Buffer, payload: Buffer)
   return createHash('sha256').update(previous).update(group).update(payload.subarray(0, FIELDS_BYTES)).digest();
 }
 
-/** The highest `durable` of all valid commits of the log `epoch` that lie anywhere in `bytes` from `start` on; 0: none. */
+/**
+ * The highest `durable` of all valid commits of the log `epoch` that lie anywhere in `bytes` from `start` on; 0: none.
+ */
 export function highestDurable(bytes: Buffer, start: number, epoch: Uint8Array): number {
   let highest = 0;
   for (let at = bytes.indexOf(MARK, start); at !== -1; at = bytes.indexOf(MARK, at + 1)) {

@@ -1,20 +1,29 @@
-/** An open file. Positions and lengths in bytes. Every method rejects with the system's error (`code`: EIO, ENOSPC, ...). */
+/**
+ * An open file. Positions and lengths in bytes. Every method rejects with the system's error (`code`: EIO, ENOSPC,
+ * ...).
+ */
 export interface DiskFile {
   readonly name: string;
-  /** Writes all of `bytes` at `position`, or rejects; then any part may have been written. `bytes` must not change meanwhile. */
+  /**
+   * Writes all of `bytes` at `position`, or rejects; then any part may have been written. `bytes` must not change
+   * meanwhile.
+   */
   write(bytes: Uint8Array, position: number): Promise<void>;
   /** Fills `into` from `position`; resolves to the number of bytes read, less than asked only at the file's end. */
   read(into: Uint8Array, position: number): Promise<number>;
   size(): Promise<number>;
   truncate(bytes: number): Promise<void>;
-  /** fdatasync: what was written and the file's size are durable. After a rejection nothing is known; never call it again. */
+  /**
+   * fdatasync: what was written and the file's size are durable. After a rejection nothing is known; never call it
+   * again.
+   */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * How a file is opened: `create` makes it, empty, and rejects with EEXIST when it is there. `durable` is for writing where each write resolves once
- * its bytes and the file's size are on the disk: one call instead of a write and a sync.
+ * How a file is opened: `create` makes it, empty, and rejects with EEXIST when it is there. `durable` is for writing
+ * where each write resolves once its bytes and the file's size are on the disk: one call instead of a write and a sync.
  */
 export type OpenMode = 'read' | 'write' | 'create' | 'durable';
 
@@ -63,8 +72,8 @@ export async function readStart(disk: Disk, name: string, bytes: number): Promis
 }
 
 /**
- * Makes a file that is there whole under `name` after a crash at any moment, or not at all. Each part is written before the next is asked for. When it rejects for want of
- * room, nothing is left.
+ * Makes a file that is there whole under `name` after a crash at any moment, or not at all. Each part is written before
+ * the next is asked for. When it rejects for want of room, nothing is left.
  */
 export async function writeWhole(disk: Disk, name: string, parts: Iterable<Uint8Array>): Promise<void> {
   const temporary = name + TEMPORARY;

@@ -7,7 +7,10 @@ import { pick, type QuoteReader, type QuoteWriter } from './quote-codec.js';
 type Type = EngineEvent['type'];
 type Removal = Extract<EngineEvent, { type: 'QUOTE_REMOVED' }>['why'];
 
-/** How many fields follow kind, seq and cause. An event's kind is its place in this list, which is only ever added to at its end. */
+/**
+ * How many fields follow kind, seq and cause. An event's kind is its place in this list, which is only ever added to at
+ * its end.
+ */
 const FIELDS = {
   QUOTE_POSTED: 3,
   QUOTE_FILLED: 4,

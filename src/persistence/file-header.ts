@@ -4,7 +4,10 @@ import type { GrowingBuffer } from './growing-buffer.js';
 import { MsgpackFault, MsgpackReader, MsgpackWriter } from './msgpack.js';
 import { PersistenceError } from './persistence-error.js';
 
-/** Version of the files' layout. A program reads its own and older ones; docs/log-format.md, "Formats", has what each brought. */
+/**
+ * Version of the files' layout. A program reads its own and older ones; docs/log-format.md, "Formats", has what each
+ * brought.
+ */
 export const FILE_FORMAT = 2;
 const OLDEST_FORMAT = 1;
 

@@ -55,7 +55,10 @@ export function readFrame(bytes: Buffer, start: number): Frame | string {
   return { type: type as FrameType, start, end, payload: bytes.subarray(start + FRAME_HEAD_BYTES, end) };
 }
 
-/** Where the frame at `start` would end by its own length; -1 when that is behind the file. Nothing else of it is looked at. */
+/**
+ * Where the frame at `start` would end by its own length; -1 when that is behind the file. Nothing else of it is looked
+ * at.
+ */
 export function frameEnd(bytes: Buffer, start: number): number {
   if (bytes.length - start < FRAME_HEAD_BYTES) return -1;
   const end = start + FRAME_HEAD_BYTES + bytes.readUInt32LE(start + LENGTH_AT);

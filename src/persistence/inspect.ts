@@ -26,8 +26,8 @@ export interface LogReport {
 }
 
 /**
- * Checks every byte, replays every record that no snapshot covers, and compares each state hash that the log tells. Changes nothing. Beside a
- * running server, what that is just writing looks like a torn tail. Throws PersistenceError.
+ * Checks every byte, replays every record that no snapshot covers, and compares each state hash that the log tells.
+ * Changes nothing. Beside a running server, what that is just writing looks like a torn tail. Throws PersistenceError.
  */
 export async function verifyLog(disk: Disk, logger: Logger): Promise<LogReport> {
   const { epoch, reorgDepth } = await stampOf(disk);
@@ -45,8 +45,8 @@ export async function verifyLog(disk: Disk, logger: Logger): Promise<LogReport> 
 }
 
 /**
- * The records after `after` that are in the log, one line of JSON each; amounts are decimal strings. Where the log is damaged it throws PersistenceError, after all records that lie
- * before the damage.
+ * The records after `after` that are in the log, one line of JSON each; amounts are decimal strings. Where the log is
+ * damaged it throws PersistenceError, after all records that lie before the damage.
  */
 export async function* dumpLog(disk: Disk, after: number): AsyncGenerator<string> {
   const { epoch } = await stampOf(disk);
@@ -77,8 +77,9 @@ async function wholePart(
 }
 
 /**
- * Does to the directory what a start would do: cuts off a torn tail and puts broken snapshots aside, both kept as `*.broken`. Damage elsewhere is
- * not for a program to mend: it throws PersistenceError, and the directory stays as it is.
+ * Does to the directory what a start would do: cuts off a torn tail and puts broken snapshots aside, both kept as
+ * `*.broken`. Damage elsewhere is not for a program to mend: it throws PersistenceError, and the directory stays as it
+ * is.
  */
 export async function repairLog(disk: Disk, logger: Logger): Promise<LogReport> {
   const lock = await disk.lock(LOCK_NAME);

@@ -26,9 +26,10 @@ export interface KeptFileOptions {
 }
 
 /**
- * A few JSON values by key, in a file that is appended to: a line for each group of changes, which is the CRC-32 of its JSON in 8 hex
- * digits, the JSON's length in bytes, and the JSON. A line is synced before the next is written, so a bad last line was never promised to
- * anyone and is dropped; a bad line before a good one is damage. docs/log-format.md has the format.
+ * A few JSON values by key, in a file that is appended to: a line for each group of changes, which is the CRC-32 of its
+ * JSON in 8 hex digits, the JSON's length in bytes, and the JSON. A line is synced before the next is written, so a bad
+ * last line was never promised to anyone and is dropped; a bad line before a good one is damage. docs/log-format.md has
+ * the format.
  */
 export class KeptFile implements KeptValues {
   readonly found: ReadonlyMap<string, unknown>;
@@ -51,7 +52,10 @@ export class KeptFile implements KeptValues {
     this.#values = found;
   }
 
-  /** Makes the file when it is absent. What was left of `*.tmp` is gone by then. Throws PersistenceError: DAMAGED, NEWER_FORMAT. */
+  /**
+   * Makes the file when it is absent. What was left of `*.tmp` is gone by then. Throws PersistenceError: DAMAGED,
+   * NEWER_FORMAT.
+   */
   static async open(disk: Disk, name: string, options: KeptFileOptions): Promise<KeptFile> {
     const isThere = (await disk.list()).includes(name);
     const found = isThere ? readValues(name, await readWhole(disk, name), options.logger) : new Map<string, unknown>();
@@ -163,7 +167,9 @@ function change(values: Map<string, unknown>, key: string, value: unknown): void
   else values.set(key, value);
 }
 
-/** Each line from its start; `content` is undefined where it is not what was written, and the next line is looked for. */
+/**
+ * Each line from its start; `content` is undefined where it is not what was written, and the next line is looked for.
+ */
 function* readLines(bytes: Buffer): Generator<{ offset: number; content: unknown }> {
   for (let offset = 0; offset < bytes.length;) {
     const [head = '', crc, length] = LINE_HEAD.exec(bytes.toString('latin1', offset, offset + LINE_HEAD_BYTES)) ?? [];

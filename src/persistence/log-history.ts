@@ -26,8 +26,10 @@ export class LogHistory {
   }
 
   /**
-   * The records with events after `seq`, up to record `throughIndex`, which has to be durable; in order, a group of the log at a time. The first may begin with events up to `seq`, and records
-   * without events come along. Orders in the events are as the event left them. Ask `droppedThroughSeq` first; a segment that is dropped meanwhile rejects with ENOENT.
+   * The records with events after `seq`, up to record `throughIndex`, which has to be durable; in order, a group of the
+   * log at a time. The first may begin with events up to `seq`, and records without events come along. Orders in the
+   * events are as the event left them. Ask `droppedThroughSeq` first; a segment that is dropped meanwhile rejects with
+   * ENOENT.
    */
   async *recordsAfter(seq: number, throughIndex: number): AsyncGenerator<readonly JournalRecord[]> {
     yield* this.#records(await segmentStarts(this.#disk), seq, throughIndex);

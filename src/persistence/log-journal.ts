@@ -25,7 +25,9 @@ export class LogJournal implements Journal {
   readonly #listeners: GroupListener[];
   #seq: number;
 
-  /** Goes on behind `survey`, whose torn tail is cut. The file system's room has been looked at once when it resolves. */
+  /**
+   * Goes on behind `survey`, whose torn tail is cut. The file system's room has been looked at once when it resolves.
+   */
   static async open(disk: Disk, survey: LogSurvey, options: LogJournalOptions): Promise<LogJournal> {
     const space = await FreeSpace.watch(disk, options);
     const listeners: GroupListener[] = [];

@@ -40,8 +40,8 @@ export async function segmentStarts(disk: Disk): Promise<SegmentStart[]> {
 }
 
 /**
- * The records after `after` up to `through`, a segment's at a time, each valid until the next segment is asked for. All of them have to be in the log: a place where they are
- * not is damage, since `through` was durable.
+ * The records after `after` up to `through`, a segment's at a time, each valid until the next segment is asked for. All
+ * of them have to be in the log: a place where they are not is damage, since `through` was durable.
  */
 export async function* readRecords(
   disk: Disk,

@@ -56,8 +56,10 @@ interface Waiter {
 }
 
 /**
- * Group commit: whatever was put into the queue while the last group was written and synced is the next group. One of them is in flight at a time, on libuv's
- * threads, and with `sync: always` in one call: were the sync a second one, it could begin only once this thread is done with the records it has just then. docs/log-format.md, "How the log is written".
+ * Group commit: whatever was put into the queue while the last group was written and synced is the next group. One of
+ * them is in flight at a time, on libuv's threads, and with `sync: always` in one call: were the sync a second one, it
+ * could begin only once this thread is done with the records it has just then. docs/log-format.md, "How the log is
+ * written".
  */
 export class LogWriter {
   readonly #epoch: Buffer;
@@ -138,7 +140,10 @@ export class LogWriter {
     return this.#segment;
   }
 
-  /** Of the segment that is written to: an older program's until that is full. What is put in now comes into this one or the next. */
+  /**
+   * Of the segment that is written to: an older program's until that is full. What is put in now comes into this one or
+   * the next.
+   */
   get format(): number {
     return this.#format;
   }
@@ -190,7 +195,10 @@ export class LogWriter {
     await this.#file?.close();
   }
 
-  /** The loop begins when all promises that are settled by then have been heard of, so that what one turn of the event loop appends is one group. */
+  /**
+   * The loop begins when all promises that are settled by then have been heard of, so that what one turn of the event
+   * loop appends is one group.
+   */
   #kick(): void {
     this.#running ??= endOfPromises().then(() => this.#run());
   }
@@ -311,7 +319,10 @@ export class LogWriter {
     });
   }
 
-  /** An empty group says that the one before is durable: from then on a bad bit in that one is not taken for a torn tail. */
+  /**
+   * An empty group says that the one before is durable: from then on a bad bit in that one is not taken for a torn
+   * tail.
+   */
   #armSeal(): void {
     const isDurable = this.#durable.group === this.#written.group;
     if (this.#isSealed || !isDurable || this.#failure !== null) return;
@@ -351,7 +362,10 @@ function openModeFor(sync: SyncMode): OpenMode {
   return sync.type === 'always' ? 'durable' : 'write';
 }
 
-/** Resolves when nobody who waited for a settled promise, one after the other, is left: in the same turn of the event loop. */
+/**
+ * Resolves when nobody who waited for a settled promise, one after the other, is left: in the same turn of the event
+ * loop.
+ */
 function endOfPromises(): Promise<void> {
   return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
 }

@@ -2,8 +2,9 @@ import type { Hex } from '../engine/quote.js';
 import type { GrowingBuffer } from './growing-buffer.js';
 
 /**
- * The part of MessagePack (msgpack.org) that the files use, written and read by position. Each value has one encoding alone,
- * which the reader insists on. Three times as fast as a general encoder, which would need an array and a Buffer per field.
+ * The part of MessagePack (msgpack.org) that the files use, written and read by position. Each value has one encoding
+ * alone, which the reader insists on. Three times as fast as a general encoder, which would need an array and a Buffer
+ * per field.
  */
 export class MsgpackWriter {
   readonly #out: GrowingBuffer;
@@ -92,7 +93,10 @@ export class MsgpackWriter {
     this.#digits(digits, 0, length);
   }
 
-  /** `length` bytes from the digits that begin at `from`: twice as fast as Buffer's own, which wants a string of them alone. */
+  /**
+   * `length` bytes from the digits that begin at `from`: twice as fast as Buffer's own, which wants a string of them
+   * alone.
+   */
   #digits(text: string, from: number, length: number): void {
     const at = this.#out.take(length);
     const { bytes } = this.#out;
@@ -349,8 +353,8 @@ const DIGITS = Buffer.from(DIGIT_PAIRS.buffer);
 DIGITS.write('0x', 'latin1');
 
 /**
- * In one piece: a string put together of two would be copied again by the first Map that it is a key of (measured: a third of what reading
- * a quote takes). At most 255 bytes.
+ * In one piece: a string put together of two would be copied again by the first Map that it is a key of (measured: a
+ * third of what reading a quote takes). At most 255 bytes.
  */
 function hexOf(bytes: Uint8Array, start: number, length: number): Hex {
   if (length > 255) throw new MsgpackFault(`${length} bytes are too many for an amount`);

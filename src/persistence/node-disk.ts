@@ -21,8 +21,8 @@ const FILE_MODE = 0o600;
 const DESCRIPTOR_RETRY_MS = 50;
 
 /**
- * On Linux a write to a file opened with O_DSYNC is a write and an fdatasync of it (open(2), NOTES). On macOS it leaves the bytes in the drive's cache, which only the
- * F_FULLFSYNC that libuv's fdatasync is there forces out.
+ * On Linux a write to a file opened with O_DSYNC is a write and an fdatasync of it (open(2), NOTES). On macOS it leaves
+ * the bytes in the drive's cache, which only the F_FULLFSYNC that libuv's fdatasync is there forces out.
  */
 const WRITES_DURABLY = platform === 'linux';
 
@@ -33,7 +33,10 @@ const OPEN_FLAGS: Record<OpenMode, number> = {
   durable: constants.O_RDWR | (WRITES_DURABLY ? constants.O_DSYNC : 0),
 };
 
-/** A directory of the real file system, made when it isn't there. All calls run on libuv's threads, never on the caller's. */
+/**
+ * A directory of the real file system, made when it isn't there. All calls run on libuv's threads, never on the
+ * caller's.
+ */
 export async function openNodeDisk(directory: string): Promise<Disk> {
   await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
   return new NodeDisk(directory);
@@ -147,8 +150,8 @@ class NodeFile implements DiskFile {
 }
 
 /**
- * Waits for a descriptor where connections hold all that the process may have: nothing was done to the disk, so the log only gets
- * late, which its queue bounds. A crowd of strangers must not be able to stop the service.
+ * Waits for a descriptor where connections hold all that the process may have: nothing was done to the disk, so the log
+ * only gets late, which its queue bounds. A crowd of strangers must not be able to stop the service.
  */
 async function withDescriptor<Value>(start: () => Promise<Value>): Promise<Value> {
   for (;;) {

@@ -8,11 +8,12 @@ const O_EXLOCK = 0x20;
 const MODE = 0o600;
 
 /**
- * flock(2)'s exclusive lock on the file at `path`, made when it isn't there; null when another process holds it. Such a lock belongs to the open file and
- * ends with its last descriptor, so kill -9 leaves nothing stale behind, and it holds between containers that share a volume.
+ * flock(2)'s exclusive lock on the file at `path`, made when it isn't there; null when another process holds it. Such a
+ * lock belongs to the open file and ends with its last descriptor, so kill -9 leaves nothing stale behind, and it holds
+ * between containers that share a volume.
  *
- * Node has no call for it. macOS takes it while opening. On Linux the program flock(1), of util-linux or BusyBox, is handed our descriptor and takes
- * the lock on the file that we both have open; when it exits, ours still has it.
+ * Node has no call for it. macOS takes it while opening. On Linux the program flock(1), of util-linux or BusyBox, is
+ * handed our descriptor and takes the lock on the file that we both have open; when it exits, ours still has it.
  */
 export async function lockFile(path: string): Promise<DiskLock | null> {
   switch (process.platform) {

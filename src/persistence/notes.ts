@@ -14,7 +14,10 @@ export interface SnapshotNote {
   readonly stateHash: string;
 }
 
-/** What the running engine hashed to right after record `index`: all of it at once, or its sum. A sum has a place only in segments of format 2 and later. */
+/**
+ * What the running engine hashed to right after record `index`: all of it at once, or its sum. A sum has a place only
+ * in segments of format 2 and later.
+ */
 export interface StateHashNote {
   readonly type: 'STATE_HASH' | 'STATE_SUM';
   readonly index: number;

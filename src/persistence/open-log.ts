@@ -48,8 +48,9 @@ export interface OpenLog {
 }
 
 /**
- * Takes the directory for this process, rebuilds the engine from it, or begins a new log, and goes on from there. Throws PersistenceError: LOCKED, FOREIGN, DAMAGED, NO_BASE, DIFFERS,
- * NEWER_FORMAT; then nothing on the disk has changed but `*.tmp` files.
+ * Takes the directory for this process, rebuilds the engine from it, or begins a new log, and goes on from there.
+ * Throws PersistenceError: LOCKED, FOREIGN, DAMAGED, NO_BASE, DIFFERS, NEWER_FORMAT; then nothing on the disk has
+ * changed but `*.tmp` files.
  */
 export async function openLog(disk: Disk, options: OpenLogOptions): Promise<OpenLog> {
   const lock = await disk.lock(LOCK_NAME);

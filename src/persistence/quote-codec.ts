@@ -27,7 +27,9 @@ const POOLS_REMEMBERED = 10_000;
 const CHAINS: readonly ChainRole[] = ['stream', 'settlement'];
 const REASONS: ReadonlySet<number> = new Set(Object.values(InvalidReason));
 
-/** Writes what quotes consist of. A pool or quote that the current record has already is written as its number there. */
+/**
+ * Writes what quotes consist of. A pool or quote that the current record has already is written as its number there.
+ */
 export class QuoteWriter extends MsgpackWriter {
   readonly #out: GrowingBuffer;
   readonly #pools = new Numbered<Pool>((pool) => pool.poolAddress);

@@ -19,8 +19,9 @@ class Held {
 }
 
 /**
- * The whole of each file, in order; the next one is read while one is looked at. Each is valid until the next is asked for. All of them share the memory of two: with fresh
- * memory for each, a log of 500 MB has the collector run 17 times for nothing else.
+ * The whole of each file, in order; the next one is read while one is looked at. Each is valid until the next is asked
+ * for. All of them share the memory of two: with fresh memory for each, a log of 500 MB has the collector run 17 times
+ * for nothing else.
  */
 export async function* readInTurn(disk: Disk, names: readonly string[]): AsyncGenerator<Buffer> {
   let [held, other] = [new Held(), new Held()];

@@ -31,7 +31,9 @@ export class RecordWriter {
     this.#writeEvents(events);
   }
 
-  /** The end alone of what `write` makes of a record with this command: a command that was read needs no writing again. */
+  /**
+   * The end alone of what `write` makes of a record with this command: a command that was read needs no writing again.
+   */
   writeEvents(command: Command, events: JournalRecord['events']): void {
     const out = this.#out;
     out.beginRecord();
@@ -54,7 +56,10 @@ export class RecordReader {
   readonly #in = new MsgpackReader();
   readonly #quotes = new QuoteReader(this.#in);
 
-  /** The whole record that lies in `bytes` from `start` to `end`. Throws MsgpackFault on bytes that are none, PersistenceError NEWER_FORMAT on a newer program's. */
+  /**
+   * The whole record that lies in `bytes` from `start` to `end`. Throws MsgpackFault on bytes that are none,
+   * PersistenceError NEWER_FORMAT on a newer program's.
+   */
   read(bytes: Buffer, start = 0, end = bytes.length): JournalRecord {
     const { stamp, command } = this.readCommand(bytes, start, end);
     const events = Array.from({ length: this.#in.array() }, () => readEvent(this.#in, this.#quotes));

@@ -27,8 +27,9 @@ const LONG_SEGMENTS = 3;
 export type Survey = (epoch: Buffer) => Promise<LogSurvey>;
 
 /**
- * Reads and checks everything, and rebuilds the engine. Changes nothing on the disk. With `surveyAside` the newest snapshot of a long log is read while that goes on. Throws PersistenceError: DAMAGED, NO_BASE,
- * DIFFERS or NEWER_FORMAT, naming the place.
+ * Reads and checks everything, and rebuilds the engine. Changes nothing on the disk. With `surveyAside` the newest
+ * snapshot of a long log is read while that goes on. Throws PersistenceError: DAMAGED, NO_BASE, DIFFERS or
+ * NEWER_FORMAT, naming the place.
  */
 export async function recover(
   disk: Disk,

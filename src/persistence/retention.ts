@@ -16,8 +16,8 @@ export interface Dropped {
 }
 
 /**
- * Removes snapshots but the newest, and the oldest segments whose records the oldest snapshot left has all. Oldest first, each made durable before the next,
- * so that a crash never leaves a gap.
+ * Removes snapshots but the newest, and the oldest segments whose records the oldest snapshot left has all. Oldest
+ * first, each made durable before the next, so that a crash never leaves a gap.
  */
 export async function dropOld(disk: Disk, { snapshotsKept, retainLogBytes }: RetentionOptions): Promise<Dropped> {
   const names = await disk.list();
@@ -31,15 +31,18 @@ export async function dropOld(disk: Disk, { snapshotsKept, retainLogBytes }: Ret
   return { snapshots: old, segments };
 }
 
-/** The group that ends with the snapshot's last record; null: its header is not readable, so that nobody knows what it covers. */
+/**
+ * The group that ends with the snapshot's last record; null: its header is not readable, so that nobody knows what it
+ * covers.
+ */
 async function lastGroupOf(disk: Disk, index: number): Promise<number | null> {
   const read = readSnapshotHeader(await readStart(disk, snapshotName(index), HEADER_BYTES));
   return typeof read === 'string' ? null : read.header.group;
 }
 
 /**
- * By groups and not by records: a start finds a snapshot's group in the log and compares the chain there, and behind the snapshot's last record there
- * may be groups without one before the next segment begins.
+ * By groups and not by records: a start finds a snapshot's group in the log and compares the chain there, and behind
+ * the snapshot's last record there may be groups without one before the next segment begins.
  */
 async function dropSegments(disk: Disk, coveredGroup: number, retainLogBytes: number): Promise<string[]> {
   const starts = await segmentStarts(disk);

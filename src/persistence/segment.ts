@@ -41,8 +41,8 @@ export async function segmentBytesFor(disk: Disk, wantedBytes: number): Promise<
 }
 
 /**
- * Makes segment `number`, `bytes` zeros, durable with its name: from then on a write into it changes no metadata. False when
- * `isWanted` said no in between; nothing is left of it then, nor when it rejects for want of room.
+ * Makes segment `number`, `bytes` zeros, durable with its name: from then on a write into it changes no metadata. False
+ * when `isWanted` said no in between; nothing is left of it then, nor when it rejects for want of room.
  */
 export async function prepareSegment(
   disk: Disk,

@@ -29,8 +29,9 @@ export interface Base {
 }
 
 /**
- * An engine with the newest snapshot that a replay of this log can begin with. `facts` may still be on their way: reading a snapshot takes as long as a survey. Throws PersistenceError: NO_BASE
- * when it doesn't, DAMAGED when a whole snapshot says that the log was once longer.
+ * An engine with the newest snapshot that a replay of this log can begin with. `facts` may still be on their way:
+ * reading a snapshot takes as long as a survey. Throws PersistenceError: NO_BASE when it doesn't, DAMAGED when a whole
+ * snapshot says that the log was once longer.
  */
 export async function findBase(
   disk: Disk,
@@ -57,7 +58,10 @@ export async function findBase(
   throw new PersistenceError('NO_BASE', `the log begins with record ${firstIndex}, and ${why}`);
 }
 
-/** An engine with the snapshot's state, or in words why it can't be the base. The facts are only asked for once it is made. */
+/**
+ * An engine with the snapshot's state, or in words why it can't be the base. The facts are only asked for once it is
+ * made.
+ */
 async function engineFrom(
   disk: Disk,
   index: number,

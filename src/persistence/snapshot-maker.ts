@@ -16,8 +16,8 @@ export interface SnapshotRequest {
 }
 
 /**
- * Replays the log up to `point` from the newest snapshot before it, and writes the state down. Touches nothing of the process that writes the log. The note it resolves to
- * is for that process to put into the log.
+ * Replays the log up to `point` from the newest snapshot before it, and writes the state down. Touches nothing of the
+ * process that writes the log. The note it resolves to is for that process to put into the log.
  */
 export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger: Logger): Promise<SnapshotNote> {
   const epoch = Buffer.from(request.epoch);

@@ -10,8 +10,9 @@ import type { SnapshotSaying, SnapshotWork } from './snapshot-thread.js';
 const { directory, request } = workerData as SnapshotWork;
 
 /**
- * The engine goes first: at the same priority, with two cores, a snapshot of 100,000 quotes makes its thread wait 15 ms for a core, at this one 9 ms (medians of the longest waits). Linux
- * keeps a priority for each thread; elsewhere it would be the whole process's.
+ * The engine goes first: at the same priority, with two cores, a snapshot of 100,000 quotes makes its thread wait 15 ms
+ * for a core, at this one 9 ms (medians of the longest waits). Linux keeps a priority for each thread; elsewhere it
+ * would be the whole process's.
  */
 if (platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 

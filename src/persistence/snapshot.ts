@@ -22,7 +22,10 @@ export interface ReadSnapshot extends SnapshotSeal {
   readonly state: EngineState;
 }
 
-/** Makes `snapshot-<index>.snap`, durable when it resolves. `point`: the end of the group whose last record the state contains. */
+/**
+ * Makes `snapshot-<index>.snap`, durable when it resolves. `point`: the end of the group whose last record the state
+ * contains.
+ */
 export async function writeSnapshot(
   disk: Disk,
   epoch: Buffer,
@@ -67,7 +70,10 @@ function putFrame(out: GrowingBuffer, type: FrameType, payload: Uint8Array): voi
   endFrame(out, start, type);
 }
 
-/** Throws PersistenceError: DAMAGED, naming the place, on a file that is not a whole snapshot of record `index`; NEWER_FORMAT. */
+/**
+ * Throws PersistenceError: DAMAGED, naming the place, on a file that is not a whole snapshot of record `index`;
+ * NEWER_FORMAT.
+ */
 export async function readSnapshot(disk: Disk, index: number): Promise<ReadSnapshot> {
   const file = snapshotName(index);
   const bytes = await readWhole(disk, file);

@@ -13,7 +13,9 @@ export interface SnapshotterOptions extends RetentionOptions {
   readonly lastIndex: number;
   /** A snapshot is made after so many records. */
   readonly snapshotEveryRecords: number;
-  /** Makes it, away from this thread. Rejects with an error that has the system's `code` and `errno` where I/O failed. */
+  /**
+   * Makes it, away from this thread. Rejects with an error that has the system's `code` and `errno` where I/O failed.
+   */
   readonly make: (request: SnapshotRequest) => Promise<SnapshotNote>;
   readonly logger: Logger;
   readonly onFatal: (error: Error) => void;
@@ -75,7 +77,10 @@ export class Snapshotter {
     }
   }
 
-  /** Want of room passes; failed I/O ends the process; anything else leaves the log as the only base, which people have to know. */
+  /**
+   * Want of room passes; failed I/O ends the process; anything else leaves the log as the only base, which people have
+   * to know.
+   */
   #fail(error: Error): void {
     const { logger, onFatal } = this.#options;
     if (isNoRoom(error)) logger.warn({ error }, 'no room for a snapshot');

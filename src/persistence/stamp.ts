@@ -6,7 +6,9 @@ import { PersistenceError } from './persistence-error.js';
 const STAMP_NAME = 'stamp.json';
 const STAMP_FORMAT = 1;
 
-/** Chain ids, genesis hashes, contract addresses: by name, what a log is bound to. Addresses and hashes in lower case. */
+/**
+ * Chain ids, genesis hashes, contract addresses: by name, what a log is bound to. Addresses and hashes in lower case.
+ */
 export type Identity = Readonly<Record<string, string | number>>;
 
 /** What `stamp.json` says of its directory. */
@@ -18,7 +20,10 @@ export interface Stamp {
   readonly identity: Identity;
 }
 
-/** Null when the directory has none: it was never in use, or only begun. Throws PersistenceError DAMAGED or NEWER_FORMAT. */
+/**
+ * Null when the directory has none: it was never in use, or only begun. Throws PersistenceError DAMAGED or
+ * NEWER_FORMAT.
+ */
 export async function readStamp(disk: Disk): Promise<Stamp | null> {
   if (!(await disk.list()).includes(STAMP_NAME)) return null;
   const text = (await readWhole(disk, STAMP_NAME)).toString('utf8');

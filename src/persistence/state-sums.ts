@@ -12,8 +12,9 @@ export interface StateSumOptions {
 }
 
 /**
- * Tells the log every so often what the running engine's state sums up to, so that every replay is held against it. Where more orders changed than one turn has time
- * for, each commit adds some more of them, and the sum is of the record at which it is whole.
+ * Tells the log every so often what the running engine's state sums up to, so that every replay is held against it.
+ * Where more orders changed than one turn has time for, each commit adds some more of them, and the sum is of the
+ * record at which it is whole.
  */
 export function tellStateSums(
   engine: Engine,
@@ -22,7 +23,8 @@ export function tellStateSums(
 ): void {
   let lastIndex = engine.index;
   journal.onCommit(() => {
-    // An older program's segment, until it is full: that program is to refuse the next one by its version, and not to find damage in this one.
+    // An older program's segment, until it is full: that program is to refuse the next one by its version, and not to
+    // find damage in this one.
     if (engine.index - lastIndex < stateHashEveryRecords || journal.format < SUM_FORMAT) return;
     if (!engine.prepareSum(stateSumOrders)) return;
     lastIndex = engine.index;

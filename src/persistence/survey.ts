@@ -57,8 +57,9 @@ export interface LogSurvey {
 }
 
 /**
- * Reads the whole log and says what is in it. Throws PersistenceError DAMAGED where bytes that were once durable are wrong or gone, naming the place.
- * Changes nothing, so it may run beside a server that writes: what it is just writing then looks like a torn tail.
+ * Reads the whole log and says what is in it. Throws PersistenceError DAMAGED where bytes that were once durable are
+ * wrong or gone, naming the place. Changes nothing, so it may run beside a server that writes: what it is just writing
+ * then looks like a torn tail.
  */
 export async function surveyLog(disk: Disk, epoch: Buffer): Promise<LogSurvey> {
   return new Surveyor(disk, epoch).survey();
@@ -184,8 +185,8 @@ class Surveyor {
   }
 
   /**
-   * The group that follows `#point`, at `start`, is not whole. If anything behind says that it once was, that is damage;
-   * else the tail is torn.
+   * The group that follows `#point`, at `start`, is not whole. If anything behind says that it once was, that is
+   * damage; else the tail is torn.
    */
   async #judge(number: number, start: number, bytes: Buffer, fault: GroupFault): Promise<void> {
     const missing = this.#point.group + 1;
@@ -237,8 +238,9 @@ interface GroupFault {
 }
 
 /**
- * The whole group whose bytes begin at `start` and whose frames begin at `from`, or why it isn't one. The chain's SHA-256 vouches for every byte before the commit, CRCs included, so
- * those of records are looked at only to say where a group goes wrong.
+ * The whole group whose bytes begin at `start` and whose frames begin at `from`, or why it isn't one. The chain's
+ * SHA-256 vouches for every byte before the commit, CRCs included, so those of records are looked at only to say where
+ * a group goes wrong.
  */
 function readGroup(bytes: Buffer, start: number, from: number, before: LogPoint, epoch: Buffer): Group | GroupFault {
   const group = readFrames(bytes, start, from, before, epoch, false);

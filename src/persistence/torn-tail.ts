@@ -8,8 +8,8 @@ import type { LogSurvey } from './survey.js';
 const PIECE_BYTES = 1 << 20;
 
 /**
- * Leaves nothing behind the last whole group but zeros. What stood there is first kept in `*.broken` files, durable before anything is overwritten, so that
- * a crash in between only means that this is done again.
+ * Leaves nothing behind the last whole group but zeros. What stood there is first kept in `*.broken` files, durable
+ * before anything is overwritten, so that a crash in between only means that this is done again.
  */
 export async function cutTornTail(disk: Disk, survey: LogSurvey, logger: Logger): Promise<void> {
   const { torn } = survey;
@@ -54,8 +54,9 @@ async function zero(disk: Disk, name: string, start: number, end: number): Promi
 }
 
 /**
- * Makes durable what was read. A group may be whole in the page cache and not on the disk, and after a failed sync the kernel holds its pages for clean: a sync alone would say
- * yes and do nothing. Writing the same bytes again makes them dirty. Only groups that no later one calls durable are touched.
+ * Makes durable what was read. A group may be whole in the page cache and not on the disk, and after a failed sync the
+ * kernel holds its pages for clean: a sync alone would say yes and do nothing. Writing the same bytes again makes them
+ * dirty. Only groups that no later one calls durable are touched.
  */
 export async function settleTail(disk: Disk, survey: LogSurvey): Promise<void> {
   const last = survey.segments.at(-1);

@@ -8,8 +8,8 @@ export interface UsedOfDay {
 }
 
 /**
- * What each key has used in 24 hours, counted from its first use on. By a clock that goes on where it was after a restart
- * and that no step of the wall clock touches. Only keys that exist get here, which bounds their number.
+ * What each key has used in 24 hours, counted from its first use on. By a clock that goes on where it was after a
+ * restart and that no step of the wall clock touches. Only keys that exist get here, which bounds their number.
  */
 export class DayBudget {
   readonly #nowMs: () => number;

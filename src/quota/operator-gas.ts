@@ -54,7 +54,10 @@ export class OperatorGas {
     await this.#keep(holder.id);
   }
 
-  /** A disk that fails ends the process by itself. On one that is full, what is in memory counts on, and is kept with the next change. */
+  /**
+   * A disk that fails ends the process by itself. On one that is full, what is in memory counts on, and is kept with
+   * the next change.
+   */
   async #keep(id: string): Promise<void> {
     const [quotes, gas] = [this.#quotes.of(id), this.#gas.of(id)];
     await this.#options.kept?.put(`${KEPT_AS}${id}`, { quotes, gas }).catch(() => undefined);

@@ -18,9 +18,9 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 
 /**
- * What each key has left. A token bucket per key and kind: it refills evenly, so that there is no edge of a window where
- * twice the rate gets through, and is asked synchronously, so that an answer that is there at once stays so. Only keys
- * that exist get here, which bounds the number of buckets.
+ * What each key has left. A token bucket per key and kind: it refills evenly, so that there is no edge of a window
+ * where twice the rate gets through, and is asked synchronously, so that an answer that is there at once stays so. Only
+ * keys that exist get here, which bounds the number of buckets.
  */
 export class Quotas {
   #table: QuotaTable;
@@ -59,8 +59,8 @@ export class Quotas {
   }
 
   /**
-   * Puts what was granted by `takeRequest` and, with `quotes`, by `takeQuotes` into an answer's headers, names and values in turn, for the client to pace
-   * itself by (draft-ietf-httpapi-ratelimit-headers-10).
+   * Puts what was granted by `takeRequest` and, with `quotes`, by `takeQuotes` into an answer's headers, names and
+   * values in turn, for the client to pace itself by (draft-ietf-httpapi-ratelimit-headers-10).
    */
   headers(holder: QuotaHolder, quotes: boolean, into: string[]): void {
     const buckets = this.#of(holder);

@@ -3,8 +3,8 @@ import type { Pool, Quote } from '../engine/quote.js';
 import type { AsciiWriter } from './ascii-writer.js';
 
 /**
- * Writes orders as the wire's OrderbookQuote. All but `fillableSize` is fixed once a quote is known, so its text is made
- * once and kept as long as the order lives (measured: 12 to 80 times `JSON.stringify` of the whole each time).
+ * Writes orders as the wire's OrderbookQuote. All but `fillableSize` is fixed once a quote is known, so its text is
+ * made once and kept as long as the order lives (measured: 12 to 80 times `JSON.stringify` of the whole each time).
  */
 export class QuoteJson {
   readonly #heads = new WeakMap<Quote, string>();

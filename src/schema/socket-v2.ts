@@ -60,7 +60,9 @@ export function plainOrderbookFilterMessage(maxDepth: number) {
   return bookFilter(maxDepth, {});
 }
 
-/** Without a pool: every pool's. There is nothing to resume: a snapshot comes first, and each message is a whole ticker. */
+/**
+ * Without a pool: every pool's. There is nothing to resume: a snapshot comes first, and each message is a whole ticker.
+ */
 export const TickerFilterMessage = closed({
   type: Type.Literal('FILTER'),
   channel: Type.Literal('TICKER'),
@@ -84,7 +86,9 @@ const eventsFrom = {
   ),
 };
 
-/** GET /events of QUOTES or RFQ. ORDERBOOK has a schema of its own; here it is for the refusal, which lists them all. */
+/**
+ * GET /events of QUOTES or RFQ. ORDERBOOK has a schema of its own; here it is for the refusal, which lists them all.
+ */
 export const EventsQuery = closed({ channel: Type.Unsafe<Channel>(NumberedChannel), ...filterFields, ...eventsFrom });
 export type EventsQuery = Static<typeof EventsQuery>;
 
@@ -230,7 +234,9 @@ export const Resync = closed({
 });
 export type Resync = Static<typeof Resync>;
 
-/** `block`: the newest that the chain showed; `lateMs`: its age by this server's clock; `stale`: why it counts as late. */
+/**
+ * `block`: the newest that the chain showed; `lateMs`: its age by this server's clock; `stale`: why it counts as late.
+ */
 export const ChainJson = closed({
   block: nullable(closed({ blockNumber: SafeUint, blockHash: Hash, timestamp: UnixSeconds })),
   lateMs: nullable(SafeUint),
@@ -267,7 +273,9 @@ export const ServerMessageV2 = Type.Union([
 ]);
 export type ServerMessageV2 = Static<typeof ServerMessageV2>;
 
-/** Answer of GET /events. `seq`: there is nothing besides these messages up to here. `more`: the present is further on. */
+/**
+ * Answer of GET /events. `seq`: there is nothing besides these messages up to here. `more`: the present is further on.
+ */
 export const EventsPage = closed({
   epoch: Epoch,
   seq: SafeUint,

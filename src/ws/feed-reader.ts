@@ -131,7 +131,9 @@ export class FeedReader {
     });
   }
 
-  /** Null: every pool's ticker. Each message is a whole ticker, so that what was missed is made up for by the newest. */
+  /**
+   * Null: every pool's ticker. Each message is a whole ticker, so that what was missed is made up for by the newest.
+   */
   followTickers(poolAddress: Hex | null, acknowledge: Acknowledge): void {
     const { feed, encoding, limits } = this.#ports;
     const key = tickerKey(feed.chainId, poolAddress);

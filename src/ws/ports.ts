@@ -12,7 +12,9 @@ export interface SocketKeyHolder {
 /** The key store, as far as sockets need it. Verifying costs little: it happens on every message. */
 export interface SocketKeys {
   verify(apiKey: string): SocketKeyHolder | 'MISSING' | 'NOT_FOUND';
-  /** An unknown key came from there. Returns 0, or for how many milliseconds unknown keys from there are not looked at. */
+  /**
+   * An unknown key came from there. Returns 0, or for how many milliseconds unknown keys from there are not looked at.
+   */
   strike(remoteAddress: string): number;
 }
 
@@ -27,7 +29,10 @@ export interface SocketQuotas {
 
 /** Where a request for quotes goes. A rejection of either promise is a fault of ours, never a client's. */
 export interface RfqPorts {
-  /** The key's addresses come in any letter case, the answer in lower case. IMPOSSIBLE: no pool can have this key; UNAVAILABLE: the chain can't be asked now. */
+  /**
+   * The key's addresses come in any letter case, the answer in lower case. IMPOSSIBLE: no pool can have this key;
+   * UNAVAILABLE: the chain can't be asked now.
+   */
   poolAddressOf(poolKey: PoolKey): Promise<Hex | 'IMPOSSIBLE' | 'UNAVAILABLE'>;
   /**
    * Hands the request to the sequencer before it returns, so that the order of calls is the order in the log; resolves

@@ -7,7 +7,9 @@ import type { TopicIndex } from '../feed/topic-index.js';
 /** `NetServer.publish`: to every socket subscribed to `topic`, in the order of the calls. */
 export type Publish = (topic: string, message: Uint8Array, isBinary: boolean) => void;
 
-/** Tells subscribers what was committed: each event is written once, whoever reads it, and not at all if nobody does. */
+/**
+ * Tells subscribers what was committed: each event is written once, whoever reads it, and not at all if nobody does.
+ */
 export class Publisher {
   readonly #topics: TopicIndex;
   readonly #quotes: QuoteJson;

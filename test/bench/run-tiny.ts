@@ -2,7 +2,9 @@ import t from 'tap';
 import { meetsGoal, type Scenario } from '../../bench/scenario.js';
 import { wordsOf } from '../../bench/report/words.js';
 
-/** Runs a scenario at its smallest: it has to run, and its figures have to be figures. How good they are is not asked. */
+/**
+ * Runs a scenario at its smallest: it has to run, and its figures have to be figures. How good they are is not asked.
+ */
 export function testTiny(scenario: Scenario): void {
   t.test(`${scenario.name} runs at its smallest`, async (t) => {
     const { rows, curves = [] } = await scenario.run('tiny');

@@ -137,7 +137,10 @@ interface Opening {
   readonly pool?: Pool;
 }
 
-/** Uses the page in a browser window of its own. Whatever goes wrong in it fails the test; so does a word to another server. */
+/**
+ * Uses the page in a browser window of its own. Whatever goes wrong in it fails the test; so does a word to another
+ * server.
+ */
 async function inPage(
   t: Test,
   browser: Browser,

@@ -11,7 +11,10 @@ import { devClient, type DevClient } from '../../src/chain/dev/dev-client.js';
 import type { LocalChain } from '../../src/chain/dev/local-chain.js';
 import type { SignedOffer } from './sign-quote.js';
 
-/** A transaction was mined and failed, though the call before it went well: a deadline passed in between, or the chain turned. */
+/**
+ * A transaction was mined and failed, though the call before it went well: a deadline passed in between, or the chain
+ * turned.
+ */
 export class Reverted extends Error {}
 
 /** What tests do to a local chain, each named after what happens. Transactions are mined when a call resolves. */
@@ -22,7 +25,10 @@ export class DevActions {
     this.client = devClient(chain.rpcUrl, chain.chainId);
   }
 
-  /** Sends as an account that anvil signs for. Rejects with the contract's error when the call would revert, with Reverted when it did. */
+  /**
+   * Sends as an account that anvil signs for. Rejects with the contract's error when the call would revert, with
+   * Reverted when it did.
+   */
   async send(from: Hex, to: Hex, data: Hex): Promise<Hex> {
     await this.client.call({ account: from, to, data });
     const hash = await this.client.sendTransaction({ account: from, to, data });

@@ -157,7 +157,9 @@ export class Following {
     }
   }
 
-  /** Resolves when it is so; the readers are woken while it is not. Rejects when it takes so long that it never will be. */
+  /**
+   * Resolves when it is so; the readers are woken while it is not. Rejects when it takes so long that it never will be.
+   */
   async until(isSo: () => boolean): Promise<void> {
     const giveUpAtMs = systemClock.monotonicMs() + PATIENCE_MS;
     while (!isSo()) {

@@ -28,7 +28,10 @@ function onChainAlone(
   void t.test(name, (t) => MarketBook.isolated(market, options, (book) => test(t, book)));
 }
 
-/** With what a deployed pool says of a quote that the token is to pay: nothing, or that the zeros it is told are too few. */
+/**
+ * With what a deployed pool says of a quote that the token is to pay: nothing, or that the zeros it is told are too
+ * few.
+ */
 const wicked: [what: string, code: Hex, reason: number][] = [
   ['burns all gas', BURNS_ALL_GAS, 7],
   ['refuses', REFUSES, 7],

@@ -8,7 +8,9 @@ interface Message {
   readonly body: { readonly quoteId: string; readonly fillableSize: string; readonly ts: number };
 }
 
-/** The book as a subscriber keeps it: from the messages alone. Throws at a message that does not fit what came before. */
+/**
+ * The book as a subscriber keeps it: from the messages alone. Throws at a message that does not fit what came before.
+ */
 export class SubscriberBook {
   readonly #quotes = new Map<string, string>();
   readonly #json: QuoteJson;

@@ -11,8 +11,8 @@ import { systemRandom } from '../../src/system/system-random.js';
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
- * Leaves a closed log of `records` records in a directory, in groups of `groupRecords`, and says how its engine stood. The record
- * with number n holds the text `"note":n`.
+ * Leaves a closed log of `records` records in a directory, in groups of `groupRecords`, and says how its engine stood.
+ * The record with number n holds the text `"note":n`.
  */
 export async function logIn(
   directory: string,

@@ -5,7 +5,9 @@ import type { FakeSocket } from '../ws/fake-net.js';
 /** Says of each message to the client whether it gets lost. */
 export type Loses = () => boolean;
 
-/** Joins clients to a server's hub without a network; messages may be lost on the way, which no real one does silently. */
+/**
+ * Joins clients to a server's hub without a network; messages may be lost on the way, which no real one does silently.
+ */
 export class LossyLink {
   readonly #fixture: FeedFixture;
   readonly #links = new Map<LinkedSocket, FakeSocket | null>();

@@ -5,9 +5,9 @@ import { limits } from '../../src/config/limits.js';
 
 /**
  * Every answer and every frame that a test gets from the service itself goes through here: over `fetch` and the client
- * library (documented-network.ts), over clients of the tests' own, and as bytes (documented-bytes.ts). Not what the tests of
- * src/net get: they bring routes of their own, which no document knows. Nor what is served elsewhere: metrics have a port of
- * their own, and the examples are programs of their own.
+ * library (documented-network.ts), over clients of the tests' own, and as bytes (documented-bytes.ts). Not what the
+ * tests of src/net get: they bring routes of their own, which no document knows. Nor what is served elsewhere: metrics
+ * have a port of their own, and the examples are programs of their own.
  */
 interface Schema {
   readonly properties?: Readonly<Record<string, { readonly const?: string; readonly enum?: readonly string[] }>>;
@@ -50,7 +50,8 @@ export function assertDocumented(about: {
   const at = `${method} ${path} ${status}`;
   if (status >= 400) assertDocumentedError(status, answer, at);
   const operations = openApi.paths[path];
-  // A path that no document has, or a method that its path has not: what else may be said then is that, or leave for a page.
+  // A path that no document has, or a method that its path has not: what else may be said then is that, or leave for a
+  // page.
   if (operations === undefined || !(operationOf(method) in operations)) {
     if (status < 400 && method !== 'OPTIONS') throw new Error(`${at} is not documented`);
     return;

@@ -1,6 +1,8 @@
 import { assertDocumentedText } from './documented-answers.js';
 
-/** Throws when an answer on a connection of HTTP is not documented. `asked`: the request of each, such as `GET /orders`. */
+/**
+ * Throws when an answer on a connection of HTTP is not documented. `asked`: the request of each, such as `GET /orders`.
+ */
 export function assertDocumentedBytes(received: Buffer, asked: readonly string[]): void {
   let rest = received;
   for (const request of asked) {

@@ -62,7 +62,10 @@ export function newEngine(reorgDepth: number = defaultLimits.reorgDepth): Engine
   return new Engine({ reorgDepth, sha256: (text) => createHash('sha256').update(text).digest('hex') });
 }
 
-/** The real service on a real chain, in this process, on ports and in a directory of its own. Caught up when it resolves. */
+/**
+ * The real service on a real chain, in this process, on ports and in a directory of its own. Caught up when it
+ * resolves.
+ */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const chain = options.chain ?? (await startLocalChain());
   const profile = options.profile ?? chain.profile;

@@ -48,7 +48,10 @@ async function until(ask: () => Promise<RestAnswer>, isIt: (answer: RestAnswer) 
   }
 }
 
-/** Posts a quote until it is not too early for it: the impatient are stale for a moment now and then where the machine is busy. */
+/**
+ * Posts a quote until it is not too early for it: the impatient are stale for a moment now and then where the machine
+ * is busy.
+ */
 function posting(rest: RestClient, quote: unknown): Promise<RestAnswer> {
   return until(
     () => rest.post('/quotes', [quote]),

@@ -1,6 +1,9 @@
 import { Engine } from '../../src/engine/engine.js';
 
-/** Loaded into a process before anything else (`node --import`): the engine throws after a few quotes, when it has already changed. */
+/**
+ * Loaded into a process before anything else (`node --import`): the engine throws after a few quotes, when it has
+ * already changed.
+ */
 const QUOTES = 5;
 
 const apply = (engine: Engine, ...given: Parameters<Engine['apply']>): ReturnType<Engine['apply']> =>

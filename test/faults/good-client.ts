@@ -6,9 +6,10 @@ import { WebSocket } from 'ws';
 import { assertDocumentedFrame, assertDocumentedText } from '../e2e/documented-answers.js';
 
 /**
- * A client who has done nothing wrong, on a thread of its own so that what the test does beside it does not slow it down:
- * it follows the feed, and asks for quotes at a steady rate whether or not the answers before have come. What it waited
- * counts from the moment a request was due, so that a server that stands still is seen by every request of that time.
+ * A client who has done nothing wrong, on a thread of its own so that what the test does beside it does not slow it
+ * down: it follows the feed, and asks for quotes at a steady rate whether or not the answers before have come. What it
+ * waited counts from the moment a request was due, so that a server that stands still is seen by every request of that
+ * time.
  */
 export interface GoodClientTask {
   readonly httpUrl: string;
@@ -64,7 +65,8 @@ async function measure(durationMs: number): Promise<Measured> {
   const asked = Array.from({ length: count }, async (_, i) => {
     const dueMs = startMs + (i * 1000) / requestsPerSecond;
     await new Promise((resolve) => setTimeout(resolve, dueMs - performance.now()));
-    // A timer may ring up to a millisecond early: what was not waited for is not counted, and takes nothing off the rest.
+    // A timer may ring up to a millisecond early: what was not waited for is not counted, and takes nothing off the
+    // rest.
     const fromMs = Math.min(dueMs, performance.now());
     try {
       const status = await ask();

@@ -11,7 +11,9 @@ import { ServiceProcess } from './service-process.js';
 const isLong = process.env.QUOTEBOOK_TEST_LONG !== undefined;
 /** Services that live beside each other, one for each core. */
 const LANES = 2;
-/** Chain and log are begun anew after so many kills, so that the book stays small enough for its hash to be told often. */
+/**
+ * Chain and log are begun anew after so many kills, so that the book stays small enough for its hash to be told often.
+ */
 const KILLS_A_LOG = 50;
 const LOGS_A_LANE = isLong ? 5 : 1;
 const LONGEST_LIFE_MS = isLong ? 2_000 : 450;
@@ -42,7 +44,8 @@ async function killOften(t: Test): Promise<{ acked: number; events: number }> {
     await loaded.checkAll();
     t.equal(await service.end('SIGTERM'), 0, 'it stops in order');
     const stopped = await verify(service, logDir);
-    // Without its snapshot the log is replayed from its first record, past the hashes of every process up to that of the last.
+    // Without its snapshot the log is replayed from its first record, past the hashes of every process up to that of
+    // the last.
     for (const name of await readdir(logDir)) if (name.endsWith('.snap')) rmSync(path.join(logDir, name));
     const again = await verify(service, logDir);
     t.ok(

@@ -24,8 +24,9 @@ interface Page {
 }
 
 /**
- * A service with clients that remember all that it told them, through all its lives: what was acknowledged, and each event of the feed. The chain would give a lost quote back, but
- * not its event's number and time: those are in the log alone.
+ * A service with clients that remember all that it told them, through all its lives: what was acknowledged, and each
+ * event of the feed. The chain would give a lost quote back, but not its event's number and time: those are in the log
+ * alone.
  */
 export class LoadedService {
   readonly #chain: LocalChain;

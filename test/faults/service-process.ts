@@ -20,8 +20,8 @@ export class ServiceProcess {
   ) {}
 
   /**
-   * Makes a profile file in `dataDir`, and an API key; starts nothing yet. `settings` are environment variables; one of them may name another directory for the
-   * service itself.
+   * Makes a profile file in `dataDir`, and an API key; starts nothing yet. `settings` are environment variables; one of
+   * them may name another directory for the service itself.
    */
   static async prepare(
     chain: LocalChain,
@@ -103,7 +103,9 @@ export class ServiceProcess {
     return { rssBytes: rssKiB * 1024, cpuMs: (Number(fields[11]) + Number(fields[12])) * 10 };
   }
 
-  /** Resolves once the ready file is there; rejects when the process ends before. `onOutput` is given what it prints. */
+  /**
+   * Resolves once the ready file is there; rejects when the process ends before. `onOutput` is given what it prints.
+   */
   async start(nodeFlags: readonly string[] = [], onOutput?: (text: string) => void): Promise<void> {
     const readyFile = path.join(this.dataDir, 'ready.json');
     rmSync(readyFile, { force: true });

@@ -95,8 +95,8 @@ export class Siege {
   }
 
   /**
-   * Measures the good client in turns, calm and under `storm`, which ends what it began when its signal aborts. It has to
-   * be served as if nothing was, but for as much more latency as is bearable: twice.
+   * Measures the good client in turns, calm and under `storm`, which ends what it began when its signal aborts. It has
+   * to be served as if nothing was, but for as much more latency as is bearable: twice.
    */
   async withstands(
     t: Test,

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Test } from 'tap';
 
-/** EXT4_IOC_SHUTDOWN of Linux, with EXT4_GOING_FLAGS_NOLOGFLUSH: what is in memory, journal included, never reaches the disk. */
+/**
+ * EXT4_IOC_SHUTDOWN of Linux, with EXT4_GOING_FLAGS_NOLOGFLUSH: what is in memory, journal included, never reaches the
+ * disk.
+ */
 const SHUTDOWN_IOCTL = 0x8004587d;
 const NO_LOG_FLUSH = 2;
 
@@ -62,7 +65,10 @@ export class SmallVolume {
     this.#isMounted = false;
   }
 
-  /** Everything that is not on the disk by now is lost, and whoever uses the volume gets EIO. Comes back with the next mount. */
+  /**
+   * Everything that is not on the disk by now is lost, and whoever uses the volume gets EIO. Comes back with the next
+   * mount.
+   */
   cutPower(): void {
     const faults: string[] = [];
     for (const [program, script] of IOCTL_PROGRAMS) {

@@ -1,6 +1,6 @@
 /**
- * Loaded into a process before anything else (`node --import`): its wall clock steps by an hour and by a day, forth and back, several times a second, as far as
- * JavaScript can tell. Monotonic time goes on as it does.
+ * Loaded into a process before anything else (`node --import`): its wall clock steps by an hour and by a day, forth and
+ * back, several times a second, as far as JavaScript can tell. Monotonic time goes on as it does.
  */
 const HOUR_MS = 3_600_000;
 const STEPS_MS = [0, HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS, 0];

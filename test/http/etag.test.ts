@@ -18,7 +18,10 @@ const digest = (text: string, body: string | Uint8Array) =>
   createHash('sha256').update(text).update(body).digest('base64url');
 const chainId = '421613';
 
-/** An engine with the routes over it. Answers with `ordersPerTurn` orders and more are written in turns, and not remembered. */
+/**
+ * An engine with the routes over it. Answers with `ordersPerTurn` orders and more are written in turns, and not
+ * remembered.
+ */
 function served(ordersPerTurn = 1) {
   const engine = newEngine();
   const clock = new ManualClock(START * 1000);

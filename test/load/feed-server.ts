@@ -13,7 +13,10 @@ const FILLER = 'x'.repeat(4 << 10);
 
 /** Asked of this process. */
 export type FeedServerTask =
-  /** Sends to each socket but the first `besides` until it has so much unread: the last one `from` bytes, the first one `to`. */
+  /**
+   * Sends to each socket but the first `besides` until it has so much unread: the last one `from` bytes, the first one
+   * `to`.
+   */
   | { readonly fill: { readonly besides: number; readonly from: number; readonly to: number } }
   | { readonly report: true };
 

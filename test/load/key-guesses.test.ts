@@ -15,7 +15,10 @@ t.setTimeout(isLong ? 1_800_000 : 240_000);
 /** As long as a key is, and of its alphabet. */
 const guess = (): string => randomBytes(32).toString('base64url');
 
-/** Asks with one guess after the other, until there were `count` or the signal says so. Gives how often each status came. */
+/**
+ * Asks with one guess after the other, until there were `count` or the signal says so. Gives how often each status
+ * came.
+ */
 async function guessing(siege: Siege, count: number, signal: AbortSignal | null): Promise<Map<number, number>> {
   const counts = new Map<number, number>();
   const guessers = Array.from({ length: CONNECTIONS }, async (_, i) => {

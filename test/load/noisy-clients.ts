@@ -4,8 +4,8 @@ import { assertDocumentedBytes } from '../e2e/documented-bytes.js';
 
 /**
  * Clients who ask far too often, each over a connection of its own and at moments of its own. They are a process of the
- * lowest priority that sends bytes made beforehand: on a machine of two cores it is the service then that they share with
- * the client who is measured, and not the cores.
+ * lowest priority that sends bytes made beforehand: on a machine of two cores it is the service then that they share
+ * with the client who is measured, and not the cores.
  */
 export interface NoiseTask {
   readonly port: number;

@@ -17,7 +17,9 @@ function frame(opcode: number, text: string): Buffer {
 /** Any frame counts as life. */
 export const pong = frame(FIN_PONG, '');
 
-/** A connection to the feed that follows QUOTES: bytes come as they are, so that a thousand of them fit in one process. */
+/**
+ * A connection to the feed that follows QUOTES: bytes come as they are, so that a thousand of them fit in one process.
+ */
 export async function openRawFeed(port: number, apiKey: string, body: object): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   socket.on('error', () => undefined);

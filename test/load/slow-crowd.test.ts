@@ -6,7 +6,9 @@ import { attackerAddress, isLong, Siege } from '../faults/siege.js';
 const SOCKETS = 1_000;
 const SOCKETS_PER_ADDRESS = 25;
 const FEED_MS = 500;
-/** What the service gives a connection without a whole head, or a whole body: 10 s, and half of it to look at the clock. */
+/**
+ * What the service gives a connection without a whole head, or a whole body: 10 s, and half of it to look at the clock.
+ */
 const CUT_OFF_MS = 15_000;
 
 t.setTimeout(isLong ? 900_000 : 240_000);
@@ -34,7 +36,9 @@ const manners: Readonly<Record<string, Manner>> = {
   frame: { request: upgrade, afterAnswer: Uint8Array.of(0x81, 0xfe, 2, 0, 0, 0, 0, 0), more: 'x' },
 };
 
-/** Resolves when all are closed, to how long the last one was open. With a signal they close themselves when it says so. */
+/**
+ * Resolves when all are closed, to how long the last one was open. With a signal they close themselves when it says so.
+ */
 async function crowd(siege: Siege, behaviours: readonly Manner[], signal?: AbortSignal): Promise<number> {
   const connections: RawConnection[] = [];
   const startMs = performance.now();

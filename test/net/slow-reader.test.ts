@@ -4,7 +4,9 @@ import { head, RawConnection } from './raw-connection.js';
 import { eachBackend, quietSockets, serve, type Backend, type Serving } from './serving.js';
 import { Client } from './socket-client.js';
 
-/** One message carries its number and this much; a stalled peer's kernel takes some megabytes before ours buffers any. */
+/**
+ * One message carries its number and this much; a stalled peer's kernel takes some megabytes before ours buffers any.
+ */
 const messageBytes = 20_000;
 const message = (seq: number): string => `${seq} `.padEnd(messageBytes, '.');
 const seqs = (client: Client): number[] => client.received.map(([text]) => Number(text.split(' ')[0]));

@@ -152,8 +152,8 @@ function event(quotes: fc.Arbitrary<Quote>, pools: fc.Arbitrary<Pool>): fc.Arbit
 }
 
 /**
- * Events are often of one quote, of the command's, or of quotes in one pool: those are written as numbers. Cloned, since fast-check makes objects
- * without a prototype.
+ * Events are often of one quote, of the command's, or of quotes in one pool: those are written as numbers. Cloned,
+ * since fast-check makes objects without a prototype.
  */
 export const record: fc.Arbitrary<JournalRecord> = fc
   .record({

@@ -29,7 +29,10 @@ export async function checkEveryEnd(log: MadeLog, rest: Rest, random: SeededRand
   return checked;
 }
 
-/** At every byte from `from` on: a log with that byte changed is refused, or reads as the whole log, or as all of it but the last group. */
+/**
+ * At every byte from `from` on: a log with that byte changed is refused, or reads as the whole log, or as all of it but
+ * the last group.
+ */
 export async function checkEveryFlip(log: MadeLog, random: SeededRandom, isSealed: boolean, from = 0): Promise<number> {
   const whole = segmentOf(log);
   const [beforeLast, last] = log.ends.slice(-2);
@@ -43,7 +46,8 @@ export async function checkEveryFlip(log: MadeLog, random: SeededRandom, isSeale
     if (survey === null) refused += 1;
     else if (at >= last.offset) assert.equal(survey.last.index, last.index, `flip at ${at}, behind the end`);
     else {
-      // Only what nothing calls durable may be taken for a torn tail: the seal, which has no records, or an unsealed last group.
+      // Only what nothing calls durable may be taken for a torn tail: the seal, which has no records, or an unsealed
+      // last group.
       assert.ok(at >= beforeLast.offset, `flip at ${at} went unnoticed`);
       assert.equal(survey.last.index, beforeLast.index);
       assert.ok(survey.torn !== null, `flip at ${at} is told of`);

@@ -11,7 +11,10 @@ const GROUPS_OF = 4;
 /** Where the committed files are, from a compiled test. */
 export const GOLDEN = new URL('../../../test/persistence/golden/', import.meta.url);
 
-/** A closed log of this version, with a snapshot in its middle and every kind of command and event, the same at each call. */
+/**
+ * A closed log of this version, with a snapshot in its middle and every kind of command and event, the same at each
+ * call.
+ */
 export async function makeGoldenLog(): Promise<{
   readonly files: ReadonlyMap<string, Buffer>;
   readonly expected: { readonly lastIndex: number; readonly lastSeq: number; readonly stateHash: string };

@@ -1,6 +1,9 @@
 import type { Disk, DiskFile, DiskLock, DiskSpace, OpenMode } from '../../src/persistence/disk.js';
 
-/** A disk of which a test says when it is slow: between `hold` and `release` no sync ends, nor a write that is one. Everything else goes on. */
+/**
+ * A disk of which a test says when it is slow: between `hold` and `release` no sync ends, nor a write that is one.
+ * Everything else goes on.
+ */
 export class HeldDisk implements Disk {
   readonly label: string;
   readonly #disk: Disk;

@@ -1,6 +1,9 @@
 import { lockFile } from '../../src/persistence/node-lock.js';
 
-/** A process for node-lock.test.ts: takes the lock on the file that it is told, says what came of it, and stays until it is killed. */
+/**
+ * A process for node-lock.test.ts: takes the lock on the file that it is told, says what came of it, and stays until it
+ * is killed.
+ */
 const [path = ''] = process.argv.slice(2);
 console.log((await lockFile(path)) === null ? 'refused' : 'held');
 setInterval(() => undefined, 1_000_000);

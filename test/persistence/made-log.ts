@@ -25,8 +25,8 @@ export interface MadeLog {
 export const FIRST_SEGMENT = 'segment-00000001.log';
 
 /**
- * A log whose groups of one to four records fill at least `bytes`, in one segment unless the options say otherwise. `sealed`: closed in order; else its process was killed right
- * after the last commit.
+ * A log whose groups of one to four records fill at least `bytes`, in one segment unless the options say otherwise.
+ * `sealed`: closed in order; else its process was killed right after the last commit.
  */
 export async function madeLog(bytes: number, sealed: boolean, options: Partial<OpenLogOptions> = {}): Promise<MadeLog> {
   const clock = new SimClock();

@@ -1,7 +1,10 @@
 import { constants } from 'node:os';
 import type { Disk, DiskFile, DiskLock, OpenMode } from '../../src/persistence/disk.js';
 
-/** Files in memory that answer at once: for reading a log that a test has changed byte by byte. Nothing is lost, nothing fails. */
+/**
+ * Files in memory that answer at once: for reading a log that a test has changed byte by byte. Nothing is lost, nothing
+ * fails.
+ */
 export class MemoryDisk implements Disk {
   readonly label = 'memory';
   readonly files: Map<string, Buffer>;

@@ -10,7 +10,10 @@ interface Outcome {
   readonly isClean: boolean;
 }
 
-/** Start, records, a snapshot, more records, an orderly end: with the n-th call to the disk failing, and then a start without faults. */
+/**
+ * Start, records, a snapshot, more records, an orderly end: with the n-th call to the disk failing, and then a start
+ * without faults.
+ */
 async function live(nth: number, persistent: boolean): Promise<Outcome> {
   const world = new World(6);
   const { clock, disk } = world;

@@ -12,7 +12,10 @@ import type { SeededRandom } from '../simulation/seeded-random.js';
 
 const SECTOR_BYTES = 512;
 
-/** `kill`: the process alone dies, what it wrote stays. `power`: what wasn't synced reaches the disk in part, sector by sector. */
+/**
+ * `kill`: the process alone dies, what it wrote stays. `power`: what wasn't synced reaches the disk in part, sector by
+ * sector.
+ */
 export type Crash = 'kill' | 'power';
 
 type ErrorCode = 'EIO' | 'ENOSPC' | 'ENOENT' | 'EEXIST';
@@ -60,8 +63,9 @@ interface Inode {
 type NameChange = (names: Map<string, Inode>) => void;
 
 /**
- * A directory on a disk that keeps its promises and no more: writes are buffered until they are synced, names until the directory is; a power cut keeps a random subset of sectors
- * and the first few changes of names; a failed sync leaves pages that read as written, count as clean and are not on the disk. One process uses it at a time.
+ * A directory on a disk that keeps its promises and no more: writes are buffered until they are synced, names until the
+ * directory is; a power cut keeps a random subset of sectors and the first few changes of names; a failed sync leaves
+ * pages that read as written, count as clean and are not on the disk. One process uses it at a time.
  */
 export class SimDisk {
   readonly #options: SimDiskOptions;

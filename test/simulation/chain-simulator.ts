@@ -17,9 +17,11 @@ import { simulateSeeds, type SimulationResult } from './simulator.js';
 const PATIENCE_STEPS = 20_000;
 
 /**
- * Lives of a process that follows two chains, under one seed: the real readers, cursors and log, on a disk, in a time and on chains that are simulated. Quotes are published, filled and cancelled, makers' means come
- * and go, blocks are taken back, nodes fail, lag and disagree, the disk fails, and the process crashes at any of its steps and starts anew. After each start the log has kept
- * its promises, and once the chains stand still the book is the one that a reading from the first block gives.
+ * Lives of a process that follows two chains, under one seed: the real readers, cursors and log, on a disk, in a time
+ * and on chains that are simulated. Quotes are published, filled and cancelled, makers' means come and go, blocks are
+ * taken back, nodes fail, lag and disagree, the disk fails, and the process crashes at any of its steps and starts
+ * anew. After each start the log has kept its promises, and once the chains stand still the book is the one that a
+ * reading from the first block gives.
  */
 export async function simulateChains(seed: number, lives = 4): Promise<SimulationResult> {
   return new ChainSimulation(seed).run(lives);

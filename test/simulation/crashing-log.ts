@@ -36,7 +36,10 @@ export function worldOf(random: SeededRandom): World {
   return { options, sync, hasFaults: random.chance(0.5), hasPowerCuts: random.chance(0.8) };
 }
 
-/** The log of many lives: each process starts on the disk that the one before left, and the log's promises hold from one to the next. */
+/**
+ * The log of many lives: each process starts on the disk that the one before left, and the log's promises hold from one
+ * to the next.
+ */
 export class CrashingLog {
   crashes = 0;
   readonly #disk: SimDisk;

@@ -29,8 +29,8 @@ export class LogPromises {
   }
 
   /**
-   * After a start: nothing that was told is lost, where the sync mode promises that; and what is there is a prefix of what was submitted: the state and the event numbers are
-   * those of that moment.
+   * After a start: nothing that was told is lost, where the sync mode promises that; and what is there is a prefix of
+   * what was submitted: the state and the event numbers are those of that moment.
    */
   check(engine: Engine): void {
     if (!this.#isLostAllowed)

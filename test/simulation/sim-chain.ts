@@ -25,7 +25,10 @@ export interface Happening<State> {
   readonly state: State;
 }
 
-/** A chain of blocks with logs and a state. Every block that was ever mined has a hash of its own, so that a branch never comes again. */
+/**
+ * A chain of blocks with logs and a state. Every block that was ever mined has a hash of its own, so that a branch
+ * never comes again.
+ */
 export class SimChain<State> {
   #blocks: SimBlock<State>[];
   #mined = 0;

@@ -10,8 +10,8 @@ const HOUR_MS = 3_600_000;
 const WALL_STEPS_MS = [0, HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS];
 
 /**
- * Time that moves only from one task to the next. Everything that waits for it, timers and the simulated disk alike, runs in one order that the seed
- * decides alone.
+ * Time that moves only from one task to the next. Everything that waits for it, timers and the simulated disk alike,
+ * runs in one order that the seed decides alone.
  */
 export class SimClock implements Clock {
   #nowMs = 0;

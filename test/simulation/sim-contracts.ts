@@ -62,7 +62,9 @@ export class SimContracts {
     throw new Error(`nobody answers ${selector} at ${to}`);
   }
 
-  /** Multicall3: `(address target, bool allowFailure, bytes callData)[]` in, `(bool success, bytes returnData)[]` out. */
+  /**
+   * Multicall3: `(address target, bool allowFailure, bytes callData)[]` in, `(bool success, bytes returnData)[]` out.
+   */
   #aggregate(digits: string, block: SimBlock<Market>): Hex {
     const number = (at: number): number => Number(`0x${digits.slice(at, at + WORD)}`);
     const items = 2 * WORD;

@@ -57,7 +57,9 @@ const ACCOUNTS = [1, 2, 3].map((n) => {
 
 export const SIM_MAKERS: readonly Hex[] = ACCOUNTS.map((account) => account.address.toLowerCase() as Hex);
 
-/** Truly signed, the same at each call; told apart by their salts. Some are due within seconds of the simulator's time. */
+/**
+ * Truly signed, the same at each call; told apart by their salts. Some are due within seconds of the simulator's time.
+ */
 export async function signSimQuotes(): Promise<readonly SignedOffer[]> {
   return Promise.all(
     Array.from({ length: QUOTES }, (_, n) => {

@@ -21,8 +21,8 @@ const MOST_LAG = 2;
 const DOUBT_MS = 50;
 
 /**
- * Two nodes of one chain, as one process reaches them: an answer takes its time, and what it says was so when the node was asked or when it answered. A
- * request that fails is asked of the other node, which may be behind.
+ * Two nodes of one chain, as one process reaches them: an answer takes its time, and what it says was so when the node
+ * was asked or when it answered. A request that fails is asked of the other node, which may be behind.
  */
 export class SimRpc<State> implements Rpc {
   readonly #options: SimRpcOptions<State>;

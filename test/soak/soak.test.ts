@@ -18,8 +18,9 @@ import { ServiceProcess } from '../faults/service-process.js';
 const SECONDS = Number(process.env.SOAK_SECONDS ?? 1_800);
 const SAMPLE_MS = 1_000;
 /**
- * Between the second quarter of the time and its last. What is alive grows until the memory of recent events is full (`recentEvents`, about
- * 32 MB: ten minutes here); what is resident grows also by garbage that has not been collected yet, most of all in a short run.
+ * Between the second quarter of the time and its last. What is alive grows until the memory of recent events is full
+ * (`recentEvents`, about 32 MB: ten minutes here); what is resident grows also by garbage that has not been collected
+ * yet, most of all in a short run.
  */
 const MAX_LIVE_GROWTH_BYTES = SECONDS < 300 ? 16 << 20 : 32 << 20;
 const MAX_RESIDENT_GROWTH_BYTES = SECONDS < 600 ? 128 << 20 : 64 << 20;
@@ -49,7 +50,10 @@ const proxy = await RpcProxy.open(chain.rpcUrl);
 const behindProxy = { ...chain.profile.settlement, rpcUrls: [proxy.url] };
 const profile = { ...chain.profile, settlement: behindProxy, stream: behindProxy };
 const service = await ServiceProcess.prepare({ ...chain, profile } satisfies LocalChain, t.testdir());
-/** Megabytes that the program's main thread has alive after each full garbage collection, as V8 tells: "[pid:isolate] ... 58.5 (127.0) -> 37.7". */
+/**
+ * Megabytes that the program's main thread has alive after each full garbage collection, as V8 tells: "[pid:isolate]
+ * ... 58.5 (127.0) -> 37.7".
+ */
 const alive: number[] = [];
 let mainThread: string | undefined;
 await service.start(['--trace-gc'], (text) => {
@@ -90,7 +94,8 @@ async function post(): Promise<void> {
       return { poolKey, chainId: String(chain.chainId), provider, taker, ...amounts, isBuy, deadline, salt, signature };
     });
     const { status } = await rest.post('/quotes', body);
-    // 503: while the chain is stale; 504: a reorg took its transaction back. Anything else that is no success is a fault.
+    // 503: while the chain is stale; 504: a reorg took its transaction back. Anything else that is no success is a
+    // fault.
     if (status === 201) {
       done.quotes += batch.length;
       offers.push(...batch);
@@ -233,7 +238,8 @@ await t.test('at the end the book is the one that a fresh reading of the chain g
       )
       .sort();
   };
-  // Both expire quotes by their own time, within a second of each other: looked at until they agree, or do not for long.
+  // Both expire quotes by their own time, within a second of each other: looked at until they agree, or do not for
+  // long.
   let [ours, theirs] = [await shown(), await read()];
   for (let left = 100; left > 0 && ours.join() !== theirs.join(); left--) {
     await actions.client.mine({ blocks: 1 });

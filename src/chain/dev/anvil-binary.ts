@@ -2,7 +2,10 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** The packages that carry the binary. The one for Linux on x64 is a dependency, the others are installed by who needs them. */
+/**
+ * The packages that carry the binary. The one for Linux on x64 is a dependency, the others are installed by who needs
+ * them.
+ */
 const packages: Readonly<Record<string, string>> = {
   'darwin-arm64': '@foundry-rs/anvil-darwin-arm64',
   'darwin-x64': '@foundry-rs/anvil-darwin-amd64',
@@ -10,7 +13,9 @@ const packages: Readonly<Record<string, string>> = {
   'linux-x64': '@foundry-rs/anvil-linux-amd64',
 };
 
-/** Path of anvil's binary, which lies in its package as it is: no install script has to run. Throws where there is none. */
+/**
+ * Path of anvil's binary, which lies in its package as it is: no install script has to run. Throws where there is none.
+ */
 export function anvilBinary(): string {
   const platform = `${process.platform}-${process.arch}`;
   const name = packages[platform];

@@ -32,7 +32,9 @@ export const feeReceiver: Hex = '0x00000000000000000000000000000000000fee5a';
 const CREATION_GAS = 5_000_000n;
 const MINT_GAS = 2_000_000n;
 
-/** Deploys the contracts onto an empty or used anvil and hands out tokens: two batches of transactions, a few blocks. */
+/**
+ * Deploys the contracts onto an empty or used anvil and hands out tokens: two batches of transactions, a few blocks.
+ */
 export async function deployContracts(client: DevClient, accounts: readonly DevAccount[]): Promise<Deployment> {
   const startBlock = Number(await client.getBlockNumber());
   await becomeDeployer(client);

@@ -68,7 +68,9 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 /** Asks of deployed pools, whose provider is maker `n % 2` and whose pool is a call where `n % 3` is 0. */
 const ASKS = [0, 3, 4, 6, 7];
 
-/** A maker without collateral can sell as long as it has longs: events of positions alone say when that begins and ends. */
+/**
+ * A maker without collateral can sell as long as it has longs: events of positions alone say when that begins and ends.
+ */
 const sellingLongs = fc
   .record({ quote: fc.constantFrom(...ASKS), isHandedBack: fc.boolean() })
   .map(({ quote, isHandedBack }): Happening[] => [

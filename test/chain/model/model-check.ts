@@ -104,8 +104,8 @@ async function readFromScratch(world: World, nowMs: number): Promise<Engine> {
 }
 
 /**
- * Runs on one pair of chains: anvil keeps the states of some hundred blocks, and forgets one that was mined, taken back and
- * mined again once its first time is long ago.
+ * Runs on one pair of chains: anvil keeps the states of some hundred blocks, and forgets one that was mined, taken back
+ * and mined again once its first time is long ago.
  */
 const RUNS_PER_WORLD = 20;
 
