@@ -99,9 +99,12 @@ function decodePool(poolKey: PoolKey, data: Hex): Pool {
   return { poolAddress: address.toLowerCase() as Hex, poolKey: checksummed(poolKey) };
 }
 
-/** Calldata of `PoolFactory.getPoolAddress`. */
+/**
+ * Calldata of `PoolFactory.getPoolAddress`. The key's addresses may have any letter case: viem itself refuses one that is
+ * no checksum (EIP-55).
+ */
 export function encodeGetPoolAddress(key: PoolKey): Hex {
-  const args = [{ ...key, maturity: BigInt(key.maturity) }] as const;
+  const args = [{ ...checksummed(key), maturity: BigInt(key.maturity) }] as const;
   return encodeFunctionData({ abi: poolFactoryAbi, functionName: 'getPoolAddress', args });
 }
 
