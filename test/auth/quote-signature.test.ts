@@ -8,6 +8,7 @@ import { toHex } from '../../src/auth/hex-text.js';
 import { QuoteDigest, type DigestInput } from '../../src/auth/quote-digest.js';
 import { QuoteSignature } from '../../src/auth/quote-signature.js';
 import { loadNative, loadWasm, type Secp256k1 } from '../../src/auth/secp256k1-binding.js';
+import { QUOTE_TYPES } from './quote-types.js';
 
 interface Vector {
   chainId: string;
@@ -68,17 +69,6 @@ const safeInteger = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 
 t.test('a digest is what viem makes of the same typed data', (t) => {
   const digests = new QuoteDigest(421613, 2);
-  const types = {
-    FillQuoteOB: [
-      { name: 'provider', type: 'address' },
-      { name: 'taker', type: 'address' },
-      { name: 'price', type: 'uint256' },
-      { name: 'size', type: 'uint256' },
-      { name: 'isBuy', type: 'bool' },
-      { name: 'deadline', type: 'uint256' },
-      { name: 'salt', type: 'uint256' },
-    ],
-  } as const;
   fc.assert(
     fc.property(
       fc.tuple(someAddress, someAddress, someAddress, uint256, uint256, fc.boolean(), safeInteger, safeInteger),
@@ -87,7 +77,7 @@ t.test('a digest is what viem makes of the same typed data', (t) => {
         const ours = digests.quoteId({ ...quote, pool: { poolAddress, poolKey: UNUSED_KEY } });
         const theirs = hashTypedData({
           domain: { name: 'Premia', version: '1', chainId: 421613, verifyingContract: poolAddress },
-          types,
+          types: QUOTE_TYPES,
           primaryType: 'FillQuoteOB',
           message: { ...quote, deadline: BigInt(deadline), salt: BigInt(salt) },
         });

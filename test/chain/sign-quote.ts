@@ -2,6 +2,7 @@ import { hashTypedData, parseSignature } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { ZERO_ADDRESS, type Hex, type Pool, type SignedQuote } from '../../src/engine/quote.js';
 import type { DevAccount } from '../../src/chain/dev/accounts.js';
+import { QUOTE_TYPES } from '../auth/quote-types.js';
 
 /** What a maker decides; the rest is filled in. */
 export interface Offer {
@@ -38,17 +39,7 @@ export async function signOffer(maker: DevAccount, chainId: number, offer: Offer
   };
   const typedData = {
     domain: { name: 'Premia', version: '1', chainId, verifyingContract: offer.pool.poolAddress },
-    types: {
-      FillQuoteOB: [
-        { name: 'provider', type: 'address' },
-        { name: 'taker', type: 'address' },
-        { name: 'price', type: 'uint256' },
-        { name: 'size', type: 'uint256' },
-        { name: 'isBuy', type: 'bool' },
-        { name: 'deadline', type: 'uint256' },
-        { name: 'salt', type: 'uint256' },
-      ],
-    },
+    types: QUOTE_TYPES,
     primaryType: 'FillQuoteOB',
     message: { ...quote, deadline: BigInt(quote.deadline), salt: BigInt(quote.salt) },
   } as const;

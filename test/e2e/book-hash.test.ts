@@ -5,6 +5,7 @@ import { poolAbi } from '../../src/chain/abi/pool.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { OrderbookQuote, OrdersResult } from '../../src/schema/orderbook.js';
 import type { Heartbeat } from '../../src/schema/socket-v2.js';
+import { QUOTE_TYPES } from '../auth/quote-types.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { signOffer } from '../chain/sign-quote.js';
 import { levelsHash, quotesHash } from '../feed/model-reader.js';
@@ -23,16 +24,6 @@ const [, maker, takerAccount] = chain.accounts;
 if (!pool || !otherPool || !maker || !takerAccount) throw new Error('The local chain lacks pools or accounts');
 const { poolAddress } = pool;
 const taker = takerAccount.address.toLowerCase() as Hex;
-
-const FILL_QUOTE_OB = [
-  { name: 'provider', type: 'address' },
-  { name: 'taker', type: 'address' },
-  { name: 'price', type: 'uint256' },
-  { name: 'size', type: 'uint256' },
-  { name: 'isBuy', type: 'bool' },
-  { name: 'deadline', type: 'uint256' },
-  { name: 'salt', type: 'uint256' },
-] as const;
 
 function texts(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : typeof value === 'number' ? String(value) : value;
@@ -147,7 +138,7 @@ await t.test('the hash of all public quotes is computed from the chain alone', a
         const quoteId = hashTypedData({
           domain: { name: 'Premia', version: '1', chainId: chain.chainId, verifyingContract: at.poolAddress },
           primaryType: 'FillQuoteOB',
-          types: { FillQuoteOB: FILL_QUOTE_OB },
+          types: QUOTE_TYPES,
           message: { provider, taker: forWhom, price, size, isBuy, deadline: until, salt },
         });
         const filledAmount = await dev.client.readContract({

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { domainSeparator, hashTypedData } from 'viem';
 import type { DryRunResult } from '../../src/schema/orderbook.js';
+import { QUOTE_TYPES } from '../auth/quote-types.js';
 import { ONE, signQuote, type WireQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
@@ -22,17 +23,6 @@ async function rehearse(...quotes: readonly WireQuote[]): Promise<DryRunResult['
 }
 
 const domain = { name: 'Premia', version: '1', chainId: 421_613, verifyingContract: poolAddress } as const;
-const types = {
-  FillQuoteOB: [
-    { name: 'provider', type: 'address' },
-    { name: 'taker', type: 'address' },
-    { name: 'price', type: 'uint256' },
-    { name: 'size', type: 'uint256' },
-    { name: 'isBuy', type: 'bool' },
-    { name: 'deadline', type: 'uint256' },
-    { name: 'salt', type: 'uint256' },
-  ],
-} as const;
 
 await t.test('a maker sees the bytes that its own library makes, and nothing is published', async (t) => {
   const quote = await signQuote(makerKey, pool);
@@ -51,7 +41,7 @@ await t.test('a maker sees the bytes that its own library makes, and nothing is 
     reasons: [],
     poolAddress,
     domainSeparator: domainSeparator({ domain }),
-    digest: hashTypedData({ domain, types, primaryType: 'FillQuoteOB', message }),
+    digest: hashTypedData({ domain, types: QUOTE_TYPES, primaryType: 'FillQuoteOB', message }),
     signer: maker.address.toLowerCase(),
   });
   t.equal(engine.get(item?.digest as `0x${string}`), undefined);

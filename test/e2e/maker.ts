@@ -1,6 +1,7 @@
 import { parseSignature } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { Hex, PoolKey } from '../../src/engine/quote.js';
+import { QUOTE_TYPES } from '../auth/quote-types.js';
 
 export interface QuoteTerms {
   readonly taker?: string;
@@ -49,17 +50,7 @@ export async function signQuote(
   const signed = await account.signTypedData({
     domain: { name: 'Premia', version: '1', chainId, verifyingContract: pool.poolAddress },
     primaryType: 'FillQuoteOB',
-    types: {
-      FillQuoteOB: [
-        { name: 'provider', type: 'address' },
-        { name: 'taker', type: 'address' },
-        { name: 'price', type: 'uint256' },
-        { name: 'size', type: 'uint256' },
-        { name: 'isBuy', type: 'bool' },
-        { name: 'deadline', type: 'uint256' },
-        { name: 'salt', type: 'uint256' },
-      ],
-    },
+    types: QUOTE_TYPES,
     message: { ...words, deadline: BigInt(words.deadline), salt: BigInt(words.salt) },
   });
   const { r, s, v } = parseSignature(signed);
