@@ -5,7 +5,7 @@ import type { Sequencer } from './engine/sequencer.js';
 import { fillGauges } from './metrics/book-gauges.js';
 import { measuredJournal, measuredRpc } from './metrics/measured.js';
 import type { Metrics } from './metrics/metrics.js';
-import type { ServiceOptions } from './service.js';
+import type { ServiceOptions } from './service-options.js';
 
 /** The same service with its log and its chains measured. */
 export function measuredOptions(options: ServiceOptions, metrics: Metrics): ServiceOptions {

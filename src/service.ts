@@ -1,100 +1,38 @@
-import type { Logger } from 'pino';
-import type { KeyStore } from './auth/key-store.js';
 import { QuoteDigest } from './auth/quote-digest.js';
 import { QuoteSignature } from './auth/quote-signature.js';
 import { RememberedSignatures } from './auth/remembered-signatures.js';
 import { InlineSignatureChecks } from './auth/signature-checks.js';
 import { SignaturePool } from './auth/signature-pool.js';
 import { loadSecp256k1 } from './auth/secp256k1-binding.js';
-import { openChainSide, type ChainSide, type ChainSideOptions } from './chain/chain-side.js';
-import type { OperatorAccount } from './chain/open-wallets.js';
-import type { FollowedBook } from './chain/followed-book.js';
+import { openChainSide } from './chain/chain-side.js';
 import { HeadWatch } from './chain/head-watch.js';
-import type { Profile } from './chain/profile.js';
 import { QuoteChecks } from './chain/quote-checks.js';
 import { QuoteIntake } from './chain/quote-intake.js';
 import { QuoteRehearsal } from './chain/quote-rehearsal.js';
-import type { ChainRole, Rfq } from './engine/command.js';
 import { EngineTime } from './engine/engine-time.js';
-import type { Engine } from './engine/engine.js';
 import { ExpiryTimer } from './engine/expiry-timer.js';
-import type { Order } from './engine/order.js';
-import type { Clock, Journal, KeptValues, Random, Rpc } from './engine/ports.js';
-import type { Hex, Pool, PoolKey } from './engine/quote.js';
+import type { Hex } from './engine/quote.js';
 import { Sequencer } from './engine/sequencer.js';
-import { createHttp, type HttpSide } from './http-side.js';
+import { deployedPools, followedBook, knownOrder, rfqPorts } from './engine-side.js';
+import { createHttp } from './http-side.js';
 import { createOptionRoutes } from './option-side.js';
-import type { PageOptions } from './http/page-routes.js';
-import type { BackendChoice } from './net/open-server.js';
 import { openServer } from './net/open-server.js';
-import type { Limits } from './config/limits.js';
 import { measuredOptions, measureEngine, measuredPublish } from './metrics-side.js';
 import { measuredSockets } from './metrics/measured.js';
-import type { Metrics } from './metrics/metrics.js';
 import { openRequestWatch } from './request-watch.js';
+import type { Service, ServiceOptions } from './service-options.js';
 import { OperatorGas } from './quota/operator-gas.js';
 import { Quotas } from './quota/quotas.js';
 import type { QuotaTable } from './quota/tier-quotas.js';
 import { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import { QuoteJson } from './schema/quote-json.js';
 import { chainsJson } from './chains-json.js';
-import type { EventHistory } from './feed/event-history.js';
 import { EventPages } from './feed/event-pages.js';
 import { Feed } from './feed/feed.js';
 import { Hub } from './ws/hub.js';
-import type { RfqPorts } from './ws/ports.js';
 import { Publisher as SocketPublisher } from './ws/publisher.js';
 import { readPastFills } from './feed/past-fills.js';
 import { TopicIndex } from './feed/topic-index.js';
-
-export interface ServiceOptions {
-  readonly profile: Profile;
-  readonly rpc: Readonly<Record<ChainRole, Rpc>>;
-  /** What talks to the chains; the benches put one there that answers at once. */
-  readonly openChains?: (options: ChainSideOptions) => ChainSide;
-  /** Null: the service reads and does not publish. */
-  readonly operator: OperatorAccount | null;
-  /** As recovery left it. */
-  readonly engine: Engine;
-  readonly journal: Journal;
-  /** 16 hex digits that tell the engine's log from every other. */
-  readonly epoch: string;
-  /** Events from before this start; null: none are kept. */
-  readonly history: EventHistory | null;
-  readonly keys: KeyStore;
-  /** Where it is kept what keys and wallets have used of their days; absent: it is forgotten with the process. */
-  readonly budgets?: KeptValues;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly limits: Limits;
-  /** What keys of each tier may use. */
-  readonly tierQuotas: QuotaTable;
-  readonly host: string;
-  readonly port: number;
-  readonly netBackend: BackendChoice;
-  /** File descriptors that the process may still open; absent: nobody knows. */
-  readonly spareDescriptors?: () => number;
-  readonly corsOrigins: readonly string[];
-  /** What is served at /; none by default. */
-  readonly page?: Omit<PageOptions, 'chainId'>;
-  readonly logger: Logger;
-  /** Null: nothing is measured. */
-  readonly metrics: Metrics | null;
-  /** State and log may differ from here on: the process has to end. */
-  readonly onFault: (error: unknown) => void;
-}
-
-export interface Service {
-  readonly port: number;
-  readonly backend: string;
-  readonly routes: HttpSide['routes'];
-  /** Resolves when both chains have been read to their heads. */
-  readonly ready: Promise<void>;
-  /** Other quotas from now on; sockets beyond them are closed. */
-  adoptQuotas(table: QuotaTable): void;
-  /** Takes nothing new, finishes what is under way, closes sockets with 1012, and resolves when all is still. */
-  stop(): Promise<void>;
-}
 
 /** RFC 6455 / IANA: service restart. */
 const SERVICE_RESTART = 1012;
@@ -313,43 +251,3 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
 /** Requests that carry a batch, and may be larger than others. */
 const BATCH_PATHS: ReadonlySet<string> = new Set(['/quotes', '/pools', '/pool/settle']);
-
-function* deployedPools(engine: Engine): Iterable<Pool> {
-  for (const { pool } of engine.pools()) yield pool;
-}
-
-/** A live or invalid order; what is gone is kept for reorgs alone. */
-function knownOrder(engine: Engine, quoteId: Hex): Order | undefined {
-  const order = engine.get(quoteId);
-  return order?.state === 'gone' ? undefined : order;
-}
-
-function followedBook(engine: Engine, sequencer: Sequencer): FollowedBook {
-  return {
-    submit: (command) => sequencer.submit(command).refusal === null,
-    get: (quoteId) => knownOrder(engine, quoteId),
-    ordersOf: (provider) => engine.ordersOf(provider),
-    ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
-    providers: () => engine.providers(),
-    touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
-  };
-}
-
-function rfqPorts({ pools }: ChainSide, sequencer: Sequencer): RfqPorts {
-  return {
-    async poolAddressOf(poolKey: PoolKey) {
-      try {
-        const [pool] = await pools.resolve([poolKey]);
-        return pool?.poolAddress ?? 'IMPOSSIBLE';
-      } catch {
-        return 'UNAVAILABLE';
-      }
-    },
-    async publish(rfq: Rfq) {
-      const submitted = sequencer.submit({ type: 'PUBLISH_RFQ', rfq });
-      if (submitted.refusal !== null) return submitted.refusal;
-      await sequencer.whenDurable();
-      return 'OK' as const;
-    },
-  };
-}

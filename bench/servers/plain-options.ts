@@ -1,5 +1,5 @@
 import pino from 'pino';
-import type { ServiceOptions } from '../../src/service.js';
+import type { ServiceOptions } from '../../src/service-options.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
 

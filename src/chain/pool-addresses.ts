@@ -100,8 +100,8 @@ function decodePool(poolKey: PoolKey, data: Hex): Pool {
 }
 
 /**
- * Calldata of `PoolFactory.getPoolAddress`. The key's addresses may have any letter case: viem itself refuses one that is
- * no checksum (EIP-55).
+ * Calldata of `PoolFactory.getPoolAddress`. The key's addresses may have any letter case: viem itself refuses one that
+ * is no checksum (EIP-55).
  */
 export function encodeGetPoolAddress(key: PoolKey): Hex {
   const args = [{ ...checksummed(key), maturity: BigInt(key.maturity) }] as const;

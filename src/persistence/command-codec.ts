@@ -1,6 +1,7 @@
 import type { Command, QuoteState, Rfq } from '../engine/command.js';
-import { MsgpackFault, type MsgpackReader } from './msgpack.js';
-import { pick, type QuoteReader, type QuoteWriter } from './quote-codec.js';
+import { MsgpackFault, type MsgpackReader } from './msgpack-reader.js';
+import { pick, type QuoteReader } from './quote-reader.js';
+import type { QuoteWriter } from './quote-writer.js';
 
 /**
  * How many fields follow the kind. A command's kind is its place in this list, which is only ever added to at its end.

@@ -1,8 +1,9 @@
 import type { Cause, EngineEvent } from '../engine/event.js';
 import type { Order } from '../engine/order.js';
 import { readRfq, writeRfq } from './command-codec.js';
-import { MsgpackFault, type MsgpackReader } from './msgpack.js';
-import { pick, type QuoteReader, type QuoteWriter } from './quote-codec.js';
+import { MsgpackFault, type MsgpackReader } from './msgpack-reader.js';
+import { pick, type QuoteReader } from './quote-reader.js';
+import type { QuoteWriter } from './quote-writer.js';
 
 type Type = EngineEvent['type'];
 type Removal = Extract<EngineEvent, { type: 'QUOTE_REMOVED' }>['why'];

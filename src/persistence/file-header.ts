@@ -1,7 +1,8 @@
 import { EPOCH_BYTES } from './commit.js';
 import { FrameType, beginFrame, endFrame, readFrame, type Frame } from './frame.js';
 import type { GrowingBuffer } from './growing-buffer.js';
-import { MsgpackFault, MsgpackReader, MsgpackWriter } from './msgpack.js';
+import { MsgpackFault, MsgpackReader } from './msgpack-reader.js';
+import { MsgpackWriter } from './msgpack-writer.js';
 import { PersistenceError } from './persistence-error.js';
 
 /**

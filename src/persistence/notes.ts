@@ -1,6 +1,7 @@
 import { FrameType, beginFrame, endFrame, type Frame } from './frame.js';
 import type { GrowingBuffer } from './growing-buffer.js';
-import { MsgpackReader, MsgpackWriter } from './msgpack.js';
+import { MsgpackReader } from './msgpack-reader.js';
+import { MsgpackWriter } from './msgpack-writer.js';
 import { PersistenceError, type LogPlace } from './persistence-error.js';
 
 /** The snapshot of record `index` is whole and durable. */

@@ -3,8 +3,9 @@ import type { JournalRecord } from '../engine/ports.js';
 import { readCommand, writeCommand } from './command-codec.js';
 import { readEvent, writeEvent } from './event-codec.js';
 import type { GrowingBuffer } from './growing-buffer.js';
-import { MsgpackFault, MsgpackReader } from './msgpack.js';
-import { QuoteReader, QuoteWriter } from './quote-codec.js';
+import { MsgpackFault, MsgpackReader } from './msgpack-reader.js';
+import { QuoteReader } from './quote-reader.js';
+import { QuoteWriter } from './quote-writer.js';
 import { PersistenceError } from './persistence-error.js';
 
 /** Version of a record's layout. A program reads its own and older ones. */

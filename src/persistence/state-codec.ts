@@ -1,7 +1,8 @@
 import type { ChainRow, EngineState, OrderRow, PoolRow } from '../engine/engine-state.js';
 import { GrowingBuffer } from './growing-buffer.js';
-import { MsgpackFault, MsgpackReader } from './msgpack.js';
-import { QuoteReader, QuoteWriter } from './quote-codec.js';
+import { MsgpackFault, MsgpackReader } from './msgpack-reader.js';
+import { QuoteReader } from './quote-reader.js';
+import { QuoteWriter } from './quote-writer.js';
 
 /** Version of the state's layout. */
 const STATE_VERSION = 1;

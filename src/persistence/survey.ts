@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { chainAfter, firstChain, highestDurable, readCommit } from './commit.js';
+import { firstChain, highestDurable } from './commit.js';
 import { readStart, readWhole, type Disk } from './disk.js';
 import {
   HEADER_BYTES,
@@ -8,9 +8,10 @@ import {
   type LogPoint,
   type SegmentHeader,
 } from './file-header.js';
-import { FrameType, endOfContent, frameEnd, frameType, readFrame, type Frame } from './frame.js';
+import { endOfContent, type Frame } from './frame.js';
 import { noteIn, type SnapshotNote, type StateHashNote } from './notes.js';
 import { PersistenceError, type LogPlace } from './persistence-error.js';
+import { readGroup, type GroupFault } from './read-group.js';
 import { readInTurn } from './read-in-turn.js';
 import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from './segment.js';
 
@@ -221,90 +222,6 @@ class Surveyor {
     const place: LogPlace = { file: segmentName(number), offset, index, seq };
     return new PersistenceError('DAMAGED', reason, { place });
   }
-}
-
-interface Group {
-  readonly point: LogPoint;
-  readonly durable: number;
-  readonly end: number;
-  readonly isEmpty: boolean;
-  /** Its frames that are neither records nor the commit. */
-  readonly notes: readonly Frame[];
-}
-
-interface GroupFault {
-  readonly reason: string;
-  readonly at: number;
-}
-
-/**
- * The whole group whose bytes begin at `start` and whose frames begin at `from`, or why it isn't one. The chain's
- * SHA-256 vouches for every byte before the commit, CRCs included, so those of records are looked at only to say where
- * a group goes wrong.
- */
-function readGroup(bytes: Buffer, start: number, from: number, before: LogPoint, epoch: Buffer): Group | GroupFault {
-  const group = readFrames(bytes, start, from, before, epoch, false);
-  return 'reason' in group ? readFrames(bytes, start, from, before, epoch, true) : group;
-}
-
-function readFrames(
-  bytes: Buffer,
-  start: number,
-  from: number,
-  before: LogPoint,
-  epoch: Buffer,
-  checkRecords: boolean,
-): Group | GroupFault {
-  const notes: Frame[] = [];
-  let records = 0;
-  let at = from;
-  for (;;) {
-    const recordEnd = checkRecords ? -1 : frameEnd(bytes, at);
-    if (recordEnd !== -1 && frameType(bytes, at) === FrameType.record) {
-      records += 1;
-      at = recordEnd;
-      continue;
-    }
-    const frame = readFrame(bytes, at);
-    if (typeof frame === 'string') return { reason: frame, at };
-    switch (frame.type) {
-      case FrameType.record:
-        records += 1;
-        break;
-      case FrameType.stateHash:
-      case FrameType.stateSum:
-      case FrameType.snapshot:
-        notes.push(frame);
-        break;
-      case FrameType.commit:
-        return readCommitted(frame, bytes.subarray(start, frame.start), records, notes, before, epoch);
-      default:
-        return { reason: `a frame of type ${frame.type} among records`, at };
-    }
-    at = frame.end;
-  }
-}
-
-function readCommitted(
-  frame: Frame,
-  group: Buffer,
-  records: number,
-  notes: readonly Frame[],
-  before: LogPoint,
-  epoch: Buffer,
-): Group | GroupFault {
-  const commit = readCommit(frame.payload, epoch);
-  if (commit === null) return { reason: 'a commit of another log', at: frame.start };
-  const fits =
-    commit.group === before.group + 1 &&
-    commit.records === records &&
-    commit.index === before.index + records &&
-    commit.bytes === group.length &&
-    commit.chain.equals(chainAfter(before.chain, group, frame.payload));
-  if (!fits) return { reason: `the commit of group ${commit.group} doesn't fit what lies before it`, at: frame.start };
-  // Copied, so that the segment's bytes can go.
-  const point = { index: commit.index, seq: commit.seq, group: commit.group, chain: Buffer.from(commit.chain) };
-  return { point, durable: commit.durable, end: frame.end, isEmpty: records + notes.length === 0, notes };
 }
 
 /** The groups that the snapshots say to end with, as far as their headers can be read. */

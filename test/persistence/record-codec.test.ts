@@ -5,7 +5,7 @@ import t from 'tap';
 import { getAddress } from 'viem/utils';
 import type { JournalRecord } from '../../src/engine/ports.js';
 import { GrowingBuffer } from '../../src/persistence/growing-buffer.js';
-import { MsgpackFault } from '../../src/persistence/msgpack.js';
+import { MsgpackFault } from '../../src/persistence/msgpack-reader.js';
 import { RecordReader, RecordWriter } from '../../src/persistence/record-codec.js';
 import { record } from './arbitrary.js';
 

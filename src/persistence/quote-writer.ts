@@ -1,31 +1,13 @@
 import { getAddress } from 'viem/utils';
 import type { ChainPosition, ChainRole } from '../engine/command.js';
-import {
-  InvalidReason,
-  ZERO_ADDRESS,
-  type Hex,
-  type Origin,
-  type Pool,
-  type PoolKey,
-  type Quote,
-} from '../engine/quote.js';
+import { ZERO_ADDRESS, type Hex, type InvalidReason, type Origin, type Pool, type Quote } from '../engine/quote.js';
 import { GrowingBuffer } from './growing-buffer.js';
-import { MsgpackFault, MsgpackWriter, type MsgpackReader } from './msgpack.js';
+import { MsgpackWriter } from './msgpack-writer.js';
 import { Numbered } from './numbered.js';
+import { ADDRESS_BYTES, POOL_FIELDS, QUOTE_FIELDS, WORD_BYTES } from './quote-layout.js';
 
-const ADDRESS_BYTES = 20;
-const WORD_BYTES = 32;
-const POOL_FIELDS = 7;
-const QUOTE_FIELDS = 14;
 /** Bytes that a pool takes at most: four addresses, a strike of 33, a maturity of 9, two more. */
 const POOL_BYTES = 160;
-/** Behind the array's head and the address's own. */
-const POOL_ADDRESS_AT = 3;
-/** Pools whose one decoded object is shared by all the records that name them. */
-const POOLS_REMEMBERED = 10_000;
-
-const CHAINS: readonly ChainRole[] = ['stream', 'settlement'];
-const REASONS: ReadonlySet<number> = new Set(Object.values(InvalidReason));
 
 /**
  * Writes what quotes consist of. A pool or quote that the current record has already is written as its number there.
@@ -155,129 +137,6 @@ export class QuoteWriter extends MsgpackWriter {
     writer.bool(poolKey.isCallPool);
     return Uint8Array.from(this.#poolScratch.view());
   }
-}
-
-/** Reads what `QuoteWriter` wrote. */
-export class QuoteReader {
-  readonly #in: MsgpackReader;
-  readonly #pools: Pool[] = [];
-  readonly #quotes: Quote[] = [];
-  /** By the bytes of their addresses. */
-  readonly #remembered = new Map<string, { readonly pool: Pool; readonly bytes: Uint8Array }>();
-
-  constructor(input: MsgpackReader) {
-    this.#in = input;
-  }
-
-  beginRecord(): void {
-    this.#pools.length = 0;
-    this.#quotes.length = 0;
-  }
-
-  address(): Hex {
-    return this.#in.hex(ADDRESS_BYTES);
-  }
-
-  word(): Hex {
-    return this.#in.hex(WORD_BYTES);
-  }
-
-  reason(): InvalidReason | null {
-    return this.#in.nil() ? null : this.presentReason();
-  }
-
-  presentReason(): InvalidReason {
-    const value = this.#in.uint();
-    if (!REASONS.has(value)) throw new MsgpackFault(`unknown reason ${value}`);
-    return value as InvalidReason;
-  }
-
-  chain(): ChainRole {
-    return pick(CHAINS, this.#in.uint(), 'chain');
-  }
-
-  origin(): Origin {
-    this.#in.tuple(3);
-    return { blockNumber: this.#in.uint(), txHash: this.word(), logIndex: this.#in.uint() };
-  }
-
-  position(): ChainPosition {
-    const input = this.#in;
-    input.tuple(4);
-    return {
-      chain: this.chain(),
-      blockNumber: input.uint(),
-      blockHash: this.word(),
-      logIndex: input.nil() ? null : input.uint(),
-    };
-  }
-
-  pool(): Pool {
-    if (!this.#in.isArray()) return pick(this.#pools, this.#in.uint(), 'pool');
-    const pool = this.wholePool();
-    this.#pools.push(pool);
-    return pool;
-  }
-
-  /** Equal pools are one object, also of different records. */
-  wholePool(): Pool {
-    const input = this.#in;
-    const key = input.keyAhead(POOL_ADDRESS_AT, ADDRESS_BYTES);
-    const known = this.#remembered.get(key);
-    if (known !== undefined && input.skipEqual(known.bytes)) return known.pool;
-    const start = input.position;
-    input.tuple(POOL_FIELDS);
-    const pool: Pool = { poolAddress: this.address(), poolKey: this.#poolKey() };
-    if (this.#remembered.size >= POOLS_REMEMBERED) this.#remembered.clear();
-    this.#remembered.set(key, { pool, bytes: input.readSince(start) });
-    return pool;
-  }
-
-  taker(): Hex {
-    return this.#in.nil() ? ZERO_ADDRESS : this.address();
-  }
-
-  quote(): Quote {
-    const input = this.#in;
-    if (!input.isArray()) return pick(this.#quotes, input.uint(), 'quote');
-    input.tuple(QUOTE_FIELDS);
-    // The fields are read in the order in which they are named here.
-    const quote: Quote = {
-      quoteId: this.word(),
-      pool: this.pool(),
-      provider: this.address(),
-      taker: this.taker(),
-      price: input.amount(),
-      size: input.amount(),
-      isBuy: input.bool(),
-      deadline: input.uint(),
-      salt: input.uint(),
-      signature: { r: this.word(), s: this.word(), v: input.uint() },
-      ts: input.uint(),
-      origin: this.origin(),
-    };
-    this.#quotes.push(quote);
-    return quote;
-  }
-
-  #poolKey(): PoolKey {
-    const input = this.#in;
-    return {
-      base: getAddress(this.address()),
-      quote: getAddress(this.address()),
-      oracleAdapter: getAddress(this.address()),
-      strike: input.amount(),
-      maturity: input.uint(),
-      isCallPool: input.bool(),
-    };
-  }
-}
-
-/** The entry numbered `number` of a table or of what the record has shown so far. */
-export function pick<Item>(items: readonly Item[], number: number, what: string): Item {
-  const item = items[number];
-  if (item === undefined) throw new MsgpackFault(`unknown ${what} ${number}`);
-  return item;
 }
 
 function samePool(a: Pool, b: Pool): boolean {
