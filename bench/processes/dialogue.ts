@@ -35,7 +35,7 @@ export interface ServerDialogue {
   LONGEST_TURN: { given: null; answer: number };
 }
 
-/** Of a process since it began, after a full collection of garbage, which is in it. */
+/** Of a process since it began, after a full collection of garbage, which is in it with the sweeping afterwards. */
 export interface Usage {
   /** User and system time of all its threads. */
   readonly cpuMicros: number;
