@@ -1,29 +1,38 @@
 import type { NetRequest } from '../net/net.js';
-import type { Check } from '../schema/check.js';
+import { compile, type Check } from '../schema/check.js';
 import type { SchemaError } from '../schema/explain.js';
 import { readOption, type OptionTerms } from '../schema/option-json.js';
-import type { Option } from '../schema/options.js';
+import { NoQuery, type Option } from '../schema/options.js';
 import { readJson } from './json-body.js';
 import { unknownSymbols } from './option-symbols.js';
+import { readQuery } from './read-query.js';
 
 export type OptionsBody =
   /** `options` as posted, `terms` as they are worked with, in the same order. */
   | { readonly ok: true; readonly options: readonly Option[]; readonly terms: readonly OptionTerms[] }
-  | { readonly ok: false; readonly errors: readonly SchemaError[] };
+  | { readonly ok: false; readonly error: string | readonly SchemaError[] };
 
-/** Reads a body that is a list of options, of tokens that this chain has. */
+export interface OptionsBodyLimits {
+  readonly queryPairs: number;
+  readonly schemaErrors: number;
+}
+
+/** Reads a request without parameters whose body is a list of options, of tokens that this chain has. */
 export function optionsReader(
   check: Check<Option[]>,
   symbols: readonly string[],
-  maxErrors: number,
+  { queryPairs, schemaErrors }: OptionsBodyLimits,
 ): (request: NetRequest) => OptionsBody {
+  const checkQuery = compile(NoQuery, schemaErrors);
   return (request) => {
+    const query = readQuery(request, checkQuery, queryPairs);
+    if (!query.ok) return query;
     const parsed = readJson(request.body);
-    if (!parsed.ok) return parsed;
+    if (!parsed.ok) return { ok: false, error: parsed.errors };
     const body = check(parsed.value);
-    if (!body.ok) return body;
-    const errors = unknownSymbols(body.value, symbols, maxErrors);
-    if (errors.length > 0) return { ok: false, errors };
+    if (!body.ok) return { ok: false, error: body.errors };
+    const errors = unknownSymbols(body.value, symbols, schemaErrors);
+    if (errors.length > 0) return { ok: false, error: errors };
     return { ok: true, options: body.value, terms: body.value.map(readOption) };
   };
 }

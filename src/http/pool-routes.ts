@@ -47,7 +47,7 @@ export function poolRoutes(
 ): Route[] {
   const checkQuery = compile(PoolsQuery, limits.schemaErrors);
   const checkBody = compile(postPoolsBody(limits.poolsPerRequest), limits.schemaErrors);
-  const readOptions = optionsReader(checkBody, symbols, limits.schemaErrors);
+  const readOptions = optionsReader(checkBody, symbols, limits);
 
   function list(request: NetRequest): NetResponse | Promise<NetResponse> {
     const query = readQuery(request, checkQuery, limits.queryPairs);
@@ -63,7 +63,7 @@ export function poolRoutes(
 
   async function deploy(request: NetRequest): Promise<NetResponse> {
     const body = readOptions(request);
-    if (!body.ok) return refuse(request, 400, body.errors);
+    if (!body.ok) return refuse(request, 400, body.error);
     if (deployments === null) return noWallet(request);
     const refusal = deployments.refusal();
     if (refusal !== null) return unavailable(request, refusal);

@@ -20,6 +20,7 @@ export interface Settlements {
 
 export interface SettlementRouteLimits {
   readonly settlementsPerRequest: number;
+  readonly queryPairs: number;
   readonly schemaErrors: number;
 }
 
@@ -30,11 +31,11 @@ export function settlementRoute(
   limits: SettlementRouteLimits,
 ): Route {
   const checkBody = compile(settleBody(limits.settlementsPerRequest), limits.schemaErrors);
-  const readOptions = optionsReader(checkBody, symbols, limits.schemaErrors);
+  const readOptions = optionsReader(checkBody, symbols, limits);
 
   async function settle(request: NetRequest): Promise<NetResponse> {
     const body = readOptions(request);
-    if (!body.ok) return refuse(request, 400, body.errors);
+    if (!body.ok) return refuse(request, 400, body.error);
     if (settlements === null) return noWallet(request);
     const result = await settlements.settle(body.terms);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);

@@ -111,6 +111,22 @@ t.test('nothing is deployed when one option of the request is malformed', async 
   t.strictSame(deployments.asked, []);
 });
 
+t.test('a parameter is refused, and nothing is deployed: there is no dry run here', async (t) => {
+  const deployments = deploying([{ type: 'CREATED', poolAddress: ADDRESS }]);
+  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  for (const [query, first] of [
+    ['dryRun=true', { params: { additionalProperty: 'dryRun' }, message: 'must NOT have additional properties' }],
+    ['%zz', undefined],
+  ] as const) {
+    const { status, text } = await ask(routes, requestOf('POST', `/pools?${query}`, [option]));
+    t.equal(status, 400);
+    const body: unknown = JSON.parse(text);
+    t.match(body, first === undefined ? { message: 'The query has a malformed percent-encoding' } : [first]);
+  }
+  t.strictSame(deployments.asked, []);
+  t.equal((await ask(routes, requestOf('POST', '/pools?&', [option]))).status, 200, 'stray signs are none');
+});
+
 t.test('every unknown symbol is named, up to the limit of errors', async (t) => {
   const routes = poolRoutes(noPools, deploying([]), symbols, limits);
   const options = [option, { ...option, base: 'A', quote: 'B' }, { ...option, quote: 'C' }, { ...option, base: 'D' }];

@@ -2,7 +2,7 @@ import t from 'tap';
 import { settlementRoute, type SettledItem, type Settlements } from '../../src/http/settlement-route.js';
 import { ask, requestOf } from './ask-route.js';
 
-const limits = { settlementsPerRequest: 1000, schemaErrors: 20 };
+const limits = { settlementsPerRequest: 1000, queryPairs: 10, schemaErrors: 20 };
 const symbols = ['WETH', 'USDC'];
 const option = { base: 'WETH', quote: 'USDC', expiration: '06JAN23', strike: 1800, type: 'C' };
 
@@ -46,4 +46,14 @@ t.test('a chain that does not answer is 503, to be tried again', async (t) => {
   const routes = [settlementRoute(settlements, symbols, limits)];
   const { status, headers } = await ask(routes, requestOf('POST', '/pool/settle', [option]));
   t.strictSame([status, headers['retry-after']], [503, '1']);
+});
+
+t.test('a parameter is refused, and nothing is settled: there is no dry run here', async (t) => {
+  const settlements: Settlements = { settle: () => Promise.reject(new Error('Nothing is to be settled')) };
+  const routes = [settlementRoute(settlements, symbols, limits)];
+  const { status, text } = await ask(routes, requestOf('POST', '/pool/settle?dryRun=true', [option]));
+  t.equal(status, 400);
+  t.match(JSON.parse(text), [
+    { params: { additionalProperty: 'dryRun' }, message: 'must NOT have additional properties' },
+  ]);
 });
