@@ -195,13 +195,14 @@ export class QuoteIntake {
     }
     const landed = good.length === 0 || items.some(({ type }) => type !== 'FAILED');
     if (!landed) {
+      // First: some of a large request may be on the way where the rest was refused, and its maker has to know.
+      const pending = good.filter((_, i) => isPending(outcomes[i])).map(({ quoteId }) => quoteId);
+      if (pending.length > 0) return { type: 'NOT_CONFIRMED', pending };
       if (outcomes.some((outcome) => outcome?.type === 'FAILED' && isChainFailure(outcome.error))) {
         return { type: 'CHAIN_UNREACHABLE' };
       }
       const noGas = outcomes.find((outcome) => outcome?.type === 'FAILED' && outcome.error instanceof NoGasMoney);
       if (noGas !== undefined) return { type: 'NO_GAS_MONEY', wallet: this.publisher.walletAddress };
-      const pending = good.filter((_, i) => isPending(outcomes[i])).map(({ quoteId }) => quoteId);
-      if (pending.length > 0) return { type: 'NOT_CONFIRMED', pending };
     }
     return { type: 'ANSWERED', items };
   }

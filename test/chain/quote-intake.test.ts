@@ -1,6 +1,9 @@
 import t from 'tap';
 import { QuoteChecks } from '../../src/chain/quote-checks.js';
 import { QuoteIntake, type PostedQuote } from '../../src/chain/quote-intake.js';
+import { RpcUnreachable } from '../../src/chain/http-rpc.js';
+import type { PublicationOutcome } from '../../src/chain/publisher.js';
+import { NoGasMoney } from '../../src/chain/wallet-errors.js';
 import type { Order } from '../../src/engine/order.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { enter, newEngine, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
@@ -11,7 +14,12 @@ const posted: PostedQuote = { ...quote, poolKey: quote.pool.poolKey };
 const LIMITS = { minQuoteLifeSeconds: 10, publishTimeoutMs: 1_000, checksPerTurn: 10 };
 
 /** An intake whose publisher only writes down; `whileChecked` happens while the chain is asked about the quotes. */
-function newIntake(whileChecked: (orders: Map<Hex, Order>) => void) {
+function newIntake(
+  whileChecked: (orders: Map<Hex, Order>) => void,
+  outcomeOf: (quoteId: Hex) => Promise<PublicationOutcome> = () =>
+    Promise.resolve({ type: 'REFUSED', reason: 'not here' }),
+) {
+  const clock = new ManualClock(START * 1_000);
   const orders = new Map<Hex, Order>();
   const published: Hex[] = [];
   const checks = new QuoteChecks({ quoteId: ({ salt }) => quoteIdOf(salt) }, () => START, LIMITS);
@@ -33,13 +41,13 @@ function newIntake(whileChecked: (orders: Map<Hex, Order>) => void) {
       walletAddress: quote.provider,
       publish({ quoteId }) {
         published.push(quoteId);
-        return Promise.resolve({ type: 'REFUSED', reason: 'not here' });
+        return outcomeOf(quoteId);
       },
     },
-    new ManualClock(START * 1_000),
+    clock,
     LIMITS,
   );
-  return { intake, published };
+  return { intake, published, clock };
 }
 
 function orderOf(n: number): Order {
@@ -65,4 +73,19 @@ t.test('a quote that comes in while it is checked exists, and is not published a
     items: [{ type: 'EXISTS', order, fillableSize }],
   });
   t.strictSame(published, []);
+});
+
+t.test('what is on the way is told, though the rest could not be sent', async (t) => {
+  const other = sampleQuote({ n: 2 });
+  for (const error of [new RpcUnreachable('gone'), new NoGasMoney(quote.provider)]) {
+    const { intake, published, clock } = newIntake(
+      () => undefined,
+      (quoteId) =>
+        quoteId === quote.quoteId ? new Promise(() => undefined) : Promise.resolve({ type: 'FAILED', error }),
+    );
+    const answer = intake.submit([posted, { ...other, poolKey: other.pool.poolKey }]);
+    while (published.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(LIMITS.publishTimeoutMs);
+    t.strictSame(await answer, { type: 'NOT_CONFIRMED', pending: [quote.quoteId] }, error.name);
+  }
 });
