@@ -153,9 +153,15 @@ export function createHttp(options: HttpSideOptions): HttpSide {
           quotas.refused('day', caller.tier);
           return { type: 'OVER_BUDGET', retryAfterMs };
         }
-        const result = await intake.submit(quotes);
-        await operatorGas.settle(caller, quotes.length, sentIn(result));
-        return result;
+        let sent = 0;
+        try {
+          const result = await intake.submit(quotes);
+          sent = sentIn(result);
+          return result;
+        } finally {
+          // A fault of ours comes up before anything is sent, if at all: it costs the key nothing of its day.
+          await operatorGas.settle(caller, quotes.length, sent);
+        }
       },
     };
   }

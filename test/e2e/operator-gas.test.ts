@@ -9,7 +9,7 @@ const free = { ...tierQuotas.free, quotesPerDay: 2 };
 const metrics = new Metrics();
 const running = await startTestService({ metrics, tierQuotas: { ...tierQuotas, free } });
 t.teardown(() => running.stop());
-const { chain, httpUrl, keys } = running;
+const { chain, engine, httpUrl, keys } = running;
 const [pool] = chain.pools;
 const [operator, maker] = chain.accounts;
 if (!pool || !maker || !operator) throw new Error('The local chain lacks pools or accounts');
@@ -38,6 +38,17 @@ await t.test('a quote that is known costs nothing', async (t) => {
   const quote = await signQuote(maker.privateKey, pool);
   t.equal((await other.post('/quotes', [quote])).status, 201);
   for (let again = 0; again < 3; again++) t.equal((await other.post('/quotes', [quote])).status, 200);
+});
+
+await t.test('a request that a fault of the service ends costs nothing of the day', async (t) => {
+  const other = new RestClient(httpUrl, (await keys.create('free', 'fault')).key);
+  const quotes = await Promise.all([1, 2].map(() => signQuote(maker.privateKey, pool)));
+  const broken = t.capture(engine, 'get', () => {
+    throw new Error('a bug');
+  });
+  t.equal((await other.post('/quotes', quotes)).status, 500);
+  broken.restore();
+  t.equal((await other.post('/quotes', quotes)).status, 201, 'all of the day is left');
 });
 
 await t.test('a wallet that has spent its cap publishes and deploys nothing more', async (t) => {
