@@ -45,6 +45,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
   408: [{ message: 'The body came too slowly', when: 'The connection is closed.' }],
   413: [{ message: 'The body is too large', when: 'The connection is closed.' }],
   414: [{ message: 'The query string is too long', when: 'Longer than `queryBytes`.' }],
+  415: [{ message: 'A body with a Content-Encoding is not taken', when: 'Send it as it is, not packed.' }],
   426: [{ message: 'Sec-WebSocket-Version must be 13', when: 'A WebSocket handshake of another version.' }],
   429: [
     { message: 'RATELIMITED', when: `Over a quota of the key, or too many unknown keys from this address. ${again}` },

@@ -44,6 +44,11 @@ const ALWAYS: RouteDoc['answers'] = {
   500: { about: 'A fault of the service; the log has it under the `x-request-id`', schema: ErrorBody },
 };
 
+/** What any route that reads a body may answer besides. */
+const WITH_BODY: RouteDoc['answers'] = {
+  415: { about: 'The body has a Content-Encoding; `Accept-Encoding` says that none is taken', schema: ErrorBody },
+};
+
 /** What any route may answer while a start waits for its chains, but the one that says that the process lives. */
 const WAITING: RouteDoc['answers'] = {
   503: {
@@ -67,6 +72,7 @@ export function answersOf(route: RouteDoc): RouteDoc['answers'] {
     ...ALWAYS,
     ...(route.path === '/health' ? {} : WAITING),
     ...(route.needsKey ? WITH_KEY : {}),
+    ...(route.body === undefined ? {} : WITH_BODY),
     ...route.answers,
   };
 }

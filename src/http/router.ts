@@ -99,7 +99,10 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     answering.caller = caller;
     answering.takesQuotes = route.takesQuotes === true;
     const retryAfterMs = options.quotas.takeRequest(caller);
-    return retryAfterMs > 0 ? rateLimited(request, retryAfterMs) : route.handle(request, caller);
+    if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
+    if (route.method === 'POST' && hasCoding(request))
+      return refuse(request, 415, 'A body with a Content-Encoding is not taken', { 'accept-encoding': 'identity' });
+    return route.handle(request, caller);
   }
 
   function finish(answering: Answering, response: NetResponse): NetResponse {
@@ -155,6 +158,12 @@ class Answering implements AnsweredRequest {
     this.method = METHODS.has(method) ? method : 'OTHER';
     this.path = path;
   }
+}
+
+/** RFC 9110, 8.4 and 12.5.3: a body in a coding that is not taken is 415, and the answer says which one is. */
+function hasCoding(request: NetRequest): boolean {
+  const coding = request.header('content-encoding');
+  return coding !== undefined && coding.toLowerCase() !== 'identity';
 }
 
 /** Fetch standard, "CORS-preflight fetch": no key, no body. */

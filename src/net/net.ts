@@ -15,6 +15,7 @@ export const requestHeaders = [
   'access-control-request-headers',
   'access-control-request-method',
   'authorization',
+  'content-encoding',
   'content-length',
   'content-type',
   'host',

@@ -67,6 +67,16 @@ await t.test('a client that asks for problem details gets them', async (t) => {
   t.match(answer.body, { status: 400, title: 'Bad Request', errors: [{ keyword: 'minItems' }] });
 });
 
+await t.test('a packed body is not taken, and the answer says so', async (t) => {
+  for (const path of ['/quotes', '/pools', '/pool/settle']) {
+    const answer = await rest.post(path, [good], { 'content-encoding': 'gzip' });
+    t.strictSame([answer.status, answer.body], [415, { message: 'A body with a Content-Encoding is not taken' }], path);
+    t.equal(answer.headers.get('accept-encoding'), 'identity');
+  }
+  const answer = await rest.post('/quotes', [], { 'content-encoding': 'Identity' });
+  t.match(answer, { status: 400, body: [{ keyword: 'minItems' }] }, 'one that changes nothing is none');
+});
+
 await t.test('JSON as deep as it fits is refused like any wrong shape', async (t) => {
   for (const [open, close] of [
     ['[', ']'],
