@@ -73,8 +73,10 @@ export function poolRoutes(
     body.options.forEach((option, i) => {
       const [item, terms] = [result.items[i], body.terms[i]];
       if (item === undefined || terms === undefined) throw new Error('An option has no outcome');
+      // A pool is named as GET /pools will name it, a failed option as it was posted.
+      const named = { ...terms, expiration: terms.expiration.toUpperCase() };
       const text =
-        item.type === 'FAILED' ? JSON.stringify({ ...option, reason: item.reason }) : poolJson(terms, item.poolAddress);
+        item.type === 'FAILED' ? JSON.stringify({ ...option, reason: item.reason }) : poolJson(named, item.poolAddress);
       lists[item.type].push(text);
     });
     const { CREATED, EXISTED, FAILED } = lists;

@@ -102,6 +102,22 @@ t.test('each option is answered in the list of what became of it, in the order o
   );
 });
 
+t.test('a pool is named as the list names it, however its month was written', async (t) => {
+  const reason = 'because';
+  const deployments = deploying([
+    { type: 'CREATED', poolAddress: ADDRESS },
+    { type: 'EXISTED', poolAddress: ADDRESS },
+    { type: 'FAILED', reason },
+  ]);
+  const posted = { ...option, expiration: '29nov30' };
+  const { text } = await ask(
+    poolRoutes(noPools, deployments, symbols, limits),
+    requestOf('POST', '/pools', [posted, posted, posted]),
+  );
+  const pool = { ...option, poolAddress: ADDRESS };
+  t.strictSame(JSON.parse(text), { created: [pool], existed: [pool], failed: [{ ...posted, reason }] });
+});
+
 t.test('nothing is deployed when one option of the request is malformed', async (t) => {
   const deployments = deploying([]);
   const routes = poolRoutes(noPools, deployments, symbols, limits);
