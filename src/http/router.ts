@@ -68,7 +68,7 @@ export interface RouterOptions {
 }
 
 /** Headers that a page on another origin may send. */
-const CORS_REQUEST_HEADERS = 'content-type, x-apikey, if-none-match, accept';
+const CORS_REQUEST_HEADERS = 'content-type, x-apikey, if-none-match, accept, x-request-id';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
 /** One table of routes: finds the handler, checks the key, and adds what every answer carries. */
@@ -89,7 +89,7 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     if (request.method === 'OPTIONS') return preflight(methods);
     const route = methods.get(request.method);
     if (route === undefined)
-      return refuse(request, 405, 'Method not allowed', { allow: [...methods.keys()].join(', ') });
+      return refuse(request, 405, 'Method not allowed', { allow: [...methods.keys(), 'OPTIONS'].join(', ') });
     if (request.query.length > options.maxQueryBytes) return refuse(request, 414, 'The query string is too long');
     if (!route.needsKey) return route.handle(request, null);
     const caller = options.checkKey(request.header('x-apikey'), request);
