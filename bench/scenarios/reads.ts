@@ -39,7 +39,7 @@ const reads: readonly Read[] = [
     perSecond: 1000,
   },
   {
-    // Each asks for a little less than ten quotes' worth, and has the ten: an answer that nobody has had before.
+    // Each asks for a little less than ten quotes' worth, and has the ten: a query that nobody has asked before.
     label: 'GET /quotes, 10 quotes, each of its own size',
     target: (n) => quotesTarget(TEN_QUOTES - BigInt(n)),
     count: 6000,
@@ -106,7 +106,8 @@ export const readRoutes: Scenario = {
   name: 'reads',
   title: 'Reads over HTTP',
   workload: `GET /quotes that 10 of 1,000 resting quotes answer, and GET /orders of a pool with 100, with an API key, over 16 kept-alive connections of a process of its own.
-The book stands still, so that these answers are remembered; in the second case each request asks for a size of its own, and its answer is made for it.
+The book stands still, so that these answers are remembered. In the second case each request asks for a size of its own, so that its query has to be read and what covers it
+found; that these are the same ten quotes as before is then seen, and their text is remembered.
 A bare uWebSockets.js route and a bare node:http server send the same bytes, made beforehand and without a key. Requests per CPU second of the server come
 from a closed loop; p99 from an open loop at 1,000 (GET /orders: 250) requests a second, counted from when each was due.`,
   async run(scale) {

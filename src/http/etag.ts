@@ -1,20 +1,25 @@
 import type { NetRequestHead, NetResponse } from '../net/net.js';
 
-/** Digest of a text and of the body behind it, in characters that an entity tag may have (RFC 9110, 8.8.3). */
-export type BodyDigest = (text: string, body: string | Uint8Array) => string;
+/** Of a text, in characters that an entity tag may have (RFC 9110, 8.8.3), and always as many. */
+export type TextDigest = (text: string) => string;
 
-/** The answer with its strong entity tag, made of what was asked and of everything that is answered. */
-export function tagged(path: string, query: object, answer: NetResponse, digest: BodyDigest): NetResponse {
+/** A query that has passed its schema. */
+export type Asked = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The query as it counts for the tag. `names`: of all parameters that there can be, in an order that stays. */
+export function askedText(path: string, names: readonly string[], query: Asked): string {
   let asked = path;
   // No two queries read the same here: what has passed its schema is words, numbers and hex digits.
-  for (const [name, value] of Object.entries(query as Record<string, unknown>).sort(byName))
-    asked += `&${name}=${String(value)}`;
-  const etag = `"${digest(`${asked.toLowerCase()}\n`, answer.body)}"`;
-  return { ...answer, headers: { ...answer.headers, etag } };
+  for (const name of names) {
+    const value = query[name];
+    if (value !== undefined) asked += `&${name}=${String(value)}`;
+  }
+  return asked.toLowerCase();
 }
 
-function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : 1;
+/** The strong entity tag of what was asked, and of everything that is answered: `shown` is a digest of that. */
+export function entityTag(asked: string, shown: string, digest: TextDigest): string {
+  return `"${digest(`${asked}\n${shown}`)}"`;
 }
 
 /** The answer, or 304 without a body when the client has just that (RFC 9110, 13.1.2). */

@@ -18,7 +18,8 @@ export interface QueryShape {
  * refused rather than repaired: a repaired address would be another address.
  */
 export function parseQuery(text: string, { lists = [], maxPairs }: QueryShape): ParsedQuery {
-  const query = Object.create(null) as Record<string, string | string[]>;
+  // Not by `Object.create(null)`, which V8 keeps as a hash table: a schema's check takes twice as long for that.
+  const query = Object.setPrototypeOf({}, null) as Record<string, string | string[]>;
   let pairs = 0;
   for (let start = 0; start < text.length;) {
     const next = text.indexOf('&', start);

@@ -7,15 +7,14 @@ import type { NetRequest } from '../../src/net/net.js';
 import type { OrdersResult } from '../../src/schema/orderbook.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
 import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
-import { at, enter, newEngine, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
+import { at, enter, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
 import { EngineTime } from '../../src/engine/engine-time.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
 import { MemoryJournal } from '../../src/engine/memory-journal.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ask, requestOf } from './ask-route.js';
 
-const digest = (text: string, body: string | Uint8Array) =>
-  createHash('sha256').update(text).update(body).digest('base64url');
+const digest = (text: string) => createHash('sha256').update(text).digest('base64url');
 const chainId = '421613';
 
 /**
@@ -111,6 +110,32 @@ t.test('the order of the parameters and the letter case of addresses ask nothing
   const upper = POOL.poolAddress.toUpperCase().replace('0X', '0x');
   t.equal(tagOf(await get(`/quotes?side=ask&&size=5&chainId=${chainId}&poolAddress=${upper}`)), tag);
 });
+
+t.test(
+  'sizes that the same quotes cover are answered alike, under tags of their own, and anew after a change',
+  async (t) => {
+    const { sequencer, get } = served();
+    sequencer.submit(enter(sampleQuote({ n: 1, size: 100n })));
+    const tags = new Set<string>();
+    const ask = async (sizes: readonly number[], fillableSize: string) => {
+      for (const size of sizes) {
+        const answer = await get(`/quotes?${about}&size=${size}&side=ask`);
+        t.match(JSON.parse(answer.text), [{ quoteId: quoteIdOf(1), fillableSize }]);
+        tags.add(tagOf(answer));
+      }
+    };
+    await ask([10, 20, 30, 40], '100');
+    sequencer.submit({
+      type: 'FILL_QUOTE',
+      quoteId: quoteIdOf(1),
+      size: 40n,
+      origin: originAt(60),
+      position: at('settlement', 60),
+    });
+    await ask([10, 20, 30, 40], '60');
+    t.equal(tags.size, 8);
+  },
+);
 
 t.test('the tag of an answer that is no longer so is given the whole new one', async (t) => {
   const { sequencer, get } = served();

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { Order } from '../../src/engine/order.js';
 import type { Quote } from '../../src/engine/quote.js';
@@ -29,4 +30,20 @@ t.test('only what is left to fill changes from one writing to the next', async (
   t.match(JSON.parse(json.encode(order)), { fillableSize });
   t.match(JSON.parse(json.encode({ ...order, fillableSize: 7n })), { fillableSize: '7' });
   t.match(JSON.parse(json.encode(order, 5n)), { fillableSize: '5', size });
+});
+
+t.test('two orders have the same mark just when they are written the same', async (t) => {
+  const json = new QuoteJson(chainId);
+  const digest = (text: string) => createHash('sha256').update(text).digest('base64url');
+  const mark = (of: Order, fillableSize = of.fillableSize) => json.mark(of, fillableSize, digest);
+  const otherWith = (changed: Partial<Quote>): Order => ({ ...order, quote: { ...quote, ...changed } });
+  t.equal(mark(order), mark(order));
+  t.equal(mark(otherWith({})), mark(order), 'whatever the object');
+  const others = [
+    mark(order, order.fillableSize + 1n),
+    mark(otherWith({ ts: quote.ts + 1 })),
+    mark(otherWith({ signature: { ...quote.signature, v: 55 - quote.signature.v } })),
+    mark(otherWith({ pool: { ...quote.pool, poolAddress: quote.provider } })),
+  ];
+  t.equal(new Set([mark(order), ...others]).size, 1 + others.length);
 });

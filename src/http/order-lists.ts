@@ -1,0 +1,151 @@
+import type { Order } from '../engine/order.js';
+import { InvalidReason } from '../engine/quote.js';
+import { AsciiWriter } from '../schema/ascii-writer.js';
+import type { QuoteJson } from '../schema/quote-json.js';
+import type { TextDigest } from './etag.js';
+import { WrittenLists } from './written-lists.js';
+
+/** Where on the stream chain an order was published first. */
+export interface OrderAge {
+  readonly blockNumber: number;
+  readonly logIndex: number;
+}
+
+export interface OrdersFound {
+  readonly valid: readonly Order[];
+  readonly invalid: readonly Order[];
+  /** Age of the oldest one here; null when there are no older ones. */
+  readonly next: OrderAge | null;
+}
+
+/** The body of an answer. */
+export interface Written {
+  readonly body: string | Uint8Array;
+  /** Digest of all that it shows; null where nobody wants it. */
+  readonly shown: string | null;
+}
+
+export interface OrderListLimits {
+  /** Orders written between two turns of the event loop: at about 1 us each, 2,000 take 2 ms. */
+  readonly ordersPerTurn: number;
+  /** Of answers, and again of lists in them, that are given again while the book stands as it did. */
+  readonly rememberedAnswerBytes: number;
+}
+
+/** What a quote takes up at most, or nearly: room that is made beforehand. */
+const QUOTE_BYTES = 1000;
+
+const REASON_NAMES = new Map<number, string>(Object.entries(InvalidReason).map(([name, code]) => [code, name]));
+
+/**
+ * Writes orders as the answers to GET /quotes, /rfq_quotes and /orders have them. What an answer shows is told by the
+ * same text with a mark in place of each order, a tenth as long: to hash the whole of it would take longer than all
+ * else.
+ */
+export class OrderLists {
+  readonly #quoteJson: QuoteJson;
+  readonly #digest: TextDigest;
+  readonly #ordersPerTurn: number;
+  readonly #othersTurn: () => Promise<void>;
+  readonly #written: WrittenLists;
+
+  /** `othersTurn` resolves when others have had their turn. */
+  constructor(quoteJson: QuoteJson, digest: TextDigest, limits: OrderListLimits, othersTurn: () => Promise<void>) {
+    this.#quoteJson = quoteJson;
+    this.#digest = digest;
+    this.#ordersPerTurn = limits.ordersPerTurn;
+    this.#othersTurn = othersTurn;
+    this.#written = new WrittenLists(limits.rememberedAnswerBytes);
+  }
+
+  /** A short list, best first. `index`: of the last record that it shows. */
+  best(orders: readonly Order[], index: number): Written {
+    const known = this.#written.find(orders, index);
+    if (known !== undefined) return known;
+    // A text, which costs less to make than bytes do, and less to forget.
+    let body = '[';
+    let marks = '';
+    for (const order of orders) {
+      if (marks !== '') body += ',';
+      body += this.#quoteJson.encode(order);
+      marks += `${this.#quoteJson.mark(order, order.fillableSize, this.#digest)},`;
+    }
+    const written = { body: `${body}]`, shown: this.#digest(marks) };
+    this.#written.keep(orders, written);
+    return written;
+  }
+
+  /** Many orders are written in slices, others having their turn in between. `isTagged`: what is shown is wanted. */
+  newest({ valid, invalid, next }: OrdersFound, isPage: boolean, isTagged: boolean): Written | Promise<Written> {
+    // Clients from before there were pages get the answer that they know.
+    const tail = isPage ? `,"nextCursor":${next === null ? 'null' : `"${next.blockNumber}-${next.logIndex}"`}` : '';
+    const count = valid.length + invalid.length;
+    const out = new ListWriter(QUOTE_BYTES * (count + 1), this.#quoteJson, isTagged ? this.#digest : null);
+    const slices = this.#writingBoth(out, valid.map(asShown), invalid.map(asShown), tail);
+    if (count >= this.#ordersPerTurn) return this.#inTurns(slices).then(() => out.finish());
+    slices.next();
+    return out.finish();
+  }
+
+  *#writingBoth(
+    out: ListWriter,
+    valid: readonly Shown[],
+    invalid: readonly Shown[],
+    tail: string,
+  ): Generator<undefined> {
+    out.text('{"validQuotes":[');
+    for (const [i, { order, fillableSize }] of valid.entries()) {
+      if (i > 0) out.text(',');
+      out.order(order, fillableSize);
+      if ((i + 1) % this.#ordersPerTurn === 0) yield;
+    }
+    out.text('],"invalidQuotes":[');
+    for (const [i, { order, fillableSize, reason }] of invalid.entries()) {
+      out.text(`${i > 0 ? ',' : ''}{"reason":"${REASON_NAMES.get(reason ?? 0) ?? ''}","quote":`);
+      out.order(order, fillableSize);
+      out.text('}');
+      if ((i + 1) % this.#ordersPerTurn === 0) yield;
+    }
+    out.text(`]${tail}}`);
+  }
+
+  async #inTurns(slices: Generator<undefined>): Promise<void> {
+    while (slices.next().done !== true) await this.#othersTurn();
+  }
+}
+
+/** An order as it stood when it was read: it changes while the answer is written. */
+type Shown = Pick<Order, 'fillableSize' | 'reason'> & { readonly order: Order };
+
+function asShown(order: Order): Shown {
+  return { order, fillableSize: order.fillableSize, reason: order.reason };
+}
+
+/** A body and, where a digest is given, what it shows. */
+class ListWriter {
+  readonly #out: AsciiWriter;
+  readonly #quoteJson: QuoteJson;
+  readonly #digest: TextDigest | null;
+  #marks = '';
+
+  /** `capacity`: bytes to begin with. */
+  constructor(capacity: number, quoteJson: QuoteJson, digest: TextDigest | null) {
+    this.#out = new AsciiWriter(capacity);
+    this.#quoteJson = quoteJson;
+    this.#digest = digest;
+  }
+
+  text(text: string): void {
+    this.#out.write(text);
+    if (this.#digest !== null) this.#marks += text;
+  }
+
+  order(order: Order, fillableSize: bigint): void {
+    this.#quoteJson.write(this.#out, order, fillableSize);
+    if (this.#digest !== null) this.#marks += this.#quoteJson.mark(order, fillableSize, this.#digest);
+  }
+
+  finish(): Written {
+    return { body: this.#out.finish(), shown: this.#digest && this.#digest(this.#marks) };
+  }
+}
