@@ -50,11 +50,14 @@ export class QuoteBook {
 
   /** A quote as it is from now on; one with nothing to fill is gone. */
   set(key: string, quote: OrderbookQuote): void {
-    this.delete(key, quote.quoteId);
-    if (quote.fillableSize === '0') return;
+    const { quoteId, fillableSize } = quote;
+    if (fillableSize === '0') return this.delete(key, quoteId);
     const { hash, byId } = this.#keyed(key);
-    byId.set(quote.quoteId, quote);
-    hash.add(quoteTerm(quote.quoteId, BigInt(quote.fillableSize)));
+    const before = byId.get(quoteId);
+    if (before !== undefined) hash.remove(quoteTerm(quoteId, BigInt(before.fillableSize)));
+    // One that is here keeps its place: of quotes of one second it is the map's order that tells the older one.
+    byId.set(quoteId, quote);
+    hash.add(quoteTerm(quoteId, BigInt(fillableSize)));
   }
 
   delete(key: string, quoteId: Hex): void {

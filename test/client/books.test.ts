@@ -82,3 +82,18 @@ t.test('a side of quotes is sorted by price, then by age', async (t) => {
     [3],
   );
 });
+
+t.test('a quote that is partly filled keeps its place among those of the same second', async (t) => {
+  const book = new QuoteBook();
+  for (const id of [1, 2, 3]) book.set('quotes', quote(id, '10'));
+  book.set('quotes', quote(1, '4'));
+  const { poolAddress } = quote(1);
+  t.strictSame(
+    book.side(poolAddress, 'ask').map(({ salt, fillableSize }) => [salt, fillableSize]),
+    [
+      [1, '4'],
+      [2, '10'],
+      [3, '10'],
+    ],
+  );
+});
