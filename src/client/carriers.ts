@@ -1,4 +1,5 @@
-import { Connection, type ConnectionOptions, type ConnectionState, type Reply } from './connection.js';
+import { Connection, UNKNOWN_KEY, type ConnectionOptions, type ConnectionState, type Reply } from './connection.js';
+import { ConnectionLostError, RefusedError } from './errors.js';
 import type { HeartbeatMessage } from './facts.js';
 import { Listeners } from './listeners.js';
 import type { Outcome } from './asking.js';
@@ -44,7 +45,9 @@ export class Carriers {
     const free = [...this.#carriers].find(({ subscriptions }) => !subscriptions.has(channel));
     const carrier = free ?? this.#add();
     carrier.subscriptions.set(channel, subscription);
-    if (carrier.connection.state === 'OPEN') subscription.start(carrier.connection);
+    const { state } = carrier.connection;
+    if (state === 'OPEN') subscription.start(carrier.connection);
+    if (state === 'UNAUTHORIZED') subscription.refuse(keyRefused());
   }
 
   /** A connection that carries nothing more is closed. */
@@ -70,6 +73,7 @@ export class Carriers {
       for (const subscription of carrier.subscriptions.values()) subscription.close();
       this.#remove(carrier);
     }
+    this.#giveUpWaiting(new ConnectionLostError());
   }
 
   #add(): Carrier {
@@ -97,6 +101,7 @@ export class Carriers {
   #onState({ connection, subscriptions }: Carrier, state: ConnectionState): void {
     for (const subscription of subscriptions.values()) {
       if (state === 'OPEN') subscription.start(connection);
+      else if (state === 'UNAUTHORIZED') subscription.refuse(keyRefused());
       else subscription.pause();
     }
     this.#tellState();
@@ -105,8 +110,13 @@ export class Carriers {
 
   #askWaiting(): void {
     const open = [...this.#carriers].find(({ connection }) => connection.state === 'OPEN');
-    if (open === undefined) return;
+    // A key that was refused is not tried again, so that there is nothing to wait for.
+    if (open === undefined) return this.state === 'UNAUTHORIZED' ? this.#giveUpWaiting(keyRefused()) : undefined;
     for (const { message, onOutcome } of this.#waiting.splice(0)) open.connection.ask(message, onOutcome);
+  }
+
+  #giveUpWaiting(error: RefusedError | ConnectionLostError): void {
+    for (const { onOutcome } of this.#waiting.splice(0)) onOutcome({ ok: false, error });
   }
 
   #tellState(): void {
@@ -115,4 +125,8 @@ export class Carriers {
     this.#told = state;
     this.states.tell(state);
   }
+}
+
+function keyRefused(): RefusedError {
+  return new RefusedError(UNKNOWN_KEY);
 }

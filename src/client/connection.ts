@@ -179,4 +179,4 @@ export class Connection {
 /** RFC 6455, 7.4.1. */
 const NORMAL_CLOSURE = 1000;
 /** The answer to AUTH with a key that is unknown or revoked. */
-const UNKNOWN_KEY = 'NOT_FOUND';
+export const UNKNOWN_KEY = 'NOT_FOUND';

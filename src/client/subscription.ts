@@ -83,15 +83,25 @@ export class Subscription {
 
   /** The connection is open and authorised: goes on where it was, or begins. */
   start(connection: Connection): void {
+    if (this.#isOver) return;
     this.#connection = connection;
     this.#ask(this.#awaited.size > 0 ? null : this.#positions.complete);
   }
 
   /** The connection is lost. */
   pause(): void {
+    if (this.#isOver) return;
     this.#connection = null;
     this.#isAsking = false;
     this.#enter('WAITING');
+  }
+
+  /** The server will not have it, on this connection or another. */
+  refuse(error: RefusedError): void {
+    if (this.#isOver) return;
+    this.refusal = error;
+    this.#connection = null;
+    this.#enter('REFUSED');
   }
 
   close(): void {
@@ -123,6 +133,11 @@ export class Subscription {
       default:
         if (this.#keys.includes(message.key)) this.#takeNumbered(message);
     }
+  }
+
+  /** Nothing more becomes of it. */
+  get #isOver(): boolean {
+    return this.#state === 'REFUSED' || this.#state === 'CLOSED';
   }
 
   /** `fromSeq` null: from a snapshot, or without a book from now. */
@@ -159,10 +174,8 @@ export class Subscription {
 
   /** What was had before is had again on another connection; what was never had is refused for good. */
   #onRefusal(error: RefusedError): void {
-    if (this.#epoch !== null) return this.#connection?.restart();
-    this.refusal = error;
-    this.#connection = null;
-    this.#enter('REFUSED');
+    if (this.#epoch !== null) this.#connection?.restart();
+    else this.refuse(error);
   }
 
   #begin({ keys, seq }: Pick<Acknowledgement, 'keys' | 'seq'>): void {

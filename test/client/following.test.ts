@@ -177,6 +177,37 @@ t.test('a filter that the server refuses is over, and says why', async (t) => {
   server.socket.says(error('Too many quotes for a snapshot: 7, at most 5. Name a pool'));
   await t.rejects(quotes.whenLive(), { name: 'RefusedError', message: /Name a pool/ });
   t.equal(quotes.state, 'REFUSED');
+  server.socket.drops();
+  server.clock.advance(1_000);
+  server.socket.authorizes();
+  t.strictSame([quotes.state, server.socket.sent], ['REFUSED', []], 'another connection does not ask for it again');
+});
+
+t.test('a key that is refused refuses all that is followed, and all that waits for a connection', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient({ url: 'http://quotes.test', apiKey: 'k', chainId: '421613' }, server.ports);
+  const { poolAddress, provider: taker } = quote(1);
+  const refused = { name: 'RefusedError', message: 'NOT_FOUND' };
+  const quotes = client.followQuotes();
+  const live = quotes.whenLive();
+  const asked = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker });
+  server.socket.onopen?.();
+  server.socket.says(error('NOT_FOUND'));
+  await t.rejects(live, refused);
+  await t.rejects(asked, refused);
+  t.equal(quotes.state, 'REFUSED');
+  await t.rejects(client.followRfqs().whenLive(), refused, 'what is asked for later, too');
+  await t.rejects(client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker }), refused);
+});
+
+t.test('a client that is closed leaves nothing open: not what it followed, and not what waited', async (t) => {
+  const { client, quotes, states } = live();
+  client.close();
+  t.strictSame([quotes.state, states.at(-1)], ['CLOSED', 'CLOSED']);
+  const { poolAddress, provider: taker } = quote(1);
+  const asked = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker });
+  client.close();
+  await t.rejects(asked, { name: 'ConnectionLostError' });
 });
 
 t.test('requests for quotes have no book: they follow from now', async (t) => {
