@@ -95,7 +95,7 @@ export class FeedFixture {
         this.publish(topic, message, isBinary);
         this.hub.published(message.length);
       },
-      limits: { recentEvents: 10_000, changedLevels: 100, recentFills: 100, ...limits },
+      limits: { recentEvents: 10_000, changedLevels: 100, recentFills: 100, unreadEvents: 3, ...limits },
     });
     const topics = new TopicIndex(chainId);
     this.hub = new Hub({

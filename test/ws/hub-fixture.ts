@@ -76,7 +76,7 @@ export class HubFixture {
       quoteJson,
       keccak256: () => new Uint8Array(32),
       publish: (...message) => this.publish(...message),
-      limits: { recentEvents: 100, changedLevels: 100, recentFills: 100 },
+      limits: { recentEvents: 100, changedLevels: 100, recentFills: 100, unreadEvents: 3 },
     });
     this.hub = new Hub({
       chainId,
