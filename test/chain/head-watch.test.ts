@@ -78,13 +78,15 @@ t.test('a quiet connection that answers pings is kept', async (t) => {
   const { sockets, asked, clock } = await watched(t);
   await until(() => asked.length === 1);
   for (let n = 1; n <= 5; n++) {
-    let ponged = false;
-    sockets[0]?.once('ping', () => (ponged = true));
+    let hasPinged = false;
+    let isReached = false;
+    sockets[0]?.once('ping', () => (hasPinged = true));
+    sockets[0]?.once('pong', () => (isReached = true));
     clock.advance(10_000);
-    await until(() => ponged);
-    // The pong is on its way back: what is sent after it arrives after it.
-    sockets[0]?.send('{}');
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => hasPinged);
+    // The pong is on its way: a ping that is sent after it, and is no sign of life, is answered once it has come.
+    sockets[0]?.ping();
+    await until(() => isReached);
   }
   t.equal(sockets.length, 1);
   t.equal(sockets[0]?.readyState, 1);

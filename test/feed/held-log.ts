@@ -1,0 +1,46 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { EventHistory, TimedEvent } from '../../src/feed/event-history.js';
+import { enter, sampleQuote } from '../engine/samples.js';
+import type { FakeSocket } from '../ws/fake-net.js';
+import { epoch, FeedFixture, filter, takeMessages, type FeedFixtureOptions } from './feed-fixture.js';
+
+/** A log that answers when a test says so. */
+export class HeldLog implements EventHistory {
+  readonly since = 0;
+  readonly #asked: ((events: readonly TimedEvent[] | null) => void)[] = [];
+
+  read(): Promise<readonly TimedEvent[] | null> {
+    return new Promise((resolve) => this.#asked.push(resolve));
+  }
+
+  readSince(): never {
+    throw new Error('readers go on by numbers');
+  }
+
+  /** Null: what is asked for has been dropped meanwhile. */
+  async answer(events: readonly TimedEvent[] | null): Promise<void> {
+    const resolve = this.#asked.shift();
+    if (resolve === undefined) throw new Error('nobody asked');
+    resolve(events);
+    await turn();
+  }
+}
+
+/** A reader of QUOTES who comes back after three events, and waits for the log to tell them. */
+export interface Returned {
+  readonly fixture: FeedFixture;
+  readonly log: HeldLog;
+  readonly reader: FakeSocket;
+  readonly missed: readonly TimedEvent[];
+}
+
+export function returned(limits: FeedFixtureOptions['limits'] = {}): Returned {
+  const log = new HeldLog();
+  const fixture = new FeedFixture({ older: log, limits: { recentEvents: 1, ...limits } });
+  for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
+  const missed = fixture.committed.flatMap(({ events, stamp: { tsMs } }) => events.map((event) => ({ event, tsMs })));
+  const reader = fixture.authorized();
+  reader.says(filter('QUOTES', { epoch, fromSeq: 0 }));
+  takeMessages(reader);
+  return { fixture, log, reader, missed };
+}

@@ -1,0 +1,26 @@
+import t from 'tap';
+import { enter, sampleQuote } from '../engine/samples.js';
+import { takeMessages } from '../feed/feed-fixture.js';
+import { returned } from '../feed/held-log.js';
+
+t.test('who comes back is told from the log what is not in memory', async (t) => {
+  const { log, reader, missed } = returned();
+  await log.answer(missed);
+  t.match(takeMessages(reader), [{ seq: 1 }, { seq: 2 }, { seq: 3 }]);
+});
+
+t.test('who unsubscribes while the log is read is sent nothing more of it', async (t) => {
+  const { fixture, log, reader, missed } = returned();
+  reader.says({ type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null });
+  takeMessages(reader);
+  await log.answer(missed);
+  fixture.do(enter(sampleQuote({ n: 3 })));
+  t.strictSame(takeMessages(reader), []);
+});
+
+t.test('who goes away while the log is read is not told what it says', async (t) => {
+  const { fixture, log, reader, missed } = returned();
+  fixture.net.drop(reader);
+  await log.answer(missed);
+  t.strictSame([reader.topics.size, fixture.feed.quotes.size], [0, 0]);
+});

@@ -1,0 +1,151 @@
+import t from 'tap';
+import { enter, POOL, samplePool, sampleQuote } from '../engine/samples.js';
+import { chainId, epoch, FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
+import { returned } from '../feed/held-log.js';
+
+const { poolAddress } = POOL;
+/** More than `wsSlowBytes`. */
+const TOO_MUCH = 20_000;
+
+t.test('a snapshot has as many quotes as are allowed, and with one more the FILTER is refused', async (t) => {
+  const fixture = new FeedFixture({ limits: { wsSnapshotQuotes: 3 } });
+  const asks = () => {
+    const reader = fixture.authorized();
+    reader.says(filter('QUOTES', { snapshot: true }));
+    return takeMessages(reader);
+  };
+  for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
+  t.match(asks(), [{ type: 'INFO' }, { type: 'QUOTES_SNAPSHOT', body: { length: 3 } }]);
+  fixture.do(enter(sampleQuote({ n: 3 })));
+  t.match(asks(), [{ type: 'ERROR', message: 'Too many quotes for a snapshot: 4, at most 3. Name a pool' }]);
+});
+
+t.test('who comes from another log is told to begin anew, and how the book is', async (t) => {
+  const fixture = new FeedFixture();
+  fixture.do(enter(sampleQuote({ n: 1 })));
+  for (const [channel, snapshot] of [
+    ['QUOTES', 'QUOTES_SNAPSHOT'],
+    ['ORDERBOOK', 'ORDERBOOK_SNAPSHOT'],
+  ] as const) {
+    const reader = fixture.authorized();
+    reader.says(filter(channel, { poolAddress, epoch: 'e'.repeat(16), fromSeq: 1 }));
+    t.match(takeMessages(reader), [
+      { type: 'INFO', body: { channel, seq: 1, epoch } },
+      { type: 'RESYNC', channel, seq: 1, epoch, reason: 'OTHER_EPOCH' },
+      { type: snapshot, seq: 1 },
+    ]);
+  }
+});
+
+t.test('what the log drops while it is read is made up for by a snapshot', async (t) => {
+  const { log, reader } = returned();
+  await log.answer(null);
+  t.match(takeMessages(reader), [
+    { type: 'RESYNC', reason: 'TOO_OLD' },
+    { type: 'QUOTES_SNAPSHOT', seq: 3, more: false, body: { length: 3 } },
+  ]);
+});
+
+t.test('where that would be too large, the connection is closed', async (t) => {
+  const { log, reader } = returned({ wsSnapshotQuotes: 2 });
+  await log.answer(null);
+  t.strictSame(takeMessages(reader), []);
+  t.match(reader.closedWith, { code: 1013 });
+});
+
+t.test('a second FILTER of TICKER takes the place of the first', async (t) => {
+  const fixture = new FeedFixture();
+  const other = samplePool(1);
+  const reader = fixture.authorized();
+  reader.says(filter('TICKER', { poolAddress }));
+  reader.says(filter('TICKER', { poolAddress: other.poolAddress }));
+  takeMessages(reader);
+  fixture.do(enter(sampleQuote({ n: 1 })), enter(sampleQuote({ n: 2, pool: other })));
+  t.match(takeMessages(reader), [{ type: 'TICKER', key: `ticker:${chainId}:${other.poolAddress}` }]);
+});
+
+t.test('a ticker that changes while a slow reader is on its way is told as it is by then', async (t) => {
+  const fixture = new FeedFixture();
+  fixture.do(enter(sampleQuote({ n: 1, price: 100n })));
+  const reader = fixture.authorized();
+  reader.unreadBytes = TOO_MUCH;
+  reader.says(filter('TICKER'));
+  fixture.do(enter(sampleQuote({ n: 2, price: 99n })));
+  reader.unreadBytes = 0;
+  fixture.clock.advance(50);
+  t.match(takeMessages(reader), [
+    { type: 'INFO' },
+    { type: 'TICKER_SNAPSHOT', body: [{ ask: { price: '100' } }] },
+    { type: 'TICKER', body: { ask: { price: '99' } } },
+  ]);
+});
+
+t.test('of levels nothing counts as sent before all that was missed is known', async (t) => {
+  const fixture = new FeedFixture();
+  // More than is read in one turn.
+  for (let n = 0; n < 12; n++) fixture.do(enter(sampleQuote({ n })));
+  const reader = fixture.authorized();
+  reader.says(filter('ORDERBOOK', { poolAddress, epoch, fromSeq: 2 }));
+  t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 2');
+  fixture.clock.advance(50);
+  t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 12');
+});
+
+t.test(
+  'a slow reader of levels is sent updates again once it has read all but half of what it may leave',
+  async (t) => {
+    const fixture = new FeedFixture({ limits: { wsSlowBytes: 10_000 } });
+    const reader = fixture.authorized();
+    reader.says(filter('ORDERBOOK', { poolAddress }));
+    reader.unreadBytes = 10_001;
+    fixture.clock.advance(50);
+    fixture.do(enter(sampleQuote({ n: 1 })));
+    takeMessages(reader);
+    reader.unreadBytes = 5_001;
+    fixture.clock.advance(50);
+    t.strictSame(takeMessages(reader), []);
+    reader.unreadBytes = 5_000;
+    fixture.clock.advance(50);
+    t.match(takeMessages(reader), [{ type: 'ORDERBOOK_UPDATE', seq: 1 }]);
+  },
+);
+
+t.test('what a slow reader misses is forgotten when it goes away', async (t) => {
+  const fixture = new FeedFixture({ limits: { changedLevels: 3 } });
+  const lags = () => {
+    const reader = fixture.authorized();
+    reader.says(filter('ORDERBOOK', { poolAddress }));
+    takeMessages(reader);
+    reader.unreadBytes = TOO_MUCH;
+    fixture.clock.advance(50);
+    return reader;
+  };
+  const stays = fixture.authorized();
+  stays.says(filter('ORDERBOOK', { poolAddress }));
+  fixture.net.drop(lags());
+  for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n, price: 100n + BigInt(n) })));
+  const reader = lags();
+  fixture.do(enter(sampleQuote({ n: 3, price: 200n })));
+  reader.unreadBytes = 0;
+  fixture.clock.advance(50);
+  t.match(takeMessages(reader), [{ type: 'ORDERBOOK_UPDATE', body: { asks: [{ price: '200' }] } }]);
+});
+
+t.test('nothing is kept of what nobody follows any more', async (t) => {
+  const fixture = new FeedFixture();
+  const { quotes, levels, tickerTopics } = fixture.feed;
+  const topics = () => [quotes.size, levels.size, tickerTopics.size];
+  const wishes = [filter('QUOTES', { poolAddress }), filter('ORDERBOOK', { poolAddress }), filter('TICKER')];
+  const follows = () => {
+    const reader = fixture.authorized();
+    for (const wish of wishes) reader.says(wish);
+    return reader;
+  };
+  const unsubscribes = follows();
+  const goesAway = follows();
+  t.strictSame(topics(), [1, 1, 1]);
+  for (const { channel } of wishes) unsubscribes.says({ type: 'UNSUBSCRIBE', channel, body: null });
+  t.strictSame(topics(), [1, 1, 1], 'one of the two follows them still');
+  fixture.net.drop(goesAway);
+  t.strictSame(topics(), [0, 0, 0]);
+});
