@@ -45,11 +45,11 @@ export class BookFollower {
   #sweptAtMs: number;
 
   constructor(
-    private readonly settlement: SettlementFollower,
-    private readonly stream: StreamFollower,
+    private readonly settlement: Pick<SettlementFollower, 'position' | 'step' | 'check'>,
+    private readonly stream: Pick<StreamFollower, 'position' | 'look' | 'enter'>,
     /** Every known order, for the sweep. */
     private readonly orders: () => Iterable<Order>,
-    private readonly submitter: PatientSubmitter,
+    private readonly submitter: Pick<PatientSubmitter, 'stop'>,
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly pace: FollowPace,

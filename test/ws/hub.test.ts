@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ZERO_ADDRESS } from '../../src/engine/quote.js';
-import { HubFixture, chainId, goodKey, otherKey } from './hub-fixture.js';
+import { HubFixture, address, chainId, goodKey, otherKey, poolAddress, settled } from './hub-fixture.js';
 
 const info = (message: string) => ({ type: 'INFO', body: null, message });
 const error = (message: string) => ({ type: 'ERROR', body: null, message });
@@ -189,4 +189,14 @@ t.test('who says again who he is gets no more heartbeats for it', async (t) => {
   const told = socket.take();
   t.equal(told.length, 1);
   t.match(told, [{ type: 'HEARTBEAT' }]);
+});
+
+t.test('what a peer says after it was closed is not carried out', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.authorized();
+  socket.close(1008, 'Too many bad messages');
+  const body = { poolAddress, side: 'bid', chainId, size: '1', taker: address(1) };
+  socket.says({ type: 'RFQ', body });
+  await settled();
+  t.strictSame(fixture.log, []);
 });

@@ -1,0 +1,104 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { BookFollower } from '../../src/chain/book-follower.js';
+import type { BlockId } from '../../src/chain/chain-reader.js';
+import type { Order } from '../../src/engine/order.js';
+import { ManualClock } from '../system/manual-clock.js';
+
+const POSITION: BlockId = { blockNumber: 1, blockHash: '0x01' };
+const pace = { pollMs: 100, backoffMs: 10, maxBackoffMs: 60, sweepMs: 1_000, sweepSlice: 2, stopGraceMs: 500 };
+const ORDERS = [1, 2, 3, 4, 5].map((n) => ({ n }) as unknown as Order);
+
+/** A follower of chains on which nothing happens, by a clock that a test moves. */
+function following(step: () => Promise<boolean> = async () => true) {
+  const clock = new ManualClock();
+  const seen = { steps: 0, failures: [] as number[], stopped: false };
+  /** How many orders were checked, each time. */
+  const checks: number[] = [];
+  const settlement = {
+    position: POSITION,
+    step() {
+      seen.steps += 1;
+      return step();
+    },
+    async check(orders: readonly Order[]) {
+      if (orders.length > 0) checks.push(orders.length);
+    },
+  };
+  const stream = { position: POSITION, look: async () => ({ type: 'IDLE' as const }), enter: async () => true };
+  const follower = new BookFollower(
+    settlement,
+    stream,
+    () => ORDERS,
+    { stop: () => (seen.stopped = true) },
+    clock,
+    { bytes: () => new Uint8Array(), unit: () => 1 },
+    pace,
+    {
+      onCaughtUp: () => undefined,
+      onFailure: (_, failures) => seen.failures.push(failures),
+      onHalt: () => undefined,
+      onProgress: () => undefined,
+    },
+  );
+  follower.start();
+  /** What was begun goes on until it waits for the clock, and so it does once more when that time has passed. */
+  const passes = async (ms: number): Promise<void> => {
+    await turn();
+    clock.advance(ms);
+    await turn();
+  };
+  return { clock, seen, checks, follower, passes };
+}
+
+t.test(
+  'each failure in a row is waited after for longer, and one after a success as briefly as the first',
+  async (t) => {
+    const outcomes = [false, false, false, false, true, false, true];
+    const { seen, passes } = following(async () => {
+      if (outcomes.shift() === false) throw new Error('the node does not answer');
+      return true;
+    });
+    for (const pauseMs of [10, 20, 40, 60, 100, 10]) {
+      const { steps } = seen;
+      await passes(pauseMs - 1);
+      t.equal(seen.steps, Math.max(1, steps), `not before ${pauseMs} ms`);
+      await passes(1);
+      t.equal(seen.steps, Math.max(1, steps) + 1);
+    }
+    t.strictSame(seen.failures, [1, 2, 3, 4, 1]);
+  },
+);
+
+t.test('all orders are checked when both chains are read, and then in slices once in a while', async (t) => {
+  const { checks, passes } = following();
+  await passes(0);
+  t.strictSame(checks, [5]);
+  for (let passed = 0; passed < 900; passed += 100) await passes(100);
+  t.strictSame(checks, [5]);
+  for (let rounds = 0; rounds < 3; rounds++) await passes(100);
+  t.strictSame(checks, [5, 2, 2, 1]);
+  await passes(100);
+  t.strictSame(checks, [5, 2, 2, 1]);
+});
+
+t.test('what happens on a chain while it is read is looked at right after', async (t) => {
+  let finish = (): void => undefined;
+  const { follower, seen, passes } = following(() => new Promise((resolve) => (finish = () => resolve(true))));
+  follower.wake();
+  finish();
+  await passes(0);
+  t.equal(seen.steps, 2);
+});
+
+t.test('a stop waits for a request that is under way, and not for ever', async (t) => {
+  const { clock, follower, seen } = following(() => new Promise(() => undefined));
+  const progress = { isOver: false };
+  const stopping = follower.stop().finally(() => (progress.isOver = true));
+  t.ok(seen.stopped, 'the book is told nothing more');
+  clock.advance(pace.stopGraceMs - 1);
+  await turn();
+  t.notOk(progress.isOver);
+  clock.advance(1);
+  await stopping;
+});

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import type { Command } from '../../src/engine/command.js';
+import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
+import type { OrderbookQuote, OrdersResult } from '../../src/schema/orderbook.js';
+import { QuoteJson } from '../../src/schema/quote-json.js';
+import { at, enter, MAKER, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
+import { ask, requestOf } from './ask-route.js';
+
+const chainId = '421613';
+const about = `poolAddress=${POOL.poolAddress}&chainId=${chainId}`;
+
+/** An engine with the routes over it. A test says when what is in it is durable, and what happens in others' turns. */
+function served(ordersPerTurn = 10) {
+  const engine = newEngine();
+  const others = { turn: (): void => undefined, pending: null as Promise<void> | null };
+  const book = {
+    cover: engine.cover.bind(engine),
+    privateQuotes: engine.privateQuotes.bind(engine),
+    orders: engine.orders.bind(engine),
+    whenDurable: () => others.pending,
+    index: () => engine.index,
+  };
+  const limits = {
+    quoteIdsPerRequest: 10,
+    queryPairs: 20,
+    schemaErrors: 5,
+    ordersPerTurn,
+    rememberedAnswerBytes: 1 << 20,
+  };
+  const digest = (text: string, body: string | Uint8Array) =>
+    createHash('sha256').update(text).update(body).digest('base64url');
+  const othersTurn = async () => others.turn();
+  const routes = orderbookRoutes(book, new QuoteJson(chainId), chainId, limits, digest, othersTurn);
+  return {
+    others,
+    apply: (command: Command) => engine.apply(command, { index: engine.index + 1, tsMs: START * 1000 }),
+    get: (target: string) => ask(routes, requestOf('GET', target)),
+  };
+}
+
+function fill(n: number, size: bigint): Command {
+  return { type: 'FILL_QUOTE', quoteId: quoteIdOf(n), size, origin: originAt(60), position: at('settlement', 60) };
+}
+
+for (const [what, ordersPerTurn] of [
+  ['short', 10],
+  ['long', 1],
+] as const) {
+  t.test(`a ${what} answer is given once what it tells is durable, the first time and every other`, async (t) => {
+    const { others, apply, get } = served(ordersPerTurn);
+    apply(enter(sampleQuote({ n: 1 })));
+    for (const nth of ['first', 'second', 'third', 'fourth']) {
+      let commit = (): void => undefined;
+      others.pending = new Promise((resolve) => (commit = resolve));
+      const progress = { isAnswered: false };
+      const answer = get(`/orders?${about}`).finally(() => (progress.isAnswered = true));
+      await turn();
+      t.notOk(progress.isAnswered, `the ${nth} waits`);
+      commit();
+      t.match(JSON.parse((await answer).text), { validQuotes: [{ quoteId: quoteIdOf(1) }] });
+    }
+  });
+}
+
+t.test('an answer with just as many orders as are written in a turn is whole', async (t) => {
+  const { apply, get } = served(2);
+  for (const n of [1, 2]) apply(enter(sampleQuote({ n })));
+  const { validQuotes } = JSON.parse((await get(`/orders?${about}`)).text) as OrdersResult;
+  t.strictSame(
+    validQuotes.map(({ quoteId }) => quoteId),
+    [quoteIdOf(2), quoteIdOf(1)],
+  );
+});
+
+t.test('orders that change while a long answer is written are shown as they were when it was read', async (t) => {
+  const { others, apply, get } = served(1);
+  for (const n of [1, 2, 3]) apply(enter(sampleQuote({ n, size: 10n })));
+  others.turn = () => {
+    apply(fill(1, 4n));
+    others.turn = () => undefined;
+  };
+  const { validQuotes } = JSON.parse((await get(`/orders?${about}`)).text) as OrdersResult;
+  t.strictSame(
+    validQuotes.map(({ fillableSize }) => fillableSize),
+    ['10', '10', '10'],
+  );
+  const after = JSON.parse((await get(`/orders?${about}&quoteIds=${quoteIdOf(1)}`)).text) as OrdersResult;
+  t.match(after.validQuotes, [{ fillableSize: '6' }]);
+});
+
+t.test('makers and ids are found in any letter case', async (t) => {
+  const { apply, get } = served();
+  apply(enter(sampleQuote({ n: 0xab })));
+  const upper = (text: string) => text.toUpperCase().replace('0X', '0x');
+  const covered = await get(`/quotes?${about}&size=1&side=ask&provider=${upper(MAKER)}`);
+  t.match(JSON.parse(covered.text) as OrderbookQuote[], [{ quoteId: quoteIdOf(0xab) }]);
+  const named = await get(`/orders?${about}&quoteIds[]=${upper(quoteIdOf(0xab))}&provider=${upper(MAKER)}`);
+  t.match(JSON.parse(named.text), { validQuotes: [{ quoteId: quoteIdOf(0xab) }] });
+});
