@@ -159,6 +159,15 @@ t.test('while the file cannot be read the known keys stay in force, and the watc
   t.equal(clock.pending, 0, 'closed: nothing keeps looking');
 });
 
+t.test('a watch that is ended while it looks does not look again', async (t) => {
+  const { store, clock } = await openStore(new MemoryKeyFiles());
+  store.watch(1000, (fault) => t.fail('the files can be read', { fault }));
+  clock.advance(1000);
+  store.close();
+  await settle();
+  t.equal(clock.pending, 0);
+});
+
 t.test('two processes that create at the same moment lose nothing', async (t) => {
   const files = new MemoryKeyFiles();
   const [a, b] = [await openStore(files), await openStore(files)];

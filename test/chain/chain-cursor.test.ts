@@ -254,6 +254,19 @@ t.test('a range whose end was replaced while it was read counts for nothing', as
   await t.rejects(cursor.confirm(step), ChainMoved);
 });
 
+t.test('a range that another node took over in the middle of counts for nothing', async (t) => {
+  const chain = new ScriptedChain(15);
+  const { cursor } = cursorOn(chain, { reorgDepth: 1000 });
+  cursor.moveTo(chain.id(9));
+  const step = await cursor.poll();
+  if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  chain.turn += 1;
+  await t.rejects(cursor.confirm(step), ChainMoved);
+  const again = await cursor.poll();
+  if (again.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  await t.resolves(cursor.confirm(again), 'by that node alone it is read');
+});
+
 t.test('after a restart reading goes on behind the last block', async (t) => {
   const chain = new ScriptedChain(22);
   const { cursor } = cursorOn(chain, {}, { trail: [chain.id(12), chain.id(20)], isPartial: false });

@@ -6,6 +6,8 @@ import type { Hex } from '../../src/engine/quote.js';
 /** A chain of empty blocks, as a node shows it: tests say which branch the node is on and how far it has got. */
 export class ScriptedChain implements Rpc {
   readonly requests: string[] = [];
+  /** Of the node that answers: a test says when another one does. */
+  turn = 0;
   #branches: string[];
   readonly #lost = new Set<number>();
 

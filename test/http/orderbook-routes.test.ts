@@ -29,8 +29,7 @@ function served(ordersPerTurn = 10) {
     ordersPerTurn,
     rememberedAnswerBytes: 1 << 20,
   };
-  const digest = (text: string, body: string | Uint8Array) =>
-    createHash('sha256').update(text).update(body).digest('base64url');
+  const digest = (text: string) => createHash('sha256').update(text).digest('base64url');
   const othersTurn = async () => others.turn();
   const routes = orderbookRoutes(book, new QuoteJson(chainId), chainId, limits, digest, othersTurn);
   return {

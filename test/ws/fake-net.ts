@@ -2,7 +2,6 @@ import type { NetSocket, SocketHandlers } from '../../src/net/net.js';
 
 /** A socket that remembers what it was told. */
 export class FakeSocket implements NetSocket {
-  remoteAddress = '192.0.2.1';
   /** Messages to the peer, oldest first. */
   readonly received: string[] = [];
   /** Binary messages to the peer. */
@@ -18,6 +17,7 @@ export class FakeSocket implements NetSocket {
     readonly id: number,
     readonly net: FakeNet,
     readonly protocol = '',
+    readonly remoteAddress = '192.0.2.1',
   ) {}
 
   get closed(): boolean {
@@ -75,8 +75,8 @@ export class FakeNet {
 
   constructor(readonly handlers: SocketHandlers) {}
 
-  open(protocol = ''): FakeSocket {
-    const socket = new FakeSocket(++this.#lastId, this, protocol);
+  open(protocol?: string, remoteAddress?: string): FakeSocket {
+    const socket = new FakeSocket(++this.#lastId, this, protocol, remoteAddress);
     this.sockets.add(socket);
     this.handlers.open(socket);
     return socket;

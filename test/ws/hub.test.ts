@@ -200,3 +200,21 @@ t.test('what a peer says after it was closed is not carried out', async (t) => {
   await settled();
   t.strictSame(fixture.log, []);
 });
+
+t.test('there are so many connections, in all and from one address, and one that ends makes room', async (t) => {
+  const { hub, net } = new HubFixture({}, { wsConnections: 3, wsConnectionsPerAddress: 2 });
+  const comes = (remoteAddress: string) => {
+    const decision = hub.upgrade({ header: () => undefined, remoteAddress });
+    return 'accept' in decision ? 'accepted' : decision.status;
+  };
+  const here = '192.0.2.1';
+  const [first] = [net.open(), net.open()];
+  t.strictSame([comes(here), comes('192.0.2.2')], [429, 'accepted']);
+  net.drop(first);
+  t.equal(comes(here), 'accepted');
+  net.open();
+  const elsewhere = net.open('', '192.0.2.2');
+  t.equal(comes('192.0.2.3'), 503);
+  net.drop(elsewhere);
+  t.equal(comes('192.0.2.3'), 'accepted');
+});
