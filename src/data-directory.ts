@@ -10,13 +10,14 @@ import { KeptFile } from './persistence/kept-file.js';
 import { openNodeDisk } from './persistence/node-disk.js';
 import { openLog, type OpenLog } from './persistence/open-log.js';
 import { PersistenceError } from './persistence/persistence-error.js';
-import { snapshotThread } from './persistence/snapshot-thread.js';
+import { SnapshotProcess } from './persistence/snapshot-process.js';
 import { surveyThread } from './persistence/survey-thread.js';
 import { parseSyncMode } from './persistence/sync-mode.js';
 import { systemClock } from './system/system-clock.js';
 import { systemRandom } from './system/system-random.js';
 
 const BUDGET_FILE = 'budgets.jsonl';
+const DRAFT_TAG_BYTES = 8;
 
 export interface DataDirectoryOptions {
   readonly settings: Settings;
@@ -55,6 +56,9 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
 async function openIn(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
   const { settings, limits, identity, logger, onFatal } = options;
   const disk = await openNodeDisk(directory);
+  const snapshots = new SnapshotProcess(directory, limits.snapshotMs, logger);
+  // Now, before there is a book: to start another process holds up a small one for less.
+  snapshots.start();
   const log = await openLog(disk, {
     identity,
     reorgDepth: limits.reorgDepth,
@@ -79,8 +83,12 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     snapshotEveryRecords: limits.snapshotEveryRecords,
     snapshotsKept: limits.snapshotsKept,
     retainLogBytes: settings.retainLogBytes ?? Infinity,
-    make: snapshotThread(directory, logger),
+    draftTag: Buffer.from(systemRandom.bytes(DRAFT_TAG_BYTES)).toString('hex'),
+    make: (request) => snapshots.make(request),
     surveyAside: surveyThread(directory),
+  }).catch((error: unknown) => {
+    snapshots.end();
+    throw error;
   });
   const files: KeptFile[] = [];
   const openKept = async (file: string, maxBytes: number): Promise<KeptFile> => {
@@ -91,6 +99,7 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
   const close = async (): Promise<void> => {
     for (const file of files) await file.close();
     await log.close();
+    snapshots.end();
   };
   const budgets = await openKept(BUDGET_FILE, limits.budgetFileBytes).catch(async (error: unknown) => {
     await close();

@@ -112,7 +112,7 @@ async function onAnvil(batch: number, times: number): Promise<Row> {
 export const turns: Scenario = {
   name: 'turns',
   title: 'Turns of the event loop',
-  workload: `How long the service's event loop is held by a snapshot of its book, which a thread of its own makes, and by the largest requests there are: POST /quotes of 1,000 quotes, with the chains answering at once and on anvil, and GET /orders of
+  workload: `How long the service's event loop is held by a snapshot of its book, which another process makes, and by the largest requests there are: POST /quotes of 1,000 quotes, with the chains answering at once and on anvil, and GET /orders of
 a pool with 10,000. The longest time between two turns of a timer of 1 ms (\`monitorEventLoopDelay\`), less that millisecond, from before the request until
 after its answer; the median over several requests. Whatever else holds the process, garbage collection and other programs too, is in it: the baseline is the same
 process doing nothing for as long.`,

@@ -1,7 +1,7 @@
 import { limits } from '../../src/config/limits.js';
 import { openNodeDisk } from '../../src/persistence/node-disk.js';
 import { openLog, type OpenLog } from '../../src/persistence/open-log.js';
-import { snapshotThread } from '../../src/persistence/snapshot-thread.js';
+import { SnapshotProcess } from '../../src/persistence/snapshot-process.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
 import { CHAIN_ID } from './signed-quotes.js';
@@ -10,10 +10,12 @@ export const silent = { info: () => undefined, warn: () => undefined, error: () 
 
 /**
  * The log of a directory as the service opens it by default: forced to the disk before anything is told, segments of
- * the same size. Snapshots are made in another thread and process time; only those that are to have them do.
+ * the same size. Snapshots are made in another process and take CPU time; only those that are to have them do.
  */
 export async function openBenchLog(directory: string, snapshots: boolean): Promise<OpenLog> {
-  return openLog(await openNodeDisk(directory), {
+  const maker = new SnapshotProcess(directory, limits.snapshotMs, silent);
+  if (snapshots) maker.start();
+  const log = await openLog(await openNodeDisk(directory), {
     identity: { chainId: CHAIN_ID },
     reorgDepth: limits.reorgDepth,
     random: systemRandom,
@@ -39,6 +41,15 @@ export async function openBenchLog(directory: string, snapshots: boolean): Promi
     stateHashEveryRecords: limits.stateHashEveryRecords,
     stateSumOrders: limits.stateSumOrders,
     retainLogBytes: Infinity,
-    make: snapshotThread(directory, silent),
+    draftTag: 'bench',
+    // One that is asked for where none are due leaves no process behind.
+    make: (request) => maker.make(request).finally(() => (snapshots ? undefined : maker.end())),
   });
+  return {
+    ...log,
+    async close() {
+      await log.close();
+      maker.end();
+    },
+  };
 }

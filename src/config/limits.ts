@@ -201,6 +201,8 @@ export const limits = {
   snapshotEveryRecords: 250_000,
   /** At least two, so that one may rot. */
   snapshotsKept: 2,
+  /** How long a snapshot may take: a second for 100,000 quotes, more where other programs want the cores. */
+  snapshotMs: 10 * 60_000,
   /** Shortest time to live of a quote posted here. */
   minQuoteLifeSeconds: 10,
   /** Blocks that a chain may take back; a deeper reorg stops its reader. */

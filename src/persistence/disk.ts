@@ -77,7 +77,19 @@ export async function readStart(disk: Disk, name: string, bytes: number): Promis
  */
 export async function writeWhole(disk: Disk, name: string, parts: Iterable<Uint8Array>): Promise<void> {
   const temporary = name + TEMPORARY;
-  const file = await disk.open(temporary, 'create');
+  try {
+    await writeNew(disk, temporary, parts);
+    await disk.rename(temporary, name);
+  } catch (error) {
+    if (isNoRoom(error)) await removeIfThere(disk, temporary);
+    throw error;
+  }
+  await disk.syncDirectory();
+}
+
+/** Makes a file whose bytes are durable, its name is not. Whatever it rejects for, a part of the file may be left. */
+export async function writeNew(disk: Disk, name: string, parts: Iterable<Uint8Array>): Promise<void> {
+  const file = await disk.open(name, 'create');
   try {
     let position = 0;
     for (const part of parts) {
@@ -85,16 +97,15 @@ export async function writeWhole(disk: Disk, name: string, parts: Iterable<Uint8
       position += part.length;
     }
     await file.sync();
-    await file.close();
-    await disk.rename(temporary, name);
   } catch (error) {
-    if (isNoRoom(error)) {
-      await file.close();
-      await disk.remove(temporary);
-    }
+    if (isNoRoom(error)) await file.close();
     throw error;
   }
-  await disk.syncDirectory();
+  await file.close();
+}
+
+export async function removeIfThere(disk: Disk, name: string): Promise<void> {
+  if ((await disk.list()).includes(name)) await disk.remove(name);
 }
 
 /** The disk, or this user's share of it, is full. */

@@ -7,17 +7,20 @@ import { Replayer } from './replayer.js';
 import { findBase } from './snapshot-base.js';
 import { writeSnapshot } from './snapshot.js';
 
-/** What a snapshot is made of: plain data, so that it can go to a worker. */
+/** What a snapshot is made of: plain data, so that it can go to another process. */
 export interface SnapshotRequest {
   readonly epoch: Uint8Array;
   readonly reorgDepth: number;
   /** The end of a durable group; the snapshot is of its last record. */
   readonly point: LogPoint;
+  /** The file to write it to. */
+  readonly draft: string;
 }
 
 /**
- * Replays the log up to `point` from the newest snapshot before it, and writes the state down. Touches nothing of the
- * process that writes the log. The note it resolves to is for that process to put into the log.
+ * Replays the log up to `point` from the newest snapshot before it, and writes the state to `draft`, a new file: it
+ * changes nothing else, and may run on for a moment when the process that writes the log is gone. That process gives
+ * the file its name, and puts the note that this resolves to into the log.
  */
 export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger: Logger): Promise<SnapshotNote> {
   const epoch = Buffer.from(request.epoch);
@@ -30,6 +33,6 @@ export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger:
   for await (const records of readRecords(disk, segments, engine.index, point.index)) {
     for (const record of records) replayer.apply(record);
   }
-  const seal = await writeSnapshot(disk, epoch, point, engine.exportState());
+  const seal = await writeSnapshot(disk, request.draft, epoch, point, engine.exportState());
   return { type: 'SNAPSHOT', index: point.index, ...seal, stateHash: engine.stateHash() };
 }

@@ -1,20 +1,31 @@
-import { constants, setPriority } from 'node:os';
-import { platform } from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Logger } from './logger.js';
 import { openNodeDisk } from './node-disk.js';
-import { makeSnapshot } from './snapshot-maker.js';
-import type { SnapshotSaying, SnapshotWork } from './snapshot-thread.js';
+import type { SnapshotNote } from './notes.js';
+import { makeSnapshot, type SnapshotRequest } from './snapshot-maker.js';
 
-/** The thread's whole life: one snapshot. `snapshotThread` starts it. */
+/** What the worker is started with. */
+export interface SnapshotWork {
+  readonly directory: string;
+  readonly request: SnapshotRequest;
+}
+
+/** How it ended. */
+export type SnapshotOutcome =
+  | { readonly type: 'DONE'; readonly note: SnapshotNote }
+  | {
+      readonly type: 'FAILED';
+      readonly message: string;
+      readonly code: string | undefined;
+      readonly errno: number | undefined;
+    };
+
+/** What the worker says: lines for the text log, and last its outcome. */
+export type SnapshotSaying =
+  { readonly type: 'WARN'; readonly details: object; readonly message: string } | SnapshotOutcome;
+
+/** The thread's whole life: one snapshot. The process of `snapshot-child.ts` starts it. */
 const { directory, request } = workerData as SnapshotWork;
-
-/**
- * The engine goes first: at the same priority, with two cores, a snapshot of 100,000 quotes makes its thread wait 15 ms
- * for a core, at this one 9 ms (medians of the longest waits). Linux keeps a priority for each thread; elsewhere it
- * would be the whole process's.
- */
-if (platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
 const say = (saying: SnapshotSaying): void => parentPort?.postMessage(saying);
 const warn: Logger['warn'] = (details, message) => say({ type: 'WARN', details, message });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EngineState } from '../engine/engine-state.js';
-import { readWhole, writeWhole, type Disk } from './disk.js';
+import { readWhole, writeNew, type Disk } from './disk.js';
 import { putSnapshotHeader, readSnapshotHeader, type LogPoint, type SnapshotHeader } from './file-header.js';
 import { FrameType, beginFrame, endFrame, readFrame } from './frame.js';
 import { GrowingBuffer } from './growing-buffer.js';
@@ -23,18 +23,19 @@ export interface ReadSnapshot extends SnapshotSeal {
 }
 
 /**
- * Makes `snapshot-<index>.snap`, durable when it resolves. `point`: the end of the group whose last record the state
- * contains.
+ * Makes the file `name`, whose bytes are durable when it resolves. `point`: the end of the group whose last record the
+ * state contains.
  */
 export async function writeSnapshot(
   disk: Disk,
+  name: string,
   epoch: Buffer,
   point: LogPoint,
   state: EngineState,
 ): Promise<SnapshotSeal> {
   const [, , tsMs] = state.counters;
   const seal = { bytes: 0, sha256: '' };
-  await writeWhole(disk, snapshotName(point.index), framesOf({ ...point, epoch, tsMs }, state, seal));
+  await writeNew(disk, name, framesOf({ ...point, epoch, tsMs }, state, seal));
   return seal;
 }
 

@@ -1,10 +1,12 @@
-import { isNoRoom, isOutOfDescriptors, type Disk } from './disk.js';
+import { isNoRoom, isOutOfDescriptors, removeIfThere, TEMPORARY, type Disk } from './disk.js';
+import type { LogPoint } from './file-header.js';
 import type { LogJournal } from './log-journal.js';
 import type { Logger } from './logger.js';
 import { PersistenceError } from './persistence-error.js';
 import { dropOld, type RetentionOptions } from './retention.js';
-import type { SnapshotRequest } from './snapshot-maker.js';
 import type { SnapshotNote } from './notes.js';
+import { snapshotName } from './segment.js';
+import type { SnapshotRequest } from './snapshot-maker.js';
 
 export interface SnapshotterOptions extends RetentionOptions {
   readonly epoch: Buffer;
@@ -14,7 +16,12 @@ export interface SnapshotterOptions extends RetentionOptions {
   /** A snapshot is made after so many records. */
   readonly snapshotEveryRecords: number;
   /**
-   * Makes it, away from this thread. Rejects with an error that has the system's `code` and `errno` where I/O failed.
+   * In the names of snapshots that are not finished. Another one than in any life of a process on this directory before,
+   * since what makes them may outlive its process for a moment.
+   */
+  readonly draftTag: string;
+  /**
+   * Leaves it in the request's draft, made away from this thread. Rejects with an error that has the system's `code` and `errno` where I/O failed.
    */
   readonly make: (request: SnapshotRequest) => Promise<SnapshotNote>;
   readonly logger: Logger;
@@ -59,7 +66,7 @@ export class Snapshotter {
   }
 
   async #take(): Promise<void> {
-    const { epoch, reorgDepth, make, logger } = this.#options;
+    const { logger } = this.#options;
     const before = this.#lastIndex;
     try {
       // Snapshots are of durable records alone, whatever the sync mode.
@@ -67,13 +74,30 @@ export class Snapshotter {
       const point = this.#journal.durable;
       if (point.index === before) return;
       this.#lastIndex = point.index;
-      const note = await make({ epoch, reorgDepth, point });
+      const note = await this.#make(point);
       this.#journal.note(note);
       await this.#journal.flush();
       const dropped = await dropOld(this.#disk, this.#options);
       logger.info({ index: note.index, bytes: note.bytes, dropped }, 'a snapshot is made');
     } catch (error) {
       this.#fail(error as Error);
+    }
+  }
+
+  /** Only who holds the lock gives a snapshot the name that a start looks for. */
+  async #make(point: LogPoint): Promise<SnapshotNote> {
+    const { epoch, reorgDepth, make, draftTag } = this.#options;
+    const name = snapshotName(point.index);
+    const draft = `${name}.${draftTag}${TEMPORARY}`;
+    try {
+      const note = await make({ epoch, reorgDepth, point, draft });
+      await this.#disk.rename(draft, name);
+      await this.#disk.syncDirectory();
+      return note;
+    } catch (error) {
+      // After failed I/O this process ends, and the next start removes it.
+      if (!isFailedCall(error)) await removeIfThere(this.#disk, draft);
+      throw error;
     }
   }
 
@@ -86,8 +110,14 @@ export class Snapshotter {
     if (isNoRoom(error)) logger.warn({ error }, 'no room for a snapshot');
     else if (isOutOfDescriptors(error)) logger.warn({ error }, 'no file descriptor for a snapshot');
     else if (error instanceof PersistenceError && error.code === 'FAILED') return;
-    else if (typeof (error as NodeJS.ErrnoException).code === 'string' && !(error instanceof PersistenceError))
-      onFatal(error);
+    else if (isFailedCall(error)) onFatal(error);
     else logger.error({ error }, 'no snapshot could be made: a restart would have to replay the log from an older one');
   }
+}
+
+/** The system could not do what it was asked for, and not for want of room or descriptors. */
+function isFailedCall(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  if (isNoRoom(error) || isOutOfDescriptors(error)) return false;
+  return typeof code === 'string' && !(error instanceof PersistenceError);
 }

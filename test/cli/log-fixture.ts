@@ -4,7 +4,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
 import { openNodeDisk } from '../../src/persistence/node-disk.js';
 import { openLog } from '../../src/persistence/open-log.js';
-import { snapshotThread } from '../../src/persistence/snapshot-thread.js';
+import { SnapshotProcess } from '../../src/persistence/snapshot-process.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
 
@@ -22,6 +22,7 @@ export async function logIn(
   const fail = (error: unknown): never => {
     throw error;
   };
+  const snapshots = new SnapshotProcess(directory, 60_000, silent);
   const log = await openLog(await openNodeDisk(directory), {
     identity: { chainId: 421_613 },
     reorgDepth: 64,
@@ -46,7 +47,8 @@ export async function logIn(
     snapshotEveryRecords: 1_000_000,
     snapshotsKept: 2,
     retainLogBytes: Infinity,
-    make: snapshotThread(directory, silent),
+    draftTag: 'fixture',
+    make: (request) => snapshots.make(request),
   });
   const { engine, journal } = log;
   const time = new EngineTime(systemClock, engine.tsMs);
@@ -60,5 +62,6 @@ export async function logIn(
   await journal.flush();
   const state = { index: engine.index, stateHash: engine.stateHash() };
   await log.close();
+  snapshots.end();
   return state;
 }

@@ -52,6 +52,7 @@ function logOn(disk: HeldDisk): Promise<OpenLog> {
     snapshotEveryRecords: Infinity,
     snapshotsKept: limits.snapshotsKept,
     retainLogBytes: Infinity,
+    draftTag: 'none',
     make: () => Promise.reject(new Error('no snapshot is made here')),
   });
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import t from 'tap';
 import { recover } from '../../src/persistence/recovery.js';
+import { snapshotName } from '../../src/persistence/segment.js';
 import { readSnapshot, writeSnapshot } from '../../src/persistence/snapshot.js';
 import { newEngine, REORG_DEPTH } from '../engine/samples.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
@@ -68,14 +69,14 @@ t.test('a bad snapshot is passed over for the older one, with a warning', async 
 t.test('a whole snapshot of other content than the log tells is passed over', async (t) => {
   const { header, state } = await readSnapshot(new MemoryDisk(log.files), indexOf(newest));
   const disk = new MemoryDisk(log.files);
-  await writeSnapshot(disk, log.epoch, header, { ...state, orders: state.orders.slice(1) });
+  await writeSnapshot(disk, newest, log.epoch, header, { ...state, orders: state.orders.slice(1) });
   t.match(await start(disk), { stateHash: last?.stateHash, snapshotIndex: indexOf(older) });
 });
 
 t.test('a snapshot of another log is passed over', async (t) => {
   const { header, state } = await readSnapshot(new MemoryDisk(log.files), indexOf(newest));
   const disk = new MemoryDisk(log.files);
-  await writeSnapshot(disk, Buffer.alloc(8, 7), header, state);
+  await writeSnapshot(disk, newest, Buffer.alloc(8, 7), header, state);
   t.match(await start(disk), { stateHash: last?.stateHash, snapshotIndex: indexOf(older) });
 });
 
@@ -102,7 +103,7 @@ t.test('an empty engine has a snapshot too', async (t) => {
   const disk = new MemoryDisk([]);
   const point = { index: 0, seq: 0, group: 0, chain: Buffer.alloc(32) };
   const engine = newEngine();
-  const { sha256, bytes } = await writeSnapshot(disk, log.epoch, point, engine.exportState());
+  const { sha256, bytes } = await writeSnapshot(disk, snapshotName(0), log.epoch, point, engine.exportState());
   const read = await readSnapshot(disk, 0);
   t.strictSame(read.state, engine.exportState());
   t.strictSame({ sha256: read.sha256, bytes: read.bytes }, { sha256, bytes });

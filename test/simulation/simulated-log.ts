@@ -146,6 +146,7 @@ export function optionsFor(
     clock,
     random,
     logger,
+    draftTag: 'simulated',
     make: (request) => makeSnapshot(disk, request, logger),
     onFatal: (error) => fatal.push(error),
     ...changes,

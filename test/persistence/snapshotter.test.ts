@@ -1,0 +1,77 @@
+import t from 'tap';
+import { writeNew, type Disk } from '../../src/persistence/disk.js';
+import { openLog, type OpenLogOptions } from '../../src/persistence/open-log.js';
+import { snapshotIndexes } from '../../src/persistence/segment.js';
+import { makeSnapshot, type SnapshotRequest } from '../../src/persistence/snapshot-maker.js';
+import { SeededRandom } from '../simulation/seeded-random.js';
+import { SimClock } from '../simulation/sim-clock.js';
+import { optionsFor, silent, type Line } from '../simulation/simulated-log.js';
+import { madeLog } from './made-log.js';
+import { MemoryDisk } from './memory-disk.js';
+
+const made = await madeLog(16 << 10, true);
+
+/** A process that has opened the log; `make` is how its snapshots are made. */
+async function started(make: (disk: Disk, request: SnapshotRequest) => ReturnType<OpenLogOptions['make']>) {
+  const disk = new MemoryDisk(made.files);
+  const fatal: unknown[] = [];
+  const lines: Line[] = [];
+  const options = optionsFor(disk, new SimClock(), new SeededRandom(1), { fatal, lines });
+  const log = await openLog(disk, { ...options, make: (request) => make(disk, request) });
+  const drafts = async (): Promise<string[]> => (await disk.list()).filter((name) => /^snapshot-.*\.tmp$/.test(name));
+  return { disk, log, fatal, lines, drafts };
+}
+
+const failing =
+  (error: Error) =>
+  async (disk: Disk, { draft }: SnapshotRequest) => {
+    await writeNew(disk, draft, [Buffer.from('a part of it')]);
+    throw error;
+  };
+
+t.test('a snapshot has its name only when whoever made it says that it is whole', async (t) => {
+  const seen: string[][] = [];
+  const { disk, log, drafts } = await started(async (disk, request) => {
+    const note = await makeSnapshot(disk, request, silent);
+    seen.push([request.draft], snapshotIndexes(await disk.list()).map(String));
+    return note;
+  });
+  await log.snapshotter.take();
+  t.match(seen, [[/^snapshot-[0-9]{16}\.snap\.simulated\.tmp$/], []]);
+  t.strictSame(snapshotIndexes(await disk.list()), [log.engine.index]);
+  t.strictSame(await drafts(), []);
+});
+
+t.test('of one whose maker died nothing is left, people hear of it, and the log goes on', async (t) => {
+  const { disk, log, fatal, lines, drafts } = await started(failing(new Error('it died')));
+  await log.snapshotter.take();
+  t.strictSame(await drafts(), []);
+  t.strictSame(snapshotIndexes(await disk.list()), []);
+  t.match(
+    lines.filter(({ level }) => level !== 'info'),
+    [{ level: 'error', message: /no snapshot could be made/ }],
+  );
+  t.strictSame(fatal, []);
+  t.equal(log.journal.refusal(), null);
+});
+
+t.test('failed I/O of the maker ends the process, which touches nothing more', async (t) => {
+  const error = Object.assign(new Error('bad disk'), { code: 'EIO', errno: -5 });
+  const { log, fatal, drafts } = await started(failing(error));
+  await log.snapshotter.take();
+  t.strictSame(fatal, [error]);
+  t.equal((await drafts()).length, 1, 'the next start removes it');
+});
+
+t.test('what the orphan of a killed process writes is in the way of none', async (t) => {
+  const { disk, log, drafts } = await started((disk, request) => makeSnapshot(disk, request, silent));
+  const orphans = `snapshot-${String(log.engine.index).padStart(16, '0')}.snap.killed.tmp`;
+  await writeNew(disk, orphans, [Buffer.from('of the same record')]);
+  await log.snapshotter.take();
+  t.strictSame(snapshotIndexes(await disk.list()), [log.engine.index]);
+  await log.close();
+  t.strictSame(await drafts(), [orphans]);
+  const options = optionsFor(disk, new SimClock(), new SeededRandom(1), { fatal: [], lines: [] });
+  await (await openLog(disk, options)).close();
+  t.strictSame(await drafts(), [], 'the next start removes it');
+});
