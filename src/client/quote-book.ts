@@ -31,7 +31,10 @@ export class QuoteBook {
     return undefined;
   }
 
-  /** One side of a pool: best price first, of equal prices the one published earlier. */
+  /**
+   * One side of a pool: best price first, of equal prices the one published earlier, as far as `ts` tells: of quotes of
+   * one second GET /quotes alone knows.
+   */
   side(poolAddress: Hex, side: Side): OrderbookQuote[] {
     const pool = poolAddress.toLowerCase();
     return [...this.all()]
@@ -55,7 +58,7 @@ export class QuoteBook {
     const { hash, byId } = this.#keyed(key);
     const before = byId.get(quoteId);
     if (before !== undefined) hash.remove(quoteTerm(quoteId, BigInt(before.fillableSize)));
-    // One that is here keeps its place: of quotes of one second it is the map's order that tells the older one.
+    // One that is here keeps its place, and so it does among those of its price and second.
     byId.set(quoteId, quote);
     hash.add(quoteTerm(quoteId, BigInt(fillableSize)));
   }
