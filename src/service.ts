@@ -196,8 +196,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   let isStopped = false;
   if (options.history !== null) {
     const { index, tsMs } = engine;
+    const { pastGroupsPerTurn: groupsPerTurn, recentFills } = limits;
     const past = { history: options.history, tickers: feed.tickers, start: { index, tsMs }, clock };
-    readPastFills({ ...past, groupsPerTurn: limits.pastGroupsPerTurn, isStopped: () => isStopped }).catch(logFault);
+    readPastFills({ ...past, groupsPerTurn, recentFills, isStopped: () => isStopped }).catch(logFault);
   }
   chains.follower.start();
   return { port, backend: server.backend, routes: http.routes, ready, adoptQuotas, stop };

@@ -35,17 +35,25 @@ export class FillWindow {
     return this.#totals.get(poolAddress) ?? 0n;
   }
 
-  /** `quoteId` null: it happened too long ago for a reorg. */
-  add(poolAddress: Hex, quoteId: Hex | null, size: bigint, tsMs: number): void {
+  add(poolAddress: Hex, quoteId: Hex, size: bigint, tsMs: number): void {
     const minute = Math.floor(tsMs / MINUTE_MS);
     if (minute < this.#oldest) return;
     this.#change(poolAddress, minute, size);
-    if (quoteId !== null) this.#remember(quoteId, { poolAddress, minute, size });
+    this.#remember(quoteId, [...this.#fillsOf(quoteId), { poolAddress, minute, size }]);
+  }
+
+  /** Counts in what another window has, all of it from before what this one has. Returns the pools that it has. */
+  addEarlier(earlier: FillWindow): Iterable<Hex> {
+    for (const [minute, pools] of earlier.#minutes) {
+      for (const [poolAddress, size] of pools) this.#change(poolAddress, minute, size);
+    }
+    for (const [quoteId, fills] of earlier.#recent) this.#remember(quoteId, [...fills, ...this.#fillsOf(quoteId)]);
+    return earlier.#totals.keys();
   }
 
   /** At most `filled` of the quote has been filled after all; the newest fills go first. */
   takeBackBeyond(quoteId: Hex, filled: bigint): void {
-    const fills = this.#recent.get(quoteId) ?? [];
+    const fills = this.#fillsOf(quoteId);
     let allowed = filled;
     const kept = fills.map((fill) => {
       const size = fill.size < allowed ? fill.size : allowed;
@@ -73,10 +81,13 @@ export class FillWindow {
     return changed;
   }
 
-  #remember(quoteId: Hex, fill: RecentFill): void {
-    const fills = this.#recent.get(quoteId) ?? [];
+  #fillsOf(quoteId: Hex): readonly RecentFill[] {
+    return this.#recent.get(quoteId) ?? [];
+  }
+
+  #remember(quoteId: Hex, fills: readonly RecentFill[]): void {
     this.#recent.delete(quoteId);
-    this.#recent.set(quoteId, [...fills, fill]);
+    this.#recent.set(quoteId, fills);
     const [oldest] = this.#recent.keys();
     if (this.#recent.size > this.#maxRecent && oldest !== undefined) this.#recent.delete(oldest);
   }

@@ -1,5 +1,7 @@
 import type { Clock } from '../engine/ports.js';
+import type { EngineEvent } from '../engine/event.js';
 import type { EventHistory } from './event-history.js';
+import { FillWindow } from './fill-window.js';
 import type { Tickers } from './tickers.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -12,19 +14,31 @@ export interface PastFillsOptions {
   readonly clock: Pick<Clock, 'after'>;
   /** Groups of records that are read in one turn of the event loop. */
   readonly groupsPerTurn: number;
+  /** Filled quotes remembered for a reorg that takes their fills back. */
+  readonly recentFills: number;
   isStopped(): boolean;
 }
 
-/** Counts the fills of the last 24 hours before the start, from the log, while the service goes on. */
+/**
+ * Counts the fills of the last 24 hours before the start, from the log, while the service goes on. Apart from those that
+ * come meanwhile, of which a reorg before the start says nothing.
+ */
 export async function readPastFills(options: PastFillsOptions): Promise<void> {
   const { history, tickers, start, clock, groupsPerTurn } = options;
+  const fills = new FillWindow(options.recentFills);
   let groups = 0;
   for await (const events of history.readSince(start.tsMs - DAY_MS, start.index)) {
     if (options.isStopped()) return;
-    for (const { event, tsMs } of events) {
-      if (event.type === 'QUOTE_FILLED') tickers.addPast(event.order.quote.pool, event.size, tsMs);
-    }
+    for (const { event, tsMs } of events) count(fills, event, tsMs);
     groups += 1;
     if (groups % groupsPerTurn === 0) await new Promise<void>((resolve) => clock.after(0, resolve));
   }
+  tickers.addPast(fills);
+}
+
+function count(fills: FillWindow, event: EngineEvent, tsMs: number): void {
+  if (event.type !== 'QUOTE_FILLED' && event.type !== 'QUOTE_RESTATED') return;
+  const { pool, quoteId, size } = event.order.quote;
+  if (event.type === 'QUOTE_FILLED') fills.add(pool.poolAddress, quoteId, event.size, tsMs);
+  else fills.takeBackBeyond(quoteId, size - event.fillableSize);
 }

@@ -61,11 +61,12 @@ export class Tickers {
     if (isFill || (change !== null && !isPrivate(quote))) this.#touched.set(pool.poolAddress, pool);
   }
 
-  /** A fill from before the start, read from the log; told by the next `flush`. */
-  addPast({ poolAddress }: Pool, size: bigint, tsMs: number): void {
-    this.#fills.add(poolAddress, null, size, tsMs);
-    const ticker = this.#tickers.get(poolAddress);
-    if (ticker !== undefined) this.#touched.set(poolAddress, ticker.pool);
+  /** The fills from before the start, read from the log; told by the next `flush`. */
+  addPast(fills: FillWindow): void {
+    for (const poolAddress of this.#fills.addEarlier(fills)) {
+      const ticker = this.#tickers.get(poolAddress);
+      if (ticker !== undefined) this.#touched.set(poolAddress, ticker.pool);
+    }
   }
 
   /** Takes over what was noted, and what time has changed by `tsMs`. Returns the tickers that are others now. */

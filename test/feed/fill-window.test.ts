@@ -37,14 +37,26 @@ t.test('what a reorg took back does not count, the newest fill first', async (t)
 });
 
 t.test('fills read from the log later on count in their own minute', async (t) => {
-  const fills = new FillWindow(10);
+  const [earlier, fills] = [new FillWindow(10), new FillWindow(10)];
   fills.expire(START_MS + DAY_MS);
   fills.add(poolA, quote, 1n, START_MS + DAY_MS);
-  fills.add(poolA, null, 2n, START_MS + MINUTE_MS);
-  fills.add(poolA, null, 100n, START_MS);
+  earlier.add(poolA, other, 100n, START_MS);
+  earlier.add(poolA, quote, 2n, START_MS + MINUTE_MS);
+  t.strictSame([...fills.addEarlier(earlier)], [poolA]);
   t.equal(fills.total(poolA), 3n, 'and what is older than a day does not');
   fills.expire(START_MS + DAY_MS + MINUTE_MS);
   t.equal(fills.total(poolA), 1n);
+});
+
+t.test('what was read from the log later on is older than the rest, when a reorg takes it back', async (t) => {
+  const [earlier, fills] = [new FillWindow(10), new FillWindow(10)];
+  fills.add(poolA, quote, 4n, START_MS + MINUTE_MS);
+  earlier.add(poolA, quote, 3n, START_MS);
+  fills.addEarlier(earlier);
+  fills.takeBackBeyond(quote, 3n);
+  t.equal(fills.total(poolA), 3n);
+  fills.expire(START_MS + DAY_MS);
+  t.equal(fills.total(poolA), 0n, 'the rest was of the first minute');
 });
 
 t.test('so many quotes are remembered, and no more', async (t) => {
