@@ -15,8 +15,11 @@ export interface Remembered {
  * twice.
  */
 export class RememberedAnswers {
-  /** By path and query; null: asked for once. */
-  readonly #answers = new Map<string, Map<string, Remembered | null>>();
+  /** By path and query. */
+  readonly #answers = new Map<string, Map<string, Remembered>>();
+  /** Queries of whatever path. */
+  readonly #askedOnce = new Set<string>();
+  #askedOnceBytes = 0;
   readonly #maxBytes: number;
   #bytes = 0;
   #index = -1;
@@ -24,7 +27,7 @@ export class RememberedAnswers {
   #last: { readonly path: string; readonly query: string; readonly found: Remembered } | null = null;
 
   /**
-   * `maxBytes`: of all bodies, paths and queries together; an answer that does not fit takes the place of all before.
+   * `maxBytes`: of all answers with their paths and queries; one that does not fit takes the place of all before.
    */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -37,22 +40,34 @@ export class RememberedAnswers {
       this.#index = index;
     }
     if (this.#last?.query === query && this.#last.path === path) return this.#last.found;
-    const found = this.#answers.get(path)?.get(query) ?? undefined;
+    const found = this.#answers.get(path)?.get(query);
     if (found !== undefined) this.#last = { path, query, found };
     return found;
   }
 
   /** After `find` of the same and `index`. */
   keep(path: string, query: string, answer: NetResponse): void {
-    const isAskedAgain = this.#answers.get(path)?.has(query) === true;
-    const bytes = isAskedAgain ? answer.body.length : path.length + query.length;
+    if (!this.#askedOnce.has(query)) {
+      this.#note(query);
+      return;
+    }
+    const bytes = path.length + query.length + answer.body.length;
     if (bytes > this.#maxBytes) return;
-    if (this.#bytes + bytes > this.#maxBytes) this.#clear();
-    this.#of(path).set(query, isAskedAgain ? readyAgain(answer) : null);
+    if (this.#bytes + bytes > this.#maxBytes) this.#forgetAnswers();
+    this.#of(path).set(query, readyAgain(answer));
     this.#bytes += bytes;
   }
 
-  #of(path: string): Map<string, Remembered | null> {
+  /** Takes no more than a share of the room: what outlives a collection of garbage or two costs more than it is worth. */
+  #note(query: string): void {
+    const maxBytes = this.#maxBytes / ASKED_ONCE_SHARE;
+    if (this.#askedOnceBytes + query.length > maxBytes) this.#forgetAskedOnce();
+    if (query.length > maxBytes) return;
+    this.#askedOnce.add(query);
+    this.#askedOnceBytes += query.length;
+  }
+
+  #of(path: string): Map<string, Remembered> {
     let answers = this.#answers.get(path);
     if (answers === undefined) {
       answers = new Map();
@@ -62,12 +77,24 @@ export class RememberedAnswers {
   }
 
   #clear(): void {
-    if (this.#bytes === 0) return;
+    if (this.#askedOnce.size > 0) this.#forgetAskedOnce();
+    if (this.#bytes > 0) this.#forgetAnswers();
+  }
+
+  #forgetAskedOnce(): void {
+    this.#askedOnce.clear();
+    this.#askedOnceBytes = 0;
+  }
+
+  #forgetAnswers(): void {
     this.#last = null;
     for (const answers of this.#answers.values()) answers.clear();
     this.#bytes = 0;
   }
 }
+
+/** How many times as much room answers have as the queries that were asked once. */
+const ASKED_ONCE_SHARE = 16;
 
 const NO_HEADERS = {};
 

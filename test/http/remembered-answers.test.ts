@@ -46,9 +46,28 @@ t.test('all is forgotten with the next record', async (t) => {
 });
 
 t.test('an answer that does not fit takes the place of all before', async (t) => {
-  const answers = new RememberedAnswers(19);
-  for (let i = 0; i < 3; i++) ask(answers, '/a', 'x=1', 1, 'ten bytes.');
-  t.equal(ask(answers, '/a', 'x=1', 1, ''), 'ten bytes.');
-  ask(answers, '/b', 'x=1', 1, '');
+  const answers = new RememberedAnswers(60);
+  const body = 'thirty bytes of an answer.....';
+  for (let i = 0; i < 3; i++) ask(answers, '/a', 'x=1', 1, body);
+  t.equal(ask(answers, '/a', 'x=1', 1, ''), body);
+  for (let i = 0; i < 2; i++) ask(answers, '/b', 'x=1', 1, body);
+  t.equal(ask(answers, '/b', 'x=1', 1, ''), body);
   t.equal(ask(answers, '/a', 'x=1', 1, ''), 'made');
+});
+
+t.test('an answer that never fits is not kept, and takes no other one’s place', async (t) => {
+  const answers = new RememberedAnswers(60);
+  for (let i = 0; i < 3; i++) ask(answers, '/a', 'x=1', 1, 'short');
+  for (let i = 0; i < 3; i++) t.equal(ask(answers, '/b', 'x=1', 1, 'x'.repeat(60)), 'made');
+  t.equal(ask(answers, '/a', 'x=1', 1, ''), 'short');
+});
+
+t.test('of queries that were asked once only so many are known, and none that is too long', async (t) => {
+  const answers = new RememberedAnswers(160);
+  const others = ['x=2', 'x=3', 'x=4'];
+  for (const query of ['x=1', ...others]) t.equal(ask(answers, '/a', query, 1, query), 'made');
+  for (let i = 0; i < 2; i++) t.equal(ask(answers, '/a', 'x=1', 1, 'x=1'), 'made', 'forgotten for the last of them');
+  t.equal(ask(answers, '/a', 'x=1', 1, ''), 'x=1');
+  for (let i = 0; i < 3; i++) t.equal(ask(answers, '/a', 'size=123456', 1, ''), 'made', 'too long');
+  for (let i = 0; i < 3; i++) t.equal(ask(answers, '/a', 'size=12345', 1, ''), i < 2 ? 'made' : '');
 });
