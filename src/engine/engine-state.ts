@@ -3,7 +3,7 @@ import { compareAge, type BookOrder } from './book-order.js';
 import type { ChainTrail } from './chain-trail.js';
 import type { ChainPosition, ChainRole } from './command.js';
 import type { OrderStore } from './order-store.js';
-import type { DeployedPool, PoolRegistry } from './pool-registry.js';
+import { byDeployment, type DeployedPool, type PoolRegistry } from './pool-registry.js';
 import type { Hex, InvalidReason, Pool, PoolKey, Quote } from './quote.js';
 
 /** [floor, position or null, blocks of the trail]; a position is [blockNumber, blockHash, logIndex]. */
@@ -92,16 +92,19 @@ export function importParts(parts: EngineParts, state: EngineState): void {
   restoreChain(parts.settlement, 'settlement', state.settlement);
   parts.store.finalizeStream(parts.stream.floor);
   parts.store.finalizeSettlement(parts.settlement.floor);
+  const deployedPools: DeployedPool[] = [];
   const pools = state.pools.map((row) => {
     const [poolAddress, base, quote, oracleAdapter, strike, maturity, isCallPool, deployed] = row;
     const poolKey: PoolKey = { base, quote, oracleAdapter, strike, maturity, isCallPool };
     const pool: Pool = { poolAddress, poolKey };
     if (deployed !== null) {
       const [deployedAt, blockNumber, txHash, logIndex] = deployed;
-      parts.pools.add({ pool, deployedAt, origin: { blockNumber, txHash, logIndex } });
+      deployedPools.push({ pool, deployedAt, origin: { blockNumber, txHash, logIndex } });
     }
     return pool;
   });
+  // The rows are by address, and pools are told in the order of their deployment.
+  for (const deployed of deployedPools.sort(byDeployment)) parts.pools.add(deployed);
   for (const row of state.orders) restoreOrder(parts.store, row, pools);
 }
 

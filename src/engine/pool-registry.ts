@@ -25,6 +25,7 @@ export class PoolRegistry {
     return this.#pools.get(poolAddress);
   }
 
+  /** In the order in which they were added. */
   all(): Iterable<DeployedPool> {
     return this.#pools.values();
   }
@@ -53,7 +54,7 @@ export class PoolRegistry {
   /** Forgets the pools that a block after `blockNumber` deployed; returns them, first deployed first. */
   rewind(blockNumber: number): Pool[] {
     const undone = [...this.#pools.values()].filter((deployed) => deployed.origin.blockNumber > blockNumber);
-    undone.sort((a, b) => a.origin.blockNumber - b.origin.blockNumber || a.origin.logIndex - b.origin.logIndex);
+    undone.sort(byDeployment);
     for (const deployed of undone) {
       this.#forget(deployed);
       this.#byMaturity.remove(deployed.pool.poolKey.maturity, deployed.place);
@@ -65,4 +66,9 @@ export class PoolRegistry {
     this.#pools.delete(listed.pool.poolAddress);
     this.sum.drop(listed);
   }
+}
+
+/** For sorting: the first deployed first. */
+export function byDeployment({ origin: a }: DeployedPool, { origin: b }: DeployedPool): number {
+  return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
 }

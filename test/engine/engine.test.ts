@@ -85,6 +85,24 @@ t.test('an exported state is plain data that another engine goes on from', async
   t.throws(() => copy.importState(engine.exportState()), { name: 'AssertionFailure' });
 });
 
+t.test('pools are told in the order of their deployment, after an import too', async (t) => {
+  const engine = newEngine();
+  [7, 3, 9, 1].forEach((n, place) => {
+    const origin = originAt(50 + (place >> 1), place);
+    const position = at('settlement', origin.blockNumber);
+    const command = { type: 'DEPLOY_POOL', pool: samplePool(n), deployedAt: START, origin, position } as const;
+    engine.apply(command, { index: place + 1, tsMs: START * 1000 });
+  });
+  const copy = newEngine();
+  copy.importState(engine.exportState());
+  for (const each of [engine, copy]) {
+    t.strictSame(
+      [...each.pools()].map(({ pool }) => pool.poolAddress),
+      [7, 3, 9, 1].map((n) => samplePool(n).poolAddress),
+    );
+  }
+});
+
 t.test('orders of one pool share the pool after an import', async (t) => {
   const { engine } = begin(enter(sampleQuote({ n: 1 })), enter(sampleQuote({ n: 2, pool: structuredClone(POOL) })));
   const copy = newEngine();
