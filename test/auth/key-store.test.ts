@@ -183,7 +183,7 @@ t.test('two processes that create at the same moment lose nothing', async (t) =>
   );
 });
 
-t.test('the cache is bounded', async (t) => {
+t.test('more keys than are remembered are known all the same', async (t) => {
   const files = new MemoryKeyFiles();
   const { store } = await openStore(files, 2);
   const keys = [];

@@ -242,6 +242,28 @@ t.test('a node that has lost all that was read is no deep reorg: it is asked aga
   t.match(await cursor.poll(), { type: 'REORG', ancestor: { blockNumber: 20 } });
 });
 
+t.test('a node that shows again what it lacked is given as long the next time', async (t) => {
+  const { chain, cursor, clock } = await cursorAt22();
+  for (let times = 0; times < 3; times++) {
+    chain.lose(22);
+    t.match(await cursor.poll(), { type: 'IDLE' });
+    clock.advance(600);
+    chain.findAgain(22);
+    t.match(await cursor.poll(), { type: 'BLOCKS' });
+  }
+});
+
+t.test('so is one that reading went back for', async (t) => {
+  const { chain, cursor, clock } = await cursorAt22();
+  chain.lose(22);
+  await cursor.poll();
+  clock.advance(1000);
+  t.match(await cursor.poll(), { type: 'REORG', ancestor: { blockNumber: 21 } });
+  cursor.moveTo(chain.id(21));
+  chain.lose(21);
+  t.match(await cursor.poll(), { type: 'IDLE' });
+});
+
 t.test('a range whose end was replaced while it was read counts for nothing', async (t) => {
   const chain = new ScriptedChain(15);
   const { cursor } = cursorOn(chain, { reorgDepth: 1000 });

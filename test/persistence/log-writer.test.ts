@@ -140,6 +140,14 @@ t.test('a disk that takes longer than a second is warned of', async (t) => {
   t.match(process.lines.at(-1), { level: 'warn', message: /disk is slow/ });
 });
 
+t.test('a disk that takes no longer is warned of neither then nor later', async (t) => {
+  const world = new World(1);
+  const process = await world.start();
+  world.submit(process, 3);
+  await world.clock.advance(10_000);
+  t.notOk(process.lines.some(({ level }) => level === 'warn'));
+});
+
 t.test('over its bound the queue is BUSY, and takes again what a commit has made room for', async (t) => {
   const world = new World(1, { delayMs: (call) => (call === 'sync' ? 300 : 0) });
   const process = await world.start({ queueRecords: 10 });
@@ -161,6 +169,37 @@ t.test('the queue is bounded in bytes too', async (t) => {
   while (process.log.journal.refusal() === null) world.submit(process, 1);
   t.ok(process.log.journal.waiting.bytes < 1000 + 800);
   t.equal(process.log.journal.refusal(), 'BUSY');
+});
+
+t.test('what waits is to fit twice into the room that is kept free', async (t) => {
+  const world = new World(1, { delayMs: (call) => (call === 'sync' ? 300 : 0) });
+  const process = await world.start({ lowWaterBytes: 4_000 });
+  while (process.log.journal.refusal() === null) world.submit(process, 1);
+  t.equal(process.log.journal.refusal(), 'BUSY');
+  t.ok(process.log.journal.waiting.bytes < 2_000 + 800);
+});
+
+t.test('a record that cannot be written down leaves nothing of itself in the log', async (t) => {
+  const world = new World(1);
+  const { clock, disk } = world;
+  const process = await world.start();
+  const { journal } = process.log;
+  world.submit(process, 1);
+  t.throws(() => journal.append({ stamp: { index: 2, tsMs: 0 }, command: { type: 'TICK' }, events: [null as never] }));
+  world.submit(process, 2);
+  await clock.until(journal.flush());
+  disk.crash('kill');
+  clock.clear();
+  t.equal((await world.start()).log.engine.index, 3);
+});
+
+t.test('a log that is closed has nothing left to do', async (t) => {
+  const world = new World(1);
+  const { clock } = world;
+  const process = await world.start();
+  world.submit(process, 1);
+  await clock.until(process.log.close());
+  t.notOk(await clock.step());
 });
 
 for (const call of ['write', 'sync'] as const) {
