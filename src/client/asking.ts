@@ -28,7 +28,6 @@ export class Asking<A> {
   readonly #options: AskingOptions;
   readonly #waiting: Question<A>[] = [];
   #asked: Question<A> | null = null;
-  #hasEnded = false;
   #cancelTimer: CancelTimer = () => undefined;
 
   constructor(options: AskingOptions) {
@@ -36,7 +35,6 @@ export class Asking<A> {
   }
 
   ask(message: object, onOutcome: (outcome: Outcome<A>) => void): void {
-    if (this.#hasEnded) return onOutcome({ ok: false, error: new ConnectionLostError() });
     this.#waiting.push({ message, onOutcome });
     this.#next();
   }
@@ -51,7 +49,6 @@ export class Asking<A> {
 
   /** Nothing more will be answered. */
   end(): void {
-    this.#hasEnded = true;
     this.#cancelTimer();
     const open = [...(this.#asked === null ? [] : [this.#asked]), ...this.#waiting.splice(0)];
     this.#asked = null;

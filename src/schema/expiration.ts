@@ -17,8 +17,8 @@ export function parseExpiration(text: string): number | null {
   const month = MONTHS.findIndex((known) => known === name.toUpperCase());
   if (month < 0) return null;
   const date = new Date(Date.UTC(2000 + Number(year), month, Number(day), 8));
-  // A day that its month does not have runs over into the next month.
-  if (date.getUTCMonth() !== month || date.getUTCDate() !== Number(day)) return null;
+  // A day that its month does not have runs over into another month.
+  if (date.getUTCMonth() !== month) return null;
   return date.getTime() / 1000;
 }
 

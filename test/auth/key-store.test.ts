@@ -216,4 +216,5 @@ t.test('a label is short and printable', async (t) => {
     await t.rejects(store.create('free', label), /a label is 1 to 100 printable characters/, JSON.stringify(label));
   }
   t.strictSame(store.list(), []);
+  await t.resolves(store.create('free', 'x'.repeat(100)));
 });

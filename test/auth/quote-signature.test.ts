@@ -25,6 +25,12 @@ const vectors = JSON.parse(
   readFileSync(new URL('../../../test/vectors/signed-quotes.json', import.meta.url), 'utf8'),
 ) as Vector[];
 
+function validVector(): Vector {
+  const vector = vectors.find(({ valid }) => valid);
+  if (vector === undefined) throw new Error('one of them is valid');
+  return vector;
+}
+
 const UNUSED_KEY = { base: '0x', quote: '0x', oracleAdapter: '0x', strike: 0n, maturity: 0, isCallPool: true } as const;
 
 function toQuote(vector: Vector): DigestInput {
@@ -100,4 +106,25 @@ t.test('a signer is found in whatever letter case the signature came', async (t)
     v: parseInt(signed.slice(130), 16),
   };
   t.equal(signatures.signer(quoteId, signature), account.address.toLowerCase());
+});
+
+t.test('s may be half of the order, and no more (EIP-2)', async (t) => {
+  const signatures = new QuoteSignature(new QuoteDigest(421613, 10), await loadWasm());
+  const { quoteId, signature } = validVector();
+  const half = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+  const withS = (s: bigint): Signature => ({ ...signature, s: `0x${s.toString(16)}` });
+  t.type(signatures.signer(quoteId, withS(half)), 'string');
+  t.equal(signatures.signer(quoteId, withS(half + 1n)), null);
+});
+
+t.test('a signature is nobody else’s, by whichever byte the address differs', async (t) => {
+  const signatures = new QuoteSignature(new QuoteDigest(421613, 10), await loadWasm());
+  const { quoteId, signature, quote } = validVector();
+  const provider = Buffer.from(quote.provider.slice(2), 'hex');
+  for (const place of provider.keys()) {
+    const other = Buffer.from(provider);
+    other[place] = (other[place] ?? 0) ^ 1;
+    t.notOk(signatures.verify({ quoteId, provider: toHex(other), signature }), `byte ${place}`);
+  }
+  t.ok(signatures.verify({ quoteId, provider: toHex(provider), signature }));
 });

@@ -4,7 +4,7 @@ import type { Outcome } from '../../src/client/asking.js';
 import type { Reply } from '../../src/client/connection.js';
 import { error, heartbeat, info, ScriptedServer } from './scripted-server.js';
 
-function opened() {
+function opened(onState: (state: ConnectionState) => void = () => undefined) {
   const server = new ScriptedServer();
   const states: ConnectionState[] = [];
   const heard: string[] = [];
@@ -14,7 +14,10 @@ function opened() {
     encoding: 'msgpack',
     patience: DEFAULT_PATIENCE,
     ports: server.ports,
-    onState: (state) => states.push(state),
+    onState(state) {
+      states.push(state);
+      onState(state);
+    },
     onMessage: ({ type }) => heard.push(type),
   });
   connection.open();
@@ -122,4 +125,14 @@ t.test('closing ends it for good', async (t) => {
   t.equal(server.sockets.length, 1);
   t.equal(server.clock.pending, 0, 'no timer is left');
   connection.ask({}, (outcome) => t.equal(outcome.ok, false));
+});
+
+t.test('whoever closes it on hearing that it was lost is not connected again', async (t) => {
+  const { server, connection, states } = opened((state) => {
+    if (state === 'WAITING') connection.close();
+  });
+  server.socket.authorizes().drops();
+  server.clock.advance(3_600_000);
+  t.strictSame(states, ['CONNECTING', 'OPEN', 'WAITING', 'CLOSED']);
+  t.equal(server.sockets.length, 1);
 });

@@ -25,7 +25,8 @@ t.test('a call carries the key, and its query the chain', async (t) => {
 t.test('lists are written with brackets, and what is undefined is left out', async (t) => {
   const { server, rest } = client();
   server.answer = { status: 200, body: '{"validQuotes":[],"invalidQuotes":[]}' };
-  await rest.orders({ quoteIds: [quote(1).quoteId, quote(2).quoteId] });
+  const untyped: object = { side: undefined };
+  await rest.orders({ quoteIds: [quote(1).quoteId, quote(2).quoteId], ...untyped });
   t.equal(
     server.requests[0]?.url,
     `http://quotes.test/orders?quoteIds[]=${quote(1).quoteId}&quoteIds[]=${quote(2).quoteId}&chainId=421613`,

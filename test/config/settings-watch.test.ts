@@ -44,6 +44,25 @@ t.test('a file that is wrong changes nothing, and is told of once', async (t) =>
   t.strictSame(await look(), [{ freeChannels: 8 }]);
 });
 
+t.test('a file that is wrong again after it was right is told of again', async (t) => {
+  const { file, look } = await watching(t);
+  for (let times = 0; times < 2; times++) {
+    file.text = '{"port": 1, "freeChannels": 0}';
+    t.match(await look(), [/^freeChannels cannot be 0/]);
+    file.text = '{"port": 1}';
+    t.strictSame(await look(), []);
+  }
+});
+
+t.test('what a look finds that was under way at the stop is not told', async (t) => {
+  const { clock, file, look, stop } = await watching(t);
+  file.text = '{"port": 2}';
+  clock.advance(1000);
+  stop();
+  t.strictSame(await look(), []);
+  t.equal(clock.pending, 0);
+});
+
 t.test('a stopped watch looks no more', async (t) => {
   const { clock, file, look, stop } = await watching(t);
   stop();

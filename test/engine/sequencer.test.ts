@@ -91,6 +91,18 @@ t.test('a task runs between the events before it and those after it', async (t) 
   t.same(handed, [[1, 2], [3]]);
 });
 
+t.test('a task waits for all that was applied before it, however often a part of that is committed', async (t) => {
+  const { journal, post, sequencer } = setUp();
+  let runs = 0;
+  for (const n of [1, 2, 3]) post(n);
+  sequencer.afterCommit(() => runs++);
+  journal.commit(1);
+  journal.commit(2);
+  t.equal(runs, 0);
+  journal.commit(3);
+  t.equal(runs, 1);
+});
+
 t.test('a task asked for by a listener waits until every listener has had the events', async (t) => {
   const { journal, post, sequencer } = setUp();
   const seen: string[] = [];

@@ -169,3 +169,12 @@ t.test('a book that is asked for deeper than it is shown is refused', async (t) 
   const answer = await new EventPages(new FeedFixture().feed, limits).read(query);
   t.strictSame(answer, { ok: false, problem: 'depth is 1001, at most 1000' });
 });
+
+t.test('whoever asked for a page of a book is not kept', async (t) => {
+  const fixture = new FeedFixture();
+  fixture.do(enter(sampleQuote({ n: 1 })));
+  const pages = new EventPages(fixture.feed, limits);
+  const { poolAddress } = POOL;
+  for (const fromSeq of ['0', '1', '2']) await readPage(pages, { channel: 'ORDERBOOK', poolAddress, fromSeq });
+  t.equal(fixture.feed.levels.size, 0);
+});

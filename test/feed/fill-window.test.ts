@@ -59,6 +59,18 @@ t.test('what was read from the log later on is older than the rest, when a reorg
   t.equal(fills.total(poolA), 0n, 'the rest was of the first minute');
 });
 
+t.test('of the quotes that are remembered the one that was filled last stays longest', async (t) => {
+  const fills = new FillWindow(2);
+  fills.add(poolA, quote, 1n, START_MS);
+  fills.add(poolA, other, 2n, START_MS);
+  fills.add(poolA, quote, 4n, START_MS);
+  fills.add(poolA, '0x3', 8n, START_MS);
+  fills.takeBackBeyond(other, 0n);
+  t.equal(fills.total(poolA), 15n);
+  fills.takeBackBeyond(quote, 0n);
+  t.equal(fills.total(poolA), 10n);
+});
+
 t.test('so many quotes are remembered, and no more', async (t) => {
   const fills = new FillWindow(1);
   fills.add(poolA, quote, 3n, START_MS);

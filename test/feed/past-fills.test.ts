@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
 import type { EventHistory, TimedEvent } from '../../src/feed/event-history.js';
 import { readPastFills } from '../../src/feed/past-fills.js';
-import { at, enter, originAt, quoteIdOf, samplePool, sampleQuote } from '../engine/samples.js';
+import { at, enter, originAt, quoteIdOf, samplePool, sampleQuote, START } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { FeedFixture } from './feed-fixture.js';
 
@@ -86,4 +86,21 @@ t.test('what a reorg took back is not counted again after a restart, and another
   t.strictSame(filled(again), filled(fixture));
   again.do(rewind(2, [2]));
   t.strictSame(filled(again), [1n, 0n]);
+});
+
+t.test('the log is read from a day before the start', async (t) => {
+  const { fixture, events } = pastOf();
+  const { tickers } = new FeedFixture({ engine: fixture.engine }).feed;
+  const asked: [sinceMs: number, throughIndex: number][] = [];
+  const history: EventHistory = {
+    ...historyOf(events),
+    async *readSince(...range) {
+      asked.push(range);
+      yield* historyOf(events).readSince(...range);
+    },
+  };
+  const start = { index: 6, tsMs: START * 1000 };
+  const past = { history, tickers, start, clock: new ManualClock(), groupsPerTurn: 1_000, recentFills: 10 };
+  await readPastFills({ ...past, isStopped: () => false });
+  t.strictSame(asked, [[(START - 86_400) * 1000, 6]]);
 });

@@ -71,3 +71,9 @@ t.test('of queries that were asked once only so many are known, and none that is
   for (let i = 0; i < 3; i++) t.equal(ask(answers, '/a', 'size=123456', 1, ''), 'made', 'too long');
   for (let i = 0; i < 3; i++) t.equal(ask(answers, '/a', 'size=12345', 1, ''), i < 2 ? 'made' : '');
 });
+
+t.test('an answer that is larger than all that may be kept is made each time', async (t) => {
+  const answers = new RememberedAnswers(19);
+  const asked = ['first', 'second', 'third'].map((body) => ask(answers, '/a', 'x=1', 1, body.padEnd(20)));
+  t.strictSame(asked, ['made', 'made', 'made']);
+});

@@ -4,13 +4,25 @@ import { createRouter } from '../../src/http/router.js';
 import { requestOf } from './ask-route.js';
 
 const handle = () => ({ status: 200, headers: {}, body: '' });
+const broken = (): never => {
+  throw new Error('a fault of ours');
+};
+/** What the watch heard. */
+const heard: unknown[] = [];
 const router = createRouter(
   [
     { method: 'GET', path: '/both', needsKey: false, handle },
     { method: 'POST', path: '/both', needsKey: true, handle },
+    { method: 'GET', path: '/throws', needsKey: false, handle: broken },
+    { method: 'GET', path: '/rejects', needsKey: false, handle: async () => broken() },
   ],
   {
-    watch: { nowMs: () => 0, idOf: () => 'id', answered: () => undefined, failed: () => undefined },
+    watch: {
+      nowMs: () => 0,
+      idOf: () => 'id',
+      answered: ({ route, status }) => heard.push([route, status]),
+      failed: (requestId, error) => heard.push([requestId, (error as Error).message]),
+    },
     checkKey: () => 'MISSING',
     quotas: { takeRequest: () => 0, headers: () => undefined },
     answerHeaders: new AnswerHeaders({ allowOrigin: () => '*', staleness: () => null }),
@@ -28,4 +40,25 @@ t.test('a page on another origin may send every header that the service reads of
   t.equal(status, 204);
   const allowed = headers['access-control-allow-headers']?.split(', ').sort();
   t.strictSame(allowed, ['accept', 'content-type', 'if-none-match', 'x-apikey', 'x-request-id']);
+});
+
+t.test('a route that fails is told of, and answered with 500', async (t) => {
+  for (const path of ['/throws', '/rejects']) {
+    heard.length = 0;
+    t.match(await router(requestOf('GET', path)), { status: 500, body: '{"message":"Internal server error"}' });
+    t.strictSame(heard, [
+      ['id', 'a fault of ours'],
+      [path, 500],
+    ]);
+  }
+});
+
+t.test('requests are told apart by their routes, and all that go nowhere are one', async (t) => {
+  heard.length = 0;
+  for (const path of ['/both', '/nowhere', '/both/nowhere']) await router(requestOf('GET', path));
+  t.strictSame(heard, [
+    ['/both', 200],
+    ['other', 404],
+    ['other', 404],
+  ]);
 });

@@ -52,9 +52,18 @@ t.test('what was not sent is given back, of quotes and of gas', async (t) => {
 });
 
 t.test('what is refused for its gas uses up no quotes', async (t) => {
-  const { gas } = gasOf(3, 40_000);
+  const { gas } = gasOf(2, 40_000);
   t.equal(gas.take(free, 2), DAY_MS);
   t.equal(gas.take(free, 1), 0);
+});
+
+t.test('what is given back after its day has ended adds nothing to the next', async (t) => {
+  const { clock, gas } = gasOf(10, 1e9);
+  gas.take(free, 10);
+  clock.advance(DAY_MS);
+  await gas.settle(free, 10, 0);
+  t.equal(gas.take(free, 11), DAY_MS);
+  t.equal(gas.take(free, 10), 0);
 });
 
 t.test('what was used outlives the process, and its day ends when it would have', async (t) => {
@@ -86,6 +95,19 @@ t.test('days that ended before a start are kept no longer', async (t) => {
   const next = kept.reopened();
   gasOf(10, 1e9, next, clock);
   t.strictSame([...next.values.keys()], ['wallet 1 0x', 'key b']);
+});
+
+t.test('a day of which one part is still on is kept', async (t) => {
+  const ended = { endsMs: 0, used: 1 };
+  const on = { endsMs: DAY_MS, used: 1 };
+  const kept = new MemoryKeptValues(
+    new Map([
+      ['key a', { quotes: ended, gas: on }],
+      ['key b', { quotes: ended, gas: ended }],
+    ]),
+  );
+  gasOf(10, 1e9, kept);
+  t.strictSame([...kept.values.keys()], ['key a']);
 });
 
 t.test('a full disk stops nobody, and loses nothing once there is room', async (t) => {

@@ -56,6 +56,14 @@ t.test('a key that moves to another tier has the quotas of that tier', async (t)
   t.equal(quotas.takeQuotes({ id: 'a', tier: 'paid' }, 100), 0);
 });
 
+t.test('what a key used that is forgotten counts no more', async (t) => {
+  const quotas = new Quotas(table, ignore);
+  quotas.takeQuotes(free, 10);
+  t.ok(quotas.takeQuotes(free, 1) > 0);
+  quotas.forget(free.id);
+  t.equal(quotas.takeQuotes(free, 10), 0);
+});
+
 t.test('other numbers hold from the moment they are adopted', async (t) => {
   const quotas = new Quotas(table, ignore);
   quotas.takeQuotes(free, 10);
