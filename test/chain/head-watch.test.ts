@@ -46,18 +46,28 @@ t.test('it subscribes, and every message wakes the reader', async (t) => {
   t.pass();
 });
 
-t.test('a connection that ends is made again, after longer and longer pauses', async (t) => {
-  const { node, sockets, asked, clock } = await watched(t);
-  for (const [n, pauseMs] of [200, 400, 800].entries()) {
-    await until(() => asked.length === n + 1);
-    sockets[n]?.terminate();
+t.test(
+  'a connection that ends is made again, after longer and longer pauses until it has told of something',
+  async (t) => {
+    const { node, sockets, asked, clock, heads } = await watched(t);
+    for (const [n, pauseMs] of [200, 400, 800].entries()) {
+      await until(() => asked.length === n + 1);
+      sockets[n]?.terminate();
+      await until(() => node.clients.size === 0 && clock.pending === 1);
+      clock.advance(pauseMs - 1);
+      t.equal(sockets.length, n + 1);
+      clock.advance(1);
+    }
+    await until(() => asked.length === 4);
+    sockets[3]?.send('{}');
+    await until(() => heads() === 1);
+    sockets[3]?.terminate();
     await until(() => node.clients.size === 0 && clock.pending === 1);
-    clock.advance(pauseMs - 1);
-    t.equal(sockets.length, n + 1);
-    clock.advance(1);
-  }
-  await until(() => asked.length === 4);
-});
+    clock.advance(200);
+    await until(() => asked.length === 5);
+    t.equal(sockets.length, 5);
+  },
+);
 
 t.test('a connection that is half dead is left for a new one', async (t) => {
   const { sockets, asked, clock } = await watched(t, { autoPong: false });

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { arbitrum } from '../../src/chain/deployments.js';
 import { RpcUnreachable } from '../../src/chain/http-rpc.js';
@@ -46,6 +47,21 @@ function opened({ send = () => Promise.resolve(DONE), arrives = true, lookUp, no
   );
   return { seen, deployer };
 }
+
+t.test('who asks for a pool that is being deployed joins, and finds that it existed', async (t) => {
+  let mined = (): void => undefined;
+  const { seen, deployer } = opened({ send: () => new Promise((resolve) => (mined = () => resolve(DONE))) });
+  const asked = [deployer.deploy([option(1n)]), deployer.deploy([option(1n)])];
+  while (seen.sent === 0) await turn();
+  await turn();
+  mined();
+  const poolAddress = addressOfStrike(1n);
+  t.strictSame(await Promise.all(asked), [
+    { type: 'ANSWERED', items: [{ type: 'CREATED', poolAddress }] },
+    { type: 'ANSWERED', items: [{ type: 'EXISTED', poolAddress }] },
+  ]);
+  t.equal(seen.sent, 1);
+});
 
 t.test('each option fails, exists or is created by itself; all are looked up at once', async (t) => {
   const { seen, deployer } = opened();

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { QuoteChecks } from '../../src/chain/quote-checks.js';
 import { QuoteIntake, type PostedQuote } from '../../src/chain/quote-intake.js';
@@ -11,20 +12,21 @@ import { ManualClock } from '../system/manual-clock.js';
 
 const quote = sampleQuote({ n: 1 });
 const posted: PostedQuote = { ...quote, poolKey: quote.pool.poolKey };
-const LIMITS = { minQuoteLifeSeconds: 10, publishTimeoutMs: 1_000, checksPerTurn: 10 };
+const LIMITS = { minQuoteLifeSeconds: 10, publishTimeoutMs: 1_000, checksPerTurn: 20 };
 
 /** An intake whose publisher only writes down; `whileChecked` happens while the chain is asked about the quotes. */
 function newIntake(
   whileChecked: (orders: Map<Hex, Order>) => void,
   outcomeOf: (quoteId: Hex) => Promise<PublicationOutcome> = () =>
     Promise.resolve({ type: 'REFUSED', reason: 'not here' }),
+  durable: Promise<void> | null = null,
 ) {
   const clock = new ManualClock(START * 1_000);
   const orders = new Map<Hex, Order>();
   const published: Hex[] = [];
   const checks = new QuoteChecks({ quoteId: ({ salt }) => quoteIdOf(salt) }, () => START, LIMITS);
   const intake = new QuoteIntake(
-    { get: (quoteId) => orders.get(quoteId), whenDurable: () => null },
+    { get: (quoteId) => orders.get(quoteId), whenDurable: () => durable },
     { resolve: (keys) => Promise.resolve(keys.map(() => quote.pool)) },
     checks,
     { verifyAll: (quotes) => Promise.resolve(quotes.map(() => true)) },
@@ -88,4 +90,28 @@ t.test('what is on the way is told, though the rest could not be sent', async (t
     clock.advance(LIMITS.publishTimeoutMs);
     t.strictSame(await answer, { type: 'NOT_CONFIRMED', pending: [quote.quoteId] }, error.name);
   }
+});
+
+t.test('as many quotes are taken as there is room for, or none', async (t) => {
+  const batch = (count: number) => Array.from({ length: count }, (_, salt) => ({ ...posted, salt }));
+  const { intake, published } = newIntake(() => undefined);
+  t.strictSame(await intake.submit(batch(11)), { type: 'QUEUE_FULL' });
+  t.strictSame(published, []);
+  t.match(await intake.submit(batch(10)), { type: 'ANSWERED' });
+  t.equal(published.length, 10);
+});
+
+t.test('an answer waits until what it tells is durable', async (t) => {
+  let commit = (): void => undefined;
+  const { intake } = newIntake(
+    (orders) => orders.set(quote.quoteId, orderOf(1)),
+    undefined,
+    new Promise((resolve) => (commit = resolve)),
+  );
+  const progress = { isAnswered: false };
+  const answer = intake.submit([posted]).finally(() => (progress.isAnswered = true));
+  await turn();
+  t.notOk(progress.isAnswered);
+  commit();
+  t.match(await answer, { type: 'ANSWERED', items: [{ type: 'EXISTS' }] });
 });

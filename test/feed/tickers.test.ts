@@ -4,7 +4,7 @@ import type { Engine } from '../../src/engine/engine.js';
 import { isPrivate, type Hex } from '../../src/engine/quote.js';
 import type { TickerJson } from '../../src/schema/socket-v2.js';
 import { CommandMaker, steps } from '../engine/random-commands.js';
-import { at, enter, originAt, quoteIdOf, sampleQuote } from '../engine/samples.js';
+import { at, enter, originAt, quoteIdOf, samplePool, sampleQuote, START } from '../engine/samples.js';
 import { FakeSocket } from '../ws/fake-net.js';
 import { chainId, FeedFixture, filter, JSON_V2, MSGPACK_V2, takeMessages } from './feed-fixture.js';
 
@@ -149,6 +149,20 @@ t.test('a pool that is emptied while a slow reader is on its way is told as empt
   fixture.clock.advance(50);
   reader.read();
   t.match([...reader.tickers.values()], [{ bid: null, ask: null, filledSize24h: '0' }]);
+});
+
+t.test('a pool that has matured has no ticker, though it was filled in the last day', async (t) => {
+  const fixture = new FeedFixture();
+  const pool = samplePool(1, START + 100);
+  fixture.do(enter(sampleQuote({ n: 1, pool })));
+  const position = at('settlement', 60);
+  fixture.do({ type: 'FILL_QUOTE', quoteId: quoteIdOf(1), size: 1n, origin: originAt(60), position });
+  fixture.clock.advance(99_999);
+  fixture.do({ type: 'TICK' });
+  t.match(tickersOf(fixture), [{ poolAddress: pool.poolAddress, filledSize24h: '1' }]);
+  fixture.clock.advance(1);
+  fixture.do({ type: 'TICK' });
+  t.strictSame(tickersOf(fixture), []);
 });
 
 t.test('what is filled is what the chain says now, whatever it said before', async (t) => {
