@@ -1,0 +1,75 @@
+import t from 'tap';
+import { publishRoute, type PublishResult } from '../../src/http/publish-route.js';
+import { QuoteJson } from '../../src/schema/quote-json.js';
+import { postedQuote } from '../schema/samples.js';
+import { ask, requestOf } from './ask-route.js';
+
+const chainId = '421613';
+const limits = { queryPairs: 5, quotesPerRequest: 10, schemaErrors: 5, checksPerTurn: 100 };
+
+/** The route, with so many quotes left to its caller, over a publisher that answers this. */
+function served({ left = Infinity, result }: { readonly left?: number; readonly result?: PublishResult } = {}) {
+  const seen = { submitted: 0, rehearsed: 0 };
+  const route = publishRoute(
+    {
+      takeQuotes(_, count) {
+        left -= count;
+        return left < 0 ? 1_500 : 0;
+      },
+      refusal: () => null,
+      async submit(_, quotes) {
+        seen.submitted += quotes.length;
+        return result ?? { type: 'ANSWERED', items: quotes.map(() => ({ type: 'FAILED', reason: 'not here' })) };
+      },
+      async rehearse(quotes) {
+        seen.rehearsed += quotes.length;
+        return { type: 'REHEARSED', items: [] };
+      },
+    },
+    new QuoteJson(chainId),
+    chainId,
+    limits,
+    () => Promise.resolve(),
+  );
+  return { seen, post: (body: unknown, query = '') => ask([route], requestOf('POST', `/quotes${query}`, body)) };
+}
+
+t.test('each quote is taken from what its caller has left, when it is rehearsed alone, too', async (t) => {
+  for (const query of ['', '?dryRun=true']) {
+    const { seen, post } = served({ left: 3 });
+    t.equal((await post([postedQuote, postedQuote], query)).status, 200);
+    const refused = await post([postedQuote, postedQuote], query);
+    t.match(refused, { status: 429, text: '{"message":"RATELIMITED"}', headers: { 'retry-after': '2' } });
+    t.strictSame(seen, query === '' ? { submitted: 2, rehearsed: 0 } : { submitted: 0, rehearsed: 2 });
+  }
+});
+
+t.test('a quote of another chain is refused with its place, and with it all others', async (t) => {
+  const { seen, post } = served();
+  const foreign = { ...postedQuote, chainId: '42161' };
+  for (const [place, body] of [
+    [foreign, postedQuote],
+    [postedQuote, foreign],
+  ].entries()) {
+    const { status, text } = await post(body);
+    t.match([status, JSON.parse(text)], [400, [{ keyword: 'enum', instancePath: `/${place}/chainId` }]]);
+  }
+  t.equal(seen.submitted, 0);
+});
+
+t.test('where nothing was created it is answered with 200', async (t) => {
+  const answer = await served().post([postedQuote]);
+  t.match(
+    [answer.status, JSON.parse(answer.text)],
+    [200, { created: [], failed: [{ reason: 'not here' }], exists: [] }],
+  );
+});
+
+t.test('a wallet that has spent its cap is named, with when it may spend again', async (t) => {
+  const result = { type: 'SPEND_CAP', wallet: '0xaa', retryAfterMs: 60_500 } as const;
+  t.match(await served({ result }).post([postedQuote]), {
+    status: 429,
+    headers: { 'retry-after': '61' },
+    text: '{"message":"The wallet 0xaa has spent what it may in a day"}',
+  });
+});
