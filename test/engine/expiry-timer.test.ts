@@ -105,3 +105,22 @@ t.test('nothing waits when nothing is due, or after a stop', async (t) => {
   clock.advance(60_000);
   t.same(ticks(), []);
 });
+
+t.test('it asks for no wait that timers are not made for, and for none so short that it never rests', async (t) => {
+  const { clock, post, time } = setUp();
+  const waits: number[] = [];
+  const after = clock.after.bind(clock);
+  clock.after = (delayMs, task) => {
+    waits.push(delayMs);
+    return after(delayMs, task);
+  };
+  await post(1, START + 60 * 24 * 60 * 60);
+  t.strictSame(waits.splice(0), [24 * 60 * 60 * 1000]);
+  // Engine time stands a millisecond before the deadline for the next six seconds.
+  clock.advance(5_999);
+  time.observe(START);
+  waits.length = 0;
+  await post(2, START + 5);
+  clock.advance(5_000);
+  t.ok(waits.length > 0 && waits.every((waitMs) => waitMs >= 20), `${waits.length} waits`);
+});
