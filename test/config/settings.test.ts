@@ -175,3 +175,8 @@ t.test('settings change the limits they name and no other', async (t) => {
   const settings = settingsOf(read({ flags: { maxTxBytes: '50000', reorgDepth: '3' } }));
   t.strictSame(effectiveLimits(settings), { ...limits, maxTxBytes: 50_000, reorgDepth: 3 });
 });
+
+t.test('of a long value that is wrong the beginning is shown', async (t) => {
+  const [problem] = problemsOf(read({ flags: { port: 'x'.repeat(200) } }));
+  t.match(problem, /^port cannot be "x{79}\.\.\. \(from --port\)/);
+});

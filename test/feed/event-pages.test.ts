@@ -146,6 +146,8 @@ t.test('who cannot go on is told why, and given the book', async (t) => {
   const from = { channel: 'QUOTES', epoch, fromSeq: '2' } as const;
   const narrow = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 7 });
   t.match(await narrow.read(from), { ok: false, problem: /Too many quotes for a snapshot: 8, at most 7/ });
+  const wide = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 8 });
+  t.match(await wide.read(from), { ok: true });
 });
 
 t.test('without an epoch the present log is meant, and the answer names it', async (t) => {
