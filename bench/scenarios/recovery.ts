@@ -58,7 +58,7 @@ of each frame. Records per second are those of the whole log.`,
       };
       const bare = { name: 'scan', prepare: () => () => bareScan(directory) };
       const [mine = [], theirs = []] = await contest([ours, bare], {
-        rounds: isFull ? 3 : 1,
+        rounds: isFull ? 2 : 1,
         warmUps: 0,
         clock: 'wall',
       });

@@ -36,7 +36,7 @@ class Bench {
   private constructor(scale: Scale, digests: QuoteDigest, signatures: QuoteSignature) {
     const isFull = scale === 'full';
     this.#signatures = signatures;
-    this.#options = { rounds: isFull ? 7 : 1, warmUps: isFull ? 2 : 0 };
+    this.#options = { rounds: isFull ? 5 : 1, warmUps: isFull ? 2 : 0 };
     this.#times = isFull ? 10 : 1;
     this.#timesWithWorkers = isFull ? TIMES_WITH_WORKERS : 1;
     this.signed = new Makers(digests, 5, START_SECONDS).signMany(POOLS, START_SECONDS + 3600, isFull ? 4000 : 40);
