@@ -20,8 +20,8 @@ export interface PastFillsOptions {
 }
 
 /**
- * Counts the fills of the last 24 hours before the start, from the log, while the service goes on. Apart from those that
- * come meanwhile, of which a reorg before the start says nothing.
+ * Counts the fills of the last 24 hours before the start, from the log, while the service goes on. Apart from those
+ * that come meanwhile, of which a reorg before the start says nothing.
  */
 export async function readPastFills(options: PastFillsOptions): Promise<void> {
   const { history, tickers, start, clock, groupsPerTurn } = options;

@@ -58,7 +58,9 @@ export class RememberedAnswers {
     this.#bytes += bytes;
   }
 
-  /** Takes no more than a share of the room: what outlives a collection of garbage or two costs more than it is worth. */
+  /**
+   * Takes no more than a share of the room: what outlives a collection of garbage or two costs more than it is worth.
+   */
   #note(query: string): void {
     const maxBytes = this.#maxBytes / ASKED_ONCE_SHARE;
     if (this.#askedOnceBytes + query.length > maxBytes) this.#forgetAskedOnce();

@@ -8,8 +8,8 @@ export interface WrittenList {
 
 /**
  * Lists of orders that were written since the last record of the log. Takers ask for sizes of their own, but what
- * covers them is the same few quotes of a pool again and again. As with `RememberedAnswers`, what was wanted once is not
- * kept, only what is wanted again.
+ * covers them is the same few quotes of a pool again and again. As with `RememberedAnswers`, what was wanted once is
+ * not kept, only what is wanted again.
  */
 export class WrittenLists {
   /** By its last order, which next to always says where on which side a list ends; null: wanted once. */

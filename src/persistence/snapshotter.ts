@@ -16,12 +16,13 @@ export interface SnapshotterOptions extends RetentionOptions {
   /** A snapshot is made after so many records. */
   readonly snapshotEveryRecords: number;
   /**
-   * In the names of snapshots that are not finished. Another one than in any life of a process on this directory before,
-   * since what makes them may outlive its process for a moment.
+   * In the names of snapshots that are not finished. Another one than in any life of a process on this directory
+   * before, since what makes them may outlive its process for a moment.
    */
   readonly draftTag: string;
   /**
-   * Leaves it in the request's draft, made away from this thread. Rejects with an error that has the system's `code` and `errno` where I/O failed.
+   * Leaves it in the request's draft, made away from this thread. Rejects with an error that has the system's `code`
+   * and `errno` where I/O failed.
    */
   readonly make: (request: SnapshotRequest) => Promise<SnapshotNote>;
   readonly logger: Logger;

@@ -26,7 +26,9 @@ export type PoolsQuery = Static<typeof PoolsQuery>;
 
 export const PoolsResult = Type.Array(Pool);
 
-/** Of POST /pools and POST /pool/settle: none. Closed, so that `dryRun`, which only POST /quotes knows, spends no gas. */
+/**
+ * Of POST /pools and POST /pool/settle: none. Closed, so that `dryRun`, which only POST /quotes knows, spends no gas.
+ */
 export const NoQuery = closed({});
 
 /** `maxOptions`: most pools in one request. */

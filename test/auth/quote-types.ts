@@ -1,4 +1,7 @@
-/** What a pool's contract has signed (EIP-712): written down for the tests, so that what is tested is not its own witness. */
+/**
+ * What a pool's contract has signed (EIP-712): written down for the tests, so that what is tested is not its own
+ * witness.
+ */
 export const QUOTE_TYPES = {
   FillQuoteOB: [
     { name: 'provider', type: 'address' },
