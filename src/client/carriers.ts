@@ -110,8 +110,11 @@ export class Carriers {
 
   #askWaiting(): void {
     const open = [...this.#carriers].find(({ connection }) => connection.state === 'OPEN');
-    // A key that was refused is not tried again, so that there is nothing to wait for.
-    if (open === undefined) return this.state === 'UNAUTHORIZED' ? this.#giveUpWaiting(keyRefused()) : undefined;
+    if (open === undefined) {
+      // A key that was refused is not tried again, so that there is nothing to wait for.
+      if (this.state === 'UNAUTHORIZED') this.#giveUpWaiting(keyRefused());
+      return;
+    }
     for (const { message, onOutcome } of this.#waiting.splice(0)) open.connection.ask(message, onOutcome);
   }
 

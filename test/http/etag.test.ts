@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
 import { InvalidReason } from '../../src/engine/quote.js';
-import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
 import type { NetRequest } from '../../src/net/net.js';
 import type { OrdersResult } from '../../src/schema/orderbook.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
 import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
 import { at, enter, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
 import { EngineTime } from '../../src/engine/engine-time.js';
@@ -13,9 +10,7 @@ import { Sequencer } from '../../src/engine/sequencer.js';
 import { MemoryJournal } from '../../src/engine/memory-journal.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ask, requestOf } from './ask-route.js';
-
-const digest = (text: string) => createHash('sha256').update(text).digest('base64url');
-const chainId = '421613';
+import { CHAIN_ID, orderbookOver } from './orderbook-over.js';
 
 /**
  * An engine with the routes over it. Answers with `ordersPerTurn` orders and more are written in turns, and not
@@ -34,21 +29,7 @@ function served(ordersPerTurn = 1) {
       throw fault;
     },
   });
-  const book = {
-    cover: engine.cover.bind(engine),
-    privateQuotes: engine.privateQuotes.bind(engine),
-    orders: engine.orders.bind(engine),
-    whenDurable: () => null,
-    index: () => engine.index,
-  };
-  const limits = {
-    quoteIdsPerRequest: 10,
-    queryPairs: 20,
-    schemaErrors: 5,
-    ordersPerTurn,
-    rememberedAnswerBytes: 1 << 20,
-  };
-  const routes = orderbookRoutes(book, new QuoteJson(chainId), chainId, limits, digest, () => Promise.resolve());
+  const routes = orderbookOver(engine, { ordersPerTurn });
   const get = (target: string, ifNoneMatch?: string) => {
     const request: NetRequest = {
       ...requestOf('GET', target),
@@ -61,13 +42,13 @@ function served(ordersPerTurn = 1) {
 
 const tagOf = ({ headers }: { readonly headers: Readonly<Record<string, string>> }): string => headers.etag ?? '';
 
-const about = `poolAddress=${POOL.poolAddress}&chainId=${chainId}`;
+const about = `poolAddress=${POOL.poolAddress}&chainId=${CHAIN_ID}`;
 const targets = [
   ...['1', '5', '1000'].flatMap((size) => ['bid', 'ask'].map((side) => `/quotes?${about}&size=${size}&side=${side}`)),
   `/quotes?${about}&size=5&side=ask&taker=${TAKERS[0]}`,
   `/quotes?${about}&size=5&side=ask&taker=${TAKERS[1]}`,
   `/quotes?${about}&size=5&side=ask&provider=${MAKERS[0]}`,
-  `/quotes?poolAddress=${POOLS[1]?.poolAddress}&chainId=${chainId}&size=5&side=ask`,
+  `/quotes?poolAddress=${POOLS[1]?.poolAddress}&chainId=${CHAIN_ID}&size=5&side=ask`,
   `/rfq_quotes?${about}&side=ask&taker=${TAKERS[0]}`,
   `/orders?${about}`,
   `/orders?${about}&side=ask`,
@@ -108,7 +89,7 @@ t.test('the order of the parameters and the letter case of addresses ask nothing
   const { get } = served();
   const tag = tagOf(await get(`/quotes?${about}&size=5&side=ask`));
   const upper = POOL.poolAddress.toUpperCase().replace('0X', '0x');
-  t.equal(tagOf(await get(`/quotes?side=ask&&size=5&chainId=${chainId}&poolAddress=${upper}`)), tag);
+  t.equal(tagOf(await get(`/quotes?side=ask&&size=5&chainId=${CHAIN_ID}&poolAddress=${upper}`)), tag);
 });
 
 t.test(
@@ -177,7 +158,7 @@ t.test('If-None-Match may list tags, mark them as weak, or take any', async (t) 
 
 t.test('what is asked of all pools has no tag', async (t) => {
   const { get } = served();
-  t.equal(tagOf(await get(`/orders?chainId=${chainId}`)), '');
+  t.equal(tagOf(await get(`/orders?chainId=${CHAIN_ID}`)), '');
 });
 
 t.test('a refusal has no tag', async (t) => {

@@ -1,37 +1,22 @@
-import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
-import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
 import type { OrderbookQuote, OrdersResult } from '../../src/schema/orderbook.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
 import { at, enter, MAKER, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import { ask, requestOf } from './ask-route.js';
+import { CHAIN_ID, orderbookOver } from './orderbook-over.js';
 
-const chainId = '421613';
-const about = `poolAddress=${POOL.poolAddress}&chainId=${chainId}`;
+const about = `poolAddress=${POOL.poolAddress}&chainId=${CHAIN_ID}`;
 
 /** An engine with the routes over it. A test says when what is in it is durable, and what happens in others' turns. */
 function served(ordersPerTurn = 10) {
   const engine = newEngine();
   const others = { turn: (): void => undefined, pending: null as Promise<void> | null };
-  const book = {
-    cover: engine.cover.bind(engine),
-    privateQuotes: engine.privateQuotes.bind(engine),
-    orders: engine.orders.bind(engine),
-    whenDurable: () => others.pending,
-    index: () => engine.index,
-  };
-  const limits = {
-    quoteIdsPerRequest: 10,
-    queryPairs: 20,
-    schemaErrors: 5,
+  const routes = orderbookOver(engine, {
     ordersPerTurn,
-    rememberedAnswerBytes: 1 << 20,
-  };
-  const digest = (text: string) => createHash('sha256').update(text).digest('base64url');
-  const othersTurn = async () => others.turn();
-  const routes = orderbookRoutes(book, new QuoteJson(chainId), chainId, limits, digest, othersTurn);
+    whenDurable: () => others.pending,
+    othersTurn: async () => others.turn(),
+  });
   return {
     others,
     apply: (command: Command) => engine.apply(command, { index: engine.index + 1, tsMs: START * 1000 }),
