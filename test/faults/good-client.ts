@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
-import { build } from 'hdr-histogram-js';
+import { build, type Histogram } from 'hdr-histogram-js';
 import { WebSocket } from 'ws';
 import { assertDocumentedFrame, assertDocumentedText } from '../e2e/documented-answers.js';
 
@@ -16,13 +16,15 @@ export interface GoodClientTask {
   readonly apiKey: string;
   readonly pathAndQuery: string;
   readonly requestsPerSecond: number;
+  /** Of a server that does nothing else: what is waited for its answers is the machine's and this client's own share. */
+  readonly idleUrl: string;
 }
 
 /** What the worker tells of one measurement. */
 export interface Measured {
-  readonly p50Ms: number;
   readonly p99Ms: number;
-  readonly requests: number;
+  /** Of the answers of the server that does nothing else, in the same time. */
+  readonly idleP99Ms: number;
   /** Answers that were not 200, or none at all. */
   readonly failures: readonly string[];
   readonly feedIsOpen: boolean;
@@ -30,7 +32,8 @@ export interface Measured {
 
 const port = parentPort;
 if (port === null) throw new Error('This file is run as a worker');
-const { httpUrl, apiKey, pathAndQuery, requestsPerSecond } = workerData as GoodClientTask;
+const { httpUrl, apiKey, pathAndQuery, requestsPerSecond, idleUrl } = workerData as GoodClientTask;
+const IDLE_REQUESTS_PER_SECOND = 100;
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
 const feed = new WebSocket(httpUrl.replace('http', 'ws'));
@@ -43,45 +46,58 @@ port.on('message', (durationMs: number) => void measure(durationMs).then((measur
 await ask();
 port.postMessage('ready');
 
-function ask(): Promise<number> {
+/** Gives the status. */
+async function ask(): Promise<number> {
+  const { status, type, text } = await answer(httpUrl + pathAndQuery);
+  assertDocumentedText({ method: 'GET', target: pathAndQuery, status, type, text });
+  return status;
+}
+
+function answer(url: string): Promise<{ status: number; type: string; text: string }> {
   return new Promise((resolve, reject) => {
-    get(httpUrl + pathAndQuery, { agent, headers: { 'x-apikey': apiKey } }, (response) => {
+    get(url, { agent, headers: { 'x-apikey': apiKey } }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => (text += part));
-      response.once('end', () => {
-        const [status, type] = [response.statusCode ?? 0, response.headers['content-type'] ?? ''];
-        assertDocumentedText({ method: 'GET', target: pathAndQuery, status, type, text });
-        resolve(status);
-      });
+      const [status, type] = [response.statusCode ?? 0, response.headers['content-type'] ?? ''];
+      response.once('end', () => resolve({ status, type, text }));
     }).once('error', reject);
   });
 }
 
 async function measure(durationMs: number): Promise<Measured> {
-  const histogram = build({ highestTrackableValue: 60_000_000 });
   const failures: string[] = [];
+  const [service, idle] = await Promise.all([
+    steadily(durationMs, requestsPerSecond, async () => {
+      try {
+        const status = await ask();
+        if (status !== 200) failures.push(String(status));
+      } catch (error) {
+        failures.push(String(error));
+      }
+    }),
+    steadily(durationMs, IDLE_REQUESTS_PER_SECOND, () => answer(idleUrl)),
+  ]);
+  return {
+    p99Ms: service.getValueAtPercentile(99) / 1000,
+    idleP99Ms: idle.getValueAtPercentile(99) / 1000,
+    failures,
+    feedIsOpen: feed.readyState === feed.OPEN,
+  };
+}
+
+/** Gives what was waited from when each call was due until it was done, microseconds. */
+async function steadily(durationMs: number, perSecond: number, call: () => Promise<unknown>): Promise<Histogram> {
+  const histogram = build({ highestTrackableValue: 60_000_000 });
   const startMs = performance.now();
-  const count = Math.floor((durationMs / 1000) * requestsPerSecond);
-  const asked = Array.from({ length: count }, async (_, i) => {
-    const dueMs = startMs + (i * 1000) / requestsPerSecond;
+  const calls = Array.from({ length: Math.floor((durationMs / 1000) * perSecond) }, async (_, i) => {
+    const dueMs = startMs + (i * 1000) / perSecond;
     await new Promise((resolve) => setTimeout(resolve, dueMs - performance.now()));
     // A timer may ring up to a millisecond early: what was not waited for is not counted, and takes nothing off the
     // rest.
     const fromMs = Math.min(dueMs, performance.now());
-    try {
-      const status = await ask();
-      if (status !== 200) failures.push(String(status));
-    } catch (error) {
-      failures.push(String(error));
-    }
+    await call();
     histogram.recordValue(Math.max(1, Math.round((performance.now() - fromMs) * 1000)));
   });
-  await Promise.all(asked);
-  return {
-    p50Ms: histogram.getValueAtPercentile(50) / 1000,
-    p99Ms: histogram.getValueAtPercentile(99) / 1000,
-    requests: count,
-    failures,
-    feedIsOpen: feed.readyState === feed.OPEN,
-  };
+  await Promise.all(calls);
+  return histogram;
 }

@@ -1,6 +1,8 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Test } from 'tap';
+import { median } from '../../bench/contest.js';
 import { startLocalChain, type LocalChain } from '../../src/chain/dev/local-chain.js';
 import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';
@@ -10,7 +12,7 @@ import { ServiceProcess } from './service-process.js';
 export const isLong = process.env.QUOTEBOOK_TEST_LONG !== undefined;
 
 /** Alternating rounds, so that what else the machine does falls on both sides. */
-const ROUNDS = isLong ? 7 : 3;
+const ROUNDS = isLong ? 7 : 5;
 const ROUND_MS = isLong ? 5_000 : 1_500;
 const REQUESTS_PER_SECOND = 100;
 /** Below this a ratio tells of the scheduler of a shared machine, not of the service. */
@@ -62,16 +64,20 @@ export class Siege {
     const { status } = await rest.post('/quotes', quotes);
     if (status !== 201) throw new Error(`The book could not be filled: ${status}`);
     const query = new URLSearchParams({ poolAddress: pool.poolAddress, size: String(10n * ONE), side: 'ask' });
+    const idle = fork(new URL('./idle-server.js', import.meta.url));
+    const [idlePort] = (await once(idle, 'message')) as [number];
     const workerData: GoodClientTask = {
       httpUrl: service.httpUrl,
       apiKey: service.apiKey,
       pathAndQuery: `/quotes?${query.toString()}&chainId=${chain.chainId}`,
       requestsPerSecond,
+      idleUrl: `http://127.0.0.1:${idlePort}/`,
     };
     const goodClient = new Worker(new URL('./good-client.js', import.meta.url), { workerData });
     await once(goodClient, 'message');
     t.teardown(async () => {
       await goodClient.terminate();
+      idle.kill('SIGKILL');
       await service.end('SIGKILL');
       await chain.stop();
     });
@@ -96,7 +102,9 @@ export class Siege {
 
   /**
    * Measures the good client in turns, calm and under `storm`, which ends what it began when its signal aborts. It has
-   * to be served as if nothing was, but for as much more latency as is bearable: twice.
+   * to be served as if nothing was, but for as much more latency as is bearable: twice, of the calm's or of what it
+   * waits for an idle server in the same storm. Those who rage need cores, too, and a virtual one may be taken away for
+   * tens of milliseconds: that is then seen with both servers.
    */
   async withstands(
     t: Test,
@@ -113,9 +121,12 @@ export class Siege {
       end.abort();
       await raging;
     }
-    const [calmMs, stormMs] = [medianP99(calm), medianP99(stormy)];
-    t.comment(`p99 of a good client: ${calmMs.toFixed(1)} ms calm, ${stormMs.toFixed(1)} ms in the storm`);
-    t.ok(stormMs <= Math.max(ratio * calmMs, noiseMs), `p99 ${calmMs} ms calm, ${stormMs} ms in the storm`);
+    const calmMs = median(calm.map(({ p99Ms }) => p99Ms));
+    const stormMs = median(stormy.map(({ p99Ms }) => p99Ms));
+    const idleMs = median(stormy.map(({ idleP99Ms }) => idleP99Ms));
+    const said = `p99 of a good client: ${calmMs} ms calm, ${stormMs} ms in the storm, ${idleMs} ms from an idle server`;
+    t.comment(said);
+    t.ok(stormMs <= Math.max(ratio * Math.max(calmMs, idleMs), noiseMs), said);
     const all = [...calm, ...stormy];
     t.strictSame(
       all.flatMap(({ failures }) => failures),
@@ -138,11 +149,6 @@ export class Siege {
     const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
     t.ok(after - before < slackBytes, `${mib(before)} MiB after one storm, ${mib(after)} MiB after two`);
   }
-}
-
-function medianP99(rounds: readonly Measured[]): number {
-  const sorted = rounds.map(({ p99Ms }) => p99Ms).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
 }
 
 /** An address of this machine for the `i`th attacker: all of 127.0.0.0/8 is loopback on Linux. */

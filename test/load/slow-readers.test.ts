@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
+import { median } from '../../bench/contest.js';
 import { limits } from '../../src/config/limits.js';
 import { chainId } from '../feed/feed-fixture.js';
 import { POOL } from '../engine/samples.js';
@@ -81,11 +82,6 @@ async function open(port: number, count: number): Promise<Socket[]> {
     sockets.push(...(await Promise.all(some)));
   }
   return sockets;
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
 }
 
 const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
