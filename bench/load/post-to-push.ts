@@ -57,7 +57,7 @@ export async function postToPush(given: PostToPush): Promise<Percentiles> {
           else send(connection, next);
         }, reject);
       };
-      void atRate(requests.length, perSecond, (n, due) => {
+      void atRate(requests.length, perSecond, 'asleep', (n, due) => {
         dueMs[n] = due;
         const connection = idle.pop();
         if (connection === undefined) waiting.push(n);

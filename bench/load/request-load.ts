@@ -32,20 +32,25 @@ export async function closedLoop(
 /** A timer of Node is late by no more than this, in milliseconds, where nothing else is to be done. */
 const TIMER_LATENESS_MS = 1.5;
 
+/** How what is due is waited for: asleep, or awake for the last of it, which takes up to a core of the machine. */
+type Waiting = 'asleep' | 'awake';
+
 /**
- * Runs `send` for each number at its due time, in milliseconds of `performance.now()`, late ones at once. Sleeps while
- * it is far off, so as to leave a small machine to the server, and spins for the rest, so as to be on time.
+ * Runs `send` for each number at its due time, in milliseconds of `performance.now()`, late ones at once. Who waits
+ * awake is on time. Who sleeps is up to `TIMER_LATENESS_MS` late, and leaves a small machine to the server.
  */
 export async function atRate(
   count: number,
   perSecond: number,
+  waiting: Waiting,
   send: (n: number, dueMs: number) => void,
 ): Promise<void> {
   const startMs = performance.now();
   for (let n = 0; n < count;) {
     const now = performance.now();
     for (; n < count && startMs + (n * 1000) / perSecond <= now; n++) send(n, startMs + (n * 1000) / perSecond);
-    const sleepMs = Math.floor(startMs + (n * 1000) / perSecond - performance.now() - TIMER_LATENESS_MS);
+    const leftMs = startMs + (n * 1000) / perSecond - performance.now();
+    const sleepMs = waiting === 'asleep' ? Math.ceil(leftMs) : Math.floor(leftMs - TIMER_LATENESS_MS);
     await new Promise((resolve) => (sleepMs >= 1 ? setTimeout(resolve, sleepMs) : setImmediate(resolve)));
   }
 }
@@ -80,7 +85,7 @@ export async function openLoop(
           if (left === 0) resolve();
         }, reject);
       };
-      void atRate(count, perSecond, (n, dueMs) => {
+      void atRate(count, perSecond, 'awake', (n, dueMs) => {
         const connection = idle.pop();
         if (connection === undefined) waiting.push({ n, dueMs });
         else send(connection, n, dueMs);
