@@ -75,9 +75,15 @@ for (const [what, trick] of useless) {
 }
 
 t.test('an endpoint that hangs is left after the timeout', async (t) => {
-  const { rpc, proxies } = await endpoints(t, 2, { timeoutMs: 50 });
+  const clock = new ManualClock();
+  const { rpc, proxies } = await endpoints(t, 2, {}, clock);
   play(proxies[0], () => 'HANG');
-  t.equal(await ask(rpc), 1);
+  const asked = ask(rpc);
+  await until(() => requestsTo(proxies[0]) === 1);
+  t.equal(requestsTo(proxies[1]), 0);
+  clock.advance(PATIENCE.timeoutMs);
+  await finishes(asked, clock, 1);
+  t.equal(await asked, 1);
 });
 
 t.test('with every endpoint down the request fails after its tries', async (t) => {

@@ -116,7 +116,8 @@ await t.test('one that is stuck is reported as pending, and posting it again joi
   t.match(stuck.body, { message: 'Publication not confirmed yet', pending: [/^0x[0-9a-f]{64}$/] });
   const again = await rest.post('/quotes', [quote]);
   t.strictSame(again.body, stuck.body);
-  t.equal((await waiting()).length, 1, 'there is one transaction for it');
+  const transactions = await until(waiting, ({ length }) => length > 0);
+  t.equal(transactions.length, 1, 'there is one transaction for it');
   await client.setAutomine(true);
   await client.mine({ blocks: 1 });
   t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: quote.salt } });

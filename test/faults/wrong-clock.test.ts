@@ -18,6 +18,7 @@ t.test('a wall clock that steps by a day expires no quote, and changes nothing i
   const loaded = new LoadedService(chain, service);
   await loaded.start(['--import', steppingDate]);
   await pause(UNDER_LOAD_MS);
+  await loaded.acknowledges();
   await loaded.over();
   t.ok(loaded.acked > 0, `${loaded.acked} quotes for an hour were taken meanwhile`);
   await loaded.checkAll();

@@ -40,7 +40,7 @@ eachBackend(t, (t, backend) => {
 
     spare = 2 * few - 1;
     const looksBefore = looks;
-    await until(() => looks === looksBefore + 3);
+    await until(() => looks >= looksBefore + 3);
     t.strictSame(told, [true], 'it does not begin again at once');
 
     spare = 2 * few;
