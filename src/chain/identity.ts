@@ -24,6 +24,11 @@ export async function readIdentity(profile: Profile, rpc: Readonly<Record<ChainR
 /** A block is read, and no contract. */
 const NO_CALLS = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 0 };
 
+/**
+ * The block that the first one names as its parent. Anvil, restored from its state file, puts a new genesis block beside
+ * the one that it saved, and answers for number 0 with either; which one its chain stands on never changes.
+ */
 async function genesisOf(rpc: Rpc): Promise<Hex> {
-  return (await new ChainReader(rpc, null, NO_CALLS).block(0)).hash;
+  const chain = new ChainReader(rpc, null, NO_CALLS);
+  return (await chain.findBlock(1))?.parentHash ?? (await chain.block(0)).hash;
 }
