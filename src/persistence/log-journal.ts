@@ -57,7 +57,7 @@ export class LogJournal implements Journal {
     this.#space = space;
     this.#listeners = listeners;
     this.#seq = seq;
-    this.#records = new RecordWriter(writer.queue);
+    this.#records = new RecordWriter(writer.buffer);
     this.#options = options;
   }
 

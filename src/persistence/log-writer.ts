@@ -1,14 +1,16 @@
-import type { CancelTimer, Clock } from '../engine/ports.js';
+import type { Clock } from '../engine/ports.js';
 import { COMMIT_BYTES, putCommit } from './commit.js';
-import type { Disk, DiskFile, OpenMode } from './disk.js';
-import { FILE_FORMAT, putSegmentHeader, type LogPoint } from './file-header.js';
-import { FRAME_HEAD_BYTES, FrameType, beginFrame, endFrame } from './frame.js';
+import type { Disk, OpenMode } from './disk.js';
+import { DueWork } from './due-work.js';
+import { DurabilityWaiters } from './durability-waiters.js';
+import type { LogPoint } from './file-header.js';
+import { FRAME_HEAD_BYTES } from './frame.js';
+import { GroupQueue } from './group-queue.js';
 import { GrowingBuffer } from './growing-buffer.js';
 import type { Logger } from './logger.js';
-import { putNote, type Note } from './notes.js';
+import type { Note } from './notes.js';
+import { OpenSegment } from './open-segment.js';
 import { PersistenceError } from './persistence-error.js';
-import { segmentName } from './segment.js';
-import { SpareSegment } from './spare-segment.js';
 import type { LogSurvey } from './survey.js';
 import type { SyncMode } from './sync-mode.js';
 
@@ -48,13 +50,6 @@ interface WrittenGroup extends CommittedGroup {
   readonly frames: number;
 }
 
-interface Waiter {
-  /** Frames that have to be durable. */
-  readonly frames: number;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
-}
-
 /**
  * Group commit: whatever was put into the queue while the last group was written and synced is the next group. One of
  * them is in flight at a time, on libuv's threads, and with `sync: always` in one call: were the sync a second one, it
@@ -64,44 +59,27 @@ interface Waiter {
 export class LogWriter {
   readonly #epoch: Buffer;
   readonly #options: LogWriterOptions;
-  readonly #spare: SpareSegment;
-  /** What the next group consists of. Its memory changes hands with each group, the object does not. */
-  readonly queue: GrowingBuffer;
+  readonly #segment: OpenSegment;
+  readonly #due: DueWork;
+  readonly #waiters = new DurabilityWaiters();
+  readonly #queue: GroupQueue;
+  /** The group that is on its way to the disk. */
   readonly #writing: GrowingBuffer;
-  readonly #header = new GrowingBuffer(256);
-  /** Null before the first segment of a new log. */
-  #file: DiskFile | null = null;
-  #segment: number;
-  #format: number;
-  /** Where the next group goes. */
-  #offset: number;
   /** How far the log is written. */
   #written: LogPoint;
   /** Last group that is durable. */
   #durable: LogPoint;
-  /** Up to the end of the queue; `records` of the queue alone, `frames` since the start. */
-  #queued: { readonly index: number; readonly seq: number; readonly records: number; readonly frames: number };
   #writtenFrames = 0;
-  #durableFrames = 0;
-  #waiters: Waiter[] = [];
   #running: Promise<void> | null = null;
   /** The group that was written last, until it is told. */
   #untold: WrittenGroup | null = null;
   #isSealed: boolean;
-  #sealDue = false;
-  #syncDue = false;
-  #cancelSeal: CancelTimer | null = null;
-  #cancelSync: CancelTimer | null = null;
   #failure: PersistenceError | null = null;
 
   /** Goes on behind what the survey found, once its torn tail is cut and the rest is settled. */
   static async open(disk: Disk, survey: LogSurvey, options: LogWriterOptions): Promise<LogWriter> {
     const writer = new LogWriter(disk, survey, options);
-    const last = survey.segments.at(-1);
-    if (last !== undefined) writer.#file = await disk.open(segmentName(last.number), openModeFor(options.sync));
-    await writer.#spare.adopt(survey.emptySegments);
-    if (writer.#file === null) await writer.#spare.ready();
-    else writer.#spare.prepare();
+    await writer.#segment.open(survey.emptySegments);
     writer.#armSeal();
     return writer;
   }
@@ -109,17 +87,13 @@ export class LogWriter {
   private constructor(disk: Disk, survey: LogSurvey, options: LogWriterOptions) {
     this.#epoch = survey.epoch;
     this.#options = options;
-    this.queue = new GrowingBuffer(options.bufferBytes);
+    this.#queue = new GroupQueue(survey.last, options.bufferBytes);
     this.#writing = new GrowingBuffer(options.bufferBytes);
-    const last = survey.segments.at(-1);
-    this.#segment = last?.number ?? 0;
-    this.#format = last?.format ?? FILE_FORMAT;
-    this.#offset = last?.end ?? 0;
     this.#written = survey.last;
     this.#durable = survey.last;
     this.#isSealed = survey.isSealed;
-    this.#queued = { index: survey.last.index, seq: survey.last.seq, records: 0, frames: 0 };
-    this.#spare = new SpareSegment(disk, this.#segment + 1, {
+    this.#due = new DueWork(options.clock, () => this.#kick());
+    this.#segment = new OpenSegment(disk, survey, {
       ...options,
       openMode: openModeFor(options.sync),
       onFatal: (error) => this.#fail(error),
@@ -133,11 +107,11 @@ export class LogWriter {
 
   /** Records and bytes that wait for the next group. */
   get waiting(): { readonly records: number; readonly bytes: number } {
-    return { records: this.#queued.records, bytes: this.queue.length };
+    return this.#queue.waiting;
   }
 
   get segment(): number {
-    return this.#segment;
+    return this.#segment.number;
   }
 
   /**
@@ -145,54 +119,45 @@ export class LogWriter {
    * the next.
    */
   get format(): number {
-    return this.#format;
+    return this.#segment.format;
   }
 
-  /** Puts a record into the queue. `put` writes its payload to `queue`; `seq`: the last event up to here. */
+  /** Where `put` of `addRecord` writes to: the same object always. */
+  get buffer(): GrowingBuffer {
+    return this.#queue.buffer;
+  }
+
+  /** Puts a record into the queue. `put` writes its payload to `buffer`; `seq`: the last event up to here. */
   addRecord(index: number, seq: number, put: () => void): void {
     if (this.#failure !== null) throw this.#failure;
-    const start = beginFrame(this.queue);
-    try {
-      put();
-    } catch (error) {
-      this.queue.length = start;
-      throw error;
-    }
-    endFrame(this.queue, start, FrameType.record);
-    const { records, frames } = this.#queued;
-    this.#queued = { index, seq, records: records + 1, frames: frames + 1 };
+    this.#queue.addRecord(index, seq, put);
     this.#kick();
   }
 
   addNote(note: Note): void {
     if (this.#failure !== null) throw this.#failure;
-    putNote(this.queue, note);
-    this.#queued = { ...this.#queued, frames: this.#queued.frames + 1 };
+    this.#queue.addNote(note);
     this.#kick();
   }
 
   /** Resolves when all that was put in so far is durable, whatever the sync mode; rejects when the log fails before. */
   flush(): Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
-    const { frames } = this.#queued;
-    if (frames === this.#durableFrames) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ frames, resolve, reject });
-      this.#kick();
-    });
+    const flushed = this.#waiters.until(this.#queue.frames);
+    if (!this.#waiters.isEmpty) this.#kick();
+    return flushed;
   }
 
   /** Makes everything durable, seals it and lets go of the files. */
   async close(): Promise<void> {
     await this.flush();
-    this.#sealDue = !this.#isSealed;
-    this.#syncDue = true;
+    if (!this.#isSealed) this.#due.sealNow();
+    this.#due.syncNow();
     this.#kick();
     await this.#running;
     if (this.#failure !== null) throw this.#failure;
-    this.#cancelTimers();
-    await this.#spare.close();
-    await this.#file?.close();
+    this.#due.cancelTimers();
+    await this.#segment.close();
   }
 
   /**
@@ -206,9 +171,9 @@ export class LogWriter {
   async #run(): Promise<void> {
     try {
       while (this.#failure === null) {
-        if (this.queue.length > 0 || this.#sealDue) await this.#commitGroup();
+        if (!this.#queue.isEmpty || this.#due.isSealDue) await this.#commitGroup();
         else if (this.#untold !== null) this.#tellLast();
-        else if (this.#syncDue || this.#waiters.length > 0) await this.#syncWritten();
+        else if (this.#due.isSyncDue || !this.#waiters.isEmpty) await this.#syncWritten();
         else break;
       }
     } catch (error) {
@@ -221,11 +186,8 @@ export class LogWriter {
   async #commitGroup(): Promise<void> {
     const { clock, slowCommitMs, sync } = this.#options;
     const group = this.#writing;
-    const { index, seq, records, frames } = this.#queued;
-    this.#queued = { index, seq, records: 0, frames };
-    this.queue.exchange(group);
-    this.#cancelSeal?.();
-    this.#sealDue = false;
+    const { index, seq, records, frames } = this.#queue.takeInto(group);
+    this.#due.groupBegun();
     const isEmpty = group.length === 0;
     const startMs = clock.monotonicMs();
     const cancelWarning = clock.after(slowCommitMs, () => this.#warnSlow(index, startMs));
@@ -235,21 +197,20 @@ export class LogWriter {
     const commit = { ...point, durable: this.#durable.group, records };
     const chain = putCommit(group, this.#epoch, this.#written.chain, head, commit);
     const bytes = head === null ? group.view() : Buffer.concat([head, group.view()]);
-    const writing = this.#openFile().write(bytes, this.#offset);
+    const writing = this.#segment.write(bytes);
     try {
       // Only now: this thread needs time to tell, which the disk does not have to wait for.
       this.#tellLast();
     } finally {
       await writing;
     }
-    this.#offset += bytes.length;
     group.clear(this.#options.bufferBytes);
     this.#written = { ...point, chain };
     this.#writtenFrames = frames;
     this.#isSealed = isEmpty;
 
     if (sync.type === 'always') this.#durable = this.#written;
-    else if (sync.type === 'interval') this.#armSync(sync.intervalMs);
+    else if (sync.type === 'interval') this.#due.syncAfter(sync.intervalMs);
     cancelWarning();
     this.#untold = { index, records, frames, bytes: bytes.length, tookMs: clock.monotonicMs() - startMs };
   }
@@ -261,62 +222,29 @@ export class LogWriter {
     this.#untold = null;
     // The next segment may have failed meanwhile: then nothing more is told.
     if (this.#failure !== null) throw this.#failure;
-    if (this.#options.sync.type === 'always') this.#settle(group.frames);
+    if (this.#options.sync.type === 'always') this.#waiters.settle(group.frames);
     if (group.records > 0) this.#options.onCommit(group);
   }
 
   /** Where a group of so many bytes goes: null, or the HEADER that a new segment begins with. */
   async #place(bytes: number): Promise<Buffer | null> {
-    const isFull = this.#offset + bytes > this.#options.segmentBytes;
-    if (this.#file !== null && !isFull) return null;
-    const next = this.#spare.take();
-    // Not ready yet: the segment that is there grows.
+    const next = this.#segment.nextFor(bytes);
     if (next === null) return null;
-    if (this.#file !== null) {
+    if (this.#segment.isBegun) {
       this.#tellLast();
       await this.#syncWritten();
-      await this.#file.close();
     }
-    this.#file = next;
-    this.#segment += 1;
-    this.#format = FILE_FORMAT;
-    this.#offset = 0;
-    this.#header.clear(0);
-    putSegmentHeader(this.#header, { ...this.#written, epoch: this.#epoch, number: this.#segment });
-    return this.#header.view();
-  }
-
-  #openFile(): DiskFile {
-    if (this.#file === null) throw new Error('a new log has its first segment ready before anything is written');
-    return this.#file;
+    return this.#segment.moveTo(next, this.#written);
   }
 
   async #syncWritten(): Promise<void> {
     const written = this.#written;
     const frames = this.#writtenFrames;
-    this.#syncDue = false;
-    this.#cancelSync?.();
-    this.#cancelSync = null;
-    if (written.group > this.#durable.group) await this.#openFile().sync();
+    this.#due.syncBegun();
+    if (written.group > this.#durable.group) await this.#segment.sync();
     if (this.#failure !== null) throw this.#failure;
     this.#durable = written;
-    this.#settle(frames);
-  }
-
-  /** So many frames of this run are durable. */
-  #settle(frames: number): void {
-    this.#durableFrames = frames;
-    const waiting = this.#waiters;
-    this.#waiters = waiting.filter((waiter) => waiter.frames > frames);
-    for (const waiter of waiting) if (waiter.frames <= frames) waiter.resolve();
-  }
-
-  #armSync(intervalMs: number): void {
-    this.#cancelSync ??= this.#options.clock.after(intervalMs, () => {
-      this.#cancelSync = null;
-      this.#syncDue = true;
-      this.#kick();
-    });
+    this.#waiters.settle(frames);
   }
 
   /**
@@ -326,11 +254,7 @@ export class LogWriter {
   #armSeal(): void {
     const isDurable = this.#durable.group === this.#written.group;
     if (this.#isSealed || !isDurable || this.#failure !== null) return;
-    this.#cancelSeal?.();
-    this.#cancelSeal = this.#options.clock.after(this.#options.sealDelayMs, () => {
-      this.#sealDue = true;
-      this.#kick();
-    });
+    this.#due.sealAfter(this.#options.sealDelayMs);
   }
 
   #warnSlow(index: number, startMs: number): void {
@@ -345,16 +269,10 @@ export class LogWriter {
     if (this.#failure !== null) return;
     const message = error instanceof Error ? error.message : String(error);
     this.#failure = new PersistenceError('FAILED', `the log has stopped: ${message}`, { cause: error });
-    this.#cancelTimers();
-    this.#spare.abandon();
-    for (const waiter of this.#waiters) waiter.reject(this.#failure);
-    this.#waiters = [];
+    this.#due.cancelTimers();
+    this.#segment.abandon();
+    this.#waiters.fail(this.#failure);
     this.#options.onFatal(this.#failure);
-  }
-
-  #cancelTimers(): void {
-    this.#cancelSeal?.();
-    this.#cancelSync?.();
   }
 }
 
