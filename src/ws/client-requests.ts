@@ -1,0 +1,184 @@
+import type { Clock } from '../engine/ports.js';
+import type { Hex } from '../engine/quote.js';
+import type { Feed } from '../feed/feed.js';
+import { filterKeys } from '../feed/topics.js';
+import { filterOf, viewOf } from '../feed/wire-filter.js';
+import type { AuthMessage } from '../schema/socket.js';
+import type {
+  FilterV2Message,
+  OrderbookFilterMessage,
+  TickerFilterMessage,
+  UnsubscribeV2Message,
+} from '../schema/socket-v2.js';
+import type { Acknowledge, ResumePoint } from './feed-reader.js';
+import type { FeedReaders } from './feed-readers.js';
+import type { KeySessions } from './key-sessions.js';
+import { MessageReader, readFrame, type RfqMessage } from './messages.js';
+import type { SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
+import { texts } from './replies.js';
+import type { Session } from './session.js';
+
+export interface ClientRequestsOptions {
+  /** The settlement chain's, the only one that filters and requests may name. */
+  readonly chainId: string;
+  /** What everything beyond the plain protocol tells of. */
+  readonly feed: Feed;
+  readonly keys: SocketKeys;
+  readonly clock: Clock;
+  readonly limits: SocketLimits;
+  /** A port failed where it may not; the client is told that its message was not carried out. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** Why a message was not carried out; null: it was, and has its answer. */
+export type Refusal = string | null;
+
+/** What each message of a client does: says who it is, follows a channel or leaves it, asks makers for quotes. */
+export class ClientRequests {
+  readonly #options: ClientRequestsOptions;
+  readonly #readers: FeedReaders;
+  readonly #keySessions: KeySessions;
+  readonly #messages: MessageReader;
+
+  constructor(options: ClientRequestsOptions, readers: FeedReaders, keySessions: KeySessions) {
+    this.#options = options;
+    this.#readers = readers;
+    this.#keySessions = keySessions;
+    this.#messages = new MessageReader(options.limits.wsBookLevels);
+  }
+
+  /** `holder` null: it has not said yet who it is. */
+  carryOut(session: Session, holder: SocketKeyHolder | null, data: Uint8Array, isBinary: boolean): Refusal {
+    const raw = readFrame(data, isBinary);
+    // To a stranger nothing but AUTH is explained.
+    const isAuth = raw.ok && raw.value.type === 'AUTH';
+    if (holder === null && !isAuth) return texts.notAuthorized;
+    if (!raw.ok) return raw.problem;
+    const reading = this.#messages.read(raw.value, session.isPlain);
+    if (!reading.ok) return reading.problem;
+    const message = reading.value;
+    if (message.type === 'AUTH') return this.#auth(session, message);
+    if (holder === null) return texts.notAuthorized;
+    switch (message.type) {
+      case 'FILTER': {
+        const whyNot =
+          this.#whyNotFollow(session, message, holder) ??
+          (message.channel === 'TICKER' ? null : resumeProblem(message.body));
+        if (whyNot !== null) return whyNot;
+        if (message.channel === 'ORDERBOOK') return this.#filterBook(session, message);
+        return message.channel === 'TICKER' ? this.#filterTickers(session, message) : this.#filter(session, message);
+      }
+      case 'UNSUBSCRIBE':
+        return this.#unsubscribe(session, message);
+      case 'RFQ':
+        return this.#rfq(session, message);
+    }
+  }
+
+  /** A bad key changes nothing: who was authorised stays so. A good one takes the place of the one before. */
+  #auth(session: Session, { apiKey }: AuthMessage): Refusal {
+    const { keys } = this.#options;
+    const { socket, encoding, reader } = session;
+    const holder = keys.verify(apiKey);
+    if (holder === 'MISSING') return texts.keyNotFound;
+    if (holder === 'NOT_FOUND') return keys.strike(socket.remoteAddress) > 0 ? texts.rateLimited : texts.keyNotFound;
+    const whyNot = this.#keySessions.whyNotJoin(session, holder);
+    if (whyNot !== null) return whyNot;
+    session.cancelDeadline?.();
+    this.#keySessions.join(session, holder, apiKey);
+    session.tell(texts.authorized);
+    if (encoding !== null) this.#readers.beat(reader, { socket, encoding });
+    return null;
+  }
+
+  #filter(session: Session, { channel, body }: FilterV2Message): Refusal {
+    const filter = filterOf(channel, body);
+    const keys = filterKeys(channel, this.#options.chainId, filter);
+    if (!session.isPlain) {
+      const start = { resume: resumePoint(body), wantsSnapshot: body.snapshot ?? false };
+      return session.reader.follow(channel, filter, start, this.#acknowledge(session));
+    }
+    // Answered before it is done, in one tick: what was published under the old filter goes out ahead of the answer,
+    // and everything committed from now on comes after it.
+    const sent = session.tell(texts.subscribed(keys));
+    if (sent) session.subscribe(channel, keys, filter.narrowing);
+    return null;
+  }
+
+  #filterBook(session: Session, { body }: OrderbookFilterMessage): Refusal {
+    const view = viewOf(body, body.depth ?? this.#options.limits.wsBookLevels);
+    session.reader.followBook(view, resumePoint(body), this.#acknowledge(session));
+    this.#readers.add(session.reader);
+    return null;
+  }
+
+  #filterTickers(session: Session, { body }: TickerFilterMessage): Refusal {
+    session.reader.followTickers(
+      (body.poolAddress?.toLowerCase() as Hex | undefined) ?? null,
+      this.#acknowledge(session),
+    );
+    return null;
+  }
+
+  #acknowledge(session: Session): Acknowledge {
+    const { epoch } = this.#options.feed;
+    return (subscribed) => session.acknowledge(texts.subscribed(subscribed.keys), subscribed, epoch);
+  }
+
+  #whyNotFollow(
+    session: Session,
+    { channel, body }: FilterV2Message | OrderbookFilterMessage | TickerFilterMessage,
+    holder: SocketKeyHolder,
+  ): Refusal {
+    const { clock, limits } = this.#options;
+    if (body.chainId !== this.#options.chainId) return this.#otherChain(body.chainId);
+    if (session.subscribes.reaches(clock.monotonicMs())) {
+      return `Too many FILTERs: at most ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds`;
+    }
+    return this.#keySessions.whyNotFollow(session, channel, holder);
+  }
+
+  #unsubscribe(session: Session, { channel }: UnsubscribeV2Message): Refusal {
+    if (session.tell(texts.unsubscribed(channel))) session.unsubscribe(channel);
+    return null;
+  }
+
+  #rfq(session: Session, { body }: RfqMessage): Refusal {
+    const { chainId, limits, onFault } = this.#options;
+    if (body.chainId !== chainId) return this.#otherChain(body.chainId);
+    if (BigInt(body.size) === 0n) return 'Invalid RFQ: body.size must be > 0';
+    if (session.rfqs.waiting >= limits.wsWaitingRfqs) {
+      return `Too many RFQs: ${limits.wsWaitingRfqs} of them wait to be published`;
+    }
+    session.rfqs.publish(body).then(
+      (outcome) => {
+        if (session.socket.closed) return;
+        if ('key' in outcome) session.tell(texts.rfqPublished(outcome.key));
+        else session.refuse(outcome.problem);
+      },
+      (fault: unknown) => {
+        onFault(fault);
+        if (!session.socket.closed) session.refuse('RFQ not published: internal error');
+      },
+    );
+    return null;
+  }
+
+  #otherChain(chainId: string): string {
+    return `Chain ${chainId} is not served here, only ${this.#options.chainId} is`;
+  }
+}
+
+interface Resumable {
+  readonly epoch?: string;
+  readonly fromSeq?: number;
+}
+
+function resumePoint({ epoch, fromSeq }: Resumable): ResumePoint | null {
+  return epoch === undefined || fromSeq === undefined ? null : { epoch, fromSeq };
+}
+
+function resumeProblem({ epoch, fromSeq }: Resumable): Refusal {
+  if ((epoch === undefined) === (fromSeq === undefined)) return null;
+  return 'Invalid FILTER: body must have epoch and fromSeq together';
+}
