@@ -2,8 +2,8 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { internalError, wrongWebSocketVersion } from './backend-answers.js';
-import type { NetOptions, UpgradeDecision } from './net.js';
+import { decideUpgrade, overBudgetReason } from './asked-of-handlers.js';
+import type { NetOptions } from './net.js';
 import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
 import { NodeRequest } from './node-request.js';
 import { NodeSocket, type NodeSocketHost } from './node-socket.js';
@@ -73,16 +73,7 @@ export class NodeSockets implements NodeSocketHost {
       this.#answerOn(incoming, connection).serve(false);
       return;
     }
-    let decision: UpgradeDecision;
-    try {
-      decision =
-        request.header('sec-websocket-version') === '13'
-          ? this.#options.sockets.upgrade(request)
-          : wrongWebSocketVersion;
-    } catch (error) {
-      this.#options.onFault(error);
-      decision = internalError;
-    }
+    const decision = decideUpgrade(this.#options, request);
     if (!('accept' in decision)) {
       this.#answerOn(incoming, connection).refuse(decision);
       return;
@@ -114,12 +105,7 @@ export class NodeSockets implements NodeSocketHost {
   }
 
   overBudgetReason(socket: NodeSocket): string {
-    try {
-      return this.#options.sockets.overBudgetReason?.(socket) ?? 'Too slow';
-    } catch (error) {
-      this.#options.onFault(error);
-      return 'Too slow';
-    }
+    return overBudgetReason(this.#options, socket);
   }
 
   #flush(): void {

@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocketBehavior } from 'uWebSockets.js';
-import { internalError, wrongWebSocketVersion } from './backend-answers.js';
-import type { NetOptions, UpgradeDecision } from './net.js';
+import { decideUpgrade, overBudgetReason } from './asked-of-handlers.js';
+import type { NetOptions } from './net.js';
 import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
 import { UwsRequest } from './uws-request.js';
 import { UwsSocket, type UwsSocketData, type UwsSocketHost } from './uws-socket.js';
@@ -102,26 +102,12 @@ export class UwsSockets implements UwsSocketHost {
   }
 
   overBudgetReason(socket: UwsSocket): string {
-    try {
-      return this.#options.sockets.overBudgetReason?.(socket) ?? 'Too slow';
-    } catch (error) {
-      this.#options.onFault(error);
-      return 'Too slow';
-    }
+    return overBudgetReason(this.#options, socket);
   }
 
   #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const request = new UwsRequest(req, res);
-    let decision: UpgradeDecision;
-    try {
-      decision =
-        request.header('sec-websocket-version') === '13'
-          ? this.#options.sockets.upgrade(request)
-          : wrongWebSocketVersion;
-    } catch (error) {
-      this.#options.onFault(error);
-      decision = internalError;
-    }
+    const decision = decideUpgrade(this.#options, request);
     if (!('accept' in decision)) {
       UwsExchange.refuse(res, req, this.#host, decision);
       return;
