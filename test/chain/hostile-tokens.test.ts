@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { encodeFunctionData } from 'viem';
 import { testTokenAbi } from '../../src/chain/dev/dev-abi.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
@@ -20,13 +20,7 @@ async function poolOf(poolKey: Pool['poolKey']): Promise<Pool> {
   return { poolKey, poolAddress: (await market.poolAddress(poolKey)).poolAddress };
 }
 
-function onChainAlone(
-  name: string,
-  options: Partial<FollowingOptions>,
-  test: (t: Test, book: MarketBook) => Promise<void>,
-): void {
-  void t.test(name, (t) => MarketBook.isolated(market, options, (book) => test(t, book)));
-}
+const onChainAlone = MarketBook.tests(t, market);
 
 /**
  * With what a deployed pool says of a quote that the token is to pay: nothing, or that the zeros it is told are too

@@ -1,3 +1,4 @@
+import type { Test } from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
 import type { Market } from './dev/market.js';
 import { Following, type FollowingOptions } from './following.js';
@@ -19,6 +20,15 @@ export class MarketBook {
         await following.stop();
       }
     });
+  }
+
+  /** Makes tests that each have a book of their own, and leave the market as they found it. */
+  static tests(
+    t: Test,
+    market: Market,
+  ): (name: string, options: Partial<FollowingOptions>, test: (t: Test, book: MarketBook) => Promise<void>) => void {
+    return (name, options, test) =>
+      void t.test(name, (t) => MarketBook.isolated(market, options, (book) => test(t, book)));
   }
 
   private constructor(

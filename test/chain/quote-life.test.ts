@@ -1,8 +1,8 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { Market, ONE } from './dev/market.js';
-import { httpRpc, type FollowingOptions } from './following.js';
+import { httpRpc } from './following.js';
 import { MarketBook } from './market-book.js';
 import { RpcProxy } from './rpc-proxy.js';
 
@@ -10,13 +10,7 @@ const market = await Market.open(t);
 const { maker, taker } = market;
 const call = market.pool('testWETH', 1800n, true);
 
-function onChainAlone(
-  name: string,
-  options: Partial<FollowingOptions>,
-  test: (t: Test, book: MarketBook) => Promise<void>,
-): void {
-  void t.test(name, (t) => MarketBook.isolated(market, options, (book) => test(t, book)));
-}
+const onChainAlone = MarketBook.tests(t, market);
 
 t.test('a quote enters as it was at the block that the book shows, and what came after counts once', async (t) => {
   const proxy = await RpcProxy.open(market.chain.rpcUrl);

@@ -1,8 +1,8 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { LONG } from '../../src/chain/abi/option-token.js';
 import type { Pool, PoolKey } from '../../src/engine/quote.js';
 import { Market, ONE } from './dev/market.js';
-import { Following, httpRpc, type FollowingOptions } from './following.js';
+import { Following, httpRpc } from './following.js';
 import { MarketBook } from './market-book.js';
 import { RpcProxy } from './rpc-proxy.js';
 
@@ -37,13 +37,7 @@ async function poolOfTheFuture(): Promise<Pool> {
 
 const future = await poolOfTheFuture();
 
-function onChainAlone(
-  name: string,
-  options: Partial<FollowingOptions>,
-  test: (t: Test, book: MarketBook) => Promise<void>,
-): void {
-  void t.test(name, (t) => MarketBook.isolated(market, options, (book) => test(t, book)));
-}
+const onChainAlone = MarketBook.tests(t, market);
 
 onChainAlone('quotes for a pool without a contract are as good as their provider’s means', {}, async (t, book) => {
   const [call, put] = [await poolOf(callKey), await poolOf({ ...callKey, isCallPool: false })];

@@ -1,21 +1,12 @@
 import t from 'tap';
 import type { NetRequest } from '../../src/net/net.js';
-import { head, RawConnection, statuses } from '../net/raw-connection.js';
+import { head, RawConnection, statuses, upgradeHead } from '../net/raw-connection.js';
 import { eachBackend, quietSockets, serve, type Serving } from '../net/serving.js';
 import { Client } from '../net/socket-client.js';
 
 /** The shortest that uWebSockets.js knows; what is tested takes two of it. */
 const WS_IDLE_SECONDS = 8;
 const FEED_MS = 500;
-
-const upgrade = head(
-  'GET / HTTP/1.1',
-  'Host: x',
-  'Connection: Upgrade',
-  'Upgrade: websocket',
-  'Sec-WebSocket-Version: 13',
-  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-);
 
 /** Sends `more` again and again, until the other side has had enough. */
 async function feed(connection: RawConnection, more: string): Promise<void> {
@@ -34,7 +25,7 @@ async function trickle({ port }: Serving, first: string, more: string): Promise<
 /** Begins a frame of 512 bytes and goes on byte by byte: any byte counts as life to uWebSockets.js. */
 async function trickleFrame({ port }: Serving): Promise<void> {
   const connection = await RawConnection.open(port);
-  await connection.send(upgrade);
+  await connection.send(upgradeHead);
   await connection.until((text) => text.includes('\r\n\r\n'));
   await connection.send(Uint8Array.of(0x81, 0xfe, 2, 0, 0, 0, 0, 0));
   await feed(connection, 'x');
@@ -42,7 +33,7 @@ async function trickleFrame({ port }: Serving): Promise<void> {
 
 async function silent({ port }: Serving): Promise<void> {
   const connection = await RawConnection.open(port);
-  await connection.send(upgrade);
+  await connection.send(upgradeHead);
   await connection.closed;
 }
 

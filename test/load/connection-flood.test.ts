@@ -1,5 +1,5 @@
 import t from 'tap';
-import { head, RawConnection, statuses } from '../net/raw-connection.js';
+import { RawConnection, statuses, upgradeHead } from '../net/raw-connection.js';
 import { assertDocumentedBytes } from '../e2e/documented-bytes.js';
 import { attackerAddress, isLong, Siege } from '../faults/siege.js';
 
@@ -11,15 +11,6 @@ const ALLOWED_PER_ADDRESS = 32;
 
 t.setTimeout(isLong ? 900_000 : 240_000);
 
-const upgrade = head(
-  'GET / HTTP/1.1',
-  'Host: x',
-  'Connection: Upgrade',
-  'Upgrade: websocket',
-  'Sec-WebSocket-Version: 13',
-  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-);
-
 /** Opens them all, and gives the status that each got; none is closed before `signal` says so, or all were answered. */
 async function flood(siege: Siege, signal: AbortSignal | null): Promise<number[]> {
   const open: RawConnection[] = [];
@@ -29,7 +20,7 @@ async function flood(siege: Siege, signal: AbortSignal | null): Promise<number[]
       const from = attackerAddress((start + i) % ADDRESSES);
       const connection = await RawConnection.open(siege.port, '127.0.0.1', from);
       open.push(connection);
-      await connection.send(upgrade);
+      await connection.send(upgradeHead);
       answers.push(...statuses(await connection.until((text) => text.includes('\r\n\r\n'))));
       assertDocumentedBytes(connection.received, ['GET /']);
     });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { head, RawConnection } from '../net/raw-connection.js';
+import { head, RawConnection, upgradeHead } from '../net/raw-connection.js';
 import { assertDocumentedBytes } from '../e2e/documented-bytes.js';
 import { attackerAddress, isLong, Siege } from '../faults/siege.js';
 
@@ -21,19 +21,11 @@ interface Manner {
   readonly more: string;
 }
 
-const upgrade = head(
-  'GET / HTTP/1.1',
-  'Host: x',
-  'Connection: Upgrade',
-  'Upgrade: websocket',
-  'Sec-WebSocket-Version: 13',
-  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-);
 const manners: Readonly<Record<string, Manner>> = {
   head: { request: 'GET /quotes HTTP/1.1\r\nHost: x\r\n', more: 'a: b\r\n' },
   body: { request: head('POST /quotes HTTP/1.1', 'Host: x', 'Content-Length: 60000'), more: ' ' },
   // The start of a frame of 512 bytes.
-  frame: { request: upgrade, afterAnswer: Uint8Array.of(0x81, 0xfe, 2, 0, 0, 0, 0, 0), more: 'x' },
+  frame: { request: upgradeHead, afterAnswer: Uint8Array.of(0x81, 0xfe, 2, 0, 0, 0, 0, 0), more: 'x' },
 };
 
 /**

@@ -69,6 +69,16 @@ export function head(...lines: string[]): string {
   return [...lines, '', ''].join('\r\n');
 }
 
+/** Asks for a WebSocket. */
+export const upgradeHead = head(
+  'GET / HTTP/1.1',
+  'Host: x',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+);
+
 /** Of each answer in `text`, in order. */
 export function statuses(text: string): number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
