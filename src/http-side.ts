@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { KeyStore } from './auth/key-store.js';
 import type { ChainSide } from './chain/chain-side.js';
-import { NOT_CONFIRMED, type IntakeItem, type IntakeResult, type QuoteIntake } from './chain/quote-intake.js';
+import type { IntakeItem } from './chain/intake-checks.js';
+import { NOT_CONFIRMED, type IntakeResult, type QuoteIntake } from './chain/quote-intake.js';
 import type { QuoteRehearsal } from './chain/quote-rehearsal.js';
 import type { Limits } from './config/limits.js';
 import type { Engine } from './engine/engine.js';

@@ -7,6 +7,7 @@ import { loadSecp256k1 } from './auth/secp256k1-binding.js';
 import { openChainSide } from './chain/chain-side.js';
 import { HeadWatch } from './chain/head-watch.js';
 import { QuoteChecks } from './chain/quote-checks.js';
+import { IntakeChecks } from './chain/intake-checks.js';
 import { QuoteIntake } from './chain/quote-intake.js';
 import { QuoteRehearsal } from './chain/quote-rehearsal.js';
 import { EngineTime } from './engine/engine-time.js';
@@ -224,7 +225,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   function openIntake(): QuoteIntake | null {
     if (chains.publisher === null) return null;
     const { pools, states, publisher } = chains;
-    return new QuoteIntake(known, pools, checks, signatureChecks, states, publisher, clock, limits);
+    const { checksPerTurn } = limits;
+    const intakeChecks = new IntakeChecks(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
+    return new QuoteIntake(known, intakeChecks, publisher, clock, limits);
   }
 
   function openRehearsal(): QuoteRehearsal {

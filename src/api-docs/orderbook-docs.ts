@@ -10,7 +10,7 @@ import {
   QuotesResult,
   RfqQuotesQuery,
 } from '../schema/orderbook.js';
-import { AnyEventsQuery, EventsPage, TickersQuery, TickersResult } from '../schema/socket-v2.js';
+import { AnyEventsQuery, EventsPage, TickersQuery, TickersResult } from '../schema/feed-queries.js';
 import { BAD_REQUEST, NOT_MODIFIED, type RouteDoc } from './route-doc.js';
 
 export interface OrderbookDocLimits {

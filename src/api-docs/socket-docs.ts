@@ -10,30 +10,32 @@ import {
   UnsubscribeMessage,
 } from '../schema/socket.js';
 import {
+  FilterV2Message,
+  orderbookFilterMessage,
+  plainOrderbookFilterMessage,
+  TickerFilterMessage,
+  UnsubscribeV2Message,
+} from '../schema/feed-filters.js';
+import {
   CancelQuoteV2,
   ErrorV2,
   ExpireQuoteV2,
   FillQuoteV2,
-  FilterV2Message,
   Heartbeat,
   InfoV2,
   InvalidateQuoteV2,
   OrderbookSnapshot,
   OrderbookUpdate,
-  orderbookFilterMessage,
-  plainOrderbookFilterMessage,
   PostQuoteV2,
   QuotesSnapshot,
   RemoveQuoteV2,
   Resync,
   RevalidateQuoteV2,
   RfqV2,
-  TickerFilterMessage,
   TickerMessage,
   TickerSnapshot,
   UndoQuoteV2,
-  UnsubscribeV2Message,
-} from '../schema/socket-v2.js';
+} from '../schema/feed-messages.js';
 import type { ChannelDoc } from './asyncapi.js';
 
 export interface SocketDocLimits {

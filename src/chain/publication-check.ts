@@ -3,13 +3,14 @@ import type { SignatureChecks } from '../auth/signature-checks.js';
 import { dueSecond } from '../engine/book-order.js';
 import type { Clock } from '../engine/ports.js';
 import { MAX_PRICE, type Hex, type Pool } from '../engine/quote.js';
+import type { QuoteError } from '../schema/orderbook.js';
 import type { ChainLog } from './chain-reader.js';
 import { collateralNeeded } from './collateral.js';
 import type { FollowedBook } from './followed-book.js';
 import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import { decodePublishedQuote, type PublishedQuote } from './quote-events.js';
-import type { IdentifiedQuote, QuoteError } from './quote-states.js';
+import type { IdentifiedQuote } from './quote-states.js';
 
 /** Why an event on the stream chain brought nothing into the book: counted, never fatal, and the cursor moves on. */
 export type StreamRefusal =

@@ -1,26 +1,18 @@
-import type { SignatureChecks } from '../auth/signature-checks.js';
-import type { Hex, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
+import type { Hex } from '../engine/quote.js';
 import type { Clock } from '../engine/ports.js';
-import type { Order } from '../engine/order.js';
 import { isChainFailure } from './contract-errors.js';
-import { boundQuote, identifiedQuote } from './growing-quote.js';
-import type { PoolAddresses } from './pool-addresses.js';
+import {
+  asExisting,
+  failed,
+  type CheckedItem,
+  type IntakeChecks,
+  type IntakeItem,
+  type KnownOrders,
+  type PostedQuote,
+} from './intake-checks.js';
 import type { Publisher, PublicationOutcome } from './publisher.js';
-import { NO_POOL, type QuoteChecks } from './quote-checks.js';
-import type { IdentifiedQuote, QuoteStates } from './quote-states.js';
-import { QUOTE_ERRORS } from './quote-states.js';
+import { ERROR_NAMES, type IdentifiedQuote } from './quote-states.js';
 import { NoGasMoney, TxRefused, TxReverted, WalletBusy, WouldRevert } from './wallet-errors.js';
-
-/** A posted quote, checked for its form alone. */
-export interface PostedQuote extends Omit<SignedQuote, 'pool'> {
-  readonly poolKey: PoolKey;
-  readonly signature: Signature;
-}
-
-/** What became of one item, in the order of the request. */
-export type IntakeItem =
-  | { readonly type: 'CREATED' | 'EXISTS'; readonly order: Order; readonly fillableSize: bigint }
-  | { readonly type: 'FAILED'; readonly reason: string };
 
 export type IntakeResult =
   | { readonly type: 'ANSWERED'; readonly items: readonly IntakeItem[] }
@@ -30,46 +22,18 @@ export type IntakeResult =
   | { readonly type: 'QUEUE_FULL' }
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
-/** The book as the intake reads it. */
-export interface KnownOrders {
-  /** Known: live or invalid. */
-  get(quoteId: Hex): Order | undefined;
-  /** Null: all that can be read now is durable. */
-  whenDurable(): Promise<void> | null;
-}
-
 export interface IntakeLimits {
   readonly publishTimeoutMs: number;
-  /** Quotes whose ids are computed between two turns of the event loop. */
-  readonly checksPerTurn: number;
 }
 
 /** The event did not come in time; it still may. */
 export const NOT_CONFIRMED = 'Publication not confirmed yet';
 
-/** New and in a pool; whether anything is wrong with it is still to be seen. */
-interface Unverified {
-  readonly type: 'UNVERIFIED';
-  readonly quote: IdentifiedQuote;
-}
-
-/** What is known of an item before anything is published. */
-type Checked =
-  | IntakeItem
-  | { readonly type: 'GOOD'; readonly quote: IdentifiedQuote }
-  | { readonly type: 'TWIN'; readonly of: number };
-
-/**
- * The way of a posted quote: deadline, pool address, id, signature, the chain's own check, publication, and the wait
- * for its event to bring it into the book. A bad quote stops nobody else's.
- */
+/** The way of posted quotes: the checks, the publication, and the wait for its event to bring each into the book. */
 export class QuoteIntake {
   constructor(
     private readonly orders: KnownOrders,
-    private readonly pools: Pick<PoolAddresses, 'resolve'>,
-    private readonly checks: QuoteChecks,
-    private readonly signatures: Pick<SignatureChecks, 'verifyAll'>,
-    private readonly states: Pick<QuoteStates, 'read'>,
+    private readonly checks: Pick<IntakeChecks, 'check'>,
     private readonly publisher: Pick<Publisher, 'publish' | 'room' | 'walletAddress'>,
     private readonly clock: Clock,
     private readonly limits: IntakeLimits,
@@ -89,7 +53,7 @@ export class QuoteIntake {
   }
 
   async #submit(posted: readonly PostedQuote[]): Promise<IntakeResult> {
-    const checked = (await this.check(posted)).map((item) => this.#unlessEntered(item));
+    const checked = (await this.checks.check(posted)).map((item) => this.#unlessEntered(item));
     const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     if (good.length > this.publisher.room) return { type: 'QUEUE_FULL' };
     const result = this.#answer(checked, good, await this.#publish(good));
@@ -98,67 +62,13 @@ export class QuoteIntake {
     return result;
   }
 
-  /** Everything but the publication. */
-  async check(posted: readonly PostedQuote[]): Promise<Checked[]> {
-    const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
-    const items: (IntakeItem | Unverified)[] = [];
-    for (const [i, quote] of posted.entries()) {
-      if (i > 0 && i % this.limits.checksPerTurn === 0) await this.#othersTurn();
-      const pool = pools[i];
-      items.push(
-        pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify(boundQuote(quote, pool)),
-      );
-    }
-    // What follows, packing the signatures and the reading of the chain, has turns of its own.
-    if (posted.length > this.limits.checksPerTurn) await this.#othersTurn();
-    return this.#askChain(withTwins(await this.#verify(items)));
-  }
-
-  #withoutPool({ deadline }: PostedQuote): IntakeItem {
-    return failed(this.checks.isTooShort(deadline) ? this.checks.tooShort : NO_POOL);
-  }
-
-  #identify(quote: SignedQuote): IntakeItem | Unverified {
-    const quoteId = this.checks.quoteId(quote);
-    const known = this.orders.get(quoteId);
-    if (known !== undefined) return asExisting(known);
-    return { type: 'UNVERIFIED', quote: identifiedQuote(quote, quoteId) };
-  }
-
-  /** The checks that need no chain, the signatures of the whole request together. */
-  async #verify(items: readonly (IntakeItem | Unverified)[]): Promise<Checked[]> {
-    const unverified = items.flatMap((item) => (item.type === 'UNVERIFIED' ? [item.quote] : []));
-    const verdicts = (await this.signatures.verifyAll(unverified)).values();
-    return items.map((item): Checked => {
-      if (item.type !== 'UNVERIFIED') return item;
-      const { quote } = item;
-      const [reason] = this.checks.reasons(quote, verdicts.next().value === true);
-      return reason === undefined ? { type: 'GOOD', quote } : failed(reason);
-    });
-  }
-
   /**
    * A quote may have come in while it was checked, posted a second time or by somebody else: nobody has to pay for it
    * again.
    */
-  #unlessEntered(item: Checked): Checked {
+  #unlessEntered(item: CheckedItem): CheckedItem {
     const order = item.type === 'GOOD' ? this.orders.get(item.quote.quoteId) : undefined;
     return order === undefined ? item : asExisting(order);
-  }
-
-  #othersTurn(): Promise<void> {
-    return new Promise((resolve) => this.clock.after(0, resolve));
-  }
-
-  async #askChain(checked: Checked[]): Promise<Checked[]> {
-    const quotes = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
-    if (quotes.length === 0) return checked;
-    const readings = await this.states.read(quotes);
-    const errors = new Map(quotes.map(({ quoteId }, i) => [quoteId, readings[i]?.error ?? null]));
-    return checked.map((item) => {
-      const error = item.type === 'GOOD' ? (errors.get(item.quote.quoteId) ?? null) : null;
-      return error === null ? item : failed(error);
-    });
   }
 
   /** Null where time ran out first. */
@@ -181,7 +91,7 @@ export class QuoteIntake {
   }
 
   #answer(
-    checked: readonly Checked[],
+    checked: readonly CheckedItem[],
     good: readonly IdentifiedQuote[],
     outcomes: readonly (PublicationOutcome | null)[],
   ): IntakeResult {
@@ -213,31 +123,14 @@ export class QuoteIntake {
     if (outcome.type === 'FAILED') return failed(whyNotPublished(outcome.error));
     const order = this.orders.get(quoteId);
     if (order === undefined) return failed('QuoteOBOverfilled'); // entered, and filled or cancelled since
-    if (order.reason !== null) return failed(QUOTE_ERRORS[order.reason]);
+    if (order.reason !== null) return failed(ERROR_NAMES[order.reason]);
     return { type: 'CREATED', order, fillableSize: order.fillableSize };
   }
-}
-
-/** Of quotes that stand in the request more than once, the first good one is published. */
-function withTwins(items: readonly Checked[]): Checked[] {
-  const firsts = new Map<Hex, number>();
-  return items.map((item, i) => {
-    if (item.type !== 'GOOD') return item;
-    const { quoteId } = item.quote;
-    const first = firsts.get(quoteId);
-    if (first !== undefined) return { type: 'TWIN', of: first };
-    firsts.set(quoteId, i);
-    return item;
-  });
 }
 
 /** Not decided, or given up on our side: it may still enter. */
 function isPending(outcome: PublicationOutcome | null | undefined): boolean {
   return outcome == null || (outcome.type === 'FAILED' && whyNotPublished(outcome.error) === NOT_CONFIRMED);
-}
-
-function asExisting(order: Order): IntakeItem {
-  return { type: 'EXISTS', order, fillableSize: order.fillableSize };
 }
 
 /** The same quote a second time in one request exists if the first came in, and else failed as the first did. */
@@ -254,8 +147,4 @@ function whyNotPublished(error: Error): string {
   if (error instanceof NoGasMoney) return error.message;
   if (error instanceof WalletBusy) return 'Too many quotes wait for their publication';
   return isChainFailure(error) ? 'The chain does not answer' : NOT_CONFIRMED;
-}
-
-function failed(reason: string): IntakeItem {
-  return { type: 'FAILED', reason };
 }

@@ -7,7 +7,7 @@ import { isChainFailure } from './contract-errors.js';
 import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import { NO_POOL, type QuoteChecks } from './quote-checks.js';
-import type { KnownOrders, PostedQuote } from './quote-intake.js';
+import type { KnownOrders, PostedQuote } from './intake-checks.js';
 import type { QuoteStates } from './quote-states.js';
 
 /** What publishing a quote would come to, and what its maker's own numbers can be compared with. */

@@ -2,28 +2,15 @@ import { decodeFunctionResult, getAbiItem, toFunctionSelector } from 'viem';
 import type { QuoteState } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import { InvalidReason, isPrivate, type Hex, type SignedQuote } from '../engine/quote.js';
+import { QUOTE_ERRORS, type QuoteError } from '../schema/orderbook.js';
 import { addressWord, bytes32Word, poolSignatureWords, termWords, uintWord } from './abi-words.js';
 import { poolAbi } from './abi/pool.js';
 import type { AtBlock, CallResult, ChainReader, ContractCall } from './chain-reader.js';
 import { mapInFlight } from './in-flight.js';
 import type { UndeployedPools } from './undeployed-pools.js';
 
-/** `isQuoteOBValid`'s error codes, in its own order. */
-export const QUOTE_ERRORS = [
-  'None',
-  'QuoteOBExpired',
-  'QuoteOBCancelled',
-  'QuoteOBOverfilled',
-  'OutOfBoundsPrice',
-  'InvalidQuoteOBTaker',
-  'InvalidQuoteOBSignature',
-  'InvalidAssetUpdate',
-  'InsufficientCollateralAllowance',
-  'InsufficientCollateralBalance',
-  'InsufficientLongBalance',
-  'InsufficientShortBalance',
-] as const;
-export type QuoteError = Exclude<(typeof QUOTE_ERRORS)[number], 'None'>;
+/** By `isQuoteOBValid`'s error code. */
+export const ERROR_NAMES = ['None', ...QUOTE_ERRORS] as const;
 
 /** A quote with its id; the id is the contract's name for it too. */
 export interface IdentifiedQuote extends SignedQuote {
@@ -174,7 +161,7 @@ function readFilled({ reverted, data }: CallResult): bigint | null {
 function toReading(fillableSize: bigint, { reverted, data }: CallResult): QuoteReading {
   if (reverted) return withError(fillableSize, 'InvalidAssetUpdate');
   const [, code] = decodeFunctionResult({ abi: poolAbi, functionName: 'isQuoteOBValid', data });
-  const name = QUOTE_ERRORS[code] ?? 'InvalidAssetUpdate';
+  const name = ERROR_NAMES[code] ?? 'InvalidAssetUpdate';
   return withError(fillableSize, name === 'None' ? null : name);
 }
 

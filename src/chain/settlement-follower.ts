@@ -8,6 +8,7 @@ import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
 import type { QuoteStates } from './quote-states.js';
 import { settlementCommand } from './settlement-commands.js';
+import { touchedOrders, whyIgnored } from './settlement-effects.js';
 import {
   originOf,
   readMeansEvents,
@@ -17,7 +18,6 @@ import {
   type MeansEvent,
   type SettlementEvent,
 } from './settlement-events.js';
-import { collateralToken } from './collateral.js';
 
 export interface SettlementFollowerOptions {
   readonly poolFactory: Hex;
@@ -114,7 +114,7 @@ export class SettlementFollower {
     if (logs === null) return false;
     const [found, means] = logs;
     const { changes, ignored } = this.#sort(found);
-    const touched = this.#touched(changes, means);
+    const touched = touchedOrders(changes, means, this.book);
     const orders = [...new Set([...touched.keys(), ...this.#inDoubt])];
     const to = { blockNumber: range.to.number, blockHash: range.to.hash };
     const [states, deployedAt] = await Promise.all([this.#readStates(orders, to), this.#deploymentTimes(changes)]);
@@ -147,38 +147,11 @@ export class SettlementFollower {
     const alsoIgnored: Ignored[] = [];
     for (const event of events) {
       if (isBefore(event.log, this.#resumeAfter)) continue;
-      const why = this.#whyIgnored(event);
+      const why = whyIgnored(event, this.book, this.#poolFactory);
       if (why === null) changes.push(event);
       else alsoIgnored.push({ why, log: event.log });
     }
     return { changes, ignored: [...ignored, ...alsoIgnored] };
-  }
-
-  /** Hostile events count for nothing: each must come from the quote's own pool, a cancel from its own provider. */
-  #whyIgnored(event: SettlementEvent): IgnoredEvent | null {
-    const { log } = event;
-    if (event.type === 'POOL') return log.address === this.#poolFactory ? null : 'OTHER_CONTRACT';
-    const quote = this.book.get(event.quoteId)?.quote;
-    if (quote?.pool.poolAddress !== log.address) return 'UNKNOWN_QUOTE';
-    return event.type === 'FILL' || event.provider === quote.provider ? null : 'OTHER_PROVIDER';
-  }
-
-  /** Orders whose provider's means may have changed, each with the last log that says so. */
-  #touched(changes: readonly SettlementEvent[], means: readonly MeansEvent[]): Map<Order, ChainLog> {
-    const touched = new Map<Order, ChainLog>();
-    for (const { log, accounts } of means) {
-      for (const order of accounts.flatMap((account) => [...this.book.ordersOf(account)])) {
-        const { quote } = order;
-        if (quote.pool.poolAddress === log.address || collateralToken(quote) === log.address) touched.set(order, log);
-      }
-    }
-    for (const change of changes) {
-      if (change.type === 'POOL')
-        for (const order of this.book.ordersIn(change.pool.poolAddress)) touched.set(order, change.log);
-      const order = change.type === 'FILL' ? this.book.get(change.quoteId) : undefined;
-      if (order !== undefined) touched.set(order, change.log);
-    }
-    return touched;
   }
 
   /** Timestamps of the blocks that deployed pools. */

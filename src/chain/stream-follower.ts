@@ -1,5 +1,6 @@
 import type { ChainPosition } from '../engine/command.js';
 import type { Hex } from '../engine/quote.js';
+import type { QuoteError } from '../schema/orderbook.js';
 import type { BlockRange, ChainCursor, CursorStep } from './chain-cursor.js';
 import { ChainAnswerError, type BlockId, type ChainLog, type ChainReader } from './chain-reader.js';
 import {
@@ -15,7 +16,7 @@ import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
 import type { Candidate, PublicationCheck, RefusedEvent, StreamRefusal } from './publication-check.js';
 import { publishQuoteTopics } from './quote-events.js';
-import type { QuoteError, QuoteReading, QuoteStates } from './quote-states.js';
+import type { QuoteReading, QuoteStates } from './quote-states.js';
 import { originOf } from './settlement-events.js';
 
 export interface StreamListener {

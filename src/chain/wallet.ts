@@ -1,8 +1,5 @@
 import type { Clock, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
-import { broadcast, signVersion, type BroadcastOutcome } from './broadcast.js';
-import { revertData } from './chain-reader.js';
-import { FeeQuote, type Fees } from './fees.js';
 import { bothToTheirEnd } from './in-flight.js';
 import type { IntentLog } from './intent-log.js';
 import { NonceLine, type NonceMemory } from './nonce-line.js';
@@ -11,7 +8,8 @@ import { ReceiptWatch } from './receipt-watch.js';
 import type { TxReceipt } from './receipts.js';
 import type { TxAccount } from './tx-account.js';
 import { TxPlaces } from './tx-places.js';
-import { NoGasMoney, TxRefused, WalletStopped, WouldRevert } from './wallet-errors.js';
+import { TxSender } from './tx-sender.js';
+import { TxRefused, WalletStopped } from './wallet-errors.js';
 
 export interface WalletLimits extends NonceMemory {
   /** Transactions sent and not yet mined; further ones wait their turn. */
@@ -41,23 +39,23 @@ export type OnTxTrouble = (nonce: number, what: string) => void;
  */
 export class Wallet {
   readonly address: Hex;
-  readonly #fees: FeeQuote;
+  readonly #sender: TxSender;
   readonly #line: NonceLine;
   readonly #places: TxPlaces;
   readonly #receipts: ReceiptWatch;
   #sending: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly rpc: Rpc,
-    private readonly chainId: number,
-    private readonly account: TxAccount,
+    rpc: Rpc,
+    chainId: number,
+    account: TxAccount,
     private readonly intents: IntentLog,
     clock: Clock,
     private readonly limits: WalletLimits,
     private readonly onTrouble: OnTxTrouble,
   ) {
-    this.address = account.address.toLowerCase() as Hex;
-    this.#fees = new FeeQuote(rpc, limits.maxFeePerGas);
+    this.#sender = new TxSender(rpc, chainId, account, intents, limits.maxFeePerGas);
+    this.address = this.#sender.address;
     this.#line = new NonceLine(rpc, this.address, intents, limits);
     this.#places = new TxPlaces(limits.inFlight, limits.waiting);
     this.#receipts = new ReceiptWatch(rpc, clock, limits.receiptPollMs);
@@ -91,7 +89,7 @@ export class Wallet {
     await this.#places.take();
     try {
       this.#receipts.checkRunning();
-      return await this.#sendUntilMined(request, request.gas ?? this.#estimate(request));
+      return await this.#sendUntilMined(request, request.gas ?? this.#sender.estimate(request));
     } finally {
       this.#places.give();
     }
@@ -102,20 +100,6 @@ export class Wallet {
 
   /** Another signer's transaction was mined under the nonce. */
   protected onLost?(nonce: number): Promise<void>;
-
-  async #estimate({ to, data }: TxRequest): Promise<bigint> {
-    try {
-      const estimate = await this.rpc.request({
-        method: 'eth_estimateGas',
-        params: [{ from: this.address, to, data }],
-      });
-      return (BigInt(estimate as string) * 5n) / 4n;
-    } catch (error) {
-      const revert = revertData(error);
-      if (revert !== null) throw new WouldRevert(revert);
-      throw this.#named(error);
-    }
-  }
 
   /** The node estimates the gas while its predecessors are sent, and what comes of that is heard in its turn. */
   async #sendUntilMined(request: TxRequest, gas: bigint | Promise<bigint>): Promise<TxReceipt> {
@@ -138,16 +122,19 @@ export class Wallet {
   /** Sends under the next nonce. What the node refused was not sent: its nonce is free again. */
   async #sendNext({ to, data }: TxRequest, estimate: Promise<bigint>): Promise<OwnTx> {
     this.#receipts.checkRunning();
-    const [gas, [current]] = await bothToTheirEnd(estimate, bothToTheirEnd(this.#fees.current(), this.#line.look()));
+    const [gas, [current]] = await bothToTheirEnd(
+      estimate,
+      bothToTheirEnd(this.#sender.currentFees(), this.#line.look()),
+    );
     const request = { to, data, gas };
     let fees = current;
     let tx = this.#line.begin(request);
     for (const lost of this.#line.takenBack()) this.#revive(lost);
     try {
       for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
-        const outcome = await this.#sendVersion(tx, fees);
+        const outcome = await this.#sender.send(tx, fees);
         if (outcome === 'SENT') return tx;
-        if (outcome === 'UNDERPRICED') fees = await this.#fees.next(fees, true);
+        if (outcome === 'UNDERPRICED') fees = await this.#sender.raised(fees);
         else {
           await this.#line.forget(tx);
           await this.#line.look();
@@ -158,19 +145,8 @@ export class Wallet {
     } catch (error) {
       // When even that can't be written down, the next run sends what its caller was told is refused; nothing worse.
       await this.#line.forget(tx).catch(() => undefined);
-      throw this.#named(error);
+      throw this.#sender.named(error);
     }
-  }
-
-  /** Written down, then signed, then sent. */
-  async #sendVersion(tx: OwnTx, fees: Fees): Promise<BroadcastOutcome> {
-    if (fees !== tx.fees) {
-      tx.addVersion(fees);
-      await this.intents.write(tx.intent);
-    }
-    const signed = await signVersion(this.account, this.chainId, tx.intent, fees);
-    if (!tx.hashes.includes(signed.txHash)) tx.hashes.push(signed.txHash);
-    return broadcast(this.rpc, signed);
   }
 
   /** Until its nonce is used up: the receipt, or null when another signer's transaction was mined in its place. */
@@ -201,13 +177,9 @@ export class Wallet {
 
   async #sendAgain(tx: OwnTx): Promise<void> {
     await this.#closeGapsBefore(tx);
-    const fees = await this.#nextFees(tx, tx.raises < this.limits.resends);
+    const fees = await this.#sender.feesAgain(tx, tx.raises < this.limits.resends);
     this.onTrouble(tx.nonce, fees === tx.fees ? 'not mined: sent again' : 'not mined: sent again for more');
-    await this.#sendVersion(tx, fees);
-  }
-
-  #nextFees({ fees }: OwnTx, mayRise: boolean): Promise<Fees> {
-    return fees === null ? this.#fees.current() : this.#fees.next(fees, mayRise);
+    await this.#sender.send(tx, fees);
   }
 
   /** The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. */
@@ -216,7 +188,7 @@ export class Wallet {
     for (const lost of this.#line.takenBack()) this.#revive(lost);
     if (gaps.length === 0) return;
     const nothing = { to: this.address, data: '0x' as const };
-    const gas = await this.#estimate(nothing);
+    const gas = await this.#sender.estimate(nothing);
     for (const nonce of gaps) {
       void this.#goOnWith(
         this.#line.beginAt(nonce, { ...nothing, gas }),
@@ -237,11 +209,11 @@ export class Wallet {
    */
   async #goOnWith(tx: OwnTx, why: string): Promise<void> {
     try {
-      await this.#learnHashes(tx);
+      await this.#sender.learnHashes(tx);
       try {
         if (!(await this.#line.isUsed(tx))) {
           this.onTrouble(tx.nonce, why);
-          await this.#sendVersion(tx, await this.#nextFees(tx, false));
+          await this.#sender.send(tx, await this.#sender.feesAgain(tx, false));
         }
       } catch {
         // No answer: the first round finds out.
@@ -255,21 +227,8 @@ export class Wallet {
     }
   }
 
-  /** Of the versions that an earlier run may have sent. */
-  async #learnHashes(tx: OwnTx): Promise<void> {
-    const { intent } = tx;
-    for (const fees of intent.versions) {
-      const { txHash } = await signVersion(this.account, this.chainId, intent, fees);
-      if (!tx.hashes.includes(txHash)) tx.hashes.push(txHash);
-    }
-  }
-
   /** Its receipt, or null when there is none in the time that a transaction may take. */
   #find({ hashes }: OwnTx): Promise<TxReceipt | null> {
     return this.#receipts.find(hashes, this.limits.resendAfterMs);
-  }
-
-  #named(error: unknown): unknown {
-    return /insufficient funds/i.test((error as Error).message) ? new NoGasMoney(this.address) : error;
   }
 }

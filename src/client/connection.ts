@@ -1,4 +1,4 @@
-import type { ServerMessageV2 } from '../schema/socket-v2.js';
+import type { ServerMessageV2 } from '../schema/feed-messages.js';
 import { Asking, type Outcome } from './asking.js';
 import { backoffMs, type BackoffRange } from './backoff.js';
 import { decodeFrame, SUBPROTOCOL, type FeedEncoding, type UnknownMessage } from './decode.js';

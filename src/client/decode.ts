@@ -1,6 +1,6 @@
 import { decode } from '@msgpack/msgpack';
 import { MESSAGE_TYPES, MESSAGES, type Fields, type Kind } from '../feed/layout.js';
-import type { ServerMessageV2 } from '../schema/socket-v2.js';
+import type { ServerMessageV2 } from '../schema/feed-messages.js';
 
 export type FeedEncoding = 'json' | 'msgpack';
 

@@ -20,4 +20,5 @@ export type { QuotedPool, QuoteSigner, QuoteTerms, SignedQuote } from './sign-qu
 export type { FollowState, Healing } from './subscription.js';
 export type { OrderbookQuote, OrdersResult, PoolKey, PostedQuote, PostQuotesResult } from '../schema/orderbook.js';
 export type { Option, Pool, PostPoolsResult, SettleResult, VaultQuoteResult } from '../schema/options.js';
-export type { TickerJson, TickersResult } from '../schema/socket-v2.js';
+export type { TickerJson } from '../schema/feed-messages.js';
+export type { TickersResult } from '../schema/feed-queries.js';

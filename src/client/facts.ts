@@ -1,18 +1,9 @@
-import type { ServerMessageV2 } from '../schema/socket-v2.js';
+import type { QuoteMessageType, ServerMessageV2 } from '../schema/feed-messages.js';
 
 type OfType<T extends ServerMessageV2['type']> = Extract<ServerMessageV2, { readonly type: T }>;
 
 /** What happened to one quote, with its number, the engine's time and the block that made it happen. */
-export type QuoteFact = OfType<
-  | 'POST_QUOTE'
-  | 'FILL_QUOTE'
-  | 'REMOVE_QUOTE'
-  | 'CANCEL_QUOTE'
-  | 'EXPIRE_QUOTE'
-  | 'INVALIDATE_QUOTE'
-  | 'REVALIDATE_QUOTE'
-  | 'UNDO_QUOTE'
->;
+export type QuoteFact = OfType<QuoteMessageType>;
 
 /** A taker asks makers for a quote. */
 export type RfqFact = OfType<'RFQ'>;

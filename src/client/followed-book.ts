@@ -1,8 +1,9 @@
+import type { BookContent, Content } from './content.js';
 import type { BookSnapshot, BookUpdate } from './facts.js';
 import { Followed } from './followed.js';
 import { LevelBook } from './level-book.js';
 import { Listeners, type StopListening } from './listeners.js';
-import type { BookContent, Content, Subscription } from './subscription.js';
+import type { Subscription } from './subscription.js';
 
 /** What changed: a snapshot is the whole book, an update the levels that differ from before. */
 export type BookChange = BookSnapshot | BookUpdate;

@@ -1,7 +1,8 @@
+import type { Content } from './content.js';
 import { isQuoteFact, type QuoteFact } from './facts.js';
 import { Followed } from './followed.js';
 import { Listeners, type StopListening } from './listeners.js';
-import type { Content, Subscription } from './subscription.js';
+import type { Subscription } from './subscription.js';
 
 /** QUOTES for those who keep no quotes. */
 export class FactsContents implements Content {

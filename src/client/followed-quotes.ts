@@ -1,8 +1,9 @@
+import type { BookContent, Content } from './content.js';
 import { isQuoteFact, type QuoteFact } from './facts.js';
 import { Followed } from './followed.js';
 import { Listeners, type StopListening } from './listeners.js';
 import { QuoteBook } from './quote-book.js';
-import type { BookContent, Content, Subscription } from './subscription.js';
+import type { Subscription } from './subscription.js';
 
 /** QUOTES as its messages add up. */
 export class QuotesContents implements Content {

@@ -1,7 +1,8 @@
+import type { Content } from './content.js';
 import type { RfqFact } from './facts.js';
 import { Followed } from './followed.js';
 import { Listeners, type StopListening } from './listeners.js';
-import type { Content, Subscription } from './subscription.js';
+import type { Subscription } from './subscription.js';
 
 /** RFQ: requests come and are gone, and add up to nothing. */
 export class RfqContents implements Content {

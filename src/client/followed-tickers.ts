@@ -1,8 +1,9 @@
-import type { TickerJson } from '../schema/socket-v2.js';
+import type { TickerJson } from '../schema/feed-messages.js';
+import type { BookContent, Content } from './content.js';
 import { Followed } from './followed.js';
 import { Listeners, type StopListening } from './listeners.js';
 import type { Hex } from './set-hash.js';
-import type { BookContent, Content, Subscription } from './subscription.js';
+import type { Subscription } from './subscription.js';
 
 /** TICKER as its messages add up: of each pool the newest. */
 export class TickersContents implements Content {

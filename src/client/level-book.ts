@@ -1,4 +1,4 @@
-import type { PriceLevels } from '../schema/socket-v2.js';
+import type { PriceLevels } from '../schema/feed-messages.js';
 import { levelTerm, SetHash, type Hex, type Side } from './set-hash.js';
 
 /** A price with what is fillable at it; amounts in 1e-18, `price` as the pool's quotes have it. */

@@ -1,6 +1,7 @@
 import type { RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../schema/socket.js';
 import { Carriers } from './carriers.js';
 import { DEFAULT_PATIENCE, type ConnectionState, type Patience } from './connection.js';
+import type { Content } from './content.js';
 import type { FeedEncoding } from './decode.js';
 import type { HeartbeatMessage } from './facts.js';
 import { BookContents, FollowedBook } from './followed-book.js';
@@ -13,7 +14,7 @@ import type { ClientPorts } from './ports.js';
 import { Rest } from './rest.js';
 import type { Hex, Side } from './set-hash.js';
 import { signQuote, type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedQuote } from './sign-quote.js';
-import { Subscription, type Channel, type Content } from './subscription.js';
+import { Subscription, type Channel } from './subscription.js';
 
 export interface OrderbookClientOptions {
   /** Of the service, such as `http://127.0.0.1:8080`. The WebSocket is on the same port. */

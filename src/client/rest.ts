@@ -16,7 +16,7 @@ import type {
   VaultQuoteQuery,
   VaultQuoteResult,
 } from '../schema/options.js';
-import type { TickersResult } from '../schema/socket-v2.js';
+import type { TickersResult } from '../schema/feed-queries.js';
 import { ApiError } from './errors.js';
 import type { Fetch } from './ports.js';
 

@@ -1,11 +1,11 @@
-import type { ServerMessageV2 } from '../schema/socket-v2.js';
+import type { ServerMessageV2 } from '../schema/feed-messages.js';
 import type { Outcome } from './asking.js';
 import type { Connection, Reply } from './connection.js';
 import { RefusedError } from './errors.js';
-import type { Acknowledgement, HeartbeatMessage, KeyedMessage, ResyncNotice, TickerFact } from './facts.js';
+import type { Content, NumberedMessage, Snapshot } from './content.js';
+import type { Acknowledgement, HeartbeatMessage, ResyncNotice, TickerFact } from './facts.js';
 import { Listeners } from './listeners.js';
 import { Positions } from './positions.js';
-import type { Hex } from './set-hash.js';
 
 export type Channel = 'QUOTES' | 'RFQ' | 'ORDERBOOK' | 'TICKER';
 
@@ -17,30 +17,6 @@ export type FollowState = 'WAITING' | 'SYNCING' | 'LIVE' | 'REFUSED' | 'CLOSED';
  * start anew.
  */
 export type Healing = 'GAP' | 'HASH' | 'RESYNC';
-
-type Snapshot = Extract<KeyedMessage, { readonly type: 'QUOTES_SNAPSHOT' | 'ORDERBOOK_SNAPSHOT' | 'TICKER_SNAPSHOT' }>;
-/** Says which one it follows. */
-export type NumberedMessage = Exclude<KeyedMessage, Snapshot | TickerFact>;
-
-/** What the messages of a subscription add up to. */
-export interface Content {
-  /** Null: the channel tells what happens, and has no book. */
-  readonly book: BookContent | null;
-  /** The next message; one of another channel never comes. */
-  apply(message: NumberedMessage | TickerFact): void;
-}
-
-export interface BookContent {
-  clear(): void;
-  /** `MORE`: pages follow. `WRONG`: what has come is not what was sent. */
-  takeSnapshot(message: Snapshot): 'WHOLE' | 'MORE' | 'WRONG';
-  /** Null: the server tells none. */
-  hash(key: string): Hex | null;
-  /** False: it begins anew on each connection. */
-  readonly canResume: boolean;
-  /** It is whole, and as the server has it: after a snapshot. */
-  onWhole(): void;
-}
 
 /**
  * How much has been tried since the last good message: going on from before it, then a snapshot, then another

@@ -1,7 +1,7 @@
 import type { Cause } from '../engine/event.js';
 import type { Quote } from '../engine/quote.js';
 import { QuoteJson } from '../schema/quote-json.js';
-import type { QuotesSnapshot, ServerMessageV2 } from '../schema/socket-v2.js';
+import type { QuotesSnapshot, ServerMessageV2 } from '../schema/feed-messages.js';
 import type { HeldQuote } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';
 import { MESSAGE_TYPES, MESSAGES, QUOTE } from './layout.js';

@@ -1,4 +1,5 @@
-import type { BookEventsQuery, EventsQuery, FeedChannel } from '../schema/socket-v2.js';
+import type { FeedChannel } from '../schema/feed-filters.js';
+import type { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
 import type { TimedEvent } from './event-history.js';
 import type { Feed, ResyncReason } from './feed.js';
 import { orderbookKey } from './level-topics.js';

@@ -1,7 +1,7 @@
 import { assert } from '../engine/assert.js';
 import type { LevelTotal } from '../engine/level.js';
 import { isPrivate, sideOf, type Hex, type Side } from '../engine/quote.js';
-import type { OrderbookSnapshot, OrderbookUpdate, PriceLevels } from '../schema/socket-v2.js';
+import type { OrderbookSnapshot, OrderbookUpdate, PriceLevels } from '../schema/feed-messages.js';
 import { hashText, type BookHash } from './book-hash.js';
 import type { BookChange, CommittedBook } from './committed-book.js';
 import type { Encoding, EncodingName } from './encoding.js';

@@ -3,7 +3,7 @@ import type { EngineEvent, QuoteRestated } from '../engine/event.js';
 import type { LevelTotal } from '../engine/level.js';
 import type { Hex, Pool } from '../engine/quote.js';
 import { isPrivate } from '../engine/quote.js';
-import type { TickerJson } from '../schema/socket-v2.js';
+import type { TickerJson } from '../schema/feed-messages.js';
 import type { BookChange } from './committed-book.js';
 import { FillWindow } from './fill-window.js';
 import { SIDES, type Sides } from './level-window.js';

@@ -1,21 +1,12 @@
 import type { EngineEvent } from '../engine/event.js';
 import type { Quote } from '../engine/quote.js';
 import { InvalidReason } from '../engine/quote.js';
+import type { QuoteMessageType } from '../schema/feed-messages.js';
 
 /** What an event is called on the feed, with what its message has between `cause` and `body`. */
 export type Told =
   | { readonly type: QuoteMessageType; readonly quote: Quote; readonly fillableSize: bigint; readonly extra: Extra }
   | { readonly type: 'RFQ'; readonly rfq: string };
-
-type QuoteMessageType =
-  | 'POST_QUOTE'
-  | 'FILL_QUOTE'
-  | 'REMOVE_QUOTE'
-  | 'CANCEL_QUOTE'
-  | 'EXPIRE_QUOTE'
-  | 'INVALIDATE_QUOTE'
-  | 'REVALIDATE_QUOTE'
-  | 'UNDO_QUOTE';
 
 type Extra = Readonly<Record<string, string | boolean>>;
 

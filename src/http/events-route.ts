@@ -1,7 +1,7 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
 import { parseQuery } from '../schema/query.js';
-import { BookEventsQuery, EventsQuery } from '../schema/socket-v2.js';
+import { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
 import { json, refuse } from './answer.js';
 import type { Route } from './router.js';
 import { chainNotServed } from './served-chain.js';

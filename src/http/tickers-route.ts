@@ -1,6 +1,6 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
-import { TickersQuery } from '../schema/socket-v2.js';
+import { TickersQuery } from '../schema/feed-queries.js';
 import { json, refuse } from './answer.js';
 import { readQuery } from './read-query.js';
 import type { Route } from './router.js';

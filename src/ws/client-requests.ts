@@ -9,7 +9,7 @@ import type {
   OrderbookFilterMessage,
   TickerFilterMessage,
   UnsubscribeV2Message,
-} from '../schema/socket-v2.js';
+} from '../schema/feed-filters.js';
 import type { Acknowledge, ResumePoint } from './feed-reader.js';
 import type { FeedReaders } from './feed-readers.js';
 import type { KeySessions } from './key-sessions.js';

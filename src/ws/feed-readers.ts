@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { NetSocket } from '../net/net.js';
-import type { Heartbeat } from '../schema/socket-v2.js';
+import type { Heartbeat } from '../schema/feed-messages.js';
 import type { Encoding } from '../feed/encoding.js';
 import type { FeedReader } from './feed-reader.js';
 
@@ -67,7 +67,7 @@ export class FeedReaders {
     if (this.#readers.size === 0) return;
     this.#cancelLook ??= this.#clock.after(delayMs, () => {
       this.#cancelLook = null;
-      for (const reader of this.#readers) reader.look();
+      for (const reader of this.#readers) reader.followed.look();
       this.#lookIn(this.#limits.wsCatchUpMs);
     });
   }
@@ -77,8 +77,8 @@ export class FeedReaders {
     const serverTimeMs = this.#clock.wallMs();
     for (const [reader, { socket, encoding }] of this.#beating) {
       if (socket.closed) continue;
-      const books = reader.books();
-      const beat = { type: 'HEARTBEAT', seq: reader.completeSeq, serverTimeMs, chains, books } as const;
+      const books = reader.followed.books();
+      const beat = { type: 'HEARTBEAT', seq: reader.followed.completeSeq, serverTimeMs, chains, books } as const;
       socket.send(encoding.message(beat), encoding.isBinary);
     }
     this.#cancelBeat = this.#clock.after(this.#limits.wsHeartbeatMs, () => this.#beatAll());

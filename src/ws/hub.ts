@@ -136,7 +136,7 @@ export class Hub implements SocketHandlers {
 
 /** At most 123 bytes (RFC 6455, 5.5). */
 function resumeFrom(reason: string, { reader }: Session): string {
-  return `${reason}, resume from seq ${reader.completeSeq}`;
+  return `${reason}, resume from seq ${reader.followed.completeSeq}`;
 }
 
 function refusal(status: number, message: string): NetResponse {

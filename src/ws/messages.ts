@@ -14,7 +14,7 @@ import {
   TickerFilterMessage,
   UnsubscribeV2Message,
   type OrderbookFilterMessage,
-} from '../schema/socket-v2.js';
+} from '../schema/feed-filters.js';
 
 export type RfqMessage = RfqByPoolKeyMessage | RfqByPoolAddressMessage;
 /** On a plain connection a FilterMessage; the subprotocols add to it. */

@@ -1,4 +1,4 @@
-import type { FeedChannel } from '../schema/socket-v2.js';
+import type { FeedChannel } from '../schema/feed-filters.js';
 
 /** Answers to a client's messages. Existing clients compare these texts letter for letter. */
 export const texts = {

@@ -3,7 +3,7 @@ import type { Encoding } from '../feed/encoding.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { Channel, Narrowing } from '../feed/topics.js';
 import type { NetSocket } from '../net/net.js';
-import type { FeedChannel } from '../schema/socket-v2.js';
+import type { FeedChannel } from '../schema/feed-filters.js';
 import type { FeedReader } from './feed-reader.js';
 import type { SocketLimits } from './ports.js';
 import { RateWindow } from './rate-window.js';
@@ -60,11 +60,11 @@ export class Session {
 
   /** Channels followed. */
   get channels(): number {
-    return this.#subscribed.size + this.reader.channels;
+    return this.#subscribed.size + this.reader.followed.size;
   }
 
   follows(channel: FeedChannel): boolean {
-    return this.reader.has(channel) || this.#subscribed.has(channel);
+    return this.reader.followed.has(channel) || this.#subscribed.has(channel);
   }
 
   /** False when the peer is too slow to be told anything. */
@@ -91,7 +91,7 @@ export class Session {
   }
 
   unsubscribe(channel: FeedChannel): void {
-    this.reader.drop(channel);
+    this.reader.followed.drop(channel);
     for (const topic of this.#subscribed.get(channel) ?? []) {
       this.socket.unsubscribe(topic);
       this.#topics.leave(topic);
@@ -102,7 +102,7 @@ export class Session {
   /** The socket is gone: its library has forgotten its topics, the index has not. */
   end(): void {
     this.cancelDeadline?.();
-    this.reader.end();
+    this.reader.followed.end();
     for (const topics of this.#subscribed.values()) {
       for (const topic of topics) this.#topics.leave(topic);
     }

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { QuoteChecks } from '../../src/chain/quote-checks.js';
-import { QuoteIntake, type PostedQuote } from '../../src/chain/quote-intake.js';
+import { IntakeChecks, type PostedQuote } from '../../src/chain/intake-checks.js';
+import { QuoteIntake } from '../../src/chain/quote-intake.js';
 import { RpcUnreachable } from '../../src/chain/http-rpc.js';
 import type { PublicationOutcome } from '../../src/chain/publisher.js';
 import { NoGasMoney } from '../../src/chain/wallet-errors.js';
@@ -25,8 +26,9 @@ function newIntake(
   const orders = new Map<Hex, Order>();
   const published: Hex[] = [];
   const checks = new QuoteChecks({ quoteId: ({ salt }) => quoteIdOf(salt) }, () => START, LIMITS);
-  const intake = new QuoteIntake(
-    { get: (quoteId) => orders.get(quoteId), whenDurable: () => durable },
+  const known = { get: (quoteId: Hex) => orders.get(quoteId), whenDurable: () => durable };
+  const intakeChecks = new IntakeChecks(
+    known,
     { resolve: (keys) => Promise.resolve(keys.map(() => quote.pool)) },
     checks,
     { verifyAll: (quotes) => Promise.resolve(quotes.map(() => true)) },
@@ -38,6 +40,12 @@ function newIntake(
         );
       },
     },
+    clock,
+    LIMITS.checksPerTurn,
+  );
+  const intake = new QuoteIntake(
+    known,
+    intakeChecks,
     {
       room: 10,
       walletAddress: quote.provider,

@@ -4,7 +4,7 @@ import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
 import { poolAbi } from '../../src/chain/abi/pool.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { OrderbookQuote, OrdersResult } from '../../src/schema/orderbook.js';
-import type { Heartbeat } from '../../src/schema/socket-v2.js';
+import type { Heartbeat } from '../../src/schema/feed-messages.js';
 import { QUOTE_TYPES } from '../auth/quote-types.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { signOffer } from '../chain/sign-quote.js';

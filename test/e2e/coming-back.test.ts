@@ -1,6 +1,6 @@
 import t from 'tap';
 import { compile } from '../../src/schema/check.js';
-import { EventsPage } from '../../src/schema/socket-v2.js';
+import { EventsPage } from '../../src/schema/feed-queries.js';
 import { quotesHash } from '../feed/model-reader.js';
 import { FeedClient } from './feed-client.js';
 import { ONE, signQuote } from './maker.js';

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { WebSocket, type RawData } from 'ws';
 import { decodeMessage } from '../feed/decode-message.js';
-import type { FeedChannel, ServerMessageV2 } from '../../src/schema/socket-v2.js';
+import type { FeedChannel } from '../../src/schema/feed-filters.js';
+import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
 import { assertDocumentedFrame } from './documented-answers.js';
 import { ModelReader } from '../feed/model-reader.js';
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
-import type { TickerJson } from '../../src/schema/socket-v2.js';
+import type { TickerJson } from '../../src/schema/feed-messages.js';
 import { DevActions } from '../chain/dev-actions.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
 import { ONE, signQuote, type QuoteTerms, type WireQuote } from './maker.js';

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import type { OrdersResult } from '../../src/schema/orderbook.js';
-import type { EventsPage } from '../../src/schema/socket-v2.js';
+import type { EventsPage } from '../../src/schema/feed-queries.js';
 import { FeedClient, type Subprotocol } from '../e2e/feed-client.js';
 import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { devClient } from '../../src/chain/dev/dev-client.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import type { ServerMessageV2 } from '../../src/schema/socket-v2.js';
+import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient, type RestAnswer } from '../e2e/rest-client.js';

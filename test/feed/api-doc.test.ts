@@ -5,12 +5,12 @@ import { concat, keccak256, numberToHex } from 'viem';
 import { limits } from '../../src/config/limits.js';
 import { MESSAGE_TYPES, MESSAGES, QUOTE, type Fields, type Kind } from '../../src/feed/layout.js';
 import { decodeMessage } from './decode-message.js';
-import { RESYNC_REASONS, ServerMessageV2, type ServerMessageV2 as Message } from '../../src/schema/socket-v2.js';
+import { RESYNC_REASONS, ServerMessageV2, type ServerMessageV2 as Message } from '../../src/schema/feed-messages.js';
 import { compile } from '../../src/schema/check.js';
 import { MessageReader, type RawMessage } from '../../src/ws/messages.js';
 import { agreedProtocol, SUBPROTOCOLS } from '../../src/ws/subprotocol.js';
 import type { OrderbookQuote } from '../../src/schema/orderbook.js';
-import type { PriceLevels } from '../../src/schema/socket-v2.js';
+import type { PriceLevels } from '../../src/schema/feed-messages.js';
 import { levelsHash, quotesHash } from './model-reader.js';
 
 const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { EventPages, type EventPagesLimits } from '../../src/feed/event-pages.js';
 import { compile } from '../../src/schema/check.js';
-import { EventsPage, type BookEventsQuery, type EventsQuery } from '../../src/schema/socket-v2.js';
+import { EventsPage, type BookEventsQuery, type EventsQuery } from '../../src/schema/feed-queries.js';
 import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
 import { enter, POOL, sampleQuote, TAKER } from '../engine/samples.js';
 import { chainId, epoch, FeedFixture, filter, takeMessages } from './feed-fixture.js';

@@ -9,7 +9,7 @@ import type { EventHistory } from '../../src/feed/event-history.js';
 import { Feed, type FeedLimits } from '../../src/feed/feed.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
-import type { Heartbeat, ServerMessageV2 } from '../../src/schema/socket-v2.js';
+import type { Heartbeat, ServerMessageV2 } from '../../src/schema/feed-messages.js';
 import { Hub } from '../../src/ws/hub.js';
 import type { SocketLimits } from '../../src/ws/ports.js';
 import { Publisher, type Publish } from '../../src/ws/publisher.js';

@@ -7,7 +7,7 @@ import { MESSAGE_TYPES } from '../../src/feed/layout.js';
 import { JsonEncoding, MsgpackEncoding } from '../../src/feed/encoding.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
 import { compile } from '../../src/schema/check.js';
-import { ServerMessageV2, type ServerMessageV2 as Message } from '../../src/schema/socket-v2.js';
+import { ServerMessageV2, type ServerMessageV2 as Message } from '../../src/schema/feed-messages.js';
 import type { TimedEvent } from '../../src/feed/event-history.js';
 import { CommandMaker, steps } from '../engine/random-commands.js';
 import { valueOf } from '../schema/arbitrary.js';

@@ -10,7 +10,7 @@ import {
   SettleResult,
   VaultQuoteResult,
 } from '../../src/schema/options.js';
-import { EventsPage, TickersResult } from '../../src/schema/socket-v2.js';
+import { EventsPage, TickersResult } from '../../src/schema/feed-queries.js';
 import { SchemaErrors } from '../../src/schema/problem.js';
 
 const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');

@@ -1,109 +1,9 @@
 import Type from 'typebox';
 import type { Static, TSchema } from 'typebox';
+import { Epoch, FeedChannel } from './feed-filters.js';
 import { OrderbookQuote, PoolKey, TRANSIENT_REASONS } from './orderbook.js';
-import { Address, ChainId, Hash, SafeUint, Side, Uint256, UnixSeconds, closed } from './primitives.js';
-import { Channel, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
-
-/** Messages beyond the plain protocol: those of the ORDERBOOK channel, and everything that the subprotocols add. */
-export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER'], { type: 'string' });
-export type FeedChannel = Static<typeof FeedChannel>;
-
-/** The channels whose messages are numbered one after the other, so that those missed can be had. */
-export const NumberedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK'], { type: 'string' });
-
-export const Epoch = Type.String({ pattern: '^[0-9a-f]{16}$', description: 'Tells one log from another.' });
-
-/** Where a reader goes on: it has everything up to `fromSeq`. */
-const resume = { epoch: Type.Optional(Epoch), fromSeq: Type.Optional(SafeUint) };
-
-const AddressOrAll = Type.Unsafe<`0x${string}` | '*'>(Type.String({ pattern: '^(0x[a-fA-F0-9]{40}|[*])$' }));
-
-/** What both QUOTES and RFQ are filtered by. */
-export const filterFields = {
-  chainId: ChainId,
-  poolAddress: Type.Optional(Address),
-  side: Type.Optional(Side),
-  size: Type.Optional(Uint256),
-  provider: Type.Optional(Address),
-  taker: Type.Optional(AddressOrAll),
-};
-
-export const FilterV2Message = closed({
-  type: Type.Literal('FILTER'),
-  channel: Channel,
-  body: closed({ ...filterFields, ...resume, snapshot: Type.Optional(Type.Boolean()) }),
-});
-export type FilterV2Message = Static<typeof FilterV2Message>;
-
-function bookFilter<const P extends Record<string, TSchema>>(maxDepth: number, more: P) {
-  return closed({
-    type: Type.Literal('FILTER'),
-    channel: Type.Literal('ORDERBOOK'),
-    body: closed({
-      chainId: ChainId,
-      poolAddress: Address,
-      depth: Type.Optional(Type.Integer({ minimum: 1, maximum: maxDepth })),
-      taker: Type.Optional(Address),
-      ...more,
-    }),
-  });
-}
-
-/** `maxDepth`: most levels of a side. */
-export function orderbookFilterMessage(maxDepth: number) {
-  return bookFilter(maxDepth, resume);
-}
-export type OrderbookFilterMessage = Static<ReturnType<typeof orderbookFilterMessage>>;
-
-/** A plain connection is told no epoch that it could go on from. */
-export function plainOrderbookFilterMessage(maxDepth: number) {
-  return bookFilter(maxDepth, {});
-}
-
-/**
- * Without a pool: every pool's. There is nothing to resume: a snapshot comes first, and each message is a whole ticker.
- */
-export const TickerFilterMessage = closed({
-  type: Type.Literal('FILTER'),
-  channel: Type.Literal('TICKER'),
-  body: closed({ chainId: ChainId, poolAddress: Type.Optional(Address) }),
-});
-export type TickerFilterMessage = Static<typeof TickerFilterMessage>;
-
-export const UnsubscribeV2Message = closed({
-  type: Type.Literal('UNSUBSCRIBE'),
-  channel: FeedChannel,
-  body: Type.Optional(Type.Null()),
-});
-export type UnsubscribeV2Message = Static<typeof UnsubscribeV2Message>;
-
-/** Everything of a query string is text. Without `chainId` and `epoch` those that are served are meant. */
-const eventsFrom = {
-  chainId: Type.Optional(ChainId),
-  epoch: Type.Optional(Epoch),
-  fromSeq: Type.Unsafe<string>(
-    Type.String({ pattern: '^[0-9]{1,15}$', description: 'Number of the last event that the reader has.' }),
-  ),
-};
-
-/**
- * GET /events of QUOTES or RFQ. ORDERBOOK has a schema of its own; here it is for the refusal, which lists them all.
- */
-export const EventsQuery = closed({ channel: Type.Unsafe<Channel>(NumberedChannel), ...filterFields, ...eventsFrom });
-export type EventsQuery = Static<typeof EventsQuery>;
-
-/** GET /events of ORDERBOOK. */
-export const BookEventsQuery = closed({
-  channel: Type.Literal('ORDERBOOK'),
-  poolAddress: Address,
-  depth: Type.Optional(Type.Unsafe<string>(Type.String({ pattern: '^[1-9][0-9]{0,8}$' }))),
-  taker: Type.Optional(Address),
-  ...eventsFrom,
-});
-export type BookEventsQuery = Static<typeof BookEventsQuery>;
-
-/** Every parameter that GET /events may have, whatever the channel. */
-export const AnyEventsQuery = closed({ ...BookEventsQuery.properties, ...EventsQuery.properties });
+import { Address, Hash, SafeUint, Uint256, UnixSeconds, closed } from './primitives.js';
+import { RfqByPoolAddress, RfqByPoolKey } from './socket.js';
 
 function nullable<const S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
@@ -136,6 +36,17 @@ export const ExpireQuoteV2 = ofQuote('EXPIRE_QUOTE', {});
 export const InvalidateQuoteV2 = ofQuote('INVALIDATE_QUOTE', { reason: Reason });
 export const RevalidateQuoteV2 = ofQuote('REVALIDATE_QUOTE', {});
 export const UndoQuoteV2 = ofQuote('UNDO_QUOTE', { valid: Type.Boolean() });
+/** Messages that say what happened to one quote. */
+export type QuoteMessageType =
+  | 'POST_QUOTE'
+  | 'FILL_QUOTE'
+  | 'REMOVE_QUOTE'
+  | 'CANCEL_QUOTE'
+  | 'EXPIRE_QUOTE'
+  | 'INVALIDATE_QUOTE'
+  | 'REVALIDATE_QUOTE'
+  | 'UNDO_QUOTE';
+
 export const RfqV2 = closed({
   type: Type.Literal('RFQ'),
   ...told,
@@ -190,14 +101,6 @@ export const TickerJson = closed(
   },
 );
 export type TickerJson = Static<typeof TickerJson>;
-
-/** Answer of GET /tickers. */
-export const TickersResult = closed({ epoch: Epoch, seq: SafeUint, tsMs: SafeUint, tickers: Type.Array(TickerJson) });
-
-export type TickersResult = Static<typeof TickersResult>;
-
-export const TickersQuery = closed({ chainId: ChainId });
-export type TickersQuery = Static<typeof TickersQuery>;
 
 export const TickerSnapshot = closed({
   type: Type.Literal('TICKER_SNAPSHOT'),
@@ -272,14 +175,3 @@ export const ServerMessageV2 = Type.Union([
   TickerMessage,
 ]);
 export type ServerMessageV2 = Static<typeof ServerMessageV2>;
-
-/**
- * Answer of GET /events. `seq`: there is nothing besides these messages up to here. `more`: the present is further on.
- */
-export const EventsPage = closed({
-  epoch: Epoch,
-  seq: SafeUint,
-  more: Type.Boolean(),
-  messages: Type.Array(ServerMessageV2),
-});
-export type EventsPage = Static<typeof EventsPage>;

@@ -1,0 +1,128 @@
+import type { SignatureChecks } from '../auth/signature-checks.js';
+import type { Hex, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
+import type { Clock } from '../engine/ports.js';
+import type { Order } from '../engine/order.js';
+import { boundQuote, identifiedQuote } from './growing-quote.js';
+import type { PoolAddresses } from './pool-addresses.js';
+import { NO_POOL, type QuoteChecks } from './quote-checks.js';
+import type { IdentifiedQuote, QuoteStates } from './quote-states.js';
+
+/** A posted quote, checked for its form alone. */
+export interface PostedQuote extends Omit<SignedQuote, 'pool'> {
+  readonly poolKey: PoolKey;
+  readonly signature: Signature;
+}
+
+/** What became of one item, in the order of the request. */
+export type IntakeItem =
+  | { readonly type: 'CREATED' | 'EXISTS'; readonly order: Order; readonly fillableSize: bigint }
+  | { readonly type: 'FAILED'; readonly reason: string };
+
+/** The book as the intake reads it. */
+export interface KnownOrders {
+  /** Known: live or invalid. */
+  get(quoteId: Hex): Order | undefined;
+  /** Null: all that can be read now is durable. */
+  whenDurable(): Promise<void> | null;
+}
+
+/** New and in a pool; whether anything is wrong with it is still to be seen. */
+interface Unverified {
+  readonly type: 'UNVERIFIED';
+  readonly quote: IdentifiedQuote;
+}
+
+/** What is known of an item before anything is published. */
+export type CheckedItem =
+  | IntakeItem
+  | { readonly type: 'GOOD'; readonly quote: IdentifiedQuote }
+  | { readonly type: 'TWIN'; readonly of: number };
+
+/** What is found out of posted quotes before anything is published: pool address, id, signature, the chain's own check. */
+export class IntakeChecks {
+  constructor(
+    private readonly orders: Pick<KnownOrders, 'get'>,
+    private readonly pools: Pick<PoolAddresses, 'resolve'>,
+    private readonly checks: QuoteChecks,
+    private readonly signatures: Pick<SignatureChecks, 'verifyAll'>,
+    private readonly states: Pick<QuoteStates, 'read'>,
+    private readonly clock: Clock,
+    /** Quotes whose ids are computed between two turns of the event loop. */
+    private readonly checksPerTurn: number,
+  ) {}
+
+  /** Items in the order of the request. A bad quote stops nobody else's. */
+  async check(posted: readonly PostedQuote[]): Promise<CheckedItem[]> {
+    const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
+    const items: (IntakeItem | Unverified)[] = [];
+    for (const [i, quote] of posted.entries()) {
+      if (i > 0 && i % this.checksPerTurn === 0) await this.#othersTurn();
+      const pool = pools[i];
+      items.push(
+        pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify(boundQuote(quote, pool)),
+      );
+    }
+    // What follows, packing the signatures and the reading of the chain, has turns of its own.
+    if (posted.length > this.checksPerTurn) await this.#othersTurn();
+    return this.#askChain(withTwins(await this.#verify(items)));
+  }
+
+  #withoutPool({ deadline }: PostedQuote): IntakeItem {
+    return failed(this.checks.isTooShort(deadline) ? this.checks.tooShort : NO_POOL);
+  }
+
+  #identify(quote: SignedQuote): IntakeItem | Unverified {
+    const quoteId = this.checks.quoteId(quote);
+    const known = this.orders.get(quoteId);
+    if (known !== undefined) return asExisting(known);
+    return { type: 'UNVERIFIED', quote: identifiedQuote(quote, quoteId) };
+  }
+
+  /** The checks that need no chain, the signatures of the whole request together. */
+  async #verify(items: readonly (IntakeItem | Unverified)[]): Promise<CheckedItem[]> {
+    const unverified = items.flatMap((item) => (item.type === 'UNVERIFIED' ? [item.quote] : []));
+    const verdicts = (await this.signatures.verifyAll(unverified)).values();
+    return items.map((item): CheckedItem => {
+      if (item.type !== 'UNVERIFIED') return item;
+      const { quote } = item;
+      const [reason] = this.checks.reasons(quote, verdicts.next().value === true);
+      return reason === undefined ? { type: 'GOOD', quote } : failed(reason);
+    });
+  }
+
+  #othersTurn(): Promise<void> {
+    return new Promise((resolve) => this.clock.after(0, resolve));
+  }
+
+  async #askChain(checked: CheckedItem[]): Promise<CheckedItem[]> {
+    const quotes = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
+    if (quotes.length === 0) return checked;
+    const readings = await this.states.read(quotes);
+    const errors = new Map(quotes.map(({ quoteId }, i) => [quoteId, readings[i]?.error ?? null]));
+    return checked.map((item) => {
+      const error = item.type === 'GOOD' ? (errors.get(item.quote.quoteId) ?? null) : null;
+      return error === null ? item : failed(error);
+    });
+  }
+}
+
+/** Of quotes that stand in the request more than once, the first good one is published. */
+function withTwins(items: readonly CheckedItem[]): CheckedItem[] {
+  const firsts = new Map<Hex, number>();
+  return items.map((item, i) => {
+    if (item.type !== 'GOOD') return item;
+    const { quoteId } = item.quote;
+    const first = firsts.get(quoteId);
+    if (first !== undefined) return { type: 'TWIN', of: first };
+    firsts.set(quoteId, i);
+    return item;
+  });
+}
+
+export function asExisting(order: Order): IntakeItem {
+  return { type: 'EXISTS', order, fillableSize: order.fillableSize };
+}
+
+export function failed(reason: string): IntakeItem {
+  return { type: 'FAILED', reason };
+}
