@@ -152,27 +152,33 @@ export class Wallet {
   /** Until its nonce is used up: the receipt, or null when another signer's transaction was mined in its place. */
   async #untilUsed(tx: OwnTx): Promise<TxReceipt | null> {
     for (;;) {
-      let receipt = await this.#find(tx);
-      try {
-        if (receipt === null && (await this.#line.isUsed(tx))) {
-          receipt = await this.#find(tx); // a node's index may lag behind its head
-          if (receipt === null) {
-            this.onTrouble(tx.nonce, 'another transaction of the same key was mined under its nonce');
-            await this.#line.forget(tx);
-            await this.onLost?.(tx.nonce);
-            return null;
-          }
-        }
-        if (receipt === null) await this.#sendAgain(tx);
-      } catch {
-        // No answer, or no money for the higher fee: the next round looks for a receipt and tries again.
-        this.#receipts.checkRunning();
-      }
-      if (receipt === null) continue;
-      this.#line.mined(tx, receipt.blockNumber);
-      await this.onMined?.(tx.nonce, receipt);
-      return receipt;
+      const found = (await this.#find(tx)) ?? (await this.#findOrSendAgain(tx));
+      if (found === 'LOST') return null;
+      if (found === null) continue;
+      this.#line.mined(tx, found.blockNumber);
+      await this.onMined?.(tx.nonce, found);
+      return found;
     }
+  }
+
+  /** It has no receipt in the time that a transaction may take. Null: there may be one later. */
+  async #findOrSendAgain(tx: OwnTx): Promise<TxReceipt | 'LOST' | null> {
+    try {
+      // A node's index may lag behind its head.
+      if (await this.#line.isUsed(tx)) return (await this.#find(tx)) ?? (await this.#lose(tx));
+      await this.#sendAgain(tx);
+    } catch {
+      // No answer, or no money for the higher fee: the next round looks for a receipt and tries again.
+      this.#receipts.checkRunning();
+    }
+    return null;
+  }
+
+  async #lose(tx: OwnTx): Promise<'LOST'> {
+    this.onTrouble(tx.nonce, 'another transaction of the same key was mined under its nonce');
+    await this.#line.forget(tx);
+    await this.onLost?.(tx.nonce);
+    return 'LOST';
   }
 
   async #sendAgain(tx: OwnTx): Promise<void> {
