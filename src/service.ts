@@ -1,11 +1,3 @@
-import { QuoteDigest } from './auth/quote-digest.js';
-import { QuoteSignature } from './auth/quote-signature.js';
-import { RememberedSignatures } from './auth/remembered-signatures.js';
-import { InlineSignatureChecks } from './auth/signature-checks.js';
-import { SignaturePool } from './auth/signature-pool.js';
-import { loadSecp256k1 } from './auth/secp256k1-binding.js';
-import { openChainSide } from './chain/chain-side.js';
-import { HeadWatch } from './chain/head-watch.js';
 import { QuoteChecks } from './chain/quote-checks.js';
 import { IntakeChecks } from './chain/intake-checks.js';
 import { QuoteIntake } from './chain/quote-intake.js';
@@ -14,14 +6,15 @@ import { EngineTime } from './engine/engine-time.js';
 import { ExpiryTimer } from './engine/expiry-timer.js';
 import type { Hex } from './engine/quote.js';
 import { Sequencer } from './engine/sequencer.js';
-import { deployedPools, followedBook, knownOrder, rfqPorts } from './engine-side.js';
+import { deployedPools, knownOrder, rfqPorts } from './engine-side.js';
+import { openFollowedChains, watchHeads } from './followed-chains.js';
 import { createHttp } from './http-side.js';
+import { openNetwork } from './net-side.js';
 import { createOptionRoutes } from './option-side.js';
-import { openServer } from './net/open-server.js';
 import { measuredOptions, measureEngine, measuredPublish } from './metrics-side.js';
-import { measuredSockets } from './metrics/measured.js';
 import { openRequestWatch } from './request-watch.js';
 import type { Service, ServiceOptions } from './service-options.js';
+import { openSignatures } from './signature-side.js';
 import { OperatorGas } from './quota/operator-gas.js';
 import { Quotas } from './quota/quotas.js';
 import type { QuotaTable } from './quota/tier-quotas.js';
@@ -49,42 +42,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const sequencer = new Sequencer({ engine, journal, time, onFault });
   const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
 
-  const secp256k1 = await loadSecp256k1();
-  logger.info({ library: secp256k1.library }, 'signatures are checked by');
-  const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
-  const signatures = new QuoteSignature(digests, secp256k1);
-  const inlineChecks = new InlineSignatureChecks(signatures, clock, limits.checksPerTurn);
-  const signaturePool = new SignaturePool(inlineChecks, limits, logFault);
-  const signatureChecks = new RememberedSignatures(signaturePool, limits.rememberedSignatures);
-
-  let isReady: () => void = () => undefined;
-  const ready = new Promise<void>((resolve) => (isReady = resolve));
-  const chains = (options.openChains ?? openChainSide)({
-    ...options,
-    book: followedBook(engine, sequencer),
-    known: () => engine.known(),
-    readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
-    signatures,
-    checks: signatureChecks,
-    onSettlementTime: (timestamp) => time.observe(timestamp),
-    nowSeconds,
-    onRefusedEvent(why, { txHash, logIndex }) {
-      metrics?.refusedEvents.labels(why).inc();
-      logger.info({ why, txHash, logIndex }, 'published event refused');
-    },
-    onIgnoredEvent: (why) => metrics?.ignoredEvents.labels(why).inc(),
-    onTxTrouble: (nonce, what) => logger.warn({ nonce, what }, 'trouble with a transaction'),
-    listener: {
-      onCaughtUp: isReady,
-      onFailure: (error, failures) => logger.warn({ err: error, failures }, 'reading the chains failed'),
-      onHalt(error) {
-        logger.fatal({ err: error }, 'reading the chains has stopped');
-        for (const health of Object.values(chains.health)) health.halt(error.message);
-      },
-      onProgress: (settlement, stream) =>
-        logger.info({ settlement: settlement.blockNumber, stream: stream?.blockNumber }, 'catching up'),
-    },
-  });
+  const signing = await openSignatures(options, logFault);
+  const { digests, signatures, signatureChecks } = signing;
+  const { chains, ready } = openFollowedChains(options, { sequencer, time, nowSeconds, signing });
 
   const quoteJson = new QuoteJson(chainId);
   const topics = new TopicIndex(chainId);
@@ -154,28 +114,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     tickers: () => feed.tickersJson(),
     pastEvents: new EventPages(feed, limits),
   });
-  const { server, uwsUnavailable } = openServer(options.netBackend, {
-    http: http.handler,
-    refuseBody: (fault, request) => http.refuseBody(fault, request),
-    socketPath: '/',
-    sockets: metrics === null ? hub : measuredSockets(hub, metrics),
-    limits: {
-      ...limits,
-      bodyBytes: (method, path) =>
-        method === 'POST' && BATCH_PATHS.has(path) ? limits.batchBodyBytes : limits.bodyBytes,
-    },
-    ...(options.spareDescriptors !== undefined && {
-      descriptors: {
-        spare: options.spareDescriptors,
-        onFew(few) {
-          if (few) logger.warn('few file descriptors are left: no more connections are taken until there are more');
-          else logger.info('connections are taken again');
-        },
-      },
-    }),
-    onFault: logFault,
-  });
-  if (uwsUnavailable !== undefined) logger.warn({ why: uwsUnavailable }, 'serving through node:http and ws');
+  const server = openNetwork(options, http, hub, logFault);
 
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
   if (metrics !== null) measureEngine(metrics, { engine, sequencer, chains, clock, isReady: () => http.isReady() });
@@ -193,7 +132,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const port = await server.listen(options.host, options.port);
   const expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
   keys.watch(limits.keyWatchMs, logFault);
-  const watches = [...new Set([profile.settlement.wsUrl, profile.stream.wsUrl])].flatMap(openWatch);
+  const watches = watchHeads(options, chains);
   let isStopped = false;
   if (options.history !== null) {
     const { index, tsMs } = engine;
@@ -235,23 +174,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     return new QuoteRehearsal(known, pools, digests, signatures, checks, states, clock, limits.checksPerTurn);
   }
 
-  /** New heads wake the follower; both roles may share one endpoint, which is then watched once. */
-  function openWatch(url: string | null): HeadWatch[] {
-    if (url === null) return [];
-    const patience = {
-      pingMs: limits.headWatchPingMs,
-      backoffMs: limits.chainBackoffMs,
-      maxBackoffMs: limits.chainMaxBackoffMs,
-    };
-    const watch = new HeadWatch(url, () => chains.follower.wake(), clock, random, patience);
-    watch.start();
-    return [watch];
-  }
-
   function logFault(error: unknown): void {
     logger.error({ err: error }, 'a request failed inside');
   }
 }
-
-/** Requests that carry a batch, and may be larger than others. */
-const BATCH_PATHS: ReadonlySet<string> = new Set(['/quotes', '/pools', '/pool/settle']);

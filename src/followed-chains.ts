@@ -1,0 +1,71 @@
+import { openChainSide, type ChainSide } from './chain/chain-side.js';
+import { HeadWatch } from './chain/head-watch.js';
+import type { EngineTime } from './engine/engine-time.js';
+import type { Sequencer } from './engine/sequencer.js';
+import { followedBook } from './engine-side.js';
+import type { ServiceOptions } from './service-options.js';
+import type { SignatureSide } from './signature-side.js';
+
+export interface FollowedChainsParts {
+  readonly sequencer: Sequencer;
+  readonly time: EngineTime;
+  readonly nowSeconds: () => number;
+  readonly signing: SignatureSide;
+}
+
+export interface FollowedChains {
+  readonly chains: ChainSide;
+  /** Resolves when both have been read to their heads. */
+  readonly ready: Promise<void>;
+}
+
+/** Puts the readers of both chains together with the book, the log lines and the metrics. They do not run yet. */
+export function openFollowedChains(options: ServiceOptions, parts: FollowedChainsParts): FollowedChains {
+  const { engine, logger, metrics } = options;
+  const { sequencer, time, nowSeconds, signing } = parts;
+  let isReady: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => (isReady = resolve));
+  const chains = (options.openChains ?? openChainSide)({
+    ...options,
+    book: followedBook(engine, sequencer),
+    known: () => engine.known(),
+    readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
+    signatures: signing.signatures,
+    checks: signing.signatureChecks,
+    onSettlementTime: (timestamp) => time.observe(timestamp),
+    nowSeconds,
+    onRefusedEvent(why, { txHash, logIndex }) {
+      metrics?.refusedEvents.labels(why).inc();
+      logger.info({ why, txHash, logIndex }, 'published event refused');
+    },
+    onIgnoredEvent: (why) => metrics?.ignoredEvents.labels(why).inc(),
+    onTxTrouble: (nonce, what) => logger.warn({ nonce, what }, 'trouble with a transaction'),
+    listener: {
+      onCaughtUp: isReady,
+      onFailure: (error, failures) => logger.warn({ err: error, failures }, 'reading the chains failed'),
+      onHalt(error) {
+        logger.fatal({ err: error }, 'reading the chains has stopped');
+        for (const health of Object.values(chains.health)) health.halt(error.message);
+      },
+      onProgress: (settlement, stream) =>
+        logger.info({ settlement: settlement.blockNumber, stream: stream?.blockNumber }, 'catching up'),
+    },
+  });
+  return { chains, ready };
+}
+
+/** New heads wake the follower; both roles may share one endpoint, which is then watched once. */
+export function watchHeads({ profile, clock, random, limits }: ServiceOptions, chains: ChainSide): HeadWatch[] {
+  const patience = {
+    pingMs: limits.headWatchPingMs,
+    backoffMs: limits.chainBackoffMs,
+    maxBackoffMs: limits.chainMaxBackoffMs,
+  };
+  const urls = new Set([profile.settlement.wsUrl, profile.stream.wsUrl]);
+  return [...urls].flatMap((url) => {
+    if (url === null) return [];
+    const watch = new HeadWatch(url, () => chains.follower.wake(), clock, random, patience);
+    watch.start();
+    return [watch];
+  });
+}

@@ -1,0 +1,40 @@
+import type { HttpSide } from './http-side.js';
+import { measuredSockets } from './metrics/measured.js';
+import type { NetOptions, NetServer, SocketHandlers } from './net/net.js';
+import { openServer } from './net/open-server.js';
+import type { ServiceOptions } from './service-options.js';
+
+/** Requests that carry a batch, and may be larger than others. */
+const BATCH_PATHS: ReadonlySet<string> = new Set(['/quotes', '/pools', '/pool/settle']);
+
+/** One server for routes and sockets; it does not listen yet. */
+export function openNetwork(
+  options: ServiceOptions,
+  http: HttpSide,
+  sockets: SocketHandlers,
+  onFault: (error: unknown) => void,
+): NetServer {
+  const { limits, logger, metrics, spareDescriptors } = options;
+  const descriptors: NetOptions['descriptors'] = spareDescriptors && {
+    spare: spareDescriptors,
+    onFew(few) {
+      if (few) logger.warn('few file descriptors are left: no more connections are taken until there are more');
+      else logger.info('connections are taken again');
+    },
+  };
+  const { server, uwsUnavailable } = openServer(options.netBackend, {
+    http: http.handler,
+    refuseBody: (fault, request) => http.refuseBody(fault, request),
+    socketPath: '/',
+    sockets: metrics === null ? sockets : measuredSockets(sockets, metrics),
+    limits: {
+      ...limits,
+      bodyBytes: (method, path) =>
+        method === 'POST' && BATCH_PATHS.has(path) ? limits.batchBodyBytes : limits.bodyBytes,
+    },
+    ...(descriptors !== undefined && { descriptors }),
+    onFault,
+  });
+  if (uwsUnavailable !== undefined) logger.warn({ why: uwsUnavailable }, 'serving through node:http and ws');
+  return server;
+}
