@@ -1,5 +1,5 @@
 // Runs the compiled test files of some folders, prints what failed, and exits 1 then.
-//   node scripts/run-tests.mjs --jobs=2 --timeout=120 --except=faults,load --output-file=dist/tests.tap dist/test
+//   node scripts/run-tests.mjs --jobs=2 --timeout=300 --except=faults,load --output-file=dist/tests.tap dist/test
 // `timeout`: of one file, seconds. `except`: folders in the given ones. `output-file`: where their TAP goes.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';

@@ -23,7 +23,7 @@ for (const version of process.argv.slice(2)) {
     const bin = path.join(dir, 'node_modules', `node-${platform}`, 'bin');
     const env = { PATH: `${bin}${path.delimiter}${process.env.PATH}` };
     run('node', ['--version'], env);
-    const options = ['--jobs=2', '--timeout=120', `--output-file=dist/node-${major}.tap`];
+    const options = ['--jobs=2', '--timeout=300', `--output-file=dist/node-${major}.tap`];
     run('node', ['scripts/run-tests.mjs', ...options, ...files], env);
   } catch (error) {
     console.log(`Node.js ${major}: ${error.message}`);

@@ -24,10 +24,16 @@ const SAMPLE_MS = 1_000;
  */
 const MAX_LIVE_GROWTH_BYTES = SECONDS < 300 ? 16 << 20 : 32 << 20;
 const MAX_RESIDENT_GROWTH_BYTES = SECONDS < 600 ? 128 << 20 : 64 << 20;
+/**
+ * Full garbage collections before growth is looked at: the service warms up during the first eight, however long a
+ * machine takes for them. A slow one (six in two minutes were seen) is given more time, so many times as much at most.
+ */
+const ENOUGH_COLLECTIONS = 16;
+const MOST_TIMES_AS_LONG = 4;
 const REORG_DEPTH = 3;
 const seed = Number(process.env.SOAK_SEED ?? Date.now() % 2 ** 31);
 
-t.setTimeout(SECONDS * 1_000 + 180_000);
+t.setTimeout(MOST_TIMES_AS_LONG * SECONDS * 1_000 + 180_000);
 t.comment(`SOAK_SEED=${seed}, ${SECONDS} s`);
 
 interface Shown {
@@ -71,8 +77,11 @@ t.teardown(async () => {
 const rest = new RestClient(service.httpUrl, service.apiKey);
 const actions = new DevActions(chain);
 const offers: SignedOffer[] = [];
-const endsAtMs = performance.now() + SECONDS * 1_000;
-const goesOn = (): boolean => performance.now() < endsAtMs;
+const beganMs = performance.now();
+const goesOn = (): boolean => {
+  const seconds = (performance.now() - beganMs) / 1_000;
+  return seconds < (alive.length < ENOUGH_COLLECTIONS ? MOST_TIMES_AS_LONG * SECONDS : SECONDS);
+};
 const done = { quotes: 0, reads: 0, sockets: 0, chain: 0, refused: 0 };
 
 /** Posts batch after batch; most quotes live for some seconds only, so that the book does not grow without end. */
@@ -212,7 +221,7 @@ function growth(samples: readonly number[]): number {
 const liveGrowth = growth(alive) * 2 ** 20;
 const residentGrowth = growth(samples);
 t.comment(`memory alive, in MB: ${alive.join(' ')}`);
-t.ok(alive.length >= 8, `all garbage was collected ${alive.length} times: often enough to compare`);
+t.ok(alive.length >= ENOUGH_COLLECTIONS, `all garbage was collected ${alive.length} times: often enough to compare`);
 t.ok(liveGrowth < MAX_LIVE_GROWTH_BYTES, `what is alive grew by ${(liveGrowth / 2 ** 20).toFixed(1)} MiB`);
 t.ok(
   residentGrowth < MAX_RESIDENT_GROWTH_BYTES,
