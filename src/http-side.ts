@@ -150,10 +150,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
         const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;
         if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
         const retryAfterMs = operatorGas.take(caller, quotes.length);
-        if (retryAfterMs > 0) {
-          quotas.refused('day', caller.tier);
-          return { type: 'OVER_BUDGET', retryAfterMs };
-        }
+        if (retryAfterMs > 0) return { type: 'OVER_BUDGET', retryAfterMs };
         let sent = 0;
         try {
           const result = await intake.submit(quotes);

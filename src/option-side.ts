@@ -14,9 +14,12 @@ import type { Engine } from './engine/engine.js';
 import type { Clock, Journal } from './engine/ports.js';
 import type { Sequencer } from './engine/sequencer.js';
 import { poolRoutes } from './http/pool-routes.js';
-import type { Route } from './http/router.js';
+import type { Caller, Route } from './http/router.js';
 import { settlementRoute } from './http/settlement-route.js';
 import { vaultRoute } from './http/vault-routes.js';
+import type { OperatorGas } from './quota/operator-gas.js';
+import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, RequestCharge } from './quota/request-charge.js';
+import type { OptionTerms } from './schema/option-json.js';
 
 export interface OptionSideOptions {
   readonly profile: Profile;
@@ -25,13 +28,14 @@ export interface OptionSideOptions {
   readonly journal: Journal;
   readonly time: EngineTime;
   readonly chains: ChainSide;
+  readonly operatorGas: OperatorGas;
   readonly clock: Clock;
   readonly limits: Limits;
 }
 
 /** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
 export function createOptionRoutes(options: OptionSideOptions): Route[] {
-  const { profile, engine, sequencer, journal, time, chains, limits } = options;
+  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits } = options;
   const series = new OptionSeries(profile);
   const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
   const listing = new PoolListing(() => engine.pools(), series, engineSeconds, limits.poolListingSeconds);
@@ -41,7 +45,7 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
   return [
     ...poolRoutes(pools, services?.deployments ?? null, symbols, limits),
     vaultRoute(services?.vaults ?? null, limits),
-    settlementRoute(services?.settler ?? null, symbols, limits),
+    settlementRoute(services?.settlements ?? null, symbols, limits),
   ];
 
   /** What only an operator with a wallet can do. */
@@ -62,13 +66,20 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
       }
     });
     const deployer = new PoolDeployer(operator, settlement, factory, series, arrivals, now, limits.optionsInFlight);
+    const settler = new Settler(operator, settlement, factory, series, now, limits.optionsInFlight);
+    const sender = { address: operator.address, waitMs: () => chains.spending?.settlement.waitMs() ?? 0 };
+    const charge = (caller: Caller, gasPerTx: number) => new RequestCharge(operatorGas, sender, caller, gasPerTx);
     return {
       // A pool counts as created once it is listed, for which its event has to be read and logged.
       deployments: {
         refusal: () => health.settlement.status().stale ?? journal.refusal(),
-        deploy: deployer.deploy.bind(deployer),
+        deploy: (caller: Caller, terms: readonly OptionTerms[]) =>
+          charge(caller, GAS_PER_DEPLOYMENT).run((payer) => deployer.deploy(terms, payer)),
       },
-      settler: new Settler(operator, settlement, factory, series, now, limits.optionsInFlight),
+      settlements: {
+        settle: (caller: Caller, terms: readonly OptionTerms[]) =>
+          charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.settle(terms, payer)),
+      },
       vaults: new VaultQuotes(settlement, profile, series, chains.pools, settlementWallet.address, now),
     };
   }

@@ -73,10 +73,11 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     of: (tier) => quotas.of(tier),
     nowMs: () => time.nowMs(),
     kept: options.budgets ?? null,
-    onPublished({ id, tier }, quotes, gas) {
+    onCharged({ id, tier }, quotes, gas) {
       metrics?.publishedQuotes.labels(id, tier).inc(quotes);
-      metrics?.publishedGas.labels(id, tier).inc(gas);
+      metrics?.chargedGas.labels(id, tier).inc(gas);
     },
+    onRefusal: ({ tier }) => quotas.refused('day', tier),
   });
   const hub = new Hub({
     chainId,
@@ -94,7 +95,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     limits,
     onFault: logFault,
   });
-  const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains });
+  const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains, operatorGas });
   const checks = new QuoteChecks(signatures, nowSeconds, limits);
   const known = { get: (quoteId: Hex) => knownOrder(engine, quoteId), whenDurable: () => sequencer.whenDurable() };
   const http = createHttp({

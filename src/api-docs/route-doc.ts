@@ -30,7 +30,8 @@ export interface AnswerDoc {
 const WITH_KEY: RouteDoc['answers'] = {
   401: { about: '`API key not provided`, or `NOT_FOUND` for one that is unknown or revoked', schema: ErrorBody },
   429: {
-    about: '`RATELIMITED`: over a quota, or too many unknown keys; `Retry-After` says for how long',
+    about:
+      '`RATELIMITED`: over a quota, or too many unknown keys; or the wallet has spent its cap. `Retry-After` says for how long',
     schema: ErrorBody,
   },
 };

@@ -15,7 +15,8 @@ export class CappedWallet extends Wallet {
 
   /** As that of every wallet; rejects with SpendCapReached besides. */
   override async send(request: TxRequest): Promise<TxReceipt> {
-    if (this.spending.waitMs() > 0) throw new SpendCapReached(this.address);
+    const waitMs = this.spending.waitMs();
+    if (waitMs > 0) throw new SpendCapReached(this.address, waitMs);
     return super.send(request);
   }
 

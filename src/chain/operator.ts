@@ -2,10 +2,11 @@ import { chainFailureText, isChainFailure, revertName, revertText } from './cont
 import type { ChainReader } from './chain-reader.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import type { GasPayer } from './gas-payer.js';
 import type { TxRequest } from './own-tx.js';
 import type { TxReceipt } from './receipts.js';
 import type { Wallet } from './wallet.js';
-import { NoGasMoney, TxRefused, WalletBusy, WalletStopped, WouldRevert } from './wallet-errors.js';
+import { NoGasMoney, SpendCapReached, TxRefused, WalletBusy, WalletStopped, WouldRevert } from './wallet-errors.js';
 
 /** What became of one transaction, in words for whoever asked for it. */
 export type TxOutcome =
@@ -14,6 +15,14 @@ export type TxOutcome =
   | { readonly type: 'REVERTED'; readonly name: string | null; readonly reason: string }
   /** It could not be sent, or was not mined. */
   | { readonly type: 'FAILED'; readonly reason: string };
+
+/** What became of it and what it cost: 0 where it was not sent, null where it may still be mined. */
+interface Sending {
+  readonly outcome: TxOutcome;
+  readonly gasUsed: bigint | null;
+  /** The wallet's cap was in the way, for so many milliseconds. */
+  readonly capWaitMs?: number;
+}
 
 const NOT_CONFIRMED = 'Transaction not confirmed yet';
 
@@ -33,23 +42,33 @@ export class Operator {
     return this.wallet.address;
   }
 
-  /** Resolves when mined, when it is clear that it never will be, or when it takes too long. */
-  async send(request: TxRequest): Promise<TxOutcome> {
+  /**
+   * Resolves when mined, when it is clear that it never will be, or when it takes too long. `payer` is told what it
+   * costs.
+   */
+  async send(request: TxRequest, payer: Pick<GasPayer, 'sent' | 'capped'>): Promise<TxOutcome> {
     let cancel: CancelTimer = () => undefined;
-    const tooLong = new Promise<TxOutcome>((resolve) => {
-      cancel = this.clock.after(this.patienceMs, () => resolve({ type: 'FAILED', reason: NOT_CONFIRMED }));
+    const tooLong = new Promise<Sending>((resolve) => {
+      const outcome = failed(NOT_CONFIRMED);
+      cancel = this.clock.after(this.patienceMs, () => resolve({ outcome, gasUsed: null }));
     });
-    return Promise.race([this.#send(request), tooLong]).finally(cancel);
+    const { outcome, gasUsed, capWaitMs } = await Promise.race([this.#send(request), tooLong]).finally(cancel);
+    if (gasUsed !== 0n) payer.sent(gasUsed);
+    if (capWaitMs !== undefined) payer.capped(capWaitMs);
+    return outcome;
   }
 
-  async #send(request: TxRequest): Promise<TxOutcome> {
+  async #send(request: TxRequest): Promise<Sending> {
     try {
       const receipt = await this.wallet.send(request);
       this.onMined(receipt);
-      return receipt.succeeded ? { type: 'DONE' } : await this.#whyReverted(request, receipt);
+      const { succeeded, gasUsed } = receipt;
+      return { outcome: succeeded ? { type: 'DONE' } : await this.#whyReverted(request, receipt), gasUsed };
     } catch (error) {
-      if (error instanceof WouldRevert) return reverted(error.data);
-      return { type: 'FAILED', reason: failureText(error) };
+      if (error instanceof WouldRevert) return { outcome: reverted(error.data), gasUsed: 0n };
+      const outcome = failed(failureText(error));
+      if (error instanceof SpendCapReached) return { outcome, gasUsed: 0n, capWaitMs: error.waitMs };
+      return { outcome, gasUsed: error instanceof WalletStopped ? null : 0n };
     }
   }
 
@@ -69,6 +88,10 @@ export class Operator {
 
 function reverted(data: Hex): TxOutcome {
   return { type: 'REVERTED', name: revertName(data), reason: revertText(data) };
+}
+
+function failed(reason: string): TxOutcome {
+  return { type: 'FAILED', reason };
 }
 
 const WALLET_FAILURES = [NoGasMoney, TxRefused, WalletBusy, WalletStopped];

@@ -1,5 +1,6 @@
 import type { Hex } from '../engine/quote.js';
 import type { Clock } from '../engine/ports.js';
+import type { GasRefusal } from '../quota/gas-refusal.js';
 import { isChainFailure } from './contract-errors.js';
 import {
   asExisting,
@@ -12,13 +13,14 @@ import {
 } from './intake-checks.js';
 import type { Publisher, PublicationOutcome } from './publisher.js';
 import { ERROR_NAMES, type IdentifiedQuote } from './quote-states.js';
-import { NoGasMoney, TxRefused, TxReverted, WalletBusy, WouldRevert } from './wallet-errors.js';
+import { NoGasMoney, SpendCapReached, TxRefused, TxReverted, WalletBusy, WouldRevert } from './wallet-errors.js';
 
 export type IntakeResult =
   | { readonly type: 'ANSWERED'; readonly items: readonly IntakeItem[] }
   /** Time is up and nothing has landed; these may still enter. */
   | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
   | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
+  | Extract<GasRefusal, { type: 'SPEND_CAP' }>
   | { readonly type: 'QUEUE_FULL' }
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
@@ -111,8 +113,11 @@ export class QuoteIntake {
       if (outcomes.some((outcome) => outcome?.type === 'FAILED' && isChainFailure(outcome.error))) {
         return { type: 'CHAIN_UNREACHABLE' };
       }
-      const noGas = outcomes.find((outcome) => outcome?.type === 'FAILED' && outcome.error instanceof NoGasMoney);
-      if (noGas !== undefined) return { type: 'NO_GAS_MONEY', wallet: this.publisher.walletAddress };
+      const { walletAddress: wallet } = this.publisher;
+      const errors = outcomes.flatMap((outcome) => (outcome?.type === 'FAILED' ? [outcome.error] : []));
+      const capped = errors.find((error) => error instanceof SpendCapReached);
+      if (capped !== undefined) return { type: 'SPEND_CAP', wallet, retryAfterMs: capped.waitMs };
+      if (errors.some((error) => error instanceof NoGasMoney)) return { type: 'NO_GAS_MONEY', wallet };
     }
     return { type: 'ANSWERED', items };
   }

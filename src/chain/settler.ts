@@ -2,11 +2,13 @@ import { encodeFunctionData } from 'viem';
 import type { Hex, PoolKey } from '../engine/quote.js';
 import { parseExpiration } from '../schema/expiration.js';
 import type { OptionTerms } from '../schema/option-json.js';
+import type { GasRefusal } from '../quota/gas-refusal.js';
 import { LONG, optionTokenAbi, SHORT } from './abi/option-token.js';
 import { poolAbi } from './abi/pool.js';
 import type { ChainSeconds } from './chain-seconds.js';
 import { ChainAnswerError, type ChainReader, type ContractCall } from './chain-reader.js';
 import { chainFailureText, isChainFailure } from './contract-errors.js';
+import type { GasPayer } from './gas-payer.js';
 import { mapInFlight } from './in-flight.js';
 import type { Operator, TxOutcome } from './operator.js';
 import type { OptionSeries } from './option-series.js';
@@ -17,9 +19,15 @@ import { readUint } from './uint-answer.js';
 export type SettleItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
 
 export type SettleResult =
-  { readonly type: 'ANSWERED'; readonly items: readonly SettleItem[] } | { readonly type: 'CHAIN_UNREACHABLE' };
+  | { readonly type: 'ANSWERED'; readonly items: readonly SettleItem[] }
+  | { readonly type: 'CHAIN_UNREACHABLE' }
+  /** Nothing was settled. */
+  | GasRefusal;
 
 type Plan = SettleItem | { readonly type: 'SETTLE'; readonly key: PoolKey };
+
+/** Pairs are given up, and then what is left of one side. */
+const MOST_CLOSING_CALLS = 2;
 
 const NOT_EXPIRED = failed('Option has not expired');
 const NOT_DEPLOYED = failed('Pool is not deployed');
@@ -40,16 +48,18 @@ export class Settler {
     private readonly inFlight: number,
   ) {}
 
-  /** In the order of `options`, whose symbols all have tokens; each fails alone. */
-  async settle(options: readonly OptionTerms[]): Promise<SettleResult> {
+  /** In the order of `options`, whose symbols all have tokens; each fails alone, but for want of gas to pay with. */
+  async settle(options: readonly OptionTerms[], payer: GasPayer): Promise<SettleResult> {
     const now = this.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const plans = options.map((option) => this.#plan(option, now));
     try {
       const keys = plans.flatMap((plan) => (plan.type === 'SETTLE' ? [plan.key] : []));
       const found = await lookUpPools(this.reader, this.poolFactory, keys);
+      const refusal = payer.take(distinctDeployed([...found.values()]) * MOST_CLOSING_CALLS);
+      if (refusal !== null) return refusal;
       const items = await mapInFlight(plans, this.inFlight, async (plan) =>
-        plan.type === 'SETTLE' ? this.#settlePool(found.get(plan.key)) : plan,
+        plan.type === 'SETTLE' ? this.#settlePool(found.get(plan.key), payer) : plan,
       );
       return { type: 'ANSWERED', items };
     } catch (error) {
@@ -66,33 +76,33 @@ export class Settler {
     return { type: 'SETTLE', key: this.series.poolKey(option, maturity) };
   }
 
-  async #settlePool(pool: FoundPool | undefined): Promise<SettleItem> {
+  async #settlePool(pool: FoundPool | undefined, payer: GasPayer): Promise<SettleItem> {
     if (pool === undefined) throw new Error('A key was not looked up');
     // The factory refuses expired keys unless their pool exists.
     if (pool.type === 'IMPOSSIBLE' || !pool.isDeployed) return NOT_DEPLOYED;
     const { poolAddress } = pool;
     const before = this.#underWay.get(poolAddress);
-    const settlement = this.#settleAfter(before, poolAddress).finally(() => {
+    const settlement = this.#settleAfter(before, poolAddress, payer).finally(() => {
       if (this.#underWay.get(poolAddress) === settlement) this.#underWay.delete(poolAddress);
     });
     this.#underWay.set(poolAddress, settlement);
     return settlement;
   }
 
-  async #settleAfter(before: Promise<SettleItem> | undefined, poolAddress: Hex): Promise<SettleItem> {
+  async #settleAfter(before: Promise<SettleItem> | undefined, poolAddress: Hex, payer: GasPayer): Promise<SettleItem> {
     await before;
     try {
-      return await this.#close(poolAddress);
+      return await this.#close(poolAddress, payer);
     } catch (error) {
       return failed(chainFailureText(error));
     }
   }
 
-  async #close(poolAddress: Hex): Promise<SettleItem> {
+  async #close(poolAddress: Hex, payer: GasPayer): Promise<SettleItem> {
     const [shorts, longs] = await this.#position(poolAddress);
     if (shorts === 0n && longs === 0n) return NOTHING_HELD;
     for (const data of closingCalls(shorts, longs)) {
-      const outcome = await this.operator.send({ to: poolAddress, data });
+      const outcome = await this.operator.send({ to: poolAddress, data }, payer);
       if (outcome.type !== 'DONE') return failure(outcome);
     }
     return { type: 'SETTLED' };
@@ -110,6 +120,11 @@ export class Settler {
     const args = [this.operator.address, id] as const;
     return { to, data: encodeFunctionData({ abi: optionTokenAbi, functionName: 'balanceOf', args }) };
   }
+}
+
+/** What is held in a pool is only read when its turn comes. */
+function distinctDeployed(pools: readonly FoundPool[]): number {
+  return new Set(pools.flatMap((pool) => (pool.type === 'FOUND' && pool.isDeployed ? [pool.poolAddress] : []))).size;
 }
 
 /** Longs and shorts of one holder cancel out: given up together they bring the whole collateral, and cost no fee. */

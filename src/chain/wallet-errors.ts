@@ -11,9 +11,12 @@ export class NoGasMoney extends Error {
   }
 }
 
-/** The wallet has spent what it may in a day. */
+/** The wallet has spent what it may in a day; it may spend again in `waitMs` milliseconds. */
 export class SpendCapReached extends NoGasMoney {
-  constructor(wallet: Hex) {
+  constructor(
+    wallet: Hex,
+    readonly waitMs: number,
+  ) {
     super(wallet, `The wallet ${wallet} has spent what it may in a day`);
   }
 }

@@ -10,7 +10,7 @@ const about: Readonly<Record<QuotaName, string>> = {
   quotesPerMinute: 'Quotes posted in a minute',
   quoteBurst: 'Quotes posted at once after a pause, and so in one request',
   quotesPerDay: 'Quotes published in 24 hours',
-  gasPerDay: 'Gas that their publication costs the operator in 24 hours',
+  gasPerDay: 'Gas that their publication, deployments and settlements cost the operator in 24 hours',
   connections: 'WebSockets open at once',
   channels: 'Channels followed at once over all sockets',
   messagesPerSecond: 'WebSocket messages sent in a second',

@@ -29,5 +29,10 @@ export function refuse(
 
 /** RFC 6585, 4: over a quota. Existing clients know the word. */
 export function rateLimited(request: NetRequestHead, retryAfterMs: number): NetResponse {
-  return refuse(request, 429, 'RATELIMITED', { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) });
+  return refuse(request, 429, 'RATELIMITED', retryAfter(retryAfterMs));
+}
+
+/** The header, in whole seconds. */
+export function retryAfter(ms: number): Record<string, string> {
+  return { 'retry-after': String(Math.ceil(ms / 1000)) };
 }

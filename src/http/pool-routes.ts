@@ -1,14 +1,16 @@
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
+import type { GasRefusal } from '../quota/gas-refusal.js';
 import { compile } from '../schema/check.js';
 import { parseExpiration } from '../schema/expiration.js';
 import { poolJson, type OptionTerms } from '../schema/option-json.js';
 import { PoolsQuery, postPoolsBody } from '../schema/options.js';
 import { json, refuse } from './answer.js';
+import { gasRefused } from './gas-refusal.js';
 import { chainUnreachable, noWallet, unavailable } from './option-refusals.js';
 import { optionsReader } from './options-body.js';
 import { readQuery } from './read-query.js';
-import type { Route } from './router.js';
+import type { Caller, Route } from './router.js';
 
 export interface PoolQueries {
   /** Listed pools that pass every filter; `maturity` in Unix seconds. */
@@ -24,11 +26,14 @@ export type DeployedItem =
 export interface PoolDeployments {
   /** Why no pool can be deployed and listed just now; null when one can. */
   refusal(): string | null;
-  /** Items in the order of `options`. */
+  /** Items in the order of `options`. A refusal: nothing was deployed. */
   deploy(
+    caller: Caller,
     options: readonly OptionTerms[],
   ): Promise<
-    { readonly type: 'ANSWERED'; readonly items: readonly DeployedItem[] } | { readonly type: 'CHAIN_UNREACHABLE' }
+    | { readonly type: 'ANSWERED'; readonly items: readonly DeployedItem[] }
+    | { readonly type: 'CHAIN_UNREACHABLE' }
+    | GasRefusal
   >;
 }
 
@@ -61,14 +66,15 @@ export function poolRoutes(
     return pending === null ? json(text) : pending.then(() => json(text));
   }
 
-  async function deploy(request: NetRequest): Promise<NetResponse> {
+  async function deploy(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const body = readOptions(request);
     if (!body.ok) return refuse(request, 400, body.error);
     if (deployments === null) return noWallet(request);
     const refusal = deployments.refusal();
     if (refusal !== null) return unavailable(request, refusal);
-    const result = await deployments.deploy(body.terms);
+    const result = await deployments.deploy(caller, body.terms);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
+    if (result.type !== 'ANSWERED') return gasRefused(request, result);
     const lists = { CREATED: [] as string[], EXISTED: [] as string[], FAILED: [] as string[] };
     body.options.forEach((option, i) => {
       const [item, terms] = [result.items[i], body.terms[i]];

@@ -1,10 +1,12 @@
 import type { Order } from '../engine/order.js';
 import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
+import type { GasRefusal } from '../quota/gas-refusal.js';
 import { compile } from '../schema/check.js';
 import { postQuotesBody, PostQuotesQuery, type DryRunResult, type PostedQuote } from '../schema/orderbook.js';
 import type { QuoteJson } from '../schema/quote-json.js';
 import { json, rateLimited, refuse } from './answer.js';
+import { gasRefused } from './gas-refusal.js';
 import { readJson } from './json-body.js';
 import { lower } from './orderbook-routes.js';
 import { readQuery } from './read-query.js';
@@ -24,9 +26,7 @@ export type PublishResult =
   | { readonly type: 'ANSWERED'; readonly items: readonly PublishedItem[] }
   | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
   | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
-  /** The key has had published what it may in a day, or the wallet has spent what it may. */
-  | { readonly type: 'OVER_BUDGET'; readonly retryAfterMs: number }
-  | { readonly type: 'SPEND_CAP'; readonly wallet: Hex; readonly retryAfterMs: number }
+  | GasRefusal
   | { readonly type: 'QUEUE_FULL' }
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
@@ -115,11 +115,8 @@ export function publishRoute(
       case 'NO_GAS_MONEY':
         return refuse(request, 503, `The wallet ${result.wallet} has no money for gas`, RETRY_AFTER);
       case 'OVER_BUDGET':
-        return rateLimited(request, result.retryAfterMs);
-      case 'SPEND_CAP': {
-        const retryAfter = { 'retry-after': String(Math.ceil(result.retryAfterMs / 1000)) };
-        return refuse(request, 429, `The wallet ${result.wallet} has spent what it may in a day`, retryAfter);
-      }
+      case 'SPEND_CAP':
+        return gasRefused(request, result);
       case 'QUEUE_FULL':
         return refuse(request, 503, 'Too many quotes wait for their publication', RETRY_AFTER);
       case 'CHAIN_UNREACHABLE':

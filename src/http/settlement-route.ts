@@ -1,20 +1,25 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
+import type { GasRefusal } from '../quota/gas-refusal.js';
 import { compile } from '../schema/check.js';
 import type { OptionTerms } from '../schema/option-json.js';
 import { settleBody, type SettleResult } from '../schema/options.js';
 import { json, refuse } from './answer.js';
+import { gasRefused } from './gas-refusal.js';
 import { chainUnreachable, noWallet } from './option-refusals.js';
 import { optionsReader } from './options-body.js';
-import type { Route } from './router.js';
+import type { Caller, Route } from './router.js';
 
 export type SettledItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
 
 export interface Settlements {
-  /** Items in the order of `options`. */
+  /** Items in the order of `options`. A refusal: nothing was settled. */
   settle(
+    caller: Caller,
     options: readonly OptionTerms[],
   ): Promise<
-    { readonly type: 'ANSWERED'; readonly items: readonly SettledItem[] } | { readonly type: 'CHAIN_UNREACHABLE' }
+    | { readonly type: 'ANSWERED'; readonly items: readonly SettledItem[] }
+    | { readonly type: 'CHAIN_UNREACHABLE' }
+    | GasRefusal
   >;
 }
 
@@ -33,12 +38,13 @@ export function settlementRoute(
   const checkBody = compile(settleBody(limits.settlementsPerRequest), limits.schemaErrors);
   const readOptions = optionsReader(checkBody, symbols, limits);
 
-  async function settle(request: NetRequest): Promise<NetResponse> {
+  async function settle(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const body = readOptions(request);
     if (!body.ok) return refuse(request, 400, body.error);
     if (settlements === null) return noWallet(request);
-    const result = await settlements.settle(body.terms);
+    const result = await settlements.settle(caller, body.terms);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
+    if (result.type !== 'ANSWERED') return gasRefused(request, result);
     const answer: SettleResult = { success: [], failed: [] };
     body.options.forEach((option, i) => {
       const item = result.items[i];

@@ -23,8 +23,11 @@ export class Metrics {
     ),
     labelNames: ['key', 'tier'],
   });
-  readonly publishedGas = new Counter({
-    ...this.#named('quotebook_published_gas_total', 'Gas that is charged to the keys for them.'),
+  readonly chargedGas = new Counter({
+    ...this.#named(
+      'quotebook_charged_gas_total',
+      'Gas that is charged to the keys: for these quotes, for pools that were deployed and positions that were settled.',
+    ),
     labelNames: ['key', 'tier'],
   });
   readonly walletSpent = new Gauge({

@@ -15,13 +15,15 @@ export interface OperatorGasOptions {
   readonly nowMs: () => number;
   /** Where it is kept what was used; null: it is forgotten with the process. */
   readonly kept: KeptValues | null;
-  /** Hears what a key had published: quotes, and gas. */
-  readonly onPublished: (holder: QuotaHolder, quotes: number, gas: number) => void;
+  /** Hears what a key is charged with: quotes that were published for it, and gas. */
+  readonly onCharged: (holder: QuotaHolder, quotes: number, gas: number) => void;
+  /** Hears of each refusal. */
+  readonly onRefusal: (holder: QuotaHolder) => void;
 }
 
 /**
- * What each key may have the operator pay for in 24 hours. A request is charged as if it had a transaction of its own,
- * before anything is sent; what turns out not to be sent is given back.
+ * What each key may have the operator pay for in 24 hours. It is taken before anything is sent, for quotes as if each
+ * request had a transaction of its own; what turns out not to be sent is given back.
  */
 export class OperatorGas {
   readonly #options: OperatorGasOptions;
@@ -35,22 +37,43 @@ export class OperatorGas {
     this.#goOn();
   }
 
-  /** Takes so many quotes or none. Returns 0, or in how many milliseconds the key's day ends. */
-  take({ id, tier }: QuotaHolder, quotes: number): number {
-    const { quotesPerDay, gasPerDay } = this.#options.of(tier);
-    const quotesWaitMs = this.#quotes.take(id, quotes, quotesPerDay);
-    if (quotesWaitMs > 0) return quotesWaitMs;
-    const gasWaitMs = this.#gas.take(id, gasOf(quotes), gasPerDay);
-    if (gasWaitMs > 0) this.#quotes.giveBack(id, quotes);
-    else void this.#keep(id);
-    return gasWaitMs;
+  /** Takes so many quotes and their gas, or none. Returns 0, or in how many milliseconds the key's day ends. */
+  take(holder: QuotaHolder, quotes: number): number {
+    return this.#take(holder, quotes, gasOf(quotes));
   }
 
   /** Of those that were taken, so many were sent. When it resolves, what the key has used outlives the process. */
-  async settle(holder: QuotaHolder, taken: number, sent: number): Promise<void> {
+  settle(holder: QuotaHolder, taken: number, sent: number): Promise<void> {
     this.#quotes.giveBack(holder.id, taken - sent);
-    this.#gas.giveBack(holder.id, gasOf(taken) - gasOf(sent));
-    if (sent > 0) this.#options.onPublished(holder, sent, gasOf(sent));
+    return this.#charge(holder, gasOf(taken), sent, gasOf(sent));
+  }
+
+  /** Takes so much gas or none, for transactions that publish no quotes. Returns as `take`. */
+  takeGas(holder: QuotaHolder, gas: number): number {
+    return this.#take(holder, 0, gas);
+  }
+
+  /** Of the gas that was taken so much was used, or more than that. Resolves as `settle`. */
+  settleGas(holder: QuotaHolder, taken: number, used: number): Promise<void> {
+    return this.#charge(holder, taken, 0, used);
+  }
+
+  #take(holder: QuotaHolder, quotes: number, gas: number): number {
+    const { id, tier } = holder;
+    const { quotesPerDay, gasPerDay } = this.#options.of(tier);
+    const quotesWaitMs = this.#quotes.take(id, quotes, quotesPerDay);
+    const waitMs = quotesWaitMs > 0 ? quotesWaitMs : this.#gas.take(id, gas, gasPerDay);
+    if (waitMs === 0) void this.#keep(id);
+    else {
+      if (quotesWaitMs === 0) this.#quotes.giveBack(id, quotes);
+      this.#options.onRefusal(holder);
+    }
+    return waitMs;
+  }
+
+  async #charge(holder: QuotaHolder, taken: number, quotes: number, gas: number): Promise<void> {
+    this.#gas.giveBack(holder.id, taken - gas);
+    if (gas > 0) this.#options.onCharged(holder, quotes, gas);
     await this.#keep(holder.id);
   }
 

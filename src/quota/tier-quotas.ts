@@ -4,7 +4,7 @@ export interface TierQuotas {
   readonly quotesPerMinute: number;
   /** Quotes that may be posted at once by a key that has posted none for a while; also the most in one request. */
   readonly quoteBurst: number;
-  /** Quotes that the operator publishes for it in 24 hours, and what it pays for them, in gas. */
+  /** Quotes that the operator publishes for it in 24 hours, and what it pays for all that it sends for it, in gas. */
   readonly quotesPerDay: number;
   readonly gasPerDay: number;
   /** WebSockets open at once. */

@@ -5,8 +5,16 @@ import type { CallResult } from '../../src/chain/chain-reader.js';
 import { RpcUnreachable } from '../../src/chain/http-rpc.js';
 import { Operator } from '../../src/chain/operator.js';
 import type { TxReceipt } from '../../src/chain/receipts.js';
-import { NoGasMoney, TxRefused, WalletBusy, WalletStopped, WouldRevert } from '../../src/chain/wallet-errors.js';
+import {
+  NoGasMoney,
+  SpendCapReached,
+  TxRefused,
+  WalletBusy,
+  WalletStopped,
+  WouldRevert,
+} from '../../src/chain/wallet-errors.js';
 import { ManualClock } from '../system/manual-clock.js';
+import { notingPayer } from './noting-payer.js';
 
 const revert = encodeErrorResult({ abi: contractErrorsAbi, errorName: 'Pool__ZeroSize' });
 const mined: TxReceipt = { txHash: '0x01', blockNumber: 7, gasUsed: 21_000n, feeWei: 21_000n, succeeded: true };
@@ -24,13 +32,17 @@ function operator(
 
 t.test('what is mined is done, and made known', async (t) => {
   const { seen, operator: it } = operator(() => Promise.resolve(mined));
-  t.strictSame(await it.send(request), { type: 'DONE' });
+  t.strictSame(await it.send(request, notingPayer()), { type: 'DONE' });
   t.strictSame(seen, [mined]);
 });
 
 t.test('what would revert is named, and was never sent', async (t) => {
   const { seen, operator: it } = operator(() => Promise.reject(new WouldRevert(revert)));
-  t.strictSame(await it.send(request), { type: 'REVERTED', name: 'Pool__ZeroSize', reason: 'Pool__ZeroSize' });
+  t.strictSame(await it.send(request, notingPayer()), {
+    type: 'REVERTED',
+    name: 'Pool__ZeroSize',
+    reason: 'Pool__ZeroSize',
+  });
   t.strictSame(seen, []);
 });
 
@@ -42,7 +54,7 @@ t.test('what was mined and reverted is asked for its reason at that block', asyn
     return Promise.resolve({ reverted: true, data: revert });
   };
   const { seen, operator: it } = operator(failed, call);
-  t.match(await it.send(request), { type: 'REVERTED', name: 'Pool__ZeroSize' });
+  t.match(await it.send(request, notingPayer()), { type: 'REVERTED', name: 'Pool__ZeroSize' });
   t.strictSame(asked, [[request, 7, '0x03']]);
   t.equal(seen.length, 1);
 });
@@ -51,9 +63,9 @@ t.test('a reason that is gone or cannot be asked for leaves the bare fact', asyn
   const failed = () => Promise.resolve({ ...mined, succeeded: false });
   const fact = { type: 'REVERTED', name: null, reason: 'The transaction 0x01 reverted' };
   const fine = operator(failed, () => Promise.resolve({ reverted: false, data: '0x' }));
-  t.strictSame(await fine.operator.send(request), fact);
+  t.strictSame(await fine.operator.send(request, notingPayer()), fact);
   const down = operator(failed, () => Promise.reject(new RpcUnreachable('x')));
-  t.strictSame(await down.operator.send(request), fact);
+  t.strictSame(await down.operator.send(request, notingPayer()), fact);
 });
 
 t.test('a wallet or chain that cannot says so', async (t) => {
@@ -65,18 +77,59 @@ t.test('a wallet or chain that cannot says so', async (t) => {
     [new RpcUnreachable('No endpoint'), 'The chain does not answer'],
   ];
   for (const [error, reason] of cases) {
-    t.strictSame(await operator(() => Promise.reject(error)).operator.send(request), { type: 'FAILED', reason });
+    t.strictSame(await operator(() => Promise.reject(error)).operator.send(request, notingPayer()), {
+      type: 'FAILED',
+      reason,
+    });
   }
 });
 
 t.test('nobody waits for a transaction for ever', async (t) => {
   const { clock, operator: it } = operator(() => new Promise(() => undefined));
-  const sent = it.send(request);
+  const sent = it.send(request, notingPayer());
   clock.advance(90_000);
   t.strictSame(await sent, { type: 'FAILED', reason: 'Transaction not confirmed yet' });
 });
 
 t.test('a bug is not hidden', async (t) => {
   const bug = new TypeError('bug');
-  await t.rejects(operator(() => Promise.reject(bug)).operator.send(request), bug);
+  await t.rejects(operator(() => Promise.reject(bug)).operator.send(request, notingPayer()), bug);
+});
+
+t.test(
+  'whoever pays is told what was used: nothing for what was never sent, the receipt for what was mined',
+  async (t) => {
+    const cases: [() => Promise<TxReceipt>, (bigint | null)[]][] = [
+      [() => Promise.resolve(mined), [21_000n]],
+      [() => Promise.resolve({ ...mined, succeeded: false }), [21_000n]],
+      [() => Promise.reject(new WouldRevert(revert)), []],
+      [() => Promise.reject(new NoGasMoney('0x03')), []],
+      [() => Promise.reject(new WalletStopped('The service is stopping')), [null]],
+    ];
+    for (const [send, used] of cases) {
+      const payer = notingPayer();
+      await operator(send, () => Promise.resolve({ reverted: false, data: '0x' })).operator.send(request, payer);
+      t.strictSame([payer.used, payer.cappedMs], [used, []]);
+    }
+  },
+);
+
+t.test('what may still be mined is charged once, as it was taken', async (t) => {
+  let mine: (receipt: TxReceipt) => void = () => undefined;
+  const { seen, clock, operator: it } = operator(() => new Promise((resolve) => (mine = resolve)));
+  const payer = notingPayer();
+  const sent = it.send(request, payer);
+  clock.advance(90_000);
+  await sent;
+  mine(mined);
+  await new Promise((resolve) => setImmediate(resolve));
+  t.strictSame([seen, payer.used], [[mined], [null]]);
+});
+
+t.test('a cap that is reached is told with the time until it ends', async (t) => {
+  const payer = notingPayer();
+  const { operator: it } = operator(() => Promise.reject(new SpendCapReached('0x03', 5_000)));
+  const reason = 'The wallet 0x03 has spent what it may in a day';
+  t.strictSame(await it.send(request, payer), { type: 'FAILED', reason });
+  t.strictSame([payer.used, payer.cappedMs], [[], [5_000]]);
 });

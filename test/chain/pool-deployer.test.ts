@@ -7,6 +7,7 @@ import { OptionSeries } from '../../src/chain/option-series.js';
 import { PoolDeployer } from '../../src/chain/pool-deployer.js';
 import type { OptionTerms } from '../../src/schema/option-json.js';
 import { addressOfStrike, answerAsFactory } from './factory-answers.js';
+import { notingPayer } from './noting-payer.js';
 
 const NOW = Date.UTC(2030, 10, 20) / 1000;
 const IMPOSSIBLE = 99n;
@@ -51,7 +52,7 @@ function opened({ send = () => Promise.resolve(DONE), arrives = true, lookUp, no
 t.test('who asks for a pool that is being deployed joins, and finds that it existed', async (t) => {
   let mined = (): void => undefined;
   const { seen, deployer } = opened({ send: () => new Promise((resolve) => (mined = () => resolve(DONE))) });
-  const asked = [deployer.deploy([option(1n)]), deployer.deploy([option(1n)])];
+  const asked = [deployer.deploy([option(1n)], notingPayer()), deployer.deploy([option(1n)], notingPayer())];
   while (seen.sent === 0) await turn();
   await turn();
   mined();
@@ -66,7 +67,7 @@ t.test('who asks for a pool that is being deployed joins, and finds that it exis
 t.test('each option fails, exists or is created by itself; all are looked up at once', async (t) => {
   const { seen, deployer } = opened();
   const options = [option(IMPOSSIBLE), option(1n), option(1n, '28NOV30'), option(EXISTING), option(2n)];
-  t.strictSame(await deployer.deploy(options), {
+  t.strictSame(await deployer.deploy(options, notingPayer()), {
     type: 'ANSWERED',
     items: [
       { type: 'FAILED', reason: 'PoolFactory__OptionStrikeEqualsZero' },
@@ -82,35 +83,59 @@ t.test('each option fails, exists or is created by itself; all are looked up at 
 t.test('whoever asks for a pool under way joins, and shares its failure', async (t) => {
   const failure: TxOutcome = { type: 'FAILED', reason: 'no gas' };
   const { seen, deployer } = opened({ send: () => Promise.resolve(failure) });
-  const [first, second] = await Promise.all([deployer.deploy([option(1n)]), deployer.deploy([option(1n)])]);
+  const [first, second] = await Promise.all([
+    deployer.deploy([option(1n)], notingPayer()),
+    deployer.deploy([option(1n)], notingPayer()),
+  ]);
   t.strictSame(first, { type: 'ANSWERED', items: [failure] });
   t.strictSame(second, first);
   t.equal(seen.sent, 1);
-  await deployer.deploy([option(1n)]);
+  await deployer.deploy([option(1n)], notingPayer());
   t.equal(seen.sent, 2, 'a failure is not kept');
 });
 
 t.test("somebody else's deployment may win the race: then the pool existed", async (t) => {
   const name = 'PoolFactory__PoolAlreadyDeployed';
   const { deployer } = opened({ send: () => Promise.resolve({ type: 'REVERTED', name, reason: name }) });
-  t.match(await deployer.deploy([option(1n)]), { items: [{ type: 'EXISTED', poolAddress: addressOfStrike(1n) }] });
+  t.match(await deployer.deploy([option(1n)], notingPayer()), {
+    items: [{ type: 'EXISTED', poolAddress: addressOfStrike(1n) }],
+  });
 });
 
 t.test('any other revert fails the option by its name', async (t) => {
   const name = 'PoolFactory__OptionExpired';
   const { deployer } = opened({ send: () => Promise.resolve({ type: 'REVERTED', name, reason: name }) });
-  t.match(await deployer.deploy([option(1n)]), { items: [{ type: 'FAILED', reason: name }] });
+  t.match(await deployer.deploy([option(1n)], notingPayer()), { items: [{ type: 'FAILED', reason: name }] });
 });
 
 t.test('a pool that the index does not get in time is not called created', async (t) => {
   const { deployer } = opened({ arrives: false });
-  t.match(await deployer.deploy([option(1n)]), { items: [{ type: 'FAILED', reason: 'Deployment not confirmed yet' }] });
+  t.match(await deployer.deploy([option(1n)], notingPayer()), {
+    items: [{ type: 'FAILED', reason: 'Deployment not confirmed yet' }],
+  });
 });
 
 t.test('a chain that does not answer, or has not been read yet, is no refusal', async (t) => {
   const down = opened({ lookUp: () => Promise.reject(new RpcUnreachable('x')) });
-  t.strictSame(await down.deployer.deploy([option(1n)]), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame(await down.deployer.deploy([option(1n)], notingPayer()), { type: 'CHAIN_UNREACHABLE' });
   const early = opened({ now: null });
-  t.strictSame(await early.deployer.deploy([option(1n)]), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame(await early.deployer.deploy([option(1n)], notingPayer()), { type: 'CHAIN_UNREACHABLE' });
   t.strictSame([down.seen.sent, early.seen.sent], [0, 0]);
 });
+
+t.test(
+  'gas is asked for before anything is sent: for each pool that is missing and that nobody deploys yet',
+  async (t) => {
+    let mined = (): void => undefined;
+    const { seen, deployer } = opened({ send: () => new Promise((resolve) => (mined = () => resolve(DONE))) });
+    const first = notingPayer();
+    const asked = deployer.deploy([option(1n), option(1n), option(EXISTING), option(IMPOSSIBLE)], first);
+    while (seen.sent === 0) await turn();
+    const refusal = { type: 'OVER_BUDGET', retryAfterMs: 1 } as const;
+    const second = notingPayer(refusal);
+    t.strictSame(await deployer.deploy([option(1n), option(2n), option(3n)], second), refusal);
+    t.strictSame([first.taken, second.taken, seen.sent], [[1], [2], 1]);
+    mined();
+    await asked;
+  },
+);

@@ -5,7 +5,7 @@ import { IntakeChecks, type PostedQuote } from '../../src/chain/intake-checks.js
 import { QuoteIntake } from '../../src/chain/quote-intake.js';
 import { RpcUnreachable } from '../../src/chain/http-rpc.js';
 import type { PublicationOutcome } from '../../src/chain/publisher.js';
-import { NoGasMoney } from '../../src/chain/wallet-errors.js';
+import { NoGasMoney, SpendCapReached } from '../../src/chain/wallet-errors.js';
 import type { Order } from '../../src/engine/order.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { enter, newEngine, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
@@ -57,7 +57,7 @@ function newIntake(
     clock,
     LIMITS,
   );
-  return { intake, published, clock };
+  return { intake, orders, published, clock };
 }
 
 function orderOf(n: number): Order {
@@ -98,6 +98,28 @@ t.test('what is on the way is told, though the rest could not be sent', async (t
     clock.advance(LIMITS.publishTimeoutMs);
     t.strictSame(await answer, { type: 'NOT_CONFIRMED', pending: [quote.quoteId] }, error.name);
   }
+});
+
+t.test('a cap that the wallet reaches meanwhile is told with the time until it ends', async (t) => {
+  const wallet = quote.provider;
+  const capped = new SpendCapReached(wallet, 5_000);
+  const other = sampleQuote({ n: 2 });
+  const batch = [posted, { ...other, poolKey: other.pool.poolKey }];
+  const { intake } = newIntake(
+    () => undefined,
+    () => Promise.resolve({ type: 'FAILED', error: capped }),
+  );
+  t.match(await intake.submit(batch), { type: 'SPEND_CAP', retryAfterMs: 5_000 });
+  const { intake: half, orders } = newIntake(
+    () => undefined,
+    (quoteId) => {
+      if (quoteId !== quote.quoteId) return Promise.resolve({ type: 'FAILED', error: capped });
+      orders.set(quoteId, orderOf(1));
+      return Promise.resolve({ type: 'ENTERED' });
+    },
+  );
+  const reason = `The wallet ${wallet} has spent what it may in a day`;
+  t.match(await half.submit(batch), { type: 'ANSWERED', items: [{ type: 'CREATED' }, { type: 'FAILED', reason }] });
 });
 
 t.test('as many quotes are taken as there is room for, or none', async (t) => {

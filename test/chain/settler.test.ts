@@ -11,6 +11,7 @@ import { Settler } from '../../src/chain/settler.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { OptionTerms } from '../../src/schema/option-json.js';
 import { addressOfStrike, answerAsFactory } from './factory-answers.js';
+import { notingPayer } from './noting-payer.js';
 
 const MATURITY = Date.UTC(2030, 10, 29, 8) / 1000;
 const IMPOSSIBLE = 99n;
@@ -84,10 +85,16 @@ t.test('writers settle, holders exercise, and who is both gives up the pairs fir
     [5n, { shorts: 5n, longs: 7n }],
   ]);
   const { sent, settler } = opened({ holdings });
-  t.strictSame(await settler.settle([...holdings.keys()].map((strike) => option(strike))), {
-    type: 'ANSWERED',
-    items: Array.from({ length: 5 }, () => ({ type: 'SETTLED' })),
-  });
+  t.strictSame(
+    await settler.settle(
+      [...holdings.keys()].map((strike) => option(strike)),
+      notingPayer(),
+    ),
+    {
+      type: 'ANSWERED',
+      items: Array.from({ length: 5 }, () => ({ type: 'SETTLED' })),
+    },
+  );
   t.strictSame(sent.sort(), [
     'annihilate(5) of 3',
     'annihilate(5) of 4',
@@ -101,7 +108,10 @@ t.test('writers settle, holders exercise, and who is both gives up the pairs fir
 
 t.test('one position is settled once, however many ask for it in one request and at the same time', async (t) => {
   const { sent, settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]) });
-  const answers = await Promise.all([settler.settle([option(1n), option(1n)]), settler.settle([option(1n)])]);
+  const answers = await Promise.all([
+    settler.settle([option(1n), option(1n)], notingPayer()),
+    settler.settle([option(1n)], notingPayer()),
+  ]);
   const gone = { type: 'FAILED', reason: 'No balance to settle' };
   t.strictSame(answers, [
     { type: 'ANSWERED', items: [{ type: 'SETTLED' }, gone] },
@@ -120,7 +130,7 @@ t.test('what cannot be settled is told apart, and asks for no transaction', asyn
     'Option has not expired',
     'Invalid expiration date: 31FEB27',
   ];
-  t.strictSame(await settler.settle(options), {
+  t.strictSame(await settler.settle(options, notingPayer()), {
     type: 'ANSWERED',
     items: reasons.map((reason) => ({ type: 'FAILED', reason })),
   });
@@ -142,7 +152,7 @@ t.test(
       ]),
       refuse,
     });
-    t.match(await settler.settle([option(1n), option(2n)]), {
+    t.match(await settler.settle([option(1n), option(2n)], notingPayer()), {
       items: [{ reason: 'Option has not expired' }, { reason: 'ERC1155Base__BurnExceedsBalance' }],
     });
   },
@@ -154,7 +164,7 @@ t.test('a chain that falls silent half-way fails what it kept from being settled
   };
   const holdings: Holdings = new Map([1n, 2n, 3n].map((strike) => [strike, { shorts: 1n, longs: 0n }]));
   const { settler } = opened({ holdings, readBalance });
-  t.strictSame(await settler.settle([option(1n), option(2n), option(3n)]), {
+  t.strictSame(await settler.settle([option(1n), option(2n), option(3n)], notingPayer()), {
     type: 'ANSWERED',
     items: [{ type: 'SETTLED' }, { type: 'FAILED', reason: 'The chain does not answer' }, { type: 'SETTLED' }],
   });
@@ -162,10 +172,20 @@ t.test('a chain that falls silent half-way fails what it kept from being settled
 
 t.test('while the chain has not been read nobody knows what has expired', async (t) => {
   const { settler } = opened({ holdings: new Map(), now: null });
-  t.strictSame(await settler.settle([option(1n)]), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame(await settler.settle([option(1n)], notingPayer()), { type: 'CHAIN_UNREACHABLE' });
 });
 
 t.test('an option expires at its very second', async (t) => {
   const early = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]), now: MATURITY - 1 });
-  t.match(await early.settler.settle([option(1n)]), { items: [{ reason: 'Option has not expired' }] });
+  t.match(await early.settler.settle([option(1n)], notingPayer()), { items: [{ reason: 'Option has not expired' }] });
+});
+
+t.test('gas is asked for before anything is sent: for two transactions of each pool that there is', async (t) => {
+  const holdings: Holdings = new Map([1n, 2n].map((strike) => [strike, { shorts: 1n, longs: 0n }]));
+  const { sent, settler } = opened({ holdings });
+  const refusal = { type: 'OVER_BUDGET', retryAfterMs: 1 } as const;
+  const payer = notingPayer(refusal);
+  const options = [option(1n), option(2n), option(1n), option(3n), option(IMPOSSIBLE), option(1n, '06DEC30')];
+  t.strictSame(await settler.settle(options, payer), refusal);
+  t.strictSame([payer.taken, sent], [[4], []]);
 });

@@ -1,9 +1,11 @@
 import t from 'tap';
+import { Market, ONE } from '../chain/dev/market.js';
 import { tierQuotas } from '../../src/config/limits.js';
 import { Metrics } from '../../src/metrics/metrics.js';
 import { signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
+import { optionOf, type WireOption } from './wire-option.js';
 
 const free = { ...tierQuotas.free, quotesPerDay: 2 };
 const metrics = new Metrics();
@@ -15,6 +17,10 @@ const [operator, maker] = chain.accounts;
 if (!pool || !maker || !operator) throw new Error('The local chain lacks pools or accounts');
 const { id, key } = await keys.create('free', 'gas');
 const rest = new RestClient(httpUrl, key);
+
+async function lists(client: RestClient, { expiration }: WireOption): Promise<boolean> {
+  return ((await client.get(`/pools?expiration=${expiration}`)).body as unknown as unknown[]).length > 0;
+}
 
 async function sample(name: string): Promise<number> {
   const line = (await metrics.text()).split('\n').find((each) => each.startsWith(name));
@@ -29,7 +35,7 @@ await t.test('a key has the quotes of its day published, and no more until it en
   t.strictSame([refused.status, refused.body], [429, { message: 'RATELIMITED' }]);
   t.match(refused.headers.get('retry-after'), /^8(6400|63\d\d)$/);
   t.equal(await sample(`quotebook_published_quotes_total{key="${id}",tier="free"}`), 2);
-  t.equal(await sample(`quotebook_published_gas_total{key="${id}",tier="free"}`), 21_800 + 2 * 12_100);
+  t.equal(await sample(`quotebook_charged_gas_total{key="${id}",tier="free"}`), 21_800 + 2 * 12_100);
   t.ok((await sample('quotebook_wallet_spent_gwei{chain="stream"}')) > 0);
 });
 
@@ -64,5 +70,53 @@ await t.test('a wallet that has spent its cap publishes and deploys nothing more
   const [{ expiration } = { expiration: '' }] = listed as { expiration: string }[];
   const option = { base: 'testWETH', quote: 'USDC', expiration, strike: 2_900, type: 'C' };
   const deployed = await client.post('/pools', [option]);
-  t.match(deployed, { status: 200, body: { failed: [{ reason: message }] } });
+  t.strictSame([deployed.status, deployed.body], [429, { message }]);
+  t.match(deployed.headers.get('retry-after'), /^8(6400|63\d\d)$/);
+  const known = { ...option, strike: 1_800 };
+  t.match(
+    await client.post('/pools', [known]),
+    { status: 200, body: { existed: [known] } },
+    'what is there costs nothing',
+  );
+});
+
+await t.test('deployments are charged to the day of their key, with the gas that they used', async (t) => {
+  running.service.adoptQuotas({ ...tierQuotas, free: { ...tierQuotas.free, gasPerDay: 400_000 } });
+  const { id, key } = await keys.create('free', 'pools');
+  const other = new RestClient(httpUrl, key);
+  const option = { ...optionOf(chain, pool), strike: 4_100 };
+  t.match(await other.post('/pools', [option]), { status: 200, body: { created: [option] } });
+  const used = await sample(`quotebook_charged_gas_total{key="${id}",tier="free"}`);
+  t.ok(used > 200_000 && used < 400_000, `${used}`);
+  const refused = await other.post('/pools', [{ ...option, strike: 4_200 }]);
+  t.strictSame([refused.status, refused.body], [429, { message: 'RATELIMITED' }]);
+  t.match(refused.headers.get('retry-after'), /^8(6400|63\d\d)$/);
+  t.match(await other.post('/pools', [option]), { status: 200, body: { existed: [option] } });
+  t.equal((await other.post('/quotes', [await signQuote(maker.privateKey, pool)])).status, 201, 'the rest is left');
+});
+
+await t.test('settlements are charged to their key, and a wallet that has spent its cap settles no more', async (t) => {
+  const market = new Market(chain);
+  const held = [1_800n, 1_900n].map((strike) => market.pool('testWETH', strike, true));
+  for (const each of held) await market.fill(operator.address, await market.sign(each), ONE);
+  const [first, second] = held.map((each) => optionOf(chain, each));
+  const [{ poolKey } = pool] = held;
+  if (first === undefined || second === undefined) throw new Error('Nothing is held');
+  await market.setSettlementPrice(poolKey, 1_950n * ONE);
+  await market.moveTimeTo(poolKey.maturity);
+  while (await lists(new RestClient(httpUrl, running.apiKey), first));
+  const other = new RestClient(httpUrl, (await keys.create('free', 'settle')).key);
+  const settle = async (gasPerDay: number) => {
+    running.service.adoptQuotas({ ...tierQuotas, free: { ...tierQuotas.free, gasPerDay } });
+    return other.post('/pool/settle', [first]);
+  };
+  t.match(await settle(200_000), { status: 429, body: { message: 'RATELIMITED' } }, 'it may take two transactions');
+  t.match(await settle(300_000), { status: 200, body: { success: [first] } });
+  t.match(await settle(300_000), { status: 429 }, 'what is left is too little');
+  const capped = await startTestService({ chain, spendPerDayWei: 1n });
+  t.teardown(() => capped.stop());
+  const client = new RestClient(capped.httpUrl, capped.apiKey);
+  t.match(await client.post('/pool/settle', [second]), { status: 200, body: { success: [second] } });
+  const message = `The wallet ${operator.address.toLowerCase()} has spent what it may in a day`;
+  t.match(await client.post('/pool/settle', [second]), { status: 429, body: { message } });
 });

@@ -15,7 +15,7 @@ function deploying(items: readonly DeployedItem[]): PoolDeployments & { asked: O
   return {
     asked,
     refusal: () => null,
-    deploy(options) {
+    deploy(_, options) {
       asked.push(...options);
       return Promise.resolve({ type: 'ANSWERED', items });
     },
@@ -172,3 +172,20 @@ t.test('nothing is deployed that could not be listed', async (t) => {
   t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"STORAGE_FULL"}']);
   t.strictSame(deployments.asked, []);
 });
+
+t.test(
+  'who may have no more paid for is told when to come again, as is everybody when the wallet may not',
+  async (t) => {
+    const wallet = '0xaa';
+    const refusals = [
+      [{ type: 'OVER_BUDGET', retryAfterMs: 60_500 }, 'RATELIMITED'],
+      [{ type: 'SPEND_CAP', wallet, retryAfterMs: 60_500 }, 'The wallet 0xaa has spent what it may in a day'],
+    ] as const;
+    for (const [refusal, message] of refusals) {
+      const deployments: PoolDeployments = { refusal: () => null, deploy: () => Promise.resolve(refusal) };
+      const routes = poolRoutes(noPools, deployments, symbols, limits);
+      const { status, headers, text } = await ask(routes, requestOf('POST', '/pools', [option]));
+      t.strictSame([status, headers['retry-after'], JSON.parse(text)], [429, '61', { message }]);
+    }
+  },
+);

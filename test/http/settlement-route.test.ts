@@ -57,3 +57,19 @@ t.test('a parameter is refused, and nothing is settled: there is no dry run here
     { params: { additionalProperty: 'dryRun' }, message: 'must NOT have additional properties' },
   ]);
 });
+
+t.test(
+  'who may have no more paid for is told when to come again, as is everybody when the wallet may not',
+  async (t) => {
+    const wallet = '0xaa';
+    const refusals = [
+      [{ type: 'OVER_BUDGET', retryAfterMs: 60_500 }, 'RATELIMITED'],
+      [{ type: 'SPEND_CAP', wallet, retryAfterMs: 60_500 }, 'The wallet 0xaa has spent what it may in a day'],
+    ] as const;
+    for (const [refusal, message] of refusals) {
+      const routes = [settlementRoute({ settle: () => Promise.resolve(refusal) }, symbols, limits)];
+      const { status, headers, text } = await ask(routes, requestOf('POST', '/pool/settle', [option]));
+      t.strictSame([status, headers['retry-after'], JSON.parse(text)], [429, '61', { message }]);
+    }
+  },
+);

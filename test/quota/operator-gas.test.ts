@@ -12,14 +12,16 @@ function gasOf(
   kept: MemoryKeptValues | null = null,
   clock = new ManualClock(),
 ) {
-  const published: unknown[] = [];
+  const charged: unknown[] = [];
+  const refused: unknown[] = [];
   const gas = new OperatorGas({
     of: () => ({ quotesPerDay, gasPerDay }),
     nowMs: () => clock.monotonicMs(),
     kept,
-    onPublished: (holder, quotes, used) => published.push([holder.id, quotes, used]),
+    onCharged: (holder, quotes, used) => charged.push([holder.id, quotes, used]),
+    onRefusal: (holder) => refused.push(holder.id),
   });
-  return { clock, gas, published };
+  return { clock, gas, charged, refused };
 }
 
 t.test('a key has so many quotes published in a day, and is told when the day ends', async (t) => {
@@ -40,14 +42,14 @@ t.test('a key has so much gas a day, each request paying for a transaction of it
 });
 
 t.test('what was not sent is given back, of quotes and of gas', async (t) => {
-  const { gas, published } = gasOf(10, 200_000);
+  const { gas, charged } = gasOf(10, 200_000);
   t.equal(gas.take(free, 10), 0);
   await gas.settle(free, 10, 4);
-  t.strictSame(published, [['a', 4, 21_800 + 4 * 12_100]]);
+  t.strictSame(charged, [['a', 4, 21_800 + 4 * 12_100]]);
   t.equal(gas.take(free, 7), DAY_MS);
   t.equal(gas.take(free, 6), 0);
   await gas.settle(free, 6, 0);
-  t.equal(published.length, 1, 'nothing was published');
+  t.equal(charged.length, 1, 'nothing was published');
   t.equal(gas.take(free, 6), 0);
 });
 
@@ -55,6 +57,34 @@ t.test('what is refused for its gas uses up no quotes', async (t) => {
   const { gas } = gasOf(2, 40_000);
   t.equal(gas.take(free, 2), DAY_MS);
   t.equal(gas.take(free, 1), 0);
+});
+
+t.test('each refusal is heard of once', async (t) => {
+  const { gas, refused } = gasOf(2, 40_000);
+  gas.take(free, 3);
+  gas.take(free, 2);
+  gas.takeGas(free, 40_001);
+  gas.take(free, 1);
+  t.strictSame(refused, ['a', 'a', 'a']);
+});
+
+t.test('other transactions use up the same gas, and no quotes', async (t) => {
+  const { gas, charged } = gasOf(1, 100_000);
+  t.equal(gas.takeGas(free, 60_000), 0);
+  t.equal(gas.takeGas(free, 40_001), DAY_MS);
+  t.equal(gas.take(free, 1), 0, '33,900 more');
+  await gas.settle(free, 1, 0);
+  await gas.settleGas(free, 60_000, 10_000);
+  t.strictSame(charged, [['a', 0, 10_000]]);
+  t.equal(gas.takeGas(free, 90_001), DAY_MS);
+  t.equal(gas.takeGas(free, 90_000), 0);
+});
+
+t.test('what cost more than was taken for it counts in full', async (t) => {
+  const { gas } = gasOf(1, 100_000);
+  gas.takeGas(free, 50_000);
+  await gas.settleGas(free, 50_000, 120_000);
+  t.equal(gas.takeGas(free, 1), DAY_MS);
 });
 
 t.test('what is given back after its day has ended adds nothing to the next', async (t) => {

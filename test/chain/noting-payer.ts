@@ -1,0 +1,27 @@
+import type { GasPayer } from '../../src/chain/gas-payer.js';
+import type { GasRefusal } from '../../src/quota/gas-refusal.js';
+
+export interface NotingPayer extends GasPayer {
+  /** How many transactions were taken for, each time. */
+  readonly taken: number[];
+  readonly used: (bigint | null)[];
+  readonly cappedMs: number[];
+}
+
+/** Pays for everything, or for nothing where it is given a refusal, and notes what it is told. */
+export function notingPayer(refusal: GasRefusal | null = null): NotingPayer {
+  const taken: number[] = [];
+  const used: (bigint | null)[] = [];
+  const cappedMs: number[] = [];
+  return {
+    taken,
+    used,
+    cappedMs,
+    take(transactions) {
+      taken.push(transactions);
+      return refusal;
+    },
+    sent: (gasUsed) => used.push(gasUsed),
+    capped: (waitMs) => cappedMs.push(waitMs),
+  };
+}
