@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { DiskKeyFiles } from './auth/disk-key-files.js';
 import { KeyStore } from './auth/key-store.js';
 import { awaitChains } from './await-chains.js';
-import { arbitrum } from './chain/deployments.js';
+import { deployments } from './chain/deployments.js';
 import { readIdentity } from './chain/identity.js';
 import { HttpRpc } from './chain/http-rpc.js';
 import type { OperatorAccount } from './chain/open-wallets.js';
@@ -169,7 +169,8 @@ function failStop(logger: Logger, error: unknown, what: string): never {
 }
 
 async function readProfile(nameOrFile: string): Promise<Profile> {
-  if (nameOrFile === 'arbitrum') return arbitrum;
+  const known = deployments.find(({ name }) => name === nameOrFile);
+  if (known !== undefined) return known;
   const read = await readProfileFile(nameOrFile, readText);
   if (!read.ok) throw new Error(read.problems.join('\n'));
   return read.profile;

@@ -106,3 +106,6 @@ export const arbitrumGoerli: Profile = {
     { name: 'pSV-LINK/USDC-P', address: '0x6e91eEC2500c815fa190C01FD2dc4Cd85CAaca96' },
   ],
 };
+
+/** Those that a server knows by name. */
+export const deployments: readonly Profile[] = [arbitrum, arbitrumGoerli];

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { Static } from 'typebox';
 import { checksumAddress } from '../chain/checksum.js';
+import { deployments } from '../chain/deployments.js';
 import type { ChainProfile, ContractProfile, Profile } from '../chain/profile.js';
 import { compile } from '../schema/check.js';
 import type { Hex } from '../engine/quote.js';
@@ -10,7 +11,7 @@ import { whyUnreadable, type ReadText } from './text-files.js';
 import { isUrl } from './url-text.js';
 
 /** Profiles that need no file. */
-export const BUILT_IN_PROFILES: readonly string[] = ['local', 'arbitrum'];
+export const BUILT_IN_PROFILES: readonly string[] = ['local', ...deployments.map(({ name }) => name)];
 
 const MAX_PROBLEMS = 50;
 

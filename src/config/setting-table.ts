@@ -31,7 +31,7 @@ export const settingTable = {
   profile: setting(
     path,
     'local',
-    '`local`, `arbitrum` or the path of a profile file',
+    '`local`, `arbitrum`, `arbitrum-goerli` or the path of a profile file',
     'Which deployment of the protocol is served: a built-in profile, or a file of your own.',
   ),
   host: setting(Type.String({ minLength: 1 }), '127.0.0.1', 'an address of this machine', 'Address to listen on.'),

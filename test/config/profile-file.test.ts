@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
-import { readProfileFile, type ReadProfile } from '../../src/config/profile-file.js';
+import { BUILT_IN_PROFILES, readProfileFile, type ReadProfile } from '../../src/config/profile-file.js';
 import { withEndpoints } from '../../src/config/profile-overrides.js';
 
 const documentation = await readFile(new URL('../../../docs/profile.md', import.meta.url), 'utf8');
@@ -50,6 +50,12 @@ t.test('every field of the documentation is one of the file', async (t) => {
   for (const field of fields.filter((name) => name !== 'local' && name !== 'arbitrum')) {
     t.match(inFile, `"${field.split('.').at(-1) ?? ''}":`, field);
   }
+});
+
+t.test('the documentation lists just the profiles that need no file', async (t) => {
+  const [, table = ''] = documentation.split('are built in:');
+  const listed = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
+  t.strictSame(listed, BUILT_IN_PROFILES);
 });
 
 t.test('what begins like a URL and is none is named by its place', async (t) => {
