@@ -94,11 +94,16 @@ export class IntakeChecks {
     return new Promise((resolve) => this.clock.after(0, resolve));
   }
 
+  /** What their pools have against each of these now, by name; null: nothing. */
+  async refusals(quotes: readonly IdentifiedQuote[]): Promise<(string | null)[]> {
+    return (await this.states.read(quotes)).map(({ error }) => error);
+  }
+
   async #askChain(checked: CheckedItem[]): Promise<CheckedItem[]> {
     const quotes = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     if (quotes.length === 0) return checked;
-    const readings = await this.states.read(quotes);
-    const errors = new Map(quotes.map(({ quoteId }, i) => [quoteId, readings[i]?.error ?? null]));
+    const refusals = await this.refusals(quotes);
+    const errors = new Map(quotes.map(({ quoteId }, i) => [quoteId, refusals[i] ?? null]));
     return checked.map((item) => {
       const error = item.type === 'GOOD' ? (errors.get(item.quote.quoteId) ?? null) : null;
       return error === null ? item : failed(error);

@@ -35,7 +35,7 @@ export const NOT_CONFIRMED = 'Publication not confirmed yet';
 export class QuoteIntake {
   constructor(
     private readonly orders: KnownOrders,
-    private readonly checks: Pick<IntakeChecks, 'check'>,
+    private readonly checks: Pick<IntakeChecks, 'check' | 'refusals'>,
     private readonly publisher: Pick<Publisher, 'publish' | 'room' | 'walletAddress'>,
     private readonly clock: Clock,
     private readonly limits: IntakeLimits,
@@ -58,7 +58,7 @@ export class QuoteIntake {
     const checked = (await this.checks.check(posted)).map((item) => this.#unlessEntered(item));
     const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     if (good.length > this.publisher.room) return { type: 'QUEUE_FULL' };
-    const result = this.#answer(checked, good, await this.#publish(good));
+    const result = this.#answer(checked, good, await this.#explainGone(good, await this.#publish(good)));
     // Read first, then wait: after the wait the book may show newer things that are not durable yet.
     await this.orders.whenDurable();
     return result;
@@ -90,6 +90,37 @@ export class QuoteIntake {
       });
     });
     return outcomes.slice();
+  }
+
+  /**
+   * What entered may be gone again before its request is answered: filled, cancelled, expired. Its pool says which; one
+   * that has nothing against it was taken back by a reorg. Each is asked about once, others may go meanwhile.
+   */
+  async #explainGone(
+    quotes: readonly IdentifiedQuote[],
+    outcomes: readonly (PublicationOutcome | null)[],
+  ): Promise<(PublicationOutcome | null)[]> {
+    const asked = quotes.filter(
+      ({ quoteId }, i) => outcomes[i]?.type === 'ENTERED' && this.orders.get(quoteId) === undefined,
+    );
+    if (asked.length === 0) return [...outcomes];
+    const refusals = await this.#refusals(asked);
+    const reasons = new Map(asked.map((quote, i) => [quote, refusals[i] ?? NOT_CONFIRMED]));
+    const explained = quotes.map((quote, i): PublicationOutcome | null => {
+      const reason = reasons.get(quote);
+      return reason === undefined ? (outcomes[i] ?? null) : { type: 'REFUSED', reason };
+    });
+    return this.#explainGone(quotes, explained);
+  }
+
+  /** Where the chain does not answer, all that is known is that nothing of them can be filled. */
+  async #refusals(quotes: readonly IdentifiedQuote[]): Promise<(string | null)[]> {
+    try {
+      return await this.checks.refusals(quotes);
+    } catch (error) {
+      if (isChainFailure(error)) return quotes.map(() => 'QuoteOBOverfilled');
+      throw error;
+    }
   }
 
   #answer(
@@ -127,7 +158,7 @@ export class QuoteIntake {
     if (outcome.type === 'REFUSED') return failed(outcome.reason);
     if (outcome.type === 'FAILED') return failed(whyNotPublished(outcome.error));
     const order = this.orders.get(quoteId);
-    if (order === undefined) return failed('QuoteOBOverfilled'); // entered, and filled or cancelled since
+    if (order === undefined) throw new Error('A quote is gone and nobody asked why');
     if (order.reason !== null) return failed(ERROR_NAMES[order.reason]);
     return { type: 'CREATED', order, fillableSize: order.fillableSize };
   }

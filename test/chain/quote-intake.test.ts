@@ -5,6 +5,7 @@ import { IntakeChecks, type PostedQuote } from '../../src/chain/intake-checks.js
 import { QuoteIntake } from '../../src/chain/quote-intake.js';
 import { RpcUnreachable } from '../../src/chain/http-rpc.js';
 import type { PublicationOutcome } from '../../src/chain/publisher.js';
+import type { QuoteError } from '../../src/schema/orderbook.js';
 import { NoGasMoney, SpendCapReached } from '../../src/chain/wallet-errors.js';
 import type { Order } from '../../src/engine/order.js';
 import type { Hex } from '../../src/engine/quote.js';
@@ -21,10 +22,12 @@ function newIntake(
   outcomeOf: (quoteId: Hex) => Promise<PublicationOutcome> = () =>
     Promise.resolve({ type: 'REFUSED', reason: 'not here' }),
   durable: Promise<void> | null = null,
+  errorsOf: (readings: number) => QuoteError | null = () => null,
 ) {
   const clock = new ManualClock(START * 1_000);
   const orders = new Map<Hex, Order>();
   const published: Hex[] = [];
+  let readings = 0;
   const checks = new QuoteChecks({ quoteId: ({ salt }) => quoteIdOf(salt) }, () => START, LIMITS);
   const known = { get: (quoteId: Hex) => orders.get(quoteId), whenDurable: () => durable };
   const intakeChecks = new IntakeChecks(
@@ -35,9 +38,8 @@ function newIntake(
     {
       read(quotes) {
         whileChecked(orders);
-        return Promise.resolve(
-          quotes.map(({ size }) => ({ state: { fillableSize: size, reason: null }, error: null })),
-        );
+        const error = errorsOf(++readings);
+        return Promise.resolve(quotes.map(({ size }) => ({ state: { fillableSize: size, reason: null }, error })));
       },
     },
     clock,
@@ -144,4 +146,28 @@ t.test('an answer waits until what it tells is durable', async (t) => {
   t.notOk(progress.isAnswered);
   commit();
   t.match(await answer, { type: 'ANSWERED', items: [{ type: 'EXISTS' }] });
+});
+
+t.test('what entered and is gone before it can be told is told by what its pool has against it', async (t) => {
+  const entered = (): Promise<PublicationOutcome> => Promise.resolve({ type: 'ENTERED' });
+  const cases: [() => QuoteError | null, string][] = [
+    [() => 'QuoteOBCancelled', 'QuoteOBCancelled'],
+    [() => 'QuoteOBExpired', 'QuoteOBExpired'],
+    [() => null, 'Publication not confirmed yet'],
+    [
+      () => {
+        throw new RpcUnreachable('gone');
+      },
+      'QuoteOBOverfilled',
+    ],
+  ];
+  for (const [ask, reason] of cases) {
+    const { intake } = newIntake(
+      () => undefined,
+      entered,
+      null,
+      (readings) => (readings === 1 ? null : ask()),
+    );
+    t.strictSame(await intake.submit([posted]), { type: 'ANSWERED', items: [{ type: 'FAILED', reason }] });
+  }
 });
