@@ -159,6 +159,18 @@ t.test('a pause longer than a request may take fails it at once', async (t) => {
   t.equal(requestsTo(proxies[0]), 1);
 });
 
+t.test('no endpoint is left alone for more than a minute, whatever it asks for', async (t) => {
+  const clock = new ManualClock();
+  const { rpc, proxies } = await endpoints(t, 1, { attempts: 1 }, clock);
+  play(proxies[0], () => ({ status: 429, headers: { 'retry-after': '86400' }, body: '' }));
+  await t.rejects(ask(rpc), { message: 'HTTP 429 to eth_gasPrice' });
+  play(proxies[0], ({ id }) => good(id, 'at last'));
+  clock.advance(30_000);
+  await t.rejects(ask(rpc), { message: 'Every endpoint has asked for a long pause' });
+  clock.advance(30_000);
+  t.equal(await ask(rpc), 'at last');
+});
+
 t.test('an endpoint of another chain is not asked', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
   if (proxies[0]) proxies[0].trick = ({ id }) => good(id, CHAIN_ID + 1);
