@@ -8,7 +8,8 @@ const NO_POOLS: ReadonlySet<Hex> = new Set();
 
 interface RecentFill {
   readonly poolAddress: Hex;
-  readonly minute: number;
+  /** Null: it is not counted. */
+  readonly minute: number | null;
   /** 1e-18 contracts. */
   readonly size: bigint;
 }
@@ -40,6 +41,12 @@ export class FillWindow {
     if (minute < this.#oldest) return;
     this.#change(poolAddress, minute, size);
     this.#remember(quoteId, [...this.#fillsOf(quoteId), { poolAddress, minute, size }]);
+  }
+
+  /** The quote was filled that much before it entered the book. That does not count, and so can't be taken back. */
+  enter(poolAddress: Hex, quoteId: Hex, filledBefore: bigint): void {
+    if (filledBefore === 0n || this.#recent.has(quoteId)) return;
+    this.#remember(quoteId, [{ poolAddress, minute: null, size: filledBefore }]);
   }
 
   /** Counts in what another window has, all of it from before what this one has. Returns the pools that it has. */
@@ -92,8 +99,8 @@ export class FillWindow {
     if (this.#recent.size > this.#maxRecent && oldest !== undefined) this.#recent.delete(oldest);
   }
 
-  #change(poolAddress: Hex, minute: number, by: bigint): void {
-    if (minute < this.#oldest) return;
+  #change(poolAddress: Hex, minute: number | null, by: bigint): void {
+    if (minute === null || minute < this.#oldest) return;
     const pools = this.#minutes.get(minute) ?? new Map<Hex, bigint>();
     this.#minutes.set(minute, pools);
     this.#add(pools, poolAddress, by);

@@ -37,8 +37,9 @@ export async function readPastFills(options: PastFillsOptions): Promise<void> {
 }
 
 function count(fills: FillWindow, event: EngineEvent, tsMs: number): void {
-  if (event.type !== 'QUOTE_FILLED' && event.type !== 'QUOTE_RESTATED') return;
+  if (event.type !== 'QUOTE_POSTED' && event.type !== 'QUOTE_FILLED' && event.type !== 'QUOTE_RESTATED') return;
   const { pool, quoteId, size } = event.order.quote;
+  if (event.type === 'QUOTE_POSTED') return fills.enter(pool.poolAddress, quoteId, size - event.fillableSize);
   if (event.type === 'QUOTE_FILLED') fills.add(pool.poolAddress, quoteId, event.size, tsMs);
   else fills.takeBackBeyond(quoteId, size - event.fillableSize);
 }

@@ -55,6 +55,7 @@ export class Tickers {
     if (!('order' in event)) return;
     const { quote } = event.order;
     const { pool, quoteId } = quote;
+    if (event.type === 'QUOTE_POSTED') this.#fills.enter(pool.poolAddress, quoteId, quote.size - event.fillableSize);
     if (event.type === 'QUOTE_FILLED') this.#fills.add(pool.poolAddress, quoteId, event.size, tsMs);
     if (event.type === 'QUOTE_RESTATED') this.#onRestated(event, change, tsMs);
     const isFill = event.type === 'QUOTE_FILLED' || event.type === 'QUOTE_RESTATED';

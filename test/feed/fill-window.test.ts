@@ -36,6 +36,20 @@ t.test('what a reorg took back does not count, the newest fill first', async (t)
   t.equal(fills.total(poolA), 0n, 'what has gone with time is not taken twice');
 });
 
+t.test('what was filled before a quote entered does not count, and a reorg takes the later fills back', async (t) => {
+  const fills = new FillWindow(10);
+  fills.enter(poolA, quote, 2n);
+  fills.add(poolA, quote, 6n, START_MS);
+  t.equal(fills.total(poolA), 6n);
+  fills.enter(poolA, quote, 8n);
+  fills.takeBackBeyond(quote, 5n);
+  t.equal(fills.total(poolA), 3n, 'also after it was published anew');
+  fills.takeBackBeyond(quote, 2n);
+  t.equal(fills.total(poolA), 0n);
+  fills.takeBackBeyond(quote, 0n);
+  t.equal(fills.total(poolA), 0n);
+});
+
 t.test('fills read from the log later on count in their own minute', async (t) => {
   const [earlier, fills] = [new FillWindow(10), new FillWindow(10)];
   fills.expire(START_MS + DAY_MS);
