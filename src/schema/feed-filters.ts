@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { Static, TSchema } from 'typebox';
-import { Address, ChainId, SafeUint, Side, Uint256, closed } from './primitives.js';
-import { Channel } from './socket.js';
+import { Address, ChainId, SafeUint, closed } from './primitives.js';
+import { Channel, filterFields } from './socket.js';
 
 /** What is followed, and what a client says to follow it. The plain protocol's messages are in socket.ts. */
 export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER'], { type: 'string' });
@@ -11,18 +11,6 @@ export const Epoch = Type.String({ pattern: '^[0-9a-f]{16}$', description: 'Tell
 
 /** Where a reader goes on: it has everything up to `fromSeq`. */
 const resume = { epoch: Type.Optional(Epoch), fromSeq: Type.Optional(SafeUint) };
-
-const AddressOrAll = Type.Unsafe<`0x${string}` | '*'>(Type.String({ pattern: '^(0x[a-fA-F0-9]{40}|[*])$' }));
-
-/** What both QUOTES and RFQ are filtered by. */
-export const filterFields = {
-  chainId: ChainId,
-  poolAddress: Type.Optional(Address),
-  side: Type.Optional(Side),
-  size: Type.Optional(Uint256),
-  provider: Type.Optional(Address),
-  taker: Type.Optional(AddressOrAll),
-};
 
 export const FilterV2Message = closed({
   type: Type.Literal('FILTER'),

@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import type { Static } from 'typebox';
-import { Epoch, filterFields } from './feed-filters.js';
+import { Epoch } from './feed-filters.js';
 import { ServerMessageV2, TickerJson } from './feed-messages.js';
 import { Address, ChainId, SafeUint, closed } from './primitives.js';
-import type { Channel } from './socket.js';
+import { filterFields, type Channel } from './socket.js';
 
 /** The channels whose messages are numbered one after the other, so that those missed can be had. */
 export const NumberedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK'], { type: 'string' });

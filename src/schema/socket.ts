@@ -13,21 +13,20 @@ export type Channel = Static<typeof Channel>;
 /** `*` is everyone: public quotes and every taker's private ones. */
 const AddressOrAll = Type.Unsafe<`0x${string}` | '*'>(Type.String({ pattern: '^(0x[a-fA-F0-9]{40}|[*])$' }));
 
+/** What both QUOTES and RFQ are filtered by, in every protocol. */
+export const filterFields = {
+  chainId: ChainId,
+  poolAddress: Type.Optional(Address),
+  side: Type.Optional(Side),
+  size: Type.Optional(Uint256),
+  provider: Type.Optional(Address),
+  taker: Type.Optional(AddressOrAll),
+};
+
 export const AuthMessage = closed({ type: Type.Literal('AUTH'), apiKey: Type.String(), body: NoBody });
 export type AuthMessage = Static<typeof AuthMessage>;
 
-export const FilterMessage = closed({
-  type: Type.Literal('FILTER'),
-  channel: Channel,
-  body: closed({
-    chainId: ChainId,
-    poolAddress: Type.Optional(Address),
-    side: Type.Optional(Side),
-    size: Type.Optional(Uint256),
-    provider: Type.Optional(Address),
-    taker: Type.Optional(AddressOrAll),
-  }),
-});
+export const FilterMessage = closed({ type: Type.Literal('FILTER'), channel: Channel, body: closed(filterFields) });
 export type FilterMessage = Static<typeof FilterMessage>;
 
 export const UnsubscribeMessage = closed({ type: Type.Literal('UNSUBSCRIBE'), channel: Channel, body: NoBody });
