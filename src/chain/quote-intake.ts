@@ -30,6 +30,8 @@ export interface IntakeLimits {
 
 /** The event did not come in time; it still may. */
 export const NOT_CONFIRMED = 'Publication not confirmed yet';
+/** By what name a quote is gone where nobody can be asked: nothing of it can be filled. */
+const GONE = 'QuoteOBOverfilled';
 
 /** The way of posted quotes: the checks, the publication, and the wait for its event to bring each into the book. */
 export class QuoteIntake {
@@ -113,12 +115,11 @@ export class QuoteIntake {
     return this.#explainGone(quotes, explained);
   }
 
-  /** Where the chain does not answer, all that is known is that nothing of them can be filled. */
   async #refusals(quotes: readonly IdentifiedQuote[]): Promise<(string | null)[]> {
     try {
       return await this.checks.refusals(quotes);
     } catch (error) {
-      if (isChainFailure(error)) return quotes.map(() => 'QuoteOBOverfilled');
+      if (isChainFailure(error)) return quotes.map(() => GONE);
       throw error;
     }
   }
@@ -158,7 +159,7 @@ export class QuoteIntake {
     if (outcome.type === 'REFUSED') return failed(outcome.reason);
     if (outcome.type === 'FAILED') return failed(whyNotPublished(outcome.error));
     const order = this.orders.get(quoteId);
-    if (order === undefined) throw new Error('A quote is gone and nobody asked why');
+    if (order === undefined) return failed(GONE); // in the very moment since its pool was asked
     if (order.reason !== null) return failed(ERROR_NAMES[order.reason]);
     return { type: 'CREATED', order, fillableSize: order.fillableSize };
   }
