@@ -12,13 +12,13 @@ import { ServiceProcess } from './service-process.js';
 export const isLong = process.env.QUOTEBOOK_TEST_LONG !== undefined;
 
 /** Alternating rounds, so that what else the machine does falls on both sides. */
-const ROUNDS = isLong ? 7 : 5;
+const ROUNDS = isLong ? 7 : 3;
 /**
  * So many times as many are measured at most. Where a machine stands still for tens of milliseconds again and again, the
- * medians of five rounds lie a quarter apart either way with nothing to keep them so (146 ms calm and 117 ms in the storm
+ * medians of few rounds lie a quarter apart either way with nothing to keep them so (146 ms calm and 117 ms in the storm
  * were measured); those of fifteen do not.
  */
-const WHERE_IN_DOUBT = 3;
+const WHERE_IN_DOUBT = 5;
 const ROUND_MS = isLong ? 5_000 : 1_500;
 const REQUESTS_PER_SECOND = 100;
 /** Below this a ratio tells of the scheduler of a shared machine, not of the service. */
