@@ -13,6 +13,8 @@ const documents = [
   'bench/README.md',
 ].filter((name) => existsSync(path.join(root, name)));
 
+const FIRST_SCREEN_LINES = 40;
+
 /** Headings as the anchors that they get where documents are shown. */
 function anchorsOf(text: string): Set<string> {
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
@@ -44,3 +46,11 @@ for (const document of documents) {
     }
   });
 }
+
+t.test('the first screen of the README shows the two commands that do all the set-up', async (t) => {
+  const text = await readFile(path.join(root, 'README.md'), 'utf8');
+  const firstScreen = text.split('\n').slice(0, FIRST_SCREEN_LINES).join('\n');
+  for (const command of ['npm ci && npm start', 'npm ci && npm test']) {
+    t.ok(firstScreen.includes(`\n\`\`\`sh\n${command}\n\`\`\`\n`), command);
+  }
+});

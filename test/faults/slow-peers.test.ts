@@ -25,7 +25,7 @@ async function trickle({ port }: Serving, first: string, more: string): Promise<
 /** Begins a frame of 512 bytes and goes on byte by byte: any byte counts as life to uWebSockets.js. */
 async function trickleFrame({ port }: Serving): Promise<void> {
   const connection = await RawConnection.open(port);
-  await connection.send(upgradeHead);
+  await connection.send(upgradeHead());
   await connection.until((text) => text.includes('\r\n\r\n'));
   await connection.send(Uint8Array.of(0x81, 0xfe, 2, 0, 0, 0, 0, 0));
   await feed(connection, 'x');
@@ -33,7 +33,7 @@ async function trickleFrame({ port }: Serving): Promise<void> {
 
 async function silent({ port }: Serving): Promise<void> {
   const connection = await RawConnection.open(port);
-  await connection.send(upgradeHead);
+  await connection.send(upgradeHead());
   await connection.closed;
 }
 

@@ -1,7 +1,9 @@
 import t from 'tap';
 import { poolRoutes, type DeployedItem, type PoolDeployments, type PoolQueries } from '../../src/http/pool-routes.js';
 import type { OptionTerms } from '../../src/schema/option-json.js';
+import type { GasRefusal } from '../../src/quota/gas-refusal.js';
 import { ask, requestOf } from './ask-route.js';
+import { tellsWhenToComeAgain } from './gas-refusals.js';
 
 const limits = { poolsPerRequest: 100, queryPairs: 10, schemaErrors: 3 };
 const symbols = ['WETH', 'USDC'];
@@ -173,19 +175,10 @@ t.test('nothing is deployed that could not be listed', async (t) => {
   t.strictSame(deployments.asked, []);
 });
 
-t.test(
-  'who may have no more paid for is told when to come again, as is everybody when the wallet may not',
-  async (t) => {
-    const wallet = '0xaa';
-    const refusals = [
-      [{ type: 'OVER_BUDGET', retryAfterMs: 60_500 }, 'RATELIMITED'],
-      [{ type: 'SPEND_CAP', wallet, retryAfterMs: 60_500 }, 'The wallet 0xaa has spent what it may in a day'],
-    ] as const;
-    for (const [refusal, message] of refusals) {
-      const deployments: PoolDeployments = { refusal: () => null, deploy: () => Promise.resolve(refusal) };
-      const routes = poolRoutes(noPools, deployments, symbols, limits);
-      const { status, headers, text } = await ask(routes, requestOf('POST', '/pools', [option]));
-      t.strictSame([status, headers['retry-after'], JSON.parse(text)], [429, '61', { message }]);
-    }
-  },
-);
+t.test('what nobody pays for now is refused, and says when to come again', (t) => {
+  const routesOf = (refusal: GasRefusal) => {
+    const deployments: PoolDeployments = { refusal: () => null, deploy: () => Promise.resolve(refusal) };
+    return poolRoutes(noPools, deployments, symbols, limits);
+  };
+  return tellsWhenToComeAgain(t, routesOf, '/pools', [option]);
+});

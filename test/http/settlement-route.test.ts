@@ -1,6 +1,8 @@
 import t from 'tap';
 import { settlementRoute, type SettledItem, type Settlements } from '../../src/http/settlement-route.js';
+import type { GasRefusal } from '../../src/quota/gas-refusal.js';
 import { ask, requestOf } from './ask-route.js';
+import { tellsWhenToComeAgain } from './gas-refusals.js';
 
 const limits = { settlementsPerRequest: 1000, queryPairs: 10, schemaErrors: 20 };
 const symbols = ['WETH', 'USDC'];
@@ -58,18 +60,9 @@ t.test('a parameter is refused, and nothing is settled: there is no dry run here
   ]);
 });
 
-t.test(
-  'who may have no more paid for is told when to come again, as is everybody when the wallet may not',
-  async (t) => {
-    const wallet = '0xaa';
-    const refusals = [
-      [{ type: 'OVER_BUDGET', retryAfterMs: 60_500 }, 'RATELIMITED'],
-      [{ type: 'SPEND_CAP', wallet, retryAfterMs: 60_500 }, 'The wallet 0xaa has spent what it may in a day'],
-    ] as const;
-    for (const [refusal, message] of refusals) {
-      const routes = [settlementRoute({ settle: () => Promise.resolve(refusal) }, symbols, limits)];
-      const { status, headers, text } = await ask(routes, requestOf('POST', '/pool/settle', [option]));
-      t.strictSame([status, headers['retry-after'], JSON.parse(text)], [429, '61', { message }]);
-    }
-  },
-);
+t.test('what nobody pays for now is refused, and says when to come again', (t) => {
+  const routesOf = (refusal: GasRefusal) => [
+    settlementRoute({ settle: () => Promise.resolve(refusal) }, symbols, limits),
+  ];
+  return tellsWhenToComeAgain(t, routesOf, '/pool/settle', [option]);
+});

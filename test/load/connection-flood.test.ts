@@ -20,7 +20,7 @@ async function flood(siege: Siege, signal: AbortSignal | null): Promise<number[]
       const from = attackerAddress((start + i) % ADDRESSES);
       const connection = await RawConnection.open(siege.port, '127.0.0.1', from);
       open.push(connection);
-      await connection.send(upgradeHead);
+      await connection.send(upgradeHead());
       answers.push(...statuses(await connection.until((text) => text.includes('\r\n\r\n'))));
       assertDocumentedBytes(connection.received, ['GET /']);
     });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { upgradeHead } from '../net/raw-connection.js';
 
 const FIN_TEXT = 0x81;
 const FIN_PONG = 0x8a;
@@ -24,18 +25,7 @@ export async function openRawFeed(port: number, apiKey: string, body: object): P
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   socket.on('error', () => undefined);
   await once(socket, 'connect');
-  socket.write(
-    [
-      'GET / HTTP/1.1',
-      'Host: x',
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Sec-WebSocket-Version: 13',
-      'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-      'Sec-WebSocket-Protocol: quotebook.v2.json',
-      '\r\n',
-    ].join('\r\n'),
-  );
+  socket.write(upgradeHead('Sec-WebSocket-Protocol: quotebook.v2.json'));
   await answered(socket, '101');
   socket.write(frame(FIN_TEXT, JSON.stringify({ type: 'AUTH', apiKey, body: null })));
   socket.write(frame(FIN_TEXT, JSON.stringify({ type: 'FILTER', channel: 'QUOTES', body })));

@@ -25,7 +25,7 @@ const manners: Readonly<Record<string, Manner>> = {
   head: { request: 'GET /quotes HTTP/1.1\r\nHost: x\r\n', more: 'a: b\r\n' },
   body: { request: head('POST /quotes HTTP/1.1', 'Host: x', 'Content-Length: 60000'), more: ' ' },
   // The start of a frame of 512 bytes.
-  frame: { request: upgradeHead, afterAnswer: Uint8Array.of(0x81, 0xfe, 2, 0, 0, 0, 0, 0), more: 'x' },
+  frame: { request: upgradeHead(), afterAnswer: Uint8Array.of(0x81, 0xfe, 2, 0, 0, 0, 0, 0), more: 'x' },
 };
 
 /**

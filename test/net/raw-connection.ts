@@ -69,15 +69,18 @@ export function head(...lines: string[]): string {
   return [...lines, '', ''].join('\r\n');
 }
 
-/** Asks for a WebSocket. */
-export const upgradeHead = head(
-  'GET / HTTP/1.1',
-  'Host: x',
-  'Connection: Upgrade',
-  'Upgrade: websocket',
-  'Sec-WebSocket-Version: 13',
-  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-);
+/** Asks for a WebSocket; `more` are further headers. */
+export function upgradeHead(...more: string[]): string {
+  return head(
+    'GET / HTTP/1.1',
+    'Host: x',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+    ...more,
+  );
+}
 
 /** Of each answer in `text`, in order. */
 export function statuses(text: string): number[] {

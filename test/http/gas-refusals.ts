@@ -1,0 +1,22 @@
+import type { Test } from 'tap';
+import type { Route } from '../../src/http/router.js';
+import type { GasRefusal } from '../../src/quota/gas-refusal.js';
+import { ask, requestOf } from './ask-route.js';
+
+const refusals = [
+  [{ type: 'OVER_BUDGET', retryAfterMs: 60_500 }, 'RATELIMITED'],
+  [{ type: 'SPEND_CAP', wallet: '0xaa', retryAfterMs: 60_500 }, 'The wallet 0xaa has spent what it may in a day'],
+] as const;
+
+/** Whoever may have no more paid for is told when to come again, as is everybody when the wallet may not spend. */
+export async function tellsWhenToComeAgain(
+  t: Test,
+  routesOf: (refusal: GasRefusal) => readonly Route[],
+  path: string,
+  body: unknown,
+): Promise<void> {
+  for (const [refusal, message] of refusals) {
+    const { status, headers, text } = await ask(routesOf(refusal), requestOf('POST', path, body));
+    t.strictSame([status, headers['retry-after'], JSON.parse(text)], [429, '61', { message }]);
+  }
+}
