@@ -2,7 +2,7 @@ import type { GasRefusal } from '../quota/gas-refusal.js';
 
 /** Whom the transactions of one request are charged to. */
 export interface GasPayer {
-  /** Takes ahead what so many of them may cost; else says why none may be sent. */
+  /** Takes ahead what so many of them may cost; else says why none may be sent. For none there is no refusal. */
   take(transactions: number): GasRefusal | null;
   /** One was mined and used so much gas; null: it was sent, and may still be mined. */
   sent(gasUsed: bigint | null): void;

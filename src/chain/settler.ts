@@ -26,12 +26,22 @@ export type SettleResult =
 
 type Plan = SettleItem | { readonly type: 'SETTLE'; readonly key: PoolKey };
 
+/** What the operator holds in one pool, 1e-18 contracts. */
+interface Position {
+  readonly shorts: bigint;
+  readonly longs: bigint;
+}
+
+/** By pool; null where the pool does not tell. */
+type Positions = ReadonlyMap<Hex, Position | null>;
+
 /** Pairs are given up, and then what is left of one side. */
 const MOST_CLOSING_CALLS = 2;
 
 const NOT_EXPIRED = failed('Option has not expired');
 const NOT_DEPLOYED = failed('Pool is not deployed');
 const NOTHING_HELD = failed('No balance to settle');
+const NOT_TOLD = failed(chainFailureText(new ChainAnswerError('The pool tells no balances')));
 
 /** Settles what the operator holds in expired options: writers get their collateral back, holders what it is worth. */
 export class Settler {
@@ -56,10 +66,12 @@ export class Settler {
     try {
       const keys = plans.flatMap((plan) => (plan.type === 'SETTLE' ? [plan.key] : []));
       const found = await lookUpPools(this.reader, this.poolFactory, keys);
-      const refusal = payer.take(distinctDeployed([...found.values()]) * MOST_CLOSING_CALLS);
+      const positions = await this.#positions(distinctDeployed([...found.values()]));
+      const held = [...positions.values()].filter((position) => whyNothing(position) === null);
+      const refusal = payer.take(held.length * MOST_CLOSING_CALLS);
       if (refusal !== null) return refusal;
       const items = await mapInFlight(plans, this.inFlight, async (plan) =>
-        plan.type === 'SETTLE' ? this.#settlePool(found.get(plan.key), payer) : plan,
+        plan.type === 'SETTLE' ? this.#settlePool(found.get(plan.key), positions, payer) : plan,
       );
       return { type: 'ANSWERED', items };
     } catch (error) {
@@ -76,11 +88,14 @@ export class Settler {
     return { type: 'SETTLE', key: this.series.poolKey(option, maturity) };
   }
 
-  async #settlePool(pool: FoundPool | undefined, payer: GasPayer): Promise<SettleItem> {
+  /** Gas was taken for what `seen` tells of, and for nothing else. */
+  async #settlePool(pool: FoundPool | undefined, seen: Positions, payer: GasPayer): Promise<SettleItem> {
     if (pool === undefined) throw new Error('A key was not looked up');
     // The factory refuses expired keys unless their pool exists.
     if (pool.type === 'IMPOSSIBLE' || !pool.isDeployed) return NOT_DEPLOYED;
     const { poolAddress } = pool;
+    const nothing = whyNothing(seen.get(poolAddress));
+    if (nothing !== null) return nothing;
     const before = this.#underWay.get(poolAddress);
     const settlement = this.#settleAfter(before, poolAddress, payer).finally(() => {
       if (this.#underWay.get(poolAddress) === settlement) this.#underWay.delete(poolAddress);
@@ -98,22 +113,28 @@ export class Settler {
     }
   }
 
+  /** By what is held when its turn has come. */
   async #close(poolAddress: Hex, payer: GasPayer): Promise<SettleItem> {
-    const [shorts, longs] = await this.#position(poolAddress);
-    if (shorts === 0n && longs === 0n) return NOTHING_HELD;
-    for (const data of closingCalls(shorts, longs)) {
+    const position = (await this.#positions([poolAddress])).get(poolAddress);
+    if (position == null) return NOT_TOLD;
+    const calls = closingCalls(position);
+    if (calls.length === 0) return NOTHING_HELD;
+    for (const data of calls) {
       const outcome = await this.operator.send({ to: poolAddress, data }, payer);
       if (outcome.type !== 'DONE') return failure(outcome);
     }
     return { type: 'SETTLED' };
   }
 
-  /** Shorts and longs, 1e-18 contracts. */
-  async #position(poolAddress: Hex): Promise<[bigint, bigint]> {
-    const answers = await this.reader.multicall([SHORT, LONG].map((id) => this.#balanceCall(poolAddress, id)));
-    const [shorts, longs] = answers.map(readUint);
-    if (shorts == null || longs == null) throw new ChainAnswerError('The pool tells no balances');
-    return [shorts, longs];
+  async #positions(pools: readonly Hex[]): Promise<Positions> {
+    const calls = pools.flatMap((pool) => [SHORT, LONG].map((id) => this.#balanceCall(pool, id)));
+    const balances = (await this.reader.multicall(calls)).map(readUint);
+    return new Map(
+      pools.map((pool, i) => {
+        const [shorts, longs] = [balances[2 * i], balances[2 * i + 1]];
+        return [pool, shorts == null || longs == null ? null : { shorts, longs }];
+      }),
+    );
   }
 
   #balanceCall(to: Hex, id: bigint): ContractCall {
@@ -122,13 +143,18 @@ export class Settler {
   }
 }
 
-/** What is held in a pool is only read when its turn comes. */
-function distinctDeployed(pools: readonly FoundPool[]): number {
-  return new Set(pools.flatMap((pool) => (pool.type === 'FOUND' && pool.isDeployed ? [pool.poolAddress] : []))).size;
+function distinctDeployed(pools: readonly FoundPool[]): Hex[] {
+  return [...new Set(pools.flatMap((pool) => (pool.type === 'FOUND' && pool.isDeployed ? [pool.poolAddress] : [])))];
+}
+
+/** Why no transaction is needed for it; null: it takes one or more. */
+function whyNothing(position: Position | null | undefined): SettleItem | null {
+  if (position == null) return NOT_TOLD;
+  return position.shorts === 0n && position.longs === 0n ? NOTHING_HELD : null;
 }
 
 /** Longs and shorts of one holder cancel out: given up together they bring the whole collateral, and cost no fee. */
-function closingCalls(shorts: bigint, longs: bigint): Hex[] {
+function closingCalls({ shorts, longs }: Position): Hex[] {
   const both = shorts < longs ? shorts : longs;
   const calls: Hex[] = [];
   if (both > 0n) calls.push(encodeFunctionData({ abi: poolAbi, functionName: 'annihilate', args: [both] }));

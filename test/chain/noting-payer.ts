@@ -8,7 +8,7 @@ export interface NotingPayer extends GasPayer {
   readonly cappedMs: number[];
 }
 
-/** Pays for everything, or for nothing where it is given a refusal, and notes what it is told. */
+/** Pays for everything, or for no transaction where it is given a refusal, and notes what it is told. */
 export function notingPayer(refusal: GasRefusal | null = null): NotingPayer {
   const taken: number[] = [];
   const used: (bigint | null)[] = [];
@@ -19,7 +19,7 @@ export function notingPayer(refusal: GasRefusal | null = null): NotingPayer {
     cappedMs,
     take(transactions) {
       taken.push(transactions);
-      return refusal;
+      return transactions === 0 ? null : refusal;
     },
     sent: (gasUsed) => used.push(gasUsed),
     capped: (waitMs) => cappedMs.push(waitMs),

@@ -28,12 +28,13 @@ interface Fakes {
   readonly holdings: Holdings;
   /** Null: it works, and closes the position. */
   readonly refuse?: (call: string) => TxOutcome | null;
-  readonly readBalance?: (strike: bigint) => void;
+  /** Hears of each balance that is read; null: the pool tells it. */
+  readonly readBalance?: (strike: bigint) => CallResult | null;
   readonly now?: number | null;
 }
 
 /** Pools that do what they are told, slowly enough that requests meet. */
-function opened({ holdings, refuse = () => null, readBalance = () => undefined, now = MATURITY }: Fakes) {
+function opened({ holdings, refuse = () => null, readBalance = () => null, now = MATURITY }: Fakes) {
   const sent: string[] = [];
   const holdingAt = (address: Hex) => {
     const found = [...holdings].find(([strike]) => addressOfStrike(strike) === address);
@@ -43,7 +44,8 @@ function opened({ holdings, refuse = () => null, readBalance = () => undefined, 
   const answer = (call: ContractCall): CallResult => {
     if (call.to === factory) return answerAsFactory(call, [...holdings.keys()], IMPOSSIBLE);
     const { strike, position } = holdingAt(call.to);
-    readBalance(strike);
+    const fault = readBalance(strike);
+    if (fault !== null) return fault;
     const { args } = decodeFunctionData({ abi: optionTokenAbi, data: call.data });
     const balance = args[1] === 0n ? position.shorts : position.longs;
     return { reverted: false, data: numberToHex(balance, { size: 32 }) };
@@ -159,15 +161,40 @@ t.test(
 );
 
 t.test('a chain that falls silent half-way fails what it kept from being settled, and nothing else', async (t) => {
-  const readBalance = (strike: bigint): void => {
-    if (strike === 2n) throw new RpcUnreachable('gone');
-  };
   const holdings: Holdings = new Map([1n, 2n, 3n].map((strike) => [strike, { shorts: 1n, longs: 0n }]));
+  let readings = 0;
+  const readBalance = (strike: bigint): null => {
+    // Its shorts and longs were read before the first transaction.
+    if (strike === 2n && ++readings > 2) throw new RpcUnreachable('gone');
+    return null;
+  };
   const { settler } = opened({ holdings, readBalance });
   t.strictSame(await settler.settle([option(1n), option(2n), option(3n)], notingPayer()), {
     type: 'ANSWERED',
     items: [{ type: 'SETTLED' }, { type: 'FAILED', reason: 'The chain does not answer' }, { type: 'SETTLED' }],
   });
+});
+
+t.test('a chain that is silent from the start settles nothing, and nothing is paid', async (t) => {
+  const readBalance = (): never => {
+    throw new RpcUnreachable('gone');
+  };
+  const { sent, settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]), readBalance });
+  const payer = notingPayer();
+  t.strictSame(await settler.settle([option(1n)], payer), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame([payer.taken, sent], [[], []]);
+});
+
+t.test('a pool that tells no balance fails alone, and takes no gas', async (t) => {
+  const holdings: Holdings = new Map([1n, 2n].map((strike) => [strike, { shorts: 1n, longs: 0n }]));
+  const readBalance = (strike: bigint): CallResult | null => (strike === 1n ? { reverted: true, data: '0x' } : null);
+  const { sent, settler } = opened({ holdings, readBalance });
+  const payer = notingPayer();
+  t.strictSame(await settler.settle([option(1n), option(2n)], payer), {
+    type: 'ANSWERED',
+    items: [{ type: 'FAILED', reason: 'The chain refuses: The pool tells no balances' }, { type: 'SETTLED' }],
+  });
+  t.strictSame([payer.taken, sent], [[2], ['settle() of 2']]);
 });
 
 t.test('while the chain has not been read nobody knows what has expired', async (t) => {
@@ -180,12 +207,53 @@ t.test('an option expires at its very second', async (t) => {
   t.match(await early.settler.settle([option(1n)], notingPayer()), { items: [{ reason: 'Option has not expired' }] });
 });
 
-t.test('gas is asked for before anything is sent: for two transactions of each pool that there is', async (t) => {
-  const holdings: Holdings = new Map([1n, 2n].map((strike) => [strike, { shorts: 1n, longs: 0n }]));
+const REFUSAL = { type: 'OVER_BUDGET', retryAfterMs: 1 } as const;
+
+t.test('gas is asked for before anything is sent: for two transactions of each pool that holds anything', async (t) => {
+  const holdings: Holdings = new Map([
+    [1n, { shorts: 1n, longs: 0n }],
+    [2n, { shorts: 0n, longs: 1n }],
+    [3n, { shorts: 0n, longs: 0n }],
+  ]);
   const { sent, settler } = opened({ holdings });
-  const refusal = { type: 'OVER_BUDGET', retryAfterMs: 1 } as const;
-  const payer = notingPayer(refusal);
-  const options = [option(1n), option(2n), option(1n), option(3n), option(IMPOSSIBLE), option(1n, '06DEC30')];
-  t.strictSame(await settler.settle(options, payer), refusal);
+  const payer = notingPayer(REFUSAL);
+  const options = [1n, 2n, 1n, 3n, 4n, IMPOSSIBLE].map((strike) => option(strike));
+  t.strictSame(await settler.settle([...options, option(1n, '06DEC30')], payer), REFUSAL);
   t.strictSame([payer.taken, sent], [[4], []]);
+});
+
+t.test('however many pools are asked for in which nothing is held, they take no gas, and no refusal', async (t) => {
+  const strikes = Array.from({ length: 90 }, (_, i) => BigInt(i) + 1n);
+  const { settler } = opened({ holdings: new Map(strikes.map((strike) => [strike, { shorts: 0n, longs: 0n }])) });
+  const payer = notingPayer(REFUSAL);
+  t.strictSame(
+    await settler.settle(
+      strikes.map((strike) => option(strike)),
+      payer,
+    ),
+    { type: 'ANSWERED', items: strikes.map(() => ({ type: 'FAILED', reason: 'No balance to settle' })) },
+  );
+  t.strictSame(payer.taken, [0]);
+});
+
+t.test('what comes into a pool after its gas was counted is left for the next request', async (t) => {
+  const position = { shorts: 0n, longs: 0n };
+  const holdings: Holdings = new Map([
+    [1n, position],
+    [2n, { shorts: 1n, longs: 0n }],
+  ]);
+  const { sent, settler } = opened({ holdings });
+  const payer = notingPayer();
+  const take = payer.take.bind(payer);
+  const late = {
+    ...payer,
+    take(transactions: number) {
+      position.longs = 5n;
+      return take(transactions);
+    },
+  };
+  t.match(await settler.settle([option(1n), option(2n)], late), {
+    items: [{ reason: 'No balance to settle' }, { type: 'SETTLED' }],
+  });
+  t.strictSame([payer.taken, sent], [[2], ['settle() of 2']]);
 });

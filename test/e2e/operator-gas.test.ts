@@ -97,26 +97,32 @@ await t.test('deployments are charged to the day of their key, with the gas that
 
 await t.test('settlements are charged to their key, and a wallet that has spent its cap settles no more', async (t) => {
   const market = new Market(chain);
-  const held = [1_800n, 1_900n].map((strike) => market.pool('testWETH', strike, true));
+  const held = [1_800n, 1_900n, 2_000n].map((strike) => market.pool('testWETH', strike, true));
   for (const each of held) await market.fill(operator.address, await market.sign(each), ONE);
-  const [first, second] = held.map((each) => optionOf(chain, each));
+  const [first, second, third] = held.map((each) => optionOf(chain, each));
   const [{ poolKey } = pool] = held;
-  if (first === undefined || second === undefined) throw new Error('Nothing is held');
+  if (first === undefined || second === undefined || third === undefined) throw new Error('Nothing is held');
   await market.setSettlementPrice(poolKey, 1_950n * ONE);
   await market.moveTimeTo(poolKey.maturity);
   while (await lists(new RestClient(httpUrl, running.apiKey), first));
   const other = new RestClient(httpUrl, (await keys.create('free', 'settle')).key);
-  const settle = async (gasPerDay: number) => {
+  const settle = async (gasPerDay: number, options: readonly WireOption[]) => {
     running.service.adoptQuotas({ ...tierQuotas, free: { ...tierQuotas.free, gasPerDay } });
-    return other.post('/pool/settle', [first]);
+    return other.post('/pool/settle', options);
   };
-  t.match(await settle(200_000), { status: 429, body: { message: 'RATELIMITED' } }, 'it may take two transactions');
-  t.match(await settle(300_000), { status: 200, body: { success: [first] } });
-  t.match(await settle(300_000), { status: 429 }, 'what is left is too little');
+  const gone = (option: WireOption) => ({ failedOption: option, reason: 'No balance to settle' });
+  t.match(await settle(200_000, [first]), { status: 429, body: { message: 'RATELIMITED' } }, 'it may take two');
+  t.match(await settle(300_000, [first]), { status: 200, body: { success: [first] } });
+  t.match(await settle(300_000, [second]), { status: 429 }, 'what is left is too little');
+  t.match(await settle(1, [first]), { status: 200, body: { failed: [gone(first)] } }, 'nothing is held, nothing costs');
   const capped = await startTestService({ chain, spendPerDayWei: 1n });
   t.teardown(() => capped.stop());
   const client = new RestClient(capped.httpUrl, capped.apiKey);
   t.match(await client.post('/pool/settle', [second]), { status: 200, body: { success: [second] } });
   const message = `The wallet ${operator.address.toLowerCase()} has spent what it may in a day`;
-  t.match(await client.post('/pool/settle', [second]), { status: 429, body: { message } });
+  t.match(await client.post('/pool/settle', [first, third]), { status: 429, body: { message } });
+  t.match(await client.post('/pool/settle', [first, second]), {
+    status: 200,
+    body: { success: [], failed: [first, second].map(gone) },
+  });
 });
