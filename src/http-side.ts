@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import type { KeyStore } from './auth/key-store.js';
 import type { ChainSide } from './chain/chain-side.js';
-import type { IntakeItem } from './chain/intake-checks.js';
-import { NOT_CONFIRMED, type IntakeResult, type QuoteIntake } from './chain/quote-intake.js';
+import type { QuoteIntake } from './chain/quote-intake.js';
 import type { QuoteRehearsal } from './chain/quote-rehearsal.js';
 import type { Limits } from './config/limits.js';
 import type { Engine } from './engine/engine.js';
@@ -151,14 +150,11 @@ export function createHttp(options: HttpSideOptions): HttpSide {
         if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
         const retryAfterMs = operatorGas.take(caller, quotes.length);
         if (retryAfterMs > 0) return { type: 'OVER_BUDGET', retryAfterMs };
-        let sent = 0;
+        let paid = 0;
         try {
-          const result = await intake.submit(quotes);
-          sent = sentIn(result);
-          return result;
+          return await intake.submit(quotes, (count) => (paid = count));
         } finally {
-          // A fault of ours comes up before anything is sent, if at all: it costs the key nothing of its day.
-          await operatorGas.settle(caller, quotes.length, sent);
+          await operatorGas.settle(caller, quotes.length, paid);
         }
       },
     };
@@ -172,15 +168,6 @@ export function createHttp(options: HttpSideOptions): HttpSide {
       ...(refusal === null ? [] : [`the log takes nothing: ${refusal}`]),
     ];
   }
-}
-
-/** How many quotes went to the chain, as far as their requests were told. */
-function sentIn(result: IntakeResult): number {
-  if (result.type === 'NOT_CONFIRMED') return result.pending.length;
-  if (result.type !== 'ANSWERED') return 0;
-  const isSent = (item: IntakeItem) =>
-    item.type === 'CREATED' || (item.type === 'FAILED' && item.reason === NOT_CONFIRMED);
-  return result.items.filter(isSent).length;
 }
 
 /** In one call: that takes half as long as an object that is told of the text. */

@@ -29,7 +29,7 @@ export interface IntakeLimits {
 }
 
 /** The event did not come in time; it still may. */
-export const NOT_CONFIRMED = 'Publication not confirmed yet';
+const NOT_CONFIRMED = 'Publication not confirmed yet';
 /** By what name a quote is gone where nobody can be asked: nothing of it can be filled. */
 const GONE = 'QuoteOBOverfilled';
 
@@ -47,20 +47,26 @@ export class QuoteIntake {
     return this.publisher.walletAddress;
   }
 
-  async submit(posted: readonly PostedQuote[]): Promise<IntakeResult> {
+  /**
+   * `onPaid` is told of how many quotes the wallet pays the publication, or may: whatever became of them on the chain,
+   * and whatever is answered.
+   */
+  async submit(posted: readonly PostedQuote[], onPaid: (quotes: number) => void): Promise<IntakeResult> {
     try {
-      return await this.#submit(posted);
+      return await this.#submit(posted, onPaid);
     } catch (error) {
       if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
       throw error;
     }
   }
 
-  async #submit(posted: readonly PostedQuote[]): Promise<IntakeResult> {
+  async #submit(posted: readonly PostedQuote[], onPaid: (quotes: number) => void): Promise<IntakeResult> {
     const checked = (await this.checks.check(posted)).map((item) => this.#unlessEntered(item));
     const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     if (good.length > this.publisher.room) return { type: 'QUEUE_FULL' };
-    const result = this.#answer(checked, good, await this.#explainGone(good, await this.#publish(good)));
+    const outcomes = await this.#publish(good);
+    onPaid(outcomes.filter(isPaid).length);
+    const result = this.#answer(checked, good, await this.#explainGone(good, outcomes));
     // Read first, then wait: after the wait the book may show newer things that are not durable yet.
     await this.orders.whenDurable();
     return result;
@@ -168,6 +174,14 @@ export class QuoteIntake {
 /** Not decided, or given up on our side: it may still enter. */
 function isPending(outcome: PublicationOutcome | null | undefined): boolean {
   return outcome == null || (outcome.type === 'FAILED' && whyNotPublished(outcome.error) === NOT_CONFIRMED);
+}
+
+/**
+ * Its transaction was mined, or may be. Also where the quote was refused after that: else a maker could have any number
+ * published, and spoil each on its way.
+ */
+function isPaid(outcome: PublicationOutcome | null): boolean {
+  return isPending(outcome) || outcome?.type !== 'FAILED' || outcome.error instanceof TxReverted;
 }
 
 /** The same quote a second time in one request exists if the first came in, and else failed as the first did. */

@@ -4,9 +4,16 @@ import { QuoteChecks } from '../../src/chain/quote-checks.js';
 import { IntakeChecks, type PostedQuote } from '../../src/chain/intake-checks.js';
 import { QuoteIntake } from '../../src/chain/quote-intake.js';
 import { RpcUnreachable } from '../../src/chain/http-rpc.js';
-import type { PublicationOutcome } from '../../src/chain/publisher.js';
+import { PublicationUnseen, type PublicationOutcome } from '../../src/chain/publisher.js';
 import type { QuoteError } from '../../src/schema/orderbook.js';
-import { NoGasMoney, SpendCapReached } from '../../src/chain/wallet-errors.js';
+import {
+  NoGasMoney,
+  SpendCapReached,
+  TxRefused,
+  TxReverted,
+  WalletBusy,
+  WouldRevert,
+} from '../../src/chain/wallet-errors.js';
 import type { Order } from '../../src/engine/order.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { enter, newEngine, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
@@ -15,6 +22,8 @@ import { ManualClock } from '../system/manual-clock.js';
 const quote = sampleQuote({ n: 1 });
 const posted: PostedQuote = { ...quote, poolKey: quote.pool.poolKey };
 const LIMITS = { minQuoteLifeSeconds: 10, publishTimeoutMs: 1_000, checksPerTurn: 20 };
+
+const ignore = (): void => undefined;
 
 /** An intake whose publisher only writes down; `whileChecked` happens while the chain is asked about the quotes. */
 function newIntake(
@@ -72,7 +81,7 @@ function orderOf(n: number): Order {
 
 t.test('a quote that nobody has seen is published', async (t) => {
   const { intake, published } = newIntake(() => undefined);
-  await intake.submit([posted]);
+  await intake.submit([posted], ignore);
   t.strictSame(published, [quote.quoteId]);
 });
 
@@ -80,7 +89,7 @@ t.test('a quote that comes in while it is checked exists, and is not published a
   const order = orderOf(1);
   const { intake, published } = newIntake((orders) => orders.set(quote.quoteId, order));
   const { fillableSize } = order;
-  t.strictSame(await intake.submit([posted]), {
+  t.strictSame(await intake.submit([posted], ignore), {
     type: 'ANSWERED',
     items: [{ type: 'EXISTS', order, fillableSize }],
   });
@@ -95,7 +104,7 @@ t.test('what is on the way is told, though the rest could not be sent', async (t
       (quoteId) =>
         quoteId === quote.quoteId ? new Promise(() => undefined) : Promise.resolve({ type: 'FAILED', error }),
     );
-    const answer = intake.submit([posted, { ...other, poolKey: other.pool.poolKey }]);
+    const answer = intake.submit([posted, { ...other, poolKey: other.pool.poolKey }], ignore);
     while (published.length < 2) await new Promise((resolve) => setImmediate(resolve));
     clock.advance(LIMITS.publishTimeoutMs);
     t.strictSame(await answer, { type: 'NOT_CONFIRMED', pending: [quote.quoteId] }, error.name);
@@ -111,7 +120,7 @@ t.test('a cap that the wallet reaches meanwhile is told with the time until it e
     () => undefined,
     () => Promise.resolve({ type: 'FAILED', error: capped }),
   );
-  t.match(await intake.submit(batch), { type: 'SPEND_CAP', retryAfterMs: 5_000 });
+  t.match(await intake.submit(batch, ignore), { type: 'SPEND_CAP', retryAfterMs: 5_000 });
   const { intake: half, orders } = newIntake(
     () => undefined,
     (quoteId) => {
@@ -121,15 +130,18 @@ t.test('a cap that the wallet reaches meanwhile is told with the time until it e
     },
   );
   const reason = `The wallet ${wallet} has spent what it may in a day`;
-  t.match(await half.submit(batch), { type: 'ANSWERED', items: [{ type: 'CREATED' }, { type: 'FAILED', reason }] });
+  t.match(await half.submit(batch, ignore), {
+    type: 'ANSWERED',
+    items: [{ type: 'CREATED' }, { type: 'FAILED', reason }],
+  });
 });
 
 t.test('as many quotes are taken as there is room for, or none', async (t) => {
   const batch = (count: number) => Array.from({ length: count }, (_, salt) => ({ ...posted, salt }));
   const { intake, published } = newIntake(() => undefined);
-  t.strictSame(await intake.submit(batch(11)), { type: 'QUEUE_FULL' });
+  t.strictSame(await intake.submit(batch(11), ignore), { type: 'QUEUE_FULL' });
   t.strictSame(published, []);
-  t.match(await intake.submit(batch(10)), { type: 'ANSWERED' });
+  t.match(await intake.submit(batch(10), ignore), { type: 'ANSWERED' });
   t.equal(published.length, 10);
 });
 
@@ -141,7 +153,7 @@ t.test('an answer waits until what it tells is durable', async (t) => {
     new Promise((resolve) => (commit = resolve)),
   );
   const progress = { isAnswered: false };
-  const answer = intake.submit([posted]).finally(() => (progress.isAnswered = true));
+  const answer = intake.submit([posted], ignore).finally(() => (progress.isAnswered = true));
   await turn();
   t.notOk(progress.isAnswered);
   commit();
@@ -168,6 +180,60 @@ t.test('what entered and is gone before it can be told is told by what its pool 
       null,
       (readings) => (readings === 1 ? null : ask()),
     );
-    t.strictSame(await intake.submit([posted]), { type: 'ANSWERED', items: [{ type: 'FAILED', reason }] });
+    t.strictSame(await intake.submit([posted], ignore), { type: 'ANSWERED', items: [{ type: 'FAILED', reason }] });
   }
+});
+
+/** How many of the batch's quotes are told to be paid for, when each has such an outcome; null: none in time. */
+async function paidOf(outcomes: readonly (PublicationOutcome | null)[]): Promise<number[]> {
+  const batch = outcomes.map((_, i) => sampleQuote({ n: i + 1 }));
+  const { intake, published, clock } = newIntake(ignore, (quoteId) => {
+    const outcome = outcomes[batch.findIndex((each) => each.quoteId === quoteId)] ?? null;
+    return outcome === null ? new Promise(ignore) : Promise.resolve(outcome);
+  });
+  const paid: number[] = [];
+  const answer = intake.submit(
+    batch.map((each) => ({ ...each, poolKey: each.pool.poolKey })),
+    (count) => paid.push(count),
+  );
+  while (published.length < batch.length) await turn();
+  clock.advance(LIMITS.publishTimeoutMs);
+  await answer;
+  return paid;
+}
+
+const failure = (error: Error): PublicationOutcome => ({ type: 'FAILED', error });
+
+t.test('what went to the chain is paid for, whatever became of it there', async (t) => {
+  const sent: [string, PublicationOutcome | null][] = [
+    ['entered, and gone again', { type: 'ENTERED' }],
+    ['refused at entry', { type: 'REFUSED', reason: 'InsufficientCollateralBalance' }],
+    ['reverted', failure(new TxReverted('reverted'))],
+    ['mined, and taken back', failure(new PublicationUnseen('unseen'))],
+    ['not mined in time', null],
+  ];
+  for (const [what, outcome] of sent) t.strictSame(await paidOf([outcome]), [1], what);
+  t.strictSame(await paidOf(sent.map(([, outcome]) => outcome)), [sent.length]);
+});
+
+t.test('what was not sent is not paid for', async (t) => {
+  const errors = [
+    new TxRefused('refused'),
+    new WouldRevert('0x'),
+    new WalletBusy('busy'),
+    new NoGasMoney(quote.provider),
+    new SpendCapReached(quote.provider, 5_000),
+    new RpcUnreachable('gone'),
+  ];
+  for (const error of errors) t.strictSame(await paidOf([failure(error)]), [0], error.name);
+  t.strictSame(await paidOf([failure(new TxRefused('refused')), { type: 'ENTERED' }]), [1]);
+});
+
+t.test('a quote that stands twice in one request is paid for once', async (t) => {
+  const { intake } = newIntake(ignore);
+  const paid: number[] = [];
+  t.match(await intake.submit([posted, posted], (count) => paid.push(count)), {
+    items: [{ reason: 'not here' }, { reason: 'not here' }],
+  });
+  t.strictSame(paid, [1]);
 });

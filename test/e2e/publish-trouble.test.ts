@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { tierQuotas } from '../../src/config/limits.js';
 import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { DevActions } from '../chain/dev-actions.js';
@@ -32,13 +33,13 @@ async function start(t: Test, limits: Record<string, number> = {}) {
   return { running, socket, rest: new RestClient(running.httpUrl, running.apiKey) };
 }
 
-/** What waits of the operator in the node's pool. */
-async function waiting(): Promise<{ hash: `0x${string}`; nonce: number; maxFeePerGas: bigint }[]> {
+/** What waits of the operator, or of another, in the node's pool. */
+async function waiting(sender = operator): Promise<{ hash: `0x${string}`; nonce: number; maxFeePerGas: bigint }[]> {
   const { pending, queued } = await client.getTxpoolContent();
   return [pending, queued].flatMap((part) =>
     Object.values(part).flatMap((txs) =>
       Object.values(txs)
-        .filter(({ from }) => from === operator?.address.toLowerCase())
+        .filter(({ from }) => from === sender?.address.toLowerCase())
         .map(({ hash, nonce, maxFeePerGas }) => ({
           hash,
           nonce: Number(nonce),
@@ -144,6 +145,32 @@ await t.test('another signer of the wallet takes the nonce: the publication come
   await client.mine({ blocks: 1 });
   t.equal((await posted).status, 201);
   t.equal(await published(quote.salt), 1);
+});
+
+await t.test('one that its maker cancels on the way is charged to the day of its key all the same', async (t) => {
+  const { running } = await start(t);
+  running.service.adoptQuotas({ ...tierQuotas, free: { ...tierQuotas.free, quotesPerDay: 1 } });
+  const rest = new RestClient(running.httpUrl, (await running.keys.create('free', 'cancels')).key);
+  const quote = await newQuote();
+  const rehearsed = (await rest.post('/quotes?dryRun=true', [quote])).body as { quotes: { digest: `0x${string}` }[] };
+  const [{ digest } = { digest: '0x' as const }] = rehearsed.quotes;
+  await client.setAutomine(false);
+  const posted = rest.post('/quotes', [quote]);
+  await until(waiting, ({ length }) => length === 1);
+  const cancelled = dev.cancel(maker.address, pool.poolAddress, [digest]);
+  await until(
+    () => waiting(maker),
+    ({ length }) => length === 1,
+  );
+  await client.setAutomine(true);
+  await client.mine({ blocks: 1 });
+  await Promise.all([posted, cancelled]);
+  t.equal(await published(quote.salt), 1);
+  await until(
+    () => Promise.resolve([...running.engine.known()]),
+    (known) => known.every((order) => order.quote.salt !== quote.salt),
+  );
+  t.match(await rest.post('/quotes', [await newQuote()]), { status: 429, body: { message: 'RATELIMITED' } });
 });
 
 await t.test('what a reorg takes back leaves the book, and comes again when it is posted again', async (t) => {
