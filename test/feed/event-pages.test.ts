@@ -150,6 +150,18 @@ t.test('who cannot go on is told why, and given the book', async (t) => {
   t.match(await wide.read(from), { ok: true });
 });
 
+t.test('a book that missed more events than a page merges is given anew, however many are at hand', async (t) => {
+  const fixture = new FeedFixture();
+  for (let n = 0; n < 8; n++) fixture.do(enter(sampleQuote({ n })));
+  const pages = new EventPages(fixture.feed, { ...limits, eventsPerBookPage: 3 });
+  const book = (fromSeq: string) => readPage(pages, { channel: 'ORDERBOOK', poolAddress: POOL.poolAddress, fromSeq });
+  t.match((await book('5')).messages, [{ type: 'ORDERBOOK_UPDATE', seq: 8, prevSeq: 5 }]);
+  t.match((await book('4')).messages, [
+    { type: 'RESYNC', channel: 'ORDERBOOK', seq: 8, reason: 'TOO_OLD' },
+    { type: 'ORDERBOOK_SNAPSHOT', seq: 8, body: { asks: [{ count: 8 }] } },
+  ]);
+});
+
 t.test('without an epoch the present log is meant, and the answer names it', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1 })));

@@ -1,0 +1,91 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { TEMPORARY } from '../../src/persistence/disk.js';
+import { segmentName } from '../../src/persistence/segment.js';
+import { SpareSegment } from '../../src/persistence/spare-segment.js';
+import { silent } from '../simulation/simulated-log.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { HeldDisk } from './held-disk.js';
+import { MemoryDisk } from './memory-disk.js';
+import { World } from './world.js';
+
+const SEGMENT_BYTES = 16 << 10;
+const [CURRENT, NEXT] = [segmentName(1), segmentName(2)];
+/** A segment is made in pieces of so many bytes. */
+const PIECE_BYTES = 1 << 20;
+/** Long enough for all that a log does by itself. */
+const QUIET_MS = 10_000;
+
+/** A log that is in its first segment and has made the second one ready, killed. */
+async function killedLog(world: World): Promise<void> {
+  const process = await world.start({ segmentBytes: SEGMENT_BYTES });
+  world.submit(process, 1);
+  await world.clock.advance(QUIET_MS);
+  world.disk.crash('kill');
+  world.clock.clear();
+}
+
+t.test('what an earlier process made ready is the next segment, and not made again', async (t) => {
+  const seen: string[] = [];
+  const world = new World(1, {
+    delayMs(call) {
+      seen.push(call);
+      return 0;
+    },
+  });
+  await killedLog(world);
+  const made = world.disk.inode(NEXT);
+  seen.length = 0;
+  const process = await world.start({ segmentBytes: SEGMENT_BYTES });
+  await world.clock.advance(QUIET_MS);
+  t.notOk(seen.includes('remove') || seen.includes('rename'), 'nothing is put in its place');
+  while (world.disk.contentOf(NEXT)[0] === 0) {
+    world.submit(process, 10);
+    await world.clock.until(process.log.journal.flush());
+  }
+  t.equal(world.disk.inode(NEXT), made);
+});
+
+t.test('one that is smaller than segments are now is made again', async (t) => {
+  const world = new World(1);
+  await killedLog(world);
+  await world.start({ segmentBytes: 2 * SEGMENT_BYTES });
+  await world.clock.advance(QUIET_MS);
+  t.equal(world.disk.contentOf(NEXT).length, 2 * SEGMENT_BYTES);
+});
+
+t.test('a log that is opened makes the next segment ready before it is needed', async (t) => {
+  const world = new World(1);
+  await killedLog(world);
+  world.disk.lose(NEXT);
+  await world.start({ segmentBytes: SEGMENT_BYTES });
+  await world.clock.advance(QUIET_MS);
+  t.strictSame(
+    world.disk.fileNames().filter((name) => name.startsWith('segment-')),
+    [CURRENT, NEXT],
+  );
+});
+
+t.test('one that is under way when the log is closed is given up, and nothing is left of it', async (t) => {
+  const memory = new MemoryDisk([]);
+  const disk = new HeldDisk(memory);
+  const spare = new SpareSegment(disk, 2, {
+    segmentBytes: 2 * PIECE_BYTES,
+    openMode: 'durable',
+    spareRetryMs: 1_000,
+    clock: new ManualClock(),
+    logger: silent,
+    hasRoom: () => true,
+    onFatal(error) {
+      throw error;
+    },
+  });
+  disk.hold();
+  spare.prepare();
+  await turn();
+  t.equal(memory.files.get(`${NEXT}${TEMPORARY}`)?.length, PIECE_BYTES, 'half of it is there');
+  const closed = spare.close();
+  disk.release();
+  await closed;
+  t.strictSame([...memory.files.keys()], []);
+});
