@@ -14,6 +14,7 @@ COPY --from=build /app/package.json /app/LICENSE ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/contracts/artifacts contracts/artifacts
 COPY --from=build /app/dist/src dist/src
+COPY --from=build /app/dist/web dist/web
 RUN mkdir -p /data && chown node:node /data
 USER node
 # Inside a container only its own network sees this; what is let out is decided where it is run.

@@ -1,7 +1,7 @@
 // Follows the Dockerfile without a Docker engine: each stage in a directory of its own, each COPY and RUN in its order,
-// and at the end the image's command as its unprivileged user, until its health check passes and SIGTERM has ended it
-// in order. What this cannot show: that the base image holds what this machine holds, and that layers and volumes
-// behave.
+// and at the end the image's command as its unprivileged user, until its health check passes, its page is there, and
+// SIGTERM has ended it in order. What this cannot show: that the base image holds what this machine holds, and that
+// layers and volumes behave.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -107,6 +107,10 @@ async function run() {
     if (Date.now() - startedAt > HEALTHY_WITHIN_MS) throw new Error('Its health check does not pass');
   }
   console.log(`healthy after ${Date.now() - startedAt} ms, as ${isRoot ? 'nobody' : 'this user'}`);
+  // While it waits for its chains it is healthy, and has no page yet.
+  while ((await fetch(`http://127.0.0.1:${env.QUOTEBOOK_PORT}/`)).status !== 200) {
+    if (Date.now() - startedAt > HEALTHY_WITHIN_MS) throw new Error('Its page is not there');
+  }
   service.kill('SIGTERM');
   const [code] = await once(service, 'exit');
   if (code !== 0) throw new Error(`It stopped with ${code}`);
