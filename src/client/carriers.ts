@@ -95,7 +95,6 @@ export class Carriers {
   #remove(carrier: Carrier): void {
     this.#carriers.delete(carrier);
     carrier.connection.close();
-    this.#tellState();
   }
 
   #onState({ connection, subscriptions }: Carrier, state: ConnectionState): void {

@@ -1,0 +1,80 @@
+import t from 'tap';
+import { OrderbookClient } from '../../src/client/node.js';
+import { following, key, live } from './followed-quotes.js';
+import { error, heartbeat, quote, ScriptedServer } from './scripted-server.js';
+
+const { poolAddress, provider } = quote(1);
+const options = { url: 'http://quotes.test', apiKey: 'k', chainId: '421613' } as const;
+
+t.test('of two connections the worse one is told, and each change once', (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  const states: string[] = [];
+  client.onConnection((state) => states.push(state));
+  /** What was told since it was asked last. */
+  const told = (): string[] => states.splice(0);
+  client.followBook({ poolAddress });
+  client.followBook({ poolAddress: provider });
+  const [one, two] = server.sockets;
+  t.strictSame(told(), ['CONNECTING']);
+  one?.authorizes();
+  t.strictSame(told(), [], 'the other is not open yet');
+  two?.authorizes();
+  t.strictSame(told(), ['OPEN']);
+  one?.drops();
+  t.strictSame(told(), ['WAITING']);
+  server.clock.advance(200);
+  two?.drops();
+  t.strictSame([told(), client.connection], [[], 'WAITING']);
+  server.clock.advance(250);
+  t.equal(server.sockets.length, 3, 'the first is on its way again');
+  t.strictSame([told(), client.connection], [[], 'WAITING']);
+  server.socket.onopen?.();
+  server.socket.says(error('NOT_FOUND'));
+  t.strictSame([told(), client.connection], [['UNAUTHORIZED'], 'UNAUTHORIZED'], 'the other still waits');
+  client.close();
+  t.equal(told().at(-1), 'CLOSED');
+  t.end();
+});
+
+t.test('each heartbeat of a connection is told', (t) => {
+  const { server, client } = following();
+  const seqs: number[] = [];
+  const stop = client.onHeartbeat(({ seq }) => seqs.push(seq));
+  server.socket.says(heartbeat(1), heartbeat(2));
+  stop();
+  server.socket.says(heartbeat(3));
+  t.strictSame(seqs, [1, 2]);
+  t.end();
+});
+
+t.test('a connection stays while it carries anything', (t) => {
+  const { server, client, quotes } = live();
+  const book = client.followBook({ poolAddress });
+  book.close();
+  t.strictSame([server.socket.isClosed, quotes.state], [false, 'LIVE']);
+  quotes.close();
+  t.equal(server.socket.isClosed, true);
+  t.end();
+});
+
+t.test('a connection stays for a request that waits for it, though nothing is followed any more', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  const book = client.followBook({ poolAddress });
+  const asked = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider });
+  book.close();
+  server.socket.authorizes();
+  t.match(server.socket.next(), { type: 'RFQ' });
+  server.socket.says({ type: 'INFO', body: null, message: 'Published RFQ to ...' });
+  await asked;
+});
+
+t.test('what is followed later goes over the connection that is there', (t) => {
+  const { server, client } = live();
+  client.followRfqs();
+  t.equal(server.sockets.length, 1);
+  t.match(server.socket.sent, [{ type: 'FILTER', channel: 'RFQ' }]);
+  t.equal(server.socket.grants(10, [key]).chainId, '421613');
+  t.end();
+});

@@ -1,0 +1,206 @@
+import t from 'tap';
+import { following, hashOf, key, live, post, rfqKey, snapshot } from './followed-quotes.js';
+import { epoch, error, heartbeat, info, otherEpoch, quote } from './scripted-server.js';
+
+const otherKey = 'quotes:421613:*:*:0x00000000000000000000000000000000000000b1';
+const fromSnapshot = { chainId: '421613', taker: '*', snapshot: true };
+const goingOn = (fromSeq: number, of = epoch) => ({ chainId: '421613', taker: '*', epoch: of, fromSeq });
+
+t.test('a filter of two keys is live when both have their snapshots, and until then begins anew', (t) => {
+  const { server, quotes } = following();
+  server.socket.grants(10, [key, otherKey]);
+  server.socket.says(snapshot(10, [1]));
+  t.equal(quotes.state, 'SYNCING');
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.strictSame(server.socket.authorizes().grants(11, [key, otherKey]), fromSnapshot);
+  server.socket.says(snapshot(11, [1]), { ...snapshot(11, [2]), key: otherKey });
+  t.strictSame([quotes.state, quotes.book.size], ['LIVE', 2]);
+  t.end();
+});
+
+t.test('of two snapshots the second one that is lost shows by what follows the first', (t) => {
+  const { server, ids, healings } = following();
+  server.socket.grants(10, [key, otherKey]);
+  server.socket.says(snapshot(10, [1]), post(11, 10, 3));
+  t.strictSame([ids, healings], [[], ['GAP']]);
+  t.strictSame(server.socket.grants(11, [key, otherKey]), fromSnapshot);
+  t.end();
+});
+
+t.test('a heartbeat that names one of two books says of neither how far it has come', (t) => {
+  const { server } = following();
+  server.socket.grants(10, [key, otherKey]);
+  server.socket.says(snapshot(10, [1]), { ...snapshot(10, [2]), key: otherKey });
+  server.socket.says(heartbeat(15, [{ key, hash: hashOf(1) }]));
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.strictSame(server.socket.authorizes().grants(10, [key, otherKey]), goingOn(10));
+  t.end();
+});
+
+t.test('a heartbeat that names no book says nothing of a snapshot that is on its way', (t) => {
+  const { server, quotes, healings } = following();
+  server.socket.grants(10, [key]);
+  server.socket.says(heartbeat(10), snapshot(10, [1]));
+  t.strictSame([quotes.state, healings], ['LIVE', []]);
+  t.end();
+});
+
+t.test('without a book a heartbeat alone says how far all has come', (t) => {
+  const { server, client } = following();
+  const rfqs = client.followRfqs();
+  server.socket.grants(10, [key]);
+  server.socket.grants(10, [rfqKey]);
+  server.socket.says(heartbeat(15));
+  server.socket.drops();
+  server.clock.advance(1_000);
+  server.socket.authorizes().grants(15, [key]);
+  t.strictSame(server.socket.grants(15, [rfqKey]), { chainId: '421613', epoch, fromSeq: 15 });
+  t.equal(rfqs.state, 'LIVE');
+  t.end();
+});
+
+t.test('each good message gives a gap the short way again: to go on from before it', (t) => {
+  const { server, healings } = live();
+  const { socket } = server;
+  for (const at of [10, 20, 30]) {
+    socket.says(post(at + 5, at + 2, 3));
+    t.strictSame(socket.grants(at, [key]), goingOn(at));
+    socket.says(post(at + 10, at, 4));
+  }
+  t.strictSame(healings, ['GAP', 'GAP', 'GAP']);
+  t.end();
+});
+
+t.test('another connection is given every way of healing anew', (t) => {
+  const { server } = live();
+  server.socket.says(heartbeat(10, [{ key, hash: hashOf(9) }]));
+  server.socket.grants(10, [key]);
+  server.socket.says(snapshot(10, [1]), heartbeat(10, [{ key, hash: hashOf(9) }]));
+  t.equal(server.socket.isClosed, true);
+  server.clock.advance(1_000);
+  const { socket } = server;
+  socket.authorizes().grants(20, [key]);
+  socket.says(snapshot(20, [1]), post(25, 22, 3));
+  t.strictSame(socket.grants(20, [key]), goingOn(20));
+  t.end();
+});
+
+t.test('a book that was found wrong is not gone on with, though the connection is lost before its snapshot', (t) => {
+  const { server } = live();
+  server.socket.says(heartbeat(10, [{ key, hash: hashOf(1, 2, 3) }]));
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.strictSame(server.socket.authorizes().grants(10, [key]), fromSnapshot);
+  t.end();
+});
+
+t.test('a snapshot that nobody asked for takes the place of the book', (t) => {
+  const { server, quotes } = live();
+  const sizes: number[] = [];
+  quotes.onSnapshot(({ size }) => sizes.push(size));
+  server.socket.says(snapshot(20, [7]), post(21, 20, 8));
+  t.strictSame(
+    [...quotes.book.all()].map(({ salt }) => salt),
+    [7, 8],
+  );
+  t.strictSame([quotes.state, sizes, server.socket.isClosed], ['LIVE', [1], false]);
+  t.end();
+});
+
+t.test('after it was started anew it goes on in the epoch that it was told', (t) => {
+  const { server } = live();
+  const resync = { type: 'RESYNC', channel: 'QUOTES', keys: [key], seq: 3, epoch: otherEpoch, reason: 'OTHER_EPOCH' };
+  server.socket.says(resync, snapshot(3, [7]));
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.strictSame(server.socket.authorizes().grants(3, [key], otherEpoch), goingOn(3, otherEpoch));
+  t.end();
+});
+
+t.test('the same number in another epoch is another place', (t) => {
+  const { server, quotes } = live();
+  server.socket.drops();
+  server.clock.advance(1_000);
+  server.socket.authorizes().grants(10, [key], otherEpoch);
+  t.strictSame([quotes.state, quotes.book.size], ['SYNCING', 0]);
+  t.end();
+});
+
+t.test('what another channel of the connection is told changes nothing here', (t) => {
+  const { server, client, quotes, healings, ids } = following();
+  server.socket.grants(10, [key]);
+  const tickerKey = 'ticker:421613:*';
+  const sizes: string[] = [];
+  client.followRfqs().onRfq(({ body }) => sizes.push(body.size));
+  server.socket.grants(10, [rfqKey]);
+  const tickers = client.followTickers();
+  server.socket.grants(10, [tickerKey]);
+  const { poolAddress, poolKey, provider: taker } = quote(1);
+  const rfq = { poolAddress, side: 'ask', chainId: '421613', size: '5', taker };
+  const ticker = { poolAddress, poolKey, bid: null, ask: null, filledSize24h: '1' };
+  server.socket.says(
+    { type: 'TICKER_SNAPSHOT', key: tickerKey, seq: 10, tsMs: 0, more: false, body: [] },
+    { type: 'TICKER', key: tickerKey, seq: 11, tsMs: 0, body: ticker },
+    snapshot(10, [1]),
+    { type: 'RFQ', key: rfqKey, seq: 12, prevSeq: 10, tsMs: 0, cause: null, body: rfq },
+    { type: 'RESYNC', channel: 'RFQ', keys: [rfqKey], seq: 13, epoch, reason: 'TOO_OLD' },
+    post(14, 10, 3),
+  );
+  t.strictSame([sizes, tickers.of(poolAddress)?.filledSize24h], [['5'], '1']);
+  t.strictSame([ids, healings, quotes.state], [[3], [], 'LIVE']);
+  t.end();
+});
+
+t.test('a ticker that comes before its snapshot shows that this is lost', (t) => {
+  const { server, client } = live();
+  const tickerKey = 'ticker:421613:*';
+  const tickers = client.followTickers();
+  server.socket.grants(10, [tickerKey]);
+  const { poolAddress, poolKey } = quote(1);
+  const body = { poolAddress, poolKey, bid: null, ask: null, filledSize24h: '1' };
+  server.socket.says({ type: 'TICKER', key: tickerKey, seq: 11, tsMs: 0, body });
+  t.equal(tickers.of(poolAddress), undefined);
+  t.strictSame(server.socket.grants(11, [tickerKey]), { chainId: '421613' });
+  t.end();
+});
+
+t.test('a connection that is lost before the answer is no refusal', (t) => {
+  const { server, quotes } = following();
+  server.socket.drops();
+  t.equal(quotes.state, 'WAITING');
+  server.clock.advance(1_000);
+  t.strictSame(server.socket.authorizes().grants(10, [key]), fromSnapshot);
+  t.end();
+});
+
+t.test('what was followed before and is refused now is tried on another connection', (t) => {
+  const { server, quotes } = live();
+  server.socket.drops();
+  server.clock.advance(1_000);
+  server.socket.authorizes().says(error('Too many subscriptions'));
+  t.strictSame([server.socket.isClosed, quotes.state], [true, 'WAITING']);
+  server.clock.advance(2_000);
+  server.socket.authorizes().grants(10, [key]);
+  t.equal(quotes.state, 'LIVE');
+  t.end();
+});
+
+t.test('an answer that names nothing that is subscribed ends the connection', (t) => {
+  const { server, quotes } = following();
+  server.socket.says(info('Published RFQ to ...'));
+  t.strictSame([server.socket.isClosed, quotes.state], [true, 'WAITING']);
+  t.end();
+});
+
+t.test('what is closed is told to the server, and stays closed whatever it still says', (t) => {
+  const { server, client, states } = live();
+  const rfqs = client.followRfqs();
+  rfqs.close();
+  server.socket.grants(10, [rfqKey]);
+  t.equal(rfqs.state, 'CLOSED');
+  t.strictSame(server.socket.next(), { type: 'UNSUBSCRIBE', channel: 'RFQ', body: null });
+  t.strictSame([server.socket.isClosed, states.at(-1)], [false, 'LIVE']);
+  t.end();
+});
