@@ -46,7 +46,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const { digests, signatures, signatureChecks } = signing;
   const { chains, ready } = openFollowedChains(options, { sequencer, time, nowSeconds, signing });
 
-  const quoteJson = new QuoteJson(chainId);
+  const quoteJson = new QuoteJson(chainId, limits.writtenQuotes);
   const topics = new TopicIndex(chainId);
   const feed = new Feed({
     chainId,

@@ -1,4 +1,5 @@
 import { Encoder } from '@msgpack/msgpack';
+import { limits } from '../../src/config/limits.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import type { Order } from '../../src/engine/order.js';
 import { JsonEncoding, MsgpackEncoding, type Encoding } from '../../src/feed/encoding.js';
@@ -44,7 +45,7 @@ function ours(fills: readonly TimedEvent[], make: (quotes: QuoteJson) => Encodin
   return {
     name: 'ours',
     prepare() {
-      const encoding = make(new QuoteJson(CHAIN_ID));
+      const encoding = make(new QuoteJson(CHAIN_ID, limits.writtenQuotes));
       if (!isFirst) run(encoding)();
       return run(encoding);
     },
@@ -73,8 +74,8 @@ for MessagePack the library's own encoding of that value, names and all.`,
     const fills = Array.from({ length: isFull ? 4_000 : 100 }, (_, n) => fillOf(n));
     const options = { rounds: isFull ? 9 : 1, warmUps: isFull ? 2 : 0, clock: 'cpu' as const };
     const json = (quotes: QuoteJson): Encoding => new JsonEncoding(quotes);
-    const msgpack = (quotes: QuoteJson): Encoding => new MsgpackEncoding(quotes);
-    const texts = fills.map((fill) => Buffer.from(encoded(json(new QuoteJson(CHAIN_ID)), fill)));
+    const msgpack = (quotes: QuoteJson): Encoding => new MsgpackEncoding(quotes, limits.writtenQuotes);
+    const texts = fills.map((fill) => Buffer.from(encoded(json(new QuoteJson(CHAIN_ID, limits.writtenQuotes)), fill)));
     const values = texts.map((text) => JSON.parse(text.toString()) as unknown);
     const library = new Encoder();
     const stringify = theirs('JSON.stringify', values, (value) => Buffer.from(JSON.stringify(value)));
@@ -99,7 +100,7 @@ for MessagePack the library's own encoding of that value, names and all.`,
         noise: null,
       };
     };
-    const packed = fills.map((fill) => encoded(msgpack(new QuoteJson(CHAIN_ID)), fill).length);
+    const packed = fills.map((fill) => encoded(msgpack(new QuoteJson(CHAIN_ID, limits.writtenQuotes)), fill).length);
     return {
       rows: [
         await row('JSON', json, stringify, false),

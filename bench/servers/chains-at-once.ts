@@ -1,6 +1,7 @@
 import { ChainHealth } from '../../src/chain/chain-health.js';
 import { ChainReader } from '../../src/chain/chain-reader.js';
 import type { ChainSide, ChainSideOptions } from '../../src/chain/chain-side.js';
+import { publishedQuote } from '../../src/chain/growing-quote.js';
 import type { Profile } from '../../src/chain/profile.js';
 import type { PublicationOutcome } from '../../src/chain/publisher.js';
 import type { IdentifiedQuote, QuoteReading } from '../../src/chain/quote-states.js';
@@ -93,7 +94,7 @@ class PublisherAtOnce {
     const n = this.#count++;
     const blockNumber = FIRST_STREAM_BLOCK + Math.floor(n / QUOTES_PER_BLOCK);
     const origin = { blockNumber, txHash: hex(n + 3, 64), logIndex: n % QUOTES_PER_BLOCK };
-    enterQuote(this.options, { ...quote, ts: START_SECONDS, origin });
+    enterQuote(this.options, publishedQuote(quote, START_SECONDS, origin));
   }
 }
 

@@ -1,3 +1,4 @@
+import { limits } from '../../src/config/limits.js';
 import type { Hex, Quote } from '../../src/engine/quote.js';
 import type { Telling } from '../servers/telling.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
@@ -10,7 +11,7 @@ const MAKERS = 20;
 const TEXT_FRAME = 0x81;
 const LENGTH_IN_TWO_BYTES = 126;
 
-const quoteJson = new QuoteJson(String(CHAIN_ID));
+const quoteJson = new QuoteJson(String(CHAIN_ID), limits.writtenQuotes);
 
 /** The `n`th quote that subscribers are told of: pools and sides in turn, prices and makers spread. */
 export function toldQuote(n: number): Quote {

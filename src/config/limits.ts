@@ -30,6 +30,11 @@ export const limits = {
    */
   ordersPerTurn: 2_000,
   rememberedAnswerBytes: 4 << 20,
+  /**
+   * Quotes whose text is kept for whoever wants it next, about 1 KB each, and as many again from before those; the same
+   * of their MessagePack, about 500 bytes each.
+   */
+  writtenQuotes: 16_384,
   /** Schema errors in one 400 answer. */
   schemaErrors: 20,
   /**

@@ -1,6 +1,7 @@
 import type { Cause } from '../engine/event.js';
 import type { Quote } from '../engine/quote.js';
 import { QuoteJson } from '../schema/quote-json.js';
+import { RecentlyUsed } from '../schema/recently-used.js';
 import type { QuotesSnapshot, ServerMessageV2 } from '../schema/feed-messages.js';
 import type { HeldQuote } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';
@@ -72,10 +73,11 @@ export class MsgpackEncoding implements Encoding {
   readonly name = 'msgpack';
   readonly isBinary = true;
   readonly #quotes: QuoteJson;
-  readonly #heads = new WeakMap<Quote, Uint8Array>();
+  readonly #heads: RecentlyUsed<Quote, Uint8Array>;
 
-  constructor(quotes: QuoteJson) {
+  constructor(quotes: QuoteJson, writtenQuotes: number) {
     this.#quotes = quotes;
+    this.#heads = new RecentlyUsed(writtenQuotes);
   }
 
   event({ event, tsMs }: TimedEvent): PlacedIn | null {

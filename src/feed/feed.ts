@@ -24,6 +24,8 @@ export interface FeedLimits {
   readonly recentFills: number;
   /** Events that wait for the book while nobody follows it. */
   readonly unreadEvents: number;
+  /** Quotes whose MessagePack is kept for whoever wants it next. */
+  readonly writtenQuotes: number;
 }
 
 export interface FeedOptions {
@@ -92,7 +94,8 @@ export class Feed {
     this.#recordMs = start.tsMs;
     this.#tickersMs = start.tsMs;
     this.#book = new CommittedBook(start.orders, hash);
-    this.encodings = { json: new JsonEncoding(quoteJson), msgpack: new MsgpackEncoding(quoteJson) };
+    const msgpack = new MsgpackEncoding(quoteJson, limits.writtenQuotes);
+    this.encodings = { json: new JsonEncoding(quoteJson), msgpack };
     const encodings = Object.values(this.encodings);
     this.#quotes = new QuoteTopics(chainId, this.#book, hash, encodings, publish);
     this.#levels = new LevelTopics({

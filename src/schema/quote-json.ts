@@ -1,6 +1,7 @@
 import type { Order } from '../engine/order.js';
 import type { Pool, Quote } from '../engine/quote.js';
 import type { AsciiWriter } from './ascii-writer.js';
+import { RecentlyUsed } from './recently-used.js';
 
 /** All of a quote's text before the digits of `fillableSize`. */
 interface Head {
@@ -11,17 +12,18 @@ interface Head {
 
 /**
  * Writes orders as the wire's OrderbookQuote. All but `fillableSize` is fixed once a quote is known, so its text is
- * made once and kept as long as the order lives (measured: 12 to 80 times `JSON.stringify` of the whole each time).
+ * made once and kept while it is wanted (measured: 12 to 80 times `JSON.stringify` of the whole each time).
  */
 export class QuoteJson {
-  readonly #heads = new WeakMap<Quote, Head>();
+  readonly #heads: RecentlyUsed<Quote, Head>;
   /** Of the quotes of one pool, a third of the text is the same. */
   readonly #pools = new WeakMap<Pool, string>();
   readonly #chainId: string;
 
-  /** `chainId`: the settlement chain's, as it goes on the wire. */
-  constructor(chainId: string) {
+  /** `chainId`: the settlement chain's, as it goes on the wire. `writtenQuotes`: whose texts are kept, see there. */
+  constructor(chainId: string, writtenQuotes: number) {
     this.#chainId = chainId;
+    this.#heads = new RecentlyUsed(writtenQuotes);
   }
 
   /** `fillableSize` in 1e-18 contracts; given apart because an event tells of a moment that may have passed. */

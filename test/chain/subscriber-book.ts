@@ -16,7 +16,7 @@ export class SubscriberBook {
   readonly #json: QuoteJson;
 
   constructor(chainId: number) {
-    this.#json = new QuoteJson(String(chainId));
+    this.#json = new QuoteJson(String(chainId), 100);
   }
 
   /** A subscriber that comes anew asks for the book first. */

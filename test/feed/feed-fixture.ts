@@ -77,7 +77,7 @@ export class FeedFixture {
       throw fault;
     };
     this.sequencer = new Sequencer({ engine, journal, time: this.time, onFault });
-    const quoteJson = new QuoteJson(chainId);
+    const quoteJson = new QuoteJson(chainId, 100);
     this.feed = new Feed({
       chainId,
       epoch: options.epoch ?? epoch,
@@ -95,7 +95,14 @@ export class FeedFixture {
         this.publish(topic, message, isBinary);
         this.hub.published(message.length);
       },
-      limits: { recentEvents: 10_000, changedLevels: 100, recentFills: 100, unreadEvents: 3, ...limits },
+      limits: {
+        recentEvents: 10_000,
+        changedLevels: 100,
+        recentFills: 100,
+        unreadEvents: 3,
+        writtenQuotes: 100,
+        ...limits,
+      },
     });
     const topics = new TopicIndex(chainId);
     this.hub = new Hub({

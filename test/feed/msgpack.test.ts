@@ -58,8 +58,8 @@ t.test('a message of any type and with any values is the same in both forms', as
 
 /** What an event and the book after it are, written by the encodings that serve readers. */
 function bothForms() {
-  const quoteJson = new QuoteJson(chainId);
-  const [json, msgpack] = [new JsonEncoding(quoteJson), new MsgpackEncoding(quoteJson)];
+  const quoteJson = new QuoteJson(chainId, 100);
+  const [json, msgpack] = [new JsonEncoding(quoteJson), new MsgpackEncoding(quoteJson, 100)];
   const parsed = (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()) as Message;
   return {
     event(timed: TimedEvent) {

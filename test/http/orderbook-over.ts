@@ -30,6 +30,6 @@ export function orderbookOver(engine: Engine, { ordersPerTurn, whenDurable, othe
     rememberedAnswerBytes: 1 << 20,
   };
   const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
-  const quoteJson = new QuoteJson(CHAIN_ID);
+  const quoteJson = new QuoteJson(CHAIN_ID, 100);
   return orderbookRoutes(book, quoteJson, CHAIN_ID, limits, digest, othersTurn ?? (() => Promise.resolve()));
 }

@@ -26,7 +26,7 @@ function served({ left = Infinity, result }: { readonly left?: number; readonly 
         return { type: 'REHEARSED', items: [] };
       },
     },
-    new QuoteJson(chainId),
+    new QuoteJson(chainId, 100),
     chainId,
     limits,
     () => Promise.resolve(),

@@ -20,20 +20,20 @@ const quote = {
 const order: Order = { quote, fillableSize: BigInt(fillableSize), state: 'live', reason: null };
 
 t.test('what is written is the schema’s OrderbookQuote, with nothing missing and nothing more', async (t) => {
-  const written: unknown = JSON.parse(new QuoteJson(chainId).encode(order));
+  const written: unknown = JSON.parse(new QuoteJson(chainId, 100).encode(order));
   t.strictSame(compile(OrderbookQuote, 20)(written), { ok: true, value: written });
   t.same(written, orderbookQuote);
 });
 
 t.test('only what is left to fill changes from one writing to the next', async (t) => {
-  const json = new QuoteJson(chainId);
+  const json = new QuoteJson(chainId, 100);
   t.match(JSON.parse(json.encode(order)), { fillableSize });
   t.match(JSON.parse(json.encode({ ...order, fillableSize: 7n })), { fillableSize: '7' });
   t.match(JSON.parse(json.encode(order, 5n)), { fillableSize: '5', size });
 });
 
 t.test('two orders have the same mark just when they are written the same', async (t) => {
-  const json = new QuoteJson(chainId);
+  const json = new QuoteJson(chainId, 100);
   const digest = (text: string) => createHash('sha256').update(text).digest('base64url');
   const mark = (of: Order, fillableSize = of.fillableSize) => json.mark(of, fillableSize, digest);
   const otherWith = (changed: Partial<Quote>): Order => ({ ...order, quote: { ...quote, ...changed } });

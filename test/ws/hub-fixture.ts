@@ -20,7 +20,7 @@ function holder(id: string): SocketKeyHolder {
   return { id, tier: 'free' };
 }
 
-export const quoteJson = new QuoteJson(chainId);
+export const quoteJson = new QuoteJson(chainId, 100);
 
 /** Small numbers, so that tests reach them. */
 export const socketLimits: SocketLimits = {
@@ -76,7 +76,7 @@ export class HubFixture {
       quoteJson,
       keccak256: () => new Uint8Array(32),
       publish: (...message) => this.publish(...message),
-      limits: { recentEvents: 100, changedLevels: 100, recentFills: 100, unreadEvents: 3 },
+      limits: { recentEvents: 100, changedLevels: 100, recentFills: 100, unreadEvents: 3, writtenQuotes: 100 },
     });
     this.hub = new Hub({
       chainId,
