@@ -1,8 +1,8 @@
 /**
  * What was made of an object, kept while it is wanted: the last `capacity` that were made or found, and up to as many
  * from before. A WeakMap would keep it for as long as the object itself; but V8 goes through all of one's entries in
- * each collection of its old generation, with everything standing still (measured: 46 ms for 300,000 of them), and
- * most of what is made is wanted within a second or never again.
+ * each collection of its old generation, for the most part with everything standing still (measured: a whole collection
+ * with 300,000 entries takes 230 to 370 ms, with a Map of the same 85 to 110).
  */
 export class RecentlyUsed<Key extends object, Value> {
   #recent = new Map<Key, Value>();
