@@ -53,7 +53,7 @@ export const settingTable = {
     path,
     null,
     'a path',
-    'File that is written once the service is ready: its URLs, and on the local chain all that a script needs.',
+    'File that is written once the service is ready: its URLs, and on the local chain all that a script needs. Not set: `ready.json` in `dataDir` on the local chain, else none.',
   ),
   logLevel: oneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
@@ -116,7 +116,7 @@ export const settingTable = {
     1,
     1_000_000_000,
     limits.stateHashEveryRecords,
-    "Records between two hashes of the engine's state in the log, which the next start holds its own against.",
+    "Records between two sums of the engine's state in the log, which the next start holds its own against.",
   ),
   reorgDepth: integer(
     1,
