@@ -9,6 +9,9 @@ export interface SignatureJob {
   readonly bytes: Uint8Array;
 }
 
+/** In place of a job: it is to end. */
+export const NO_MORE = null;
+
 /** What it answers: 1 where the signature is its provider's, else 0. */
 export interface SignatureAnswer {
   readonly id: number;
@@ -85,11 +88,15 @@ export class SignaturePool implements SignatureChecks {
     return (await Promise.all(parts)).flat();
   }
 
-  /** Ends the threads; what is asked from then on is checked by `fallback`. */
+  /**
+   * Ends the threads; what they do not have yet, and what is asked from then on, is checked by `fallback`. Each ends by
+   * itself after what it has: one that is terminated while it loads the native library takes the whole process with it
+   * (measured: one in some hundred, `terminate called after throwing an instance of 'Napi::Error'`).
+   */
   async close(): Promise<void> {
     const workers = this.#workers ?? [];
     this.#workers = [];
-    await Promise.all(workers.map(({ thread }) => thread.terminate()));
+    await Promise.all(workers.map(({ thread }) => ended(thread)));
     await this.#fallback.close();
   }
 
@@ -136,8 +143,8 @@ export class SignaturePool implements SignatureChecks {
       this.#sent.delete(id);
       worker.load -= verdicts.length;
       this.#feed();
-      // A thread with nothing to do keeps no process alive.
-      if (worker.load === 0) thread.unref();
+      // A thread with nothing to do keeps no process alive, unless its end is waited for.
+      if (worker.load === 0 && this.#workers?.includes(worker) === true) thread.unref();
       sent.part.resolve(Array.from(verdicts, (verdict) => verdict === 1));
     });
     thread.on('error', this.#onFault);
@@ -154,4 +161,12 @@ export class SignaturePool implements SignatureChecks {
     }
     this.#feed();
   }
+}
+
+function ended(thread: Worker): Promise<void> {
+  return new Promise((resolve) => {
+    thread.once('exit', () => resolve());
+    thread.ref();
+    thread.postMessage(NO_MORE);
+  });
 }

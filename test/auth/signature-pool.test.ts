@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Worker } from 'node:worker_threads';
 import secp256k1 from 'secp256k1';
 import t, { type Test } from 'tap';
 import { toHex } from '../../src/auth/hex-text.js';
@@ -80,13 +81,40 @@ t.test('a batch that is too small for the way there is checked on this thread', 
   t.equal(asked, 3, 'and a larger one is not');
 });
 
-t.test('what a thread that ends leaves undone is checked on this one, and so is all that comes later', async (t) => {
+t.test('what a thread that dies leaves undone is checked on this one, and so is all that comes later', async (t) => {
+  const threads: Worker[] = [];
+  const note = (thread: Worker): unknown => threads.push(thread);
+  process.on('worker', note);
+  t.teardown(() => process.off('worker', note));
+  const faults: unknown[] = [];
+  const pool = new SignaturePool(inline, limits, (error) => faults.push(error));
+  t.teardown(() => pool.close());
+  const claimed = withForgeries(signed(200));
+  t.same(await pool.verifyAll(claimed), expected(200));
+  for (const thread of threads) thread.postMessage({ id: -1, bytes: 'none' });
+  t.same(await pool.verifyAll(claimed), expected(200));
+  t.equal(faults.length, limits.signatureWorkers);
+  t.same(await pool.verifyAll(claimed), expected(200));
+});
+
+t.test('a pool that is closed answers what is under way, and what comes later', async (t) => {
   const pool = openPool(t);
   const claimed = withForgeries(signed(200));
   const underWay = pool.verifyAll(claimed);
   await pool.close();
   t.same(await underWay, expected(200));
   t.same(await pool.verifyAll(claimed), expected(200));
+});
+
+t.test('a pool can be closed at any moment of the start of its threads', async (t) => {
+  const claimed = signed(limits.signaturePoolFrom);
+  for (let afterMs = 0; afterMs < 60; afterMs += 4) {
+    const pool = new SignaturePool(inline, limits, (error) => t.fail('a thread failed', { error }));
+    const underWay = pool.verifyAll(claimed);
+    await new Promise<void>((resolve) => systemClock.after(afterMs, resolve));
+    await pool.close();
+    t.same(await underWay, [true, true, true, true], `after ${afterMs} ms`);
+  }
 });
 
 t.test('checks on this thread let others have their turn', async (t) => {
