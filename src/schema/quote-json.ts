@@ -20,7 +20,10 @@ export class QuoteJson {
   readonly #pools = new WeakMap<Pool, string>();
   readonly #chainId: string;
 
-  /** `chainId`: the settlement chain's, as it goes on the wire. `writtenQuotes`: whose texts are kept, see there. */
+  /**
+   * `chainId`: the settlement chain's, as it goes on the wire. `writtenQuotes`: the last ones whose texts are kept, and
+   * up to as many from before.
+   */
   constructor(chainId: string, writtenQuotes: number) {
     this.#chainId = chainId;
     this.#heads = new RecentlyUsed(writtenQuotes);
