@@ -76,6 +76,10 @@ class PublisherAtOnce {
     this.#leftInTurn = options.limits.checksPerTurn;
   }
 
+  foresee(): void {
+    // There is no gas to be estimated.
+  }
+
   async publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
     while (this.#leftInTurn === 0) await this.#nextTurn;
     this.#leftInTurn -= 1;

@@ -51,8 +51,14 @@ export class IntakeChecks {
     private readonly checksPerTurn: number,
   ) {}
 
-  /** Items in the order of the request. A bad quote stops nobody else's. */
-  async check(posted: readonly PostedQuote[]): Promise<CheckedItem[]> {
+  /**
+   * Items in the order of the request. A bad quote stops nobody else's. `onPromising` is told of the quotes that only
+   * their pools are still asked about.
+   */
+  async check(
+    posted: readonly PostedQuote[],
+    onPromising: (quotes: readonly IdentifiedQuote[]) => void,
+  ): Promise<CheckedItem[]> {
     const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
     const items: (IntakeItem | Unverified)[] = [];
     for (const [i, quote] of posted.entries()) {
@@ -64,7 +70,7 @@ export class IntakeChecks {
     }
     // What follows, packing the signatures and the reading of the chain, has turns of its own.
     if (posted.length > this.checksPerTurn) await this.#othersTurn();
-    return this.#askChain(withTwins(await this.#verify(items)));
+    return this.#askChain(withTwins(await this.#verify(items)), onPromising);
   }
 
   #withoutPool({ deadline }: PostedQuote): IntakeItem {
@@ -99,10 +105,15 @@ export class IntakeChecks {
     return (await this.states.read(quotes)).map(({ error }) => error);
   }
 
-  async #askChain(checked: CheckedItem[]): Promise<CheckedItem[]> {
+  async #askChain(
+    checked: CheckedItem[],
+    onPromising: (quotes: readonly IdentifiedQuote[]) => void,
+  ): Promise<CheckedItem[]> {
     const quotes = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     if (quotes.length === 0) return checked;
-    const refusals = await this.refusals(quotes);
+    const asked = this.refusals(quotes);
+    onPromising(quotes);
+    const refusals = await asked;
     const errors = new Map(quotes.map(({ quoteId }, i) => [quoteId, refusals[i] ?? null]));
     return checked.map((item) => {
       const error = item.type === 'GOOD' ? (errors.get(item.quote.quoteId) ?? null) : null;

@@ -40,6 +40,13 @@ export class PublicationUnseen extends Error {
   override readonly name = 'PublicationUnseen';
 }
 
+/** A transaction that may be sent: for just these quotes, with the gas that the node is estimating. */
+interface Foreseen {
+  readonly quotes: readonly IdentifiedQuote[];
+  readonly data: Hex;
+  readonly gas: Promise<bigint>;
+}
+
 interface Publication {
   readonly quote: IdentifiedQuote;
   readonly outcome: Promise<PublicationOutcome>;
@@ -52,13 +59,17 @@ interface Publication {
  */
 export class Publisher {
   readonly #publications = new Map<Hex, Publication>();
+  /** By their first quotes, and for as long as those are kept by anybody. */
+  readonly #foreseen = new WeakMap<IdentifiedQuote, Foreseen>();
+  /** One at a time: of many that come at once most will share a transaction. */
+  #isForeseeing = false;
   #queue: Publication[] = [];
   #txInFlight = 0;
   #gathering = false;
   readonly #deadlines = new Set<CancelTimer>();
 
   constructor(
-    private readonly wallet: Wallet,
+    private readonly wallet: Pick<Wallet, 'address' | 'estimate' | 'send'>,
     private readonly orderbookStream: Hex,
     private readonly clock: Clock,
     private readonly limits: PublisherLimits,
@@ -73,6 +84,22 @@ export class Publisher {
   /** How many more quotes can be taken now. */
   get room(): number {
     return this.limits.publishQueue - this.#publications.size;
+  }
+
+  /**
+   * These will be published if their last check finds nothing. While nothing else is under way they will have a
+   * transaction of their own, whose gas the node can estimate meanwhile: one answer less to wait for.
+   */
+  foresee(quotes: readonly IdentifiedQuote[]): void {
+    const [first] = quotes;
+    if (first === undefined || quotes.length > this.#quotesPerTx) return;
+    if (this.#publications.size > 0 || this.#isForeseeing) return;
+    const data = encodeAdd(quotes);
+    const gas = this.wallet.estimate({ to: this.orderbookStream, data });
+    this.#foreseen.set(first, { quotes, data, gas });
+    this.#isForeseeing = true;
+    const done = (): void => void (this.#isForeseeing = false);
+    gas.then(done, done); // an error is told where it is sent, if it ever is
   }
 
   /** Starts a publication, or joins the one that is under way for the same quote. */
@@ -100,6 +127,10 @@ export class Publisher {
     this.#deadlines.clear();
   }
 
+  get #quotesPerTx(): number {
+    return Math.max(1, Math.floor((this.limits.maxTxBytes - CALL_BYTES) / QUOTE_BYTES));
+  }
+
   /** What one turn of the event loop brings goes into the same transaction. */
   #gather(): void {
     if (this.#gathering || this.#txInFlight >= this.limits.publishTxInFlight) return;
@@ -111,8 +142,7 @@ export class Publisher {
   }
 
   #sendBatch(): void {
-    const perTx = Math.max(1, Math.floor((this.limits.maxTxBytes - CALL_BYTES) / QUOTE_BYTES));
-    const batch = this.#queue.splice(0, perTx);
+    const batch = this.#queue.splice(0, this.#quotesPerTx);
     if (batch.length === 0) return;
     this.#txInFlight++;
     void this.#send(batch).finally(() => {
@@ -124,15 +154,24 @@ export class Publisher {
   }
 
   async #send(batch: readonly Publication[]): Promise<void> {
-    const data = encodeAdd(batch.map(({ quote }) => quote));
+    const quotes = batch.map(({ quote }) => quote);
+    const foreseen = this.#foreseenFor(quotes);
+    const data = foreseen?.data ?? encodeAdd(quotes);
     try {
-      const receipt = await this.wallet.send({ to: this.orderbookStream, data });
+      const receipt = await this.wallet.send({ to: this.orderbookStream, data }, foreseen?.gas);
       if (!receipt.succeeded) throw new TxReverted(`The transaction ${receipt.txHash} reverted`);
       this.onMined(receipt);
       this.#expectEvents(batch, receipt);
     } catch (error) {
       this.#fail(batch, error as Error);
     }
+  }
+
+  /** Null where others have come into the transaction, or some of the quotes were refused. */
+  #foreseenFor(quotes: readonly IdentifiedQuote[]): Foreseen | null {
+    const foreseen = quotes[0] && this.#foreseen.get(quotes[0]);
+    const isSame = foreseen?.quotes.length === quotes.length && quotes.every((each, i) => each === foreseen.quotes[i]);
+    return isSame ? foreseen : null;
   }
 
   /** Forgets what never turns up, so that a quote that is posted again is published again. */

@@ -38,7 +38,7 @@ export class QuoteIntake {
   constructor(
     private readonly orders: KnownOrders,
     private readonly checks: Pick<IntakeChecks, 'check' | 'refusals'>,
-    private readonly publisher: Pick<Publisher, 'publish' | 'room' | 'walletAddress'>,
+    private readonly publisher: Pick<Publisher, 'foresee' | 'publish' | 'room' | 'walletAddress'>,
     private readonly clock: Clock,
     private readonly limits: IntakeLimits,
   ) {}
@@ -61,7 +61,8 @@ export class QuoteIntake {
   }
 
   async #submit(posted: readonly PostedQuote[], onPaid: (quotes: number) => void): Promise<IntakeResult> {
-    const checked = (await this.checks.check(posted)).map((item) => this.#unlessEntered(item));
+    const promising = await this.checks.check(posted, (quotes) => this.publisher.foresee(quotes));
+    const checked = promising.map((item) => this.#unlessEntered(item));
     const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     if (good.length > this.publisher.room) return { type: 'QUEUE_FULL' };
     const outcomes = await this.#publish(good);

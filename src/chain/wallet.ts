@@ -81,15 +81,21 @@ export class Wallet {
     this.#receipts.stop();
   }
 
+  /** Gas limit, before it is known whether it will be sent. Rejects as `send` would for that. */
+  estimate(request: TxRequest): Promise<bigint> {
+    return this.#sender.estimate(request);
+  }
+
   /**
    * Resolves when mined, however long that takes: how long they wait is for callers to say. Rejects with NoGasMoney,
-   * WouldRevert, TxRefused, WalletBusy, WalletStopped, or the chain's own error.
+   * WouldRevert, TxRefused, WalletBusy, WalletStopped, or the chain's own error. `estimate`: what `estimate` gave for
+   * the same.
    */
-  async send(request: TxRequest): Promise<TxReceipt> {
+  async send(request: TxRequest, estimate?: Promise<bigint>): Promise<TxReceipt> {
     await this.#places.take();
     try {
       this.#receipts.checkRunning();
-      return await this.#sendUntilMined(request, request.gas ?? this.#sender.estimate(request));
+      return await this.#sendUntilMined(request, request.gas ?? estimate ?? this.estimate(request));
     } finally {
       this.#places.give();
     }

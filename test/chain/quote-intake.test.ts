@@ -35,6 +35,7 @@ function newIntake(
 ) {
   const clock = new ManualClock(START * 1_000);
   const orders = new Map<Hex, Order>();
+  const foreseen: Hex[][] = [];
   const published: Hex[] = [];
   let readings = 0;
   const checks = new QuoteChecks({ quoteId: ({ salt }) => quoteIdOf(salt) }, () => START, LIMITS);
@@ -60,6 +61,7 @@ function newIntake(
     {
       room: 10,
       walletAddress: quote.provider,
+      foresee: (quotes) => void foreseen.push(quotes.map(({ quoteId }) => quoteId)),
       publish({ quoteId }) {
         published.push(quoteId);
         return outcomeOf(quoteId);
@@ -68,7 +70,7 @@ function newIntake(
     clock,
     LIMITS,
   );
-  return { intake, orders, published, clock };
+  return { intake, orders, foreseen, published, clock };
 }
 
 function orderOf(n: number): Order {
@@ -83,6 +85,19 @@ t.test('a quote that nobody has seen is published', async (t) => {
   const { intake, published } = newIntake(() => undefined);
   await intake.submit([posted], ignore);
   t.strictSame(published, [quote.quoteId]);
+});
+
+t.test('the publisher hears of good quotes before they are published', async (t) => {
+  const heard: Hex[][][] = [];
+  const { intake, foreseen } = newIntake(
+    () => undefined,
+    () => {
+      heard.push([...foreseen]);
+      return Promise.resolve({ type: 'REFUSED', reason: 'not here' });
+    },
+  );
+  await intake.submit([posted], ignore);
+  t.strictSame(heard, [[[quote.quoteId]]]);
 });
 
 t.test('a quote that comes in while it is checked exists, and is not published again', async (t) => {

@@ -1,0 +1,106 @@
+import t from 'tap';
+import { encodeAdd, Publisher } from '../../src/chain/publisher.js';
+import type { IdentifiedQuote } from '../../src/chain/quote-states.js';
+import type { TxRequest } from '../../src/chain/own-tx.js';
+import type { TxReceipt } from '../../src/chain/receipts.js';
+import { WouldRevert } from '../../src/chain/wallet-errors.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { address, sampleQuote } from '../engine/samples.js';
+import { ManualClock } from '../system/manual-clock.js';
+
+const STREAM = address(0x99);
+const [first, second, third] = [1, 2, 3].map((n): IdentifiedQuote => sampleQuote({ n })) as [
+  IdentifiedQuote,
+  IdentifiedQuote,
+  IdentifiedQuote,
+];
+/** Three quotes and what stands before them. */
+const MAX_TX_BYTES = 3 * 512 + 68;
+
+interface Sent extends TxRequest {
+  /** Undefined: the wallet has to estimate it. */
+  readonly estimate: Promise<bigint> | undefined;
+}
+
+/** A publisher whose wallet only writes down: nothing is ever mined. */
+function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n)) {
+  const clock = new ManualClock();
+  const estimated: Hex[] = [];
+  const sent: Sent[] = [];
+  const wallet = {
+    address: address(1),
+    estimate({ data }: TxRequest) {
+      estimated.push(data);
+      return estimate();
+    },
+    send(request: TxRequest, gas?: Promise<bigint>) {
+      sent.push({ ...request, estimate: gas });
+      return new Promise<TxReceipt>(() => undefined);
+    },
+  };
+  const limits = { maxTxBytes: MAX_TX_BYTES, publishQueue: 100, publishTxInFlight: 2, publishSettleMs: 1_000 };
+  const publisher = new Publisher(wallet, STREAM, clock, limits, () => undefined);
+  const publish = (...quotes: IdentifiedQuote[]): void => {
+    for (const quote of quotes) void publisher.publish(quote);
+    clock.advance(0);
+  };
+  return { publisher, publish, estimated, sent };
+}
+
+t.test('what was foreseen is sent with the gas that was estimated meanwhile', async (t) => {
+  const { publisher, publish, estimated, sent } = newPublisher();
+  publisher.foresee([first, second]);
+  publish(first, second);
+  const data = encodeAdd([first, second]);
+  t.strictSame(estimated, [data]);
+  t.match(sent, [{ to: STREAM, data }]);
+  t.equal(sent.length, 1);
+  t.equal(await sent[0]?.estimate, 7n);
+});
+
+t.test('an estimate is not taken for other quotes than those it was made for', (t) => {
+  for (const published of [[first, third], [first], [first, second, third]]) {
+    const { publisher, publish, sent } = newPublisher();
+    publisher.foresee([first, second]);
+    publish(...published);
+    t.strictSame(sent, [{ to: STREAM, data: encodeAdd(published), estimate: undefined }]);
+  }
+  t.end();
+});
+
+t.test('the same quote posted again has its gas estimated anew', (t) => {
+  const { publisher, publish, sent } = newPublisher();
+  publisher.foresee([first]);
+  publish({ ...first });
+  t.equal(sent[0]?.estimate, undefined);
+  t.end();
+});
+
+t.test('nothing is foreseen while anything is under way, or that takes two transactions', (t) => {
+  const { publisher, publish, estimated } = newPublisher();
+  publisher.foresee([first, second, third, sampleQuote({ n: 4 })]);
+  publisher.foresee([]);
+  publish(first);
+  publisher.foresee([second]);
+  t.strictSame(estimated, []);
+  t.end();
+});
+
+t.test('of what comes at once only the first is foreseen, and another when that is answered', async (t) => {
+  const { publisher, estimated } = newPublisher();
+  publisher.foresee([first]);
+  publisher.foresee([second]);
+  t.strictSame(estimated, [encodeAdd([first])]);
+  await new Promise((resolve) => setImmediate(resolve));
+  publisher.foresee([third]);
+  t.strictSame(estimated, [encodeAdd([first]), encodeAdd([third])]);
+});
+
+t.test('an estimate that fails is heard of by what is sent with it, and by nobody else', async (t) => {
+  const error = new WouldRevert('0x');
+  const { publisher, publish, sent } = newPublisher(() => Promise.reject(error));
+  publisher.foresee([first]);
+  await new Promise((resolve) => setImmediate(resolve));
+  publish(first);
+  await t.rejects(sent[0]?.estimate ?? Promise.resolve(0n), error);
+});
