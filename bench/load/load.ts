@@ -74,7 +74,7 @@ answerQuestions<LoadDialogue>(
     },
     POST_AT_RATE({ port, connections, perSecond }) {
       const { requests, postage } = posting();
-      return postToPush({ ...postage, port, connections, perSecond, requests });
+      return postToPush({ ...postage, port, connections, perSecond, waiting: 'asleep', requests });
     },
     async SUBSCRIBE(crowd) {
       subscribers?.close();

@@ -1,6 +1,6 @@
 import { Latencies, type Percentiles } from './latencies.js';
 import { HttpConnection } from './http-connection.js';
-import { atRate } from './request-load.js';
+import { atRate, type Waiting } from './request-load.js';
 import { SocketConnection } from './socket-connection.js';
 
 const SALT = /"salt":(\d+)/g;
@@ -16,11 +16,13 @@ export interface PostToPush {
   readonly firstSalt: number;
   /** Requests. */
   readonly perSecond: number;
+  /** Awake where so few are due that it takes nothing from the server. */
+  readonly waiting: Waiting;
 }
 
 /** Posts at a fixed rate, and counts from when a request was due until each of its quotes is pushed to a subscriber. */
 export async function postToPush(given: PostToPush): Promise<Percentiles> {
-  const { port, connections, apiKey, requests, batch, firstSalt, perSecond } = given;
+  const { port, connections, apiKey, requests, batch, firstSalt, perSecond, waiting: howToWait } = given;
   const subscriber = await SocketConnection.open(port);
   await subscriber.ask(JSON.stringify({ type: 'AUTH', apiKey, body: null }));
   await subscriber.ask(JSON.stringify({ type: 'FILTER', channel: 'QUOTES', body: { chainId: '421613' } }));
@@ -57,7 +59,7 @@ export async function postToPush(given: PostToPush): Promise<Percentiles> {
           else send(connection, next);
         }, reject);
       };
-      void atRate(requests.length, perSecond, 'asleep', (n, due) => {
+      void atRate(requests.length, perSecond, howToWait, (n, due) => {
         dueMs[n] = due;
         const connection = idle.pop();
         if (connection === undefined) waiting.push(n);

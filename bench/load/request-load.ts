@@ -33,7 +33,7 @@ export async function closedLoop(
 const TIMER_LATENESS_MS = 1.5;
 
 /** How what is due is waited for: asleep, or awake for the last of it, which takes up to a core of the machine. */
-type Waiting = 'asleep' | 'awake';
+export type Waiting = 'asleep' | 'awake';
 
 /**
  * Runs `send` for each number at its due time, in milliseconds of `performance.now()`, late ones at once. Who waits

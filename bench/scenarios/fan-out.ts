@@ -86,6 +86,8 @@ async function rowsOf(
       const contender = contenders[Math.floor(which)];
       if (contender === undefined) throw new RangeError('There is no such contender');
       const telling = await makeReady(contender, size, numbers);
+      // Which collects what making them left behind, and sweeps.
+      await contender.server.ask('USAGE', null);
       let messages = 0;
       const cpuSeconds = await cpuSecondsOf(contender.server, async () => {
         messages = await deliver(contender, telling);

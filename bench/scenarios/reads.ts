@@ -122,7 +122,7 @@ from a closed loop; p99 from an open loop at 1,000 (GET /orders: 250) requests a
         const again: Server = { ...ours };
         const bare: Server = { process: uws, port: await uws.ask('PORT', null) };
         const plain: Server = { process: node, port: await node.ask('PORT', null) };
-        const bench = new Bench(load, apiKey, isFull ? 1 : 0.005, isFull ? 4 : 1);
+        const bench = new Bench(load, apiKey, isFull ? 1 : 0.005, isFull ? 6 : 1);
         const rows: Row[] = [];
         const curves: LatencyCurve[] = [];
         for (const read of reads) {

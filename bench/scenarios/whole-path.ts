@@ -38,7 +38,16 @@ of it.`,
       for (let round = 0; round < (isFull ? 4 : 1); round++) {
         const count = isFull ? 40 : 2;
         const requests = makers.sign(count).map((signed) => postingOf([signed], apiKey));
-        const way = { port, connections: 4, apiKey, requests, batch: 1, firstSalt, perSecond: PER_SECOND };
+        const way = {
+          port,
+          connections: 4,
+          apiKey,
+          requests,
+          batch: 1,
+          firstSalt,
+          perSecond: PER_SECOND,
+          waiting: 'awake' as const,
+        };
         points = await postToPush(way);
         const transactions: number[] = [];
         for (const { quote } of makers.sign(count)) transactions.push(await anvilTransaction(setup, sender, quote));
