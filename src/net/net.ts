@@ -151,10 +151,7 @@ export interface NetOptions {
   /** The answer to a request whose body was refused. */
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
   readonly limits: NetLimits;
-  /**
-   * Asked by uWebSockets.js, every `descriptorCheckMs`; node:http lets go of what it cannot take by itself. Absent:
-   * nobody knows.
-   */
+  /** Asked every `descriptorCheckMs` by uWebSockets.js, with each connection by node:http. Absent: nobody knows. */
   readonly descriptors?: {
     /** File descriptors that the process may still open. */
     spare(): number;

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { DescriptorRoom } from './descriptor-room.js';
 import type { NetOptions, NetServer } from './net.js';
 import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
 import { NodeSockets } from './node-sockets.js';
@@ -27,6 +28,10 @@ export class NodeServer implements NetServer, NodeExchangeHost {
       // The body has a deadline of its own.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.ceil(httpIdleMs / 4),
+    });
+    const room = new DescriptorRoom(options);
+    this.#http.on('connection', (socket: Socket) => {
+      if (!room.hasRoom()) socket.destroy();
     });
     this.#http.on('request', (incoming, res) => this.#serve(incoming, res, false));
     this.#http.on('checkContinue', (incoming: IncomingMessage, res: ServerResponse) =>

@@ -1,13 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import type { us_listen_socket } from 'uWebSockets.js';
+import { ENOUGH_AGAIN } from './descriptor-room.js';
 import type { NetOptions } from './net.js';
 import type { UwsApp, UwsModule } from './uws-native.js';
 
-/**
- * So many times the descriptors with which it stops have to be there again: it would stop and begin in turns otherwise.
- */
-const ENOUGH_AGAIN = 2;
 const TRIES_FOR_A_PORT = 5;
 
 /**
