@@ -76,6 +76,10 @@ class PublisherAtOnce {
     this.#leftInTurn = options.limits.checksPerTurn;
   }
 
+  has(): boolean {
+    return false;
+  }
+
   foresee(): void {
     // There is no gas to be estimated.
   }

@@ -15,9 +15,13 @@ export class CappedWallet extends Wallet {
 
   /** As that of every wallet; rejects with SpendCapReached besides. */
   override async send(request: TxRequest, estimate?: Promise<bigint>): Promise<TxReceipt> {
+    this.checkMaySpend();
+    return super.send(request, estimate);
+  }
+
+  protected override checkMaySpend(): void {
     const waitMs = this.spending.waitMs();
     if (waitMs > 0) throw new SpendCapReached(this.address, waitMs);
-    return super.send(request, estimate);
   }
 
   protected override onMined(nonce: number, { feeWei }: TxReceipt): Promise<void> {

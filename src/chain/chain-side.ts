@@ -92,7 +92,7 @@ export interface ChainSide {
   readonly pools: Pick<PoolAddresses, 'resolve'>;
   readonly states: Pick<QuoteStates, 'read'>;
   /** Null without a wallet. */
-  readonly publisher: Pick<Publisher, 'foresee' | 'publish' | 'room' | 'walletAddress'> | null;
+  readonly publisher: Pick<Publisher, 'foresee' | 'has' | 'publish' | 'room' | 'walletAddress'> | null;
   readonly settlementWallet: Wallet | null;
   /** What each chain's wallet spends; null without one. */
   readonly spending: Readonly<Record<ChainRole, WalletSpending>> | null;

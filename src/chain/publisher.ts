@@ -102,6 +102,11 @@ export class Publisher {
     gas.then(done, done); // an error is told where it is sent, if it ever is
   }
 
+  /** It is under way: `publish` would join it. */
+  has(quoteId: Hex): boolean {
+    return this.#publications.has(quoteId);
+  }
+
   /** Starts a publication, or joins the one that is under way for the same quote. */
   publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
     const known = this.#publications.get(quote.quoteId);

@@ -38,7 +38,7 @@ export class QuoteIntake {
   constructor(
     private readonly orders: KnownOrders,
     private readonly checks: Pick<IntakeChecks, 'check' | 'refusals'>,
-    private readonly publisher: Pick<Publisher, 'foresee' | 'publish' | 'room' | 'walletAddress'>,
+    private readonly publisher: Pick<Publisher, 'foresee' | 'has' | 'publish' | 'room' | 'walletAddress'>,
     private readonly clock: Clock,
     private readonly limits: IntakeLimits,
   ) {}
@@ -48,8 +48,8 @@ export class QuoteIntake {
   }
 
   /**
-   * `onPaid` is told of how many quotes the wallet pays the publication, or may: whatever became of them on the chain,
-   * and whatever is answered.
+   * `onPaid` is told of how many quotes the wallet pays the publication for this request, or may: whatever became of
+   * them on the chain, and whatever is answered. One that was under way already is paid for whoever posted it first.
    */
   async submit(posted: readonly PostedQuote[], onPaid: (quotes: number) => void): Promise<IntakeResult> {
     try {
@@ -64,9 +64,10 @@ export class QuoteIntake {
     const promising = await this.checks.check(posted, (quotes) => this.publisher.foresee(quotes));
     const checked = promising.map((item) => this.#unlessEntered(item));
     const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
-    if (good.length > this.publisher.room) return { type: 'QUEUE_FULL' };
+    const isNew = good.map(({ quoteId }) => !this.publisher.has(quoteId));
+    if (isNew.filter(Boolean).length > this.publisher.room) return { type: 'QUEUE_FULL' };
     const outcomes = await this.#publish(good);
-    onPaid(outcomes.filter(isPaid).length);
+    onPaid(outcomes.filter((outcome, i) => isNew[i] === true && isPaid(outcome)).length);
     const result = this.#answer(checked, good, await this.#explainGone(good, outcomes));
     // Read first, then wait: after the wait the book may show newer things that are not durable yet.
     await this.orders.whenDurable();

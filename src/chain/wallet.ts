@@ -95,11 +95,15 @@ export class Wallet {
     await this.#places.take();
     try {
       this.#receipts.checkRunning();
+      this.checkMaySpend?.();
       return await this.#sendUntilMined(request, request.gas ?? estimate ?? this.estimate(request));
     } finally {
       this.#places.give();
     }
   }
+
+  /** Throws where no more may be spent. What waits for a place has been let in before that, so it is asked again. */
+  protected checkMaySpend?(): void;
 
   /** Whoever sent it waits for this, too. Called again when a reorg took the transaction back and it was mined anew. */
   protected onMined?(nonce: number, receipt: TxReceipt): Promise<void>;
@@ -132,6 +136,7 @@ export class Wallet {
       estimate,
       bothToTheirEnd(this.#sender.currentFees(), this.#line.look()),
     );
+    this.checkMaySpend?.();
     const request = { to, data, gas };
     let fees = current;
     let tx = this.#line.begin(request);

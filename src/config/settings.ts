@@ -92,7 +92,7 @@ function isUsable({ secret }: Setting, value: unknown): boolean {
 /** What a text says, for a schema that wants a number or a list; a text that says neither is left for the check. */
 function fromText({ schema }: Setting, text: string): unknown {
   const { type } = schema as { readonly type?: string };
-  if (type === 'integer') return /^-?[0-9]{1,15}$/.test(text) ? Number(text) : text;
+  if (type === 'integer') return /^-?[0-9]{1,16}$/.test(text) ? Number(text) : text;
   if (type === 'array') return text.split(',').map((item) => item.trim());
   return text;
 }

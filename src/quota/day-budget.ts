@@ -22,7 +22,8 @@ export class DayBudget {
   /** Takes all of `amount` or nothing. Returns 0, or in how many milliseconds the day ends. */
   take(who: string, amount: number, limit: number): number {
     const { endsMs, used } = this.of(who);
-    if (used + amount > limit) return Math.max(1, Math.ceil(endsMs - this.#nowMs()));
+    // Who wants nothing is not refused for what was used under a higher limit.
+    if (amount > 0 && used + amount > limit) return Math.max(1, Math.ceil(endsMs - this.#nowMs()));
     this.put(who, { endsMs, used: used + amount });
     return 0;
   }

@@ -32,6 +32,7 @@ function newIntake(
     Promise.resolve({ type: 'REFUSED', reason: 'not here' }),
   durable: Promise<void> | null = null,
   errorsOf: (readings: number) => QuoteError | null = () => null,
+  underWay: ReadonlySet<Hex> = new Set(),
 ) {
   const clock = new ManualClock(START * 1_000);
   const orders = new Map<Hex, Order>();
@@ -61,6 +62,7 @@ function newIntake(
     {
       room: 10,
       walletAddress: quote.provider,
+      has: (quoteId) => underWay.has(quoteId),
       foresee: (quotes) => void foreseen.push(quotes.map(({ quoteId }) => quoteId)),
       publish({ quoteId }) {
         published.push(quoteId);
@@ -197,6 +199,17 @@ t.test('what entered and is gone before it can be told is told by what its pool 
     );
     t.strictSame(await intake.submit([posted], ignore), { type: 'ANSWERED', items: [{ type: 'FAILED', reason }] });
   }
+});
+
+t.test('a quote whose publication is under way is joined: it takes no room and is not paid for again', async (t) => {
+  const quotes = Array.from({ length: 11 }, (_, i) => sampleQuote({ n: i + 1 }));
+  const entered = (): Promise<PublicationOutcome> => Promise.resolve({ type: 'ENTERED' });
+  const { intake, published } = newIntake(ignore, entered, null, undefined, new Set([quote.quoteId]));
+  const paid: number[] = [];
+  const batch = quotes.map((each) => ({ ...each, poolKey: each.pool.poolKey }));
+  t.match(await intake.submit(batch, (count) => paid.push(count)), { type: 'ANSWERED' });
+  t.equal(published.length, 11);
+  t.strictSame(paid, [10]);
 });
 
 /** How many of the batch's quotes are told to be paid for, when each has such an outcome; null: none in time. */

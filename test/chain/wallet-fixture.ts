@@ -152,12 +152,13 @@ export class WalletRun {
     values = new MemoryKeptValues(),
     limits: Partial<WalletLimits> = {},
     spent = new MemoryKeptValues(),
+    capWei: bigint | null = null,
   ): Promise<WalletRun> {
     const proxy = await RpcProxy.open(chain.anvil.rpcUrl);
     const run: WalletRun = new WalletRun(
       new CappedWallet(
         new WalletSpending({
-          capWei: null,
+          capWei,
           nowMs: () => 0,
           remembered: LIMITS.remembered + LIMITS.inFlight,
           kept: { values: spent, name: 'spent' },

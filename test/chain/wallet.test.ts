@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
-import { NoGasMoney, TxRefused, WalletBusy, WalletStopped } from '../../src/chain/wallet-errors.js';
+import { NoGasMoney, SpendCapReached, TxRefused, WalletBusy, WalletStopped } from '../../src/chain/wallet-errors.js';
 import type { WalletLimits } from '../../src/chain/wallet.js';
 import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
 
@@ -238,6 +238,19 @@ await t.test('a wallet that is stopped lets go of everybody who waits', async (t
   await run.until(() => settled);
   for (const one of sent) await t.rejects(one, WalletStopped);
   t.equal(run.values.values.size, 1, 'and the next run goes on with what was sent');
+});
+
+await t.test('nothing of what waits for a place is sent once the cap is reached', async (t) => {
+  const run = await WalletRun.start(chain, chain.newKey(), undefined, { inFlight: 2 }, undefined, 1n);
+  t.teardown(() => run.die());
+  const sent = ['0x01', '0x02', '0x03', '0x04'].map((data) => run.wallet.send(request(data as Hex)));
+  const outcomes = await run.whileMining(chain, Promise.allSettled(sent));
+  t.strictSame(
+    outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason instanceof SpendCapReached),
+    [false, false, true, true],
+  );
+  t.equal((await chain.minedOf(run.account)).length, 2, 'what was under way is paid for');
+  t.strictSame(await chain.poolOf(run.account), []);
 });
 
 async function blockOf({ account }: WalletRun, data: Hex): Promise<bigint> {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { effectiveLimits } from '../../src/config/effective-limits.js';
 import { limits } from '../../src/config/limits.js';
 import { loadSettings } from '../../src/config/load-settings.js';
-import { settingNames, type Settings } from '../../src/config/setting-table.js';
+import { settingNames, settingTable, type Settings } from '../../src/config/setting-table.js';
 import { readSettings, type ReadSettings, type SettingSources } from '../../src/config/settings.js';
 import { showSettings } from '../../src/config/show-settings.js';
 
@@ -45,6 +45,25 @@ t.test(
     t.match(result, { origins: { port: 'file', host: 'default' } });
   },
 );
+
+t.test('a number may be as small and as large in a text as its schema allows', (t) => {
+  let bounds = 0;
+  for (const name of settingNames) {
+    const { type, minimum, maximum } = settingTable[name].schema as {
+      type?: string;
+      minimum?: number;
+      maximum?: number;
+    };
+    for (const bound of type === 'integer' ? [minimum, maximum] : []) {
+      if (bound === undefined) continue;
+      t.equal(settingsOf(read({ flags: { [name]: String(bound) } }))[name], bound, `${name} ${bound}`);
+      t.notOk(read({ flags: { [name]: String(bound === minimum ? bound - 1 : bound + 1) } }).ok);
+      bounds += 1;
+    }
+  }
+  t.ok(bounds > 10);
+  t.end();
+});
 
 t.test('an empty variable and a null in the file count as not set', async (t) => {
   const result = read({

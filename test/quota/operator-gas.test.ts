@@ -53,6 +53,23 @@ t.test('what was not sent is given back, of quotes and of gas', async (t) => {
   t.equal(gas.take(free, 6), 0);
 });
 
+t.test('gas is given to a key whose quotes of the day are used up, also where it may have fewer by now', (t) => {
+  let quotesPerDay = 10;
+  const gas = new OperatorGas({
+    of: () => ({ quotesPerDay, gasPerDay: 1e9 }),
+    nowMs: () => 0,
+    kept: null,
+    onCharged: () => undefined,
+    onRefusal: () => undefined,
+  });
+  t.equal(gas.take(free, 10), 0);
+  t.equal(gas.takeGas(free, 1), 0);
+  quotesPerDay = 5;
+  t.equal(gas.take(free, 1), DAY_MS);
+  t.equal(gas.takeGas(free, 1), 0);
+  t.end();
+});
+
 t.test('what is refused for its gas uses up no quotes', async (t) => {
   const { gas } = gasOf(2, 40_000);
   t.equal(gas.take(free, 2), DAY_MS);
