@@ -85,8 +85,6 @@ export const limits = {
   wsSnapshotPageTickers: 200,
   /** Prices remembered for the slow readers of one book. */
   changedLevels: 16_000,
-  /** How long a place in the log is kept in memory for a reader who was on its way from there. */
-  logCursorMs: 10_000,
   /** Events that one GET /events looks at, and that it merges into one update of ORDERBOOK. */
   eventsPerPage: 1_000,
   eventsPerBookPage: 10_000,

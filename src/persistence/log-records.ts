@@ -33,10 +33,16 @@ export function placeOf({ segment, start, index }: PlacedRecord): LogPlace {
 export async function segmentStarts(disk: Disk): Promise<SegmentStart[]> {
   const starts: SegmentStart[] = [];
   for (const number of segmentNumbers(await disk.list())) {
-    const read = readSegmentHeader(await readStart(disk, segmentName(number), HEADER_BYTES));
-    if (typeof read !== 'string') starts.push({ number, first: read.header });
+    const start = await segmentStart(disk, number);
+    if (start !== null) starts.push(start);
   }
   return starts;
+}
+
+/** Null: it is only prepared. */
+export async function segmentStart(disk: Disk, number: number): Promise<SegmentStart | null> {
+  const read = readSegmentHeader(await readStart(disk, segmentName(number), HEADER_BYTES));
+  return typeof read === 'string' ? null : { number, first: read.header };
 }
 
 /**
@@ -79,21 +85,17 @@ function* recordsIn(segment: SegmentStart, bytes: Buffer, after: number, through
   }
 }
 
-/** The segment's frames from its beginning on, without an end: asked for more than there are, it throws DAMAGED. */
-export function* framesOf(segment: SegmentStart, bytes: Buffer): Generator<Frame> {
-  for (let at = 0; ;) {
-    const frame = wholeFrame(segment, bytes, at);
-    yield frame;
-    at = frame.end;
-  }
-}
-
-function wholeFrame(segment: SegmentStart, bytes: Buffer, start: number): Frame {
+/** The frame at `start`; what is none throws DAMAGED. `position`: where in the segment the bytes begin. */
+export function wholeFrame(segment: SegmentStart, bytes: Buffer, start: number, position = 0): Frame {
   const frame = readFrame(bytes, start);
-  if (typeof frame === 'string') throw damaged(segment, start, frame);
+  if (typeof frame === 'string') throw damaged(segment, position + start, frame);
   return frame;
 }
 
-function damaged({ number, first: { index, seq } }: SegmentStart, offset: number, reason: string): PersistenceError {
+export function damaged(
+  { number, first: { index, seq } }: SegmentStart,
+  offset: number,
+  reason: string,
+): PersistenceError {
   return new PersistenceError('DAMAGED', reason, { place: { file: segmentName(number), offset, index, seq } });
 }
