@@ -1,18 +1,34 @@
+import type { Clock } from './engine/ports.js';
 import type { EventHistory, TimedEvent } from './feed/event-history.js';
+import { LogPages, nameOf, type LogPageKey, type LogPagesLimits } from './log-pages.js';
 import type { LogHistory } from './persistence/log-history.js';
 
-/** Events from the log, for readers who missed more than is kept in memory. One read at a time. */
+type Page = readonly TimedEvent[] | null;
+
+/** A page that is read, or waits for those before it. */
+interface PageUnderWay {
+  readonly throughIndex: number;
+  readonly reading: Promise<Page>;
+}
+
+/**
+ * Events from the log, for readers who missed more than is kept in memory. One read at a time, and one for all who are
+ * at the same place.
+ */
 export class LogEvents implements EventHistory {
   readonly #history: LogHistory;
+  readonly #pages: LogPages;
+  readonly #underWay = new Map<string, PageUnderWay>();
   #since: number;
   #busy: Promise<unknown> = Promise.resolve();
 
-  static async open(history: LogHistory): Promise<LogEvents> {
-    return new LogEvents(history, await history.droppedThroughSeq());
+  static async open(history: LogHistory, clock: Clock, limits: LogPagesLimits): Promise<LogEvents> {
+    return new LogEvents(history, new LogPages(clock, limits), await history.droppedThroughSeq());
   }
 
-  private constructor(history: LogHistory, since: number) {
+  private constructor(history: LogHistory, pages: LogPages, since: number) {
     this.#history = history;
+    this.#pages = pages;
     this.#since = since;
   }
 
@@ -21,10 +37,17 @@ export class LogEvents implements EventHistory {
     return this.#since;
   }
 
-  read(afterSeq: number, limit: number, throughIndex: number): Promise<readonly TimedEvent[] | null> {
-    const reading = this.#busy.then(() => this.#read(afterSeq, limit, throughIndex));
-    this.#busy = reading.catch(() => null);
-    return reading;
+  read(afterSeq: number, limit: number, throughIndex: number): Promise<Page> {
+    const key = { afterSeq, limit, throughIndex };
+    const kept = this.#pages.find(key);
+    if (kept !== null) return Promise.resolve(kept);
+    const underWay = this.#underWay.get(nameOf(key));
+    return underWay === undefined ? this.#begin(key) : this.#join(underWay, key);
+  }
+
+  /** Nothing is kept any more; nobody may read from now on. */
+  close(): void {
+    this.#pages.clear();
   }
 
   async *readSince(sinceMs: number, throughIndex: number): AsyncGenerator<readonly TimedEvent[]> {
@@ -34,11 +57,29 @@ export class LogEvents implements EventHistory {
     }
   }
 
-  async #read(afterSeq: number, limit: number, throughIndex: number): Promise<readonly TimedEvent[] | null> {
+  #begin(key: LogPageKey): Promise<Page> {
+    const name = nameOf(key);
+    const reading = this.#busy.then(() => this.#read(key)).finally(() => this.#underWay.delete(name));
+    this.#underWay.set(name, { throughIndex: key.throughIndex, reading });
+    this.#busy = reading.catch(() => null);
+    return reading;
+  }
+
+  /** What was told since that page was asked for may be missing at its end: whoever reads on comes to it. */
+  async #join({ throughIndex, reading }: PageUnderWay, key: LogPageKey): Promise<Page> {
+    const page = await reading;
+    if (page?.length !== 0 || throughIndex >= key.throughIndex) return page;
+    return this.read(key.afterSeq, key.limit, key.throughIndex);
+  }
+
+  async #read(key: LogPageKey): Promise<Page> {
+    const { afterSeq } = key;
     this.#since = await this.#history.droppedThroughSeq();
     if (afterSeq < this.#since) return null;
     try {
-      return await this.#readFrom(afterSeq, limit, throughIndex);
+      const events = await this.#readFrom(key);
+      this.#pages.keep(key, events);
+      return events;
     } catch (error) {
       this.#since = await this.#history.droppedThroughSeq();
       // Its segment was dropped while it was read.
@@ -47,7 +88,7 @@ export class LogEvents implements EventHistory {
     }
   }
 
-  async #readFrom(afterSeq: number, limit: number, throughIndex: number): Promise<readonly TimedEvent[]> {
+  async #readFrom({ afterSeq, limit, throughIndex }: LogPageKey): Promise<readonly TimedEvent[]> {
     const read: TimedEvent[] = [];
     for await (const records of this.#history.recordsAfter(afterSeq, throughIndex)) {
       for (const { stamp, events } of records) {

@@ -99,7 +99,8 @@ async function serve(
       ends.push(() => metricsServer.close());
       logger.info({ port: metricsServer.port }, 'metrics are at /metrics');
     }
-    const history = await LogEvents.open(log.history);
+    const history = await LogEvents.open(log.history, systemClock, limits);
+    ends.push(() => history.close());
     const localKey = local === null ? null : await localApiKey(keys, settings.dataDir);
     const pageFiles = await readPageFiles(PAGE_DIRECTORY);
     if (pageFiles.length === 0) logger.warn('there is no page at /: it was not built');

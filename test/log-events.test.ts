@@ -11,6 +11,7 @@ import { Workload } from './simulation/workload.js';
 
 const SEED = 6;
 const REST_MS = 10_000;
+const LIMITS = { logPages: 3, logPageMs: 1_000 };
 
 /** As plain values, in whatever order: what a reader of the log has are other objects than those of the engine. */
 function text(event: EngineEvent, tsMs: number): string {
@@ -75,7 +76,7 @@ class ToldLog {
   }
 
   open(): Promise<LogEvents> {
-    return this.clock.until(LogEvents.open(this.process.log.history));
+    return this.clock.until(LogEvents.open(this.process.log.history, this.clock, LIMITS));
   }
 
   async read(events: LogEvents, afterSeq: number, limit: number): Promise<string[] | null> {

@@ -85,6 +85,9 @@ export const limits = {
   wsSnapshotPageTickers: 200,
   /** Prices remembered for the slow readers of one book. */
   changedLevels: 16_000,
+  /** Pages of past events from the log that are kept for others at the same place, and how long without a further one. */
+  logPages: 8,
+  logPageMs: 10_000,
   /** Events that one GET /events looks at, and that it merges into one update of ORDERBOOK. */
   eventsPerPage: 1_000,
   eventsPerBookPage: 10_000,
