@@ -1,9 +1,15 @@
 import type { Clock } from './engine/ports.js';
-import type { EventHistory, TimedEvent } from './feed/event-history.js';
+import type { EventHistory, PastEventsPage, TimedEvent } from './feed/event-history.js';
 import { LogPages, nameOf, type LogPageKey, type LogPagesLimits } from './log-pages.js';
 import type { LogHistory } from './persistence/log-history.js';
 
 type Page = readonly TimedEvent[] | null;
+
+/** The numbers of the configuration's limits that bound what is read and kept. */
+export interface LogEventsLimits extends LogPagesLimits {
+  /** Pages that are read or wait for it. */
+  readonly logReads: number;
+}
 
 /** A page that is read, or waits for those before it. */
 interface PageUnderWay {
@@ -18,17 +24,19 @@ interface PageUnderWay {
 export class LogEvents implements EventHistory {
   readonly #history: LogHistory;
   readonly #pages: LogPages;
+  readonly #maxReads: number;
   readonly #underWay = new Map<string, PageUnderWay>();
   #since: number;
   #busy: Promise<unknown> = Promise.resolve();
 
-  static async open(history: LogHistory, clock: Clock, limits: LogPagesLimits): Promise<LogEvents> {
-    return new LogEvents(history, new LogPages(clock, limits), await history.droppedThroughSeq());
+  static async open(history: LogHistory, clock: Clock, limits: LogEventsLimits): Promise<LogEvents> {
+    return new LogEvents(history, new LogPages(clock, limits), limits.logReads, await history.droppedThroughSeq());
   }
 
-  private constructor(history: LogHistory, pages: LogPages, since: number) {
+  private constructor(history: LogHistory, pages: LogPages, maxReads: number, since: number) {
     this.#history = history;
     this.#pages = pages;
+    this.#maxReads = maxReads;
     this.#since = since;
   }
 
@@ -37,12 +45,13 @@ export class LogEvents implements EventHistory {
     return this.#since;
   }
 
-  read(afterSeq: number, limit: number, throughIndex: number): Promise<Page> {
+  read(afterSeq: number, limit: number, throughIndex: number): Promise<PastEventsPage> {
     const key = { afterSeq, limit, throughIndex };
     const kept = this.#pages.find(key);
     if (kept !== null) return Promise.resolve(kept);
     const underWay = this.#underWay.get(nameOf(key));
-    return underWay === undefined ? this.#begin(key) : this.#join(underWay, key);
+    if (underWay !== undefined) return this.#join(underWay, key);
+    return this.#underWay.size < this.#maxReads ? this.#begin(key) : Promise.resolve('BUSY');
   }
 
   /** Nothing is kept any more; nobody may read from now on. */
@@ -66,7 +75,7 @@ export class LogEvents implements EventHistory {
   }
 
   /** What was told since that page was asked for may be missing at its end: whoever reads on comes to it. */
-  async #join({ throughIndex, reading }: PageUnderWay, key: LogPageKey): Promise<Page> {
+  async #join({ throughIndex, reading }: PageUnderWay, key: LogPageKey): Promise<PastEventsPage> {
     const page = await reading;
     if (page?.length !== 0 || throughIndex >= key.throughIndex) return page;
     return this.read(key.afterSeq, key.limit, key.throughIndex);

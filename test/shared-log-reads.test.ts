@@ -1,6 +1,6 @@
 import t from 'tap';
 import { limits } from '../src/config/limits.js';
-import type { TimedEvent } from '../src/feed/event-history.js';
+import type { PastEventsPage } from '../src/feed/event-history.js';
 import { LogEvents } from '../src/log-events.js';
 import { LogHistory } from '../src/persistence/log-history.js';
 import { CountedDisk } from './persistence/counted-disk.js';
@@ -15,7 +15,8 @@ async function readers() {
   const disk = new CountedDisk(files);
   const clock = new SimClock();
   const events = await LogEvents.open(new LogHistory(disk, epoch), clock, limits);
-  const numbers = (page: readonly TimedEvent[] | null) => page?.map(({ event }) => event.seq);
+  const numbers = (page: PastEventsPage) =>
+    page === 'BUSY' || page === null ? undefined : page.map(({ event }) => event.seq);
   disk.take();
   return {
     disk,
@@ -72,4 +73,14 @@ await t.test('pages are forgotten: beyond the bound the one used longest ago, an
   await clock.advance(limits.logPageMs);
   await read(limits.logPages, 5);
   t.ok(disk.take().readBytes > 0);
+});
+
+await t.test('beyond the bound a read is refused, but for those whose page is read anyway', async (t) => {
+  const { events } = await readers();
+  const waiting = Array.from({ length: limits.logReads }, (_, afterSeq) => events.read(afterSeq, 5, lastIndex));
+  const [refused, joined] = [events.read(limits.logReads, 5, lastIndex), events.read(3, 5, lastIndex)];
+  t.equal(await refused, 'BUSY');
+  t.equal(await joined, await waiting[3]);
+  t.notOk((await Promise.all(waiting)).includes('BUSY'));
+  t.not(await events.read(limits.logReads, 5, lastIndex), 'BUSY', 'later there is room');
 });

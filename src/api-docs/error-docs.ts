@@ -75,7 +75,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
   503: [
     { message: '{chain}: {why}', when: `A chain does not show where it is; what is read may be old. ${again}` },
     { message: 'STORAGE_FULL', when: `The disk of the log has no room. ${again}` },
-    { message: 'BUSY', when: `Too much waits to be written. ${again}` },
+    { message: 'BUSY', when: `Too much waits to be written, or to be read for GET /events. ${again}` },
     { message: 'The wallet {address} has no money for gas', when: 'The operator has to fill it.' },
     { message: 'Too many quotes wait for their publication', when: again },
     { message: 'The chain does not answer', when: again },

@@ -100,6 +100,7 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       answers: {
         200: { about: 'The messages that a connection would have been sent', schema: EventsPage },
         400: BAD_REQUEST,
+        503: { about: 'Too many others read past events; try again', schema: ErrorBody },
       },
     },
   ];

@@ -85,6 +85,9 @@ export const limits = {
   wsSnapshotPageTickers: 200,
   /** Prices remembered for the slow readers of one book. */
   changedLevels: 16_000,
+  /** Pages of past events that are read from the log or wait for it, and pause of a socket for which that is too many. */
+  logReads: 64,
+  logBusyMs: 500,
   /** Pages of past events from the log that are kept for others at the same place, and how long without a further one. */
   logPages: 8,
   logPageMs: 10_000,

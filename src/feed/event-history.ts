@@ -7,15 +7,18 @@ export interface TimedEvent {
   readonly tsMs: number;
 }
 
+/** Null: they are gone by now. BUSY: too many others wait for theirs, ask again later. */
+export type PastEventsPage = readonly TimedEvent[] | null | 'BUSY';
+
 /** Events that were told, for readers who missed some. */
 export interface EventHistory {
   /** Every event with a greater number can be read, up to the newest that is durable. */
   readonly since: number;
   /**
    * Events with a number greater than `afterSeq`, the oldest first, at most `limit`, of records up to `throughIndex`,
-   * which are durable; null when they are gone by now.
+   * which are durable.
    */
-  read(afterSeq: number, limit: number, throughIndex: number): Promise<readonly TimedEvent[] | null>;
+  read(afterSeq: number, limit: number, throughIndex: number): Promise<PastEventsPage>;
   /**
    * Events of engine time `sinceMs` and later, as far as they are kept, the oldest first, of records up to
    * `throughIndex`, which are durable. A part of them at a time, between which the caller may let others have their

@@ -22,9 +22,12 @@ export interface EventPagesLimits {
   readonly wsBookLevels: number;
 }
 
-/** JSON text of a page, or why there is none. */
+/** JSON text of a page, or why there is none; busy: there may be one later. */
 export type EventPageAnswer =
-  { readonly ok: true; readonly page: string } | { readonly ok: false; readonly problem: string };
+  | { readonly ok: true; readonly page: string }
+  | { readonly ok: false; readonly problem: string; readonly busy: boolean };
+
+const BUSY: EventPageAnswer = { ok: false, problem: 'BUSY', busy: true };
 
 /** What a reader of the feed missed, as the messages that its connection would have been sent. */
 export class EventPages {
@@ -43,7 +46,7 @@ export class EventPages {
     const { wsBookLevels } = this.#limits;
     const depth = Number(query.depth ?? wsBookLevels);
     if (depth > wsBookLevels) {
-      return Promise.resolve({ ok: false, problem: `depth is ${depth}, at most ${wsBookLevels}` });
+      return Promise.resolve({ ok: false, problem: `depth is ${depth}, at most ${wsBookLevels}`, busy: false });
     }
     return this.#levels(viewOf(query, depth), fromSeq, whyNot);
   }
@@ -54,6 +57,7 @@ export class EventPages {
     const filter = filterOf(channel, query);
     const parts = filterParts(channel, feed.chainId, filter);
     const events = whyNot === null ? await feed.read(fromSeq, this.#limits.eventsPerPage) : null;
+    if (events === 'BUSY') return BUSY;
     if (events !== null) {
       const messages = new QuoteReplay(channel, filter, parts, fromSeq).take(events, feed.encodings.json);
       return this.#page(events.at(-1)?.event.seq ?? fromSeq, messages);
@@ -66,7 +70,7 @@ export class EventPages {
     const snapshot = takeSnapshot(feed.book, filter, parts, { seq, tsMs, pageQuotes });
     if (snapshot.quotes > eventsSnapshotQuotes) {
       const problem = `Too many quotes for a snapshot: ${snapshot.quotes}, at most ${eventsSnapshotQuotes}. Name a pool`;
-      return { ok: false, problem };
+      return { ok: false, problem, busy: false };
     }
     const pages = [...snapshot.pages()].map((page) => feed.encodings.json.quotes(page));
     return this.#page(seq, [resync, ...pages]);
@@ -76,13 +80,14 @@ export class EventPages {
   async #levels(view: LevelView, fromSeq: number, whyNot: ResyncReason | null): Promise<EventPageAnswer> {
     const feed = this.#feed;
     const replay = new LevelReplay(view);
-    const isWhole = whyNot === null && (await this.#replayAll(fromSeq, (events) => replay.take(events)));
+    const replayed = whyNot === null ? await this.#replayAll(fromSeq, (events) => replay.take(events)) : 'NOT_ALL';
+    if (replayed === 'BUSY') return BUSY;
     // No await from here on: the book has to be the one at `seq`.
     const { seq, tsMs } = feed;
     const { json } = feed.encodings;
     const joined = feed.levels.join(view, json.name, seq, tsMs);
     try {
-      if (!isWhole) {
+      if (replayed === 'NOT_ALL') {
         const resync = this.#resync('ORDERBOOK', [orderbookKey(feed.chainId, view)], whyNot ?? 'TOO_OLD');
         return this.#page(seq, [resync, json.message(feed.levels.snapshot(joined, seq, tsMs))]);
       }
@@ -94,20 +99,25 @@ export class EventPages {
   }
 
   /**
-   * Every event up to the present, which is where it stands when this resolves; false: there are too many, or not all.
+   * Every event up to the present, which is where it stands when this resolves. NOT_ALL: there are too many, or some are
+   * gone.
    */
-  async #replayAll(fromSeq: number, take: (events: readonly TimedEvent[]) => void): Promise<boolean> {
+  async #replayAll(
+    fromSeq: number,
+    take: (events: readonly TimedEvent[]) => void,
+  ): Promise<'ALL' | 'NOT_ALL' | 'BUSY'> {
     const { eventsPerBookPage, eventsPerPage } = this.#limits;
     let at = fromSeq;
     while (at < this.#feed.seq) {
-      if (this.#feed.seq - fromSeq > eventsPerBookPage) return false;
+      if (this.#feed.seq - fromSeq > eventsPerBookPage) return 'NOT_ALL';
       const events = await this.#feed.read(at, eventsPerPage);
+      if (events === 'BUSY') return events;
       const last = events?.at(-1);
-      if (events === null || last === undefined) return false;
+      if (events === null || last === undefined) return 'NOT_ALL';
       take(events);
       at = last.event.seq;
     }
-    return true;
+    return 'ALL';
   }
 
   #resync(channel: FeedChannel, keys: string[], reason: ResyncReason): Uint8Array {

@@ -8,7 +8,7 @@ import type { TickersResult } from '../schema/feed-queries.js';
 import { BookHash, type Keccak256 } from './book-hash.js';
 import { CommittedBook } from './committed-book.js';
 import { JsonEncoding, MsgpackEncoding, type Encoding, type EncodingName } from './encoding.js';
-import { RecentEvents, type EventHistory, type TimedEvent } from './event-history.js';
+import { RecentEvents, type EventHistory, type PastEventsPage, type TimedEvent } from './event-history.js';
 import { LevelTopics } from './level-topics.js';
 import { QuoteTopics, type Publish } from './quote-topics.js';
 import { TickerTopics } from './ticker-topics.js';
@@ -172,14 +172,16 @@ export class Feed {
 
   /**
    * Events after `afterSeq` that were told, the oldest first, at most `limit`. At once when they are in memory, else
-   * from the log; null when they are gone.
+   * from the log.
    */
-  read(afterSeq: number, limit: number): readonly TimedEvent[] | null | Promise<readonly TimedEvent[] | null> {
-    const toldOnly = (events: readonly TimedEvent[] | null) =>
-      events?.filter(({ event }) => event.seq <= this.#seq) ?? null;
+  read(afterSeq: number, limit: number): readonly TimedEvent[] | null | Promise<PastEventsPage> {
+    const toldOnly = (events: readonly TimedEvent[]) => events.filter(({ event }) => event.seq <= this.#seq);
     const recent = this.#recent.read(afterSeq, limit);
-    if (recent !== null || this.#older === null) return toldOnly(recent);
-    return this.#older.read(afterSeq, limit, this.#index).then(toldOnly);
+    if (recent !== null) return toldOnly(recent);
+    if (this.#older === null) return null;
+    return this.#older
+      .read(afterSeq, limit, this.#index)
+      .then((page) => (page === null || page === 'BUSY' ? page : toldOnly(page)));
   }
 
   /** Answer of GET /tickers. */

@@ -3,15 +3,19 @@ import { compile } from '../schema/check.js';
 import { parseQuery } from '../schema/query.js';
 import { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
 import { json, refuse } from './answer.js';
+import { unavailable } from './option-refusals.js';
 import type { Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
 
 /** Past messages of the feed. */
 export interface PastEvents {
-  /** JSON text of one page, or why there is none. */
+  /** JSON text of one page, or why there is none; busy: there may be one later. */
   read(
     query: EventsQuery | BookEventsQuery,
-  ): Promise<{ readonly ok: true; readonly page: string } | { readonly ok: false; readonly problem: string }>;
+  ): Promise<
+    | { readonly ok: true; readonly page: string }
+    | { readonly ok: false; readonly problem: string; readonly busy: boolean }
+  >;
 }
 
 export interface EventsRouteLimits {
@@ -36,7 +40,8 @@ export function eventsRoute(past: PastEvents, chainId: string, limits: EventsRou
         return refuse(request, 400, chainNotServed(null, chainId));
       }
       const answer = await past.read(query.value);
-      return answer.ok ? json(answer.page) : refuse(request, 400, answer.problem);
+      if (answer.ok) return json(answer.page);
+      return answer.busy ? unavailable(request, answer.problem) : refuse(request, 400, answer.problem);
     },
   };
 }

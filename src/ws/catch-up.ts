@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Feed, ResyncReason } from '../feed/feed.js';
-import type { TimedEvent } from '../feed/event-history.js';
+import type { PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import type { NetSocket } from '../net/net.js';
 
 /** Bounds of a reader that is behind; the numbers come from the configuration's limits. */
@@ -10,6 +10,8 @@ export interface CatchUpLimits {
   /** Events read at a time for a reader that comes back, and pause before a slow one is looked at again. */
   readonly wsReplayEvents: number;
   readonly wsCatchUpMs: number;
+  /** Pause of a reader that the log has no time for. */
+  readonly logBusyMs: number;
 }
 
 /** What is done with a reader on its way to the present. */
@@ -84,9 +86,10 @@ export class CatchUp {
     this.#cancelTimer();
   }
 
-  #onRead(events: readonly TimedEvent[] | null): void {
+  #onRead(events: PastEventsPage): void {
     if (this.#isOver || this.#socket.closed) return;
-    if (events?.length === 0) this.#runIn(this.#limits.wsCatchUpMs);
+    if (events === 'BUSY') this.#runIn(this.#limits.logBusyMs);
+    else if (events?.length === 0) this.#runIn(this.#limits.wsCatchUpMs);
     else if (this.#tell(events)) this.run();
   }
 

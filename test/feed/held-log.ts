@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { EventHistory, TimedEvent } from '../../src/feed/event-history.js';
+import type { EventHistory, PastEventsPage, TimedEvent } from '../../src/feed/event-history.js';
 import { enter, sampleQuote } from '../engine/samples.js';
 import type { FakeSocket } from '../ws/fake-net.js';
 import { epoch, FeedFixture, filter, takeMessages, type FeedFixtureOptions } from './feed-fixture.js';
@@ -7,9 +7,9 @@ import { epoch, FeedFixture, filter, takeMessages, type FeedFixtureOptions } fro
 /** A log that answers when a test says so. */
 export class HeldLog implements EventHistory {
   readonly since = 0;
-  readonly #asked: ((events: readonly TimedEvent[] | null) => void)[] = [];
+  readonly #asked: ((page: PastEventsPage) => void)[] = [];
 
-  read(): Promise<readonly TimedEvent[] | null> {
+  read(): Promise<PastEventsPage> {
     return new Promise((resolve) => this.#asked.push(resolve));
   }
 
@@ -17,11 +17,10 @@ export class HeldLog implements EventHistory {
     throw new Error('readers go on by numbers');
   }
 
-  /** Null: what is asked for has been dropped meanwhile. */
-  async answer(events: readonly TimedEvent[] | null): Promise<void> {
+  async answer(page: PastEventsPage): Promise<void> {
     const resolve = this.#asked.shift();
     if (resolve === undefined) throw new Error('nobody asked');
-    resolve(events);
+    resolve(page);
     await turn();
   }
 }

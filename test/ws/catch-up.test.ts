@@ -1,4 +1,5 @@
 import t from 'tap';
+import { limits } from '../../src/config/limits.js';
 import { enter, sampleQuote } from '../engine/samples.js';
 import { takeMessages } from '../feed/feed-fixture.js';
 import { returned } from '../feed/held-log.js';
@@ -23,4 +24,14 @@ t.test('who goes away while the log is read is not told what it says', async (t)
   fixture.net.drop(reader);
   await log.answer(missed);
   t.strictSame([reader.topics.size, fixture.feed.quotes.size], [0, 0]);
+});
+
+t.test('who comes back while the log has no time for it waits, and is told all the same', async (t) => {
+  const { fixture, log, reader, missed } = returned();
+  await log.answer('BUSY');
+  t.strictSame(takeMessages(reader), []);
+  await t.rejects(log.answer(missed), { message: 'nobody asked' }, 'it does not ask at once');
+  fixture.clock.advance(limits.logBusyMs);
+  await log.answer(missed);
+  t.match(takeMessages(reader), [{ seq: 1 }, { seq: 2 }, { seq: 3 }]);
 });

@@ -34,6 +34,7 @@ export const socketLimits: SocketLimits = {
   wsConnectionsPerAddress: 1_000,
   wsSlowBytes: 10_000,
   wsCatchUpMs: 50,
+  logBusyMs: 500,
   wsHeartbeatMs: 5_000,
   wsBookLevels: 6,
   wsSnapshotQuotes: 20,
