@@ -21,6 +21,7 @@ import type { QuotaTable } from './quota/tier-quotas.js';
 import { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import { QuoteJson } from './schema/quote-json.js';
 import { chainsJson } from './chains-json.js';
+import { eventsBefore } from './feed/event-history.js';
 import { EventPages } from './feed/event-pages.js';
 import { Feed } from './feed/feed.js';
 import { Hub } from './ws/hub.js';
@@ -37,6 +38,10 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const options = metrics === null ? given : measuredOptions(given, metrics);
   const { profile, engine, journal, keys, clock, random, limits, logger, onFault } = options;
   const chainId = String(profile.settlement.chainId);
+
+  const { history } = options;
+  // First of all: when the log fails here, nothing is left running.
+  const recent = history === null ? [] : await eventsBefore(engine, history, limits.recentEvents);
 
   const time = new EngineTime(clock, engine.tsMs);
   const sequencer = new Sequencer({ engine, journal, time, onFault });
@@ -57,8 +62,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       tsMs: engine.tsMs,
       orders: engine.known(),
       pools: deployedPools(engine),
+      recent,
     },
-    older: options.history,
+    older: history,
     quoteJson,
     keccak256: (bytes) => digests.keccak256(bytes),
     publish(topic, message, isBinary) {
@@ -135,10 +141,10 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   keys.watch(limits.keyWatchMs, logFault);
   const watches = watchHeads(options, chains);
   let isStopped = false;
-  if (options.history !== null) {
+  if (history !== null) {
     const { index, tsMs } = engine;
     const { pastGroupsPerTurn: groupsPerTurn, recentFills } = limits;
-    const past = { history: options.history, tickers: feed.tickers, start: { index, tsMs }, clock };
+    const past = { history, tickers: feed.tickers, start: { index, tsMs }, clock };
     readPastFills({ ...past, groupsPerTurn, recentFills, isStopped: () => isStopped }).catch(logFault);
   }
   chains.follower.start();

@@ -27,6 +27,20 @@ export interface EventHistory {
   readSince(sinceMs: number, throughIndex: number): AsyncIterable<readonly TimedEvent[]>;
 }
 
+/**
+ * The last events before a start, as many as are kept in memory: after a restart everyone comes back at once, and the
+ * log would be read for each. None where some of them are gone.
+ */
+export async function eventsBefore(
+  start: { readonly index: number; readonly seq: number },
+  history: EventHistory,
+  limit: number,
+): Promise<readonly TimedEvent[]> {
+  const afterSeq = Math.max(history.since, start.seq - limit);
+  const page = await history.read(afterSeq, limit, start.index);
+  return page === 'BUSY' || page === null ? [] : page;
+}
+
 /** The last `capacity` events, in memory. */
 export class RecentEvents {
   readonly #capacity: number;
@@ -35,11 +49,14 @@ export class RecentEvents {
   #oldest: number;
   #newest: number;
 
-  /** `seq`: number of the last event before the first that is kept. */
-  constructor(capacity: number, seq: number) {
+  /** `seq`: number of the last event before the first that is pushed; `past`: the last ones up to that, if any. */
+  constructor(capacity: number, seq: number, past: readonly TimedEvent[] = []) {
     this.#capacity = capacity;
     this.#oldest = seq + 1;
     this.#newest = seq;
+    const known = past.at(-1)?.event.seq === seq ? past.slice(-capacity) : [];
+    for (const timed of known) this.#events[timed.event.seq % capacity] = timed;
+    this.#oldest = known[0]?.event.seq ?? this.#oldest;
   }
 
   get since(): number {

@@ -41,6 +41,8 @@ export interface FeedOptions {
     readonly orders: Iterable<Order>;
     /** Those that are deployed. */
     readonly pools: Iterable<Pool>;
+    /** The last events up to there, for readers who come back; others are read from the log. */
+    readonly recent?: readonly TimedEvent[];
   };
   /** Events from before the start, and those that no longer fit into memory; null: those are gone. */
   readonly older: EventHistory | null;
@@ -108,7 +110,7 @@ export class Feed {
     });
     this.#tickers = new Tickers(this.#book.book, start.pools, limits.recentFills);
     this.#tickerTopics = new TickerTopics(chainId, encodings, publish);
-    this.#recent = new RecentEvents(limits.recentEvents, start.seq);
+    this.#recent = new RecentEvents(limits.recentEvents, start.seq, start.recent);
     this.#older = older;
     this.#maxUnread = limits.unreadEvents;
   }
