@@ -83,8 +83,11 @@ export const limits = {
   pastGroupsPerTurn: 200,
   /** Tickers in one message of a snapshot, each about 500 bytes. */
   wsSnapshotPageTickers: 200,
-  /** Prices remembered for the slow readers of one book. */
-  changedLevels: 16_000,
+  /**
+   * Levels that one update of ORDERBOOK may have beyond twice its depth, for a reader that was away or is slow; with
+   * more, a snapshot comes in its place. At about 50 bytes each, what comes on top of the largest snapshot is 100 KB.
+   */
+  changedLevels: 2_000,
   /** Pages of past events that are read from the log or wait for it, and pause of a socket for which that is too many. */
   logReads: 64,
   logBusyMs: 500,

@@ -18,7 +18,7 @@ import { tickerJson, Tickers } from './tickers.js';
 export interface FeedLimits {
   /** Events kept in memory for readers who come back. */
   readonly recentEvents: number;
-  /** Prices remembered for slow readers of one book. */
+  /** Levels that an update of many may have beyond those that its reader sees. */
   readonly changedLevels: number;
   /** Filled quotes remembered for a reorg that takes their fills back. */
   readonly recentFills: number;

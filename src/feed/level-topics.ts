@@ -40,7 +40,7 @@ export interface LevelTopicsOptions {
   readonly hash: BookHash;
   readonly encodings: readonly Encoding[];
   readonly publish: Publish;
-  /** Prices remembered for laggards of one topic; beyond it they get a snapshot. */
+  /** Levels that an update of many may have beyond those that its view shows; with more, a snapshot is shorter. */
   readonly maxChanged: number;
 }
 
@@ -109,6 +109,11 @@ export class LevelTopics {
     return { type: 'ORDERBOOK_SNAPSHOT', key, seq, tsMs, levelsHash: hashText(window.hash), body };
   }
 
+  /** Levels that one update may have for a reader that was away or is slow. */
+  mostInUpdate({ depth }: LevelView): number {
+    return SIDES.length * depth + this.#options.maxChanged;
+  }
+
   /**
    * For a reader that has everything up to `fromSeq`, all that may show differently since, `touched` being the prices
    * of every event after it. What a side showed then that is cut, or was before those prices went, is not known: it is
@@ -122,7 +127,8 @@ export class LevelTopics {
       const shown = window.levels(side);
       const mayHaveBeenCut = window.isCut(side) || shown.length + prices.size > window.view.depth;
       if (prices.size > 0 && mayHaveBeenCut) for (const { price } of shown) prices.add(price);
-      return [...prices, ...beyond.map(({ price }) => price)].map((price) => window.shown(side, price));
+      for (const { price } of beyond) prices.add(price);
+      return [...prices].map((price) => window.shown(side, price));
     };
     const body = levelsJson({ bid: changes('bid'), ask: changes('ask') });
     return { type: 'ORDERBOOK_UPDATE', key, seq, prevSeq: fromSeq, from, tsMs, body };
@@ -199,7 +205,7 @@ export class LevelTopics {
   #remember(state: State, changes: Sides<readonly LevelTotal[]>, seq: number): void {
     for (const side of SIDES) for (const { price } of changes[side]) state.changed[side].set(price, seq);
     for (const laggard of state.laggards) laggard.missedSeq ??= seq;
-    if (state.changed.bid.size + state.changed.ask.size <= this.#options.maxChanged) return;
+    if (state.changed.bid.size + state.changed.ask.size <= this.mostInUpdate(state.window.view)) return;
     for (const laggard of state.laggards) laggard.isLost = true;
     for (const side of SIDES) state.changed[side].clear();
   }

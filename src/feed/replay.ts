@@ -57,6 +57,11 @@ export class LevelReplay {
     this.#view = view;
   }
 
+  /** How many prices they are, of both sides. */
+  get size(): number {
+    return this.prices.bid.size + this.prices.ask.size;
+  }
+
   take(events: readonly TimedEvent[]): void {
     for (const { event } of events) {
       const told = toldOf(event);

@@ -95,26 +95,33 @@ export class FeedReader {
     if (whyNot !== null) this.#resync('ORDERBOOK', keys, whyNot);
     if (resume === null || whyNot !== null) return this.#showBook(view);
     const replay = new LevelReplay(view);
+    const lose = (reason: ResyncReason): void => {
+      this.followed.drop('ORDERBOOK');
+      this.#resync('ORDERBOOK', keys, reason);
+      this.#showBook(view);
+    };
     this.followed.catchUp('ORDERBOOK', start, {
       first: encoded([], () => new Uint8Array()),
       take(events) {
         replay.take(events);
+        // What it has to be told is no less, so that the rest need not be read.
+        if (replay.size > feed.levels.mostInUpdate(view)) lose('TOO_OLD');
         return [];
       },
       arrive: () => {
         const at = replay.firstSeq === null ? start : feed.seq;
         const joined = feed.levels.join(view, encoding.name, at, feed.tsMs);
         if (replay.firstSeq !== null) {
-          this.followed.send(
-            encoding.message(feed.levels.catchUp(joined, replay.prices, start, replay.firstSeq, feed.seq)),
-          );
+          const missed = feed.levels.catchUp(joined, replay.prices, start, replay.firstSeq, feed.seq);
+          if (missed.body.bids.length + missed.body.asks.length > feed.levels.mostInUpdate(view)) {
+            feed.levels.leave(joined);
+            return lose('TOO_OLD');
+          }
+          this.followed.send(encoding.message(missed));
         }
         this.followed.goLive('ORDERBOOK', [joined]);
       },
-      lose: (reason) => {
-        this.#resync('ORDERBOOK', keys, reason);
-        this.#showBook(view);
-      },
+      lose,
     });
   }
 

@@ -144,7 +144,7 @@ class FreshCommands {
 }
 
 async function play(t: Test, backend: Backend, { scripts, wishes, plain, changes }: Script): Promise<void> {
-  const fixture = new FeedFixture({ limits: { recentEvents: 60, changedLevels: 20 } });
+  const fixture = new FeedFixture({ limits: { recentEvents: 60, changedLevels: 2 } });
   const { server, wsUrl } = await serve(t, backend, { sockets: fixture.hub });
   fixture.publish = (...message) => server.publish(...message);
   const commands = new FreshCommands();

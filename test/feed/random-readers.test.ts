@@ -54,7 +54,7 @@ interface Client {
  * The server, its readers, and an engine that is given just what was committed: the truth that they are held against.
  */
 class World {
-  readonly fixture = new FeedFixture({ limits: { wsSlowBytes: 10_000, recentEvents: 40, changedLevels: 6 } });
+  readonly fixture = new FeedFixture({ limits: { wsSlowBytes: 10_000, recentEvents: 40, changedLevels: 0 } });
   readonly committed = new Engine({ reorgDepth: REORG_DEPTH, sha256 });
   readonly clients: Client[] = [];
   readonly #commands = new CommandMaker();

@@ -53,6 +53,21 @@ t.test('where that would be too large, the connection is closed', async (t) => {
   t.match(reader.closedWith, { code: 1013 });
 });
 
+t.test('a reader of levels who missed too many is shown the book before all of it is read', async (t) => {
+  const fixture = new FeedFixture({ limits: { changedLevels: 0 } });
+  for (let n = 0; n < 12; n++) fixture.do(enter(sampleQuote({ n, price: 100n + BigInt(n) })));
+  const reader = fixture.authorized();
+  // More than the update may have come in the first part.
+  reader.says(filter('ORDERBOOK', { poolAddress, depth: 1, epoch, fromSeq: 0 }));
+  t.match(takeMessages(reader), [
+    { type: 'INFO', body: { seq: 0 } },
+    { type: 'RESYNC', seq: 12, reason: 'TOO_OLD' },
+    { type: 'ORDERBOOK_SNAPSHOT', seq: 12, body: { asks: [{ price: '100' }] } },
+  ]);
+  fixture.clock.advance(50);
+  t.strictSame(takeMessages(reader), [], 'and nothing of the rest');
+});
+
 t.test('a second FILTER of TICKER takes the place of the first', async (t) => {
   const fixture = new FeedFixture();
   const other = samplePool(1);
@@ -111,24 +126,27 @@ t.test(
 );
 
 t.test('what a slow reader misses is forgotten when it goes away', async (t) => {
-  const fixture = new FeedFixture({ limits: { changedLevels: 3 } });
+  const fixture = new FeedFixture({ limits: { changedLevels: 0 } });
+  const book = filter('ORDERBOOK', { poolAddress, depth: 2 });
   const lags = () => {
     const reader = fixture.authorized();
-    reader.says(filter('ORDERBOOK', { poolAddress }));
+    reader.says(book);
     takeMessages(reader);
     reader.unreadBytes = TOO_MUCH;
     fixture.clock.advance(50);
     return reader;
   };
   const stays = fixture.authorized();
-  stays.says(filter('ORDERBOOK', { poolAddress }));
+  stays.says(book);
   fixture.net.drop(lags());
-  for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n, price: 100n + BigInt(n) })));
+  for (const [n, price] of [100n, 101n].entries()) {
+    fixture.do(enter(sampleQuote({ n, price })), enter(sampleQuote({ n: 10 + n, price: price - 50n, isBuy: true })));
+  }
   const reader = lags();
-  fixture.do(enter(sampleQuote({ n: 3, price: 200n })));
+  fixture.do(enter(sampleQuote({ n: 3, price: 99n })));
   reader.unreadBytes = 0;
   fixture.clock.advance(50);
-  t.match(takeMessages(reader), [{ type: 'ORDERBOOK_UPDATE', body: { asks: [{ price: '200' }] } }]);
+  t.match(takeMessages(reader), [{ type: 'ORDERBOOK_UPDATE', body: { asks: [{ price: '99' }, { price: '101' }] } }]);
 });
 
 t.test('nothing is kept of what nobody follows any more', async (t) => {

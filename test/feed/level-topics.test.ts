@@ -1,0 +1,136 @@
+import t from 'tap';
+import { limits } from '../../src/config/limits.js';
+import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
+import { enter, POOL, sampleQuote, START } from '../engine/samples.js';
+import { epoch, FeedFixture, filter, takeMessages, type FeedFixtureOptions } from './feed-fixture.js';
+
+const { poolAddress } = POOL;
+/** As long as real ones. */
+const ASK = 900_000_000_000_000_000n;
+const BID = 100_000_000_000_000_000n;
+const STEP = 1_000_003n;
+const SIZE = 17_628_806_926_561_717_905_000n;
+
+/** A book whose levels have one quote each. */
+class Market {
+  readonly fixture: FeedFixture;
+  #n = 0;
+
+  constructor(options: FeedFixtureOptions = {}) {
+    this.fixture = new FeedFixture(options);
+  }
+
+  /** Asks at these steps above the middle, and bids as far below it. */
+  quote(steps: Iterable<number>, sides: readonly ('bid' | 'ask')[] = ['ask', 'bid']): void {
+    for (const step of steps) {
+      for (const side of sides) {
+        const isBuy = side === 'bid';
+        const price = isBuy ? BID - BigInt(step) * STEP : ASK + BigInt(step) * STEP;
+        this.fixture.submit(
+          enter(sampleQuote({ n: this.#n++, price, isBuy, size: SIZE, deadline: START + 100_000 }), {}, 60),
+        );
+      }
+    }
+    this.fixture.commit();
+  }
+
+  /** What a reader is sent that has everything up to `fromSeq`. */
+  comesBack(fromSeq: number, depth: number): ServerMessageV2[] {
+    const reader = this.fixture.authorized();
+    reader.says(filter('ORDERBOOK', { poolAddress, depth, epoch, fromSeq }));
+    this.fixture.clock.advance(limits.wsCatchUpMs);
+    return takeMessages(reader).filter(({ type }) => type !== 'INFO' && type !== 'HEARTBEAT');
+  }
+}
+
+function* range(from: number, to: number): Generator<number> {
+  for (let step = from; step < to; step++) yield step;
+}
+
+t.test('what was missed names each price once', (t) => {
+  const market = new Market();
+  market.quote(range(0, 5), ['ask']);
+  const [update] = market.comesBack(0, 2);
+  if (update?.type !== 'ORDERBOOK_UPDATE') throw new Error('it is told what it missed');
+  const prices = update.body.asks.map(({ price }) => BigInt(price));
+  t.strictSame(
+    prices.sort(),
+    [...range(0, 5)].map((step) => ASK + BigInt(step) * STEP),
+  );
+  t.end();
+});
+
+t.test('who missed more levels than one update may have begins anew, with a snapshot', (t) => {
+  const market = new Market({ limits: { changedLevels: 1 } });
+  market.quote(range(0, 5), ['ask']);
+  t.match(market.comesBack(0, 2), [{ type: 'ORDERBOOK_UPDATE', body: { asks: { length: 5 } } }]);
+  market.quote(range(5, 6), ['ask']);
+  t.match(market.comesBack(0, 2), [
+    { type: 'RESYNC', channel: 'ORDERBOOK', seq: 6, epoch, reason: 'TOO_OLD' },
+    { type: 'ORDERBOOK_SNAPSHOT', seq: 6, body: { asks: { length: 2 } } },
+  ]);
+  t.end();
+});
+
+t.test('levels that may have been pushed out since count in that', (t) => {
+  const market = new Market({ limits: { changedLevels: 0 } });
+  market.quote(range(10, 16), ['ask']);
+  const { seq } = market.fixture.feed;
+  market.quote(range(8, 10), ['ask']);
+  t.match(market.comesBack(seq, 2), [{ type: 'ORDERBOOK_UPDATE', body: { asks: { length: 4 } } }]);
+  market.quote(range(7, 8), ['ask']);
+  t.match(market.comesBack(seq, 2), [{ type: 'RESYNC' }, { type: 'ORDERBOOK_SNAPSHOT' }]);
+  t.end();
+});
+
+t.test('who was begun anew follows like anyone else', (t) => {
+  const market = new Market({ limits: { changedLevels: 0 } });
+  market.quote(range(5, 10), ['ask']);
+  const reader = market.fixture.authorized();
+  reader.says(filter('ORDERBOOK', { poolAddress, depth: 2, epoch, fromSeq: 0 }));
+  market.fixture.clock.advance(limits.wsCatchUpMs);
+  takeMessages(reader);
+  market.quote([4], ['ask']);
+  t.match(takeMessages(reader), [{ type: 'ORDERBOOK_UPDATE', seq: 6, prevSeq: 5 }]);
+  reader.says({ type: 'UNSUBSCRIBE', channel: 'ORDERBOOK', body: null });
+  t.equal(market.fixture.feed.levels.size, 0);
+  t.end();
+});
+
+t.test('a slow reader that missed more than that has a snapshot once it has read', (t) => {
+  for (const [more, type] of [
+    [2, 'ORDERBOOK_UPDATE'],
+    [3, 'ORDERBOOK_SNAPSHOT'],
+  ] as const) {
+    const market = new Market({ limits: { changedLevels: 0 } });
+    market.quote(range(10, 12));
+    const reader = market.fixture.authorized();
+    reader.says(filter('ORDERBOOK', { poolAddress, depth: 2 }));
+    reader.unreadBytes = 1 << 20;
+    market.fixture.clock.advance(limits.wsCatchUpMs);
+    takeMessages(reader);
+    // Each that comes is one level, and the one that it pushes out another.
+    market.quote([...range(10 - more, 10)].reverse(), ['ask']);
+    reader.unreadBytes = 0;
+    market.fixture.clock.advance(limits.wsCatchUpMs);
+    t.match(takeMessages(reader), [{ type }], `${more} came`);
+  }
+  t.end();
+});
+
+t.test('the largest update leaves room for all that a reader may have unread before it', (t) => {
+  const { changedLevels, wsBookLevels, wsReplayEvents } = limits;
+  const market = new Market({ limits: { changedLevels, wsBookLevels, wsReplayEvents, recentEvents: 100_000 } });
+  // On each side as many are new as have been pushed out by them.
+  market.quote(range(changedLevels / 2, changedLevels / 2 + wsBookLevels));
+  const { seq } = market.fixture.feed;
+  market.quote(range(0, changedLevels / 2));
+  const reader = market.fixture.authorized();
+  reader.says(filter('ORDERBOOK', { poolAddress, epoch, fromSeq: seq }));
+  market.fixture.clock.advance(limits.wsCatchUpMs);
+  const text = reader.received.find((each) => each.includes('ORDERBOOK_UPDATE')) ?? '';
+  const levels = text.split('"price"').length - 1;
+  t.equal(levels, 2 * wsBookLevels + changedLevels, 'it is as large as it may be');
+  t.ok(text.length + limits.wsSlowBytes < limits.wsBufferedBytes, `${text.length} bytes`);
+  t.end();
+});
