@@ -42,11 +42,6 @@ export class Positions {
     return 'NEXT';
   }
 
-  /** The last message known of this key; undefined: none is. */
-  of(key: string): number | undefined {
-    return this.#at.get(key);
-  }
-
   /** Everything of all keys up to here is known; null before the first. */
   get complete(): number | null {
     return this.#at.size === 0 ? null : Math.max(this.#confirmed, Math.min(...this.#at.values()));

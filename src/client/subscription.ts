@@ -198,7 +198,8 @@ export class Subscription {
         this.#tried = 'NOTHING';
         return this.#content.apply(message);
       case 'GAP':
-        return this.#heal('GAP', this.#positions.of(message.key) ?? null);
+        // From the key that is furthest behind: of another more may be lost than this one shows.
+        return this.#heal('GAP', this.#positions.complete);
     }
   }
 

@@ -73,6 +73,22 @@ t.test('each good message gives a gap the short way again: to go on from before 
   t.end();
 });
 
+t.test(
+  'a gap under one key hides nothing that was lost under another: it goes on from the one furthest behind',
+  (t) => {
+    const { server, ids } = following();
+    server.socket.grants(10, [key, otherKey]);
+    server.socket.says(snapshot(10, [1]), { ...snapshot(10, [2]), key: otherKey });
+    const other = (seq: number, prevSeq: number) => ({ ...post(seq, prevSeq, seq), key: otherKey });
+    // 11 of the first is lost, and 13 of the other.
+    server.socket.says(other(12, 10), other(15, 13));
+    t.strictSame(server.socket.grants(10, [key, otherKey]), goingOn(10));
+    server.socket.says(post(11, 10, 11), other(12, 10), other(13, 12), other(15, 13), post(16, 11, 16));
+    t.strictSame(ids, [12, 11, 13, 15, 16]);
+    t.end();
+  },
+);
+
 t.test('another connection is given every way of healing anew', (t) => {
   const { server } = live();
   server.socket.says(heartbeat(10, [{ key, hash: hashOf(9) }]));
