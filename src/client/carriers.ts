@@ -29,6 +29,7 @@ export class Carriers {
   /** Messages of no subscription, until a connection is open. */
   readonly #waiting: Waiting[] = [];
   #told: ConnectionState = 'CLOSED';
+  #isClosed = false;
 
   constructor(options: Omit<ConnectionOptions, 'onState' | 'onMessage'>) {
     this.#options = options;
@@ -40,7 +41,9 @@ export class Carriers {
     return WORST_FIRST.find((state) => states.includes(state)) ?? 'CLOSED';
   }
 
+  /** Once all is closed, what is followed is closed too. */
   carry(subscription: Subscription): void {
+    if (this.#isClosed) return subscription.close();
     const { channel } = subscription;
     const free = [...this.#carriers].find(({ subscriptions }) => !subscriptions.has(channel));
     const carrier = free ?? this.#add();
@@ -63,12 +66,15 @@ export class Carriers {
 
   /** Asks over any connection, once one is open. */
   ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void): void {
+    if (this.#isClosed) return onOutcome({ ok: false, error: new ConnectionLostError() });
     this.#waiting.push({ message, onOutcome });
     if (this.#carriers.size === 0) this.#add();
     this.#askWaiting();
   }
 
+  /** For good: no connection is opened any more. */
   close(): void {
+    this.#isClosed = true;
     for (const carrier of [...this.#carriers]) {
       for (const subscription of carrier.subscriptions.values()) subscription.close();
       this.#remove(carrier);

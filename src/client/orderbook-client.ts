@@ -156,7 +156,7 @@ export class OrderbookClient {
     return signQuote(signer, this.#options.chainId, pool, { deadline, salt: this.#lastSalt, ...terms });
   }
 
-  /** Ends everything that is followed. */
+  /** Ends everything that is followed, for good: what is followed afterwards is `CLOSED` from the start. */
   close(): void {
     this.#carriers.close();
   }

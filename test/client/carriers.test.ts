@@ -48,6 +48,22 @@ t.test('each heartbeat of a connection is told', (t) => {
   t.end();
 });
 
+t.test(
+  'a client that is closed opens nothing any more: what is followed is closed, what is asked is not done',
+  async (t) => {
+    const server = new ScriptedServer();
+    const client = new OrderbookClient(options, server.ports);
+    client.close();
+    const book = client.followBook({ poolAddress });
+    t.equal(book.state, 'CLOSED');
+    await t.rejects(book.whenLive(), { message: 'Closed' });
+    const asked = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider });
+    await t.rejects(asked, { name: 'ConnectionLostError' });
+    book.close();
+    t.strictSame([server.sockets.length, client.connection], [0, 'CLOSED']);
+  },
+);
+
 t.test('a connection stays while it carries anything', (t) => {
   const { server, client, quotes } = live();
   const book = client.followBook({ poolAddress });
