@@ -3,7 +3,8 @@ import { ConnectionLostError, RefusedError } from './errors.js';
 import type { HeartbeatMessage } from './facts.js';
 import { Listeners } from './listeners.js';
 import type { Outcome } from './asking.js';
-import type { Channel, Subscription } from './subscription.js';
+import type { Channel } from './filter-message.js';
+import type { Subscription } from './subscription.js';
 
 interface Carrier {
   readonly connection: Connection;

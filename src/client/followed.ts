@@ -1,5 +1,6 @@
+import type { FollowState, Healing } from './follow-state.js';
 import type { StopListening } from './listeners.js';
-import type { FollowState, Healing, Subscription } from './subscription.js';
+import type { Subscription } from './subscription.js';
 
 /** What every followed channel has. */
 export abstract class Followed {

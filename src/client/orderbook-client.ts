@@ -4,6 +4,7 @@ import { DEFAULT_PATIENCE, type ConnectionState, type Patience } from './connect
 import type { Content } from './content.js';
 import type { FeedEncoding } from './decode.js';
 import type { HeartbeatMessage } from './facts.js';
+import type { Channel } from './filter-message.js';
 import { BookContents, FollowedBook } from './followed-book.js';
 import { FactsContents, FollowedFacts } from './followed-facts.js';
 import { FollowedQuotes, QuotesContents } from './followed-quotes.js';
@@ -14,7 +15,7 @@ import type { ClientPorts } from './ports.js';
 import { Rest } from './rest.js';
 import type { Hex, Side } from './set-hash.js';
 import { signQuote, type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedQuote } from './sign-quote.js';
-import { Subscription, type Channel } from './subscription.js';
+import { Subscription } from './subscription.js';
 
 export interface OrderbookClientOptions {
   /** Of the service, such as `http://127.0.0.1:8080`. The WebSocket is on the same port. */

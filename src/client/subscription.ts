@@ -4,19 +4,10 @@ import type { Connection, Reply } from './connection.js';
 import { RefusedError } from './errors.js';
 import type { Content, NumberedMessage, Snapshot } from './content.js';
 import type { Acknowledgement, HeartbeatMessage, ResyncNotice, TickerFact } from './facts.js';
+import { filterMessage, isSnapshotTooLarge, type Channel } from './filter-message.js';
+import type { FollowState, Healing } from './follow-state.js';
 import { Listeners } from './listeners.js';
 import { Positions } from './positions.js';
-
-export type Channel = 'QUOTES' | 'RFQ' | 'ORDERBOOK' | 'TICKER';
-
-/** `SYNCING`: asked for, not whole yet. `LIVE`: whole, and following. `REFUSED`: the server would not have it; over. */
-export type FollowState = 'WAITING' | 'SYNCING' | 'LIVE' | 'REFUSED' | 'CLOSED';
-
-/**
- * What was wrong, and is put right: a message was missing; the book was another than the server's; the server had to
- * start anew.
- */
-export type Healing = 'GAP' | 'HASH' | 'RESYNC';
 
 /**
  * How much has been tried since the last good message: going on from before it, then a snapshot, then another
@@ -81,8 +72,7 @@ export class Subscription {
   }
 
   close(): void {
-    const { channel } = this;
-    this.#connection?.ask({ type: 'UNSUBSCRIBE', channel, body: null }, () => undefined);
+    this.#unsubscribe();
     this.#connection = null;
     this.#enter('CLOSED');
   }
@@ -111,6 +101,11 @@ export class Subscription {
     }
   }
 
+  #unsubscribe(): void {
+    const { channel } = this;
+    this.#connection?.ask({ type: 'UNSUBSCRIBE', channel, body: null }, () => undefined);
+  }
+
   /** Nothing more becomes of it. */
   get #isOver(): boolean {
     return this.#state === 'REFUSED' || this.#state === 'CLOSED';
@@ -119,21 +114,19 @@ export class Subscription {
   /** `fromSeq` null: from a snapshot, or without a book from now. */
   #ask(fromSeq: number | null): void {
     const { book } = this.#content;
-    const canResume = fromSeq !== null && this.#epoch !== null && book?.canResume !== false;
-    const resume = canResume ? { epoch: this.#epoch, fromSeq } : null;
-    const anew = this.channel === 'QUOTES' && book !== null ? { snapshot: true } : {};
-    const message = { type: 'FILTER', channel: this.channel, body: { ...this.#filter, ...(resume ?? anew) } };
+    const epoch = book?.canResume === false ? null : this.#epoch;
+    const place = fromSeq === null || epoch === null ? null : { epoch, fromSeq };
     this.#isAsking = true;
     const connection = this.#connection;
-    if (resume === null) this.#enter('SYNCING');
-    connection?.ask(message, (outcome) => {
-      if (this.#connection === connection) this.#onOutcome(outcome, resume?.fromSeq ?? null);
+    if (place === null) this.#enter('SYNCING');
+    connection?.ask(filterMessage(this.channel, this.#filter, this.#content, place), (outcome) => {
+      if (this.#connection === connection) this.#onOutcome(outcome, place?.fromSeq ?? null);
     });
   }
 
   #onOutcome(outcome: Outcome<Reply>, fromSeq: number | null): void {
     if (!outcome.ok) {
-      if (outcome.error instanceof RefusedError) this.#onRefusal(outcome.error);
+      if (outcome.error instanceof RefusedError) this.#onRefusal(outcome.error, fromSeq !== null);
       return;
     }
     const { subscribed } = outcome.answer;
@@ -148,10 +141,20 @@ export class Subscription {
     this.#enter('LIVE');
   }
 
-  /** What was had before is had again on another connection; what was never had is refused for good. */
-  #onRefusal(error: RefusedError): void {
-    if (this.#epoch !== null) this.#connection?.restart();
-    else this.refuse(error);
+  /**
+   * What was never had is refused for good, and what was had before is had again on another connection: but not a
+   * snapshot that is too large, which would be asked for again and again, with all else that the connection carries.
+   */
+  #onRefusal(error: RefusedError, wasResuming: boolean): void {
+    if (this.#epoch === null) return this.refuse(error);
+    if (!isSnapshotTooLarge(error)) return this.#connection?.restart();
+    if (this.#content.book === null && wasResuming) {
+      this.#forget();
+      this.#ask(null);
+      return this.healings.tell('RESYNC');
+    }
+    this.#unsubscribe();
+    this.refuse(error);
   }
 
   #begin({ keys, seq }: Pick<Acknowledgement, 'keys' | 'seq'>): void {

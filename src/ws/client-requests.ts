@@ -95,7 +95,7 @@ export class ClientRequests {
     const filter = filterOf(channel, body);
     const keys = filterKeys(channel, this.#options.chainId, filter);
     if (!session.isPlain) {
-      const start = { resume: resumePoint(body), wantsSnapshot: body.snapshot ?? false };
+      const start = { resume: resumePoint(body), wantsSnapshot: body.snapshot ?? null };
       return session.reader.follow(channel, filter, start, this.#acknowledge(session));
     }
     // Answered before it is done, in one tick: what was published under the old filter goes out ahead of the answer,

@@ -28,6 +28,13 @@ export interface FeedReaderPorts extends FollowedChannelsPorts {
   readonly limits: FeedReaderLimits;
 }
 
+/** How a reader of quotes begins. */
+export interface FollowStart {
+  readonly resume: ResumePoint | null;
+  /** Null: it did not say, and has one only where it cannot go on. */
+  readonly wantsSnapshot: boolean | null;
+}
+
 /** A subscription as it is acknowledged: everything after `seq` follows. */
 export interface Acknowledged {
   readonly channel: FeedChannel;
@@ -52,7 +59,7 @@ export class FeedReader {
   follow(
     channel: Channel,
     filter: Filter,
-    { resume, wantsSnapshot }: { readonly resume: ResumePoint | null; readonly wantsSnapshot: boolean },
+    { resume, wantsSnapshot }: FollowStart,
     acknowledge: Acknowledge,
   ): string | null {
     const { feed, encoding, limits } = this.#ports;
@@ -60,10 +67,11 @@ export class FeedReader {
     const keys = parts.map(({ key }) => key);
     const whyNot = resume && feed.whyNotFrom(resume.epoch, resume.fromSeq);
     const { seq, tsMs } = feed;
-    const needsSnapshot = channel === 'QUOTES' && (resume === null ? wantsSnapshot : whyNot !== null);
-    const snapshot = needsSnapshot
-      ? takeSnapshot(feed.book, filter, parts, { seq, tsMs, pageQuotes: limits.wsSnapshotPageQuotes })
-      : null;
+    const isAnew = resume === null ? wantsSnapshot === true : whyNot !== null && wantsSnapshot !== false;
+    const snapshot =
+      channel === 'QUOTES' && isAnew
+        ? takeSnapshot(feed.book, filter, parts, { seq, tsMs, pageQuotes: limits.wsSnapshotPageQuotes })
+        : null;
     if (snapshot !== null && snapshot.quotes > limits.wsSnapshotQuotes) {
       return `Too many quotes for a snapshot: ${snapshot.quotes}, at most ${limits.wsSnapshotQuotes}. Name a pool`;
     }
@@ -80,7 +88,7 @@ export class FeedReader {
           feed.quotes.join(channel, filter, part, encoding.name, replay.lastSeq(part.key));
         this.followed.goLive(channel, parts.map(join));
       },
-      lose: (reason) => this.#startAnew(channel, filter, keys, reason),
+      lose: (reason) => this.#startAnew(channel, filter, keys, { reason, wantsSnapshot: wantsSnapshot !== false }),
     });
     return null;
   }
@@ -165,12 +173,17 @@ export class FeedReader {
   }
 
   /** It fell further behind than events are kept. */
-  #startAnew(channel: Channel, filter: Filter, keys: readonly string[], reason: ResyncReason): void {
+  #startAnew(
+    channel: Channel,
+    filter: Filter,
+    keys: readonly string[],
+    { reason, wantsSnapshot }: { readonly reason: ResyncReason; readonly wantsSnapshot: boolean },
+  ): void {
     const acknowledge = (): boolean => {
       this.#resync(channel, keys, reason);
       return true;
     };
-    const refusal = this.follow(channel, filter, { resume: null, wantsSnapshot: true }, acknowledge);
+    const refusal = this.follow(channel, filter, { resume: null, wantsSnapshot }, acknowledge);
     if (refusal !== null) this.#ports.socket.close(TRY_AGAIN_LATER, 'Too slow, and too much to start anew');
   }
 

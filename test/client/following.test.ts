@@ -192,12 +192,13 @@ t.test('facts without a book follow from now, and go on after a lost connection'
   const facts = client.followFacts({ taker: '*' });
   const ids: number[] = [];
   facts.onFact(({ body }) => ids.push(body.salt));
-  t.strictSame(server.socket.authorizes().grants(10, [key]), { chainId: '421613', taker: '*' });
+  const wish = { chainId: '421613', taker: '*', snapshot: false };
+  t.strictSame(server.socket.authorizes().grants(10, [key]), wish);
   t.equal(facts.state, 'LIVE');
   server.socket.says(post(11, 10, 3));
   server.socket.drops();
   server.clock.advance(1_000);
-  t.strictSame(server.socket.authorizes().grants(11, [key]), { chainId: '421613', taker: '*', epoch, fromSeq: 11 });
+  t.strictSame(server.socket.authorizes().grants(11, [key]), { ...wish, epoch, fromSeq: 11 });
   server.socket.says(post(12, 11, 4));
   t.strictSame(ids, [3, 4]);
 });

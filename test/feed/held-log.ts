@@ -33,13 +33,13 @@ export interface Returned {
   readonly missed: readonly TimedEvent[];
 }
 
-export function returned(limits: FeedFixtureOptions['limits'] = {}): Returned {
+export function returned(limits: FeedFixtureOptions['limits'] = {}, wish: object = {}): Returned {
   const log = new HeldLog();
   const fixture = new FeedFixture({ older: log, limits: { recentEvents: 1, ...limits } });
   for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
   const missed = fixture.committed.flatMap(({ events, stamp: { tsMs } }) => events.map((event) => ({ event, tsMs })));
   const reader = fixture.authorized();
-  reader.says(filter('QUOTES', { epoch, fromSeq: 0 }));
+  reader.says(filter('QUOTES', { epoch, fromSeq: 0, ...wish }));
   takeMessages(reader);
   return { fixture, log, reader, missed };
 }

@@ -53,6 +53,23 @@ t.test('where that would be too large, the connection is closed', async (t) => {
   t.match(reader.closedWith, { code: 1013 });
 });
 
+t.test('who wants no snapshot is told to begin anew all the same, and of more quotes than one may have', async (t) => {
+  const fixture = new FeedFixture({ limits: { wsSnapshotQuotes: 2 } });
+  for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
+  const reader = fixture.authorized();
+  reader.says(filter('QUOTES', { epoch: 'e'.repeat(16), fromSeq: 1, snapshot: false }));
+  t.match(takeMessages(reader), [{ type: 'INFO' }, { type: 'RESYNC', seq: 3, reason: 'OTHER_EPOCH' }]);
+  fixture.do(enter(sampleQuote({ n: 3 })));
+  t.match(takeMessages(reader), [{ type: 'POST_QUOTE', seq: 4, prevSeq: 3 }]);
+});
+
+t.test('nor is it sent one when the log drops what it would read', async (t) => {
+  const { log, reader } = returned({ wsSnapshotQuotes: 2 }, { snapshot: false });
+  await log.answer(null);
+  t.match(takeMessages(reader), [{ type: 'RESYNC', reason: 'TOO_OLD' }]);
+  t.equal(reader.closedWith, null);
+});
+
 t.test('a reader of levels who missed too many is shown the book before all of it is read', async (t) => {
   const fixture = new FeedFixture({ limits: { changedLevels: 0 } });
   for (let n = 0; n < 12; n++) fixture.do(enter(sampleQuote({ n, price: 100n + BigInt(n) })));

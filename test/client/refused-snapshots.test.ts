@@ -1,0 +1,90 @@
+import t from 'tap';
+import { OrderbookClient } from '../../src/client/node.js';
+import type { Healing } from '../../src/client/exports.js';
+import { enter, sampleQuote } from '../engine/samples.js';
+import { chainId, FeedFixture } from '../feed/feed-fixture.js';
+import { goodKey } from '../ws/hub-fixture.js';
+import { following, hashOf, key, live, post, rfqKey } from './followed-quotes.js';
+import { LossyLink } from './lossy-link.js';
+import { error, heartbeat, ScriptedServer } from './scripted-server.js';
+
+const tooLarge = error('Too many quotes for a snapshot: 7, at most 5. Name a pool');
+const refused = { name: 'RefusedError', message: /Name a pool/ };
+
+t.test('facts whose place is refused follow from now, and nothing else of the connection notices', (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient({ url: 'http://quotes.test', apiKey: 'k', chainId: '421613' }, server.ports);
+  const facts = client.followFacts();
+  const rfqs = client.followRfqs();
+  const healings: Healing[] = [];
+  const seqs: number[] = [];
+  facts.onHealing((why) => healings.push(why));
+  facts.onFact(({ seq }) => seqs.push(seq));
+  server.socket.authorizes().grants(10, [key]);
+  server.socket.grants(10, [rfqKey]);
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.match(server.socket.authorizes().next(), { channel: 'QUOTES', body: { fromSeq: 10 } });
+  server.socket.says(tooLarge);
+  server.socket.grants(10, [rfqKey]);
+  t.strictSame(server.socket.grants(20, [key]), { chainId: '421613', snapshot: false });
+  server.socket.says(post(21, 20, 3));
+  t.strictSame([facts.state, rfqs.state, healings, seqs], ['LIVE', 'LIVE', ['RESYNC'], [21]]);
+  t.equal(server.sockets.length, 2);
+  t.end();
+});
+
+t.test('a book that would have to begin anew, and is too large for it, is refused', async (t) => {
+  const { server, client, quotes } = live();
+  const rfqs = client.followRfqs();
+  server.socket.grants(10, [rfqKey]);
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.match(server.socket.authorizes().next(), { channel: 'QUOTES', body: { fromSeq: 10 } });
+  server.socket.says(tooLarge);
+  server.socket.grants(10, [rfqKey]);
+  t.strictSame([quotes.state, rfqs.state, server.socket.isClosed], ['REFUSED', 'LIVE', false]);
+  await t.rejects(quotes.whenLive(), refused);
+});
+
+t.test('so is one that was found wrong, and the server is told to leave it', (t) => {
+  const { server, quotes } = live();
+  server.socket.says(heartbeat(10, [{ key, hash: hashOf(9) }]));
+  t.match(server.socket.next(), { body: { snapshot: true } });
+  server.socket.says(tooLarge);
+  t.strictSame([quotes.state, server.socket.isClosed], ['REFUSED', false]);
+  t.strictSame(server.socket.next(), { type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null });
+  t.end();
+});
+
+t.test('what was refused from the start has nothing to leave', (t) => {
+  const { server, quotes } = following();
+  server.socket.next();
+  server.socket.says(tooLarge);
+  t.strictSame([quotes.state, server.socket.sent], ['REFUSED', []]);
+  t.end();
+});
+
+t.test('with the server: of more quotes than a snapshot may have, facts go on and a book does not', async (t) => {
+  const fixture = new FeedFixture({ limits: { recentEvents: 2, wsSnapshotQuotes: 2 } });
+  const link = new LossyLink(fixture);
+  const options = { url: 'http://quotes.test', apiKey: goodKey, chainId } as const;
+  const client = new OrderbookClient(
+    options,
+    link.ports(() => 0.5),
+  );
+  const facts = client.followFacts();
+  const quotes = client.followQuotes();
+  const seqs: number[] = [];
+  facts.onFact(({ seq }) => seqs.push(seq));
+  link.deliver();
+  link.cut();
+  for (let n = 0; n < 4; n++) fixture.do(enter(sampleQuote({ n })));
+  fixture.clock.advance(1_000);
+  link.deliver();
+  t.strictSame([facts.state, quotes.state], ['LIVE', 'REFUSED']);
+  await t.rejects(quotes.whenLive(), refused);
+  fixture.do(enter(sampleQuote({ n: 4 })));
+  link.deliver();
+  t.strictSame(seqs, [5]);
+});
