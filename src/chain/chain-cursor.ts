@@ -208,17 +208,27 @@ export class ChainCursor {
     return number === target.number ? target : this.reader.findBlock(number);
   }
 
-  /** A block that the node has lost proves nothing: an older one that it has is as good an ancestor. */
+  /**
+   * A block that the node has lost, or not reached, proves nothing: an older one that it has is as good an ancestor.
+   * Only a block that differs shows that the chain changed.
+   */
   async #commonAncestor(target: BlockHead): Promise<BlockId> {
     let lost: BlockId | null = null;
+    let differs = false;
     for (const candidate of this.#trail.toReversed()) {
       if (candidate.blockNumber > target.number) continue;
       const block = await this.#find(candidate.blockNumber, target);
       if (block?.hash === candidate.blockHash) return candidate;
       if (block === null) lost = candidate;
+      else differs = true;
     }
     if (lost !== null) throw new ChainAnswerError(`The node lacks block ${lost.blockNumber}, below its own head`);
     const [oldest, newest] = [this.#trail[0], this.#trail.at(-1)].map((block) => block?.blockNumber);
+    if (!differs) {
+      throw new ChainAnswerError(
+        `The node is behind: its head ${target.number} is below block ${oldest}, the oldest that reading can go back to`,
+      );
+    }
     throw new DeepReorg(
       `None of the blocks ${oldest}..${newest} that were read is on the chain with head ${target.number}, ${target.hash}`,
     );

@@ -132,13 +132,7 @@ t.test('a reorg as deep as is followed is followed; a deeper one stops the curso
     [8, true],
     [9, false],
   ] as const) {
-    const chain = new ScriptedChain(30);
-    const { cursor } = cursorOn(chain);
-    await readAll(cursor);
-    for (let n = 0; n < 10; n++) {
-      chain.mine(1);
-      await readAll(cursor);
-    }
+    const { chain, cursor } = await cursorFarAhead();
     chain.cutTo(40 - depth);
     chain.mine(depth, 'b');
     if (isFollowed) t.match(await cursor.poll(), { type: 'REORG', ancestor: { blockNumber: 40 - depth } });
@@ -198,6 +192,18 @@ async function cursorAt22() {
   return { chain, ...on };
 }
 
+/** A cursor that has read to block 40, and block by block as far down as reorgs are followed. */
+async function cursorFarAhead() {
+  const chain = new ScriptedChain(30);
+  const on = cursorOn(chain);
+  await readAll(on.cursor);
+  for (let n = 0; n < 10; n++) {
+    chain.mine(1);
+    await readAll(on.cursor);
+  }
+  return { chain, ...on };
+}
+
 t.test('a node that lacks the last block for a while lags, and reading goes on when it has it', async (t) => {
   const { chain, cursor, clock, lags } = await cursorAt22();
   chain.lose(22);
@@ -240,6 +246,42 @@ t.test('a node that has lost all that was read is no deep reorg: it is asked aga
   await t.rejects(cursor.poll(), ChainAnswerError);
   chain.findAgain(20);
   t.match(await cursor.poll(), { type: 'REORG', ancestor: { blockNumber: 20 } });
+});
+
+t.test('a node below all that was read is no deep reorg: reading goes on when it has caught up', async (t) => {
+  const { chain, cursor, clock, lags } = await cursorFarAhead();
+  chain.cutTo(30);
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  clock.advance(1000);
+  await t.rejects(cursor.poll(), ChainAnswerError);
+  clock.advance(3_600_000);
+  await t.rejects(cursor.poll(), {
+    name: 'ChainAnswerError',
+    message: /head 30 is below block 32,/,
+  });
+  t.equal(lags(), 3, 'each time another node is asked for');
+  chain.mine(12);
+  t.strictSame(await readAll(cursor), [[41, 42]]);
+});
+
+t.test('on the way up it is followed from the oldest block that reading can go back to', async (t) => {
+  const { chain, cursor, clock } = await cursorFarAhead();
+  chain.cutTo(30);
+  await cursor.poll();
+  clock.advance(1000);
+  await t.rejects(cursor.poll(), ChainAnswerError);
+  chain.mine(3);
+  t.strictSame(await cursor.poll(), { type: 'REORG', ancestor: chain.id(33) });
+});
+
+t.test('a node that comes back from below on another branch is a deep reorg', async (t) => {
+  const { chain, cursor, clock } = await cursorFarAhead();
+  chain.cutTo(30);
+  await cursor.poll();
+  clock.advance(1000);
+  await t.rejects(cursor.poll(), ChainAnswerError);
+  chain.mine(12, 'b');
+  await t.rejects(cursor.poll(), DeepReorg);
 });
 
 t.test('a node that shows again what it lacked is given as long the next time', async (t) => {
