@@ -28,6 +28,8 @@ export interface CursorListener {
   onHead(head: BlockHead): void;
   /** The node shows a lower head than it did, or lacks a block that was read. */
   onLag(): void;
+  /** There was nothing to be read; or what there was, a range or a reorg, is in the book. */
+  onRead(): void;
 }
 
 /** A range of blocks whose logs are to be read. */
@@ -39,6 +41,7 @@ export interface BlockRange {
 }
 
 export type CursorStep =
+  /** There is nothing to be read now, or the node lags. */
   | { readonly type: 'IDLE' }
   /** Nothing was read yet: tell the book of this block, which holds nothing of interest, then `moveTo(at)`. */
   | { readonly type: 'BEGIN'; readonly at: BlockId }
@@ -105,7 +108,7 @@ export class ChainCursor {
     this.#turn = this.reader.turn;
     this.listener.onHead(head);
     const target = await this.#target(head);
-    if (target === null) return { type: 'IDLE' };
+    if (target === null) return this.#idle();
     const position = this.#position;
     if (position === null) return this.#begin(target);
     const standing = await this.#standing(position, target);
@@ -139,6 +142,7 @@ export class ChainCursor {
     // One block at or below the depth stays: it is the ancestor of the deepest reorg that is followed.
     while ((this.#trail[1]?.blockNumber ?? Infinity) <= oldest) this.#trail.shift();
     this.#range = Math.min(this.#range * 2, this.options.maxRange);
+    this.listener.onRead();
   }
 
   /** Reading goes on after this block: the one before the first, or the ancestor of a new branch. */
@@ -148,6 +152,7 @@ export class ChainCursor {
     this.#position = block;
     this.#isPartial = false;
     this.#lagsSinceMs = null;
+    this.listener.onRead();
   }
 
   /** The node refused this range of logs: ask for half of it next. False: it was a single block already. */
@@ -156,6 +161,11 @@ export class ChainCursor {
     if (blocks <= 1) return false;
     this.#range = Math.ceil(blocks / 2);
     return true;
+  }
+
+  #idle(): CursorStep {
+    this.listener.onRead();
+    return { type: 'IDLE' };
   }
 
   /** The newest block with enough blocks after it; null while there is none. */
@@ -169,12 +179,12 @@ export class ChainCursor {
   async #begin(target: BlockHead): Promise<CursorStep> {
     this.#firstBlock ??= await this.options.firstBlock();
     const before = Math.max(this.#firstBlock - 1, 0);
-    if (target.number < before) return { type: 'IDLE' };
+    if (target.number < before) return this.#idle();
     return { type: 'BEGIN', at: idOf(await this.reader.block(before)) };
   }
 
   async #blocks(fromBlock: number, target: BlockHead): Promise<CursorStep> {
-    if (target.number < fromBlock) return { type: 'IDLE' };
+    if (target.number < fromBlock) return this.#idle();
     let last = Math.min(target.number, fromBlock + this.#range - 1);
     // A range ends where reorgs begin, so that one of them does not throw the reader back over all of it.
     const final = target.number - this.options.reorgDepth;

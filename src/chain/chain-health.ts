@@ -8,16 +8,20 @@ export interface ChainStatus {
   readonly stale: string | null;
 }
 
-/** Keeps when a chain last answered. Stale reads go on; what needs the chain's present state is refused. */
+/**
+ * Keeps when a chain last answered, and when it was last read: a node may tell of its head and of nothing else. Stale
+ * reads go on; what needs the chain's present state is refused.
+ */
 export class ChainHealth {
   #head: BlockHead | null = null;
   #repliedAtMs: number | null = null;
+  #readAtMs: number | null = null;
   #halted: string | null = null;
 
   constructor(
     private readonly name: string,
     private readonly clock: Clock,
-    /** Without a successful head reply for longer than this the chain is stale. */
+    /** Without a successful head reply for longer than this, or without anything read, the chain is stale. */
     private readonly maxSilenceMs: number,
     /** Null: an idle chain makes no blocks, so age says nothing. */
     private readonly maxHeadAgeSeconds: number | null,
@@ -26,6 +30,13 @@ export class ChainHealth {
   onHead(head: BlockHead): void {
     this.#head = head;
     this.#repliedAtMs = this.clock.monotonicMs();
+    // The first head is where reading begins: it is given as long as it is later.
+    this.#readAtMs ??= this.#repliedAtMs;
+  }
+
+  /** All that the chain showed is in the book, or one more range of it. */
+  onRead(): void {
+    this.#readAtMs = this.clock.monotonicMs();
   }
 
   /** Reading has stopped for good; `why` is for the operator. */
@@ -43,6 +54,8 @@ export class ChainHealth {
     if (this.#head === null || this.#repliedAtMs === null) return `${this.name}: no block has been read yet`;
     const silentMs = nowMs - this.#repliedAtMs;
     if (silentMs > this.maxSilenceMs) return `${this.name}: no answer for ${Math.floor(silentMs / 1000)} s`;
+    const stoodMs = nowMs - (this.#readAtMs ?? this.#repliedAtMs);
+    if (stoodMs > this.maxSilenceMs) return `${this.name}: reading has stood still for ${Math.floor(stoodMs / 1000)} s`;
     if (this.maxHeadAgeSeconds === null) return null;
     const ageSeconds = Math.floor(this.clock.wallMs() / 1000) - this.#head.timestamp;
     return ageSeconds > this.maxHeadAgeSeconds ? `${this.name}: the newest block is ${ageSeconds} s old` : null;

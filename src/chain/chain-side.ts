@@ -215,6 +215,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
         options.onSettlementTime(head.timestamp);
       },
       onLag: () => rpc[role].preferAnother?.(),
+      onRead: () => health[role].onRead(),
     };
   }
 

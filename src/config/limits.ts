@@ -166,7 +166,7 @@ export const limits = {
   chainMaxBackoffMs: 10_000,
   /** Between pings of a WebSocket that tells of new heads; one that says nothing until the next is left. */
   headWatchPingMs: 10_000,
-  /** A chain that gave no head for longer is stale. */
+  /** A chain that gave no head for longer is stale, and so is one that gave heads and could not be read. */
   chainSilenceMs: 10_000,
   /** How long a lower head, or the lack of a block, must be shown before it is believed: a node may lag. */
   lowerHeadMs: 3_000,

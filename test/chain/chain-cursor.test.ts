@@ -11,12 +11,14 @@ function cursorOn(chain: ScriptedChain, options: Partial<CursorOptions> = {}, re
   const clock = new ManualClock();
   const heads: number[] = [];
   let lags = 0;
+  let reads = 0;
   const all = { ...OPTIONS, firstBlock: () => Promise.resolve(10), ...options };
   const cursor = new ChainCursor(chain.reader, all, resume, clock, {
     onHead: ({ number }) => heads.push(number),
     onLag: () => lags++,
+    onRead: () => reads++,
   });
-  return { cursor, clock, heads, lags: () => lags };
+  return { cursor, clock, heads, lags: () => lags, reads: () => reads };
 }
 
 /** Reads until there is nothing left; the ranges it took. */
@@ -44,6 +46,33 @@ t.test('blocks are read once, from the first that matters to the newest', async 
   t.strictSame(await readAll(cursor), [[13, 15]]);
   t.strictSame(cursor.position, chain.id(15));
   t.ok(heads.length > 3, 'every head is told, also one seen before');
+});
+
+t.test('reading is told of when nothing is left, and when a range or a reorg is in the book', async (t) => {
+  const chain = new ScriptedChain(12);
+  const { cursor, reads } = cursorOn(chain);
+  cursor.moveTo(chain.id(9));
+  t.equal(reads(), 1, 'a place to go on from');
+  const step = await cursor.poll();
+  if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  t.equal(reads(), 1, 'a range that is yet to be read');
+  cursor.narrow(step);
+  t.equal(reads(), 1, 'one that the node refused');
+  cursor.advance(step, []);
+  t.equal(reads(), 2, 'one that was read');
+  await cursor.poll();
+  await cursor.poll();
+  t.equal(reads(), 4, 'nothing new, each time');
+});
+
+t.test('reading is not told of while the node lags', async (t) => {
+  const { chain, cursor, clock, reads } = await cursorFarAhead();
+  const before = reads();
+  chain.cutTo(30);
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  clock.advance(1000);
+  await t.rejects(cursor.poll());
+  t.equal(reads(), before);
 });
 
 t.test('before the first block that matters there is nothing to read', async (t) => {

@@ -10,6 +10,12 @@ function watched(maxHeadAgeSeconds: number | null) {
   return { clock, health: new ChainHealth('stream', clock, 10_000, maxHeadAgeSeconds) };
 }
 
+/** The chain shows this head, and nothing above what was read. */
+function looks(health: ChainHealth, timestamp: number): void {
+  health.onHead(headAt(timestamp));
+  health.onRead();
+}
+
 t.test('a chain is stale until it has shown a block', async (t) => {
   const { health } = watched(null);
   t.strictSame(health.status(), { head: null, stale: 'stream: no block has been read yet' });
@@ -19,38 +25,74 @@ t.test('a chain is stale until it has shown a block', async (t) => {
 
 t.test('without an answer for more than ten seconds it is stale, and with the next it is not', async (t) => {
   const { clock, health } = watched(null);
-  health.onHead(headAt(NOW));
+  looks(health, NOW);
   clock.advance(10_000);
   t.equal(health.status().stale, null);
   clock.advance(1);
   t.equal(health.status().stale, 'stream: no answer for 10 s');
-  health.onHead(headAt(NOW));
+  looks(health, NOW);
   t.equal(health.status().stale, null);
+});
+
+t.test('a chain that shows heads and cannot be read is stale after as long, until it is read again', async (t) => {
+  const { clock, health } = watched(null);
+  health.onHead(headAt(NOW));
+  for (let seconds = 0; seconds < 10; seconds += 5) {
+    clock.advance(5_000);
+    health.onHead(headAt(NOW));
+    t.equal(health.status().stale, null);
+  }
+  clock.advance(2_001);
+  t.equal(health.status().stale, 'stream: reading has stood still for 12 s');
+  health.onHead(headAt(NOW));
+  t.equal(health.status().stale, 'stream: reading has stood still for 12 s', 'another head changes nothing');
+  health.onRead();
+  t.equal(health.status().stale, null);
+});
+
+t.test('while one range after the other is read it is not, however long there are more', async (t) => {
+  const { clock, health } = watched(null);
+  for (let ranges = 0; ranges < 100; ranges++) {
+    health.onHead(headAt(NOW));
+    clock.advance(9_000);
+    t.equal(health.status().stale, null);
+    health.onRead();
+  }
+});
+
+t.test('of a chain that says nothing at all it is said that it does not answer', async (t) => {
+  const { clock, health } = watched(null);
+  health.onHead(headAt(NOW));
+  health.onRead();
+  clock.advance(11_000);
+  t.equal(health.status().stale, 'stream: no answer for 11 s');
+  health.onHead(headAt(NOW));
+  t.equal(health.status().stale, 'stream: reading has stood still for 11 s', 'and then that it is yet to be read');
 });
 
 t.test('the age of its head counts where the profile says how old it may be', async (t) => {
   const { clock, health } = watched(60);
   for (let seconds = 0; seconds <= 60; seconds += 10) {
-    health.onHead(headAt(NOW));
+    looks(health, NOW);
     t.equal(health.status().stale, null);
     clock.advance(seconds < 60 ? 10_000 : 1_000);
   }
   t.equal(health.status().stale, 'stream: the newest block is 61 s old');
-  health.onHead(headAt(NOW + 61));
+  looks(health, NOW + 61);
   t.equal(health.status().stale, null);
 });
 
 t.test('and nowhere else: a chain without work makes no blocks', async (t) => {
   const { clock, health } = watched(null);
   clock.advance(30 * 86_400_000);
-  health.onHead(headAt(NOW));
+  looks(health, NOW);
   t.equal(health.status().stale, null);
 });
 
 t.test('a chain that is no longer read stays stale', async (t) => {
   const { health } = watched(null);
-  health.onHead(headAt(NOW));
+  looks(health, NOW);
   health.halt('a reorg went too deep');
-  health.onHead(headAt(NOW));
+  looks(health, NOW);
   t.equal(health.status().stale, 'stream: a reorg went too deep');
 });

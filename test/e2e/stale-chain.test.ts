@@ -4,7 +4,7 @@ import type { ChainProfile } from '../../src/chain/profile.js';
 import type { ChainRole } from '../../src/engine/command.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { DevActions } from '../chain/dev-actions.js';
-import { RpcProxy, type Trick } from '../chain/rpc-proxy.js';
+import { RpcProxy, type RpcRequest, type Trick } from '../chain/rpc-proxy.js';
 import { signOffer } from '../chain/sign-quote.js';
 import { ONE, signQuote } from './maker.js';
 import { RestClient, type RestAnswer } from './rest-client.js';
@@ -88,7 +88,7 @@ for (const [what, roles, trick] of outages) {
       t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: early.salt } });
 
       for (const role of roles) proxies[role].trick = () => trick;
-      await until(ready, (answer) => answer.status === 503 && saysSilent(answer, roles));
+      await until(ready, (answer) => answer.status === 503 && says(answer, roles, 'no answer for'));
       const read = await rest.get(BOOK);
       t.equal(read.status, 200);
       t.ok(saltsIn(read).includes(early.salt), 'reads go on');
@@ -137,6 +137,69 @@ for (const [what, roles, trick] of outages) {
   );
 }
 
+const refusals: readonly [string, ChainRole, readonly ChainRole[]][] = [
+  ['stream', 'stream', ['stream']],
+  ['settlement chain, which the stream waits for,', 'settlement', ['settlement', 'stream']],
+];
+
+for (const [whose, refuses, standStill] of refusals) {
+  await t.test(
+    `while the node of the ${whose} tells of heads and not of logs: stale as in silence; then all is caught up`,
+    async (t) => {
+      const { rest, proxies } = await startBehindProxies(t, { limits: IMPATIENT });
+      const ready = () => rest.get('/ready');
+      const early = await signQuote(maker.privateKey, pool, { size: ONE / 100n });
+      const [{ quoteId }] = (await posting(rest, early)).body.created as [{ quoteId: Hex }];
+      const isLogQuery = ({ method }: RpcRequest): boolean => method === 'eth_getLogs';
+      proxies[refuses].trick = (asked) =>
+        isLogQuery(asked) ? { error: { code: -32000, message: 'header not found' } } : 'PASS';
+      await dev.cancel(maker.address, pool.poolAddress, [quoteId]);
+
+      await until(ready, (answer) => answer.status === 503 && says(answer, standStill, 'reading has stood still for'));
+      const read = await rest.get(BOOK);
+      t.equal(read.status, 200);
+      for (const role of standStill) t.match(read.headers.get('x-stale'), `${role}: reading has stood still for`);
+      const blocks = await dev.client.getBlockNumber();
+      const refused = await rest.post('/quotes', [await signQuote(maker.privateKey, pool)]);
+      t.equal(refused.status, 503);
+      t.ok(refused.headers.get('retry-after'));
+      t.match(refused.body.message, /reading has stood still for/);
+      t.equal(await dev.client.getBlockNumber(), blocks, 'nothing was paid for');
+
+      proxies[refuses].trick = () => 'PASS';
+      await until(ready, (answer) => answer.status === 200);
+      await until(
+        () => rest.get(BOOK),
+        (answer) => !saltsIn(answer).includes(early.salt) && !answer.headers.has('x-stale'),
+      );
+      const next = await signQuote(maker.privateKey, pool, { size: ONE / 100n });
+      t.equal((await posting(rest, next)).status, 201);
+    },
+  );
+}
+
+await t.test('a node that is far behind is stale, and reading goes on by itself when it has caught up', async (t) => {
+  const limits = { ...IMPATIENT, lowerHeadMs: 50, reorgDepth: 4 };
+  const { rest, proxies, engine } = await startBehindProxies(t, { limits });
+  const ready = () => rest.get('/ready');
+  const old = await dev.client.request({ method: 'eth_getBlockByNumber', params: ['latest', false] });
+  await dev.client.mine({ blocks: 20 });
+  const top = Number(await dev.client.getBlockNumber());
+  // What enters does so with the state of a settlement block, and tells of it.
+  await until(
+    async () => rest.post('/quotes', [await signQuote(maker.privateKey, pool, { size: ONE / 100n })]),
+    () => (engine.positions().settlement?.blockNumber ?? 0) >= top,
+  );
+  proxies.settlement.trick = ({ method, params }) =>
+    method === 'eth_getBlockByNumber' && params[0] === 'latest' ? { rewrite: () => old } : 'PASS';
+  const isBehind = (answer: RestAnswer) => says(answer, ['settlement'], 'reading has stood still for');
+  await until(ready, (answer) => answer.status === 503 && isBehind(answer));
+  proxies.settlement.trick = () => 'PASS';
+  await until(ready, ({ status }) => status === 200);
+  const next = await signQuote(maker.privateKey, pool, { size: ONE / 100n });
+  t.equal((await posting(rest, next)).status, 201);
+});
+
 await t.test('a chain that makes no blocks is stale where the profile sets an age, and only there', async (t) => {
   const { settlement } = chain.profile;
   const aged = { ...chain.profile, settlement: { ...settlement, maxHeadAgeSeconds: 1 } };
@@ -162,11 +225,11 @@ await t.test('a chain that makes no blocks is stale where the profile sets an ag
   );
 });
 
-/** These chains, and no others. */
-function saysSilent({ body }: RestAnswer, roles: readonly ChainRole[]): boolean {
+/** So of these chains, and nothing of others. */
+function says({ body }: RestAnswer, roles: readonly ChainRole[], what: string): boolean {
   const reasons = body.reasons as string[];
   return (
     reasons.length === roles.length &&
-    roles.every((role) => reasons.some((reason) => reason.startsWith(`${role}: no answer for`)))
+    roles.every((role) => reasons.some((reason) => reason.startsWith(`${role}: ${what}`)))
   );
 }
