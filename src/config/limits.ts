@@ -163,7 +163,8 @@ export const limits = {
   /** Pause between looks at the chains when nothing wakes the reader. */
   chainPollMs: 500,
   chainBackoffMs: 200,
-  chainMaxBackoffMs: 10_000,
+  /** Well below `chainSilenceMs`: one loop reads both chains, and where one fails the other is not to look silent. */
+  chainMaxBackoffMs: 5_000,
   /** Between pings of a WebSocket that tells of new heads; one that says nothing until the next is left. */
   headWatchPingMs: 10_000,
   /** A chain that gave no head for longer is stale, and so is one that gave heads and could not be read. */

@@ -1,7 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { BookFollower } from '../../src/chain/book-follower.js';
+import { ChainHealth } from '../../src/chain/chain-health.js';
 import type { BlockId } from '../../src/chain/chain-reader.js';
+import { limits } from '../../src/config/limits.js';
 import type { Order } from '../../src/engine/order.js';
 import { ManualClock } from '../system/manual-clock.js';
 
@@ -10,8 +12,10 @@ const pace = { pollMs: 100, backoffMs: 10, maxBackoffMs: 60, sweepMs: 1_000, swe
 const ORDERS = [1, 2, 3, 4, 5].map((n) => ({ n }) as unknown as Order);
 
 /** A follower of chains on which nothing happens, by a clock that a test moves. */
-function following(step: () => Promise<boolean> = async () => true) {
-  const clock = new ManualClock();
+function following(
+  step: () => Promise<boolean> = async () => true,
+  { clock = new ManualClock(), look = async () => ({ type: 'IDLE' as const }), pace: atPace = pace } = {},
+) {
   const seen = { steps: 0, failures: [] as number[], stopped: false };
   /** How many orders were checked, each time. */
   const checks: number[] = [];
@@ -25,7 +29,7 @@ function following(step: () => Promise<boolean> = async () => true) {
       if (orders.length > 0) checks.push(orders.length);
     },
   };
-  const stream = { position: POSITION, look: async () => ({ type: 'IDLE' as const }), enter: async () => true };
+  const stream = { position: POSITION, look, enter: async () => true };
   const follower = new BookFollower(
     settlement,
     stream,
@@ -33,7 +37,7 @@ function following(step: () => Promise<boolean> = async () => true) {
     { stop: () => (seen.stopped = true) },
     clock,
     { bytes: () => new Uint8Array(), unit: () => 1 },
-    pace,
+    atPace,
     {
       onCaughtUp: () => undefined,
       onFailure: (_, failures) => seen.failures.push(failures),
@@ -80,6 +84,32 @@ t.test('all orders are checked when both chains are read, and then in slices onc
   t.strictSame(checks, [5, 2, 2, 1]);
   await passes(100);
   t.strictSame(checks, [5, 2, 2, 1]);
+});
+
+t.test('while one chain fails, the other is looked at often enough not to count as silent', async (t) => {
+  const clock = new ManualClock();
+  const health = new ChainHealth('stream', clock, limits.chainSilenceMs, null);
+  const look = async () => {
+    health.onHead({ number: 1, hash: '0x01', parentHash: '0x00', timestamp: 0 });
+    health.onRead();
+    return { type: 'IDLE' as const };
+  };
+  const { chainBackoffMs: backoffMs, chainMaxBackoffMs: maxBackoffMs } = limits;
+  let isWell = true;
+  const { passes } = following(
+    async () => {
+      if (isWell) return true;
+      await new Promise<void>((resolve) => clock.after(400, resolve));
+      throw new Error('the node does not answer');
+    },
+    { clock, look, pace: { ...pace, backoffMs, maxBackoffMs } },
+  );
+  await passes(0);
+  isWell = false;
+  for (let passed = 0; passed < 60_000; passed += 200) {
+    await passes(200);
+    t.equal(health.stale(), null);
+  }
 });
 
 t.test('what happens on a chain while it is read is looked at right after', async (t) => {
