@@ -1,9 +1,10 @@
 import { chainFailureText, isChainFailure, revertName, revertText } from './contract-errors.js';
 import type { ChainReader } from './chain-reader.js';
-import type { CancelTimer, Clock } from '../engine/ports.js';
+import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { GasPayer } from './gas-payer.js';
 import type { TxRequest } from './own-tx.js';
+import { Patience } from './patience.js';
 import type { TxReceipt } from './receipts.js';
 import type { Wallet } from './wallet.js';
 import { NoGasMoney, SpendCapReached, TxRefused, WalletBusy, WalletStopped, WouldRevert } from './wallet-errors.js';
@@ -16,15 +17,24 @@ export type TxOutcome =
   /** It could not be sent, or was not mined. */
   | { readonly type: 'FAILED'; readonly reason: string };
 
+/** One transaction, from when it is asked for. */
+export interface Sending {
+  /** What came of it, unless that takes longer than anybody waits. The payer has been told by then. */
+  readonly outcome: Promise<TxOutcome | 'TOO_LONG'>;
+  /** What came of it in the end: the wallet goes on however long it takes. */
+  readonly end: Promise<TxOutcome>;
+}
+
 /** What became of it and what it cost: 0 where it was not sent, null where it may still be mined. */
-interface Sending {
+interface Ended {
   readonly outcome: TxOutcome;
   readonly gasUsed: bigint | null;
   /** The wallet's cap was in the way, for so many milliseconds. */
   readonly capWaitMs?: number;
 }
 
-const NOT_CONFIRMED = 'Transaction not confirmed yet';
+/** What those hear for whom it takes too long. */
+export const NOT_CONFIRMED = 'Transaction not confirmed yet';
 
 /** The operator on the settlement chain: sends with the operator's wallet and says what came of it, by name. */
 export class Operator {
@@ -42,23 +52,33 @@ export class Operator {
     return this.wallet.address;
   }
 
-  /**
-   * Resolves when mined, when it is clear that it never will be, or when it takes too long. `payer` is told what it
-   * costs.
-   */
-  async send(request: TxRequest, payer: Pick<GasPayer, 'sent' | 'capped'>): Promise<TxOutcome> {
-    let cancel: CancelTimer = () => undefined;
-    const tooLong = new Promise<Sending>((resolve) => {
-      const outcome = failed(NOT_CONFIRMED);
-      cancel = this.clock.after(this.patienceMs, () => resolve({ outcome, gasUsed: null }));
-    });
-    const { outcome, gasUsed, capWaitMs } = await Promise.race([this.#send(request), tooLong]).finally(cancel);
+  /** That of whoever asks now. */
+  patience(): Patience {
+    return new Patience(this.clock, this.patienceMs);
+  }
+
+  /** It ends when mined, or when it is clear that it never will be. `payer` is told once what it costs. */
+  send(request: TxRequest, payer: Pick<GasPayer, 'sent' | 'capped'>): Sending {
+    const ended = this.#send(request);
+    const end = ended.then(({ outcome }) => outcome);
+    // Nobody may be left to hear of a failure by then, and it is no news to those who are.
+    end.catch(() => undefined);
+    return { outcome: this.#charged(ended, payer), end };
+  }
+
+  async #charged(ended: Promise<Ended>, payer: Pick<GasPayer, 'sent' | 'capped'>): Promise<TxOutcome | 'TOO_LONG'> {
+    const soon = await this.patience().wait(ended);
+    if (soon === 'TOO_LONG') {
+      payer.sent(null);
+      return soon;
+    }
+    const { outcome, gasUsed, capWaitMs } = soon;
     if (gasUsed !== 0n) payer.sent(gasUsed);
     if (capWaitMs !== undefined) payer.capped(capWaitMs);
     return outcome;
   }
 
-  async #send(request: TxRequest): Promise<Sending> {
+  async #send(request: TxRequest): Promise<Ended> {
     try {
       const receipt = await this.wallet.send(request);
       this.onMined(receipt);

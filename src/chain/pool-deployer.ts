@@ -8,8 +8,8 @@ import type { ChainSeconds } from './chain-seconds.js';
 import type { ChainReader } from './chain-reader.js';
 import { isChainFailure } from './contract-errors.js';
 import type { GasPayer } from './gas-payer.js';
-import { mapInFlight } from './in-flight.js';
-import type { Operator } from './operator.js';
+import { bothToTheirEnd, mapInFlight } from './in-flight.js';
+import { NOT_CONFIRMED, type Operator, type TxOutcome } from './operator.js';
 import type { OptionSeries } from './option-series.js';
 import type { PoolArrivals } from './pool-arrivals.js';
 import { lookUpPools, type FoundPool } from './pool-lookup.js';
@@ -28,17 +28,24 @@ export type DeployResult =
 
 type Plan = DeployItem | { readonly type: 'DEPLOY'; readonly key: PoolKey };
 
-const NOT_CONFIRMED = 'Deployment not confirmed yet';
+/** A pool that is not there. */
+interface Missing {
+  readonly key: PoolKey;
+  readonly poolAddress: Hex;
+}
+
+const NOT_LISTED = 'Deployment not confirmed yet';
 
 /**
  * Deploys pools with the operator's wallet. Whoever asks for one that is being deployed joins, and finds that it
  * existed.
  */
 export class PoolDeployer {
+  /** By pool: its deployment, until it has ended, however long ago those who asked for it were answered. */
   readonly #underWay = new Map<Hex, Promise<DeployItem>>();
 
   constructor(
-    private readonly operator: Pick<Operator, 'send'>,
+    private readonly operator: Pick<Operator, 'send' | 'patience'>,
     private readonly reader: Pick<ChainReader, 'multicall'>,
     private readonly poolFactory: Hex,
     private readonly series: OptionSeries,
@@ -56,12 +63,18 @@ export class PoolDeployer {
     try {
       const keys = plans.flatMap((plan) => (plan.type === 'DEPLOY' ? [plan.key] : []));
       const found = await lookUpPools(this.reader, this.poolFactory, keys);
-      const refusal = payer.take(this.#missing([...found.values()]));
+      const missing = missingPools(found);
+      const joined = missing.filter(({ poolAddress }) => this.#underWay.has(poolAddress));
+      const own = missing.filter((pool) => !joined.includes(pool));
+      const refusal = payer.take(own.length);
       if (refusal !== null) return refusal;
-      const items = await mapInFlight(plans, this.inFlight, async (plan) =>
-        plan.type === 'DEPLOY' ? this.#ensure(plan.key, found.get(plan.key), payer) : plan,
+      const ensure = async (pool: Missing) => [pool.poolAddress, await this.#ensure(pool, payer)] as const;
+      // What is joined is joined at once: no gas was taken to send it anew, should it fail before its turn came.
+      const [joinedItems, ownItems] = await bothToTheirEnd(
+        mapInFlight(joined, joined.length, ensure),
+        mapInFlight(own, this.inFlight, ensure),
       );
-      return { type: 'ANSWERED', items };
+      return { type: 'ANSWERED', items: answers(plans, found, new Map([...joinedItems, ...ownItems])) };
     } catch (error) {
       if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
       throw error;
@@ -70,39 +83,77 @@ export class PoolDeployer {
 
   #plan(option: OptionTerms, now: number): Plan {
     const expiration = readNewExpiration(option.expiration, now);
-    if (!expiration.ok) return { type: 'FAILED', reason: expiration.refusal };
+    if (!expiration.ok) return failed(expiration.refusal);
     return { type: 'DEPLOY', key: this.series.poolKey(option, expiration.maturity) };
   }
 
-  /** How many pools are neither there nor on their way: each takes a transaction. */
-  #missing(pools: readonly FoundPool[]): number {
-    const missing = pools.flatMap((pool) => (pool.type === 'FOUND' && !pool.isDeployed ? [pool.poolAddress] : []));
-    return [...new Set(missing)].filter((poolAddress) => !this.#underWay.has(poolAddress)).length;
+  #ensure(pool: Missing, payer: GasPayer): Promise<DeployItem> {
+    const underWay = this.#underWay.get(pool.poolAddress);
+    return underWay === undefined ? this.#create(pool, payer) : this.#join(underWay);
   }
 
-  async #ensure(key: PoolKey, pool: FoundPool | undefined, payer: GasPayer): Promise<DeployItem> {
-    if (pool === undefined) throw new Error('A key was not looked up');
-    if (pool.type === 'IMPOSSIBLE') return { type: 'FAILED', reason: pool.reason };
-    const { poolAddress, isDeployed } = pool;
-    if (isDeployed) return { type: 'EXISTED', poolAddress };
-    const underWay = this.#underWay.get(poolAddress);
-    if (underWay !== undefined) {
-      const item = await underWay;
-      return item.type === 'CREATED' ? { type: 'EXISTED', poolAddress } : item;
-    }
-    const deployment = this.#create(key, poolAddress, payer).finally(() => this.#underWay.delete(poolAddress));
+  async #join(underWay: Promise<DeployItem>): Promise<DeployItem> {
+    const item = await this.operator.patience().wait(underWay);
+    return item === 'TOO_LONG' ? failed(NOT_CONFIRMED) : forTheNext(item);
+  }
+
+  async #create({ key, poolAddress }: Missing, payer: GasPayer): Promise<DeployItem> {
+    const { outcome, end } = this.operator.send({ to: this.poolFactory, data: encodeDeployPool(key) }, payer);
+    const deployment = end
+      .then((ended) => this.#whatCame(ended, poolAddress))
+      .finally(() => this.#underWay.delete(poolAddress));
+    deployment.catch(() => undefined); // it may be that nobody waits for it any more
     this.#underWay.set(poolAddress, deployment);
-    return deployment;
+    return (await outcome) === 'TOO_LONG' ? failed(NOT_CONFIRMED) : deployment;
   }
 
   /** Somebody else's deployment may come first, on the way to the chain or in the same block: then the pool existed. */
-  async #create(key: PoolKey, poolAddress: Hex, payer: GasPayer): Promise<DeployItem> {
-    const outcome = await this.operator.send({ to: this.poolFactory, data: encodeDeployPool(key) }, payer);
+  async #whatCame(outcome: TxOutcome, poolAddress: Hex): Promise<DeployItem> {
     const lostRace = outcome.type === 'REVERTED' && outcome.name === 'PoolFactory__PoolAlreadyDeployed';
-    if (outcome.type !== 'DONE' && !lostRace) return { type: 'FAILED', reason: outcome.reason };
-    if (!(await this.arrivals.whenKnown(poolAddress))) return { type: 'FAILED', reason: NOT_CONFIRMED };
+    if (outcome.type !== 'DONE' && !lostRace) return failed(outcome.reason);
+    if (!(await this.arrivals.whenKnown(poolAddress))) return failed(NOT_LISTED);
     return { type: lostRace ? 'EXISTED' : 'CREATED', poolAddress };
   }
+}
+
+/** Each once, in the order of the request: they take a transaction each. */
+function missingPools(found: ReadonlyMap<PoolKey, FoundPool>): Missing[] {
+  const missing = new Map<Hex, Missing>();
+  for (const [key, pool] of found) {
+    if (pool.type !== 'FOUND' || pool.isDeployed) continue;
+    const { poolAddress } = pool;
+    if (!missing.has(poolAddress)) missing.set(poolAddress, { key, poolAddress });
+  }
+  return [...missing.values()];
+}
+
+/** `items`: what became of the pools that were missing. */
+function answers(
+  plans: readonly Plan[],
+  found: ReadonlyMap<PoolKey, FoundPool>,
+  items: ReadonlyMap<Hex, DeployItem>,
+): DeployItem[] {
+  const told = new Set<Hex>();
+  return plans.map((plan) => {
+    if (plan.type !== 'DEPLOY') return plan;
+    const pool = found.get(plan.key);
+    if (pool === undefined) throw new Error('A key was not looked up');
+    if (pool.type === 'IMPOSSIBLE') return failed(pool.reason);
+    const { poolAddress } = pool;
+    const item = items.get(poolAddress) ?? { type: 'EXISTED', poolAddress };
+    if (told.has(poolAddress)) return forTheNext(item);
+    told.add(poolAddress);
+    return item;
+  });
+}
+
+/** One pool is created once: whoever asks for it besides finds that it existed. */
+function forTheNext(item: DeployItem): DeployItem {
+  return item.type === 'CREATED' ? { ...item, type: 'EXISTED' } : item;
+}
+
+function failed(reason: string): DeployItem {
+  return { type: 'FAILED', reason };
 }
 
 function encodeDeployPool(key: PoolKey): Hex {

@@ -10,7 +10,7 @@ import { ChainAnswerError, type ChainReader, type ContractCall } from './chain-r
 import { chainFailureText, isChainFailure } from './contract-errors.js';
 import type { GasPayer } from './gas-payer.js';
 import { mapInFlight } from './in-flight.js';
-import type { Operator, TxOutcome } from './operator.js';
+import { NOT_CONFIRMED, type Operator, type TxOutcome } from './operator.js';
 import type { OptionSeries } from './option-series.js';
 import { lookUpPools, type FoundPool } from './pool-lookup.js';
 import { readUint } from './uint-answer.js';
@@ -35,6 +35,12 @@ interface Position {
 /** By pool; null where the pool does not tell. */
 type Positions = ReadonlyMap<Hex, Position | null>;
 
+/** What became of one position, and `end`: when nothing of it is on its way any more. */
+interface Settlement {
+  readonly item: SettleItem;
+  readonly end: Promise<unknown>;
+}
+
 /** Pairs are given up, and then what is left of one side. */
 const MOST_CLOSING_CALLS = 2;
 
@@ -45,11 +51,11 @@ const NOT_TOLD = failed(chainFailureText(new ChainAnswerError('The pool tells no
 
 /** Settles what the operator holds in expired options: writers get their collateral back, holders what it is worth. */
 export class Settler {
-  /** By pool: the last settlement that was begun. The next of the same pool waits for it, and sees what it left. */
-  readonly #underWay = new Map<Hex, Promise<SettleItem>>();
+  /** By pool: the settlement that is under way, until its end. The next of the same pool sees what it left. */
+  readonly #underWay = new Map<Hex, Promise<unknown>>();
 
   constructor(
-    private readonly operator: Pick<Operator, 'address' | 'send'>,
+    private readonly operator: Pick<Operator, 'address' | 'send' | 'patience'>,
     private readonly reader: Pick<ChainReader, 'multicall'>,
     private readonly poolFactory: Hex,
     private readonly series: OptionSeries,
@@ -67,13 +73,16 @@ export class Settler {
       const keys = plans.flatMap((plan) => (plan.type === 'SETTLE' ? [plan.key] : []));
       const found = await lookUpPools(this.reader, this.poolFactory, keys);
       const positions = await this.#positions(distinctDeployed([...found.values()]));
-      const held = [...positions.values()].filter((position) => whyNothing(position) === null);
+      const idle = new Map([...positions].flatMap(([pool, position]) => nothingToDo(pool, position)));
+      const held = [...positions.keys()].filter((pool) => !idle.has(pool));
       const refusal = payer.take(held.length * MOST_CLOSING_CALLS);
       if (refusal !== null) return refusal;
-      const items = await mapInFlight(plans, this.inFlight, async (plan) =>
-        plan.type === 'SETTLE' ? this.#settlePool(found.get(plan.key), positions, payer) : plan,
+      const settled = await mapInFlight(
+        held,
+        this.inFlight,
+        async (pool) => [pool, await this.#settleInTurn(pool, payer)] as const,
       );
-      return { type: 'ANSWERED', items };
+      return { type: 'ANSWERED', items: answers(plans, found, new Map([...idle, ...settled])) };
     } catch (error) {
       if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
       throw error;
@@ -88,42 +97,41 @@ export class Settler {
     return { type: 'SETTLE', key: this.series.poolKey(option, maturity) };
   }
 
-  /** Gas was taken for what `seen` tells of, and for nothing else. */
-  async #settlePool(pool: FoundPool | undefined, seen: Positions, payer: GasPayer): Promise<SettleItem> {
-    if (pool === undefined) throw new Error('A key was not looked up');
-    // The factory refuses expired keys unless their pool exists.
-    if (pool.type === 'IMPOSSIBLE' || !pool.isDeployed) return NOT_DEPLOYED;
-    const { poolAddress } = pool;
-    const nothing = whyNothing(seen.get(poolAddress));
-    if (nothing !== null) return nothing;
-    const before = this.#underWay.get(poolAddress);
-    const settlement = this.#settleAfter(before, poolAddress, payer).finally(() => {
-      if (this.#underWay.get(poolAddress) === settlement) this.#underWay.delete(poolAddress);
-    });
-    this.#underWay.set(poolAddress, settlement);
-    return settlement;
+  /** Nobody sends for a pool what another has on its way: it would revert, and cost gas. */
+  async #settleInTurn(poolAddress: Hex, payer: GasPayer): Promise<SettleItem> {
+    const patience = this.operator.patience();
+    for (let before = this.#underWay.get(poolAddress); before !== undefined; before = this.#underWay.get(poolAddress)) {
+      if ((await patience.wait(before)) === 'TOO_LONG') return failed(NOT_CONFIRMED);
+    }
+    const settlement = this.#settle(poolAddress, payer);
+    const underWay = settlement
+      .then(({ end }) => end)
+      .catch(() => undefined) // told to whoever began it
+      .finally(() => this.#underWay.delete(poolAddress));
+    this.#underWay.set(poolAddress, underWay);
+    return (await settlement).item;
   }
 
-  async #settleAfter(before: Promise<SettleItem> | undefined, poolAddress: Hex, payer: GasPayer): Promise<SettleItem> {
-    await before;
+  async #settle(poolAddress: Hex, payer: GasPayer): Promise<Settlement> {
     try {
       return await this.#close(poolAddress, payer);
     } catch (error) {
-      return failed(chainFailureText(error));
+      return ended(failed(chainFailureText(error)));
     }
   }
 
   /** By what is held when its turn has come. */
-  async #close(poolAddress: Hex, payer: GasPayer): Promise<SettleItem> {
+  async #close(poolAddress: Hex, payer: GasPayer): Promise<Settlement> {
     const position = (await this.#positions([poolAddress])).get(poolAddress);
-    if (position == null) return NOT_TOLD;
+    if (position == null) return ended(NOT_TOLD);
     const calls = closingCalls(position);
-    if (calls.length === 0) return NOTHING_HELD;
+    if (calls.length === 0) return ended(NOTHING_HELD);
     for (const data of calls) {
-      const outcome = await this.operator.send({ to: poolAddress, data }, payer);
-      if (outcome.type !== 'DONE') return failure(outcome);
+      const { outcome, end } = this.operator.send({ to: poolAddress, data }, payer);
+      const item = itemOf(await outcome);
+      if (item.type === 'FAILED') return { item, end };
     }
-    return { type: 'SETTLED' };
+    return ended({ type: 'SETTLED' });
   }
 
   async #positions(pools: readonly Hex[]): Promise<Positions> {
@@ -147,10 +155,10 @@ function distinctDeployed(pools: readonly FoundPool[]): Hex[] {
   return [...new Set(pools.flatMap((pool) => (pool.type === 'FOUND' && pool.isDeployed ? [pool.poolAddress] : [])))];
 }
 
-/** Why no transaction is needed for it; null: it takes one or more. */
-function whyNothing(position: Position | null | undefined): SettleItem | null {
-  if (position == null) return NOT_TOLD;
-  return position.shorts === 0n && position.longs === 0n ? NOTHING_HELD : null;
+/** Its answer where it takes no transaction. */
+function nothingToDo(pool: Hex, position: Position | null): [Hex, SettleItem][] {
+  if (position === null) return [[pool, NOT_TOLD]];
+  return position.shorts === 0n && position.longs === 0n ? [[pool, NOTHING_HELD]] : [];
 }
 
 /** Longs and shorts of one holder cancel out: given up together they bring the whole collateral, and cost no fee. */
@@ -164,9 +172,37 @@ function closingCalls({ shorts, longs }: Position): Hex[] {
 }
 
 /** Time on chain may lag a little behind ours. */
-function failure(outcome: Exclude<TxOutcome, { type: 'DONE' }>): SettleItem {
+function itemOf(outcome: TxOutcome | 'TOO_LONG'): SettleItem {
+  if (outcome === 'TOO_LONG') return failed(NOT_CONFIRMED);
+  if (outcome.type === 'DONE') return { type: 'SETTLED' };
   const isEarly = outcome.type === 'REVERTED' && outcome.name === 'Pool__OptionNotExpired';
   return isEarly ? NOT_EXPIRED : failed(outcome.reason);
+}
+
+/** `items`: by pool, each deployed one's. What is settled is settled once: the second time nothing is held. */
+function answers(
+  plans: readonly Plan[],
+  found: ReadonlyMap<PoolKey, FoundPool>,
+  items: ReadonlyMap<Hex, SettleItem>,
+): SettleItem[] {
+  const told = new Set<Hex>();
+  return plans.map((plan) => {
+    if (plan.type !== 'SETTLE') return plan;
+    const pool = found.get(plan.key);
+    if (pool === undefined) throw new Error('A key was not looked up');
+    // The factory refuses expired keys unless their pool exists.
+    if (pool.type === 'IMPOSSIBLE' || !pool.isDeployed) return NOT_DEPLOYED;
+    const { poolAddress } = pool;
+    const item = items.get(poolAddress);
+    if (item === undefined) throw new Error('A pool was left out');
+    if (item.type === 'SETTLED' && told.has(poolAddress)) return NOTHING_HELD;
+    told.add(poolAddress);
+    return item;
+  });
+}
+
+function ended(item: SettleItem): Settlement {
+  return { item, end: Promise.resolve() };
 }
 
 function failed(reason: string): SettleItem {

@@ -32,13 +32,13 @@ function operator(
 
 t.test('what is mined is done, and made known', async (t) => {
   const { seen, operator: it } = operator(() => Promise.resolve(mined));
-  t.strictSame(await it.send(request, notingPayer()), { type: 'DONE' });
+  t.strictSame(await it.send(request, notingPayer()).outcome, { type: 'DONE' });
   t.strictSame(seen, [mined]);
 });
 
 t.test('what would revert is named, and was never sent', async (t) => {
   const { seen, operator: it } = operator(() => Promise.reject(new WouldRevert(revert)));
-  t.strictSame(await it.send(request, notingPayer()), {
+  t.strictSame(await it.send(request, notingPayer()).outcome, {
     type: 'REVERTED',
     name: 'Pool__ZeroSize',
     reason: 'Pool__ZeroSize',
@@ -54,7 +54,7 @@ t.test('what was mined and reverted is asked for its reason at that block', asyn
     return Promise.resolve({ reverted: true, data: revert });
   };
   const { seen, operator: it } = operator(failed, call);
-  t.match(await it.send(request, notingPayer()), { type: 'REVERTED', name: 'Pool__ZeroSize' });
+  t.match(await it.send(request, notingPayer()).outcome, { type: 'REVERTED', name: 'Pool__ZeroSize' });
   t.strictSame(asked, [[request, 7, '0x03']]);
   t.equal(seen.length, 1);
 });
@@ -63,9 +63,9 @@ t.test('a reason that is gone or cannot be asked for leaves the bare fact', asyn
   const failed = () => Promise.resolve({ ...mined, succeeded: false });
   const fact = { type: 'REVERTED', name: null, reason: 'The transaction 0x01 reverted' };
   const fine = operator(failed, () => Promise.resolve({ reverted: false, data: '0x' }));
-  t.strictSame(await fine.operator.send(request, notingPayer()), fact);
+  t.strictSame(await fine.operator.send(request, notingPayer()).outcome, fact);
   const down = operator(failed, () => Promise.reject(new RpcUnreachable('x')));
-  t.strictSame(await down.operator.send(request, notingPayer()), fact);
+  t.strictSame(await down.operator.send(request, notingPayer()).outcome, fact);
 });
 
 t.test('a wallet or chain that cannot says so', async (t) => {
@@ -77,7 +77,7 @@ t.test('a wallet or chain that cannot says so', async (t) => {
     [new RpcUnreachable('No endpoint'), 'The chain does not answer'],
   ];
   for (const [error, reason] of cases) {
-    t.strictSame(await operator(() => Promise.reject(error)).operator.send(request, notingPayer()), {
+    t.strictSame(await operator(() => Promise.reject(error)).operator.send(request, notingPayer()).outcome, {
       type: 'FAILED',
       reason,
     });
@@ -86,14 +86,41 @@ t.test('a wallet or chain that cannot says so', async (t) => {
 
 t.test('nobody waits for a transaction for ever', async (t) => {
   const { clock, operator: it } = operator(() => new Promise(() => undefined));
-  const sent = it.send(request, notingPayer());
+  const { outcome } = it.send(request, notingPayer());
   clock.advance(90_000);
-  t.strictSame(await sent, { type: 'FAILED', reason: 'Transaction not confirmed yet' });
+  t.equal(await outcome, 'TOO_LONG');
+});
+
+t.test('what takes too long has an end all the same', async (t) => {
+  let mine: (receipt: TxReceipt) => void = () => undefined;
+  const { clock, operator: it } = operator(() => new Promise((resolve) => (mine = resolve)));
+  const { outcome, end } = it.send(request, notingPayer());
+  clock.advance(90_000);
+  await outcome;
+  mine(mined);
+  t.strictSame(await end, { type: 'DONE' });
+});
+
+t.test('a wallet that stops ends what takes too long', async (t) => {
+  let stop: (error: Error) => void = () => undefined;
+  const { clock, operator: it } = operator(() => new Promise((_, reject) => (stop = reject)));
+  const { outcome, end } = it.send(request, notingPayer());
+  clock.advance(90_000);
+  await outcome;
+  stop(new WalletStopped('The service is stopping'));
+  t.strictSame(await end, { type: 'FAILED', reason: 'The service is stopping' });
+});
+
+t.test('who asks now has as much patience as who sends', async (t) => {
+  const { clock, operator: it } = operator(() => Promise.resolve(mined));
+  const waited = it.patience().wait(new Promise(() => undefined));
+  clock.advance(90_000);
+  t.equal(await waited, 'TOO_LONG');
 });
 
 t.test('a bug is not hidden', async (t) => {
   const bug = new TypeError('bug');
-  await t.rejects(operator(() => Promise.reject(bug)).operator.send(request, notingPayer()), bug);
+  await t.rejects(operator(() => Promise.reject(bug)).operator.send(request, notingPayer()).outcome, bug);
 });
 
 t.test(
@@ -108,7 +135,8 @@ t.test(
     ];
     for (const [send, used] of cases) {
       const payer = notingPayer();
-      await operator(send, () => Promise.resolve({ reverted: false, data: '0x' })).operator.send(request, payer);
+      await operator(send, () => Promise.resolve({ reverted: false, data: '0x' })).operator.send(request, payer)
+        .outcome;
       t.strictSame([payer.used, payer.cappedMs], [used, []]);
     }
   },
@@ -118,11 +146,11 @@ t.test('what may still be mined is charged once, as it was taken', async (t) => 
   let mine: (receipt: TxReceipt) => void = () => undefined;
   const { seen, clock, operator: it } = operator(() => new Promise((resolve) => (mine = resolve)));
   const payer = notingPayer();
-  const sent = it.send(request, payer);
+  const { outcome, end } = it.send(request, payer);
   clock.advance(90_000);
-  await sent;
+  await outcome;
   mine(mined);
-  await new Promise((resolve) => setImmediate(resolve));
+  await end;
   t.strictSame([seen, payer.used], [[mined], [null]]);
 });
 
@@ -130,6 +158,6 @@ t.test('a cap that is reached is told with the time until it ends', async (t) =>
   const payer = notingPayer();
   const { operator: it } = operator(() => Promise.reject(new SpendCapReached('0x03', 5_000)));
   const reason = 'The wallet 0x03 has spent what it may in a day';
-  t.strictSame(await it.send(request, payer), { type: 'FAILED', reason });
+  t.strictSame(await it.send(request, payer).outcome, { type: 'FAILED', reason });
   t.strictSame([payer.used, payer.cappedMs], [[], [5_000]]);
 });

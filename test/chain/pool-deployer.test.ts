@@ -7,7 +7,9 @@ import { OptionSeries } from '../../src/chain/option-series.js';
 import { PoolDeployer } from '../../src/chain/pool-deployer.js';
 import type { OptionTerms } from '../../src/schema/option-json.js';
 import { addressOfStrike, answerAsFactory } from './factory-answers.js';
+import { ManualClock } from '../system/manual-clock.js';
 import { notingPayer } from './noting-payer.js';
+import { PATIENCE_MS, patientOperator, settled, untilTold } from './patient-operator.js';
 
 const NOW = Date.UTC(2030, 10, 20) / 1000;
 const IMPOSSIBLE = 99n;
@@ -27,13 +29,12 @@ interface Fakes {
 
 function opened({ send = () => Promise.resolve(DONE), arrives = true, lookUp, now = NOW }: Fakes = {}) {
   const seen = { sent: 0, lookUps: 0 };
+  const clock = new ManualClock();
   const deployer = new PoolDeployer(
-    {
-      send() {
-        seen.sent++;
-        return send();
-      },
-    },
+    patientOperator(clock, () => {
+      seen.sent++;
+      return send();
+    }),
     {
       multicall(calls) {
         seen.lookUps++;
@@ -46,8 +47,10 @@ function opened({ send = () => Promise.resolve(DONE), arrives = true, lookUp, no
     () => now,
     4,
   );
-  return { seen, deployer };
+  return { seen, clock, deployer };
 }
+
+const LATE = { type: 'FAILED', reason: 'Transaction not confirmed yet' } as const;
 
 t.test('who asks for a pool that is being deployed joins, and finds that it existed', async (t) => {
   let mined = (): void => undefined;
@@ -139,3 +142,108 @@ t.test(
     await asked;
   },
 );
+
+t.test('a deployment that takes too long is not sent again, however often it is asked for', async (t) => {
+  const { ends, send } = untilTold<TxOutcome>();
+  const { seen, clock, deployer } = opened({ send });
+  for (const transactions of [1, 0, 0]) {
+    const payer = notingPayer();
+    const asked = deployer.deploy([option(1n)], payer);
+    await settled();
+    clock.advance(PATIENCE_MS);
+    t.strictSame(await asked, { type: 'ANSWERED', items: [LATE] });
+    t.strictSame(payer.taken, [transactions]);
+  }
+  t.strictSame([seen.sent, ends.length, clock.pending], [1, 1, 0]);
+});
+
+t.test('who joins late waits as long as anybody, and hears of the end when it comes', async (t) => {
+  const { ends, send } = untilTold<TxOutcome>();
+  const { clock, deployer } = opened({ send });
+  const first = deployer.deploy([option(1n)], notingPayer());
+  await settled();
+  clock.advance(PATIENCE_MS - 1);
+  const second = deployer.deploy([option(1n)], notingPayer());
+  await settled();
+  clock.advance(PATIENCE_MS - 1);
+  t.match(await first, { items: [LATE] });
+  ends[0]?.(DONE);
+  t.match(await second, { items: [{ type: 'EXISTED', poolAddress: addressOfStrike(1n) }] });
+});
+
+t.test('one request waits once for the same option repeated, and sends it once', async (t) => {
+  const { send } = untilTold<TxOutcome>();
+  const { seen, clock, deployer } = opened({ send });
+  const payer = notingPayer();
+  const asked = deployer.deploy(
+    Array.from({ length: 12 }, () => option(1n)),
+    payer,
+  );
+  await settled();
+  clock.advance(PATIENCE_MS);
+  t.match(await asked, { items: Array.from({ length: 12 }, () => LATE) });
+  t.strictSame([seen.sent, payer.taken], [1, [1]]);
+});
+
+t.test('the same option repeated in one request is created once', async (t) => {
+  const { deployer } = opened();
+  const poolAddress = addressOfStrike(1n);
+  t.match(await deployer.deploy([option(1n), option(1n)], notingPayer()), {
+    items: [
+      { type: 'CREATED', poolAddress },
+      { type: 'EXISTED', poolAddress },
+    ],
+  });
+});
+
+t.test('a deployment that ended late is forgotten: what failed may be sent again', async (t) => {
+  const { ends, send } = untilTold<TxOutcome>();
+  const { seen, clock, deployer } = opened({ send });
+  const first = deployer.deploy([option(1n)], notingPayer());
+  await settled();
+  clock.advance(PATIENCE_MS);
+  await first;
+  ends[0]?.({ type: 'FAILED', reason: 'The service is stopping' });
+  await settled();
+  const payer = notingPayer();
+  const second = deployer.deploy([option(1n)], payer);
+  await settled();
+  ends[1]?.(DONE);
+  t.match(await second, { items: [{ type: 'CREATED' }] });
+  t.strictSame([seen.sent, payer.taken], [2, [1]]);
+});
+
+t.test('what was under way when gas was taken is not sent anew when it fails before its turn', async (t) => {
+  const { ends, send } = untilTold<TxOutcome>();
+  const { seen, deployer } = opened({ send });
+  const first = deployer.deploy([option(1n)], notingPayer());
+  await settled();
+  const payer = notingPayer();
+  const second = deployer.deploy(
+    [2n, 3n, 4n, 5n, 1n].map((strike) => option(strike)),
+    payer,
+  );
+  await settled();
+  const failure: TxOutcome = { type: 'FAILED', reason: 'no gas' };
+  ends[0]?.(failure);
+  await first;
+  for (const end of ends.slice(1)) end(DONE);
+  const created = { type: 'CREATED' };
+  t.match(await second, { items: [created, created, created, created, failure] });
+  t.strictSame([seen.sent, payer.taken], [5, [4]]);
+});
+
+t.test('who waits for the pools of others does not hold up its own', async (t) => {
+  const { ends, send } = untilTold<TxOutcome>();
+  const { seen, clock, deployer } = opened({ send });
+  const others = [1n, 2n, 3n, 4n].map((strike) => option(strike));
+  const first = deployer.deploy(others, notingPayer());
+  await settled();
+  const second = deployer.deploy([...others, option(5n)], notingPayer());
+  await settled();
+  t.equal(seen.sent, 5);
+  ends[4]?.(DONE);
+  clock.advance(PATIENCE_MS);
+  t.match(await second, { items: [LATE, LATE, LATE, LATE, { type: 'CREATED' }] });
+  await first;
+});

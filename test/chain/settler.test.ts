@@ -1,82 +1,9 @@
 import t from 'tap';
-import { decodeFunctionData, numberToHex } from 'viem';
-import { optionTokenAbi } from '../../src/chain/abi/option-token.js';
-import { poolAbi } from '../../src/chain/abi/pool.js';
-import type { CallResult, ContractCall } from '../../src/chain/chain-reader.js';
-import { arbitrum } from '../../src/chain/deployments.js';
+import type { CallResult } from '../../src/chain/chain-reader.js';
 import { RpcUnreachable } from '../../src/chain/http-rpc.js';
 import type { TxOutcome } from '../../src/chain/operator.js';
-import { OptionSeries } from '../../src/chain/option-series.js';
-import { Settler } from '../../src/chain/settler.js';
-import type { Hex } from '../../src/engine/quote.js';
-import type { OptionTerms } from '../../src/schema/option-json.js';
-import { addressOfStrike, answerAsFactory } from './factory-answers.js';
+import { IMPOSSIBLE, MATURITY, opened, option, type Holdings } from './held-positions.js';
 import { notingPayer } from './noting-payer.js';
-
-const MATURITY = Date.UTC(2030, 10, 29, 8) / 1000;
-const IMPOSSIBLE = 99n;
-const factory = arbitrum.contracts.poolFactory.address;
-
-/** Shorts and longs that the operator holds, by strike; every strike here is deployed. */
-type Holdings = Map<bigint, { shorts: bigint; longs: bigint }>;
-
-function option(strike: bigint, expiration = '29NOV30'): OptionTerms {
-  return { base: 'WETH', quote: 'USDC', expiration, strike, type: 'C' };
-}
-
-interface Fakes {
-  readonly holdings: Holdings;
-  /** Null: it works, and closes the position. */
-  readonly refuse?: (call: string) => TxOutcome | null;
-  /** Hears of each balance that is read; null: the pool tells it. */
-  readonly readBalance?: (strike: bigint) => CallResult | null;
-  readonly now?: number | null;
-}
-
-/** Pools that do what they are told, slowly enough that requests meet. */
-function opened({ holdings, refuse = () => null, readBalance = () => null, now = MATURITY }: Fakes) {
-  const sent: string[] = [];
-  const holdingAt = (address: Hex) => {
-    const found = [...holdings].find(([strike]) => addressOfStrike(strike) === address);
-    if (found === undefined) throw new Error(`nobody asked for ${address}`);
-    return { strike: found[0], position: found[1] };
-  };
-  const answer = (call: ContractCall): CallResult => {
-    if (call.to === factory) return answerAsFactory(call, [...holdings.keys()], IMPOSSIBLE);
-    const { strike, position } = holdingAt(call.to);
-    const fault = readBalance(strike);
-    if (fault !== null) return fault;
-    const { args } = decodeFunctionData({ abi: optionTokenAbi, data: call.data });
-    const balance = args[1] === 0n ? position.shorts : position.longs;
-    return { reverted: false, data: numberToHex(balance, { size: 32 }) };
-  };
-  const settler = new Settler(
-    {
-      address: '0x0000000000000000000000000000000000000001',
-      async send({ to, data }) {
-        await new Promise((resolve) => setImmediate(resolve));
-        const { functionName, args } = decodeFunctionData({ abi: poolAbi, data });
-        const { strike, position } = holdingAt(to);
-        const call = `${functionName}(${functionName === 'annihilate' ? args[0] : ''}) of ${strike}`;
-        sent.push(call);
-        const refusal = refuse(call);
-        if (refusal !== null) return refusal;
-        const both = position.shorts < position.longs ? position.shorts : position.longs;
-        if (functionName === 'annihilate') position.shorts -= both;
-        if (functionName === 'annihilate') position.longs -= both;
-        if (functionName === 'settle') position.shorts = 0n;
-        if (functionName === 'exercise') position.longs = 0n;
-        return { type: 'DONE' };
-      },
-    },
-    { multicall: (calls) => Promise.resolve().then(() => calls.map(answer)) },
-    factory,
-    new OptionSeries(arbitrum),
-    () => now,
-    4,
-  );
-  return { sent, settler };
-}
 
 t.test('writers settle, holders exercise, and who is both gives up the pairs first', async (t) => {
   const holdings: Holdings = new Map([
