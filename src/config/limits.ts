@@ -128,7 +128,7 @@ export const limits = {
   txResends: 8,
   /** Most that a transaction offers for a unit of gas, in gwei. */
   maxFeeGwei: 500,
-  /** How long POST /pools and POST /pool/settle wait for one transaction. */
+  /** How long POST /pools and POST /pool/settle wait for one transaction. The wallet goes on with it. */
   txPatienceMs: 90_000,
   /** Mined transactions that are remembered at most, for a reorg may take them back: each up to `maxTxBytes`. */
   txRemembered: 64,
