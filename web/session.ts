@@ -48,6 +48,9 @@ export class Session {
   #pool: Pool | null = null;
   #book: FollowedBook | null = null;
   #listTimer: ReturnType<typeof setInterval> | undefined;
+  /** Pools of which something was told that were not in the last list. */
+  readonly #soughtPools = new Set<string>();
+  #isSeeking = false;
 
   constructor(chainId: OrderbookClientOptions['chainId'], onRefusedKey: (why: string) => void) {
     this.#chainId = chainId;
@@ -66,8 +69,12 @@ export class Session {
     client.onHeartbeat(({ chains }) => this.#status.showChains(chains));
     if (!(await this.#list(client))) return;
     await this.#beginTape(client);
+    if (client !== this.#client) return;
     this.#follow(client);
-    this.#listTimer = setInterval(() => void this.#list(client), LIST_EVERY_MS);
+    this.#listTimer = setInterval(() => {
+      this.#soughtPools.clear();
+      void this.#list(client);
+    }, LIST_EVERY_MS);
     const pool = this.#firstPool();
     if (pool !== undefined) this.#choose(pool);
   }
@@ -107,7 +114,7 @@ export class Session {
   async #beginTape(client: OrderbookClient): Promise<void> {
     try {
       const { validQuotes } = await client.rest.orders({ limit: String(TAPE_ROWS) });
-      this.#tape.begin(validQuotes);
+      if (client === this.#client) this.#tape.begin(validQuotes);
     } catch (error) {
       console.warn('reading the newest orders failed', error);
     }
@@ -123,13 +130,22 @@ export class Session {
     tickers.onTicker(this.#drawMarket);
     facts.onFact((fact) => {
       this.#tape.tellFact(fact);
-      if (this.#market.pool(fact.body.poolAddress) === undefined) void this.#list(client);
+      this.#seek(fact.body.poolAddress, client);
       this.#drawMarket();
     });
     rfqs.onRfq((rfq) => {
       this.#tape.tellRfq(rfq);
       this.#drawMarket();
     });
+  }
+
+  /** One that is not listed may be by now, or never: each is sought once between two listings, and one at a time. */
+  #seek(poolAddress: string, client: OrderbookClient): void {
+    if (this.#market.pool(poolAddress) !== undefined || this.#soughtPools.has(poolAddress)) return;
+    this.#soughtPools.add(poolAddress);
+    if (this.#isSeeking) return;
+    this.#isSeeking = true;
+    void this.#list(client).finally(() => (this.#isSeeking = false));
   }
 
   /** The one that the address names, else the first with quotes, else the first call. */

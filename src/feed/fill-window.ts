@@ -36,6 +36,12 @@ export class FillWindow {
     return this.#totals.get(poolAddress) ?? 0n;
   }
 
+  /** `filledBefore`: how much of the quote had been filled before that; it matters where none of it is remembered. */
+  fill(poolAddress: Hex, quoteId: Hex, size: bigint, filledBefore: bigint, tsMs: number): void {
+    this.enter(poolAddress, quoteId, filledBefore);
+    this.add(poolAddress, quoteId, size, tsMs);
+  }
+
   add(poolAddress: Hex, quoteId: Hex, size: bigint, tsMs: number): void {
     const minute = Math.floor(tsMs / MINUTE_MS);
     if (minute < this.#oldest) return;
@@ -54,8 +60,17 @@ export class FillWindow {
     for (const [minute, pools] of earlier.#minutes) {
       for (const [poolAddress, size] of pools) this.#change(poolAddress, minute, size);
     }
-    for (const [quoteId, fills] of earlier.#recent) this.#remember(quoteId, [...fills, ...this.#fillsOf(quoteId)]);
+    for (const [quoteId, fills] of earlier.#recent) {
+      // What stands for earlier fills here is told by those themselves now.
+      const later = this.#fillsOf(quoteId).filter(({ minute }) => minute !== null);
+      this.#remember(quoteId, [...fills, ...later]);
+    }
     return earlier.#totals.keys();
+  }
+
+  /** How much of the quote has been filled; null: nothing is remembered of it. */
+  filledOf(quoteId: Hex): bigint | null {
+    return this.#recent.get(quoteId)?.reduce((sum, { size }) => sum + size, 0n) ?? null;
   }
 
   /** At most `filled` of the quote has been filled after all; the newest fills go first. */

@@ -56,7 +56,10 @@ export class Tickers {
     const { quote } = event.order;
     const { pool, quoteId } = quote;
     if (event.type === 'QUOTE_POSTED') this.#fills.enter(pool.poolAddress, quoteId, quote.size - event.fillableSize);
-    if (event.type === 'QUOTE_FILLED') this.#fills.add(pool.poolAddress, quoteId, event.size, tsMs);
+    if (event.type === 'QUOTE_FILLED') {
+      const filledBefore = quote.size - event.fillableSize - event.size;
+      this.#fills.fill(pool.poolAddress, quoteId, event.size, filledBefore, tsMs);
+    }
     if (event.type === 'QUOTE_RESTATED') this.#onRestated(event, change, tsMs);
     const isFill = event.type === 'QUOTE_FILLED' || event.type === 'QUOTE_RESTATED';
     if (isFill || (change !== null && !isPrivate(quote))) this.#touched.set(pool.poolAddress, pool);

@@ -21,11 +21,17 @@ export class KeySessions {
 
   /** Null, or why the key may not have this socket, too. */
   whyNotJoin(session: Session, { id, tier }: SocketKeyHolder): string | null {
-    const others = this.#sessions.get(id);
-    const { connections } = this.#quotas.of(tier);
-    if (others === undefined || others.has(session) || others.size < connections) return null;
-    this.#quotas.refused('connections', tier);
-    return `Too many connections: at most ${connections} with one key`;
+    const others = this.of(id);
+    const { connections, channels } = this.#quotas.of(tier);
+    if (others.includes(session)) return null;
+    if (others.length >= connections) {
+      this.#quotas.refused('connections', tier);
+      return `Too many connections: at most ${connections} with one key`;
+    }
+    // A socket of another key brings along what it follows.
+    return session.channels === 0 || this.#channelsOf(id) + session.channels <= channels
+      ? null
+      : this.#tooManyChannels(channels, tier);
   }
 
   /** The socket is this key's from now on, and no other's. */
@@ -47,10 +53,7 @@ export class KeySessions {
   whyNotFollow(session: Session, channel: FeedChannel, { id, tier }: SocketKeyHolder): string | null {
     if (session.follows(channel)) return null;
     const { channels } = this.#quotas.of(tier);
-    const followed = this.of(id).reduce((sum, other) => sum + other.channels, 0);
-    if (followed < channels) return null;
-    this.#quotas.refused('channels', tier);
-    return `Too many channels: at most ${channels} with one key`;
+    return this.#channelsOf(id) < channels ? null : this.#tooManyChannels(channels, tier);
   }
 
   /** Sockets that the key may not have under this tier: the newest, as far as those before them use it up. */
@@ -64,5 +67,14 @@ export class KeySessions {
       followed += session.channels;
       return false;
     });
+  }
+
+  #channelsOf(keyId: string): number {
+    return this.of(keyId).reduce((sum, session) => sum + session.channels, 0);
+  }
+
+  #tooManyChannels(channels: number, tier: SocketKeyHolder['tier']): string {
+    this.#quotas.refused('channels', tier);
+    return `Too many channels: at most ${channels} with one key`;
   }
 }

@@ -6,10 +6,25 @@ import { at, enter, originAt, quoteIdOf, samplePool, sampleQuote, START } from '
 import { ManualClock } from '../system/manual-clock.js';
 import { FeedFixture } from './feed-fixture.js';
 
+const DAY_SECONDS = 86_400;
+
 /** A reorg takes back all that was filled of these. */
 function rewind(times: number, filled: readonly number[]): Command {
   const restated = filled.map((n) => ({ quoteId: quoteIdOf(n), state: { fillableSize: 10n, reason: null } }));
   return { type: 'REWIND_SETTLEMENT', position: at('settlement', 50, times), settlementBlock: 50, restated };
+}
+
+const filledOf = ({ feed }: FeedFixture): bigint[] => [...feed.tickers.all()].map(({ filledSize }) => filledSize);
+
+/** The same engine's feed anew, when it has read the log. */
+async function restarted({ engine }: FeedFixture, events: readonly TimedEvent[]): Promise<FeedFixture> {
+  const again = new FeedFixture({ engine });
+  const { index, tsMs } = engine;
+  const { tickers } = again.feed;
+  const past = { history: historyOf(events), tickers, start: { index, tsMs }, clock: new ManualClock() };
+  await readPastFills({ ...past, groupsPerTurn: 1_000, recentFills: 10, isStopped: () => false });
+  tickers.flush(tsMs);
+  return again;
 }
 
 /** A feed that lived, and all that it told. */
@@ -40,11 +55,10 @@ function historyOf(events: readonly TimedEvent[]): EventHistory {
 
 t.test('after a restart the fills of the day before are counted from the log', async (t) => {
   const { fixture, events } = pastOf();
-  const filled = (each: FeedFixture) => [...each.feed.tickers.all()].map(({ filledSize }) => filledSize);
-  t.strictSame(filled(fixture), [4n, 2n]);
+  t.strictSame(filledOf(fixture), [4n, 2n]);
   const again = new FeedFixture({ engine: fixture.engine });
   t.ok(
-    filled(again).every((size) => size === 0n),
+    filledOf(again).every((size) => size === 0n),
     'not yet',
   );
   const clock = new ManualClock();
@@ -60,7 +74,7 @@ t.test('after a restart the fills of the day before are counted from the log', a
   };
   await readPastFills({ ...past, isStopped: () => false });
   t.ok(tickers.flush(tsMs).length > 0, 'and readers are told');
-  t.strictSame(filled(again), filled(fixture));
+  t.strictSame(filledOf(again), filledOf(fixture));
 });
 
 t.test('a stop ends the reading', async (t) => {
@@ -75,17 +89,39 @@ t.test('a stop ends the reading', async (t) => {
 
 t.test('what a reorg took back is not counted again after a restart, and another one may take back more', async (t) => {
   const { fixture, events } = pastOf(rewind(1, [3]));
-  const filled = (each: FeedFixture) => [...each.feed.tickers.all()].map(({ filledSize }) => filledSize);
-  t.strictSame(filled(fixture), [1n, 2n]);
-  const again = new FeedFixture({ engine: fixture.engine });
-  const { index, tsMs } = fixture.engine;
-  const { tickers } = again.feed;
-  const past = { history: historyOf(events), tickers, start: { index, tsMs }, clock: new ManualClock() };
-  await readPastFills({ ...past, groupsPerTurn: 1_000, recentFills: 10, isStopped: () => false });
-  tickers.flush(tsMs);
-  t.strictSame(filled(again), filled(fixture));
+  t.strictSame(filledOf(fixture), [1n, 2n]);
+  const again = await restarted(fixture, events);
+  t.strictSame(filledOf(again), [1n, 2n]);
   again.do(rewind(2, [2]));
-  t.strictSame(filled(again), [1n, 0n]);
+  t.strictSame(filledOf(again), [1n, 0n]);
+});
+
+t.test('what the new branch of a reorg filled more of is counted again after a restart', async (t) => {
+  const restated = [{ quoteId: quoteIdOf(2), state: { fillableSize: 5n, reason: null } }];
+  const position = at('settlement', 50, 1);
+  const { fixture, events } = pastOf({ type: 'REWIND_SETTLEMENT', position, settlementBlock: 50, restated });
+  t.strictSame(filledOf(fixture), [4n, 5n]);
+  t.strictSame(filledOf(await restarted(fixture, events)), [4n, 5n]);
+});
+
+t.test('a fill is taken back also where the quote was filled before all that is remembered', async (t) => {
+  const fixture = new FeedFixture();
+  const fill = (blockNumber: number, size: bigint): Command => {
+    const position = at('settlement', blockNumber);
+    return { type: 'FILL_QUOTE', quoteId: quoteIdOf(1), size, origin: originAt(blockNumber), position };
+  };
+  fixture.do(enter(sampleQuote({ n: 1, deadline: START + 10 * DAY_SECONDS })));
+  fixture.do(fill(51, 3n));
+  fixture.clock.advance(2 * DAY_SECONDS * 1_000);
+  fixture.do(fill(52, 2n));
+  const events = fixture.committed.flatMap(({ events, stamp }) =>
+    events.map((event): TimedEvent => ({ event, tsMs: stamp.tsMs })),
+  );
+  const again = await restarted(fixture, events);
+  t.strictSame(filledOf(again), [2n]);
+  const restated = [{ quoteId: quoteIdOf(1), state: { fillableSize: 7n, reason: null } }];
+  again.do({ type: 'REWIND_SETTLEMENT', position: at('settlement', 51), settlementBlock: 51, restated });
+  t.strictSame(filledOf(again), [0n]);
 });
 
 t.test('the log is read from a day before the start', async (t) => {

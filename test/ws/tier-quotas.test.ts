@@ -44,6 +44,22 @@ t.test('a key follows as many channels as its tier allows, over all its sockets'
   t.match(second.take(), [{ type: 'INFO' }]);
 });
 
+t.test('a socket that changes its key brings along what it follows', async (t) => {
+  const fixture = new HubFixture();
+  fixture.quotas.channels = 1;
+  fixture.subscribed('QUOTES');
+  const other = fixture.authorized(otherKey);
+  other.says(filter('QUOTES'));
+  other.take();
+  other.says(auth(goodKey));
+  t.same(other.take(), [error('Too many channels: at most 1 with one key')]);
+  t.same(fixture.refused, ['channels free']);
+  other.says({ type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null });
+  other.take();
+  other.says(auth(goodKey));
+  t.match(other.take(), [{ type: 'INFO' }]);
+});
+
 t.test('a message over the quota is not carried out, and those who go on are cut off', async (t) => {
   const fixture = new HubFixture({}, { wsBadMessages: 3 });
   const socket = fixture.authorized();
