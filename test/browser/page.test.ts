@@ -112,6 +112,27 @@ async function testPage(browser: Browser): Promise<void> {
     });
   });
 
+  await t.test('a pool that is not listed is sought once, however much is told of it', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
+      let lists = 0;
+      await page.route(/\/pools(\?|$)/, async (route) => {
+        lists += 1;
+        const response = await route.fetch();
+        const listed = (await response.json()) as readonly Pool[];
+        const json = listed.filter(({ poolAddress }) => poolAddress !== call.poolAddress);
+        t.equal(json.length, listed.length - 1);
+        await route.fulfill({ response, json });
+      });
+      await page.reload();
+      await page.waitForSelector('#pool[aria-busy=false]');
+      t.equal(lists, 1);
+      for (let n = 1n; n <= 5n; n++) await maker.ask(call, ONE / 20n + n, ONE);
+      await maker.ask(put, ONE / 2n, 654_321n * ONE);
+      await until(page, '#tape-rows', '654.3k');
+      t.equal(lists, 2);
+    });
+  });
+
   await t.test('without a local set-up a key is asked for, and asked for again when it is wrong', async (t) => {
     const plain = await startTestService({ page: { givesKey: false }, chain: service.chain });
     t.teardown(() => plain.stop());
