@@ -16,8 +16,12 @@ export class MarketMaker {
 
   constructor(service: TestService) {
     this.#service = service;
-    const { httpUrl: url, apiKey } = service;
-    this.#client = new OrderbookClient({ url, apiKey, chainId: '421613' }, documentedPorts);
+    this.#client = this.#newClient();
+  }
+
+  #newClient(): OrderbookClient {
+    const { httpUrl: url, apiKey } = this.#service;
+    return new OrderbookClient({ url, apiKey, chainId: '421613' }, documentedPorts);
   }
 
   /** Quotes on both sides of these pools, `levels` of each. */
@@ -52,10 +56,12 @@ export class MarketMaker {
     await new DevActions(this.#service.chain).fill(taker, offer, size);
   }
 
+  /** Through a client that is closed when it has been answered. */
   async requestQuotes(pool: Pool, size: bigint): Promise<void> {
     const taker = this.#service.chain.accounts[4]?.address ?? '0x';
-    await this.#client.requestQuotes({ poolAddress: pool.poolAddress, side: 'ask', size, taker });
-    this.#client.close();
+    const client = this.#newClient();
+    await client.requestQuotes({ poolAddress: pool.poolAddress, side: 'ask', size, taker });
+    client.close();
   }
 
   async sign(pool: Pool, side: Side, price: bigint, size: bigint): Promise<PostedQuote> {
