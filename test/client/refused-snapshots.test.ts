@@ -1,4 +1,4 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { OrderbookClient } from '../../src/client/node.js';
 import type { Healing } from '../../src/client/exports.js';
 import { enter, sampleQuote } from '../engine/samples.js';
@@ -11,6 +11,16 @@ import { error, heartbeat, ScriptedServer } from './scripted-server.js';
 const tooLarge = error('Too many quotes for a snapshot: 7, at most 5. Name a pool');
 const refused = { name: 'RefusedError', message: /Name a pool/ };
 
+/** What is followed beside RFQs is lost, and not had again. */
+function comeBack(t: Test, server: ScriptedServer): void {
+  server.socket.grants(10, [rfqKey]);
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.match(server.socket.authorizes().next(), { channel: 'QUOTES', body: { fromSeq: 10 } });
+  server.socket.says(tooLarge);
+  server.socket.grants(10, [rfqKey]);
+}
+
 t.test('facts whose place is refused follow from now, and nothing else of the connection notices', (t) => {
   const server = new ScriptedServer();
   const client = new OrderbookClient({ url: 'http://quotes.test', apiKey: 'k', chainId: '421613' }, server.ports);
@@ -21,12 +31,7 @@ t.test('facts whose place is refused follow from now, and nothing else of the co
   facts.onHealing((why) => healings.push(why));
   facts.onFact(({ seq }) => seqs.push(seq));
   server.socket.authorizes().grants(10, [key]);
-  server.socket.grants(10, [rfqKey]);
-  server.socket.drops();
-  server.clock.advance(1_000);
-  t.match(server.socket.authorizes().next(), { channel: 'QUOTES', body: { fromSeq: 10 } });
-  server.socket.says(tooLarge);
-  server.socket.grants(10, [rfqKey]);
+  comeBack(t, server);
   t.strictSame(server.socket.grants(20, [key]), { chainId: '421613', snapshot: false });
   server.socket.says(post(21, 20, 3));
   t.strictSame([facts.state, rfqs.state, healings, seqs], ['LIVE', 'LIVE', ['RESYNC'], [21]]);
@@ -37,12 +42,7 @@ t.test('facts whose place is refused follow from now, and nothing else of the co
 t.test('a book that would have to begin anew, and is too large for it, is refused', async (t) => {
   const { server, client, quotes } = live();
   const rfqs = client.followRfqs();
-  server.socket.grants(10, [rfqKey]);
-  server.socket.drops();
-  server.clock.advance(1_000);
-  t.match(server.socket.authorizes().next(), { channel: 'QUOTES', body: { fromSeq: 10 } });
-  server.socket.says(tooLarge);
-  server.socket.grants(10, [rfqKey]);
+  comeBack(t, server);
   t.strictSame([quotes.state, rfqs.state, server.socket.isClosed], ['REFUSED', 'LIVE', false]);
   await t.rejects(quotes.whenLive(), refused);
 });
