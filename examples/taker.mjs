@@ -75,7 +75,8 @@ for (const quote of await client.rest.quotes({ poolAddress, side: 'ask', size: S
   // A call first: it fails with the contract's reason, and costs nothing.
   await reader.simulateContract({ account, ...fill });
   const hash = await wallet.writeContract(fill);
-  const { status } = await reader.waitForTransactionReceipt({ hash });
+  // Nothing replaces this one. Looking for replacements, it may miss the block that has it, and wait for the next.
+  const { status } = await reader.waitForTransactionReceipt({ hash, checkReplacement: false });
   if (status !== 'success') throw new Error(`the fill of ${quote.quoteId} reverted: ${hash}`);
   console.log(`bought ${formatEther(part)} at ${formatEther(price)} from ${provider}`);
   left -= part;

@@ -1,4 +1,5 @@
-import { encodeFunctionData, maxUint256, type Address } from 'viem';
+import { setTimeout } from 'node:timers/promises';
+import { encodeFunctionData, maxUint256, TransactionReceiptNotFoundError, type Address } from 'viem';
 import { ZERO_ADDRESS, type Hex, type PoolKey, type Signature } from '../../src/engine/quote.js';
 import { erc20Abi } from '../../src/chain/abi/erc20.js';
 import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
@@ -10,6 +11,8 @@ import { discountsAbi, lockableAbi, priceOracleAbi, testTokenAbi } from '../../s
 import { devClient, type DevClient } from '../../src/chain/dev/dev-client.js';
 import type { LocalChain } from '../../src/chain/dev/local-chain.js';
 import type { SignedOffer } from './sign-quote.js';
+
+const MINED_WITHIN_MS = 120_000;
 
 /**
  * A transaction was mined and failed, though the call before it went well: a deadline passed in between, or the chain
@@ -32,9 +35,22 @@ export class DevActions {
   async send(from: Hex, to: Hex, data: Hex): Promise<Hex> {
     await this.client.call({ account: from, to, data });
     const hash = await this.client.sendTransaction({ account: from, to, data });
-    const { status } = await this.client.waitForTransactionReceipt({ hash });
-    if (status !== 'success') throw new Reverted(`${hash} reverted`);
+    if ((await this.mined(hash)) !== 'success') throw new Reverted(`${hash} reverted`);
     return hash;
+  }
+
+  /**
+   * What became of the transaction, once it is in a block. Asked for again and again: viem's own waiting looks at new
+   * blocks only, passes over one that comes while it compares another, and there may never be a next one here.
+   */
+  private async mined(hash: Hex): Promise<'success' | 'reverted'> {
+    for (const end = Date.now() + MINED_WITHIN_MS; ; await setTimeout(this.client.pollingInterval)) {
+      const receipt = await this.client.getTransactionReceipt({ hash }).catch((error: unknown) => {
+        if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
+        if (Date.now() > end) throw new Error(`${hash} is in no block after ${MINED_WITHIN_MS} ms`, { cause: error });
+      });
+      if (receipt) return receipt.status;
+    }
   }
 
   /** `amount` in the token's own decimals. */
