@@ -1,4 +1,4 @@
-import { openNodeDisk } from '../persistence/node-disk.js';
+import { nodeDiskAt } from '../persistence/node-disk.js';
 import { dumpLog, repairLog, verifyLog, type LogReport } from '../persistence/inspect.js';
 import type { Logger } from '../persistence/logger.js';
 import { EXIT_OK, UsageError, type Command, type CommandIo } from './command.js';
@@ -31,7 +31,7 @@ export const logCommand: Command = {
     const after = values.get('after') ?? '0';
     if (!/^[0-9]{1,15}$/.test(after)) throw new UsageError('--after is the number of a record');
     if (action !== 'dump' && values.has('after')) throw new UsageError('--after belongs to `log dump`');
-    const disk = await openNodeDisk(directory);
+    const disk = nodeDiskAt(directory);
     switch (action) {
       case 'verify':
         report(await verifyLog(disk, toIo(io)), io);

@@ -7,7 +7,7 @@ import { recover } from './recovery.js';
 import { RecordReader } from './record-codec.js';
 import { readStamp, type Stamp } from './stamp.js';
 import { surveyLog } from './survey.js';
-import { tidy } from './tidy.js';
+import { removeUnfinished, tidy } from './tidy.js';
 
 /** What is on the disk, after every byte of it was checked. */
 export interface LogReport {
@@ -82,11 +82,14 @@ async function wholePart(
  * is.
  */
 export async function repairLog(disk: Disk, logger: Logger): Promise<LogReport> {
+  // Before the lock, which makes a file: a directory that holds no log stays as it is, too.
+  const { epoch, reorgDepth } = await stampOf(disk);
   const lock = await disk.lock(LOCK_NAME);
   if (lock === null) throw new PersistenceError('LOCKED', `another process is using ${disk.label}`);
   try {
-    const { epoch, reorgDepth } = await stampOf(disk);
-    await tidy(disk, await recover(disk, epoch, reorgDepth, logger), logger);
+    const recovered = await recover(disk, epoch, reorgDepth, logger);
+    await removeUnfinished(disk);
+    await tidy(disk, recovered, logger);
     return await verifyLog(disk, logger);
   } finally {
     await lock.release();

@@ -39,6 +39,11 @@ const OPEN_FLAGS: Record<OpenMode, number> = {
  */
 export async function openNodeDisk(directory: string): Promise<Disk> {
   await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  return nodeDiskAt(directory);
+}
+
+/** As it is: where there is no such directory, whatever is done first rejects with ENOENT. */
+export function nodeDiskAt(directory: string): Disk {
   return new NodeDisk(directory);
 }
 

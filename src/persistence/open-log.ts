@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/engine.js';
 import type { Random } from '../engine/ports.js';
 import { EPOCH_BYTES, firstChain } from './commit.js';
-import { readWhole, TEMPORARY, type Disk, type DiskLock } from './disk.js';
+import { readWhole, type Disk, type DiskLock } from './disk.js';
 import { endOfContent } from './frame.js';
 import { freshEngine } from './fresh-engine.js';
 import { LogHistory } from './log-history.js';
@@ -13,7 +13,7 @@ import { segmentBytesFor, segmentName, segmentNumbers, snapshotIndexes } from '.
 import { Snapshotter, type SnapshotterOptions } from './snapshotter.js';
 import { tellStateSums, type StateSumOptions } from './state-sums.js';
 import { compareIdentity, readStamp, writeStamp, type Identity, type Stamp } from './stamp.js';
-import { tidy } from './tidy.js';
+import { removeUnfinished, tidy } from './tidy.js';
 
 /** Held by whoever may write in the directory. */
 export const LOCK_NAME = 'lock';
@@ -66,7 +66,7 @@ export async function openLog(disk: Disk, options: OpenLogOptions): Promise<Open
 async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): Promise<OpenLog> {
   const found = await readStamp(disk);
   checkIdentity(disk, found, options.identity);
-  for (const name of await disk.list()) if (name.endsWith(TEMPORARY)) await disk.remove(name);
+  await removeUnfinished(disk);
   const stamp = found ?? newStamp(options);
   if (stamp.reorgDepth !== options.reorgDepth) {
     const details = { reorgDepth: stamp.reorgDepth, wanted: options.reorgDepth };

@@ -1,4 +1,4 @@
-import type { Disk } from './disk.js';
+import { TEMPORARY, type Disk } from './disk.js';
 import type { Logger } from './logger.js';
 import type { Recovered } from './recovery.js';
 import { snapshotName } from './segment.js';
@@ -12,4 +12,9 @@ export async function tidy(disk: Disk, { survey, passedSnapshots }: Recovered, l
   await settleTail(disk, survey);
   for (const index of passedSnapshots) await disk.rename(snapshotName(index), `${snapshotName(index)}.broken`);
   if (passedSnapshots.length > 0) await disk.syncDirectory();
+}
+
+/** What a process that died was still writing: nobody counts on it, and its name is needed again. */
+export async function removeUnfinished(disk: Disk): Promise<void> {
+  for (const name of await disk.list()) if (name.endsWith(TEMPORARY)) await disk.remove(name);
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
@@ -59,10 +59,42 @@ t.test('dump prints what lies before damage, and names the place', async (t) => 
 
 t.test('a directory without a log is named, and stays as it is', async (t) => {
   const directory = await newDirectory();
-  const { code, err } = await run('verify', directory);
-  t.equal(code, 1);
-  t.match(err.join(), /holds no log/);
-  t.strictSame(await readdir(directory), []);
+  for (const action of ['verify', 'dump', 'repair']) {
+    const { code, err } = await run(action, directory);
+    t.equal(code, 1);
+    t.match(err.join(), /holds no log/);
+    t.strictSame(await readdir(directory), [], action);
+  }
+});
+
+t.test('a directory that is not there is named, and not made', async (t) => {
+  const parent = await newDirectory();
+  const directory = path.join(parent, 'mistyped');
+  for (const action of ['verify', 'dump', 'repair']) {
+    const { code, err } = await run(action, directory);
+    t.equal(code, 1);
+    t.match(err.join(), directory);
+    t.strictSame(await readdir(parent), [], action);
+  }
+});
+
+t.test('what a repair that was killed had not finished is in the way of no other', async (t) => {
+  const directory = await newDirectory();
+  const { index } = await logIn(directory, 5);
+  const segment = path.join(directory, 'segment-00000001.log');
+  const torn = await readFile(segment);
+  torn.write('half a group', torn.length - 100);
+  await writeFile(segment, torn);
+  t.equal((await run('repair', directory)).code, 0);
+  const [kept = ''] = (await readdir(directory)).filter((name) => name.endsWith('.broken'));
+  // Killed while it copied, before anything was cut.
+  await writeFile(segment, torn);
+  await rename(path.join(directory, kept), path.join(directory, `${kept}.tmp`));
+  const { code, out } = await run('repair', directory);
+  t.equal(code, 0);
+  t.ok(out.includes('tornBytes 0') && out.includes(`lastIndex ${index}`));
+  const names = await readdir(directory);
+  t.ok(names.includes(kept) && !names.includes(`${kept}.tmp`), names.join());
 });
 
 t.test('damage is refused with its place', async (t) => {
