@@ -2,7 +2,10 @@ import t from 'tap';
 import type { EngineEvent } from '../src/engine/event.js';
 import type { PastEventsPage } from '../src/feed/event-history.js';
 import { LogEvents } from '../src/log-events.js';
+import { LogHistory } from '../src/persistence/log-history.js';
 import { plain } from './engine/samples.js';
+import { DroppingDisk } from './persistence/dropping-disk.js';
+import { madeLog } from './persistence/made-log.js';
 import { SimDisk } from './persistence/sim-disk.js';
 import { SeededRandom } from './simulation/seeded-random.js';
 import { SimClock } from './simulation/sim-clock.js';
@@ -141,6 +144,34 @@ t.test('a segment that goes while it is read is gone, and not a fault', async (t
   const read = await log.clock.until(reading);
   t.ok(read === null || read.length > 0);
   t.ok((await log.clock.until(history.droppedThroughSeq())) > 2, 'it was dropped');
+});
+
+t.test('a reader is given every event after its own, or none, whenever segments go', async (t) => {
+  const { files, epoch, ends } = await madeLog(40_000, true, { segmentBytes: 8_000 });
+  const through = ends.at(-1)?.index ?? 0;
+  const clock = new SimClock();
+  const segments = [...files.keys()].filter((name) => name.startsWith('segment')).sort();
+  const stamp = [...files].filter(([name]) => !segments.includes(name));
+  let gone = 0;
+  for (const isKnown of [true, false]) {
+    for (const [what, calls] of [
+      ['afterLists', 3],
+      ['beforeOpens', 30],
+    ] as const) {
+      for (let call = 1; call <= calls; call += 1) {
+        // Where no segment is known, their headers are yet to be read.
+        const disk = new DroppingDisk(isKnown ? files : stamp);
+        const events = await LogEvents.open(new LogHistory(disk, epoch), clock, LIMITS);
+        for (const [name, bytes] of files) disk.files.set(name, bytes);
+        disk.drops = segments.slice(0, 3);
+        disk[what] = call;
+        const page = await events.read(0, 1_000, through);
+        if (page === null) gone += 1;
+        else t.equal(page === 'BUSY' ? page : page[0]?.event.seq, 1, `${what} ${call}`);
+      }
+    }
+  }
+  t.ok(gone > 3, `${gone} times`);
 });
 
 t.test('what is not told yet is not read', async (t) => {

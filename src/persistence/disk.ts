@@ -114,6 +114,12 @@ export function isNoRoom(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
+/** There is no such file, or no more. */
+export function isMissing(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT';
+}
+
 /** The process, or the system, has as many files and connections open as it may. */
 export function isOutOfDescriptors(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
