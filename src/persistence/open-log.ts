@@ -79,8 +79,14 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
   await tidy(disk, recovered, options.logger);
   const segmentBytes = await segmentBytesFor(disk, options.segmentBytes);
   const journal = await LogJournal.open(disk, recovered.survey, { ...options, segmentBytes });
-  // Last of all: from now on a directory without segments is one that has lost them.
-  if (found === null) await writeStamp(disk, stamp);
+  try {
+    // Last of all: from now on a directory without segments is one that has lost them.
+    if (found === null) await writeStamp(disk, stamp);
+  } catch (error) {
+    // Its looks at the volume would keep the process alive for ever. What else fails is told by the first error.
+    await journal.close().catch(() => undefined);
+    throw error;
+  }
   return { ...assemble(disk, lock, stamp, recovered, journal, options), isNew: found === null };
 }
 

@@ -29,3 +29,30 @@ t.test('a log goes on where it was closed, with the same state', async (t) => {
   }
   t.ok(disk.fileNames().length > 4, disk.fileNames().join());
 });
+
+t.test('a start that fails leaves nothing behind that would keep its process alive', async (t) => {
+  for (const isNew of [true, false]) {
+    let failed = 0;
+    for (let nth = 1, isOver = false; !isOver; nth += 1) {
+      const { clock, random, disk } = simulation(2);
+      if (!isNew) {
+        const first = await clock.until(LogProcess.start(disk, clock, random));
+        await clock.until(first.log.close());
+      }
+      disk.inject({ nth, code: 'EIO', persistent: false });
+      const start = clock.until(LogProcess.start(disk, clock, random));
+      const log = await start.then(
+        (process) => process.log,
+        () => null,
+      );
+      isOver = log !== null && disk.calls < nth;
+      if (log !== null) continue;
+      failed += 1;
+      let steps = 0;
+      while (steps < 1_000 && (await clock.step())) steps += 1;
+      if (steps === 1_000)
+        t.fail(`call ${nth} of ${isNew ? 'a new log' : 'a log'} failed, and something goes on for ever`);
+    }
+    t.ok(failed > 10, `${failed} starts`);
+  }
+});
