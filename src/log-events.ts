@@ -3,8 +3,6 @@ import type { EventHistory, PastEventsPage, TimedEvent } from './feed/event-hist
 import { LogPages, nameOf, type LogPageKey, type LogPagesLimits } from './log-pages.js';
 import type { LogHistory } from './persistence/log-history.js';
 
-type Page = readonly TimedEvent[] | null;
-
 /** The numbers of the configuration's limits that bound what is read and kept. */
 export interface LogEventsLimits extends LogPagesLimits {
   /** Pages that are read or wait for it. */
@@ -14,7 +12,7 @@ export interface LogEventsLimits extends LogPagesLimits {
 /** A page that is read, or waits for those before it. */
 interface PageUnderWay {
   readonly throughIndex: number;
-  readonly reading: Promise<Page>;
+  readonly reading: Promise<PastEventsPage>;
 }
 
 /**
@@ -28,6 +26,7 @@ export class LogEvents implements EventHistory {
   readonly #underWay = new Map<string, PageUnderWay>();
   #since: number;
   #busy: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
   static async open(history: LogHistory, clock: Clock, limits: LogEventsLimits): Promise<LogEvents> {
     return new LogEvents(history, new LogPages(clock, limits), limits.logReads, await history.droppedThroughSeq());
@@ -54,8 +53,12 @@ export class LogEvents implements EventHistory {
     return this.#underWay.size < this.#maxReads ? this.#begin(key) : Promise.resolve('BUSY');
   }
 
-  /** Nothing is kept any more; nobody may read from now on. */
+  /**
+   * Nothing is kept any more, and nobody may read from now on: what waits for its read hears that the log has no time
+   * for it.
+   */
   close(): void {
+    this.#isClosed = true;
     this.#pages.clear();
   }
 
@@ -66,9 +69,11 @@ export class LogEvents implements EventHistory {
     }
   }
 
-  #begin(key: LogPageKey): Promise<Page> {
+  #begin(key: LogPageKey): Promise<PastEventsPage> {
     const name = nameOf(key);
-    const reading = this.#busy.then(() => this.#read(key)).finally(() => this.#underWay.delete(name));
+    const reading = this.#busy
+      .then((): PastEventsPage | Promise<PastEventsPage> => (this.#isClosed ? 'BUSY' : this.#read(key)))
+      .finally(() => this.#underWay.delete(name));
     this.#underWay.set(name, { throughIndex: key.throughIndex, reading });
     this.#busy = reading.catch(() => null);
     return reading;
@@ -81,13 +86,13 @@ export class LogEvents implements EventHistory {
     return this.read(key.afterSeq, key.limit, key.throughIndex);
   }
 
-  async #read(key: LogPageKey): Promise<Page> {
+  async #read(key: LogPageKey): Promise<readonly TimedEvent[] | null> {
     const { afterSeq } = key;
     this.#since = await this.#history.droppedThroughSeq();
     if (afterSeq < this.#since) return null;
     try {
       const events = await this.#readFrom(key);
-      this.#pages.keep(key, events);
+      if (!this.#isClosed) this.#pages.keep(key, events);
       return events;
     } catch (error) {
       this.#since = await this.#history.droppedThroughSeq();

@@ -84,3 +84,16 @@ await t.test('beyond the bound a read is refused, but for those whose page is re
   t.notOk((await Promise.all(waiting)).includes('BUSY'));
   t.not(await events.read(limits.logReads, 5, lastIndex), 'BUSY', 'later there is room');
 });
+
+await t.test('once closed it reads no more, and leaves nothing that would keep the process alive', async (t) => {
+  const { disk, clock, events } = await readers();
+  const waiting = [0, 1, 2].map((afterSeq) => events.read(afterSeq, 5, lastIndex));
+  // The first is being read by then.
+  await Promise.resolve();
+  events.close();
+  const [first, ...others] = await Promise.all(waiting);
+  t.ok(Array.isArray(first));
+  t.strictSame(others, ['BUSY', 'BUSY']);
+  t.ok(disk.take().readBytes <= (await bytesOfOne(0, 5)));
+  t.notOk(await clock.step());
+});
