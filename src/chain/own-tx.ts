@@ -41,6 +41,11 @@ export class OwnTx {
     return { nonce: this.nonce, ...this.#request, versions: [...this.#versions] };
   }
 
+  /** With one version more. */
+  intentWith(fees: Fees): TxIntent {
+    return { ...this.intent, versions: [...this.#versions, fees] };
+  }
+
   addVersion(fees: Fees): void {
     this.#versions.push(fees);
   }

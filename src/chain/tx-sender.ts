@@ -58,8 +58,9 @@ export class TxSender {
   /** Written down, then signed, then sent. */
   async send(tx: OwnTx, fees: Fees): Promise<BroadcastOutcome> {
     if (fees !== tx.fees) {
+      // Not known as a version before: the next try would take it for one that was written down.
+      await this.intents.write(tx.intentWith(fees));
       tx.addVersion(fees);
-      await this.intents.write(tx.intent);
     }
     const signed = await signVersion(this.account, this.chainId, tx.intent, fees);
     if (!tx.hashes.includes(signed.txHash)) tx.hashes.push(signed.txHash);

@@ -171,3 +171,40 @@ await t.test('what an earlier run left and another signer overtook is sent anew'
     { nonce: 1, data: '0x01' },
   ]);
 });
+
+/** What is put while the disk is full is not there for the next process. */
+class FullValues extends MemoryKeptValues {
+  isFull = false;
+
+  override put(key: string, value: unknown): Promise<void> {
+    if (this.isFull) return Promise.reject(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }));
+    return super.put(key, value);
+  }
+}
+
+await t.test('a version that could not be written down is not sent: after a crash nobody would know it', async (t) => {
+  const account = chain.newKey();
+  const values = new FullValues();
+  const first = await WalletRun.start(chain, account, values, { resends: 1 });
+  first.wallet.send(request('0x01')).catch(() => undefined); // nobody is told any more
+  await crashes['after it was sent, before its receipt']?.reached(first);
+  values.isFull = true;
+  const raisings = (): number => first.proxy.requests.filter(({ method }) => method === 'eth_gasPrice').length;
+  const before = raisings();
+  await first.until(() => raisings() >= before + 4);
+  first.die();
+  await chain.mine();
+
+  const second = await WalletRun.start(chain, account, first.values.reopened());
+  t.teardown(() => second.die());
+  second.wallet.resume();
+  // Time enough to take its nonce for another signer's, and to send it anew.
+  await second.until(async () => {
+    await chain.mine();
+    return second.clock.monotonicMs() > 60_000;
+  });
+  t.strictSame(second.troubles, []);
+  const mined = await chain.minedOf(account);
+  t.match(mined, [{ nonce: 0, data: '0x01' }]);
+  t.equal(mined.length, 1);
+});
