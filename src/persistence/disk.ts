@@ -88,11 +88,15 @@ export async function writeWhole(disk: Disk, name: string, parts: Iterable<Uint8
 }
 
 /** Makes a file whose bytes are durable, its name is not. Whatever it rejects for, a part of the file may be left. */
-export async function writeNew(disk: Disk, name: string, parts: Iterable<Uint8Array>): Promise<void> {
+export async function writeNew(
+  disk: Disk,
+  name: string,
+  parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<void> {
   const file = await disk.open(name, 'create');
   try {
     let position = 0;
-    for (const part of parts) {
+    for await (const part of parts) {
       await file.write(part, position);
       position += part.length;
     }

@@ -41,7 +41,12 @@ export class FreeSpace {
     return this.#isLow;
   }
 
-  /** Bytes that are to stay free; Infinity when the configuration says that none need to. */
+  /** Bytes that are to stay free. */
+  get lowWaterBytes(): number {
+    return this.#lowWaterBytes;
+  }
+
+  /** The same; Infinity when the configuration says that none need to. */
   get reserveBytes(): number {
     return this.#lowWaterBytes === 0 ? Infinity : this.#lowWaterBytes;
   }

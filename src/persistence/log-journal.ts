@@ -90,6 +90,11 @@ export class LogJournal implements Journal {
     return this.#writer.waiting;
   }
 
+  /** Bytes that are to stay free on the volume; 0: none need to. */
+  get lowWaterBytes(): number {
+    return this.#space.lowWaterBytes;
+  }
+
   /** Of the segment that a note would come into, at least. */
   get format(): number {
     return this.#writer.format;

@@ -15,6 +15,8 @@ export interface SnapshotRequest {
   readonly point: LogPoint;
   /** The file to write it to. */
   readonly draft: string;
+  /** What is to stay free on the volume: a snapshot can wait, records that are under way can't. */
+  readonly keepFreeBytes: number;
 }
 
 /**
@@ -33,6 +35,6 @@ export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger:
   for await (const records of readRecords(disk, segments, engine.index, point.index)) {
     for (const record of records) replayer.apply(record);
   }
-  const seal = await writeSnapshot(disk, request.draft, epoch, point, engine.exportState());
+  const seal = await writeSnapshot(disk, request.draft, epoch, point, engine.exportState(), request.keepFreeBytes);
   return { type: 'SNAPSHOT', index: point.index, ...seal, stateHash: engine.stateHash() };
 }

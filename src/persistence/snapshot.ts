@@ -4,6 +4,7 @@ import { readWhole, writeNew, type Disk } from './disk.js';
 import { putSnapshotHeader, readSnapshotHeader, type LogPoint, type SnapshotHeader } from './file-header.js';
 import { FrameType, beginFrame, endFrame, readFrame } from './frame.js';
 import { GrowingBuffer } from './growing-buffer.js';
+import { leavingFree } from './leaving-free.js';
 import { PersistenceError } from './persistence-error.js';
 import { snapshotName } from './segment.js';
 import { decodeState, encodeState } from './state-codec.js';
@@ -24,7 +25,7 @@ export interface ReadSnapshot extends SnapshotSeal {
 
 /**
  * Makes the file `name`, whose bytes are durable when it resolves. `point`: the end of the group whose last record the
- * state contains.
+ * state contains. Rejects with ENOSPC, a part of it written, where less than `keepFreeBytes` would stay free.
  */
 export async function writeSnapshot(
   disk: Disk,
@@ -32,10 +33,11 @@ export async function writeSnapshot(
   epoch: Buffer,
   point: LogPoint,
   state: EngineState,
+  keepFreeBytes = 0,
 ): Promise<SnapshotSeal> {
   const [, , tsMs] = state.counters;
   const seal = { bytes: 0, sha256: '' };
-  await writeNew(disk, name, framesOf({ ...point, epoch, tsMs }, state, seal));
+  await writeNew(disk, name, leavingFree(disk, keepFreeBytes, framesOf({ ...point, epoch, tsMs }, state, seal)));
   return seal;
 }
 

@@ -91,7 +91,7 @@ export class Snapshotter {
     const name = snapshotName(point.index);
     const draft = `${name}.${draftTag}${TEMPORARY}`;
     try {
-      const note = await make({ epoch, reorgDepth, point, draft });
+      const note = await make({ epoch, reorgDepth, point, draft, keepFreeBytes: this.#journal.lowWaterBytes });
       await this.#disk.rename(draft, name);
       await this.#disk.syncDirectory();
       return note;

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { enter, sampleQuote } from '../engine/samples.js';
 import { SMALL } from '../simulation/simulated-log.js';
 import { World } from './world.js';
 
@@ -94,6 +95,56 @@ t.test('no snapshot is begun on a full disk, and one that finds no room is tried
   t.strictSame(process.fatal, []);
   world.submit(process, 10);
   await clock.advance(1000);
+  t.ok(disk.fileNames().some((name) => name.endsWith('.snap')));
+});
+
+t.test('a snapshot takes nothing of the reserve: the segment that has to grow meanwhile does', async (t) => {
+  const world = filledWorld();
+  const { clock, disk } = world;
+  const segmentBytes = 256 << 10;
+  const process = await world.start({
+    lowWaterBytes: null,
+    segmentBytes,
+    snapshotEveryRecords: Infinity,
+    stateHashEveryRecords: Infinity,
+    queueBytes: MIB,
+  });
+  const { journal, snapshotter } = process.log;
+  let quotes = 0;
+  const write = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n += 1) process.submit(enter(sampleQuote({ n: (quotes += 1) })));
+    await clock.until(journal.flush());
+  };
+  // More than the reserve is in a snapshot of these.
+  for (let group = 0; group < 30; group += 1) {
+    await write(100);
+    await clock.advance(200);
+  }
+  disk.foreignBytes = disk.space().freeBytes - 0.05 * FILLED.capacityBytes - segmentBytes / 2;
+  await clock.advance(100);
+  const segment =
+    disk
+      .fileNames()
+      .filter((name) => name.startsWith('segment-'))
+      .at(-1) ?? '';
+  while (disk.contentOf(segment).length <= segmentBytes) await write(10);
+  t.equal(journal.refusal(), null);
+  const state = { isOver: false };
+  void snapshotter.take().then(() => (state.isOver = true));
+  while (!state.isOver) {
+    if (journal.refusal() === null) process.submit(enter(sampleQuote({ n: (quotes += 1) })));
+    await clock.step();
+  }
+  await clock.until(journal.flush());
+  t.strictSame(process.fatal, []);
+  t.equal(process.told, quotes);
+  t.match(process.lines.at(-1), { level: 'warn', message: 'no room for a snapshot' });
+  t.strictSame(
+    disk.fileNames().filter((name) => name.includes('snapshot-')),
+    [],
+  );
+  disk.foreignBytes = 0;
+  await clock.until(snapshotter.take());
   t.ok(disk.fileNames().some((name) => name.endsWith('.snap')));
 });
 

@@ -23,7 +23,7 @@ async function opened(t: Test, timeoutMs = PATIENCE_MS) {
   const disk = await openNodeDisk(directory);
   const { last } = await surveyLog(disk, log.epoch);
   const requestFor = (draft: string): SnapshotRequest => {
-    return { epoch: log.epoch, reorgDepth: REORG_DEPTH, point: last, draft };
+    return { epoch: log.epoch, reorgDepth: REORG_DEPTH, point: last, draft, keepFreeBytes: 0 };
   };
   const snapshots = new SnapshotProcess(directory, timeoutMs, silent);
   t.teardown(() => snapshots.end());
