@@ -4,7 +4,7 @@ import { placeOf, readRecords, type PlacedRecord } from './log-records.js';
 import type { Logger } from './logger.js';
 import { PersistenceError } from './persistence-error.js';
 import { Replayer } from './replayer.js';
-import { segmentName, segmentNumbers, snapshotName } from './segment.js';
+import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from './segment.js';
 import { findBase, type LogFacts } from './snapshot-base.js';
 import { surveyLog, type LogSurvey } from './survey.js';
 
@@ -38,14 +38,15 @@ export async function recover(
   logger: Logger,
   surveyAside?: Survey,
 ): Promise<Recovered> {
-  const segments = segmentNumbers(await disk.list()).length;
+  const names = await disk.list();
+  const segments = segmentNumbers(names).length;
   if (segments === 0) {
     throw new PersistenceError('NO_BASE', `${disk.label} was in use, and its log is gone: it has no segments`);
   }
   const isShort = segments < LONG_SEGMENTS;
   const surveying = surveyAside === undefined || isShort ? await surveyLog(disk, epoch) : surveyAside(epoch);
   const facts = factsOf(surveying);
-  const finding = findBase(disk, facts, reorgDepth, logger);
+  const finding = findBase(disk, snapshotIndexes(names), facts, reorgDepth, logger);
   // Neither is left to go on, or to fail with nobody there to hear of it, when the other one fails.
   await Promise.allSettled([facts, finding]);
   const survey = await surveying;

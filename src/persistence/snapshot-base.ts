@@ -5,7 +5,7 @@ import { freshEngine } from './fresh-engine.js';
 import type { Logger } from './logger.js';
 import type { SnapshotNote } from './notes.js';
 import { PersistenceError } from './persistence-error.js';
-import { snapshotIndexes, snapshotName } from './segment.js';
+import { snapshotName } from './segment.js';
 import { readSnapshot, type ReadSnapshot } from './snapshot.js';
 import type { SegmentStart } from './log-records.js';
 
@@ -29,20 +29,21 @@ export interface Base {
 }
 
 /**
- * An engine with the newest snapshot that a replay of this log can begin with. `facts` may still be on their way:
- * reading a snapshot takes as long as a survey. Throws PersistenceError: NO_BASE when it doesn't, DAMAGED when a whole
+ * An engine with the newest snapshot of `indexes`, rising, that a replay of this log can begin with. `facts` may still
+ * be on their way: reading a snapshot takes as long as a survey. The snapshots are those of before the survey: one that
+ * a server makes meanwhile has records that the survey did not see. Throws PersistenceError: NO_BASE when it doesn't, DAMAGED when a whole
  * snapshot says that the log was once longer.
  */
 export async function findBase(
   disk: Disk,
+  indexes: readonly number[],
   facts: LogFacts | Promise<LogFacts>,
   reorgDepth: number,
   logger: Logger,
 ): Promise<Base> {
   const passed: number[] = [];
   const reasons: string[] = [];
-  const indexes = snapshotIndexes(await disk.list());
-  for (const index of indexes.reverse()) {
+  for (const index of [...indexes].reverse()) {
     const engine = await engineFrom(disk, index, facts, reorgDepth);
     if (typeof engine !== 'string') return { engine, passed };
     passed.push(index);

@@ -4,6 +4,7 @@ import { readRecords, segmentStarts } from './log-records.js';
 import type { Logger } from './logger.js';
 import type { SnapshotNote } from './notes.js';
 import { Replayer } from './replayer.js';
+import { snapshotIndexes } from './segment.js';
 import { findBase } from './snapshot-base.js';
 import { writeSnapshot } from './snapshot.js';
 
@@ -30,7 +31,8 @@ export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger:
   const segments = await segmentStarts(disk);
   // The survey at the start compared the snapshots with the log; those made since then came from it.
   const facts = { epoch, segments, last: point, snapshots: new Map<number, SnapshotNote>(), chainAt: () => undefined };
-  const { engine } = await findBase(disk, facts, request.reorgDepth, logger);
+  const snapshots = snapshotIndexes(await disk.list());
+  const { engine } = await findBase(disk, snapshots, facts, request.reorgDepth, logger);
   const replayer = new Replayer(engine);
   for await (const records of readRecords(disk, segments, engine.index, point.index)) {
     for (const record of records) replayer.apply(record);
