@@ -27,6 +27,7 @@ import { localApiKey, openLocalSetup, type LocalSetup } from './local-setup.js';
 import { openLogger } from './logger.js';
 import { PAGE_DIRECTORY, readPageFiles } from './page-files.js';
 import { LogEvents } from './log-events.js';
+import { lockFile } from './persistence/node-lock.js';
 import { writeReadyFile } from './ready-file.js';
 import { startService } from './service.js';
 import type { Service } from './service-options.js';
@@ -61,7 +62,7 @@ async function serve(
 ): Promise<void> {
   const profile = withEndpoints(local?.chain.profile ?? (await readProfile(settings.profile)), settings);
   const keys = await KeyStore.open({
-    files: new DiskKeyFiles(settings.dataDir, systemClock, limits.keyUpdateMs),
+    files: new DiskKeyFiles(settings.dataDir, systemClock, limits.keyUpdateMs, lockFile),
     clock: systemClock,
     random: systemRandom,
     cacheSize: limits.keyCache,

@@ -11,6 +11,7 @@ import { limits, tierQuotas } from '../../src/config/limits.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import { KeptFile } from '../../src/persistence/kept-file.js';
 import { openNodeDisk } from '../../src/persistence/node-disk.js';
+import { lockFile } from '../../src/persistence/node-lock.js';
 import { startService } from '../../src/service.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
@@ -38,7 +39,7 @@ const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-bench-'));
 const chain = await startLocalChain();
 const log = await openBenchLog(path.join(dataDir, 'log'), true);
 const keys = await KeyStore.open({
-  files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs),
+  files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs, lockFile),
   clock: systemClock,
   random: systemRandom,
   cacheSize: limits.keyCache,

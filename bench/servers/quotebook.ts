@@ -7,6 +7,7 @@ import type { ChainSideOptions } from '../../src/chain/chain-side.js';
 import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
 import type { Journal } from '../../src/engine/ports.js';
 import type { Pool, Quote } from '../../src/engine/quote.js';
+import { lockFile } from '../../src/persistence/node-lock.js';
 import { startService } from '../../src/service.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
@@ -55,7 +56,7 @@ let resting = 0;
 const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-bench-'));
 const log = await openBenchLog(path.join(dataDir, 'log'), true);
 const keys = await KeyStore.open({
-  files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs),
+  files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs, lockFile),
   clock: systemClock,
   random: systemRandom,
   cacheSize: limits.keyCache,

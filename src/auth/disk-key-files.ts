@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../engine/ports.js';
 import type { KeyFiles } from './key-files.js';
@@ -7,19 +7,27 @@ const OWNER_ONLY = 0o600;
 const RETRY_MS = 20;
 
 /**
- * Key files in one directory. The next content is written to `NAME.new`, synced and renamed over `NAME`. That file is
- * also the lock: only one process can create it, and the rename takes it away.
+ * Takes the lock on the file at this path, made when it is absent; null while another process has it. It ends with the
+ * process, in whatever way that ends.
+ */
+export type LockFile = (path: string) => Promise<{ release(): Promise<void> } | null>;
+
+/**
+ * Key files in one directory. The next content is written to `NAME.new`, synced and renamed over `NAME`, by who has the
+ * lock on that file: so what a process leaves of it that dies meanwhile is in nobody's way.
  */
 export class DiskKeyFiles implements KeyFiles {
   readonly #directory: string;
   readonly #clock: Clock;
   readonly #patienceMs: number;
+  readonly #lockFile: LockFile;
 
   /** `patienceMs`: how long to wait for another process that is updating the same file. */
-  constructor(directory: string, clock: Clock, patienceMs: number) {
+  constructor(directory: string, clock: Clock, patienceMs: number, lockFile: LockFile) {
     this.#directory = directory;
     this.#clock = clock;
     this.#patienceMs = patienceMs;
+    this.#lockFile = lockFile;
   }
 
   async read(name: string): Promise<string | null> {
@@ -35,38 +43,31 @@ export class DiskKeyFiles implements KeyFiles {
     await mkdir(this.#directory, { recursive: true });
     const path = join(this.#directory, name);
     const next = `${path}.new`;
-    const handle = await this.#claim(next);
+    const lock = await this.#claim(next);
     let content: string;
     try {
       content = change(await this.read(name));
-      await handle.writeFile(content);
-      await handle.sync();
-      await handle.close();
+      await write(next, content);
       await rename(next, path);
     } catch (error) {
-      await handle.close();
       await unlink(next);
       throw error;
+    } finally {
+      await lock.release();
     }
     await this.#syncDirectory();
     return content;
   }
 
-  async #claim(path: string): Promise<FileHandle> {
+  async #claim(path: string): Promise<{ release(): Promise<void> }> {
     const deadline = this.#clock.monotonicMs() + this.#patienceMs;
     for (;;) {
-      try {
-        return await open(path, 'wx', OWNER_ONLY);
-      } catch (error) {
-        if (codeOf(error) !== 'EEXIST') throw error;
-        if (this.#clock.monotonicMs() >= deadline) {
-          throw new Error(
-            `${path} is in the way: another process is writing it, or died while it did. Remove it then.`,
-            {
-              cause: error,
-            },
-          );
-        }
+      const lock = await this.#lockFile(path);
+      if (lock !== null) return lock;
+      if (this.#clock.monotonicMs() >= deadline) {
+        throw new Error(
+          `${path} is in the way: another process is writing it, and has been for ${this.#patienceMs} ms`,
+        );
       }
       await new Promise<void>((resolve) => {
         this.#clock.after(RETRY_MS, resolve);
@@ -82,6 +83,17 @@ export class DiskKeyFiles implements KeyFiles {
     } finally {
       await directory.close();
     }
+  }
+}
+
+/** All of it is on the disk when this resolves. */
+async function write(path: string, content: string): Promise<void> {
+  const handle = await open(path, 'w', OWNER_ONLY);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 

@@ -2,6 +2,7 @@ import { DiskKeyFiles } from '../auth/disk-key-files.js';
 import { TIERS, type Tier } from '../auth/key-record.js';
 import { KeyStore, LEDGER, type KeyInfo } from '../auth/key-store.js';
 import { limits } from '../config/limits.js';
+import { lockFile } from '../persistence/node-lock.js';
 import { systemClock } from '../system/system-clock.js';
 import { systemRandom } from '../system/system-random.js';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type Command, type CommandIo } from './command.js';
@@ -39,7 +40,7 @@ export const keysCommand: Command = {
       return EXIT_USAGE;
     }
     const { dataDir } = result.settings;
-    const files = new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs);
+    const files = new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs, lockFile);
     const isNew = (await files.stamp(LEDGER)) === null;
     if (isNew && action.type !== 'create') {
       io.err(`There are no keys in ${dataDir}.`);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { constants, type BigIntStats } from 'node:fs';
+import { open, stat, type FileHandle } from 'node:fs/promises';
 import type { DiskLock } from './disk.js';
 
 /** open(2) of macOS and the BSDs: take flock(2)'s exclusive lock in the same step. */
@@ -10,7 +10,8 @@ const MODE = 0o600;
 /**
  * flock(2)'s exclusive lock on the file at `path`, made when it isn't there; null when another process holds it. Such a
  * lock belongs to the open file and ends with its last descriptor, so kill -9 leaves nothing stale behind, and it holds
- * between containers that share a volume.
+ * between containers that share a volume. Whoever holds it may rename or remove the file: who waited for that one has no
+ * lock then on the file that is at `path`, and gets null.
  *
  * Node has no call for it. macOS takes it while opening. On Linux the program flock(1), of util-linux or BusyBox, is
  * handed our descriptor and takes the lock on the file that we both have open; when it exits, ours still has it.
@@ -30,12 +31,14 @@ export async function lockFile(path: string): Promise<DiskLock | null> {
 async function lockThroughProgram(path: string): Promise<DiskLock | null> {
   // Node opens with O_CLOEXEC: no other child keeps the lock after we are gone.
   const file = await open(path, constants.O_RDWR | constants.O_CREAT, MODE);
+  let isLocked: boolean;
   try {
-    if (await runFlock(file.fd)) return held(file);
+    isLocked = await runFlock(file.fd);
   } catch (cause) {
     await file.close();
     throw new Error(`could not run flock(1) to lock ${path}: install util-linux or BusyBox`, { cause });
   }
+  if (isLocked) return heldAt(path, file);
   await file.close();
   return null;
 }
@@ -54,9 +57,28 @@ function runFlock(descriptor: number): Promise<boolean> {
 
 async function lockWhileOpening(path: string): Promise<DiskLock | null> {
   try {
-    return held(await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_EXLOCK, MODE));
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_EXLOCK, MODE);
+    return await heldAt(path, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return null;
+    throw error;
+  }
+}
+
+/** The lock, if the file is still the one at `path`. */
+async function heldAt(path: string, file: FileHandle): Promise<DiskLock | null> {
+  const [locked, there] = await Promise.all([file.stat({ bigint: true }), statAt(path)]);
+  if (there?.ino === locked.ino && there.dev === locked.dev) return held(file);
+  await file.close();
+  return null;
+}
+
+/** Null: there is no such file by now. */
+async function statAt(path: string): Promise<BigIntStats | null> {
+  try {
+    return await stat(path, { bigint: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
 }

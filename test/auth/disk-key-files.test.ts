@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
+import { lockFile } from '../../src/persistence/node-lock.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
 import { ManualClock } from '../system/manual-clock.js';
@@ -10,7 +11,7 @@ import { ManualClock } from '../system/manual-clock.js';
 const PATIENCE_MS = 60_000;
 
 t.test('what is updated can be read, and its stamp changes', async (t) => {
-  const files = new DiskKeyFiles(join(t.testdir(), 'made', 'when absent'), systemClock, PATIENCE_MS);
+  const files = new DiskKeyFiles(join(t.testdir(), 'made', 'when absent'), systemClock, PATIENCE_MS, lockFile);
   t.equal(await files.read('a'), null);
   t.equal(await files.stamp('a'), null);
   t.equal(await files.update('a', (current) => `${String(current)} one`), 'null one');
@@ -22,7 +23,7 @@ t.test('what is updated can be read, and its stamp changes', async (t) => {
 
 t.test('only the owner may read the files, and nothing is left beside them', async (t) => {
   const directory = t.testdir();
-  const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS);
+  const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS, lockFile);
   await files.update('a', () => 'secret');
   t.equal((await stat(join(directory, 'a'))).mode & 0o777, 0o600);
   t.strictSame(await readdir(directory), ['a']);
@@ -30,7 +31,7 @@ t.test('only the owner may read the files, and nothing is left beside them', asy
 
 t.test('an update that fails leaves the old content and the way free', async (t) => {
   const directory = t.testdir({ a: 'old' });
-  const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS);
+  const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS, lockFile);
   await t.rejects(
     files.update('a', () => {
       throw new Error('no');
@@ -43,16 +44,25 @@ t.test('an update that fails leaves the old content and the way free', async (t)
 
 t.test('updates from several sides at once are all there', async (t) => {
   const directory = t.testdir();
-  const sides = Array.from({ length: 8 }, () => new DiskKeyFiles(directory, systemClock, PATIENCE_MS));
+  const sides = Array.from({ length: 8 }, () => new DiskKeyFiles(directory, systemClock, PATIENCE_MS, lockFile));
   await Promise.all(sides.map((files, index) => files.update('a', (current) => `${current ?? ''} ${index}`)));
-  const content = await new DiskKeyFiles(directory, systemClock, 0).read('a');
+  const content = await new DiskKeyFiles(directory, systemClock, 0, lockFile).read('a');
   t.strictSame(content?.trim().split(' ').sort(), ['0', '1', '2', '3', '4', '5', '6', '7']);
 });
 
-t.test('a file left by a process that died is named, after a while', async (t) => {
-  const directory = t.testdir({ 'a.new': 'torn' });
+t.test("what a process left that died while it wrote is in nobody's way", async (t) => {
+  const directory = t.testdir({ a: 'old', 'a.new': 'torn, and longer than what comes' });
+  const files = new DiskKeyFiles(directory, systemClock, 0, lockFile);
+  t.equal(await files.update('a', (current) => `${String(current)}er`), 'older');
+  t.equal(await files.read('a'), 'older');
+  t.strictSame(await readdir(directory), ['a']);
+});
+
+t.test('a process that is writing it for too long is told of', async (t) => {
+  const directory = t.testdir();
+  const held = await lockFile(join(directory, 'a.new'));
   const clock = new ManualClock();
-  const files = new DiskKeyFiles(directory, clock, 1000);
+  const files = new DiskKeyFiles(directory, clock, 1000, lockFile);
   const update = files.update('a', () => 'new');
   const ended = update.then(
     () => true,
@@ -61,20 +71,22 @@ t.test('a file left by a process that died is named, after a while', async (t) =
   while (!(await Promise.race([ended, new Promise((resolve) => setImmediate(resolve, false))]))) clock.advance(50);
   await t.rejects(update, /a\.new is in the way/);
   t.equal(await files.read('a'), null);
+  await held?.release();
+  t.equal(await files.update('a', () => 'new'), 'new');
 });
 
 t.test('a directory that cannot be written is an error, not a silence', async (t) => {
   const directory = t.testdir();
   await mkdir(join(directory, 'a.new'));
-  const files = new DiskKeyFiles(directory, systemClock, 0);
+  const files = new DiskKeyFiles(directory, systemClock, 0, lockFile);
   await t.rejects(files.update('a', () => 'x'));
   await writeFile(join(directory, 'plain'), '');
-  const inFile = new DiskKeyFiles(join(directory, 'plain'), systemClock, 0);
+  const inFile = new DiskKeyFiles(join(directory, 'plain'), systemClock, 0, lockFile);
   await t.rejects(inFile.update('a', () => 'x'));
 });
 
 t.test('a store on disk is there again for the next process', async (t) => {
-  const files = new DiskKeyFiles(t.testdir(), systemClock, PATIENCE_MS);
+  const files = new DiskKeyFiles(t.testdir(), systemClock, PATIENCE_MS, lockFile);
   const options = { files, clock: systemClock, random: systemRandom, cacheSize: 10 };
   const { id, key } = await (await KeyStore.open(options)).create('paid', 'a maker');
   t.strictSame((await KeyStore.open(options)).verify(key), { id, tier: 'paid' });

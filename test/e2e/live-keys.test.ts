@@ -2,6 +2,7 @@ import t from 'tap';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
+import { lockFile } from '../../src/persistence/node-lock.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
 import { RestClient } from './rest-client.js';
@@ -16,7 +17,7 @@ const filter = (channel: string) => ({ type: 'FILTER', channel, body: { chainId:
 
 /** The keys as another process has them: `quotebook keys` beside a running server. */
 const elsewhere = await KeyStore.open({
-  files: new DiskKeyFiles(running.dataDir, systemClock, limits.keyUpdateMs),
+  files: new DiskKeyFiles(running.dataDir, systemClock, limits.keyUpdateMs, lockFile),
   clock: systemClock,
   random: systemRandom,
   cacheSize: 1,

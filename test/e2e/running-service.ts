@@ -15,6 +15,7 @@ import type { Journal } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { BackendChoice } from '../../src/net/open-server.js';
 import type { Metrics } from '../../src/metrics/metrics.js';
+import { lockFile } from '../../src/persistence/node-lock.js';
 import type { QuotaTable } from '../../src/quota/tier-quotas.js';
 import { PAGE_DIRECTORY, readPageFiles } from '../../src/page-files.js';
 import { startService } from '../../src/service.js';
@@ -75,7 +76,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const keys =
     options.keys ??
     (await KeyStore.open({
-      files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs),
+      files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs, lockFile),
       clock: systemClock,
       random: systemRandom,
       cacheSize: limits.keyCache,

@@ -2,6 +2,7 @@ import t from 'tap';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
+import { lockFile } from '../../src/persistence/node-lock.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
 import { RestClient } from '../e2e/rest-client.js';
@@ -33,7 +34,7 @@ await t.test(`${FREE_KEYS} free keys at ${TIMES_ITS_LIMIT} times their limit`, a
   const siege = await Siege.lay(t, { requestsPerSecond: PAID_REQUESTS_PER_SECOND });
   const { dataDir, httpUrl, apiKey: paidKey } = siege.service;
   const keys = await KeyStore.open({
-    files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs),
+    files: new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs, lockFile),
     clock: systemClock,
     random: systemRandom,
     cacheSize: limits.keyCache,

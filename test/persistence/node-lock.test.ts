@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rename } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -29,4 +30,26 @@ t.test('another process holds it until it dies, in whatever way', async (t) => {
   const lock = await lockFile(file);
   t.ok(lock, 'nothing stale is left');
   await lock?.release();
+});
+
+t.test('who waited for a file that was renamed meanwhile has no lock', async (t) => {
+  const directory = t.testdir();
+  const file = path.join(directory, 'lock');
+  // Each of them opens the file and then runs a program: whoever comes to it late finds another file there, or none.
+  for (let round = 0; round < 5; round += 1) {
+    let holders = 0;
+    let most = 0;
+    const tries = Array.from({ length: 6 }, async () => {
+      const lock = await lockFile(file);
+      if (lock === null) return 0;
+      holders += 1;
+      most = Math.max(most, holders);
+      await rename(file, path.join(directory, `${round}`));
+      holders -= 1;
+      await lock.release();
+      return 1;
+    });
+    const taken = (await Promise.all(tries)).reduce<number>((sum, count) => sum + count, 0);
+    t.ok(taken >= 1 && most === 1, `${taken} one after another, ${most} at once`);
+  }
 });
