@@ -29,12 +29,17 @@ export class ReceiptWatch {
     if (this.#stopped) throw new WalletStopped('The service is stopping');
   }
 
+  /** The receipt of one of these; null: none, as the node says. Rejects where it does not answer. */
+  look(hashes: readonly Hex[]): Promise<TxReceipt | null> {
+    return findReceipt(this.rpc, hashes);
+  }
+
   /** The receipt of one of these, or null when there is none within that time. A node that does not answer has none. */
   async find(hashes: readonly Hex[], withinMs: number): Promise<TxReceipt | null> {
     const giveUpAtMs = this.clock.monotonicMs() + withinMs;
     for (;;) {
       this.checkRunning();
-      const receipt = await findReceipt(this.rpc, hashes).catch(() => null);
+      const receipt = await this.look(hashes).catch(() => null);
       if (receipt !== null || this.clock.monotonicMs() >= giveUpAtMs) return receipt;
       await this.#pause();
     }

@@ -175,14 +175,22 @@ export class Wallet {
   /** It has no receipt in the time that a transaction may take. Null: there may be one later. */
   async #findOrSendAgain(tx: OwnTx): Promise<TxReceipt | 'LOST' | null> {
     try {
-      // A node's index may lag behind its head.
-      if (await this.#line.isUsed(tx)) return (await this.#find(tx)) ?? (await this.#lose(tx));
+      if (await this.#line.isUsed(tx)) return (await this.#find(tx)) ?? (await this.#loseUnlessMined(tx));
       await this.#sendAgain(tx);
     } catch {
       // No answer, or no money for the higher fee: the next round looks for a receipt and tries again.
       this.#receipts.checkRunning();
     }
     return null;
+  }
+
+  /**
+   * A node's index may lag behind its head, so it has had its time. Now a node has to say that there is no receipt, as
+   * one without an answer does not, and once more that the nonce is used: one that is behind may have taken over.
+   */
+  async #loseUnlessMined(tx: OwnTx): Promise<TxReceipt | 'LOST' | null> {
+    const found = await this.#receipts.look(tx.hashes);
+    return found === null && (await this.#line.isUsed(tx)) ? this.#lose(tx) : found;
   }
 
   async #lose(tx: OwnTx): Promise<'LOST'> {

@@ -201,6 +201,40 @@ await t.test('a node that tells of receipts late does not make it sent twice', a
   t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x0d' }]);
 });
 
+await t.test('a node that tells of no receipt for a fault of its own does not make it sent twice', async (t) => {
+  const run = await newRun();
+  // Geth's words while it looks through its blocks after a start.
+  const error = { code: -32000, message: 'transaction indexing is in progress' };
+  const isWell = (): boolean => run.clock.monotonicMs() > 45_000;
+  run.proxy.trick = ({ method }) => (method === 'eth_getTransactionReceipt' && !isWell() ? { error } : 'PASS');
+  const sent = run.wallet.send(request('0x0f'));
+  await inPool(run, 1);
+  await chain.mine();
+  await run.whileMining(chain, sent);
+  t.ok(isWell());
+  t.equal((await chain.minedOf(run.account)).length, 1);
+  t.strictSame(run.troubles, []);
+});
+
+await t.test('nor does a node that is behind, and takes over from the one that told of the nonce', async (t) => {
+  const run = await newRun();
+  let looks = 0;
+  const isWell = (): boolean => run.clock.monotonicMs() > 45_000;
+  run.proxy.trick = ({ method, params }) => {
+    if (isWell()) return 'PASS';
+    if (method === 'eth_getTransactionReceipt') return { rewrite: () => null };
+    const isLook = method === 'eth_getTransactionCount' && params[1] === 'latest';
+    return isLook && looks++ > 0 ? { rewrite: () => '0x0' } : 'PASS';
+  };
+  const sent = run.wallet.send(request('0x0f'));
+  await inPool(run, 1);
+  await chain.mine();
+  await run.whileMining(chain, sent);
+  t.ok(looks > 1);
+  t.equal((await chain.minedOf(run.account)).length, 1);
+  t.notOk(run.troubles.includes('0: another transaction of the same key was mined under its nonce'));
+});
+
 await t.test('many at once take nonces without a gap, each mined once, no more than allowed under way', async (t) => {
   const run = await newRun({ inFlight: 4, waiting: 6 });
   const sent = Array.from({ length: 10 }, (_, n) => run.wallet.send(request(`0x1${n}`)));
