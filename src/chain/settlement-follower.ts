@@ -4,6 +4,7 @@ import type { Hex, Origin } from '../engine/quote.js';
 import type { BlockRange, ChainCursor } from './chain-cursor.js';
 import type { BlockId, ChainLog, ChainReader } from './chain-reader.js';
 import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
+import { RpcError } from './http-rpc.js';
 import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
 import type { QuoteStates } from './quote-states.js';
@@ -46,8 +47,9 @@ export class SettlementFollower {
   /** A rewind that an earlier process began is finished, if there was one. */
   #isWhole = false;
   /**
-   * Orders that a reorg stated anew, gone ones too: in the middle of it a node may have told of the old branch's state
-   * as the ancestor's, as anvil does for a moment. They are asked about once more, where the next range ends.
+   * Orders that are asked about where the next range ends, too. Those whose state could not be had where the last one
+   * ended; and those that a reorg stated anew, gone ones too: in the middle of it a node may have told of the old
+   * branch's state as the ancestor's, as anvil does for a moment.
    */
   #inDoubt: readonly Order[] = [];
 
@@ -117,17 +119,19 @@ export class SettlementFollower {
     const touched = touchedOrders(changes, means, this.book);
     const orders = [...new Set([...touched.keys(), ...this.#inDoubt])];
     const to = { blockNumber: range.to.number, blockHash: range.to.hash };
-    const [states, deployedAt] = await Promise.all([this.#readStates(orders, to), this.#deploymentTimes(changes)]);
+    const [states, deployedAt] = await Promise.all([this.#statesAtEnd(range, orders), this.#deploymentTimes(changes)]);
     await this.cursor.confirm(range);
 
     for (const { why, log } of ignored) this.onIgnored(why, log);
     for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
-    await this.#tellStates(orders, states, to, (order) => {
-      const log = touched.get(order);
-      return log === undefined ? null : originOf(log);
-    });
+    if (states !== null) {
+      await this.#tellStates(orders, states, to, (order) => {
+        const log = touched.get(order);
+        return log === undefined ? null : originOf(log);
+      });
+    }
     await this.#tellPosition(to, changes.length > 0 || orders.length > 0);
-    this.#inDoubt = [];
+    this.#inDoubt = states === null ? orders : [];
     this.cursor.advance(range, blocksOf(changes.map(({ log }) => log)));
     this.#resumeAfter = null;
     return true;
@@ -159,6 +163,19 @@ export class SettlementFollower {
     const blocks = new Set(changes.flatMap(({ type, log }) => (type === 'POOL' ? [log.blockNumber] : [])));
     const times = await mapInFlight([...blocks], BLOCKS_IN_FLIGHT, async (number) => this.reader.block(number));
     return new Map(times.map(({ number, timestamp }) => [number, timestamp]));
+  }
+
+  /**
+   * Null while the range is behind the newest block and the node lacks its end's state: nodes that are no archives keep
+   * that of the last 128 blocks or so (geth, nitro). What has become of the orders is then seen where a later one ends.
+   */
+  async #statesAtEnd({ to, isLast }: BlockRange, orders: readonly Order[]): Promise<QuoteState[] | null> {
+    try {
+      return await this.#readStates(orders, { blockNumber: to.number, blockHash: to.hash });
+    } catch (error) {
+      if (isLast || !(error instanceof RpcError)) throw error;
+      return null;
+    }
   }
 
   async #readStates(orders: readonly Order[], at: BlockId): Promise<QuoteState[]> {
