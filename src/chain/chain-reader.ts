@@ -99,8 +99,8 @@ export class ChainReader {
   }
 
   /**
-   * In chain order: by block, then log index. One block is asked for by its hash (EIP-234), which a node that lags or
-   * is on another branch can't answer; of a range, the logs of its last block are held against the hash.
+   * In chain order: by block, then log index, each once. One block is asked for by its hash (EIP-234), which a node
+   * that lags or is on another branch can't answer; of a range, the logs of its last block are held against the hash.
    */
   async logs({ fromBlock, to, address, topics }: LogQuery): Promise<ChainLog[]> {
     const blocks =
@@ -110,14 +110,17 @@ export class ChainReader {
     const filter = { ...blocks, topics, ...(address && { address }) };
     const answer = await this.rpc.request({ method: 'eth_getLogs', params: [filter] });
     if (!Array.isArray(answer)) throw new ChainAnswerError('eth_getLogs gave no array');
-    const logs = answer.map(readLog).sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+    const logs = answer
+      .filter((log) => !isRemoved(log))
+      .map(readLog)
+      .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
     if (logs.some((log) => log.blockNumber === to.blockNumber && log.blockHash !== to.blockHash)) {
       throw new ChainAnswerError('The logs are of another branch');
     }
     if (logs.some((log) => log.blockNumber < fromBlock || log.blockNumber > to.blockNumber)) {
       throw new ChainAnswerError('The logs are of other blocks than those asked for');
     }
-    return logs;
+    return logs.filter((log, i) => !isTwin(log, logs[i - 1]));
   }
 
   /** One call, with the state at the end of a block. `gas` bounds what the node spends on it. */
@@ -177,6 +180,18 @@ function readHead(answer: unknown): BlockHead {
     parentHash: hex(parentHash),
     timestamp: quantity(timestamp),
   };
+}
+
+/** A reorg took it back, as subscriptions tell it. Gateways that answer from what they heard there may show such logs. */
+function isRemoved(log: unknown): boolean {
+  return typeof log === 'object' && log !== null && 'removed' in log && log.removed === true;
+}
+
+/** The same log again: a gateway may put the answers of several nodes together. Logs of two branches are an error. */
+function isTwin(log: ChainLog, before: ChainLog | undefined): boolean {
+  if (log.blockNumber !== before?.blockNumber) return false;
+  if (log.blockHash !== before.blockHash) throw new ChainAnswerError('The logs are of two branches');
+  return log.logIndex === before.logIndex;
 }
 
 function readLog(answer: unknown): ChainLog {

@@ -1,0 +1,67 @@
+import { numberToHex, pad } from 'viem';
+import t from 'tap';
+import { ChainAnswerError, ChainReader, type ChainLog } from '../../src/chain/chain-reader.js';
+import type { Hex } from '../../src/engine/quote.js';
+
+const LIMITS = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 1 };
+
+interface Place {
+  readonly block: number;
+  readonly index: number;
+  readonly branch?: string;
+  readonly removed?: boolean;
+}
+
+const hashOf = (block: number, branch = 'aa'): Hex => `0x${branch}${`${block}`.padStart(62, '0')}`;
+
+/** A log as nodes tell of it. */
+function told({ block, index, branch, removed = false }: Place): object {
+  return {
+    address: pad('0x1', { size: 20 }),
+    topics: [],
+    data: '0x',
+    blockNumber: numberToHex(block),
+    blockHash: hashOf(block, branch),
+    transactionHash: pad(numberToHex(index)),
+    logIndex: numberToHex(index),
+    removed,
+  };
+}
+
+/** Of blocks 1 to 9, where the node answers with these. */
+function read(...places: readonly Place[]): Promise<ChainLog[]> {
+  const reader = new ChainReader({ request: () => Promise.resolve(places.map(told)) }, null, LIMITS);
+  return reader.logs({ fromBlock: 1, to: { blockNumber: 9, blockHash: hashOf(9) }, topics: [] });
+}
+
+const placesOf = (logs: readonly ChainLog[]) => logs.map(({ blockNumber, logIndex }) => [blockNumber, logIndex]);
+
+t.test('logs come in the order of the chain, each once, however often the node tells of it', async (t) => {
+  const logs = await read(
+    { block: 7, index: 1 },
+    { block: 2, index: 3 },
+    { block: 7, index: 0 },
+    { block: 7, index: 1 },
+  );
+  t.strictSame(placesOf(logs), [
+    [2, 3],
+    [7, 0],
+    [7, 1],
+  ]);
+});
+
+t.test('what a reorg took back is none of them, though a node may still tell of it', async (t) => {
+  const logs = await read({ block: 7, index: 0, branch: 'bb', removed: true }, { block: 7, index: 0 });
+  t.strictSame(placesOf(logs), [[7, 0]]);
+  t.equal(logs[0]?.blockHash, hashOf(7));
+});
+
+t.test('logs of two branches are no answer', async (t) => {
+  await t.rejects(read({ block: 7, index: 0 }, { block: 7, index: 1, branch: 'bb' }), ChainAnswerError);
+});
+
+t.test('nor are logs of another branch than that of the last block, or of other blocks', async (t) => {
+  await t.rejects(read({ block: 9, index: 0, branch: 'bb' }), { message: 'The logs are of another branch' });
+  await t.rejects(read({ block: 10, index: 0 }), ChainAnswerError);
+  await t.rejects(read({ block: 0, index: 0 }), ChainAnswerError);
+});
