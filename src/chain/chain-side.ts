@@ -7,8 +7,9 @@ import type { Hex } from '../engine/quote.js';
 import { BookFollower, type FollowListener } from './book-follower.js';
 import { ChainCursor, type CursorOptions } from './chain-cursor.js';
 import { ChainHealth } from './chain-health.js';
-import { ChainReader, type BlockHead, type BlockId, type ChainLog } from './chain-reader.js';
+import { ChainAnswerError, ChainReader, type BlockHead, type BlockId, type ChainLog } from './chain-reader.js';
 import { firstBlockSince } from './first-block.js';
+import { RpcError } from './http-rpc.js';
 import { openWallets, type OperatorAccount, type WalletNumbers } from './open-wallets.js';
 import { PatientSubmitter, resumeAfter, resumeFrom, type FollowedBook } from './followed-book.js';
 import { PoolAddresses } from './pool-addresses.js';
@@ -170,6 +171,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     sweepSlice: limits.sweepSlice,
     stopGraceMs: limits.chainStopMs,
   };
+  let refusedSinceMs = 0;
   const follower: BookFollower = new BookFollower(
     settlementFollower,
     streamFollower,
@@ -178,11 +180,26 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     clock,
     random,
     pace,
-    options.listener,
+    { ...options.listener, onFailure },
   );
   const settlementWallet = wallets?.settlement ?? null;
   const spending = wallets && { settlement: wallets.settlement.spending, stream: wallets.stream.spending };
   return { follower, health, settlement, pools, states, publisher, settlementWallet, spending, readTo, stop };
+
+  /**
+   * A node may tell of heads and refuse what else is asked: its logs, the state of a block. What it lacks for a moment it
+   * is given time for; then others are asked, of both chains, since what enters the book takes both.
+   */
+  function onFailure(error: Error, failures: number): void {
+    const now = clock.monotonicMs();
+    if (failures === 1) refusedSinceMs = now;
+    const isAnswered = error instanceof RpcError || error instanceof ChainAnswerError;
+    if (isAnswered && now - refusedSinceMs >= limits.lowerHeadMs) {
+      for (const of of Object.values(rpc)) of.preferAnother?.();
+      refusedSinceMs = now;
+    }
+    options.listener.onFailure(error, failures);
+  }
 
   function readTo(role: ChainRole): BlockId | null {
     return role === 'settlement' ? settlementFollower.position : streamFollower.position;

@@ -169,7 +169,10 @@ export const limits = {
   headWatchPingMs: 10_000,
   /** A chain that gave no head for longer is stale, and so is one that gave heads and could not be read. */
   chainSilenceMs: 10_000,
-  /** How long a lower head, or the lack of a block, must be shown before it is believed: a node may lag. */
+  /**
+   * How long a lower head, or the lack of a block, must be shown before it is believed: a node may lag. After as long of
+   * refusing what it is asked, another is asked.
+   */
   lowerHeadMs: 3_000,
   /** Blocks with nothing in them after which the position alone is logged. */
   positionEveryBlocks: 500,

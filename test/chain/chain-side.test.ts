@@ -1,0 +1,30 @@
+import t from 'tap';
+import { Market, ONE } from './dev/market.js';
+import { httpRpc } from './following.js';
+import { MarketBook } from './market-book.js';
+import { RpcProxy } from './rpc-proxy.js';
+
+const market = await Market.open(t);
+const call = market.pool('testWETH', 1800n, true);
+
+for (const [what, method] of [
+  ['logs', 'eth_getLogs'],
+  ['the state of any block', 'eth_call'],
+] as const) {
+  t.test(`where a node tells of heads and refuses ${what}, the next endpoint is asked`, async (t) => {
+    const proxy = await RpcProxy.open(market.chain.rpcUrl);
+    t.teardown(() => proxy.close());
+    const settlement = httpRpc([proxy.url, market.chain.rpcUrl]);
+    await MarketBook.isolated(market, { rpc: { settlement }, limits: { lowerHeadMs: 50 } }, async (book) => {
+      const offer = await market.sign(call);
+      await book.publish(offer);
+      t.equal(settlement.endpoint, 0);
+      const error = { code: -32000, message: 'this is not available on your plan' };
+      proxy.trick = (asked) => (asked.method === method ? { error } : 'PASS');
+      await market.fill(market.taker.address, offer, ONE / 4n);
+      await book.following.until(() => book.fillable(offer) === (3n * ONE) / 4n);
+      await book.upToDate();
+      t.equal(settlement.endpoint, 1);
+    });
+  });
+}
