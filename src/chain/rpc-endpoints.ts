@@ -16,6 +16,8 @@ export interface Endpoint {
 export class RpcEndpoints {
   readonly #all: readonly Endpoint[];
   #current = 0;
+  /** Whom requests go to: another one than the current while that has asked for a pause. */
+  #asked = 0;
   #turn = 0;
 
   constructor(
@@ -46,7 +48,9 @@ export class RpcEndpoints {
   /** The current one, or the first after it that has not asked for a pause; undefined when all have. */
   ready(nowMs: number): Endpoint | undefined {
     const inTurn = [...this.#all.slice(this.#current), ...this.#all.slice(0, this.#current)];
-    return inTurn.find(({ restUntilMs }) => restUntilMs <= nowMs);
+    const ready = inTurn.find(({ restUntilMs }) => restUntilMs <= nowMs);
+    if (ready !== undefined) this.#ask(this.#all.indexOf(ready));
+    return ready;
   }
 
   /** How long until one of them may be asked; Infinity when there is none. */
@@ -77,7 +81,12 @@ export class RpcEndpoints {
   }
 
   #use(place: number): void {
-    if (place !== this.#current) this.#turn += 1;
     this.#current = place;
+    this.#ask(place);
+  }
+
+  #ask(place: number): void {
+    if (place !== this.#asked) this.#turn += 1;
+    this.#asked = place;
   }
 }

@@ -29,3 +29,19 @@ t.test('a return to the preferred endpoint is a turn, staying with it is none', 
   t.equal(endpoints.current, first);
   t.end();
 });
+
+t.test('so is the end of a pause, in which another one stood in for the current', (t) => {
+  const endpoints = new RpcEndpoints(['first', 'second'], DOUBT_MS);
+  const { current: first } = endpoints;
+  if (first === undefined) throw new Error('there are two');
+  first.restUntilMs = 500;
+  const turns = [endpoints.turn];
+  t.equal(endpoints.ready(0)?.url, 'second');
+  turns.push(endpoints.turn);
+  t.equal(endpoints.ready(499)?.url, 'second');
+  t.equal(endpoints.turn, turns[1], 'the same one stands in');
+  t.equal(endpoints.ready(500)?.url, 'first');
+  turns.push(endpoints.turn);
+  t.equal(new Set(turns).size, 3);
+  t.end();
+});
