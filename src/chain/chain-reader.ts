@@ -35,7 +35,7 @@ export interface ChainLog {
   readonly blockHash: Hex;
   readonly txHash: Hex;
   readonly logIndex: number;
-  /** Unix seconds; null from nodes that leave it out. */
+  /** Unix seconds; null from nodes that do not tell it. */
   readonly timestamp: number | null;
 }
 
@@ -206,8 +206,13 @@ function readLog(answer: unknown): ChainLog {
     blockHash: hex(log.blockHash),
     txHash: hex(log.transactionHash),
     logIndex: quantity(log.logIndex),
-    timestamp: log.blockTimestamp === undefined || log.blockTimestamp === null ? null : quantity(log.blockTimestamp),
+    timestamp: readLogTime(log.blockTimestamp),
   };
+}
+
+/** Nodes that do not know it leave it out, or say 0 (geth 1.16 in places, gateways that never fill it in). */
+function readLogTime(blockTimestamp: unknown): number | null {
+  return blockTimestamp === undefined || blockTimestamp === null ? null : quantity(blockTimestamp) || null;
 }
 
 function hex(value: unknown): Hex {

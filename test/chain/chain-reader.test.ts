@@ -10,12 +10,13 @@ interface Place {
   readonly index: number;
   readonly branch?: string;
   readonly removed?: boolean;
+  readonly blockTimestamp?: string | null;
 }
 
 const hashOf = (block: number, branch = 'aa'): Hex => `0x${branch}${`${block}`.padStart(62, '0')}`;
 
 /** A log as nodes tell of it. */
-function told({ block, index, branch, removed = false }: Place): object {
+function told({ block, index, branch, removed = false, ...time }: Place): object {
   return {
     address: pad('0x1', { size: 20 }),
     topics: [],
@@ -25,6 +26,7 @@ function told({ block, index, branch, removed = false }: Place): object {
     transactionHash: pad(numberToHex(index)),
     logIndex: numberToHex(index),
     removed,
+    ...time,
   };
 }
 
@@ -64,4 +66,13 @@ t.test('nor are logs of another branch than that of the last block, or of other 
   await t.rejects(read({ block: 9, index: 0, branch: 'bb' }), { message: 'The logs are of another branch' });
   await t.rejects(read({ block: 10, index: 0 }), ChainAnswerError);
   await t.rejects(read({ block: 0, index: 0 }), ChainAnswerError);
+});
+
+t.test('the time of a log is that of its block, or not known', async (t) => {
+  const times = ['0x6553f100', '0x0', null].map((blockTimestamp, index) => ({ block: 2, index, blockTimestamp }));
+  const logs = await read(...times, { block: 2, index: 3 });
+  t.strictSame(
+    logs.map(({ timestamp }) => timestamp),
+    [1_700_000_000, null, null, null],
+  );
 });
