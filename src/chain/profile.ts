@@ -46,7 +46,7 @@ export interface Profile {
     readonly poolDiamond: ContractProfile;
     readonly erc20Router: ContractProfile;
     readonly oracleAdapter: ContractProfile;
-    /** Null: calls go out one by one in JSON-RPC batches. */
+    /** Null: calls go out one by one. */
     readonly multicall3: ContractProfile | null;
   };
   /** How far back the stream is read when the log is empty, in seconds. */
