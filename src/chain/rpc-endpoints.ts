@@ -16,7 +16,7 @@ export interface Endpoint {
 export class RpcEndpoints {
   readonly #all: readonly Endpoint[];
   #current = 0;
-  /** Whom requests go to: another one than the current while that has asked for a pause. */
+  /** Whom the last request went to: another one than the current while that has asked for a pause. */
   #asked = 0;
   #turn = 0;
 
@@ -49,7 +49,9 @@ export class RpcEndpoints {
   ready(nowMs: number): Endpoint | undefined {
     const inTurn = [...this.#all.slice(this.#current), ...this.#all.slice(0, this.#current)];
     const ready = inTurn.find(({ restUntilMs }) => restUntilMs <= nowMs);
-    if (ready !== undefined) this.#ask(this.#all.indexOf(ready));
+    const place = ready === undefined ? this.#asked : this.#all.indexOf(ready);
+    if (place !== this.#asked) this.#turn += 1;
+    this.#asked = place;
     return ready;
   }
 
@@ -81,12 +83,7 @@ export class RpcEndpoints {
   }
 
   #use(place: number): void {
+    if (place !== this.#current) this.#turn += 1;
     this.#current = place;
-    this.#ask(place);
-  }
-
-  #ask(place: number): void {
-    if (place !== this.#asked) this.#turn += 1;
-    this.#asked = place;
   }
 }
