@@ -195,7 +195,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     if (failures === 1) refusedSinceMs = now;
     const isAnswered = error instanceof RpcError || error instanceof ChainAnswerError;
     if (isAnswered && now - refusedSinceMs >= limits.lowerHeadMs) {
-      for (const of of Object.values(rpc)) of.preferAnother?.();
+      for (const each of Object.values(rpc)) each.preferAnother?.();
       refusedSinceMs = now;
     }
     options.listener.onFailure(error, failures);
