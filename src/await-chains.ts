@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isChainFailure } from './chain/contract-errors.js';
+import { isChainFailure, whyNoAnswer } from './chain/contract-errors.js';
 import { WrongChain } from './chain/http-rpc.js';
 import type { ChainIdentity } from './chain/identity.js';
 import type { Limits } from './config/limits.js';
@@ -68,7 +68,8 @@ class Asking {
         return await Promise.race([ask(), this.#untilStopped()]);
       } catch (error) {
         if (error instanceof WrongChain || !isChainFailure(error)) throw error;
-        this.reason = `The chains have not been reached yet: ${error.message}`;
+        // Told to everybody, without a key.
+        this.reason = `The chains have not been reached yet: ${whyNoAnswer(error)}`;
         const waitedSeconds = Math.round((clock.monotonicMs() - beganMs) / 1000);
         logger.warn({ err: error, waitedSeconds }, 'the chains do not answer: waiting for them');
       }

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import pino from 'pino';
 import t from 'tap';
 import { awaitChains, type AwaitChainsOptions } from '../src/await-chains.js';
-import { RpcUnreachable, WrongChain } from '../src/chain/http-rpc.js';
+import { RpcError, RpcUnreachable, WrongChain } from '../src/chain/http-rpc.js';
 import { limits } from '../src/config/limits.js';
 import { documentedFetch } from './e2e/documented-network.js';
 import { ManualClock } from './system/manual-clock.js';
@@ -70,6 +70,23 @@ await t.test(
     });
     t.strictSame(await identity, IDENTITY);
     await t.rejects(fetch(`${httpUrl}/health`), 'its port is free for the service');
+  },
+);
+
+await t.test(
+  'nobody is told what a node says of its own errors: it may name the account with its provider',
+  async (t) => {
+    const said = 'project 0a1b2c is over its limit';
+    const { clock, lines, stop } = begin(() => Promise.reject(new RpcError(-32005, said, null)));
+    await until(() => lines.length === 1);
+    t.match(lines[0], { err: { message: said } }, 'but for the log');
+    clock.advance(1_000);
+    await until(() => lines.some(({ port }) => port !== undefined));
+    const httpUrl = `http://127.0.0.1:${lines.find(({ port }) => port !== undefined)?.port}`;
+    const reason = 'The chains have not been reached yet: a node gave error -32005';
+    t.strictSame(await (await documentedFetch(`${httpUrl}/ready`)).json(), { ready: false, reasons: [reason] });
+    t.strictSame(await (await documentedFetch(`${httpUrl}/quotes`)).json(), { message: reason });
+    stop();
   },
 );
 

@@ -28,9 +28,18 @@ export function isChainFailure(error: unknown): error is Error {
   return error instanceof RpcUnreachable || error instanceof RpcError || error instanceof ChainAnswerError;
 }
 
-/** The same in words; any other error is a bug and is thrown again. */
+/** The same in words for clients; any other error is a bug and is thrown again. */
 export function chainFailureText(error: unknown): string {
   if (error instanceof RpcUnreachable) return 'The chain does not answer';
-  if (isChainFailure(error)) return `The chain refuses: ${error.message}`;
+  if (isChainFailure(error)) return `The chain refuses: ${whyNoAnswer(error)}`;
   throw error;
+}
+
+/**
+ * What went wrong, without a node's own words, which are for the operator: they may name his account with a provider,
+ * or the key to it, and be of any length.
+ */
+export function whyNoAnswer(failure: Error): string {
+  if (!(failure instanceof RpcError)) return failure.message;
+  return Number.isNaN(failure.code) ? 'a node gave an error' : `a node gave error ${failure.code}`;
 }

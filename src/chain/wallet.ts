@@ -1,5 +1,6 @@
 import type { Clock, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import { RpcError } from './http-rpc.js';
 import { bothToTheirEnd } from './in-flight.js';
 import type { IntentLog } from './intent-log.js';
 import { NonceLine, type NonceMemory } from './nonce-line.js';
@@ -28,8 +29,8 @@ export interface WalletLimits extends NonceMemory {
   readonly maxFeePerGas: bigint;
 }
 
-/** What an operator should hear of: a transaction that did not go the short way. */
-export type OnTxTrouble = (nonce: number, what: string) => void;
+/** What an operator should hear of: a transaction that did not go the short way. It has no nonce before it is sent. */
+export type OnTxTrouble = (nonce: number | null, what: string) => void;
 
 /**
  * One key on one chain. Nonces are given out one at a time, in the order of sending, and what each is for is written
@@ -97,6 +98,9 @@ export class Wallet {
       this.#receipts.checkRunning();
       this.checkMaySpend?.();
       return await this.#sendUntilMined(request, request.gas ?? estimate ?? this.estimate(request));
+    } catch (error) {
+      if (error instanceof RpcError) this.onTrouble(null, `not sent: ${error.message}`); // clients get the code alone
+      throw error;
     } finally {
       this.#places.give();
     }

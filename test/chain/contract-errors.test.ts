@@ -2,7 +2,13 @@ import t from 'tap';
 import { encodeAbiParameters, encodeErrorResult } from 'viem';
 import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
 import { ChainAnswerError } from '../../src/chain/chain-reader.js';
-import { chainFailureText, isChainFailure, revertName, revertText } from '../../src/chain/contract-errors.js';
+import {
+  chainFailureText,
+  isChainFailure,
+  revertName,
+  revertText,
+  whyNoAnswer,
+} from '../../src/chain/contract-errors.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
 
 const named = encodeErrorResult({ abi: contractErrorsAbi, errorName: 'Pool__OptionNotExpired' });
@@ -28,12 +34,19 @@ t.test('what has no known name is told by what it has', async (t) => {
   );
 });
 
+t.test('what a node says of its errors is for nobody but the operator', async (t) => {
+  const words = 'over the limit of project 0a1b2c, see https://node.example/v3/0a1b2c';
+  const whys = [-32005, NaN].map((code) => whyNoAnswer(new RpcError(code, words, null)));
+  t.strictSame(whys, ['a node gave error -32005', 'a node gave an error']);
+  t.equal(whyNoAnswer(new RpcUnreachable('HTTP 403 to eth_call')), 'HTTP 403 to eth_call', 'in our own words');
+});
+
 t.test('a chain that fails is told apart from a bug', async (t) => {
   const failures = [new RpcUnreachable('x'), new RpcError(-32005, 'slow down', null), new ChainAnswerError('odd')];
   t.ok(failures.every(isChainFailure));
   t.strictSame(failures.map(chainFailureText), [
     'The chain does not answer',
-    'The chain refuses: slow down',
+    'The chain refuses: a node gave error -32005',
     'The chain refuses: odd',
   ]);
   const bug = new TypeError('bug');

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
+import { RpcError } from '../../src/chain/http-rpc.js';
 import { NoGasMoney, SpendCapReached, TxRefused, WalletBusy, WalletStopped } from '../../src/chain/wallet-errors.js';
 import type { WalletLimits } from '../../src/chain/wallet.js';
 import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
@@ -77,6 +78,17 @@ await t.test('one that the node takes at no price is reported, and its nonce is 
   run.proxy.trick = () => 'PASS';
   await run.whileMining(chain, run.wallet.send(request('0x05')));
   t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x05' }]);
+});
+
+await t.test('what the node says when it refuses is told to the operator, and to whoever sent it', async (t) => {
+  const run = await newRun();
+  const error = { code: -32_099, message: 'project 0a1b2c is over its limit' };
+  for (const refused of ['eth_estimateGas', 'eth_sendRawTransaction']) {
+    run.proxy.trick = ({ method }) => (method === refused ? { error } : 'PASS');
+    await t.rejects(run.wallet.send(request('0x06')), new RpcError(error.code, error.message, undefined));
+  }
+  const trouble = `null: not sent: ${error.message}`;
+  t.strictSame(run.troubles, [trouble, trouble]);
 });
 
 await t.test('while the node estimates the gas, it is asked for fees and nonce', async (t) => {
