@@ -10,7 +10,8 @@ export interface AnswerHeaderOptions {
 
 /** Headers that a page on another origin may read. */
 const CORS_EXPOSED_HEADERS = 'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale';
-const NONE: readonly SharedHeaders[] = [];
+/** Where not everybody may read it: a cache may not give a page what another origin, or none, was answered. */
+const BY_ORIGIN: readonly SharedHeaders[] = [new SharedHeaders({ vary: 'origin' })];
 
 /** What every answer carries: its request's id, who may read it, and whether the chains it tells of are behind. */
 export class AnswerHeaders {
@@ -39,7 +40,7 @@ export class AnswerHeaders {
 
   #readers(request: NetRequestHead): readonly SharedHeaders[] {
     const origin = this.#options.allowOrigin(request);
-    if (origin === null) return NONE;
+    if (origin === null) return BY_ORIGIN;
     let known = this.#byOrigin.get(origin);
     if (known === undefined) {
       known = [
