@@ -39,14 +39,17 @@ export const limits = {
   schemaErrors: 20,
   /**
    * Request line and headers of one request: the longest query and 32 KiB. uWebSockets.js 20.30 has a bound of its own:
-   * what comes in several pieces may have 4 KiB.
+   * what comes in several pieces may have 4 KiB, and there may be 48 header fields.
    */
   headBytes: 128 << 10,
   /** Read and thrown away of a body that is too large, so that its sender gets to read the 413. */
   bodyDiscardBytes: 16 << 20,
   /** A connection without a whole request head, between requests, or that takes nothing of its answer. */
   httpIdleMs: 10_000,
-  /** Requests of one connection that may await their answers. */
+  /**
+   * Requests of one connection that may await their answers. uWebSockets.js allows one: it closes the connection when
+   * another comes meanwhile, and the answer is lost.
+   */
   pipelinedRequests: 16,
   /** From the end of a request's headers to the end of its body. */
   bodyDeadlineMs: 10_000,
