@@ -33,6 +33,8 @@ export class BookOrder implements Order, Summed {
   ofProvider: Roster<BookOrder> | null = null;
   placeInPool = 0;
   placeOfProvider = 0;
+  /** Another whose id has the same key: see OrderIndex. */
+  sameKey: BookOrder | null = null;
   placeByDue = 0;
   placeByOrigin = 0;
   placeByTouch = 0;

@@ -4,6 +4,7 @@ import { Book } from './book.js';
 import { BucketIndex } from './bucket-index.js';
 import { ChangingSum } from './changing-sum.js';
 import type { Hex, InvalidReason, Quote } from './quote.js';
+import { OrderIndex } from './order-index.js';
 import { mixOrder } from './state-terms.js';
 
 /**
@@ -14,7 +15,7 @@ export class OrderStore {
   readonly book = new Book();
   /** Over every order that is known, with all that it is. */
   readonly sum = new ChangingSum<BookOrder>(mixOrder);
-  readonly #orders = new Map<Hex, BookOrder>();
+  readonly #orders = new OrderIndex();
   readonly #byDue = new BucketIndex<BookOrder>((order, place) => (order.placeByDue = place));
   /** By the stream block that published them, while that block can be undone. */
   readonly #byOrigin = new BucketIndex<BookOrder>((order, place) => (order.placeByOrigin = place));
@@ -28,7 +29,7 @@ export class OrderStore {
   }
 
   all(): Iterable<BookOrder> {
-    return this.#orders.values();
+    return this.#orders;
   }
 
   get count(): number {
@@ -42,7 +43,7 @@ export class OrderStore {
   /** Makes an order known; it is gone until `set` says otherwise. */
   add(quote: Quote): BookOrder {
     const order = new BookOrder(quote);
-    this.#orders.set(quote.quoteId, order);
+    this.#orders.add(order);
     this.sum.note(order);
     order.placeByDue = this.#byDue.add(order.due, order);
     if (order.blockNumber > this.#streamFloor) order.placeByOrigin = this.#byOrigin.add(order.blockNumber, order);
@@ -82,7 +83,7 @@ export class OrderStore {
   forget(order: BookOrder): void {
     this.book.withdraw(order);
     this.sum.drop(order);
-    this.#orders.delete(order.quote.quoteId);
+    this.#orders.remove(order);
     this.#byDue.remove(order.due, order.placeByDue);
     this.#byOrigin.remove(order.blockNumber, order.placeByOrigin);
     this.#byTouch.remove(order.touchedBlock, order.placeByTouch);
@@ -111,8 +112,8 @@ export class OrderStore {
   checkInvariants(): void {
     let listed = 0;
     let undoable = 0;
-    for (const [quoteId, order] of this.#orders) {
-      assert(order.quote.quoteId === quoteId, 'an order is known by its own id');
+    for (const order of this.#orders) {
+      assert(this.#orders.get(order.quote.quoteId) === order, 'an order is known by its own id');
       assert(this.#byDue.has(order.due, order.placeByDue, order), 'every known order has its due time');
       assert(
         this.#byOrigin.has(order.blockNumber, order.placeByOrigin, order) === order.blockNumber > this.#streamFloor,

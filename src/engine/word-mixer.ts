@@ -73,16 +73,19 @@ export class WordMixer {
 
   /** `0x` and a multiple of eight digits in either case: a word for every eight, from the left. */
   hex(text: string): void {
-    for (let at = 2; at < text.length; at += 8) {
-      const high = (byteAt(text, at) << 24) | (byteAt(text, at + 2) << 16);
-      this.word(high | (byteAt(text, at + 4) << 8) | byteAt(text, at + 6));
-    }
+    for (let at = 2; at < text.length; at += 8) this.word(wordAt(text, at));
   }
 
   /** The row is over: what it adds to a sum. */
   end(): Lanes {
     return { a: spread(this.#a), b: spread(this.#b), c: spread(this.#c), d: spread(this.#d) };
   }
+}
+
+/** What the eight hex digits from `at` on say, as 32 bits with a sign. */
+export function wordAt(text: string, at: number): number {
+  const high = (byteAt(text, at) << 24) | (byteAt(text, at + 2) << 16);
+  return high | (byteAt(text, at + 4) << 8) | byteAt(text, at + 6);
 }
 
 /** What two digits say. */
