@@ -2,7 +2,7 @@ import type { TxRequest } from './own-tx.js';
 import type { TxReceipt } from './receipts.js';
 import { SpendCapReached } from './wallet-errors.js';
 import type { WalletSpending } from './wallet-spending.js';
-import { Wallet } from './wallet.js';
+import { Wallet, type Means } from './wallet.js';
 
 /** A wallet that sends nothing more once it has spent its cap, and counts what it spends, whoever waits for it. */
 export class CappedWallet extends Wallet {
@@ -14,9 +14,9 @@ export class CappedWallet extends Wallet {
   }
 
   /** As that of every wallet; rejects with SpendCapReached besides. */
-  override async send(request: TxRequest, estimate?: Promise<bigint>): Promise<TxReceipt> {
+  override async send(request: TxRequest, means?: Means): Promise<TxReceipt> {
     this.checkMaySpend();
-    return super.send(request, estimate);
+    return super.send(request, means);
   }
 
   protected override checkMaySpend(): void {

@@ -20,7 +20,7 @@ export class NonceLine {
   readonly #live = new Map<number, OwnTx>();
   /** Mined, oldest first. */
   readonly #mined = new Map<number, { readonly tx: OwnTx; readonly blockNumber: number }>();
-  /** What the node said when it was last asked for `pending`. */
+  /** The next nonce, as the chain last said: when asked for `pending`, or by a receipt. */
   #pending = 0;
 
   constructor(
@@ -56,6 +56,7 @@ export class NonceLine {
   mined(tx: OwnTx, blockNumber: number): void {
     this.#live.delete(tx.nonce);
     this.#mined.set(tx.nonce, { tx, blockNumber });
+    this.#pending = Math.max(this.#pending, tx.nonce + 1);
   }
 
   /** The nonce is free again, or another signer's. */
@@ -74,7 +75,7 @@ export class NonceLine {
     await Promise.all(settled.map((nonce) => this.intents.forget(nonce)));
   }
 
-  /** Ours that were mined and, as the node last said, are not: a reorg took them back. */
+  /** Ours that were mined and, as the chain last said, are not: a reorg took them back. */
   takenBack(): OwnTx[] {
     return [...this.#mined.values()].flatMap(({ tx }) => (tx.nonce >= this.#pending ? [tx] : []));
   }

@@ -6,7 +6,7 @@ import { orderbookStreamAbi } from './abi/orderbook-stream.js';
 import type { IdentifiedQuote } from './quote-states.js';
 import type { TxReceipt } from './receipts.js';
 import { TxReverted } from './wallet-errors.js';
-import type { Wallet } from './wallet.js';
+import type { Means, Wallet } from './wallet.js';
 
 /**
  * One quote in `add`'s calldata: 16 words; before them the selector, the array's offset and its length (ABI
@@ -40,11 +40,11 @@ export class PublicationUnseen extends Error {
   override readonly name = 'PublicationUnseen';
 }
 
-/** A transaction that may be sent: for just these quotes, with the gas that the node is estimating. */
+/** A transaction that may be sent: for just these quotes, with what the node is asked for it meanwhile. */
 interface Foreseen {
   readonly quotes: readonly IdentifiedQuote[];
   readonly data: Hex;
-  readonly gas: Promise<bigint>;
+  readonly means: Means;
 }
 
 interface Publication {
@@ -69,7 +69,7 @@ export class Publisher {
   readonly #deadlines = new Set<CancelTimer>();
 
   constructor(
-    private readonly wallet: Pick<Wallet, 'address' | 'estimate' | 'send'>,
+    private readonly wallet: Pick<Wallet, 'address' | 'prepare' | 'send'>,
     private readonly orderbookStream: Hex,
     private readonly clock: Clock,
     private readonly limits: PublisherLimits,
@@ -88,18 +88,18 @@ export class Publisher {
 
   /**
    * These will be published if their last check finds nothing. While nothing else is under way they will have a
-   * transaction of their own, whose gas the node can estimate meanwhile: one answer less to wait for.
+   * transaction of their own, and the node can say meanwhile what it takes: two answers less to wait for.
    */
   foresee(quotes: readonly IdentifiedQuote[]): void {
     const [first] = quotes;
     if (first === undefined || quotes.length > this.#quotesPerTx) return;
     if (this.#publications.size > 0 || this.#isForeseeing) return;
     const data = encodeAdd(quotes);
-    const gas = this.wallet.estimate({ to: this.orderbookStream, data });
-    this.#foreseen.set(first, { quotes, data, gas });
+    const means = this.wallet.prepare({ to: this.orderbookStream, data });
+    this.#foreseen.set(first, { quotes, data, means });
     this.#isForeseeing = true;
-    const done = (): void => void (this.#isForeseeing = false);
-    gas.then(done, done); // an error is told where it is sent, if it ever is
+    // An error is told where it is sent, if it ever is.
+    void Promise.allSettled([means.gas, means.fees]).then(() => (this.#isForeseeing = false));
   }
 
   /** It is under way: `publish` would join it. */
@@ -163,7 +163,7 @@ export class Publisher {
     const foreseen = this.#foreseenFor(quotes);
     const data = foreseen?.data ?? encodeAdd(quotes);
     try {
-      const receipt = await this.wallet.send({ to: this.orderbookStream, data }, foreseen?.gas);
+      const receipt = await this.wallet.send({ to: this.orderbookStream, data }, foreseen?.means);
       if (!receipt.succeeded) throw new TxReverted(`The transaction ${receipt.txHash} reverted`);
       this.onMined(receipt);
       this.#expectEvents(batch, receipt);

@@ -4,6 +4,7 @@ import { RpcError } from './http-rpc.js';
 import { bothToTheirEnd } from './in-flight.js';
 import type { IntentLog } from './intent-log.js';
 import { NonceLine, type NonceMemory } from './nonce-line.js';
+import type { Fees } from './fees.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
 import { ReceiptWatch } from './receipt-watch.js';
 import type { TxReceipt } from './receipts.js';
@@ -27,6 +28,14 @@ export interface WalletLimits extends NonceMemory {
   readonly resends: number;
   /** Wei per gas: no transaction offers more, whatever the node asks. */
   readonly maxFeePerGas: bigint;
+}
+
+/** What a transaction takes, asked for before it is known whether it will be sent. */
+export interface Means {
+  /** Its limit. */
+  readonly gas: Promise<bigint>;
+  /** What the chain asks; by then the wallet knows, too, which nonce is next. */
+  readonly fees: Promise<Fees>;
 }
 
 /** What an operator should hear of: a transaction that did not go the short way. It has no nonce before it is sent. */
@@ -82,22 +91,27 @@ export class Wallet {
     this.#receipts.stop();
   }
 
-  /** Gas limit, before it is known whether it will be sent. Rejects as `send` would for that. */
-  estimate(request: TxRequest): Promise<bigint> {
-    return this.#sender.estimate(request);
+  /** Its promises reject as `send` would for that, and need not be listened to. */
+  prepare(request: TxRequest): Means {
+    const gas = this.#sender.estimate(request);
+    const fees = this.#inTurn(() => this.#look());
+    gas.catch(() => undefined);
+    fees.catch(() => undefined);
+    return { gas, fees };
   }
 
   /**
    * Resolves when mined, however long that takes: how long they wait is for callers to say. Rejects with NoGasMoney,
-   * WouldRevert, TxRefused, WalletBusy, WalletStopped, or the chain's own error. `estimate`: what `estimate` gave for
-   * the same.
+   * WouldRevert, TxRefused, WalletBusy, WalletStopped, or the chain's own error. `means`: what `prepare` gave for the
+   * same.
    */
-  async send(request: TxRequest, estimate?: Promise<bigint>): Promise<TxReceipt> {
+  async send(request: TxRequest, means?: Means): Promise<TxReceipt> {
     await this.#places.take();
     try {
       this.#receipts.checkRunning();
       this.checkMaySpend?.();
-      return await this.#sendUntilMined(request, request.gas ?? estimate ?? this.estimate(request));
+      const gas = request.gas ?? means?.gas ?? this.#sender.estimate(request);
+      return await this.#sendUntilMined(request, gas, means?.fees);
     } catch (error) {
       if (error instanceof RpcError) this.onTrouble(null, `not sent: ${error.message}`); // clients get the code alone
       throw error;
@@ -116,11 +130,11 @@ export class Wallet {
   protected onLost?(nonce: number): Promise<void>;
 
   /** The node estimates the gas while its predecessors are sent, and what comes of that is heard in its turn. */
-  async #sendUntilMined(request: TxRequest, gas: bigint | Promise<bigint>): Promise<TxReceipt> {
+  async #sendUntilMined(request: TxRequest, gas: bigint | Promise<bigint>, fees?: Promise<Fees>): Promise<TxReceipt> {
     const estimate = Promise.resolve(gas);
     estimate.catch(() => undefined);
-    for (;;) {
-      const tx = await this.#inTurn(() => this.#sendNext(request, estimate));
+    for (let known = fees; ; known = undefined) {
+      const tx = await this.#inTurn(() => this.#sendNext(request, estimate, known));
       const receipt = await this.#untilUsed(tx);
       if (receipt !== null) return receipt;
     }
@@ -134,12 +148,9 @@ export class Wallet {
   }
 
   /** Sends under the next nonce. What the node refused was not sent: its nonce is free again. */
-  async #sendNext({ to, data }: TxRequest, estimate: Promise<bigint>): Promise<OwnTx> {
+  async #sendNext({ to, data }: TxRequest, estimate: Promise<bigint>, known?: Promise<Fees>): Promise<OwnTx> {
     this.#receipts.checkRunning();
-    const [gas, [current]] = await bothToTheirEnd(
-      estimate,
-      bothToTheirEnd(this.#sender.currentFees(), this.#line.look()),
-    );
+    const [gas, current] = await bothToTheirEnd(estimate, known ?? this.#look());
     this.checkMaySpend?.();
     const request = { to, data, gas };
     let fees = current;
@@ -162,6 +173,11 @@ export class Wallet {
       await this.#line.forget(tx).catch(() => undefined);
       throw this.#sender.named(error);
     }
+  }
+
+  async #look(): Promise<Fees> {
+    const [fees] = await bothToTheirEnd(this.#sender.currentFees(), this.#line.look());
+    return fees;
   }
 
   /** Until its nonce is used up: the receipt, or null when another signer's transaction was mined in its place. */

@@ -2,13 +2,16 @@ import t from 'tap';
 import { encodeAdd, Publisher } from '../../src/chain/publisher.js';
 import type { IdentifiedQuote } from '../../src/chain/quote-states.js';
 import type { TxRequest } from '../../src/chain/own-tx.js';
+import type { Fees } from '../../src/chain/fees.js';
 import type { TxReceipt } from '../../src/chain/receipts.js';
 import { WouldRevert } from '../../src/chain/wallet-errors.js';
+import type { Means } from '../../src/chain/wallet.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { address, sampleQuote } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const STREAM = address(0x99);
+const FEES = Promise.resolve({ maxFeePerGas: 2n, maxPriorityFeePerGas: 1n });
 const [first, second, third] = [1, 2, 3].map((n): IdentifiedQuote => sampleQuote({ n })) as [
   IdentifiedQuote,
   IdentifiedQuote,
@@ -18,23 +21,23 @@ const [first, second, third] = [1, 2, 3].map((n): IdentifiedQuote => sampleQuote
 const MAX_TX_BYTES = 3 * 512 + 68;
 
 interface Sent extends TxRequest {
-  /** Undefined: the wallet has to estimate it. */
-  readonly estimate: Promise<bigint> | undefined;
+  /** Undefined: the wallet has to ask for them. */
+  readonly means: Means | undefined;
 }
 
 /** A publisher whose wallet only writes down: nothing is ever mined. */
-function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n)) {
+function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n), asked: Promise<Fees> = FEES) {
   const clock = new ManualClock();
-  const estimated: Hex[] = [];
+  const prepared: Hex[] = [];
   const sent: Sent[] = [];
   const wallet = {
     address: address(1),
-    estimate({ data }: TxRequest) {
-      estimated.push(data);
-      return estimate();
+    prepare({ data }: TxRequest) {
+      prepared.push(data);
+      return { gas: estimate(), fees: asked };
     },
-    send(request: TxRequest, gas?: Promise<bigint>) {
-      sent.push({ ...request, estimate: gas });
+    send(request: TxRequest, means?: Means) {
+      sent.push({ ...request, means });
       return new Promise<TxReceipt>(() => undefined);
     },
   };
@@ -44,18 +47,19 @@ function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n
     for (const quote of quotes) void publisher.publish(quote);
     clock.advance(0);
   };
-  return { publisher, publish, estimated, sent };
+  return { publisher, publish, prepared, sent };
 }
 
-t.test('what was foreseen is sent with the gas that was estimated meanwhile', async (t) => {
-  const { publisher, publish, estimated, sent } = newPublisher();
+t.test('what was foreseen is sent with what the node said meanwhile', async (t) => {
+  const { publisher, publish, prepared, sent } = newPublisher();
   publisher.foresee([first, second]);
   publish(first, second);
   const data = encodeAdd([first, second]);
-  t.strictSame(estimated, [data]);
+  t.strictSame(prepared, [data]);
   t.match(sent, [{ to: STREAM, data }]);
   t.equal(sent.length, 1);
-  t.equal(await sent[0]?.estimate, 7n);
+  t.equal(await sent[0]?.means?.gas, 7n);
+  t.equal(sent[0]?.means?.fees, FEES);
 });
 
 t.test('an estimate is not taken for other quotes than those it was made for', (t) => {
@@ -63,37 +67,37 @@ t.test('an estimate is not taken for other quotes than those it was made for', (
     const { publisher, publish, sent } = newPublisher();
     publisher.foresee([first, second]);
     publish(...published);
-    t.strictSame(sent, [{ to: STREAM, data: encodeAdd(published), estimate: undefined }]);
+    t.strictSame(sent, [{ to: STREAM, data: encodeAdd(published), means: undefined }]);
   }
   t.end();
 });
 
-t.test('the same quote posted again has its gas estimated anew', (t) => {
+t.test('the same quote posted again has all that asked anew', (t) => {
   const { publisher, publish, sent } = newPublisher();
   publisher.foresee([first]);
   publish({ ...first });
-  t.equal(sent[0]?.estimate, undefined);
+  t.equal(sent[0]?.means, undefined);
   t.end();
 });
 
 t.test('nothing is foreseen while anything is under way, or that takes two transactions', (t) => {
-  const { publisher, publish, estimated } = newPublisher();
+  const { publisher, publish, prepared } = newPublisher();
   publisher.foresee([first, second, third, sampleQuote({ n: 4 })]);
   publisher.foresee([]);
   publish(first);
   publisher.foresee([second]);
-  t.strictSame(estimated, []);
+  t.strictSame(prepared, []);
   t.end();
 });
 
 t.test('of what comes at once only the first is foreseen, and another when that is answered', async (t) => {
-  const { publisher, estimated } = newPublisher();
+  const { publisher, prepared } = newPublisher();
   publisher.foresee([first]);
   publisher.foresee([second]);
-  t.strictSame(estimated, [encodeAdd([first])]);
+  t.strictSame(prepared, [encodeAdd([first])]);
   await new Promise((resolve) => setImmediate(resolve));
   publisher.foresee([third]);
-  t.strictSame(estimated, [encodeAdd([first]), encodeAdd([third])]);
+  t.strictSame(prepared, [encodeAdd([first]), encodeAdd([third])]);
 });
 
 t.test('an estimate that fails is heard of by what is sent with it, and by nobody else', async (t) => {
@@ -102,5 +106,5 @@ t.test('an estimate that fails is heard of by what is sent with it, and by nobod
   publisher.foresee([first]);
   await new Promise((resolve) => setImmediate(resolve));
   publish(first);
-  await t.rejects(sent[0]?.estimate ?? Promise.resolve(0n), error);
+  await t.rejects(sent[0]?.means?.gas ?? Promise.resolve(0n), error);
 });

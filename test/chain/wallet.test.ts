@@ -104,6 +104,34 @@ await t.test('while the node estimates the gas, it is asked for fees and nonce',
   t.strictSame(await chain.poolOf(run.account), []);
 });
 
+await t.test('what was prepared is sent without another question to the node', async (t) => {
+  const run = await newRun();
+  const means = run.wallet.prepare(request('0x11'));
+  await Promise.all([means.gas, means.fees]);
+  const asked = countedMethods(run);
+  const sent = run.wallet.send(request('0x11'), means);
+  await inPool(run, 1);
+  for (const method of ['eth_estimateGas', 'eth_gasPrice', 'eth_maxPriorityFeePerGas', 'eth_getTransactionCount']) {
+    t.equal(asked.get(method), undefined, method);
+  }
+  await run.whileMining(chain, sent);
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x11' }]);
+});
+
+await t.test('what is mined after another was prepared is not taken for taken back by a reorg', async (t) => {
+  const run = await newRun();
+  const means = run.wallet.prepare(request('0x12'));
+  await Promise.all([means.gas, means.fees]);
+  await run.whileMining(chain, run.wallet.send(request('0x13')));
+  const asked = countedMethods(run);
+  await run.whileMining(chain, run.wallet.send(request('0x12'), means));
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x13' },
+    { nonce: 1, data: '0x12' },
+  ]);
+  t.equal(asked.get('eth_getTransactionCount'), undefined, 'nobody asks whether the first nonce is used');
+});
+
 await t.test('one that no block takes is neither given up nor raised without end', async (t) => {
   const run = await newRun();
   const sent = run.wallet.send(request('0x06'));
@@ -306,4 +334,14 @@ async function blockOf({ account }: WalletRun, data: Hex): Promise<bigint> {
     if (isIt) return number;
   }
   throw new Error('It is in no block');
+}
+
+/** How often the node is asked for what, from now on. */
+function countedMethods(run: WalletRun): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  run.proxy.trick = ({ method }) => {
+    counts.set(method, (counts.get(method) ?? 0) + 1);
+    return 'PASS';
+  };
+  return counts;
 }
