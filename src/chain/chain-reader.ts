@@ -3,6 +3,7 @@ import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import { Multicall, type MulticallLimits } from './multicall.js';
+import { readHex, readQuantity } from './rpc-answers.js';
 
 export { ChainAnswerError };
 
@@ -148,7 +149,7 @@ export class ChainReader {
 
   async #call(params: readonly unknown[]): Promise<CallResult> {
     try {
-      return { reverted: false, data: hex(await this.rpc.request({ method: 'eth_call', params })) };
+      return { reverted: false, data: readHex(await this.rpc.request({ method: 'eth_call', params })) };
     } catch (error) {
       const revert = revertData(error);
       if (revert === null) throw error;
@@ -175,10 +176,10 @@ function readHead(answer: unknown): BlockHead {
   if (typeof answer !== 'object' || answer === null) throw new ChainAnswerError('The node does not have that block');
   const { number, hash, parentHash, timestamp } = answer as Record<string, unknown>;
   return {
-    number: quantity(number),
-    hash: hex(hash),
-    parentHash: hex(parentHash),
-    timestamp: quantity(timestamp),
+    number: readQuantity(number),
+    hash: readHex(hash),
+    parentHash: readHex(parentHash),
+    timestamp: readQuantity(timestamp),
   };
 }
 
@@ -199,29 +200,18 @@ function readLog(answer: unknown): ChainLog {
   const log = answer as Record<string, unknown>;
   if (!Array.isArray(log.topics)) throw new ChainAnswerError('A log has no topics');
   return {
-    address: hex(log.address),
-    topics: log.topics.map((topic: unknown) => hex(topic)),
-    data: hex(log.data),
-    blockNumber: quantity(log.blockNumber),
-    blockHash: hex(log.blockHash),
-    txHash: hex(log.transactionHash),
-    logIndex: quantity(log.logIndex),
+    address: readHex(log.address),
+    topics: log.topics.map((topic: unknown) => readHex(topic)),
+    data: readHex(log.data),
+    blockNumber: readQuantity(log.blockNumber),
+    blockHash: readHex(log.blockHash),
+    txHash: readHex(log.transactionHash),
+    logIndex: readQuantity(log.logIndex),
     timestamp: readLogTime(log.blockTimestamp),
   };
 }
 
 /** Nodes that do not know it leave it out, or say 0 (geth 1.16 in places, gateways that never fill it in). */
 function readLogTime(blockTimestamp: unknown): number | null {
-  return blockTimestamp === undefined || blockTimestamp === null ? null : quantity(blockTimestamp) || null;
-}
-
-function hex(value: unknown): Hex {
-  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]*$/.test(value)) throw new ChainAnswerError('Hex digits expected');
-  return value.toLowerCase() as Hex;
-}
-
-function quantity(value: unknown): number {
-  const number = Number(hex(value));
-  if (!Number.isSafeInteger(number)) throw new ChainAnswerError('A number is out of range');
-  return number;
+  return blockTimestamp === undefined || blockTimestamp === null ? null : readQuantity(blockTimestamp) || null;
 }

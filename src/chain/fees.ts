@@ -1,5 +1,5 @@
 import type { Rpc } from '../engine/ports.js';
-import type { Hex } from '../engine/quote.js';
+import { readWideQuantity } from './rpc-answers.js';
 
 /** EIP-1559 fees of a transaction, wei per gas. */
 export interface Fees {
@@ -21,8 +21,8 @@ export class FeeQuote {
       this.rpc.request({ method: 'eth_gasPrice' }),
       this.rpc.request({ method: 'eth_maxPriorityFeePerGas' }).catch(() => '0x0'), // not every node has it
     ]);
-    const price = BigInt(gasPrice as Hex) * 2n;
-    const priority = BigInt(tip as Hex);
+    const price = readWideQuantity(gasPrice) * 2n;
+    const priority = readWideQuantity(tip);
     return this.#bounded({ maxFeePerGas: price > priority ? price : priority, maxPriorityFeePerGas: priority });
   }
 

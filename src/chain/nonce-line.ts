@@ -2,6 +2,7 @@ import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { IntentLog } from './intent-log.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
+import { readQuantity } from './rpc-answers.js';
 
 /** How long a mined transaction's nonce is remembered, for a reorg may take it back. */
 export interface NonceMemory {
@@ -100,6 +101,6 @@ export class NonceLine {
 
   /** Transactions of the wallet; `pending` counts those that wait in the node's pool too. */
   async #count(block: 'latest' | 'pending'): Promise<number> {
-    return Number(await this.rpc.request({ method: 'eth_getTransactionCount', params: [this.address, block] }));
+    return readQuantity(await this.rpc.request({ method: 'eth_getTransactionCount', params: [this.address, block] }));
   }
 }

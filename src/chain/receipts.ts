@@ -1,5 +1,6 @@
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import { readQuantity, readWideQuantity } from './rpc-answers.js';
 
 export interface TxReceipt {
   readonly txHash: Hex;
@@ -16,13 +17,10 @@ export async function findReceipt(rpc: Rpc, hashes: readonly Hex[]): Promise<TxR
   for (const txHash of hashes) {
     const answer = await rpc.request({ method: 'eth_getTransactionReceipt', params: [txHash] });
     if (answer === null || typeof answer !== 'object') continue;
-    const { blockNumber, status, ...cost } = answer as Record<
-      'blockNumber' | 'gasUsed' | 'effectiveGasPrice' | 'status',
-      Hex
-    >;
-    const gasUsed = BigInt(cost.gasUsed);
-    const feeWei = gasUsed * BigInt(cost.effectiveGasPrice);
-    return { txHash, blockNumber: Number(blockNumber), gasUsed, feeWei, succeeded: status === '0x1' };
+    const { blockNumber, status, ...cost } = answer as Partial<Record<string, unknown>>;
+    const gasUsed = readWideQuantity(cost.gasUsed);
+    const feeWei = gasUsed * readWideQuantity(cost.effectiveGasPrice);
+    return { txHash, blockNumber: readQuantity(blockNumber), gasUsed, feeWei, succeeded: status === '0x1' };
   }
   return null;
 }

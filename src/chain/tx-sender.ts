@@ -6,6 +6,7 @@ import { FeeQuote, type Fees } from './fees.js';
 import type { IntentLog } from './intent-log.js';
 import type { OwnTx, TxRequest } from './own-tx.js';
 import type { TxAccount } from './tx-account.js';
+import { readWideQuantity } from './rpc-answers.js';
 import { NoGasMoney, WouldRevert } from './wallet-errors.js';
 
 /** How a transaction of one key comes to the node: with what gas, for what fees, and never before it is written down. */
@@ -32,7 +33,7 @@ export class TxSender {
         method: 'eth_estimateGas',
         params: [{ from: this.address, to, data }],
       });
-      return (BigInt(estimate as string) * 5n) / 4n;
+      return (readWideQuantity(estimate) * 5n) / 4n;
     } catch (error) {
       const revert = revertData(error);
       if (revert !== null) throw new WouldRevert(revert);

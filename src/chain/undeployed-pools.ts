@@ -2,11 +2,12 @@ import { encodeFunctionData } from 'viem';
 import type { Hex } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
 import { erc20Abi } from './abi/erc20.js';
-import type { AtBlock, CallResult, ChainReader, ContractCall } from './chain-reader.js';
+import type { AtBlock, ChainReader, ContractCall } from './chain-reader.js';
 import { collateralNeeded, collateralToken } from './collateral.js';
 import { mapInFlight } from './in-flight.js';
 import { encodeGetPoolAddress } from './pool-addresses.js';
 import type { IdentifiedQuote } from './quote-states.js';
+import { readUint } from './uint-answer.js';
 
 const TOKENS_IN_FLIGHT = 8;
 
@@ -64,10 +65,10 @@ export class UndeployedPools {
     }
     const read = await mapInFlight([...byToken], TOKENS_IN_FLIGHT, async ([token, asked]) => {
       const answers = await this.settlement.multicall(this.#askMeans(token, asked), at);
-      const decimals = readAmount(answers[0]);
+      const decimals = readUint(answers[0]);
       return asked.map((quote, i): [IdentifiedQuote, Means] => [
         quote,
-        { decimals, allowance: readAmount(answers[1 + 2 * i]), balance: readAmount(answers[2 + 2 * i]) },
+        { decimals, allowance: readUint(answers[1 + 2 * i]), balance: readUint(answers[2 + 2 * i]) },
       ]);
     });
     return new Map(read.flat());
@@ -93,9 +94,4 @@ function neededOf(quote: IdentifiedQuote, decimals: bigint | null): bigint | nul
   if (needed === null || decimals === null || decimals > 18n) return null;
   const scale = 10n ** (18n - decimals);
   return (needed + scale - 1n) / scale;
-}
-
-/** One word; null from what is not a token. */
-function readAmount(answer: CallResult | undefined): bigint | null {
-  return answer === undefined || answer.reverted || answer.data.length !== 66 ? null : BigInt(answer.data);
 }

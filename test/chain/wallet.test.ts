@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
+import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { RpcError } from '../../src/chain/http-rpc.js';
 import { NoGasMoney, SpendCapReached, TxRefused, WalletBusy, WalletStopped } from '../../src/chain/wallet-errors.js';
 import type { WalletLimits } from '../../src/chain/wallet.js';
@@ -90,6 +91,18 @@ await t.test('what the node says when it refuses is told to the operator, and to
   const trouble = `null: not sent: ${error.message}`;
   t.strictSame(run.troubles, [trouble, trouble]);
 });
+
+await t.test(
+  'a node that answers a question of numbers with nothing is refused in words, and no nonce is taken',
+  async (t) => {
+    const run = await newRun();
+    for (const empty of ['eth_estimateGas', 'eth_gasPrice', 'eth_getTransactionCount']) {
+      run.proxy.trick = ({ method }) => (method === empty ? { rewrite: () => null } : 'PASS');
+      await t.rejects(run.wallet.send(request('0x07')), ChainAnswerError, empty);
+    }
+    t.equal(run.values.values.size, 0);
+  },
+);
 
 await t.test('while the node estimates the gas, it is asked for fees and nonce', async (t) => {
   const run = await newRun();
