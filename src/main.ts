@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { privateKeyToAddress } from 'viem/accounts';
 import path from 'node:path';
 import type { Logger } from 'pino';
@@ -93,6 +93,9 @@ async function serve(
       onFatal: (error) => failStop(logger, error, 'the log failed'),
     });
     ends.push(() => log.close());
+    // What an earlier run left is of a service that is gone. Not before this one has the log to itself.
+    const readyFile = settings.readyFile ?? (local === null ? null : path.join(settings.dataDir, 'ready.json'));
+    if (readyFile !== null) await rm(readyFile, { force: true });
     const operator = walletKey === null ? null : await operatorAccount(log, profile, walletKey, settings);
     const metrics = settings.metricsPort === null ? null : new Metrics();
     const metricsServer = metrics && (await serveMetrics(metrics, settings.metricsHost, settings.metricsPort ?? 0));
@@ -137,13 +140,12 @@ async function serve(
     });
     ends.push(stopWatch);
     logger.info({ backend: service.backend, port: service.port, profile: profile.name }, 'listening, catching up');
-    await Promise.race([service.ready, stopping]);
-    if (local !== null && localKey !== null) {
-      const readyFile = settings.readyFile ?? path.join(settings.dataDir, 'ready.json');
-      const ready = await writeReadyFile(readyFile, settings.host, service.port, { local, apiKey: localKey });
-      process.stdout.write(greeting(ready, readyFile));
-    } else if (settings.readyFile !== null) {
-      await writeReadyFile(settings.readyFile, settings.host, service.port, null);
+    const isReady = await Promise.race([service.ready.then(() => true), stopping.then(() => false)]);
+    if (isReady && readyFile !== null) {
+      if (local !== null && localKey !== null) {
+        const ready = await writeReadyFile(readyFile, settings.host, service.port, { local, apiKey: localKey });
+        process.stdout.write(greeting(ready, readyFile));
+      } else await writeReadyFile(readyFile, settings.host, service.port, null);
     }
     const signal = await stopping;
     logger.info({ signal }, 'stopping');

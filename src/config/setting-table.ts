@@ -53,7 +53,7 @@ export const settingTable = {
     path,
     null,
     'a path',
-    'File that is written once the service is ready: its URLs, and on the local chain all that a script needs. Not set: `ready.json` in `dataDir` on the local chain, else none.',
+    'File that is written once the service is ready, and removed when it starts: its URLs, and on the local chain all that a script needs. Not set: `ready.json` in `dataDir` on the local chain, else none.',
   ),
   logLevel: oneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],

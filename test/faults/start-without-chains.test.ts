@@ -1,3 +1,5 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { RpcProxy } from '../chain/rpc-proxy.js';
@@ -30,4 +32,30 @@ t.test('a start while no chain answers waits for them, and goes on by itself', a
   while (proxy.requests.length < before + tries) await new Promise((resolve) => setTimeout(resolve, 10));
   t.equal(await service.end('SIGTERM'), 0, 'a signal ends the waiting in order');
   await t.rejects(unfinished);
+});
+
+t.test('a service that is ended before it has read the chains does not say that it is ready', async (t) => {
+  const chain = await startLocalChain();
+  t.teardown(() => chain.stop());
+  const proxy = await RpcProxy.open(chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  const dataDir = t.testdir();
+  const readyFile = path.join(dataDir, 'ready.json');
+  let unread = 0;
+  proxy.trick = ({ method }) => {
+    // Asked before anything else: a run before this one has left its file.
+    if (method === 'eth_chainId') writeFileSync(readyFile, '{}');
+    if (method !== 'eth_getLogs') return 'PASS';
+    unread += 1;
+    return 'CUT';
+  };
+  const endpoint = { ...chain.profile.settlement, rpcUrls: [proxy.url], wsUrl: null };
+  const profile = { ...chain.profile, settlement: endpoint, stream: endpoint };
+  const service = await ServiceProcess.prepare({ ...chain, profile }, dataDir);
+  t.teardown(() => service.end('SIGKILL'));
+  service.start().catch(() => undefined);
+  while (unread < 4) await new Promise((resolve) => setTimeout(resolve, 10));
+  t.notOk(existsSync(readyFile), 'what another run left is gone');
+  t.equal(await service.end('SIGTERM'), 0);
+  t.notOk(existsSync(readyFile), 'and nothing was written in its place');
 });
