@@ -14,7 +14,7 @@ import { eventsRoute, type PastEvents } from './http/events-route.js';
 import { orderbookRoutes } from './http/orderbook-routes.js';
 import { pageRoutes, type PageOptions } from './http/page-routes.js';
 import { publishRoute, type QuotePublishing } from './http/publish-route.js';
-import { createRouter, type RequestWatch, type Route } from './http/router.js';
+import { createRouter, toldMethod, type RequestWatch, type Route } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
 import { tickersRoute } from './http/tickers-route.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
@@ -122,9 +122,18 @@ export function createHttp(options: HttpSideOptions): HttpSide {
       maxQueryBytes: limits.queryBytes,
     }),
     isReady: () => reasonsNotReady().length === 0,
-    refuseBody: (fault, request) =>
-      answerHeaders.addTo(request, refusedBody(fault, request), watch.nowMs(), watch.idOf(request), []),
+    refuseBody,
   };
+
+  /** No route is asked, and yet it is an answer like any other. How long its body took to come is not the service's. */
+  function refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse {
+    const { path } = request;
+    const answer = refusedBody(fault, request);
+    const requestId = watch.idOf(request);
+    const route = routes.some((known) => known.path === path) ? path : 'other';
+    watch.answered({ requestId, method: toldMethod(request.method), path, route, status: answer.status, tookMs: 0 });
+    return answerHeaders.addTo(request, answer, watch.nowMs(), requestId, []);
+  }
 
   function quotePublishing(): QuotePublishing {
     const always: Pick<QuotePublishing, 'takeQuotes' | 'rehearse'> = {

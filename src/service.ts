@@ -68,7 +68,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     quoteJson,
     keccak256: (bytes) => digests.keccak256(bytes),
     publish(topic, message, isBinary) {
-      server.publish(topic, message, isBinary);
+      publish(topic, message, isBinary);
       hub.published(message.length);
     },
     limits,

@@ -71,6 +71,11 @@ export interface RouterOptions {
 const CORS_REQUEST_HEADERS = 'content-type, x-apikey, if-none-match, accept, x-request-id';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
+/** As it is told of: one of a bounded set. */
+export function toldMethod(method: string): string {
+  return METHODS.has(method) ? method : 'OTHER';
+}
+
 /** One table of routes: finds the handler, checks the key, and adds what every answer carries. */
 export function createRouter(routes: readonly Route[], options: RouterOptions): NetHandler {
   const byPath = new Map<string, Map<string, Route>>();
@@ -155,7 +160,7 @@ class Answering implements AnsweredRequest {
     this.request = request;
     this.requestId = watch.idOf(request);
     this.startMs = watch.nowMs();
-    this.method = METHODS.has(method) ? method : 'OTHER';
+    this.method = toldMethod(method);
     this.path = path;
   }
 }

@@ -67,9 +67,14 @@ export function measuredSockets(handlers: SocketHandlers, metrics: Metrics): Soc
     },
     close(socket, code) {
       sockets.dec();
-      socketCloses.labels(String(code)).inc();
+      socketCloses.labels(isRegistered(code) ? String(code) : 'other').inc();
       handlers.close(socket, code);
     },
     overBudgetReason: (socket) => handlers.overBudgetReason?.(socket) ?? 'Too slow',
   };
+}
+
+/** In the IANA registry of close codes, from 1000 to 1015. A client may send thousands of others: each would be a series. */
+function isRegistered(code: number): boolean {
+  return code >= 1000 && code <= 1015;
 }

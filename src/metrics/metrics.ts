@@ -56,7 +56,10 @@ export class Metrics {
   readonly sockets = new Gauge(this.#named('quotebook_sockets', 'Open WebSockets.'));
   readonly socketMessages = new Counter(this.#named('quotebook_socket_messages_total', 'Messages from clients.'));
   readonly socketCloses = new Counter({
-    ...this.#named('quotebook_socket_closes_total', 'Closed WebSockets by code; 1013: it read too slowly.'),
+    ...this.#named(
+      'quotebook_socket_closes_total',
+      "Closed WebSockets by code, `other` for a client's own; 1013: it read too slowly.",
+    ),
     labelNames: ['code'],
   });
   readonly chainHead = new Gauge({

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { Metrics } from '../../src/metrics/metrics.js';
 import { serveMetrics } from '../../src/metrics/metrics-server.js';
+import { FeedClient } from './feed-client.js';
 import { signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
@@ -14,9 +17,9 @@ t.teardown(() => server.close());
 const url = `http://127.0.0.1:${server.port}`;
 const { chain, httpUrl, wsUrl, apiKey } = running;
 const rest = new RestClient(httpUrl, apiKey);
-const [pool] = chain.pools;
+const [pool, other] = chain.pools;
 const [, maker] = chain.accounts;
-if (!pool || !maker) throw new Error('The local chain lacks pools or accounts');
+if (!pool || !other || !maker) throw new Error('The local chain lacks pools or accounts');
 
 /** Samples by name and labels, such as `quotebook_orders{state="ask"}`. */
 async function scrape(): Promise<Map<string, number>> {
@@ -59,6 +62,47 @@ await t.test('what the service does is measured', async (t) => {
   isPositive('quotebook_rpc_requests_total{chain="settlement",outcome="answered"}');
   t.ok(samples.has('nodejs_eventloop_lag_p99_seconds'));
   socket.end();
+});
+
+await t.test('what is told to readers of a subprotocol counts as what is told to plain ones', async (t) => {
+  const before = await scrape();
+  const reader = await FeedClient.open(wsUrl, apiKey);
+  reader.follow('QUOTES', { poolAddress: other.poolAddress });
+  const isTold = (): boolean => reader.messages.some(({ type }) => type === 'POST_QUOTE');
+  await reader.until(() => reader.messages.some(({ type }) => type === 'QUOTES_SNAPSHOT'));
+  await rest.post('/quotes', [await signQuote(maker.privateKey, other)]);
+  await reader.until(isTold);
+  const samples = await scrape();
+  const grown = (name: string): number => (samples.get(name) ?? 0) - (before.get(name) ?? 0);
+  t.equal(grown('quotebook_publications_total'), 1);
+  t.ok(grown('quotebook_published_bytes_total') > 100);
+  reader.break();
+});
+
+await t.test("a close code of a client's own is no series of its own", async (t) => {
+  for (const code of [1000, 4000, 4998]) {
+    const ws = new WebSocket(wsUrl);
+    await once(ws, 'open');
+    ws.send('{}');
+    await once(ws, 'message');
+    ws.close(code);
+    await once(ws, 'close');
+  }
+  const samples = await scrape();
+  const codes = [...samples.keys()].filter((name) => name.startsWith('quotebook_socket_closes_total'));
+  t.ok(codes.includes('quotebook_socket_closes_total{code="1000"}'));
+  t.equal(samples.get('quotebook_socket_closes_total{code="other"}'), 2);
+  t.notMatch(codes.join(), /4000|4998/);
+});
+
+await t.test('a body that is refused before a route sees it is measured like any answer', async (t) => {
+  for (const path of ['/quotes', '/nowhere']) {
+    t.equal((await fetch(`${httpUrl}${path}`, { method: 'POST', body: 'x'.repeat(2 << 20) })).status, 413);
+  }
+  const samples = await scrape();
+  for (const route of ['/quotes', 'other']) {
+    t.equal(samples.get(`quotebook_http_request_seconds_count{method="POST",route="${route}",status="413"}`), 1);
+  }
 });
 
 await t.test('paths that are no routes share one name', async (t) => {
