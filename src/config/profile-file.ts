@@ -7,7 +7,7 @@ import { compile } from '../schema/check.js';
 import type { Hex } from '../engine/quote.js';
 import { Address, closed } from '../schema/primitives.js';
 import { nearest } from './nearest.js';
-import { whyUnreadable, type ReadText } from './text-files.js';
+import { whyNotJson, whyUnreadable, type ReadText } from './text-files.js';
 import { isUrl } from './url-text.js';
 
 /** Profiles that need no file. */
@@ -71,7 +71,7 @@ export async function readProfileFile(path: string, readText: ReadText): Promise
     content = JSON.parse(await readText(path));
   } catch (error) {
     const problem =
-      error instanceof SyntaxError ? `is not JSON (${error.message})` : `cannot be read: ${whyUnreadable(error)}`;
+      error instanceof SyntaxError ? `is not JSON (${whyNotJson(error)})` : `cannot be read: ${whyUnreadable(error)}`;
     const builtIn = nearest(path, BUILT_IN_PROFILES);
     const hint = builtIn === null ? '' : ` (or did you mean the built-in profile ${builtIn}?)`;
     return { ok: false, problems: [`The profile ${path} ${problem}${hint}.`] };

@@ -10,6 +10,7 @@ import {
   type SettingName,
   type Settings,
 } from './setting-table.js';
+import { whyNotJson } from './text-files.js';
 import { isUrl } from './url-text.js';
 
 /** Where settings come from. A flag goes before the environment, the environment before the file. */
@@ -103,7 +104,7 @@ function readFile(file: SettingSources['file'], problems: string[]): Record<stri
   try {
     content = JSON.parse(file.text);
   } catch (error) {
-    problems.push(`${file.name} is not JSON (${(error as Error).message}): correct it there.`);
+    problems.push(`${file.name} is not JSON (${whyNotJson(error as SyntaxError)}): correct it there.`);
     return {};
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {

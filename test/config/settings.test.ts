@@ -178,6 +178,21 @@ t.test('wrong values of secrets are not repeated in the problems', async (t) => 
   t.notMatch(problemsOf(read({ environment })).join('\n'), 's3cret');
 });
 
+t.test('of a file that is not JSON nothing is repeated: a secret may stand there', async (t) => {
+  const broken = [
+    '{"port": 9000, "walletKey": s3cret0123456789}',
+    `{"walletKey": 's3cret0123456789'}`,
+    '{"streamRpcUrls": ["https://a.example/\\s3cret/s3cret"]}',
+    's3cret',
+    '"\n" s3cret',
+  ];
+  for (const text of broken) {
+    const [problem = ''] = problemsOf(read({ file: { name: 'a.json', text } }));
+    t.match(problem, /^a\.json is not JSON \(.+\): correct it there\.$/, text);
+    t.notMatch(problem, /3cr/, text);
+  }
+});
+
 t.test('whatever is written, the answer is settings or problems, never a throw', async (t) => {
   const name = fc.constantFrom(...settingNames);
   const flags = fc.dictionary(name, fc.string({ unit: 'binary' }));
