@@ -35,13 +35,15 @@ import { spareDescriptors } from './system/spare-descriptors.js';
 import { systemClock } from './system/system-clock.js';
 import { systemRandom } from './system/system-random.js';
 import { greeting } from './greeting.js';
+import { untilSignal } from './until-signal.js';
 
 const readText = (file: string): Promise<string> => readFile(file, 'utf8');
 
 /** Assembles the service that the settings describe, runs it until a signal ends it, and stops in reverse order. */
 export async function runService(settings: Settings, reread: () => Promise<ReadSettings>): Promise<void> {
-  const stopping = untilSignal();
   const limits = effectiveLimits(settings);
+  const { sameSignalMs } = limits;
+  const stopping = untilSignal({ source: process, clock: systemClock, sameSignalMs, endNow: () => process.exit(1) });
   const logger = openLogger(settings.logLevel, settings.logFormat);
   await mkdir(settings.dataDir, { recursive: true });
   const local = settings.profile === 'local' ? await openLocalSetup(settings.dataDir) : null;
@@ -206,19 +208,5 @@ function openRpc({ chainId, rpcUrls }: ChainProfile, limits: Limits, logger: Log
   return new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, (error, url) => {
     // Providers put their keys behind the host, so the rest of the URL is not for a log.
     logger.warn({ err: error, host: new URL(url).host }, 'a JSON-RPC request failed');
-  });
-}
-
-/** The first signal stops the service in order; the second ends the process at once. */
-function untilSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let signals = 0;
-    const onSignal = (signal: NodeJS.Signals): void => {
-      signals++;
-      if (signals > 1) process.exit(1);
-      resolve(signal);
-    };
-    process.on('SIGINT', onSignal);
-    process.on('SIGTERM', onSignal);
   });
 }

@@ -163,6 +163,8 @@ export const limits = {
   logRangeBlocks: 10_000,
   /** How long a start waits for both chains before it listens and says that it is waiting. */
   startPatienceMs: 1_000,
+  /** How long after a signal to stop another one is taken for the same: npm passes on what the terminal sent to all. */
+  sameSignalMs: 500,
   /** Pause between looks at the chains when nothing wakes the reader. */
   chainPollMs: 500,
   chainBackoffMs: 200,

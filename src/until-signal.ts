@@ -1,0 +1,28 @@
+import type { Clock } from './engine/ports.js';
+
+export interface UntilSignalOptions {
+  /** The process, as far as it hears of signals. */
+  readonly source: { on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown };
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** What comes so soon after the first signal is the same one again. */
+  readonly sameSignalMs: number;
+  /** Ends the process as it stands. */
+  readonly endNow: () => void;
+}
+
+/**
+ * The first signal stops the service in order; another one ends the process at once. One Ctrl-C may come as two: the
+ * terminal sends it to every process in front, and npm, which is one of them, passes its own on.
+ */
+export function untilSignal({ source, clock, sameSignalMs, endNow }: UntilSignalOptions): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let firstMs: number | null = null;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      firstMs ??= clock.monotonicMs();
+      if (clock.monotonicMs() - firstMs >= sameSignalMs) endNow();
+      resolve(signal);
+    };
+    source.on('SIGINT', onSignal);
+    source.on('SIGTERM', onSignal);
+  });
+}
