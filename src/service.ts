@@ -138,7 +138,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   // Whatever runs by itself begins after this: where the port is taken, there is nothing to be stopped.
   const port = await server.listen(options.host, options.port);
   const expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
-  keys.watch(limits.keyWatchMs, logFault);
+  keys.watch(limits.keyWatchMs, (error) => {
+    logger.error({ err: error }, 'the API keys cannot be read: those known last stay in force');
+  });
   const watches = watchHeads(options, chains);
   let isStopped = false;
   if (history !== null) {

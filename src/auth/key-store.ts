@@ -143,8 +143,8 @@ export class KeyStore {
   }
 
   /**
-   * Looks every `periodMs` whether another process changed the keys. While the file cannot be read the keys known last
-   * stay in force, and `onFault` hears of it each time.
+   * Looks every `periodMs` whether another process changed the keys. While the file is gone or cannot be read the keys
+   * known last stay in force, and `onFault` hears of it each time.
    */
   watch(periodMs: number, onFault: (error: unknown) => void): void {
     const look = async (): Promise<void> => {
@@ -190,8 +190,12 @@ export class KeyStore {
 
   /** The stamp is taken first: a change between the two is then seen at the next look. */
   async #load(): Promise<void> {
-    const stamp = await this.#options.files.stamp(LEDGER);
-    this.#adopt(parseLedger(await this.#options.files.read(LEDGER), LEDGER));
+    const { files } = this.#options;
+    const stamp = await files.stamp(LEDGER);
+    const text = await files.read(LEDGER);
+    // Whoever puts another file there may take this one away first: that revokes nobody's key.
+    if (text === null && this.#stamp !== null) throw new Error(`${LEDGER} is gone`);
+    this.#adopt(parseLedger(text, LEDGER));
     this.#stamp = stamp;
   }
 

@@ -159,6 +159,28 @@ t.test('while the file cannot be read the known keys stay in force, and the watc
   t.equal(clock.pending, 0, 'closed: nothing keeps looking');
 });
 
+t.test('a file of keys that is away for a moment revokes nothing', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store, clock } = await openStore(files);
+  const { key, id } = await store.create('free', 'a maker');
+  const [faults, changes]: [string[], unknown[]] = [[], []];
+  store.watch(1000, (error) => faults.push((error as Error).message));
+  store.onChange((change) => changes.push(change));
+  const good = files.contents.get('keys.json') ?? '';
+  files.contents.delete('keys.json');
+  clock.advance(1000);
+  await settle();
+  t.strictSame(faults, ['keys.json is gone']);
+  t.match(store.verify(key), { id });
+
+  await files.update('keys.json', () => good.replace('"free"', '"paid"'));
+  clock.advance(1000);
+  await settle();
+  t.strictSame(changes, [{ id, tier: 'paid' }], 'what is in its place counts');
+  t.equal(faults.length, 1);
+  store.close();
+});
+
 t.test('a watch that is ended while it looks does not look again', async (t) => {
   const { store, clock } = await openStore(new MemoryKeyFiles());
   store.watch(1000, (fault) => t.fail('the files can be read', { fault }));
