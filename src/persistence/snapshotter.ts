@@ -108,11 +108,15 @@ export class Snapshotter {
    */
   #fail(error: Error): void {
     const { logger, onFatal } = this.#options;
-    if (isNoRoom(error)) logger.warn({ error }, 'no room for a snapshot');
-    else if (isOutOfDescriptors(error)) logger.warn({ error }, 'no file descriptor for a snapshot');
+    if (isNoRoom(error)) logger.warn({ err: error }, 'no room for a snapshot');
+    else if (isOutOfDescriptors(error)) logger.warn({ err: error }, 'no file descriptor for a snapshot');
     else if (error instanceof PersistenceError && error.code === 'FAILED') return;
     else if (isFailedCall(error)) onFatal(error);
-    else logger.error({ error }, 'no snapshot could be made: a restart would have to replay the log from an older one');
+    else
+      logger.error(
+        { err: error },
+        'no snapshot could be made: a restart would have to replay the log from an older one',
+      );
   }
 }
 

@@ -99,6 +99,9 @@ export class SpareSegment {
   #putOff(error: unknown): void {
     const { clock, logger, spareRetryMs } = this.#options;
     this.#retryAtMs = clock.monotonicMs() + spareRetryMs;
-    logger.warn({ error, segment: segmentName(this.#number) }, 'no room to make the next segment of the log ready');
+    logger.warn(
+      { err: error, segment: segmentName(this.#number) },
+      'no room to make the next segment of the log ready',
+    );
   }
 }

@@ -49,7 +49,7 @@ t.test('of one whose maker died nothing is left, people hear of it, and the log 
   t.strictSame(snapshotIndexes(await disk.list()), []);
   t.match(
     lines.filter(({ level }) => level !== 'info'),
-    [{ level: 'error', message: /no snapshot could be made/ }],
+    [{ level: 'error', details: { err: new Error('it died') }, message: /no snapshot could be made/ }],
   );
   t.strictSame(fatal, []);
   t.equal(log.journal.refusal(), null);
