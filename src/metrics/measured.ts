@@ -52,11 +52,15 @@ export function measuredRpc(rpc: Rpc, chain: ChainRole, { rpcRequests }: Metrics
   };
 }
 
-/** The same handlers, with sockets, their messages and their ends counted. */
+/** The same handlers, with sockets, their messages and their ends counted, and those that were not let in. */
 export function measuredSockets(handlers: SocketHandlers, metrics: Metrics): SocketHandlers {
-  const { sockets, socketMessages, socketCloses } = metrics;
+  const { sockets, socketMessages, socketCloses, socketRefusals } = metrics;
   return {
-    upgrade: (request) => handlers.upgrade(request),
+    upgrade(request) {
+      const decision = handlers.upgrade(request);
+      if (!('accept' in decision)) socketRefusals.labels(String(decision.status)).inc();
+      return decision;
+    },
     open(socket) {
       sockets.inc();
       handlers.open(socket);

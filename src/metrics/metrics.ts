@@ -55,6 +55,13 @@ export class Metrics {
   readonly publishedBytes = new Counter(this.#named('quotebook_published_bytes_total', 'Their size.'));
   readonly sockets = new Gauge(this.#named('quotebook_sockets', 'Open WebSockets.'));
   readonly socketMessages = new Counter(this.#named('quotebook_socket_messages_total', 'Messages from clients.'));
+  readonly socketRefusals = new Counter({
+    ...this.#named(
+      'quotebook_socket_refusals_total',
+      'WebSockets that were not let in, by status; 429: too many of one address, 503: in all.',
+    ),
+    labelNames: ['status'],
+  });
   readonly socketCloses = new Counter({
     ...this.#named(
       'quotebook_socket_closes_total',

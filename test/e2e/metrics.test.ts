@@ -10,7 +10,8 @@ import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 
 const metrics = new Metrics();
-const running = await startTestService({ metrics });
+const SOCKETS = 3;
+const running = await startTestService({ metrics, limits: { wsConnectionsPerAddress: SOCKETS } });
 t.teardown(() => running.stop());
 const server = await serveMetrics(metrics, '127.0.0.1', 0);
 t.teardown(() => server.close());
@@ -93,6 +94,16 @@ await t.test("a close code of a client's own is no series of its own", async (t)
   t.ok(codes.includes('quotebook_socket_closes_total{code="1000"}'));
   t.equal(samples.get('quotebook_socket_closes_total{code="other"}'), 2);
   t.notMatch(codes.join(), /4000|4998/);
+});
+
+await t.test('a socket that is not let in leaves a trace', async (t) => {
+  // Those of the tests before may be on their way out.
+  while ((await scrape()).get('quotebook_sockets') !== 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  const open: SocketClient[] = [];
+  for (let i = 0; i < SOCKETS; i++) open.push(await SocketClient.open(wsUrl));
+  await t.rejects(SocketClient.open(wsUrl), { message: /429/ });
+  t.equal((await scrape()).get('quotebook_socket_refusals_total{status="429"}'), 1);
+  for (const socket of open) socket.end();
 });
 
 await t.test('a body that is refused before a route sees it is measured like any answer', async (t) => {
