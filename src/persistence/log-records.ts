@@ -67,6 +67,27 @@ export async function* readRecords(
   }
 }
 
+/** The same of segments that are told of one after another, each with where it ends. */
+export async function* readRecordsOf(
+  disk: Disk,
+  segments: AsyncIterable<SegmentStart & { readonly last: LogPoint }>,
+  after: number,
+): AsyncGenerator<Iterable<PlacedRecord>> {
+  const wanted: (SegmentStart & { readonly last: LogPoint })[] = [];
+  async function* names(): AsyncGenerator<string> {
+    for await (const segment of segments) {
+      if (segment.last.index <= after) continue;
+      wanted.push(segment);
+      yield segmentName(segment.number);
+    }
+  }
+  for await (const bytes of readInTurn(disk, names())) {
+    const segment = wanted.shift();
+    if (segment === undefined) return;
+    yield recordsIn(segment, bytes, after, segment.last.index);
+  }
+}
+
 function* recordsIn(segment: SegmentStart, bytes: Buffer, after: number, through: number): Generator<PlacedRecord> {
   const { checked } = segment;
   if (checked !== undefined && crc32(bytes.subarray(0, checked.end)) !== checked.crc) {

@@ -23,25 +23,29 @@ class Held {
  * for. All of them share the memory of two: with fresh memory for each, a log of 500 MB has the collector run 17 times
  * for nothing else.
  */
-export async function* readInTurn(disk: Disk, names: readonly string[]): AsyncGenerator<Buffer> {
+export async function* readInTurn(disk: Disk, names: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer> {
   let [held, other] = [new Held(), new Held()];
-  const begin = (place: number): Promise<Buffer> | null => {
-    const name = names[place];
-    if (name === undefined) return null;
-    const reading = held.read(disk, name);
+  const left = Symbol.asyncIterator in names ? names[Symbol.asyncIterator]() : names[Symbol.iterator]();
+  const next = async (): Promise<Buffer | null> => {
+    const name = await left.next();
+    if (name.done === true) return null;
+    const reading = held.read(disk, name.value);
     [held, other] = [other, held];
+    return reading;
+  };
+  const begin = (): Promise<Buffer | null> => {
+    const reading = next();
     // It is waited for further down; until then nobody is there to hear that it failed.
     reading.catch(() => undefined);
     return reading;
   };
-  let reading = begin(0);
+  let reading = begin();
   try {
-    for (let place = 1; reading !== null; place += 1) {
-      const content = await reading;
-      reading = begin(place);
+    for (let content = await reading; content !== null; content = await reading) {
+      reading = begin();
       yield content;
     }
   } finally {
-    await reading?.catch(() => undefined);
+    await reading.catch(() => undefined);
   }
 }

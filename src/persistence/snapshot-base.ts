@@ -7,6 +7,7 @@ import type { SnapshotNote } from './notes.js';
 import { PersistenceError } from './persistence-error.js';
 import { snapshotName } from './segment.js';
 import { readSnapshot, type ReadSnapshot } from './snapshot.js';
+import type { LogSurvey } from './survey.js';
 import type { SegmentStart } from './log-records.js';
 
 /** What a log says that a snapshot has to agree with. */
@@ -21,6 +22,10 @@ export interface LogFacts {
   chainAt(group: number): Buffer | undefined;
 }
 
+export function factsOf(survey: LogSurvey): LogFacts {
+  return { ...survey, chainAt: (group) => survey.chains.get(group) };
+}
+
 export interface Base {
   /** As the snapshot says; one that has applied nothing when there is none, and the log begins with record 1. */
   readonly engine: Engine;
@@ -29,61 +34,56 @@ export interface Base {
 }
 
 /**
- * An engine with the newest snapshot of `indexes`, rising, that a replay of this log can begin with. `facts` may still
- * be on their way: reading a snapshot takes as long as a survey. The snapshots are those of before the survey: one that
- * a server makes meanwhile has records that the survey did not see. Throws PersistenceError: NO_BASE when it doesn't, DAMAGED when a whole
- * snapshot says that the log was once longer.
+ * An engine with the newest snapshot of `indexes`, rising, that a replay of this log can begin with. The snapshots are
+ * those of before the survey: one that a server makes meanwhile has records that the survey did not see. Throws
+ * PersistenceError: NO_BASE when there is none, DAMAGED when a whole snapshot says that the log was once longer.
  */
 export async function findBase(
   disk: Disk,
   indexes: readonly number[],
-  facts: LogFacts | Promise<LogFacts>,
+  facts: LogFacts,
   reorgDepth: number,
   logger: Logger,
 ): Promise<Base> {
   const passed: number[] = [];
   const reasons: string[] = [];
   for (const index of [...indexes].reverse()) {
-    const engine = await engineFrom(disk, index, facts, reorgDepth);
-    if (typeof engine !== 'string') return { engine, passed };
+    const candidate = await readCandidate(disk, index, reorgDepth);
+    const reason = typeof candidate === 'string' ? candidate : objection(candidate, facts);
+    if (typeof candidate !== 'string' && reason === null) return { engine: candidate.engine, passed };
     passed.push(index);
-    reasons.push(`${snapshotName(index)}: ${engine}`);
-    logger.warn(
-      { snapshot: snapshotName(index), reason: engine },
-      'a snapshot is of no use: the next older one is tried',
-    );
+    reasons.push(`${snapshotName(index)}: ${reason}`);
+    logger.warn({ snapshot: snapshotName(index), reason }, 'a snapshot is of no use: the next older one is tried');
   }
-  const firstIndex = ((await facts).segments[0]?.first.index ?? 0) + 1;
+  const firstIndex = (facts.segments[0]?.first.index ?? 0) + 1;
   if (firstIndex === 1) return { engine: freshEngine(reorgDepth), passed };
   const why = reasons.length === 0 ? 'there is no snapshot' : `no snapshot can be used (${reasons.join('; ')})`;
   throw new PersistenceError('NO_BASE', `the log begins with record ${firstIndex}, and ${why}`);
 }
 
-/**
- * An engine with the snapshot's state, or in words why it can't be the base. The facts are only asked for once it is
- * made.
- */
-async function engineFrom(
-  disk: Disk,
-  index: number,
-  facts: LogFacts | Promise<LogFacts>,
-  reorgDepth: number,
-): Promise<Engine | string> {
+/** An engine with a snapshot's state, and what the log has to agree with. */
+export interface Candidate {
+  readonly index: number;
+  readonly engine: Engine;
+  readonly snapshot: Omit<ReadSnapshot, 'state'>;
+}
+
+/** In words why there is none: the snapshot is not whole. */
+export async function readCandidate(disk: Disk, index: number, reorgDepth: number): Promise<Candidate | string> {
   const engine = freshEngine(reorgDepth);
-  let snapshot: ReadSnapshot;
   try {
-    snapshot = await readSnapshot(disk, index);
+    const { state, ...snapshot } = await readSnapshot(disk, index);
+    engine.importState(state);
+    return { index, engine, snapshot };
   } catch (error) {
     if (!(error instanceof PersistenceError) || error.code !== 'DAMAGED') throw error;
-    await facts;
     return error.message;
   }
-  engine.importState(snapshot.state);
-  return objection(snapshot, index, await facts) ?? engine;
 }
 
 /** In words why the log does not go with the snapshot; null: it does. */
-function objection({ header, sha256 }: ReadSnapshot, index: number, log: LogFacts): string | null {
+export function objection({ index, snapshot }: Candidate, log: LogFacts): string | null {
+  const { header, sha256 } = snapshot;
   if (!header.epoch.equals(log.epoch)) return 'it belongs to another log';
   const note = log.snapshots.get(index);
   if (note !== undefined && note.sha256 !== sha256) return 'the log tells another hash of it';

@@ -1,7 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { LogPoint } from './file-header.js';
 import { PersistenceError, type LogPlace, type PersistenceFault } from './persistence-error.js';
-import type { LogSurvey } from './survey.js';
+import { Arrivals } from './arrivals.js';
+import type { Survey } from './recovery.js';
+import type { LogSurvey, PassedSegment, SurveyedSegment } from './survey.js';
 
 /** What the worker is started with. */
 export interface SurveyWork {
@@ -9,8 +11,9 @@ export interface SurveyWork {
   readonly epoch: Uint8Array;
 }
 
-/** How the worker ended. `code` is a PersistenceFault or the system's. */
+/** How far the worker is, and at last how it ended. `code` is a PersistenceFault or the system's. */
 export type SurveySaying =
+  | { readonly type: 'PASSED'; readonly passed: PassedSegment }
   | { readonly type: 'DONE'; readonly survey: LogSurvey }
   | {
       readonly type: 'FAILED';
@@ -21,19 +24,25 @@ export type SurveySaying =
       readonly place: LogPlace | null | undefined;
     };
 
-/** As `surveyLog` of the log in `directory`, in a worker thread: a start reads its snapshot meanwhile. */
-export function surveyThread(directory: string): (epoch: Buffer) => Promise<LogSurvey> {
-  return (epoch) =>
-    new Promise((resolve, reject) => {
+/** As `surveyLog` of the log in `directory`, in a worker thread. */
+export function surveyThread(directory: string): Survey {
+  return (epoch) => {
+    const passed = new Arrivals<PassedSegment>();
+    const survey = new Promise<LogSurvey>((resolve, reject) => {
       const workerData: SurveyWork = { directory, epoch: Uint8Array.from(epoch) };
       const worker = new Worker(new URL('./survey-worker.js', import.meta.url), { workerData });
       worker.on('message', (saying: SurveySaying) => {
-        if (saying.type === 'DONE') resolve(withBuffers(saying.survey));
+        if (saying.type === 'PASSED') passed.push({ ...saying.passed, segment: atPoints(saying.passed.segment) });
+        else if (saying.type === 'DONE') resolve(withBuffers(saying.survey));
         else reject(errorOf(saying));
       });
       worker.on('error', reject);
       worker.on('exit', (code) => reject(new Error(`the thread that reads the log ended with ${code}`)));
     });
+    const end = (): void => passed.end();
+    survey.then(end, end);
+    return { passed, survey };
+  };
 }
 
 function errorOf({ message, code, errno, place }: SurveySaying & { readonly type: 'FAILED' }): Error {
@@ -45,13 +54,13 @@ function errorOf({ message, code, errno, place }: SurveySaying & { readonly type
 
 /** What came from another thread has bytes where there were Buffers. */
 function withBuffers(survey: LogSurvey): LogSurvey {
-  const segments = survey.segments.map((segment) => ({
-    ...segment,
-    first: atPoint(segment.first),
-    last: atPoint(segment.last),
-  }));
+  const segments = survey.segments.map(atPoints);
   const chains = new Map([...survey.chains].map(([group, chain]) => [group, Buffer.from(chain)]));
   return { ...survey, epoch: Buffer.from(survey.epoch), segments, last: atPoint(survey.last), chains };
+}
+
+function atPoints(segment: SurveyedSegment): SurveyedSegment {
+  return { ...segment, first: atPoint(segment.first), last: atPoint(segment.last) };
 }
 
 function atPoint(point: LogPoint): LogPoint {

@@ -10,7 +10,8 @@ const { directory, epoch } = workerData as SurveyWork;
 const say = (saying: SurveySaying): void => parentPort?.postMessage(saying);
 
 try {
-  const survey = await surveyLog(await openNodeDisk(directory), Buffer.from(epoch));
+  const disk = await openNodeDisk(directory);
+  const survey = await surveyLog(disk, Buffer.from(epoch), (passed) => say({ type: 'PASSED', passed }));
   say({ type: 'DONE', survey });
 } catch (error) {
   const { message, code, errno } = error as NodeJS.ErrnoException;

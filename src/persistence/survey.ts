@@ -30,6 +30,12 @@ export interface SurveyedSegment {
   readonly checked: { readonly end: number; readonly crc: number };
 }
 
+/** A segment that has been looked through, and what the running engine told there of its state. */
+export interface PassedSegment {
+  readonly segment: SurveyedSegment;
+  readonly stateHashes: readonly StateHashNote[];
+}
+
 /** Bytes behind the last whole group that are neither zeros nor groups that anyone was told of. */
 export interface TornTail {
   readonly number: number;
@@ -60,15 +66,20 @@ export interface LogSurvey {
 /**
  * Reads the whole log and says what is in it. Throws PersistenceError DAMAGED where bytes that were once durable are
  * wrong or gone, naming the place. Changes nothing, so it may run beside a server that writes: what it is just writing
- * then looks like a torn tail.
+ * then looks like a torn tail. `onPassed` is told of each segment that has records, as soon as that is right.
  */
-export async function surveyLog(disk: Disk, epoch: Buffer): Promise<LogSurvey> {
-  return new Surveyor(disk, epoch).survey();
+export async function surveyLog(
+  disk: Disk,
+  epoch: Buffer,
+  onPassed?: (passed: PassedSegment) => void,
+): Promise<LogSurvey> {
+  return new Surveyor(disk, epoch, onPassed).survey();
 }
 
 class Surveyor {
   readonly #disk: Disk;
   readonly #epoch: Buffer;
+  readonly #onPassed: ((passed: PassedSegment) => void) | undefined;
   readonly #segments: SurveyedSegment[] = [];
   readonly #snapshots = new Map<number, SnapshotNote>();
   readonly #stateHashes: StateHashNote[] = [];
@@ -79,9 +90,10 @@ class Surveyor {
   #isSealed = true;
   #torn: TornTail | null = null;
 
-  constructor(disk: Disk, epoch: Buffer) {
+  constructor(disk: Disk, epoch: Buffer, onPassed?: (passed: PassedSegment) => void) {
     this.#disk = disk;
     this.#epoch = epoch;
+    this.#onPassed = onPassed;
     this.#point = { index: 0, seq: 0, group: 0, chain: firstChain(epoch) };
   }
 
@@ -136,6 +148,7 @@ class Surveyor {
     }
     const { format, end: headerEnd } = read;
     const first = this.#point;
+    const told = this.#stateHashes.length;
     /** Groups that may not be durable yet, oldest first. */
     const open: { readonly group: number; readonly start: number }[] = [];
     let end = 0;
@@ -157,7 +170,9 @@ class Surveyor {
     if (end === 0) return false;
     const durableEnd = open[0]?.start ?? end;
     const checked = { end, crc: crc32(bytes.subarray(0, end)) };
-    this.#segments.push({ number, first, end, last: this.#point, format, durableEnd, checked });
+    const segment = { number, first, end, last: this.#point, format, durableEnd, checked };
+    this.#segments.push(segment);
+    this.#onPassed?.({ segment, stateHashes: this.#stateHashes.slice(told) });
     return true;
   }
 

@@ -21,7 +21,10 @@ async function directoryOf({ files }: MadeLog, directory: string): Promise<strin
 t.test('another thread finds in a log what this one does', async (t) => {
   const directory = await directoryOf(log, t.testdir());
   t.ok(log.files.size > 4);
-  t.strictSame(await surveyThread(directory)(log.epoch), await surveyLog(await openNodeDisk(directory), log.epoch));
+  t.strictSame(
+    await surveyThread(directory)(log.epoch).survey,
+    await surveyLog(await openNodeDisk(directory), log.epoch),
+  );
 });
 
 t.test('a start that has the log read aside ends with the same engine', async (t) => {
@@ -49,6 +52,6 @@ t.test('damage that the other thread finds stops the start, naming the place', a
 
 t.test('a directory that cannot be read is an error of the system', async (t) => {
   const directory = t.testdir({ [FIRST_SEGMENT]: { notAFile: '' } });
-  await t.rejects(surveyThread(directory)(log.epoch), { code: 'EISDIR' });
+  await t.rejects(surveyThread(directory)(log.epoch).survey, { code: 'EISDIR' });
   await rm(directory, { recursive: true });
 });
