@@ -123,7 +123,7 @@ export class HttpRpc implements Rpc {
     this.#isLooking = true;
     void this.#isWell(preferred, current)
       .then((isWell) => {
-        if (isWell) this.#endpoints.returnTo(preferred);
+        if (isWell) this.#endpoints.returnTo(preferred, this.clock.monotonicMs());
         else this.#endpoints.doubt(preferred, this.clock.monotonicMs());
       })
       .finally(() => (this.#isLooking = false));

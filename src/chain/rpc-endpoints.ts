@@ -5,9 +5,19 @@ export interface Endpoint {
   restUntilMs: number;
   /** It failed, or was behind: not looked at again before. */
   doubtedUntilMs: number;
+  /** How long that was, last time. */
+  doubtMs: number;
+  /** It took over again then. */
+  backSinceMs: number;
   /** It said that it is of the right chain. */
   isOfChain: boolean;
 }
+
+/**
+ * So many times as long at most: one that tells of its head and refuses the rest looks well, is found out after seconds
+ * in which nothing is read, and should not be again each time.
+ */
+const LONGEST_DOUBT = 16;
 
 /**
  * Which endpoint is asked. All requests go to one until it fails, so that a reader sees one node's view of the chain
@@ -22,10 +32,11 @@ export class RpcEndpoints {
 
   constructor(
     urls: readonly string[],
-    /** How long an endpoint that failed is not looked at again, in milliseconds. */
+    /** How long an endpoint that failed is not looked at again, in milliseconds; twice as long when it fails again soon. */
     private readonly doubtMs: number,
   ) {
-    this.#all = urls.map((url) => ({ url, restUntilMs: 0, doubtedUntilMs: 0, isOfChain: false }));
+    const fresh = { restUntilMs: 0, doubtedUntilMs: 0, doubtMs: 0, backSinceMs: -Infinity, isOfChain: false };
+    this.#all = urls.map((url) => ({ url, ...fresh }));
   }
 
   get current(): Endpoint | undefined {
@@ -62,7 +73,9 @@ export class RpcEndpoints {
 
   /** Requests that failed together move on once. */
   moveOnFrom(endpoint: Endpoint, nowMs: number): void {
-    endpoint.doubtedUntilMs = nowMs + this.doubtMs;
+    const isSoon = nowMs - endpoint.backSinceMs <= endpoint.doubtMs;
+    endpoint.doubtMs = isSoon ? Math.min(2 * endpoint.doubtMs, LONGEST_DOUBT * this.doubtMs) : this.doubtMs;
+    endpoint.doubtedUntilMs = nowMs + endpoint.doubtMs;
     this.#use((this.#all.indexOf(endpoint) + 1) % this.#all.length);
   }
 
@@ -78,7 +91,8 @@ export class RpcEndpoints {
   }
 
   /** It is well. Does nothing when a better one has been found meanwhile. */
-  returnTo(endpoint: Endpoint): void {
+  returnTo(endpoint: Endpoint, nowMs: number): void {
+    endpoint.backSinceMs = nowMs;
     this.#use(Math.min(this.#current, this.#all.indexOf(endpoint)));
   }
 

@@ -147,7 +147,10 @@ export const limits = {
   rpcAttempts: 4,
   rpcBackoffMs: 100,
   rpcAnswerBytes: 64 << 20,
-  /** How long after its failure a preferred endpoint is looked at again. */
+  /**
+   * How long after its failure a preferred endpoint is looked at again; twice as long each time that it then fails again
+   * as soon, up to 16 times.
+   */
   rpcReturnAfterMs: 15_000,
   /** Calls in one `aggregate3`: at about 60,000 gas for a validity check, 10 million. */
   rpcCallsPerBatch: 160,

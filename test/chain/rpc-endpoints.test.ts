@@ -20,11 +20,11 @@ t.test('a return to the preferred endpoint is a turn, staying with it is none', 
   const endpoints = new RpcEndpoints(['first', 'second'], DOUBT_MS);
   const { current: first } = endpoints;
   if (first === undefined) throw new Error('there are two');
-  endpoints.returnTo(first);
+  endpoints.returnTo(first, 0);
   t.equal(endpoints.turn, 0);
   endpoints.moveOnFrom(first, 0);
   const away = endpoints.turn;
-  endpoints.returnTo(first);
+  endpoints.returnTo(first, 0);
   t.not(endpoints.turn, away);
   t.equal(endpoints.current, first);
   t.end();
@@ -46,5 +46,24 @@ t.test('so is the end of a pause, in which another one stood in for the current'
   t.equal(endpoints.ready(500)?.url, 'first');
   turns.push(endpoints.turn);
   t.equal(new Set(turns).size, 3);
+  t.end();
+});
+
+t.test('an endpoint that fails again soon after it came back is left alone for longer each time', (t) => {
+  const endpoints = new RpcEndpoints(['first', 'second'], DOUBT_MS);
+  let nowMs = 0;
+  /** Comes back as soon as it is looked at again; how long that took. */
+  const failAfter = (wellMs: number): number => {
+    nowMs += wellMs;
+    const failedMs = nowMs;
+    const { current } = endpoints;
+    if (current?.url !== 'first') throw new Error('the first is in use');
+    endpoints.moveOnFrom(current, nowMs);
+    while (endpoints.toLookAt(nowMs) === undefined) nowMs += DOUBT_MS / 2;
+    endpoints.returnTo(current, nowMs);
+    return (nowMs - failedMs) / DOUBT_MS;
+  };
+  t.strictSame([5000, 900, 1900, 0, 0, 0].map(failAfter), [1, 2, 4, 8, 16, 16]);
+  t.equal(failAfter(16 * DOUBT_MS + 1), 1, 'it has been well for long enough');
   t.end();
 });

@@ -55,7 +55,7 @@ export class SimRpc<State> implements Rpc {
         continue;
       }
       const preferred = this.#endpoints.toLookAt(clock.monotonicMs());
-      if (preferred !== undefined && random.chance(0.2)) this.#endpoints.returnTo(preferred);
+      if (preferred !== undefined && random.chance(0.2)) this.#endpoints.returnTo(preferred, clock.monotonicMs());
       const answer = this.#answer(method, params as readonly unknown[], endpoint.url === 'second');
       if (random.chance(0.5)) await this.#pause();
       if (answer instanceof Error) throw answer;
