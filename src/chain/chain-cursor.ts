@@ -80,6 +80,8 @@ export class ChainCursor {
   readonly #trail: BlockId[];
   #firstBlock: number | null = null;
   #range: number;
+  /** The newest block to be read, as the last poll found it. */
+  #newest: BlockHead | null = null;
   /** Since when the node shows less than it did. */
   #lagsSinceMs: number | null = null;
   /** The turn of the node that told of the head: one poll and what follows from it are of one node's view. */
@@ -103,11 +105,21 @@ export class ChainCursor {
     return this.#isPartial ? null : this.#position;
   }
 
+  /**
+   * The newest block to be read where this one is deeper below it than a reorg goes, so that a node may have thrown its
+   * state away; else null.
+   */
+  newestFarAbove({ blockNumber }: BlockId): BlockId | null {
+    const newest = this.#newest;
+    return newest !== null && newest.number - blockNumber > this.options.reorgDepth ? idOf(newest) : null;
+  }
+
   async poll(): Promise<CursorStep> {
     const head = await this.reader.head();
     this.#turn = this.reader.turn;
     this.listener.onHead(head);
     const target = await this.#target(head);
+    this.#newest = target;
     if (target === null) return this.#idle();
     const position = this.#position;
     if (position === null) return this.#begin(target);

@@ -178,6 +178,23 @@ export class SettlementFollower {
     }
   }
 
+  /**
+   * Those of the newest block where an outage has left the ancestor so far behind it that the node lacks its state. Then
+   * they hold what happened up to there, and nothing of that counts again when it is read.
+   */
+  async #statesToGoBackTo(
+    ancestor: BlockId,
+    orders: readonly Order[],
+  ): Promise<{ readonly states: readonly QuoteState[]; readonly at: BlockId }> {
+    try {
+      return { states: await this.#readStates(orders, ancestor), at: ancestor };
+    } catch (error) {
+      const newest = this.cursor.newestFarAbove(ancestor);
+      if (newest === null || !(error instanceof RpcError)) throw error;
+      return { states: await this.#readStates(orders, newest), at: newest };
+    }
+  }
+
   async #readStates(orders: readonly Order[], at: BlockId): Promise<QuoteState[]> {
     const readings = await this.states.read(
       orders.map(({ quote }) => quote),
@@ -219,12 +236,12 @@ export class SettlementFollower {
   /** The book goes back to what the common ancestor says, and the new branch is then read like any blocks. */
   async #rewind(ancestor: BlockId): Promise<void> {
     const orders = this.book.touchedSince(ancestor.blockNumber);
-    const states = await this.#readStates(orders, ancestor);
+    const { states, at } = await this.#statesToGoBackTo(ancestor, orders);
     const restated = orders.flatMap(({ quote: { quoteId } }, i) => {
       const state = states[i];
       return state === undefined ? [] : [{ quoteId, state }];
     });
-    await this.#restate(ancestor, restated);
+    await this.#restate(ancestor, restated, at.blockNumber);
     this.#inDoubt = [...new Set([...this.#inDoubt, ...orders])];
     this.cursor.moveTo(ancestor);
     this.#resumeAfter = null;
@@ -242,10 +259,16 @@ export class SettlementFollower {
     this.#isWhole = true;
   }
 
-  /** To go back to the same block again changes nothing, so many quotes are stated by several commands. */
-  async #restate(at: BlockId, all: readonly { readonly quoteId: Hex; readonly state: QuoteState }[]): Promise<void> {
+  /**
+   * To go back to the same block again changes nothing, so many quotes are stated by several commands.
+   * `settlementBlock`: whose states they are.
+   */
+  async #restate(
+    at: BlockId,
+    all: readonly { readonly quoteId: Hex; readonly state: QuoteState }[],
+    settlementBlock = at.blockNumber,
+  ): Promise<void> {
     const position = wholeBlock('settlement', at);
-    const settlementBlock = at.blockNumber;
     const { restatedPerCommand } = this.options;
     for (let start = 0; start === 0 || start < all.length; start += restatedPerCommand) {
       const restated = all.slice(start, start + restatedPerCommand);

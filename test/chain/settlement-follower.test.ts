@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import type { EngineEvent } from '../../src/engine/event.js';
 import { Market, ONE } from './dev/market.js';
 import { Following, httpRpc } from './following.js';
 import { MarketBook } from './market-book.js';
@@ -77,5 +78,35 @@ t.test('so it is after an outage in which nothing was started anew, also of quot
     await book.upToDate();
     t.ok(refusals() > 0);
     t.strictSame([book.fillable(known), book.fillable(late)], [ONE / 2n, (3n * ONE) / 4n]);
+  });
+});
+
+t.test('so it is where the last blocks that were read were replaced meanwhile', async (t) => {
+  const proxy = await openProxy(t);
+  const rpc = { settlement: httpRpc([proxy.url]) };
+  await MarketBook.isolated(market, { rpc, limits }, async (book) => {
+    const [undone, filledAnew, cancelled] = [await market.sign(call), await market.sign(call), await market.sign(call)];
+    await book.publish(undone, filledAnew, cancelled);
+    const events: EngineEvent[] = [];
+    book.following.sequencer.onEvents((records) => events.push(...records.flatMap((record) => record.events)));
+    await market.isolated(async () => {
+      await market.fill(taker.address, undone, ONE / 2n);
+      await market.fill(taker.address, filledAnew, ONE / 4n);
+      await market.cancel(maker.address, call.poolAddress, [cancelled.quoteId]);
+      await book.upToDate();
+      t.equal(book.fillable(undone), ONE / 2n);
+      proxy.trick = () => 'CUT';
+    });
+    await market.fill(taker.address, filledAnew, ONE / 2n);
+    await market.client.mine({ blocks: KEPT + 60 });
+    const refusals = await prune(proxy);
+    await book.following.until(() => book.fillable(undone) === ONE);
+    await book.upToDate();
+    t.ok(refusals() > 0);
+    t.strictSame(
+      [filledAnew, cancelled].map((offer) => book.fillable(offer)),
+      [ONE / 2n, ONE],
+    );
+    t.equal(events.filter(({ type }) => type === 'QUOTE_RESTATED').length, 3, 'each is stated once');
   });
 });
