@@ -16,6 +16,8 @@ export interface EngineOptions {
   readonly reorgDepth: number;
   /** Hex digest of a text, for `stateHash`. */
   readonly sha256: (text: string) => string;
+  /** 32 bits that no maker knows, for the index of orders; the state does not depend on them. Absent: 0. */
+  readonly idSalt?: number;
 }
 
 /**
@@ -30,14 +32,14 @@ export class Engine {
   #index = 0;
   #tsMs = 0;
 
-  constructor({ reorgDepth, sha256 }: EngineOptions) {
+  constructor({ reorgDepth, sha256, idSalt }: EngineOptions) {
     assert(Number.isInteger(reorgDepth) && reorgDepth >= 1, 'reorgDepth counts blocks, from 1');
     this.#sha256 = sha256;
     this.#parts = {
       stream: new ChainTrail(reorgDepth),
       settlement: new ChainTrail(reorgDepth),
       pools: new PoolRegistry(),
-      store: new OrderStore(),
+      store: new OrderStore(idSalt),
     };
     this.#machine = new Machine(this.#parts);
   }

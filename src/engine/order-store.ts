@@ -15,7 +15,7 @@ export class OrderStore {
   readonly book = new Book();
   /** Over every order that is known, with all that it is. */
   readonly sum = new ChangingSum<BookOrder>(mixOrder);
-  readonly #orders = new OrderIndex();
+  readonly #orders: OrderIndex;
   readonly #byDue = new BucketIndex<BookOrder>((order, place) => (order.placeByDue = place));
   /** By the stream block that published them, while that block can be undone. */
   readonly #byOrigin = new BucketIndex<BookOrder>((order, place) => (order.placeByOrigin = place));
@@ -23,6 +23,11 @@ export class OrderStore {
   readonly #byTouch = new BucketIndex<BookOrder>((order, place) => (order.placeByTouch = place));
   #streamFloor = NO_BLOCK;
   #settlementFloor = NO_BLOCK;
+
+  /** `idSalt`: see OrderIndex. */
+  constructor(idSalt = 0) {
+    this.#orders = new OrderIndex(idSalt);
+  }
 
   get(quoteId: Hex): BookOrder | undefined {
     return this.#orders.get(quoteId);

@@ -5,6 +5,8 @@ import { OrderIndex } from '../../src/engine/order-index.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { sampleQuote } from './samples.js';
 
+const SALT = 0x9abcdef1;
+
 /** Of few last digits, by which the index looks: most of these meet another. */
 const ids = fc
   .record({ first: fc.nat(7), last: fc.nat(3) })
@@ -17,7 +19,7 @@ function orderOf(quoteId: Hex): BookOrder {
 t.test('orders are found by their ids, whatever others have the same last digits', async (t) => {
   const step = fc.record({ id: ids, isAdded: fc.boolean() });
   const property = fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
-    const index = new OrderIndex();
+    const index = new OrderIndex(SALT);
     const model = new Map<Hex, BookOrder>();
     for (const { id, isAdded } of steps) {
       const known = model.get(id);
@@ -39,7 +41,7 @@ t.test('orders are found by their ids, whatever others have the same last digits
 });
 
 t.test('what is not there is not found and takes nothing away', async (t) => {
-  const index = new OrderIndex();
+  const index = new OrderIndex(SALT);
   const [one, other] = [orderOf(`0x${'1'.repeat(64)}`), orderOf(`0x2${'1'.repeat(63)}`)];
   index.add(one);
   t.equal(index.get(other.quote.quoteId), undefined);
@@ -47,4 +49,39 @@ t.test('what is not there is not found and takes nothing away', async (t) => {
   index.remove(orderOf(`0x${'3'.repeat(64)}`));
   t.strictSame([...index], [one]);
   t.equal(index.size, 1);
+});
+
+const FLOOD = 12_000;
+
+/** The number that has this hash in a Map of V8 (11.3, `ComputeUnseededHash`): its steps undone, last one first. */
+function withHash(hash: number): number {
+  let key = hash ^ (hash >>> 16);
+  key = Math.imul(key, 0xc8de0639); // times 2057
+  key ^= (key >>> 4) ^ (key >>> 8) ^ (key >>> 12) ^ (key >>> 16) ^ (key >>> 20) ^ (key >>> 24) ^ (key >>> 28);
+  key = Math.imul(key, 0xcccccccd); // times 5
+  key ^= (key >>> 12) ^ (key >>> 24);
+  return Math.imul(key + 1, 0xbfff7fff); // times 2^15 - 1
+}
+
+/** The shortest of a few tries, in milliseconds. */
+function lookUp(index: OrderIndex, orders: readonly BookOrder[]): number {
+  const tries = [1, 2, 3].map(() => {
+    const startMs = performance.now();
+    for (const { quote } of orders) index.get(quote.quoteId);
+    return performance.now() - startMs;
+  });
+  return Math.min(...tries);
+}
+
+t.test('quotes that were made to share a bucket of the Map slow no lookup down', async (t) => {
+  const quoteId = (last: number): Hex => `0x${'b'.repeat(56)}${(last >>> 0).toString(16).padStart(8, '0')}`;
+  const took = (salt: number, lastOf: (n: number) => number): number => {
+    const index = new OrderIndex(salt);
+    const orders = Array.from({ length: FLOOD }, (_, n) => orderOf(quoteId(lastOf(n))));
+    for (const order of orders) index.add(order);
+    return lookUp(index, orders);
+  };
+  const made = (n: number): number => withHash(n << 16);
+  const usualMs = took(SALT, (n) => Math.imul(n, 0x9e3779b1));
+  t.ok(took(SALT, made) < 10 * usualMs + 5);
 });
