@@ -69,6 +69,7 @@ export interface CallResult {
  */
 export class ChainReader {
   readonly #multicall: Multicall;
+  readonly #failures = new WeakSet<Error>();
 
   constructor(
     private readonly rpc: Rpc,
@@ -84,44 +85,36 @@ export class ChainReader {
     return this.rpc.turn ?? 0;
   }
 
-  async head(): Promise<BlockHead> {
-    return readHead(await this.rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] }));
+  /** Whether it was this chain's node that gave the error, or the answer that is one. */
+  hasGiven(error: Error): boolean {
+    return this.#failures.has(error);
+  }
+
+  head(): Promise<BlockHead> {
+    return this.#noting(async () => {
+      return readHead(await this.rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] }));
+    });
   }
 
   /** Rejects with ChainAnswerError when the node does not have that block. */
-  async block(number: number): Promise<BlockHead> {
-    return readHead(await this.#blockAnswer(number));
+  block(number: number): Promise<BlockHead> {
+    return this.#noting(async () => readHead(await this.#blockAnswer(number)));
   }
 
   /** Null when the node does not have that block: it lags behind the head it told of, or has lost it. */
-  async findBlock(number: number): Promise<BlockHead | null> {
-    const answer = await this.#blockAnswer(number);
-    return answer === null ? null : readHead(answer);
+  findBlock(number: number): Promise<BlockHead | null> {
+    return this.#noting(async () => {
+      const answer = await this.#blockAnswer(number);
+      return answer === null ? null : readHead(answer);
+    });
   }
 
   /**
    * In chain order: by block, then log index, each once. One block is asked for by its hash (EIP-234), which a node
    * that lags or is on another branch can't answer; of a range, the logs of its last block are held against the hash.
    */
-  async logs({ fromBlock, to, address, topics }: LogQuery): Promise<ChainLog[]> {
-    const blocks =
-      fromBlock === to.blockNumber
-        ? { blockHash: to.blockHash }
-        : { fromBlock: numberToHex(fromBlock), toBlock: numberToHex(to.blockNumber) };
-    const filter = { ...blocks, topics, ...(address && { address }) };
-    const answer = await this.rpc.request({ method: 'eth_getLogs', params: [filter] });
-    if (!Array.isArray(answer)) throw new ChainAnswerError('eth_getLogs gave no array');
-    const logs = answer
-      .filter((log) => !isRemoved(log))
-      .map(readLog)
-      .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
-    if (logs.some((log) => log.blockNumber === to.blockNumber && log.blockHash !== to.blockHash)) {
-      throw new ChainAnswerError('The logs are of another branch');
-    }
-    if (logs.some((log) => log.blockNumber < fromBlock || log.blockNumber > to.blockNumber)) {
-      throw new ChainAnswerError('The logs are of other blocks than those asked for');
-    }
-    return logs.filter((log, i) => !isTwin(log, logs[i - 1]));
+  logs(query: LogQuery): Promise<ChainLog[]> {
+    return this.#noting(() => this.#logs(query));
   }
 
   /** One call, with the state at the end of a block. `gas` bounds what the node spends on it. */
@@ -143,17 +136,49 @@ export class ChainReader {
     return this.#multicall.ask(calls, at);
   }
 
+  async #logs({ fromBlock, to, address, topics }: LogQuery): Promise<ChainLog[]> {
+    const blocks =
+      fromBlock === to.blockNumber
+        ? { blockHash: to.blockHash }
+        : { fromBlock: numberToHex(fromBlock), toBlock: numberToHex(to.blockNumber) };
+    const filter = { ...blocks, topics, ...(address && { address }) };
+    const answer = await this.rpc.request({ method: 'eth_getLogs', params: [filter] });
+    if (!Array.isArray(answer)) throw new ChainAnswerError('eth_getLogs gave no array');
+    const logs = answer
+      .filter((log) => !isRemoved(log))
+      .map(readLog)
+      .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+    if (logs.some((log) => log.blockNumber === to.blockNumber && log.blockHash !== to.blockHash)) {
+      throw new ChainAnswerError('The logs are of another branch');
+    }
+    if (logs.some((log) => log.blockNumber < fromBlock || log.blockNumber > to.blockNumber)) {
+      throw new ChainAnswerError('The logs are of other blocks than those asked for');
+    }
+    return logs.filter((log, i) => !isTwin(log, logs[i - 1]));
+  }
+
   #blockAnswer(number: number): Promise<unknown> {
     return this.rpc.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] });
   }
 
-  async #call(params: readonly unknown[]): Promise<CallResult> {
+  #call(params: readonly unknown[]): Promise<CallResult> {
+    return this.#noting(async () => {
+      try {
+        return { reverted: false, data: readHex(await this.rpc.request({ method: 'eth_call', params })) };
+      } catch (error) {
+        const revert = revertData(error);
+        if (revert === null) throw error;
+        return { reverted: true, data: revert };
+      }
+    });
+  }
+
+  async #noting<T>(read: () => Promise<T>): Promise<T> {
     try {
-      return { reverted: false, data: readHex(await this.rpc.request({ method: 'eth_call', params })) };
+      return await read();
     } catch (error) {
-      const revert = revertData(error);
-      if (revert === null) throw error;
-      return { reverted: true, data: revert };
+      this.#failures.add(error as Error);
+      throw error;
     }
   }
 }

@@ -188,14 +188,16 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
 
   /**
    * A node may tell of heads and refuse what else is asked: its logs, the state of a block. What it lacks for a moment it
-   * is given time for; then others are asked, of both chains, since what enters the book takes both.
+   * is given time for; then another one of its chain is asked. The other chain's stays, which may be the one that is well.
+   * Where it cannot be told whose fault it is, both are left.
    */
   function onFailure(error: Error, failures: number): void {
     const now = clock.monotonicMs();
     if (failures === 1) refusedSinceMs = now;
     const isAnswered = error instanceof RpcError || error instanceof ChainAnswerError;
     if (isAnswered && now - refusedSinceMs >= limits.lowerHeadMs) {
-      for (const each of Object.values(rpc)) each.preferAnother?.();
+      if (!stream.hasGiven(error)) rpc.settlement.preferAnother?.();
+      if (!settlement.hasGiven(error)) rpc.stream.preferAnother?.();
       refusedSinceMs = now;
     }
     options.listener.onFailure(error, failures);

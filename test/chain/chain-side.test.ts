@@ -28,3 +28,28 @@ for (const [what, method] of [
     });
   });
 }
+
+t.test('where each chain has a node that refuses, each comes to the other one of its own', async (t) => {
+  const refusing = await RpcProxy.open(market.chain.rpcUrl);
+  t.teardown(() => refusing.close());
+  const settlement = httpRpc([refusing.url, market.chain.rpcUrl]);
+  const stream = httpRpc([market.chain.rpcUrl, refusing.url]);
+  await MarketBook.isolated(market, { rpc: { settlement, stream }, limits: { lowerHeadMs: 50 } }, async (book) => {
+    const offer = await market.sign(call);
+    const error = { code: -32000, message: 'this is not available on your plan' };
+    refusing.trick = (asked) => (asked.method === 'eth_getLogs' ? { error } : 'PASS');
+    await market.publish(market.stranger.address, [offer]);
+    // As on a chain that others use there is always something to be read.
+    const done = new AbortController();
+    const mining = (async () => {
+      while (!done.signal.aborted) await market.client.mine({ blocks: 1 });
+    })();
+    try {
+      await book.following.until(() => book.ids.length === 1);
+    } finally {
+      done.abort();
+      await mining;
+    }
+    t.strictSame([settlement.endpoint, stream.endpoint], [1, 0]);
+  });
+});
