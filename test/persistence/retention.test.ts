@@ -43,6 +43,18 @@ t.test('with none to retain just the segments stay that the older snapshot needs
   t.match(again.lines, [{ level: 'warn' }, { level: 'info', details: { snapshotIndex: older } }]);
 });
 
+t.test(
+  'while there are fewer snapshots than are to be kept, no segment goes: the one that there is may rot',
+  async (t) => {
+    const { world, stateHash } = await longLog({ retainLogBytes: 0, snapshotEveryRecords: Infinity });
+    t.equal(segmentsOf(world)[0], 1);
+    const [only = 0, ...others] = snapshotsOf(world);
+    t.strictSame(others, [], 'closing it has made the first');
+    world.disk.place(`snapshot-${String(only).padStart(16, '0')}.snap`, Buffer.alloc(100));
+    t.equal((await world.start()).log.engine.stateHash(), stateHash);
+  },
+);
+
 t.test('in between, the oldest go while the log is larger', async (t) => {
   const retainLogBytes = 15 * SEGMENT_BYTES;
   const { world } = await longLog({ retainLogBytes });

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import t from 'tap';
+import { endOfContent } from '../../src/persistence/frame.js';
+import { FIRST_SEGMENT } from './made-log.js';
+import { World } from './world.js';
+
+/** More than a sector, so that a power cut may take a part of it, and no zeros in it or at its end. */
+const TAIL = Buffer.alloc(1500, 'half a group ');
+const RECORDS = 5;
+
+/** A log whose process was killed while it wrote. `offset`: where its whole groups end. */
+async function tornLog(): Promise<{ world: World; offset: number; stateHash: string }> {
+  const world = new World(4);
+  const process = await world.start();
+  world.submit(process, RECORDS);
+  await world.clock.until(process.log.journal.flush());
+  const stateHash = process.log.engine.stateHash();
+  world.disk.crash('kill');
+  world.clock.clear();
+  const bytes = world.disk.contentOf(FIRST_SEGMENT);
+  const offset = endOfContent(bytes, 0);
+  TAIL.copy(bytes, offset);
+  world.disk.place(FIRST_SEGMENT, bytes);
+  return { world, offset, stateHash };
+}
+
+const brokenFiles = ({ disk }: World): string[] => disk.fileNames().filter((name) => name.endsWith('.broken'));
+
+t.test('a start cuts a torn tail off, keeps its bytes, and warns of how many there were', async (t) => {
+  const { world, offset, stateHash } = await tornLog();
+  const { log, lines } = await world.start();
+  t.equal(log.engine.stateHash(), stateHash);
+  const copy = `${FIRST_SEGMENT}.${offset}.broken`;
+  t.strictSame(brokenFiles(world), [copy]);
+  t.ok(world.disk.contentOf(copy).equals(TAIL), 'the copy is what was cut off');
+  t.equal(endOfContent(world.disk.contentOf(FIRST_SEGMENT), 0), offset, 'nothing is left of it in the segment');
+  t.match(
+    lines.filter(({ level }) => level !== 'info'),
+    [
+      {
+        level: 'warn',
+        details: { segment: FIRST_SEGMENT, offset, bytes: TAIL.length, kept: [copy] },
+        message: /it was cut off$/,
+      },
+    ],
+  );
+  t.equal(log.journal.refusal(), null, 'and the log goes on');
+});
+
+t.test('a second tail at the same place does not take the name of the first', async (t) => {
+  const { world, offset } = await tornLog();
+  const torn = world.disk.contentOf(FIRST_SEGMENT);
+  await world.start();
+  world.disk.crash('kill');
+  world.clock.clear();
+  world.disk.place(FIRST_SEGMENT, torn);
+  await world.start();
+  const copies = [`${FIRST_SEGMENT}.${offset}.2.broken`, `${FIRST_SEGMENT}.${offset}.broken`];
+  t.strictSame(brokenFiles(world), copies);
+  for (const name of copies) t.ok(world.disk.contentOf(name).equals(TAIL), name);
+});
+
+t.test('wherever the cut is cut short itself, no byte of the tail is lost', async (t) => {
+  for (let nth = 1; ; nth += 1) {
+    const { world, offset, stateHash } = await tornLog();
+    const { clock, disk } = world;
+    disk.inject({ nth, code: 'EIO', persistent: true });
+    await world.start().catch(() => undefined);
+    const isOver = disk.calls < nth;
+    disk.inject(null);
+    disk.crash('power');
+    clock.clear();
+    const isKept = brokenFiles(world).some((name) => disk.contentOf(name).equals(TAIL));
+    const there = disk.contentOf(FIRST_SEGMENT).subarray(offset, offset + TAIL.length);
+    assert.ok(isKept || there.equals(TAIL), `after call ${nth} a part of the tail is nowhere`);
+    const again = await world.start();
+    assert.equal(again.log.engine.stateHash(), stateHash);
+    if (!isOver) continue;
+    t.ok(nth > 20, `${nth - 1} calls`);
+    return;
+  }
+});
