@@ -83,7 +83,26 @@ t.test('a full disk stops no start: what is there is read, and nothing new taken
   t.equal(second.log.journal.refusal(), 'STORAGE_FULL');
 });
 
-t.test('no snapshot is begun on a full disk, and one that finds no room is tried again later', async (t) => {
+t.test('no snapshot is begun on a disk that has become full', async (t) => {
+  const writeMs = 300;
+  const world = new World(1, {
+    capacityBytes: FILLED.capacityBytes,
+    delayMs: (call) => (call === 'write' ? writeMs : 0),
+  });
+  const { clock, disk } = world;
+  const process = await world.start({ lowWaterBytes: null, snapshotEveryRecords: 5 });
+  await clock.advance(60_000);
+  world.submit(process, 5);
+  disk.foreignBytes = 7.7 * MIB;
+  await clock.advance(10 * writeMs);
+  t.equal(process.told, 5, 'what was under way is told');
+  const [warning, ...others] = process.lines.filter(({ level }) => level !== 'info');
+  t.match(warning, { level: 'warn', message: /disk is nearly full/ });
+  t.strictSame(others, [], 'nothing else is tried');
+  t.strictSame(process.fatal, []);
+});
+
+t.test('a snapshot that finds no room is tried again later', async (t) => {
   const world = filledWorld();
   const { clock, disk } = world;
   const process = await world.start({ lowWaterBytes: 0, snapshotEveryRecords: 10 });

@@ -1,12 +1,16 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
 import { readFile, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { platform } from 'node:process';
-import { constants } from 'node:fs';
+import { pid, platform } from 'node:process';
+import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { readWhole } from '../../src/persistence/disk.js';
 import { openNodeDisk } from '../../src/persistence/node-disk.js';
 
 const DESCRIPTORS = '/proc/self/fd';
+/** Several times as long as it takes for a call to fail. */
+const WAITED_MS = 200;
 
 /** The flags that Linux holds for the descriptor of an open file (proc(5): octal, without those of its creation). */
 async function flagsOf(path: string): Promise<number> {
@@ -35,3 +39,38 @@ for (const [mode, isDurable] of [
     if (platform === 'linux') t.equal((await flagsOf(path)) & constants.O_DSYNC, isDurable ? constants.O_DSYNC : 0);
   });
 }
+
+/** Takes descriptors until the process may have no more. Returns what gives them back. */
+function takeDescriptors(): () => void {
+  const taken: number[] = [];
+  try {
+    for (;;) taken.push(openSync(DESCRIPTORS, 'r'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EMFILE') throw error;
+  }
+  return () => taken.forEach(closeSync);
+}
+
+t.test(
+  'where the process may open no more files, one waits until it may',
+  { skip: spawnSync('prlimit', ['--version']).status !== 0 && 'there is no prlimit here' },
+  async (t) => {
+    const disk = await openNodeDisk(t.testdir({ 'a.log': 'zones' }));
+    execFileSync('prlimit', ['--pid', String(pid), '--nofile=64:']);
+    const calls: readonly (() => Promise<unknown>)[] = [
+      () => readWhole(disk, 'a.log'),
+      () => disk.list(),
+      () => disk.syncDirectory(),
+    ];
+    for (const call of calls) {
+      const giveBack = takeDescriptors();
+      const outcome = { isThere: false };
+      const asked = call().finally(() => (outcome.isThere = true));
+      asked.catch(() => undefined);
+      await pause(WAITED_MS);
+      t.notOk(outcome.isThere, 'neither done nor failed');
+      giveBack();
+      await asked;
+    }
+  },
+);

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import t from 'tap';
 import { writeNew, type Disk } from '../../src/persistence/disk.js';
 import { openLog, type OpenLogOptions } from '../../src/persistence/open-log.js';
@@ -54,6 +55,22 @@ t.test('of one whose maker died nothing is left, people hear of it, and the log 
   t.strictSame(fatal, []);
   t.equal(log.journal.refusal(), null);
 });
+
+for (const [code, what] of [
+  ['ENOSPC', 'no room for a snapshot'],
+  ['EDQUOT', 'no room for a snapshot'],
+  ['EMFILE', 'no file descriptor for a snapshot'],
+  ['ENFILE', 'no file descriptor for a snapshot'],
+] as const) {
+  t.test(`${code} passes: there is ${what} this time, and nothing is left of it`, async (t) => {
+    const error = Object.assign(new Error(code), { code, errno: -constants.errno[code] });
+    const { log, fatal, lines, drafts } = await started(failing(error));
+    await log.snapshotter.take();
+    t.strictSame(fatal, []);
+    t.strictSame(await drafts(), []);
+    t.match(lines.at(-1), { level: 'warn', message: what });
+  });
+}
 
 t.test('failed I/O of the maker ends the process, which touches nothing more', async (t) => {
   const error = Object.assign(new Error('bad disk'), { code: 'EIO', errno: -5 });

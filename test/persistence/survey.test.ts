@@ -1,0 +1,109 @@
+import t from 'tap';
+import { endOfContent, FrameType, readFrame } from '../../src/persistence/frame.js';
+import { segmentName, segmentNumbers } from '../../src/persistence/segment.js';
+import { surveyLog, type LogSurvey } from '../../src/persistence/survey.js';
+import { madeLog } from './made-log.js';
+import { MemoryDisk } from './memory-disk.js';
+
+/** A log of several segments, with no snapshot that could tell how far it went. */
+const log = await madeLog(24 << 10, true, { segmentBytes: 4 << 10 });
+const whole = await surveyLog(new MemoryDisk(log.files), log.epoch);
+const used = whole.segments.length;
+const MIDDLE = 3;
+
+const bytesOf = (number: number): Buffer => Buffer.from(log.files.get(segmentName(number)) ?? []);
+const zeros = (number: number): Buffer => Buffer.alloc(bytesOf(number).length);
+
+/** The log with other bytes in some segments; null: without that segment. */
+function survey(changes: Readonly<Record<number, Buffer | null>>): Promise<LogSurvey> {
+  const files = new Map(log.files);
+  for (const [number, bytes] of Object.entries(changes)) {
+    if (bytes === null) files.delete(segmentName(Number(number)));
+    else files.set(segmentName(Number(number)), bytes);
+  }
+  return surveyLog(new MemoryDisk(files), log.epoch);
+}
+
+t.ok(used > MIDDLE + 2, `${used} segments`);
+t.strictSame(
+  whole.segments.map(({ number }) => number),
+  segmentNumbers([...log.files.keys()]).slice(0, used),
+);
+
+t.test('a segment that is missing in the middle is named', async (t) => {
+  await t.rejects(survey({ [MIDDLE]: null }), {
+    code: 'DAMAGED',
+    message: new RegExp(`${segmentName(MIDDLE)} behind it is missing`),
+  });
+});
+
+t.test('a segment of zeros in the middle is no end of the log', async (t) => {
+  for (const number of [1, MIDDLE, used - 1]) {
+    await t.rejects(survey({ [number]: zeros(number) }), { code: 'DAMAGED' }, segmentName(number));
+  }
+});
+
+t.test('two segments that changed places show', async (t) => {
+  await t.rejects(survey({ [MIDDLE]: bytesOf(MIDDLE + 1), [MIDDLE + 1]: bytesOf(MIDDLE) }), {
+    code: 'DAMAGED',
+    message: new RegExp(`it is segment ${MIDDLE + 1} by its header`),
+  });
+});
+
+t.test('a segment whose last group is gone shows by what the next one follows on', async (t) => {
+  const shorter = bytesOf(MIDDLE).fill(0, lastGroupAt(MIDDLE));
+  await t.rejects(survey({ [MIDDLE]: shorter }), {
+    code: 'DAMAGED',
+    message: /^segment-0*4.log, offset 0, .*its header follows on record/,
+  });
+});
+
+t.test('with all before it dropped, the first segment has to be there whole', async (t) => {
+  const dropped = { 1: null, 2: null };
+  t.equal((await survey(dropped)).last.index, whole.last.index);
+  await t.rejects(survey({ ...dropped, [MIDDLE]: zeros(MIDDLE) }), { code: 'DAMAGED' });
+  // Also where there is nothing behind it that could tell.
+  const others = whole.segments.map(({ number }) => [number, null] as const);
+  await t.rejects(survey({ ...Object.fromEntries(others), [used]: zeros(used) }), {
+    code: 'DAMAGED',
+    message: /all zeros/,
+  });
+  const headless = bytesOf(MIDDLE);
+  headless[0] = (headless[0] ?? 0) ^ 1;
+  await t.rejects(survey({ ...dropped, [MIDDLE]: headless }), { code: 'DAMAGED', message: /CRC.*was dropped/ });
+});
+
+t.test('the header of a segment that was begun says that all before it was durable', async (t) => {
+  const rotten = bytesOf(MIDDLE);
+  const at = lastGroupAt(MIDDLE) + 20;
+  rotten[at] = (rotten[at] ?? 0) ^ 1;
+  // Of the next one there is the header and no whole group, and nothing behind it.
+  const next = bytesOf(MIDDLE + 1);
+  const header = readFrame(next, 0);
+  if (typeof header === 'string') throw new Error(header);
+  next.fill(0, header.end + 5);
+  const rest = Object.fromEntries(
+    segmentNumbers([...log.files.keys()])
+      .filter((number) => number > MIDDLE + 1)
+      .map((number) => [number, null]),
+  );
+  await t.rejects(survey({ ...rest, [MIDDLE]: rotten, [MIDDLE + 1]: next }), {
+    code: 'DAMAGED',
+    place: { file: segmentName(MIDDLE) },
+  });
+  // And without damage there, what was begun is a torn tail.
+  const torn = await survey({ ...rest, [MIDDLE + 1]: next });
+  t.match(torn.torn, { number: MIDDLE + 1, offset: 0, bytes: endOfContent(next, 0) });
+});
+
+/** Where the last group of a full segment begins: behind the last COMMIT but one. */
+function lastGroupAt(number: number): number {
+  const bytes = bytesOf(number);
+  let [before, last] = [0, 0];
+  for (let at = 0; ;) {
+    const frame = readFrame(bytes, at);
+    if (typeof frame === 'string') return before;
+    at = frame.end;
+    if (frame.type === FrameType.commit) [before, last] = [last, at];
+  }
+}
