@@ -1,5 +1,6 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { encodeAdd, Publisher } from '../../src/chain/publisher.js';
+import { encodeAdd, Publisher, PublicationUnseen, type PublicationOutcome } from '../../src/chain/publisher.js';
 import type { IdentifiedQuote } from '../../src/chain/quote-states.js';
 import type { TxRequest } from '../../src/chain/own-tx.js';
 import type { Fees } from '../../src/chain/fees.js';
@@ -7,7 +8,7 @@ import type { TxReceipt } from '../../src/chain/receipts.js';
 import { WouldRevert } from '../../src/chain/wallet-errors.js';
 import type { Means } from '../../src/chain/wallet.js';
 import type { Hex } from '../../src/engine/quote.js';
-import { address, sampleQuote } from '../engine/samples.js';
+import { address, sampleQuote, txHashOf } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const STREAM = address(0x99);
@@ -25,11 +26,12 @@ interface Sent extends TxRequest {
   readonly means: Means | undefined;
 }
 
-/** A publisher whose wallet only writes down: nothing is ever mined. */
+/** A publisher whose wallet only writes down: nothing is mined before the test says so. */
 function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n), asked: Promise<Fees> = FEES) {
   const clock = new ManualClock();
   const prepared: Hex[] = [];
   const sent: Sent[] = [];
+  const mine: (() => void)[] = [];
   const wallet = {
     address: address(1),
     prepare({ data }: TxRequest) {
@@ -38,16 +40,19 @@ function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n
     },
     send(request: TxRequest, means?: Means) {
       sent.push({ ...request, means });
-      return new Promise<TxReceipt>(() => undefined);
+      return new Promise<TxReceipt>((resolve) => {
+        mine.push(() => resolve({ txHash: txHashOf(mine.length), blockNumber: 1, succeeded: true } as TxReceipt));
+      });
     },
   };
   const limits = { maxTxBytes: MAX_TX_BYTES, publishQueue: 100, publishTxInFlight: 2, publishSettleMs: 1_000 };
   const publisher = new Publisher(wallet, STREAM, clock, limits, () => undefined);
-  const publish = (...quotes: IdentifiedQuote[]): void => {
-    for (const quote of quotes) void publisher.publish(quote);
+  const publish = (...quotes: IdentifiedQuote[]): Promise<PublicationOutcome>[] => {
+    const outcomes = quotes.map((quote) => publisher.publish(quote));
     clock.advance(0);
+    return outcomes;
   };
-  return { publisher, publish, prepared, sent };
+  return { clock, publisher, publish, prepared, sent, mine };
 }
 
 t.test('what was foreseen is sent with what the node said meanwhile', async (t) => {
@@ -107,4 +112,46 @@ t.test('an estimate that fails is heard of by what is sent with it, and by nobod
   await new Promise((resolve) => setImmediate(resolve));
   publish(first);
   await t.rejects(sent[0]?.means?.gas ?? Promise.resolve(0n), error);
+});
+
+t.test('what comes for a quote that is under way joins it, and has the same outcome', async (t) => {
+  const { publisher, publish, sent } = newPublisher();
+  const outcomes = [...publish(first), ...publish({ ...first })];
+  t.equal(sent.length, 1);
+  publisher.settle(first.quoteId, 'QuoteOBExpired');
+  const refused = { type: 'REFUSED', reason: 'QuoteOBExpired' };
+  t.strictSame(await Promise.all(outcomes), [refused, refused]);
+  t.notOk(publisher.has(first.quoteId));
+});
+
+t.test('one that was mined and never turns up is given up in time, and may be published again', async (t) => {
+  const { clock, publisher, publish, sent, mine } = newPublisher();
+  const [lost] = publish(first);
+  mine[0]?.();
+  await turn();
+  clock.advance(999);
+  t.ok(publisher.has(first.quoteId));
+  clock.advance(1);
+  t.match(await lost, { type: 'FAILED', error: PublicationUnseen });
+  publish(first);
+  t.equal(sent.length, 2);
+});
+
+t.test('no more transactions are under way than may be, and what waits goes into the next', async (t) => {
+  const { clock, publish, sent, mine } = newPublisher();
+  publish(first);
+  publish(second);
+  const late = [3, 4, 5].map((n) => sampleQuote({ n }));
+  for (const quote of late) publish(quote);
+  t.strictSame(
+    sent.map(({ data }) => data),
+    [encodeAdd([first]), encodeAdd([second])],
+  );
+  mine[0]?.();
+  await turn();
+  clock.advance(0);
+  t.strictSame(
+    sent.slice(2).map(({ data }) => data),
+    [encodeAdd(late)],
+  );
 });

@@ -67,17 +67,52 @@ t.test('so it is after an outage in which nothing was started anew, also of quot
   const rpc = { settlement: httpRpc([proxy.url]) };
   await MarketBook.isolated(market, { rpc, limits }, async (book) => {
     const [known, late] = [await market.sign(call), await market.sign(call)];
-    await book.publish(known);
+    const withoutMeans = await market.sign(call, {}, stranger);
+    await book.publish(known, withoutMeans);
     proxy.trick = () => 'CUT';
     await market.fill(taker.address, known, ONE / 2n);
+    await market.approve(stranger.address, call.poolKey.base, router.address, 0n);
     await market.fill(taker.address, late, ONE / 4n);
     await market.publish(maker.address, [late]);
     await market.client.mine({ blocks: KEPT + 60 });
     const refusals = await prune(proxy);
-    await book.following.until(() => book.ids.length === 2);
+    await book.following.until(() => book.ids.length === 3);
     await book.upToDate();
     t.ok(refusals() > 0);
     t.strictSame([book.fillable(known), book.fillable(late)], [ONE / 2n, (3n * ONE) / 4n]);
+    t.equal(book.reasonOf(withoutMeans), 8);
+  });
+});
+
+t.test('of a block that was told in part a restart tells the rest, and nothing twice', async (t) => {
+  const fills: bigint[] = [];
+  const onEvents = (events: readonly EngineEvent[]): void => {
+    for (const event of events) if (event.type === 'QUOTE_FILLED') fills.push(event.size);
+  };
+  /** The log takes nothing more once the first fill is in it. */
+  let isCut = (): boolean => false;
+  await MarketBook.isolated(market, { onEvents, takes: () => !isCut() }, async (book) => {
+    const offer = await market.sign(call);
+    await book.publish(offer);
+    await market.client.setAutomine(false);
+    const sizes = [ONE / 2n, ONE / 4n];
+    const filling = Promise.all(sizes.map((size, i) => market.fill([taker, maker][i]?.address ?? '0x', offer, size)));
+    while ((await market.client.getTxpoolStatus()).pending < sizes.length);
+    isCut = () => book.fillable(offer) < ONE;
+    await market.client.mine({ blocks: 1 });
+    await filling;
+    await market.client.setAutomine(true);
+    const { following } = book;
+    await following.until(isCut);
+    await following.stop();
+    t.not(following.engine.positions().settlement?.logIndex ?? null, null, 'it stands in the middle of a block');
+
+    const { profile } = market.chain;
+    const again = await Following.start({ profile, engine: following.engine, onEvents });
+    t.teardown(() => again.stop());
+    await again.until(() => again.chains.follower.caughtUp);
+    t.strictSame(fills.toSorted(), sizes.toSorted());
+    t.equal(book.fillable(offer), ONE / 4n);
   });
 });
 

@@ -127,3 +127,40 @@ await t.test(
     t.equal([...log.engine.ordersIn(pool.poolAddress)].length, 1 + QUOTES + 1, 'each quote is there once');
   },
 );
+
+await t.test('what is not on the disk yet is told to nobody: neither answered, nor pushed, nor read', async (t) => {
+  const { disk, log, running, rest, stop } = await start(t);
+  t.teardown(stop);
+  const socket = await SocketClient.open(running.wsUrl);
+  t.teardown(() => socket.end());
+  await socket.auth(running.apiKey);
+  const common = { chainId: `${chain.chainId}`, poolAddress: pool.poolAddress };
+  for (const channel of ['QUOTES', 'RFQ']) await socket.ask({ type: 'FILTER', channel, body: common });
+  const told: string[] = [];
+  const noted = async (what: string, asked: Promise<RestAnswer>): Promise<RestAnswer> => {
+    const answer = await asked;
+    told.push(what);
+    return answer;
+  };
+
+  disk.hold();
+  const { seq } = log.engine;
+  socket.send({ type: 'RFQ', body: { ...common, side: 'ask', size: '1', taker: maker.address } });
+  await until(() => log.engine.seq === seq + 1);
+  const orders = (): number => [...log.engine.ordersIn(pool.poolAddress)].length;
+  const before = orders();
+  const posting = noted('POST /quotes', rest.post('/quotes', [await newQuote()]));
+  await until(() => orders() > before);
+  const query = `chainId=${chain.chainId}&poolAddress=${pool.poolAddress}`;
+  const reads = [`/orders?${query}`, `/quotes?${query}&side=ask&size=1`].map((path) => noted(path, rest.get(path)));
+  // Far longer than any of them takes otherwise.
+  for (let turn = 0; turn < 20; turn += 1) t.equal((await rest.get('/health')).status, 200);
+  t.strictSame(told, []);
+  t.strictSame(socket.unread, []);
+
+  disk.release();
+  t.equal((await posting).status, 201);
+  for (const { status } of await Promise.all(reads)) t.equal(status, 200);
+  const messages = [await socket.next(), await socket.next(), await socket.next()];
+  t.strictSame(messages.map(({ type }) => type).sort(), ['INFO', 'POST_QUOTE', 'RFQ']);
+});
