@@ -145,3 +145,28 @@ t.test('so it is where the last blocks that were read were replaced meanwhile', 
     t.equal(events.filter(({ type }) => type === 'QUOTE_RESTATED').length, 3, 'each is stated once');
   });
 });
+
+t.test('a rewind that was cut short is finished by the next process, also of what was gone', async (t) => {
+  const settings = { restatedPerCommand: 1 };
+  let isCut = (): boolean => false;
+  await MarketBook.isolated(market, { limits: settings, takes: () => !isCut() }, async (book) => {
+    const offers = [await market.sign(call), await market.sign(call), await market.sign(call)];
+    const known = (): number => offers.filter((offer) => book.reasonOf(offer) === 0).length;
+    await book.publish(...offers);
+    for (const { quoteId } of offers) await market.cancel(maker.address, call.poolAddress, [quoteId]);
+    await book.upToDate();
+    t.equal(known(), 0);
+    isCut = () => known() > 0;
+    await market.reorg(offers.length);
+    const { following } = book;
+    await following.until(isCut);
+    await following.stop();
+    t.equal(known(), 1, 'only the first command of the rewind is in the log');
+
+    const { profile } = market.chain;
+    const again = await Following.start({ profile, engine: following.engine, limits: settings });
+    t.teardown(() => again.stop());
+    await again.until(() => again.chains.follower.caughtUp);
+    t.equal(known(), offers.length);
+  });
+});
