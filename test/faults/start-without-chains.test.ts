@@ -51,10 +51,15 @@ t.test('a service that is ended before it has read the chains does not say that 
   };
   const endpoint = { ...chain.profile.settlement, rpcUrls: [proxy.url], wsUrl: null };
   const profile = { ...chain.profile, settlement: endpoint, stream: endpoint };
-  const service = await ServiceProcess.prepare({ ...chain, profile }, dataDir);
+  const service = await ServiceProcess.prepare({ ...chain, profile }, dataDir, { QUOTEBOOK_LOG_LEVEL: 'info' });
   t.teardown(() => service.end('SIGKILL'));
   service.start().catch(() => undefined);
   while (unread < 4) await new Promise((resolve) => setTimeout(resolve, 10));
+  // It listens while it reads: only its text log tells where.
+  const [, port] = /"port":(\d+).*"msg":"listening, catching up"/.exec(service.said) ?? [];
+  const { status, body } = await new RestClient(`http://127.0.0.1:${port}`, service.apiKey).get('/ready');
+  t.equal(status, 503);
+  t.match(body.reasons, ['the chains have not been read to their heads yet']);
   t.notOk(existsSync(readyFile), 'what another run left is gone');
   t.equal(await service.end('SIGTERM'), 0);
   t.notOk(existsSync(readyFile), 'and nothing was written in its place');
