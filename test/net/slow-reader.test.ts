@@ -8,6 +8,10 @@ import { Client } from './socket-client.js';
  * One message carries its number and this much; a stalled peer's kernel takes some megabytes before ours buffers any.
  */
 const messageBytes = 20_000;
+/** Far longer than a test takes: nobody is cut for being idle, which one that does not read is, too. */
+const IDLE_SECONDS = 600;
+/** ws gives a peer 30 s to answer its close frame. */
+const LIBRARY_MS = 20_000;
 const message = (seq: number): string => `${seq} `.padEnd(messageBytes, '.');
 const seqs = (client: Client): number[] => client.received.map(([text]) => Number(text.split(' ')[0]));
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, seq) => seq);
@@ -35,7 +39,7 @@ async function crowd(t: Parameters<typeof serve>[0], backend: Backend, drainMs: 
       close: (socket, code) => closes.push([socket.id, code]),
       overBudgetReason: (socket) => `socket ${socket.id} is slow`,
     },
-    limits: { drainMs },
+    limits: { drainMs, wsIdleSeconds: IDLE_SECONDS },
   });
   const slow = await Client.open(serving.wsUrl);
   const fast = await Client.open(serving.wsUrl);
@@ -76,7 +80,9 @@ eachBackend(t, (t, backend) => {
   t.test('one that never reads again is cut after drainMs', async (t) => {
     const all = await crowd(t, backend, 50);
     const published = await publishUntilGivenUp(all);
+    const startMs = performance.now();
     while (all.closes.length === 0) await turn();
+    t.ok(performance.now() - startMs < LIBRARY_MS, 'by us');
     t.strictSame(all.closes, [[1, 1006]]);
     all.slow.ws.resume();
     t.equal((await all.slow.closed).code, 1006);
