@@ -1,4 +1,4 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Hex } from '../../src/engine/quote.js';
 import { MemoryKeptValues } from './memory-kept-values.js';
@@ -8,6 +8,14 @@ const chain = await QuietChain.start();
 t.teardown(() => chain.anvil.stop());
 
 const request = (data: Hex) => ({ to: NOBODY, data });
+
+/** The next process, which takes up what the last one left. */
+async function goOn(t: Test, account: PrivateKeyAccount, last: WalletRun): Promise<WalletRun> {
+  const next = await WalletRun.start(chain, account, last.values.reopened());
+  t.teardown(() => next.die());
+  next.wallet.resume();
+  return next;
+}
 
 /** Remembers everything that a nonce was ever said to be for. */
 class WatchedValues extends MemoryKeptValues {
@@ -159,9 +167,7 @@ await t.test('what an earlier run left and another signer overtook is sent anew'
   first.die();
   await chain.sendAsStranger(account, 0);
   await chain.mine();
-  const second = await WalletRun.start(chain, account, first.values.reopened());
-  t.teardown(() => second.die());
-  second.wallet.resume();
+  const second = await goOn(t, account, first);
   await second.until(async () => {
     await chain.mine();
     return (await chain.client.getTransactionCount({ address: account.address })) === 2;
@@ -195,9 +201,7 @@ await t.test('a version that could not be written down is not sent: after a cras
   first.die();
   await chain.mine();
 
-  const second = await WalletRun.start(chain, account, first.values.reopened());
-  t.teardown(() => second.die());
-  second.wallet.resume();
+  const second = await goOn(t, account, first);
   // Time enough to take its nonce for another signer's, and to send it anew.
   await second.until(async () => {
     await chain.mine();
