@@ -1,36 +1,49 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
 import { nodeDiskAt } from '../persistence/node-disk.js';
 import { dumpLog, repairLog, verifyLog, type LogReport } from '../persistence/inspect.js';
 import type { Logger } from '../persistence/logger.js';
+import { restoreLog, type RestoreSource } from '../persistence/restore.js';
+import { systemRandom } from '../system/system-random.js';
 import { EXIT_OK, UsageError, type Command, type CommandIo } from './command.js';
 import { parseFlags } from './flags.js';
 
 const help = `quotebook log verify DIR
 quotebook log dump DIR [--after RECORD]
 quotebook log repair DIR
+quotebook log restore DIR --restore-from SOURCE
 
 Reads a log without a running server. DIR is the directory with the segments, such as data/local.
 
 verify: checks every byte, replays the log, compares its state hashes, and says what is there. Changes nothing.
 dump:   prints the records, one line of JSON each. Where the log is damaged it ends, and names the place.
 repair: does what a start would do: cuts off a torn tail and puts broken snapshots aside, both kept as *.broken.
-        Damage elsewhere is named and left as it is: move the directory away, and the chains give the book back.
+        Damage elsewhere is named and left as it is: see restore, or move the directory away, and the chains give the
+        book back as far as they are read.
+restore: begins the log anew with the state of SOURCE: another directory with a log of the same chains (a copy, or
+        another server's), or a snapshot file of this log. A start then reads from the chains what came after it. The
+        damaged files are kept as *.broken.
 
   --after
-      dump begins after this record. Default: 0.`;
+      dump begins after this record. Default: 0.
+  --restore-from
+      What restore takes the state from.`;
+
+const USAGE = 'say `log verify DIR`, `log dump DIR`, `log repair DIR` or `log restore DIR --restore-from SOURCE`';
 
 export const logCommand: Command = {
   name: 'log',
-  summary: 'dump, verify or repair a log',
+  summary: 'dump, verify, repair or restore a log',
   help,
   async run(words, io) {
-    const { positionals, values } = parseFlags(words, { after: 'value', help: 'switch' });
+    const { positionals, values } = parseFlags(words, { after: 'value', 'restore-from': 'value', help: 'switch' });
     const [action, directory, extra] = positionals;
-    if (directory === undefined || extra !== undefined) {
-      throw new UsageError('say `log verify DIR`, `log dump DIR` or `log repair DIR`');
-    }
+    if (directory === undefined || extra !== undefined) throw new UsageError(USAGE);
     const after = values.get('after') ?? '0';
     if (!/^[0-9]{1,15}$/.test(after)) throw new UsageError('--after is the number of a record');
     if (action !== 'dump' && values.has('after')) throw new UsageError('--after belongs to `log dump`');
+    const from = values.get('restore-from');
+    if ((action === 'restore') !== (from !== undefined)) throw new UsageError('`log restore` takes --restore-from');
     const disk = nodeDiskAt(directory);
     switch (action) {
       case 'verify':
@@ -39,14 +52,23 @@ export const logCommand: Command = {
       case 'repair':
         report(await repairLog(disk, toIo(io)), io);
         return EXIT_OK;
+      case 'restore':
+        report(await restoreLog(disk, await sourceAt(from ?? ''), systemRandom, toIo(io)), io);
+        return EXIT_OK;
       case 'dump':
         for await (const line of dumpLog(disk, Number(after))) io.out(line);
         return EXIT_OK;
       default:
-        throw new UsageError('say `log verify DIR`, `log dump DIR` or `log repair DIR`');
+        throw new UsageError(USAGE);
     }
   },
 };
+
+async function sourceAt(file: string): Promise<RestoreSource> {
+  const { dir, base } = path.parse(path.resolve(file));
+  if ((await stat(file)).isDirectory()) return { type: 'LOG', disk: nodeDiskAt(file) };
+  return { type: 'SNAPSHOT', disk: nodeDiskAt(dir), name: base };
+}
 
 function report(found: LogReport, io: CommandIo): void {
   for (const [name, value] of Object.entries(found)) io.out(`${name} ${String(value)}`);

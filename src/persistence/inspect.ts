@@ -96,7 +96,8 @@ export async function repairLog(disk: Disk, logger: Logger): Promise<LogReport> 
   }
 }
 
-async function stampOf(disk: Disk): Promise<Stamp> {
+/** Throws PersistenceError NO_BASE where there is none. */
+export async function stampOf(disk: Disk): Promise<Stamp> {
   const stamp = await readStamp(disk);
   if (stamp === null) throw new PersistenceError('NO_BASE', `${disk.label} holds no log: it has no stamp`);
   return stamp;

@@ -79,13 +79,21 @@ function putFrame(out: GrowingBuffer, type: FrameType, payload: Uint8Array): voi
  */
 export async function readSnapshot(disk: Disk, index: number): Promise<ReadSnapshot> {
   const file = snapshotName(index);
+  const snapshot = await readSnapshotFile(disk, file);
+  const found = snapshot.header.index;
+  if (found === index) return snapshot;
+  const place = { file, offset: 0, index: 0, seq: 0 };
+  throw new PersistenceError('DAMAGED', `it is of record ${found} by its header`, { place });
+}
+
+/** As `readSnapshot`, of whatever record it is. */
+export async function readSnapshotFile(disk: Disk, file: string): Promise<ReadSnapshot> {
   const bytes = await readWhole(disk, file);
   const damage: Damage = (reason, offset, cause) =>
     new PersistenceError('DAMAGED', reason, { place: { file, offset, index: 0, seq: 0 }, cause });
   const head = readSnapshotHeader(bytes);
   if (typeof head === 'string') throw damage(head, 0);
   const { header, frame } = head;
-  if (header.index !== index) throw damage(`it is of record ${header.index} by its header`, 0);
   const { chunks, sha256 } = readChunks(bytes, frame.end, damage);
   try {
     const state = { counters: [header.index, header.seq, header.tsMs] as const, ...decodeState(chunks) };

@@ -23,7 +23,7 @@ export async function cutTornTail(disk: Disk, survey: LogSurvey, logger: Logger)
     const bytes = await readWhole(disk, name);
     const end = endOfContent(bytes, offset);
     if (end === offset) continue;
-    const copy = freeName(names, `${name}.${offset}`);
+    const copy = brokenName(names, `${name}.${offset}`);
     await writeWhole(disk, copy, [bytes.subarray(offset, end)]);
     names.push(copy);
     kept.push(copy);
@@ -35,7 +35,8 @@ export async function cutTornTail(disk: Disk, survey: LogSurvey, logger: Logger)
   );
 }
 
-function freeName(names: readonly string[], wanted: string): string {
+/** A name that is not taken, under which `wanted` is kept for people. */
+export function brokenName(names: readonly string[], wanted: string): string {
   for (let attempt = 1; ; attempt += 1) {
     const name = attempt === 1 ? `${wanted}.broken` : `${wanted}.${attempt}.broken`;
     if (!names.includes(name)) return name;

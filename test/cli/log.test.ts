@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
@@ -55,6 +55,44 @@ t.test('dump prints what lies before damage, and names the place', async (t) => 
     [1, 2, 3],
   );
   t.match(err.join(), /segment-00000001\.log, offset \d+, after record 3 \(seq 3\): the CRC is wrong/);
+});
+
+t.test('restore begins a damaged log anew with the state of a copy, and a server goes on with it', async (t) => {
+  const [directory, copy] = [await newDirectory(), await newDirectory()];
+  const { index, stateHash } = await logIn(directory, 5, 1);
+  await cp(directory, copy, { recursive: true });
+  const segment = path.join(directory, 'segment-00000001.log');
+  const bytes = await readFile(segment);
+  bytes[bytes.indexOf('"note":4')] = 0;
+  await writeFile(segment, bytes);
+  t.equal((await run('verify', directory)).code, 1);
+  const { code, out } = await run('restore', directory, '--restore-from', copy);
+  t.equal(code, 0);
+  t.ok(out.includes(`lastIndex ${index}`) && out.includes(`stateHash ${stateHash}`));
+  t.strictSame(await readFile(`${segment}.broken`), bytes);
+  t.match(await logIn(directory, 3), { index: index + 3 });
+  t.ok((await run('verify', directory)).out.includes(`lastIndex ${index + 3}`));
+});
+
+t.test('restore takes a snapshot file, too', async (t) => {
+  const directory = await newDirectory();
+  const { index } = await logIn(directory, 5);
+  const snapshot = (await readdir(directory)).find((name) => name.endsWith('.snap')) ?? '';
+  const { code, out } = await run('restore', directory, '--restore-from', path.join(directory, snapshot));
+  t.equal(code, 0);
+  t.ok(out.includes(`snapshotIndex ${index}`));
+});
+
+t.test('restore wants to know from what, and the others do not', async (t) => {
+  const directory = await newDirectory();
+  for (const words of [
+    ['restore', directory],
+    ['verify', directory, '--restore-from', directory],
+  ]) {
+    const { code, err } = await run(...words);
+    t.equal(code, 2);
+    t.match(err.join(), /`log restore` takes --restore-from/);
+  }
 });
 
 t.test('a directory without a log is named, and stays as it is', async (t) => {
