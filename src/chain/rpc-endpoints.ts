@@ -73,8 +73,10 @@ export class RpcEndpoints {
 
   /** Requests that failed together move on once. */
   moveOnFrom(endpoint: Endpoint, nowMs: number): void {
-    const isSoon = nowMs - endpoint.backSinceMs <= endpoint.doubtMs;
-    endpoint.doubtMs = isSoon ? Math.min(2 * endpoint.doubtMs, LONGEST_DOUBT * this.doubtMs) : this.doubtMs;
+    if (nowMs >= endpoint.doubtedUntilMs) {
+      const isSoon = nowMs - endpoint.backSinceMs <= endpoint.doubtMs;
+      endpoint.doubtMs = isSoon ? Math.min(2 * endpoint.doubtMs, LONGEST_DOUBT * this.doubtMs) : this.doubtMs;
+    }
     endpoint.doubtedUntilMs = nowMs + endpoint.doubtMs;
     this.#use((this.#all.indexOf(endpoint) + 1) % this.#all.length);
   }
