@@ -19,7 +19,8 @@ function watch(parser, path) {
     if (!isRepeated) count[skip ? 'skipped' : ok ? 'passed' : 'failed']++;
     if (!ok && !skip && diag) {
       console.log(`not ok: ${[...path, name].join(' > ')}`);
-      console.log(JSON.stringify(diag, null, 2).slice(0, 4_000));
+      const text = JSON.stringify(diag, (_, value) => (typeof value === 'bigint' ? `${value}n` : value), 2);
+      console.log(text.slice(0, 4_000));
     }
     failedBefore = null;
   });

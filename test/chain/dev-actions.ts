@@ -34,7 +34,9 @@ export class DevActions {
    */
   async send(from: Hex, to: Hex, data: Hex): Promise<Hex> {
     await this.client.call({ account: from, to, data });
-    const hash = await this.client.sendTransaction({ account: from, to, data });
+    // A second later a root may take one more step: what the node estimates by itself is no gas too much.
+    const gas = (await this.client.estimateGas({ account: from, to, data })) * 2n;
+    const hash = await this.client.sendTransaction({ account: from, to, data, gas });
     if ((await this.mined(hash)) !== 'success') throw new Reverted(`${hash} reverted`);
     return hash;
   }
