@@ -3,7 +3,7 @@ import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import { Multicall, type MulticallLimits } from './multicall.js';
-import { readHex, readQuantity } from './rpc-answers.js';
+import { readBytes, readHex, readQuantity, readTime } from './rpc-answers.js';
 
 export { ChainAnswerError };
 
@@ -62,6 +62,10 @@ export interface CallResult {
   readonly reverted: boolean;
   readonly data: Hex;
 }
+
+/** Of hashes and topics. */
+const WORD_BYTES = 32;
+const ADDRESS_BYTES = 20;
 
 /**
  * Reads one chain: blocks, logs, and contract calls at a given block. A revert is a result; an error is thrown only
@@ -202,9 +206,9 @@ function readHead(answer: unknown): BlockHead {
   const { number, hash, parentHash, timestamp } = answer as Record<string, unknown>;
   return {
     number: readQuantity(number),
-    hash: readHex(hash),
-    parentHash: readHex(parentHash),
-    timestamp: readQuantity(timestamp),
+    hash: readBytes(hash, WORD_BYTES),
+    parentHash: readBytes(parentHash, WORD_BYTES),
+    timestamp: readTime(timestamp),
   };
 }
 
@@ -225,12 +229,12 @@ function readLog(answer: unknown): ChainLog {
   const log = answer as Record<string, unknown>;
   if (!Array.isArray(log.topics)) throw new ChainAnswerError('A log has no topics');
   return {
-    address: readHex(log.address),
-    topics: log.topics.map((topic: unknown) => readHex(topic)),
+    address: readBytes(log.address, ADDRESS_BYTES),
+    topics: log.topics.map((topic: unknown) => readBytes(topic, WORD_BYTES)),
     data: readHex(log.data),
     blockNumber: readQuantity(log.blockNumber),
-    blockHash: readHex(log.blockHash),
-    txHash: readHex(log.transactionHash),
+    blockHash: readBytes(log.blockHash, WORD_BYTES),
+    txHash: readBytes(log.transactionHash, WORD_BYTES),
     logIndex: readQuantity(log.logIndex),
     timestamp: readLogTime(log.blockTimestamp),
   };
@@ -238,5 +242,5 @@ function readLog(answer: unknown): ChainLog {
 
 /** Nodes that do not know it leave it out, or say 0 (geth 1.16 in places, gateways that never fill it in). */
 function readLogTime(blockTimestamp: unknown): number | null {
-  return blockTimestamp === undefined || blockTimestamp === null ? null : readQuantity(blockTimestamp) || null;
+  return blockTimestamp === undefined || blockTimestamp === null ? null : readTime(blockTimestamp) || null;
 }

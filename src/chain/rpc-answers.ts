@@ -7,6 +7,16 @@ export function readHex(value: unknown): Hex {
   return value.toLowerCase() as Hex;
 }
 
+/**
+ * As `readHex`, of just so many bytes. Hashes and addresses go into the log, which has fixed places for them: one of
+ * another length would end the process there.
+ */
+export function readBytes(value: unknown, bytes: number): Hex {
+  const hex = readHex(value);
+  if (hex.length !== 2 + 2 * bytes) throw new ChainAnswerError(`${bytes} bytes in hex expected`);
+  return hex;
+}
+
 /** A whole number up to 2^53 - 1 (a QUANTITY). Throws ChainAnswerError on anything else. */
 export function readQuantity(value: unknown): number {
   const number = Number(readHex(value));
@@ -19,4 +29,14 @@ export function readWideQuantity(value: unknown): bigint {
   const digits = readHex(value);
   if (digits === '0x') throw new ChainAnswerError('A number has no digits');
   return BigInt(digits);
+}
+
+/** The year 9999 ends then: no date has a later one, and in milliseconds it is still a whole number. */
+const LAST_SECOND = 253_402_300_799;
+
+/** A block's time, Unix seconds: what engine time follows, and quotes are dated by. */
+export function readTime(value: unknown): number {
+  const seconds = readQuantity(value);
+  if (seconds > LAST_SECOND) throw new ChainAnswerError('A time is out of range');
+  return seconds;
 }

@@ -76,3 +76,32 @@ t.test('the time of a log is that of its block, or not known', async (t) => {
     [1_700_000_000, null, null, null],
   );
 });
+
+const HEAD = { number: '0x7', hash: hashOf(7), parentHash: hashOf(6), timestamp: '0x6553f100' };
+
+const asked = (answer: object): ChainReader =>
+  new ChainReader({ request: () => Promise.resolve(answer) }, null, LIMITS);
+
+t.test('hashes and addresses of another length are no answer: the log has no place for them', async (t) => {
+  t.match(await asked(HEAD).head(), { number: 7, hash: hashOf(7), timestamp: 1_700_000_000 });
+  const log = told({ block: 7, index: 0 });
+  const logsFrom = (reader: ChainReader) =>
+    reader.logs({ fromBlock: 1, to: { blockNumber: 9, blockHash: hashOf(9) }, topics: [] });
+  t.equal((await logsFrom(asked([log]))).length, 1);
+  for (const wrong of ['0x', '0x1234', `${hashOf(7)}00`]) {
+    for (const name of ['hash', 'parentHash'])
+      await t.rejects(asked({ ...HEAD, [name]: wrong }).head(), ChainAnswerError, `${name} ${wrong}`);
+    for (const name of ['address', 'blockHash', 'transactionHash'])
+      await t.rejects(logsFrom(asked([{ ...log, [name]: wrong }])), ChainAnswerError, `${name} ${wrong}`);
+    await t.rejects(logsFrom(asked([{ ...log, topics: [wrong] }])), ChainAnswerError, `topic ${wrong}`);
+  }
+});
+
+t.test('a time after the year 9999 is none: engine time would follow it, and never come back', async (t) => {
+  const last = { ...HEAD, timestamp: numberToHex(253_402_300_799) };
+  t.equal((await asked(last).head()).timestamp, 253_402_300_799);
+  for (const timestamp of [numberToHex(253_402_300_800), numberToHex(Number.MAX_SAFE_INTEGER)]) {
+    await t.rejects(asked({ ...HEAD, timestamp }).head(), ChainAnswerError);
+    await t.rejects(read({ block: 2, index: 0, blockTimestamp: timestamp }), ChainAnswerError);
+  }
+});
