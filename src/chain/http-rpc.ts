@@ -141,7 +141,10 @@ export class HttpRpc implements Rpc {
   }
 
   async #checkChain(endpoint: Endpoint): Promise<void> {
-    const chainId = Number(await this.#ask(endpoint, 'eth_chainId', []));
+    const answer = await this.#ask(endpoint, 'eth_chainId', []);
+    const chainId = typeof answer === 'string' || typeof answer === 'number' ? Number(answer) : NaN;
+    // Says nothing of the chain; another try may.
+    if (!(chainId > 0)) throw new RpcUnreachable('The answer to eth_chainId is no number');
     if (chainId !== this.chainId) throw new WrongChain(`An endpoint is of chain ${chainId}, not of ${this.chainId}`);
     endpoint.isOfChain = true;
   }

@@ -68,7 +68,10 @@ export class Multicall {
     const answer = await this.#ask({ to, data: encodeAggregate3(calls) }, at, gas);
     if (answer.reverted) return null;
     if (answer.data === '0x') throw new ChainAnswerError(`There is no Multicall3 at ${to}`);
-    return decodeAggregate3(answer.data);
+    const answers = decodeAggregate3(answer.data);
+    // One too few or too many, and those of the batches after it would be taken for other calls' answers.
+    if (answers.length !== calls.length) throw new ChainAnswerError('Multicall3 answered other calls than those asked');
+    return answers;
   }
 
   #eachAlone(calls: readonly ContractCall[], ask: (call: ContractCall) => Promise<CallResult>): Promise<CallResult[]> {

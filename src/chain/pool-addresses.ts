@@ -5,6 +5,7 @@ import type { ChainReader, ContractCall } from './chain-reader.js';
 import { checksummed } from './checksum.js';
 import { RpcError } from './http-rpc.js';
 import { mapInFlight } from './in-flight.js';
+import { decoded } from './rpc-answers.js';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -95,7 +96,7 @@ export class PoolAddresses {
 }
 
 function decodePool(poolKey: PoolKey, data: Hex): Pool {
-  const [address] = decodeFunctionResult({ abi: poolFactoryAbi, functionName: 'getPoolAddress', data });
+  const [address] = decoded(() => decodeFunctionResult({ abi: poolFactoryAbi, functionName: 'getPoolAddress', data }));
   return { poolAddress: address.toLowerCase() as Hex, poolKey: checksummed(poolKey) };
 }
 

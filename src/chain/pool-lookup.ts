@@ -4,6 +4,7 @@ import { poolFactoryAbi } from './abi/pool-factory.js';
 import { ChainAnswerError, type CallResult, type ChainReader } from './chain-reader.js';
 import { revertText } from './contract-errors.js';
 import { encodeGetPoolAddress } from './pool-addresses.js';
+import { decoded } from './rpc-answers.js';
 
 /** What the factory says of a key now. */
 export type FoundPool =
@@ -28,6 +29,8 @@ function readAnswer(answer: CallResult | undefined): FoundPool {
   if (answer === undefined) throw new ChainAnswerError('Fewer answers came than were asked for');
   const { reverted, data } = answer;
   if (reverted) return { type: 'IMPOSSIBLE', reason: revertText(data) };
-  const [address, isDeployed] = decodeFunctionResult({ abi: poolFactoryAbi, functionName: 'getPoolAddress', data });
+  const [address, isDeployed] = decoded(() =>
+    decodeFunctionResult({ abi: poolFactoryAbi, functionName: 'getPoolAddress', data }),
+  );
   return { type: 'FOUND', poolAddress: address.toLowerCase() as Hex, isDeployed };
 }

@@ -7,6 +7,7 @@ import { addressWord, bytes32Word, poolSignatureWords, termWords, uintWord } fro
 import { poolAbi } from './abi/pool.js';
 import type { AtBlock, CallResult, ChainReader, ContractCall } from './chain-reader.js';
 import { mapInFlight } from './in-flight.js';
+import { decoded } from './rpc-answers.js';
 import type { UndeployedPools } from './undeployed-pools.js';
 
 /** By `isQuoteOBValid`'s error code. */
@@ -151,7 +152,8 @@ function hasNoCode(answer: CallResult): boolean {
 }
 
 function readFilled({ reverted, data }: CallResult): bigint | null {
-  return reverted ? null : decodeFunctionResult({ abi: poolAbi, functionName: 'getQuoteOBFilledAmount', data });
+  if (reverted) return null;
+  return decoded(() => decodeFunctionResult({ abi: poolAbi, functionName: 'getQuoteOBFilledAmount', data }));
 }
 
 /**
@@ -160,7 +162,7 @@ function readFilled({ reverted, data }: CallResult): bigint | null {
  */
 function toReading(fillableSize: bigint, { reverted, data }: CallResult): QuoteReading {
   if (reverted) return withError(fillableSize, 'InvalidAssetUpdate');
-  const [, code] = decodeFunctionResult({ abi: poolAbi, functionName: 'isQuoteOBValid', data });
+  const [, code] = decoded(() => decodeFunctionResult({ abi: poolAbi, functionName: 'isQuoteOBValid', data }));
   const name = ERROR_NAMES[code] ?? 'InvalidAssetUpdate';
   return withError(fillableSize, name === 'None' ? null : name);
 }

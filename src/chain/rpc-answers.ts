@@ -40,3 +40,12 @@ export function readTime(value: unknown): number {
   if (seconds > LAST_SECOND) throw new ChainAnswerError('A time is out of range');
   return seconds;
 }
+
+/** What `decode` makes of a contract's answer. Throws ChainAnswerError where it cannot be one: the node's fault, no bug. */
+export function decoded<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (cause) {
+    throw new ChainAnswerError('The answer of a contract is not of its form', { cause });
+  }
+}

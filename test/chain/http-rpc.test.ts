@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { isChainFailure } from '../../src/chain/contract-errors.js';
 import { HttpRpc, RpcError, RpcUnreachable, WrongChain } from '../../src/chain/http-rpc.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { RpcProxy, type RpcRequest, type Trick } from './rpc-proxy.js';
@@ -253,4 +254,22 @@ t.test('code that breaks is an answer under whatever number: nobody else is aske
     await t.rejects(ask(rpc, 'eth_call'), { message });
   }
   t.equal(proxies[1]?.requests.length, 0);
+});
+
+t.test('an endpoint whose chain id is no number is left for the next, and is of no chain yet', async (t) => {
+  const { rpc, proxies, failures } = await endpoints(t, 2);
+  const [first, second] = proxies;
+  if (!first || !second) throw new Error('There are two');
+  for (const answer of [null, '', 'seven', { toString: 1 }]) {
+    first.trick = ({ id }) => good(id, answer);
+    t.equal(await ask(rpc), 1, JSON.stringify(answer));
+    rpc.preferAnother();
+  }
+  t.equal(failures.length, 4);
+  for (const proxy of proxies) proxy.trick = ({ id }) => good(id, null);
+  const alone = await endpoints(t, 1);
+  for (const proxy of alone.proxies) proxy.trick = ({ id }) => good(id, null);
+  const error: unknown = await ask(alone.rpc).catch((thrown: unknown) => thrown);
+  t.notOk(error instanceof WrongChain, 'which would end the start');
+  t.ok(isChainFailure(error));
 });
