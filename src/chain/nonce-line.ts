@@ -1,5 +1,6 @@
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import { ChainAnswerError } from './chain-answer-error.js';
 import type { IntentLog } from './intent-log.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
 import { readQuantity } from './rpc-answers.js';
@@ -11,6 +12,9 @@ export interface NonceMemory {
   /** At most so many; the oldest are given up first. */
   readonly remembered: number;
 }
+
+/** More nonces than that lie between what was mined and what is sent only where a node has counted wrong. */
+const MOST_GAPS = 1_000;
 
 /**
  * Which nonce is next, and what each of ours is for. The chain is asked each time, since another signer may use the
@@ -31,15 +35,19 @@ export class NonceLine {
     private readonly memory: NonceMemory,
   ) {}
 
-  /** Asks the chain. One at a time. */
+  /** Asks the chain. One at a time. Rejects with ChainAnswerError where the node counts what nobody has sent. */
   async look(): Promise<void> {
-    this.#pending = await this.#count('pending');
+    const pending = await this.#count('pending');
+    const isLeap = pending - Math.max(this.#pending, ...this.#own()) > MOST_GAPS;
+    // Once given out, a nonce far ahead would keep all that comes after it waiting for ever.
+    if (isLeap && pending - (await this.#count('latest')) > MOST_GAPS)
+      throw new ChainAnswerError(`The node counts ${pending} transactions of the wallet, far more than were mined`);
+    this.#pending = pending;
   }
 
   /** Takes the next nonce, as the chain last told, not below `lowest`, for this. */
   begin(request: Required<TxRequest>, lowest = 0): OwnTx {
-    const own = [...this.#live.keys(), ...this.#mined.keys()];
-    return this.beginAt(Math.max(this.#pending, lowest, ...own.map((nonce) => nonce + 1)), request);
+    return this.beginAt(Math.max(this.#pending, lowest, ...this.#own().map((nonce) => nonce + 1)), request);
   }
 
   beginAt(nonce: number, request: Required<TxRequest>): OwnTx {
@@ -83,13 +91,15 @@ export class NonceLine {
 
   /**
    * Nonces before this one's that the chain waits for and no transaction is known of: somebody's that a node has
-   * dropped. What waits in the node's pool is not among them, whoever sent it.
+   * dropped. What waits in the node's pool is not among them, whoever sent it. Null: more than anybody can have left, so
+   * that a wrong count must have been believed once.
    */
-  async gapsBefore({ nonce }: OwnTx): Promise<number[]> {
+  async gapsBefore({ nonce }: OwnTx): Promise<number[] | null> {
     await this.look();
     const gaps: number[] = [];
     for (let gap = this.#pending; gap < nonce; gap++) {
-      if (!this.#live.has(gap) && !this.#mined.has(gap)) gaps.push(gap);
+      if (this.#live.has(gap) || this.#mined.has(gap)) continue;
+      if (gaps.push(gap) > MOST_GAPS) return null;
     }
     return gaps;
   }
@@ -97,6 +107,11 @@ export class NonceLine {
   /** Whether a transaction was mined under this nonce, ours or not. */
   async isUsed({ nonce }: OwnTx): Promise<boolean> {
     return (await this.#count('latest')) > nonce;
+  }
+
+  /** Nonces that are given out, or were and are remembered. */
+  #own(): number[] {
+    return [...this.#live.keys(), ...this.#mined.keys()];
   }
 
   /** Transactions of the wallet; `pending` counts those that wait in the node's pool too. */

@@ -41,6 +41,9 @@ export interface Means {
 /** What an operator should hear of: a transaction that did not go the short way. It has no nonce before it is sent. */
 export type OnTxTrouble = (nonce: number | null, what: string) => void;
 
+const TOO_FAR_AHEAD =
+  'a node must have counted wrong when it got its nonce: too many before it are nobody’s to be closed';
+
 /**
  * One key on one chain. Nonces are given out one at a time, in the order of sending, and what each is for is written
  * down before anything is signed. A transaction is sent again under its nonce, for more, until the nonce is used up: by
@@ -231,6 +234,7 @@ export class Wallet {
   async #closeGapsBefore(tx: OwnTx): Promise<void> {
     const gaps = await this.#line.gapsBefore(tx);
     for (const lost of this.#line.takenBack()) this.#revive(lost);
+    if (gaps === null) return this.onTrouble(tx.nonce, TOO_FAR_AHEAD);
     if (gaps.length === 0) return;
     const nothing = { to: this.address, data: '0x' as const };
     const gas = await this.#sender.estimate(nothing);

@@ -1,7 +1,9 @@
 import t from 'tap';
+import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { IntentLog } from '../../src/chain/intent-log.js';
 import { NonceLine } from '../../src/chain/nonce-line.js';
 import type { OwnTx } from '../../src/chain/own-tx.js';
+import type { Rpc } from '../../src/engine/ports.js';
 import { MemoryKeptValues } from './memory-kept-values.js';
 import { NOBODY } from './wallet-fixture.js';
 
@@ -12,10 +14,17 @@ const REQUEST = { to: NOBODY, data: '0x01', gas: 21_000n } as const;
 
 /** A line of nonces on a chain that counts as many transactions as it is told to. */
 function newLine() {
-  const chain = { count: 0 };
+  /** Transactions that were mined; null: as many as there are in all. */
+  const chain: { count: number; mined: number | null } = { count: 0, mined: null };
   const values = new MemoryKeptValues();
   const intents = new IntentLog(values);
-  const rpc = { turn: 0, request: () => Promise.resolve(`0x${chain.count.toString(16)}`) };
+  const rpc: Rpc = {
+    request({ params }) {
+      const [, block] = params as readonly unknown[];
+      const count = block === 'latest' ? (chain.mined ?? chain.count) : chain.count;
+      return Promise.resolve(`0x${count.toString(16)}`);
+    },
+  };
   const line = new NonceLine(rpc, NOBODY, intents, { reorgDepth: REORG_DEPTH, remembered: REMEMBERED });
   const minedAt = async (blockNumber: number): Promise<OwnTx> => {
     const tx = line.begin(REQUEST);
@@ -59,4 +68,29 @@ t.test('of more than may be remembered the oldest are given up', async (t) => {
   for (let n = 0; n < REMEMBERED + 2; n += 1) await minedAt(100);
   await line.forgetSettled(100);
   t.strictSame(kept(), ['2', '3', '4']);
+});
+
+t.test('a count far above what was mined is a node’s mistake, and no nonce is taken from it', async (t) => {
+  const { chain, line } = newLine();
+  chain.count = 2 ** 40;
+  chain.mined = 3;
+  await t.rejects(line.look(), ChainAnswerError);
+  t.equal(line.begin(REQUEST).nonce, 0);
+});
+
+t.test('the key of an account that has sent a lot is used from where it is', async (t) => {
+  const { chain, line } = newLine();
+  chain.count = 70_000;
+  await line.look();
+  t.equal(line.begin(REQUEST).nonce, 70_000);
+});
+
+t.test('gaps before a nonce are told one by one, and no more than there can be', async (t) => {
+  const { chain, line } = newLine();
+  const near = line.beginAt(3, REQUEST);
+  t.strictSame(await line.gapsBefore(near), [0, 1, 2]);
+  const far = line.beginAt(2 ** 40, REQUEST);
+  t.equal(await line.gapsBefore(far), null);
+  chain.count = 3;
+  t.strictSame(await line.gapsBefore(near), []);
 });
