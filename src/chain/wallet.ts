@@ -4,6 +4,7 @@ import type { Fees } from './fees.js';
 import { RpcError } from './http-rpc.js';
 import { bothToTheirEnd } from './in-flight.js';
 import type { IntentLog } from './intent-log.js';
+import { LeftTxs } from './left-txs.js';
 import { NonceLine, type NonceMemory } from './nonce-line.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
 import { ReceiptWatch } from './receipt-watch.js';
@@ -56,6 +57,7 @@ export class Wallet {
   readonly #line: NonceLine;
   readonly #places: TxPlaces;
   readonly #receipts: ReceiptWatch;
+  readonly #left = new LeftTxs();
   #sending: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -79,7 +81,9 @@ export class Wallet {
     for (const { nonce, to, data, gas, versions } of this.intents.kept) {
       const tx = new OwnTx(nonce, { to, data, gas }, versions);
       this.#line.goOn(tx);
-      void this.#goOnWith(tx, 'an earlier run left it unsettled');
+      const end: Promise<TxReceipt | null> = this.#goOnWith(tx, 'an earlier run left it unsettled', () => {
+        this.#left.add(tx.request, end);
+      });
     }
   }
 
@@ -106,9 +110,12 @@ export class Wallet {
   /**
    * Resolves when mined, however long that takes: how long they wait is for callers to say. Rejects with NoGasMoney,
    * WouldRevert, TxRefused, WalletBusy, WalletStopped, or the chain's own error. `means`: what `prepare` gave for the
-   * same.
+   * same. The very same that an earlier run sent, and that is not mined yet, is not sent again.
    */
   async send(request: TxRequest, means?: Means): Promise<TxReceipt> {
+    const left = this.#left.find(request);
+    const joined = left === undefined ? null : await left;
+    if (joined !== null) return joined;
     await this.#places.take();
     try {
       this.#receipts.checkRunning();
@@ -253,14 +260,15 @@ export class Wallet {
   }
 
   /**
-   * Nobody waits for its end: it is left by an earlier run, taken back, or closes a gap. Most of what is left is long
-   * mined.
+   * Nobody need wait for its end: it is left by an earlier run, taken back, or closes a gap. Most of what is left is long
+   * mined; `onUnmined` hears of what is not. Null: it was given up.
    */
-  async #goOnWith(tx: OwnTx, why: string): Promise<void> {
+  async #goOnWith(tx: OwnTx, why: string, onUnmined?: () => void): Promise<TxReceipt | null> {
     try {
       await this.#sender.learnHashes(tx);
       try {
         if (!(await this.#line.isUsed(tx))) {
+          onUnmined?.();
           this.onTrouble(tx.nonce, why);
           await this.#sender.send(tx, await this.#sender.feesAgain(tx, false));
         }
@@ -270,9 +278,10 @@ export class Wallet {
       const receipt = await this.#untilUsed(tx);
       const { to, data } = tx.request;
       const isNothing = to === this.address && data === '0x';
-      if (receipt === null && !isNothing) await this.#sendUntilMined(tx.request, tx.request.gas);
+      return receipt === null && !isNothing ? await this.#sendUntilMined(tx.request, tx.request.gas) : receipt;
     } catch (error) {
       if (!(error instanceof WalletStopped)) this.onTrouble(tx.nonce, `given up: ${(error as Error).message}`);
+      return null;
     }
   }
 

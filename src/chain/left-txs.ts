@@ -1,0 +1,34 @@
+import type { Hex } from '../engine/quote.js';
+import type { TxReceipt } from './receipts.js';
+
+/** What a transaction is for. */
+interface Purpose {
+  readonly to: Hex;
+  readonly data: Hex;
+}
+
+/**
+ * Transactions that earlier runs sent and that were not mined when this one began. Clients ask again for what they had
+ * no answer to: who asks for the very same joins it, and it is not paid for twice.
+ */
+export class LeftTxs {
+  readonly #ends = new Map<string, Promise<TxReceipt | null>>();
+
+  /** `end`: its receipt, or null where it was given up. */
+  add(purpose: Purpose, end: Promise<TxReceipt | null>): void {
+    const name = nameOf(purpose);
+    this.#ends.set(name, end);
+    void end.then(() => {
+      if (this.#ends.get(name) === end) this.#ends.delete(name);
+    });
+  }
+
+  find(purpose: Purpose): Promise<TxReceipt | null> | undefined {
+    // Mostly there are none, and calldata is long.
+    return this.#ends.size === 0 ? undefined : this.#ends.get(nameOf(purpose));
+  }
+}
+
+function nameOf({ to, data }: Purpose): string {
+  return `${to.toLowerCase()} ${data}`;
+}
