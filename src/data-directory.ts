@@ -81,6 +81,7 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     stateHashEveryRecords: limits.stateHashEveryRecords,
     stateSumOrders: limits.stateSumOrders,
     snapshotEveryRecords: limits.snapshotEveryRecords,
+    snapshotRetryMs: limits.snapshotRetryMs,
     snapshotsKept: limits.snapshotsKept,
     retainLogBytes: settings.retainLogBytes ?? Infinity,
     draftTag: Buffer.from(systemRandom.bytes(DRAFT_TAG_BYTES)).toString('hex'),

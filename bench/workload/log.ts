@@ -37,6 +37,7 @@ export async function openBenchLog(directory: string, snapshots: boolean): Promi
     lowWaterShare: limits.lowWaterPercent / 100,
     checkMs: limits.spaceCheckMs,
     snapshotEveryRecords: snapshots ? limits.snapshotEveryRecords : Number.MAX_SAFE_INTEGER,
+    snapshotRetryMs: limits.snapshotRetryMs,
     snapshotsKept: limits.snapshotsKept,
     stateHashEveryRecords: limits.stateHashEveryRecords,
     stateSumOrders: limits.stateSumOrders,

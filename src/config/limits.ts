@@ -223,6 +223,8 @@ export const limits = {
    */
   stateSumOrders: 4_000,
   snapshotEveryRecords: 250_000,
+  /** How long after one that found no room, or no file descriptor, the next is tried. */
+  snapshotRetryMs: 5 * 60_000,
   /** At least two, so that one may rot. */
   snapshotsKept: 2,
   /** How long a snapshot may take: a second for 100,000 quotes, more where other programs want the cores. */

@@ -1,3 +1,4 @@
+import type { Clock } from '../engine/ports.js';
 import { isNoRoom, isOutOfDescriptors, removeIfThere, TEMPORARY, type Disk } from './disk.js';
 import type { LogPoint } from './file-header.js';
 import type { LogJournal } from './log-journal.js';
@@ -15,6 +16,9 @@ export interface SnapshotterOptions extends RetentionOptions {
   readonly lastIndex: number;
   /** A snapshot is made after so many records. */
   readonly snapshotEveryRecords: number;
+  /** How long after one that found no room, or no file descriptor, the next is tried. */
+  readonly snapshotRetryMs: number;
+  readonly clock: Clock;
   /**
    * In the names of snapshots that are not finished. Another one than in any life of a process on this directory
    * before, since what makes them may outlive its process for a moment.
@@ -35,6 +39,8 @@ export class Snapshotter {
   readonly #journal: LogJournal;
   readonly #options: SnapshotterOptions;
   #lastIndex: number;
+  /** Monotonic: none is begun by itself before that. */
+  #notBeforeMs = 0;
   #running: Promise<void> | null = null;
   #isClosed = false;
 
@@ -61,9 +67,10 @@ export class Snapshotter {
   }
 
   #consider(index: number): void {
-    const isDue = index - this.#lastIndex >= this.#options.snapshotEveryRecords;
-    if (isDue && this.#running === null && !this.#isClosed && this.#journal.refusal() !== 'STORAGE_FULL')
-      void this.take();
+    const { snapshotEveryRecords, clock } = this.#options;
+    if (index - this.#lastIndex < snapshotEveryRecords || this.#running !== null || this.#isClosed) return;
+    if (clock.monotonicMs() < this.#notBeforeMs || this.#journal.refusal() === 'STORAGE_FULL') return;
+    void this.take();
   }
 
   async #take(): Promise<void> {
@@ -81,8 +88,16 @@ export class Snapshotter {
       const dropped = await dropOld(this.#disk, this.#options);
       logger.info({ index: note.index, bytes: note.bytes, dropped }, 'a snapshot is made');
     } catch (error) {
+      if (isPassing(error)) this.#tryLater(before);
       this.#fail(error as Error);
     }
+  }
+
+  /** It stays due. Not at once: to make one takes reading the log since the last, whether there is room for it or not. */
+  #tryLater(lastIndex: number): void {
+    const { clock, snapshotRetryMs } = this.#options;
+    this.#lastIndex = lastIndex;
+    this.#notBeforeMs = clock.monotonicMs() + snapshotRetryMs;
   }
 
   /** Only who holds the lock gives a snapshot the name that a start looks for. */
@@ -123,6 +138,11 @@ export class Snapshotter {
 /** The system could not do what it was asked for, and not for want of room or descriptors. */
 function isFailedCall(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
-  if (isNoRoom(error) || isOutOfDescriptors(error)) return false;
+  if (isPassing(error)) return false;
   return typeof code === 'string' && !(error instanceof PersistenceError);
+}
+
+/** There may be room, and descriptors, by and by. */
+function isPassing(error: unknown): boolean {
+  return isNoRoom(error) || isOutOfDescriptors(error);
 }

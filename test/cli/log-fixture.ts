@@ -45,6 +45,7 @@ export async function logIn(
     stateHashEveryRecords: 1_000_000,
     stateSumOrders: 1,
     snapshotEveryRecords: 1_000_000,
+    snapshotRetryMs: 1_000,
     snapshotsKept: 2,
     retainLogBytes: Infinity,
     draftTag: 'fixture',

@@ -50,6 +50,7 @@ function logOn(disk: HeldDisk): Promise<OpenLog> {
     stateHashEveryRecords: limits.stateHashEveryRecords,
     stateSumOrders: limits.stateSumOrders,
     snapshotEveryRecords: Infinity,
+    snapshotRetryMs: limits.snapshotRetryMs,
     snapshotsKept: limits.snapshotsKept,
     retainLogBytes: Infinity,
     draftTag: 'none',

@@ -35,6 +35,7 @@ export const SMALL = {
   stateHashEveryRecords: 30,
   stateSumOrders: 7,
   snapshotEveryRecords: 100,
+  snapshotRetryMs: 500,
   snapshotsKept: 2,
   retainLogBytes: 64 << 10,
 } as const;
