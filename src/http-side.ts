@@ -159,11 +159,12 @@ export function createHttp(options: HttpSideOptions): HttpSide {
         if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
         const retryAfterMs = operatorGas.take(caller, quotes.length);
         if (retryAfterMs > 0) return { type: 'OVER_BUDGET', retryAfterMs };
+        const takenMs = operatorGas.nowMs();
         let paid = 0;
         try {
           return await intake.submit(quotes, (count) => (paid = count));
         } finally {
-          await operatorGas.settle(caller, quotes.length, paid);
+          await operatorGas.settle(caller, quotes.length, paid, takenMs);
         }
       },
     };

@@ -28,9 +28,13 @@ export class DayBudget {
     return 0;
   }
 
-  /** What was taken and not needed after all. */
-  giveBack(who: string, amount: number): void {
+  /**
+   * What was taken at `takenMs` and not needed after all; below 0: what was needed besides. It is that day's alone, and
+   * none of the next one's.
+   */
+  giveBack(who: string, amount: number, takenMs: number): void {
     const { endsMs, used } = this.of(who);
+    if (takenMs < endsMs - DAY_MS) return;
     this.put(who, { endsMs, used: Math.max(0, used - amount) });
   }
 

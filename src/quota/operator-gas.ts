@@ -42,10 +42,18 @@ export class OperatorGas {
     return this.#take(holder, quotes, gasOf(quotes));
   }
 
-  /** Of those that were taken, so many were sent. When it resolves, what the key has used outlives the process. */
-  settle(holder: QuotaHolder, taken: number, sent: number): Promise<void> {
-    this.#quotes.giveBack(holder.id, taken - sent);
-    return this.#charge(holder, gasOf(taken), sent, gasOf(sent));
+  /** By the clock that days go by: when something is taken. */
+  nowMs(): number {
+    return this.#options.nowMs();
+  }
+
+  /**
+   * Of those that were taken at `takenMs`, so many were sent. When it resolves, what the key has used outlives the
+   * process.
+   */
+  settle(holder: QuotaHolder, taken: number, sent: number, takenMs: number): Promise<void> {
+    this.#quotes.giveBack(holder.id, taken - sent, takenMs);
+    return this.#charge(holder, gasOf(taken), sent, gasOf(sent), takenMs);
   }
 
   /** Takes so much gas or none, for transactions that publish no quotes. Returns as `take`. */
@@ -53,9 +61,9 @@ export class OperatorGas {
     return this.#take(holder, 0, gas);
   }
 
-  /** Of the gas that was taken so much was used, or more than that. Resolves as `settle`. */
-  settleGas(holder: QuotaHolder, taken: number, used: number): Promise<void> {
-    return this.#charge(holder, taken, 0, used);
+  /** Of the gas that was taken at `takenMs` so much was used, or more than that. Resolves as `settle`. */
+  settleGas(holder: QuotaHolder, taken: number, used: number, takenMs: number): Promise<void> {
+    return this.#charge(holder, taken, 0, used, takenMs);
   }
 
   #take(holder: QuotaHolder, quotes: number, gas: number): number {
@@ -65,14 +73,14 @@ export class OperatorGas {
     const waitMs = quotesWaitMs > 0 ? quotesWaitMs : this.#gas.take(id, gas, gasPerDay);
     if (waitMs === 0) void this.#keep(id);
     else {
-      if (quotesWaitMs === 0) this.#quotes.giveBack(id, quotes);
+      if (quotesWaitMs === 0) this.#quotes.giveBack(id, quotes, this.nowMs());
       this.#options.onRefusal(holder);
     }
     return waitMs;
   }
 
-  async #charge(holder: QuotaHolder, taken: number, quotes: number, gas: number): Promise<void> {
-    this.#gas.giveBack(holder.id, taken - gas);
+  async #charge(holder: QuotaHolder, taken: number, quotes: number, gas: number, takenMs: number): Promise<void> {
+    this.#gas.giveBack(holder.id, taken - gas, takenMs);
     if (gas > 0) this.#options.onCharged(holder, quotes, gas);
     await this.#keep(holder.id);
   }

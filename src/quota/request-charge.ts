@@ -20,6 +20,7 @@ export interface CappedSender {
  */
 export class RequestCharge {
   #taken = 0;
+  #takenMs = 0;
   #used = 0;
   #capWaitMs = 0;
 
@@ -36,7 +37,7 @@ export class RequestCharge {
       const result = await work(this);
       return this.#capWaitMs > 0 && this.#used === 0 ? this.#spendCap(this.#capWaitMs) : result;
     } finally {
-      await this.operatorGas.settleGas(this.holder, this.#taken, this.#used);
+      await this.operatorGas.settleGas(this.holder, this.#taken, this.#used, this.#takenMs);
     }
   }
 
@@ -49,6 +50,7 @@ export class RequestCharge {
     const retryAfterMs = this.operatorGas.takeGas(this.holder, gas);
     if (retryAfterMs > 0) return { type: 'OVER_BUDGET', retryAfterMs };
     this.#taken = gas;
+    this.#takenMs = this.operatorGas.nowMs();
     return null;
   }
 

@@ -44,11 +44,11 @@ t.test('a key has so much gas a day, each request paying for a transaction of it
 t.test('what was not sent is given back, of quotes and of gas', async (t) => {
   const { gas, charged } = gasOf(10, 200_000);
   t.equal(gas.take(free, 10), 0);
-  await gas.settle(free, 10, 4);
+  await gas.settle(free, 10, 4, gas.nowMs());
   t.strictSame(charged, [['a', 4, 21_800 + 4 * 12_100]]);
   t.equal(gas.take(free, 7), DAY_MS);
   t.equal(gas.take(free, 6), 0);
-  await gas.settle(free, 6, 0);
+  await gas.settle(free, 6, 0, gas.nowMs());
   t.equal(charged.length, 1, 'nothing was published');
   t.equal(gas.take(free, 6), 0);
 });
@@ -90,8 +90,8 @@ t.test('other transactions use up the same gas, and no quotes', async (t) => {
   t.equal(gas.takeGas(free, 60_000), 0);
   t.equal(gas.takeGas(free, 40_001), DAY_MS);
   t.equal(gas.take(free, 1), 0, '33,900 more');
-  await gas.settle(free, 1, 0);
-  await gas.settleGas(free, 60_000, 10_000);
+  await gas.settle(free, 1, 0, gas.nowMs());
+  await gas.settleGas(free, 60_000, 10_000, gas.nowMs());
   t.strictSame(charged, [['a', 0, 10_000]]);
   t.equal(gas.takeGas(free, 90_001), DAY_MS);
   t.equal(gas.takeGas(free, 90_000), 0);
@@ -100,16 +100,40 @@ t.test('other transactions use up the same gas, and no quotes', async (t) => {
 t.test('what cost more than was taken for it counts in full', async (t) => {
   const { gas } = gasOf(1, 100_000);
   gas.takeGas(free, 50_000);
-  await gas.settleGas(free, 50_000, 120_000);
+  await gas.settleGas(free, 50_000, 120_000, gas.nowMs());
   t.equal(gas.takeGas(free, 1), DAY_MS);
 });
 
 t.test('what is given back after its day has ended adds nothing to the next', async (t) => {
   const { clock, gas } = gasOf(10, 1e9);
   gas.take(free, 10);
+  const takenMs = gas.nowMs();
   clock.advance(DAY_MS);
-  await gas.settle(free, 10, 0);
+  await gas.settle(free, 10, 0, takenMs);
   t.equal(gas.take(free, 11), DAY_MS);
+  t.equal(gas.take(free, 10), 0);
+});
+
+t.test('nor where the next day is on and used up: none of its quotes, and none of its gas', async (t) => {
+  const { clock, gas } = gasOf(10, 200_000);
+  gas.take(free, 4);
+  gas.takeGas(free, 100_000);
+  const takenMs = gas.nowMs();
+  clock.advance(DAY_MS);
+  t.equal(gas.take(free, 10), 0);
+  t.equal(gas.takeGas(free, 50_000), 0);
+  await gas.settle(free, 4, 0, takenMs);
+  await gas.settleGas(free, 100_000, 0, takenMs);
+  t.equal(gas.take(free, 1), DAY_MS);
+  t.equal(gas.takeGas(free, 10_000), DAY_MS);
+});
+
+t.test('what was taken on a day and given back on it counts for nothing, however late that is', async (t) => {
+  const { clock, gas } = gasOf(10, 1e9);
+  gas.take(free, 10);
+  const takenMs = gas.nowMs();
+  clock.advance(DAY_MS - 1);
+  await gas.settle(free, 10, 0, takenMs);
   t.equal(gas.take(free, 10), 0);
 });
 
@@ -117,7 +141,7 @@ t.test('what was used outlives the process, and its day ends when it would have'
   const kept = new MemoryKeptValues();
   const { clock, gas } = gasOf(10, 1e9, kept);
   t.equal(gas.take(free, 8), 0);
-  await gas.settle(free, 8, 6);
+  await gas.settle(free, 8, 6, gas.nowMs());
   clock.advance(1_000);
   const { gas: next } = gasOf(10, 1e9, kept.reopened(), clock);
   t.equal(next.take(free, 5), DAY_MS - 1_000);
@@ -163,10 +187,10 @@ t.test('a full disk stops nobody, and loses nothing once there is room', async (
   const put = kept.put.bind(kept);
   kept.put = () => Promise.reject(new Error('ENOSPC'));
   t.equal(gas.take(free, 5), 0);
-  await gas.settle(free, 5, 5);
+  await gas.settle(free, 5, 5, gas.nowMs());
   kept.put = put;
   t.equal(gas.take(free, 1), 0);
-  await gas.settle(free, 1, 1);
+  await gas.settle(free, 1, 1, gas.nowMs());
   t.ok(gasOf(10, 1e9, kept.reopened(), clock).gas.take(free, 5) > 0);
 });
 
