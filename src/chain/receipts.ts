@@ -18,7 +18,7 @@ export async function findReceipt(rpc: Rpc, hashes: readonly Hex[]): Promise<TxR
     const answer = await rpc.request({ method: 'eth_getTransactionReceipt', params: [txHash] });
     if (answer === null || typeof answer !== 'object') continue;
     const { blockNumber, status, ...cost } = answer as Partial<Record<string, unknown>>;
-    const gasUsed = readWideQuantity(cost.gasUsed);
+    const gasUsed = BigInt(readQuantity(cost.gasUsed));
     const feeWei = gasUsed * readWideQuantity(cost.effectiveGasPrice);
     return { txHash, blockNumber: readQuantity(blockNumber), gasUsed, feeWei, succeeded: status === '0x1' };
   }

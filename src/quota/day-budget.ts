@@ -35,7 +35,7 @@ export class DayBudget {
   giveBack(who: string, amount: number, takenMs: number): void {
     const { endsMs, used } = this.of(who);
     if (takenMs < endsMs - DAY_MS) return;
-    this.put(who, { endsMs, used: Math.max(0, used - amount) });
+    this.put(who, { endsMs, used: Math.min(Math.max(0, used - amount), Number.MAX_SAFE_INTEGER) });
   }
 
   /** Of the day that is on, or that would begin now. */

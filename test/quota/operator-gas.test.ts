@@ -137,6 +137,15 @@ t.test('what was taken on a day and given back on it counts for nothing, however
   t.equal(gas.take(free, 10), 0);
 });
 
+t.test('whatever gas a node says was used, what is kept of it can be read again', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { clock, gas } = gasOf(10, 200_000, kept);
+  gas.takeGas(free, 1);
+  await gas.settleGas(free, 1, Number.MAX_SAFE_INTEGER, gas.nowMs());
+  await gas.settleGas(free, 0, Number.MAX_SAFE_INTEGER, gas.nowMs());
+  t.ok(gasOf(10, 200_000, kept.reopened(), clock).gas.takeGas(free, 1) > 0);
+});
+
 t.test('what was used outlives the process, and its day ends when it would have', async (t) => {
   const kept = new MemoryKeptValues();
   const { clock, gas } = gasOf(10, 1e9, kept);
