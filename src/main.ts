@@ -50,7 +50,7 @@ export async function runService(settings: Settings, reread: () => Promise<ReadS
   try {
     await serve(settings, reread, limits, logger, local, stopping);
   } finally {
-    await local?.chain.stop();
+    await local?.stop();
   }
 }
 

@@ -24,14 +24,14 @@ export async function writeReadyFile(
   file: string,
   host: string,
   port: number,
-  set: { readonly local: LocalSetup; readonly apiKey: string },
+  set: { readonly local: Omit<LocalSetup, 'stop'>; readonly apiKey: string },
 ): Promise<LocalReadyFile>;
 export async function writeReadyFile(file: string, host: string, port: number, set: null): Promise<ReadyFile>;
 export async function writeReadyFile(
   file: string,
   host: string,
   port: number,
-  set: { readonly local: LocalSetup; readonly apiKey: string } | null,
+  set: { readonly local: Omit<LocalSetup, 'stop'>; readonly apiKey: string } | null,
 ): Promise<ReadyFile | LocalReadyFile> {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const urls = { httpUrl: `http://${authority}`, wsUrl: `ws://${authority}` };
@@ -41,7 +41,13 @@ export async function writeReadyFile(
   return ready;
 }
 
-function localPart({ local: { chain }, apiKey }: { readonly local: LocalSetup; readonly apiKey: string }) {
+function localPart({
+  local: { chain },
+  apiKey,
+}: {
+  readonly local: Omit<LocalSetup, 'stop'>;
+  readonly apiKey: string;
+}) {
   const { orderbookStream, poolFactory, erc20Router, oracleAdapter } = chain.contracts;
   return {
     apiKey,
