@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { ChainSide } from './chain/chain-side.js';
 import type { ChainSeconds } from './chain/chain-seconds.js';
 import { Operator } from './chain/operator.js';
@@ -7,6 +8,7 @@ import { PoolDeployer } from './chain/pool-deployer.js';
 import { PoolListing } from './chain/pool-listing.js';
 import type { Profile } from './chain/profile.js';
 import { Settler } from './chain/settler.js';
+import { tellingRefusals } from './chain/telling-refusals.js';
 import { VaultQuotes } from './chain/vault-quotes.js';
 import type { Limits } from './config/limits.js';
 import type { EngineTime } from './engine/engine-time.js';
@@ -31,6 +33,7 @@ export interface OptionSideOptions {
   readonly operatorGas: OperatorGas;
   readonly clock: Clock;
   readonly limits: Limits;
+  readonly logger: Logger;
 }
 
 /** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
@@ -49,9 +52,12 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
   ];
 
   /** What only an operator with a wallet can do. */
-  function openServices({ clock }: OptionSideOptions, series: OptionSeries) {
-    const { settlementWallet, settlement, follower, health } = chains;
+  function openServices({ clock, logger }: OptionSideOptions, series: OptionSeries) {
+    const { settlementWallet, follower, health } = chains;
     if (settlementWallet === null) return null;
+    const settlement = tellingRefusals(chains.settlement, (error) => {
+      logger.warn({ err: error }, 'the settlement chain refused what a request asked for');
+    });
     const factory = profile.contracts.poolFactory.address;
     const now: ChainSeconds = () => (health.settlement.status().head === null ? null : engineSeconds());
     const operator = new Operator(settlementWallet, settlement, () => follower.wake(), clock, limits.txPatienceMs);

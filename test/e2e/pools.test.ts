@@ -1,7 +1,9 @@
+import pino from 'pino';
 import t, { type Test } from 'tap';
 import type { Pool } from '../../src/engine/quote.js';
 import { formatExpiration } from '../../src/schema/expiration.js';
 import { Market } from '../chain/dev/market.js';
+import { RpcProxy } from '../chain/rpc-proxy.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, queryOf, type WireOption, type WirePool } from './wire-option.js';
@@ -178,3 +180,23 @@ await t.test('a wallet without money says so for each pool that it cannot deploy
     failed: [{ ...call, strike: 2500, reason: /^The wallet 0x[0-9a-f]{40} has no money for gas$/ }],
   });
 });
+
+await t.test(
+  'why a node refuses is told to the operator, and its client hears that the chain does not answer',
+  async (t) => {
+    const proxy = await RpcProxy.open(chain.rpcUrl);
+    t.teardown(() => proxy.close());
+    const lines: string[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    const settlement = { ...chain.profile.settlement, rpcUrls: [proxy.url] };
+    const refused = await startTestService({ chain, profile: { ...chain.profile, settlement }, logger });
+    t.teardown(() => refused.stop());
+    const error = { code: -32000, message: 'header not found' };
+    proxy.trick = ({ method }) => (method === 'eth_call' ? { error } : 'PASS');
+    const answer = await new RestClient(refused.httpUrl, refused.apiKey).post('/pools', [{ ...call, strike: 2400 }]);
+    t.equal(answer.status, 503);
+    const told = lines.filter((line) => line.includes('the settlement chain refused what a request asked for'));
+    t.equal(told.length, 1);
+    t.match(told[0], error.message);
+  },
+);

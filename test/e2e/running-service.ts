@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { startLocalChain, type LocalChain } from '../../src/chain/dev/local-chain.js';
@@ -45,6 +45,8 @@ export interface TestServiceOptions {
   readonly keys?: KeyStore;
   /** Serves the page that was built, and gives it the service's key as a local set-up does, or not. */
   readonly page?: { readonly givesKey: boolean };
+  /** Hears what it says; without one nobody does. */
+  readonly logger?: Logger;
 }
 
 export interface TestService {
@@ -116,7 +118,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       files: options.page === undefined ? [] : await readPageFiles(PAGE_DIRECTORY),
       localKey: options.page?.givesKey === true ? apiKey : null,
     },
-    logger: pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }),
+    logger: options.logger ?? pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }),
     onFault(error) {
       throw error;
     },
