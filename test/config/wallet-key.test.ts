@@ -31,3 +31,23 @@ t.test('a file that holds anything else is refused without being shown', async (
     /cannot be read: there is no such file/,
   );
 });
+
+const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141';
+
+t.test('32 bytes that are no private key are refused by name, without being shown', async (t) => {
+  for (const wrong of ['0'.repeat(64), ORDER, `0x${ORDER.toUpperCase()}`, 'f'.repeat(64)]) {
+    const why = 'no private key: it has to be above zero and below the order of the curve secp256k1';
+    await t.rejects(readWalletKey({ walletKey: wrong, walletKeyFile: null }, noFile), {
+      message: `walletKey is ${why}`,
+    });
+    await t.rejects(
+      readWalletKey({ walletKey: null, walletKeyFile: 'key' }, () => Promise.resolve(wrong)),
+      { message: `walletKeyFile key holds ${why}` },
+    );
+  }
+});
+
+t.test('the lowest and the highest private key are taken', async (t) => {
+  for (const right of [`${'0'.repeat(63)}1`, `${ORDER.slice(0, -1)}0`])
+    t.equal(await readWalletKey({ walletKey: right, walletKeyFile: null }, noFile), `0x${right}`);
+});
