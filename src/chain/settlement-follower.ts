@@ -92,7 +92,7 @@ export class SettlementFollower {
 
   /**
    * The book knows of the block whose state it shows. Before anything enters with that state: else a process that
-   * starts anew would not look whether the block is still on the chain, and what was read there would stand for ever.
+   * starts anew would take it for what a rewind left undone, and tell of quotes that are long filled as they were before.
    */
   async tellBlock(): Promise<void> {
     const { position } = this;
