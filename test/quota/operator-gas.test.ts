@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { OperatorGas } from '../../src/quota/operator-gas.js';
 import { MemoryKeptValues } from '../chain/memory-kept-values.js';
@@ -74,6 +75,13 @@ t.test('what is refused for its gas uses up no quotes', async (t) => {
   const { gas } = gasOf(2, 40_000);
   t.equal(gas.take(free, 2), DAY_MS);
   t.equal(gas.take(free, 1), 0);
+});
+
+t.test('what is refused for its quotes gives back none that were used', async (t) => {
+  const { gas } = gasOf(10, 1e9);
+  t.equal(gas.take(free, 8), 0);
+  for (let times = 0; times < 3; times++) t.equal(gas.take(free, 3), DAY_MS);
+  t.equal(gas.take(free, 2), 0);
 });
 
 t.test('each refusal is heard of once', async (t) => {
@@ -159,6 +167,30 @@ t.test('what was used outlives the process, and its day ends when it would have'
   t.equal(next.take(free, 10), 0);
 });
 
+t.test('so does the gas', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { clock, gas } = gasOf(10, 100_000, kept);
+  t.equal(gas.takeGas(free, 60_000), 0);
+  await gas.settleGas(free, 60_000, 50_000);
+  const { gas: next } = gasOf(10, 100_000, kept.reopened(), clock);
+  t.equal(next.takeGas(free, 50_001), DAY_MS);
+  t.equal(next.takeGas(free, 50_000), 0);
+});
+
+t.test('nobody is told the end of what was sent before it is kept what that used', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { gas } = gasOf(10, 1e9, kept);
+  t.equal(gas.take(free, 5), 0);
+  let keep = (): void => undefined;
+  kept.put = () => new Promise((resolve) => (keep = resolve));
+  let isTold = false;
+  const told = gas.settle(free, 5, 5).then(() => (isTold = true));
+  await turn();
+  t.equal(isTold, false);
+  keep();
+  t.equal(await told, true);
+});
+
 t.test('what was taken counts after a crash, whether it was sent or not', async (t) => {
   const kept = new MemoryKeptValues();
   const { clock, gas } = gasOf(10, 1e9, kept);
@@ -204,7 +236,13 @@ t.test('a full disk stops nobody, and loses nothing once there is room', async (
 });
 
 t.test('what is kept in a form that is not understood stops the start', async (t) => {
-  for (const value of [null, {}, { quotes: { endsMs: 1, used: 1 } }, { quotes: { endsMs: '1', used: 1 }, gas: {} }]) {
+  const good = { endsMs: 1, used: 1 };
+  const bad = [undefined, {}, { endsMs: '1', used: 1 }, { endsMs: 1, used: '1' }];
+  const halves = bad.flatMap((day) => [
+    { quotes: day, gas: good },
+    { quotes: good, gas: day },
+  ]);
+  for (const value of [null, {}, ...halves]) {
     t.throws(() => gasOf(10, 1e9, new MemoryKeptValues(new Map([['key a', value]]))), /not understood/);
   }
 });

@@ -50,6 +50,13 @@ t.test('more than the burst never fit', async (t) => {
   t.equal(quotas.takeQuotes(free, 10), 0);
 });
 
+t.test('quotes come back by the minute', async (t) => {
+  const quotas = new Quotas({ ...table, free: { ...slow, quotesPerMinute: 1 } }, ignore);
+  quotas.takeQuotes(free, 10);
+  const waitMs = quotas.takeQuotes(free, 1);
+  t.ok(waitMs > 30_000 && waitMs <= 60_000, `waits ${waitMs} ms for one quote of one a minute`);
+});
+
 t.test('a key that moves to another tier has the quotas of that tier', async (t) => {
   const quotas = new Quotas(table, ignore);
   t.ok(quotas.takeQuotes(free, 11) > 0);
@@ -90,5 +97,6 @@ t.test('each refusal is told, with what was short and whose tier it was', async 
   const quotas = new Quotas(table, (quota, tier) => refusals.push(`${quota} ${tier}`));
   for (let i = 0; i < 3; i++) quotas.takeMessage({ id: 'b', tier: 'paid' });
   quotas.takeQuotes(free, 11);
-  t.strictSame(refusals, ['messages paid', 'quotes free']);
+  quotas.refused('channels', 'free');
+  t.strictSame(refusals, ['messages paid', 'quotes free', 'channels free']);
 });

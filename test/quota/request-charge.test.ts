@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { OperatorGas } from '../../src/quota/operator-gas.js';
 import { RequestCharge } from '../../src/quota/request-charge.js';
@@ -26,16 +27,34 @@ function requests(gasPerDay: number, capWaitMs = 0, kept: MemoryKeptValues | nul
 
 t.test('what its transactions may cost is taken at once, and what was not used given back', async (t) => {
   const { charged, next } = requests(1_000);
-  await next().run((charge) => {
+  await next().run(async (charge) => {
     t.equal(charge.take(10), null);
+    await turn();
     t.strictSame(next().take(1), { type: 'OVER_BUDGET', retryAfterMs: DAY_MS }, 'nothing is left meanwhile');
     charge.sent(30n);
     charge.sent(null);
-    return Promise.resolve();
   });
   t.strictSame(charged, [30 + GAS_PER_TX]);
   t.type(next().take(9), Object, '870 are left');
   t.equal(next().take(8), null);
+});
+
+t.test('a request is answered once it is kept what it used', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { next } = requests(1_000, 0, kept);
+  let keep = (): void => undefined;
+  let isAnswered = false;
+  const answered = next()
+    .run(async (charge) => {
+      charge.take(1);
+      kept.put = () => new Promise((resolve) => (keep = resolve));
+      charge.sent(30n);
+    })
+    .then(() => (isAnswered = true));
+  await turn();
+  t.equal(isAnswered, false);
+  keep();
+  t.equal(await answered, true);
 });
 
 t.test('a request that fails gives back what it did not use', async (t) => {
@@ -63,10 +82,11 @@ t.test("a wallet that has spent its cap is what refuses, and takes nothing of th
 
 t.test('a cap that is reached before anything was sent is the outcome of all', async (t) => {
   const { next } = requests(1_000);
-  const outcome = await next().run((charge) => {
+  const outcome = await next().run(async (charge) => {
     charge.take(2);
+    await turn();
     charge.capped(7_000);
-    return Promise.resolve('answered');
+    return 'answered';
   });
   t.strictSame(outcome, { type: 'SPEND_CAP', wallet, retryAfterMs: 7_000 });
   t.equal(next().take(10), null, 'all of the day is left');
