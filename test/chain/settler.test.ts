@@ -124,6 +124,16 @@ t.test('a pool that tells no balance fails alone, and takes no gas', async (t) =
   t.strictSame([payer.taken, sent], [[2], ['settle() of 2']]);
 });
 
+t.test('a pool that tells no balance when its turn has come is sent nothing', async (t) => {
+  let readings = 0;
+  const readBalance = (): CallResult | null => (++readings > 2 ? { reverted: true, data: '0x' } : null);
+  const { sent, settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]), readBalance });
+  t.match(await settler.settle([option(1n)], notingPayer()), {
+    items: [{ type: 'FAILED', reason: 'The chain refuses: The pool tells no balances' }],
+  });
+  t.strictSame(sent, []);
+});
+
 t.test('while the chain has not been read nobody knows what has expired', async (t) => {
   const { settler } = opened({ holdings: new Map(), now: null });
   t.strictSame(await settler.settle([option(1n)], notingPayer()), { type: 'CHAIN_UNREACHABLE' });
