@@ -1,5 +1,5 @@
 import t from 'tap';
-import { publishRoute, type PublishResult } from '../../src/http/publish-route.js';
+import { publishRoute, type PublishResult, type RehearsalResult } from '../../src/http/publish-route.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
 import { postedQuote } from '../schema/samples.js';
 import { ask, requestOf } from './ask-route.js';
@@ -8,7 +8,11 @@ const chainId = '421613';
 const limits = { queryPairs: 5, quotesPerRequest: 10, schemaErrors: 5, checksPerTurn: 100 };
 
 /** The route, with so many quotes left to its caller, over a publisher that answers this. */
-function served({ left = Infinity, result }: { readonly left?: number; readonly result?: PublishResult } = {}) {
+function served({
+  left = Infinity,
+  result,
+  rehearsal = { type: 'REHEARSED', items: [] },
+}: { readonly left?: number; readonly result?: PublishResult; readonly rehearsal?: RehearsalResult } = {}) {
   const seen = { submitted: 0, rehearsed: 0 };
   const route = publishRoute(
     {
@@ -23,7 +27,7 @@ function served({ left = Infinity, result }: { readonly left?: number; readonly 
       },
       async rehearse(quotes) {
         seen.rehearsed += quotes.length;
-        return { type: 'REHEARSED', items: [] };
+        return rehearsal;
       },
     },
     new QuoteJson(chainId, 100),
@@ -71,5 +75,28 @@ t.test('a wallet that has spent its cap is named, with when it may spend again',
     status: 429,
     headers: { 'retry-after': '61' },
     text: '{"message":"The wallet 0xaa has spent what it may in a day"}',
+  });
+});
+
+t.test('what keeps all of a request from being published is told apart, and when to try again', async (t) => {
+  const later = { status: 503, headers: { 'retry-after': '1' } };
+  const quoteId = `0x${'1d'.repeat(32)}` as const;
+  const cases: [PublishResult, object][] = [
+    [{ type: 'CHAIN_UNREACHABLE' }, { ...later, text: '{"message":"The chain does not answer"}' }],
+    [{ type: 'QUEUE_FULL' }, { ...later, text: '{"message":"Too many quotes wait for their publication"}' }],
+    [
+      { type: 'NO_GAS_MONEY', wallet: '0xaa' },
+      { ...later, text: '{"message":"The wallet 0xaa has no money for gas"}' },
+    ],
+    [
+      { type: 'NOT_CONFIRMED', pending: [quoteId] },
+      { status: 504, text: `{"message":"Publication not confirmed yet","pending":["${quoteId}"]}` },
+    ],
+  ];
+  for (const [result, answer] of cases) t.match(await served({ result }).post([postedQuote]), answer, result.type);
+  const silent = served({ rehearsal: { type: 'CHAIN_UNREACHABLE' } });
+  t.match(await silent.post([postedQuote], '?dryRun=true'), {
+    ...later,
+    text: '{"message":"The chain does not answer"}',
   });
 });

@@ -62,3 +62,11 @@ t.test('requests are told apart by their routes, and all that go nowhere are one
     ['other', 404],
   ]);
 });
+
+t.test('a query of the length that is taken is read, one that is longer is not', async (t) => {
+  t.equal((await router(requestOf('GET', `/both?${'q'.repeat(100)}`))).status, 200);
+  t.match(await router(requestOf('GET', `/both?${'q'.repeat(101)}`)), {
+    status: 414,
+    body: '{"message":"The query string is too long"}',
+  });
+});
