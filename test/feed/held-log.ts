@@ -7,7 +7,7 @@ import { epoch, FeedFixture, filter, takeMessages, type FeedFixtureOptions } fro
 /** A log that answers when a test says so. */
 export class HeldLog implements EventHistory {
   readonly since = 0;
-  readonly #asked: ((page: PastEventsPage) => void)[] = [];
+  readonly #asked: ((page: PastEventsPage | Promise<never>) => void)[] = [];
 
   read(): Promise<PastEventsPage> {
     return new Promise((resolve) => this.#asked.push(resolve));
@@ -17,7 +17,15 @@ export class HeldLog implements EventHistory {
     throw new Error('readers go on by numbers');
   }
 
-  async answer(page: PastEventsPage): Promise<void> {
+  answer(page: PastEventsPage): Promise<void> {
+    return this.#answer(page);
+  }
+
+  fail(fault: Error): Promise<void> {
+    return this.#answer(Promise.reject(fault));
+  }
+
+  async #answer(page: PastEventsPage | Promise<never>): Promise<void> {
     const resolve = this.#asked.shift();
     if (resolve === undefined) throw new Error('nobody asked');
     resolve(page);

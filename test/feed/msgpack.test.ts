@@ -10,6 +10,7 @@ import { compile } from '../../src/schema/check.js';
 import { ServerMessageV2, type ServerMessageV2 as Message } from '../../src/schema/feed-messages.js';
 import type { TimedEvent } from '../../src/feed/event-history.js';
 import { CommandMaker, steps } from '../engine/random-commands.js';
+import { sampleQuote } from '../engine/samples.js';
 import { valueOf } from '../schema/arbitrary.js';
 import { chainId, FeedFixture } from './feed-fixture.js';
 
@@ -127,6 +128,16 @@ t.test(
     }
   },
 );
+
+t.test('a page of quotes may have any number of them', async (t) => {
+  const forms = bothForms();
+  const head = { key: 'k', seq: 9, tsMs: 10, hash: `0x${'0'.repeat(64)}`, more: false } as const;
+  for (const count of [0, 15, 16, 255, 256, 1_000]) {
+    const held = Array.from({ length: count }, (_, n) => ({ quote: sampleQuote({ n }), fillableSize: BigInt(n) }));
+    const { bytes, message } = forms.page({ ...head, held });
+    t.equal(texts(decodeMessage(bytes)), texts(message), `${count} quotes`);
+  }
+});
 
 t.test('bytes that are no message are refused', async (t) => {
   for (const hex of ['90', '9163', '91ff', 'c0', '80', '']) {

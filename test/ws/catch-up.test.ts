@@ -35,3 +35,21 @@ t.test('who comes back while the log has no time for it waits, and is told all t
   await log.answer(missed);
   t.match(takeMessages(reader), [{ seq: 1 }, { seq: 2 }, { seq: 3 }]);
 });
+
+t.test(
+  'who comes back to a log that cannot be read is told that it was no fault of his, and may come again',
+  async (t) => {
+    const { fixture, log, reader } = returned();
+    const fault = new Error('EIO');
+    await log.fail(fault);
+    t.strictSame(reader.closedWith, { code: 1011, reason: 'Internal server error' });
+    t.strictSame(fixture.faults, [fault]);
+  },
+);
+
+t.test('a log that cannot be read is no concern of who has gone away meanwhile', async (t) => {
+  const { fixture, log, reader } = returned();
+  reader.says({ type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null });
+  await log.fail(new Error('EIO'));
+  t.strictSame([reader.closedWith, fixture.faults], [null, []]);
+});
