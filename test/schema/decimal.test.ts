@@ -31,6 +31,7 @@ t.test('refuses more decimals than the unit has, also when they are zeros or com
 });
 
 t.test('refuses what does not fit in 256 bits, without building the number', async (t) => {
+  t.equal(MAX_UINT256, BigInt(`0x${'f'.repeat(64)}`));
   t.equal(parseDecimal(MAX_UINT256.toString(), 0), MAX_UINT256);
   t.equal(parseDecimal((MAX_UINT256 + 1n).toString(), 0), 'TOO_LARGE');
   t.equal(parseDecimal('1e999999999999', 18), 'TOO_LARGE');
