@@ -18,7 +18,7 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
-/** A call was answered with something else than 2xx. */
+/** A call was answered with something else than 2xx, or not by the service: with what is no JSON. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status. */
@@ -27,7 +27,7 @@ export class ApiError extends Error {
   readonly problems: readonly SchemaProblem[];
   /** Of a 504 of `postQuotes`: ids that may still enter; else empty. */
   readonly pending: readonly `0x${string}`[];
-  /** When to try again, where the server says; null: it does not. */
+  /** In how long to try again, where the server says so in seconds; else null. */
   readonly retryAfterMs: number | null;
   /** Finds the call in the server's log; null: it did not come that far. */
   readonly requestId: string | null;
@@ -47,7 +47,8 @@ export class ApiError extends Error {
     this.problems = problems;
     this.pending = Array.isArray(pending) ? (pending as `0x${string}`[]) : [];
     const retryAfter = header('retry-after');
-    this.retryAfterMs = retryAfter === null ? null : Number(retryAfter) * 1000;
+    // A proxy may say it as a date (RFC 9110, 10.2.3), of a clock that nobody here knows.
+    this.retryAfterMs = retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : null;
     this.requestId = header('x-request-id');
   }
 }

@@ -39,7 +39,7 @@ type WithoutChain<Q> = Omit<Q, 'chainId'>;
 
 /**
  * The HTTP routes, typed as docs/api.md has them: amounts are decimal strings of 1e-18 units, times Unix seconds. Each
- * rejects with ApiError when the answer is not 2xx, and with the error of `fetch` when there is none.
+ * rejects with ApiError when the answer is not 2xx or no JSON, and with the error of `fetch` when there is none.
  */
 export class Rest {
   readonly #options: RestOptions;
@@ -98,9 +98,10 @@ export class Rest {
 
   /** Whether the server has read both chains to their heads, and why not. */
   async ready(): Promise<Readiness> {
-    const { status, body } = await this.#ask('GET', '/ready');
-    if (status !== 200 && status !== 503) throw new ApiError(status, body, () => null);
-    return body as Readiness;
+    const { status, body, header } = await this.#ask('GET', '/ready');
+    // A proxy that does not reach the server says 503, too.
+    if (!isReadiness(body)) throw new ApiError(status, body, header);
+    return body;
   }
 
   #ofChain(query: Query): Query {
@@ -116,8 +117,8 @@ export class Rest {
   }
 
   async #call<T>(method: 'GET' | 'POST', path: string, sent?: string): Promise<T> {
-    const { status, body, header } = await this.#ask(method, path, sent);
-    if (status < 200 || status > 299) throw new ApiError(status, body, header);
+    const { status, body, isJson, header } = await this.#ask(method, path, sent);
+    if (status < 200 || status > 299 || !isJson) throw new ApiError(status, body, header);
     return body as T;
   }
 
@@ -126,7 +127,7 @@ export class Rest {
     const headers = { 'x-apikey': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }) };
     const response = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }) });
     const header = (name: string): string | null => response.headers.get(name);
-    return { status: response.status, header, body: parsed(await response.text()) };
+    return { status: response.status, header, ...parsed(await response.text()) };
   }
 }
 
@@ -141,12 +142,17 @@ function queryString(query: Query): string {
 }
 
 /** Whatever stands between here and the server may answer with something else than JSON. */
-function parsed(text: string): unknown {
+function parsed(text: string): { readonly body: unknown; readonly isJson: boolean } {
   try {
-    return JSON.parse(text);
+    return { body: JSON.parse(text), isJson: true };
   } catch {
-    return { message: text.slice(0, SHOWN_CHARACTERS) };
+    return { body: { message: text.slice(0, SHOWN_CHARACTERS) }, isJson: false };
   }
+}
+
+function isReadiness(body: unknown): body is Readiness {
+  const { ready, reasons } = Object(body) as Readonly<Record<string, unknown>>;
+  return typeof ready === 'boolean' && Array.isArray(reasons);
 }
 
 const SHOWN_CHARACTERS = 200;

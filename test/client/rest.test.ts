@@ -84,6 +84,28 @@ t.test('what a proxy says in its own words is an error too', async (t) => {
   await t.rejects(rest.pools(), { status: 502, message: '<html>Bad gateway</html>' });
 });
 
+t.test('what a proxy says with 200 is none of the answers that were asked for', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 200, body: '<html>Log in first</html>' };
+  await t.rejects(rest.pools(), { name: 'ApiError', status: 200, message: '<html>Log in first</html>' });
+});
+
+t.test('when to come back is told in seconds, or not at all', async (t) => {
+  const { server, rest } = client();
+  const headers = { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' };
+  server.answer = { status: 503, body: '{"message":"maintenance"}', headers };
+  const error = await rest.pools().catch((caught: unknown) => caught);
+  t.match(error, { status: 503, retryAfterMs: null });
+});
+
+t.test('a proxy that does not reach the server says nothing of whether that is ready', async (t) => {
+  const { server, rest } = client();
+  for (const body of ['<html>No server is available</html>', '{"message":"no upstream"}', 'null']) {
+    server.answer = { status: 503, body, headers: { 'retry-after': '2' } };
+    await t.rejects(rest.ready(), { name: 'ApiError', status: 503, retryAfterMs: 2_000 }, body);
+  }
+});
+
 t.test('a server that is not ready yet is an answer, not an error', async (t) => {
   const { server, rest } = client();
   server.answer = { status: 503, body: '{"ready":false,"reasons":["starting"]}' };
