@@ -121,6 +121,9 @@ t.test('a pool that the index does not get in time is not called created', async
 t.test('a chain that does not answer, or has not been read yet, is no refusal', async (t) => {
   const down = opened({ lookUp: () => Promise.reject(new RpcUnreachable('x')) });
   t.strictSame(await down.deployer.deploy([option(1n)], notingPayer()), { type: 'CHAIN_UNREACHABLE' });
+  const bug = new Error('a bug');
+  const broken = opened({ lookUp: () => Promise.reject(bug) });
+  await t.rejects(broken.deployer.deploy([option(1n)], notingPayer()), bug);
   const early = opened({ now: null });
   t.strictSame(await early.deployer.deploy([option(1n)], notingPayer()), { type: 'CHAIN_UNREACHABLE' });
   t.strictSame([down.seen.sent, early.seen.sent], [0, 0]);

@@ -124,6 +124,18 @@ t.test('a pool that tells no balance fails alone, and takes no gas', async (t) =
   t.strictSame([payer.taken, sent], [[2], ['settle() of 2']]);
 });
 
+t.test('a pool that tells one of the two balances tells nothing', async (t) => {
+  for (const untold of [0, 1]) {
+    let asked = 0;
+    const readBalance = (): CallResult | null => (asked++ % 2 === untold ? { reverted: true, data: '0x' } : null);
+    const { sent, settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 1n }]]), readBalance });
+    t.match(await settler.settle([option(1n)], notingPayer()), {
+      items: [{ type: 'FAILED', reason: 'The chain refuses: The pool tells no balances' }],
+    });
+    t.strictSame(sent, []);
+  }
+});
+
 t.test('a pool that tells no balance when its turn has come is sent nothing', async (t) => {
   let readings = 0;
   const readBalance = (): CallResult | null => (++readings > 2 ? { reverted: true, data: '0x' } : null);
@@ -132,6 +144,15 @@ t.test('a pool that tells no balance when its turn has come is sent nothing', as
     items: [{ type: 'FAILED', reason: 'The chain refuses: The pool tells no balances' }],
   });
   t.strictSame(sent, []);
+});
+
+t.test('a bug is no answer of the chain', async (t) => {
+  const bug = new Error('a bug');
+  const readBalance = (): never => {
+    throw bug;
+  };
+  const { settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]), readBalance });
+  await t.rejects(settler.settle([option(1n)], notingPayer()), bug);
 });
 
 t.test('while the chain has not been read nobody knows what has expired', async (t) => {

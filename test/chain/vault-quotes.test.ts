@@ -95,6 +95,8 @@ t.test('a chain that does not answer, or has not been read yet, is no refusal', 
   for (const error of [new RpcUnreachable('x'), new RpcError(-32000, 'header not found', null)]) {
     t.strictSame(await opened(error).vaults.quote(buy), { type: 'CHAIN_UNREACHABLE' });
   }
+  const bug = new Error('a bug');
+  await t.rejects(opened(bug).vaults.quote(buy), bug);
   const early = opened([], { now: null });
   t.strictSame(await early.vaults.quote({ ...buy, expiration: '01JAN23' }), { type: 'CHAIN_UNREACHABLE' });
 });
