@@ -39,6 +39,7 @@ t.test('an update that fails leaves the old content and the way free', async (t)
     /^no$/,
   );
   t.equal(await files.read('a'), 'old');
+  t.strictSame(await readdir(directory), ['a'], 'nothing is left beside it');
   t.equal(await files.update('a', (current) => `${String(current)}er`), 'older');
 });
 
@@ -48,6 +49,30 @@ t.test('updates from several sides at once are all there', async (t) => {
   await Promise.all(sides.map((files, index) => files.update('a', (current) => `${current ?? ''} ${index}`)));
   const content = await new DiskKeyFiles(directory, systemClock, 0, lockFile).read('a');
   t.strictSame(content?.trim().split(' ').sort(), ['0', '1', '2', '3', '4', '5', '6', '7']);
+});
+
+t.test('each update gives its lock back, one that fails too', async (t) => {
+  const [taken, given]: [string[], string[]] = [[], []];
+  const directory = t.testdir();
+  const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS, async (path) => {
+    taken.push(path);
+    const lock = await lockFile(path);
+    return (
+      lock && {
+        async release() {
+          given.push(path);
+          await lock.release();
+        },
+      }
+    );
+  });
+  await files.update('a', () => 'one');
+  await t.rejects(
+    files.update('a', () => {
+      throw new Error('no');
+    }),
+  );
+  t.strictSame(given, taken);
 });
 
 t.test("what a process left that died while it wrote is in nobody's way", async (t) => {

@@ -118,6 +118,7 @@ t.test('a key can be put under another tier, and whoever listens hears of it', a
   t.strictSame(changes, [{ id, tier: 'paid' }]);
   await store.revoke(id);
   t.equal(await store.changeTier(id, 'free'), 'REVOKED');
+  t.match(store.list(), [{ id, tier: 'paid' }], 'it stays as it was revoked');
   t.equal(await store.changeTier('0123456789abcdef', 'free'), 'NOT_FOUND');
 });
 
@@ -132,6 +133,30 @@ t.test('a look that finds nothing new reads nothing', async (t) => {
     await settle();
   }
   t.equal(files.reads, reads);
+});
+
+t.test('a slow look that began before a key was revoked does not bring it back', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store, clock } = await openStore(files);
+  const { key, id } = await store.create('free', 'a maker');
+  await (await openStore(files)).store.create('free', 'made by another process');
+  const read = files.read.bind(files);
+  let goOn = (): void => undefined;
+  files.read = async (name) => {
+    const content = await read(name);
+    await new Promise<void>((resolve) => (goOn = resolve));
+    return content;
+  };
+  store.watch(1000, (error) => t.fail(String(error)));
+  clock.advance(1000);
+  await settle();
+  files.read = read;
+  const revoked = store.revoke(id);
+  await settle();
+  goOn();
+  t.equal(await revoked, 'REVOKED');
+  await settle();
+  t.equal(store.verify(key), 'NOT_FOUND');
 });
 
 t.test('while the file cannot be read the known keys stay in force, and the watch goes on', async (t) => {
