@@ -37,6 +37,20 @@ t.test('who comes from another log is told to begin anew, and how the book is', 
   }
 });
 
+t.test('a place is a number of one log: one without the other is refused, and nothing is followed', async (t) => {
+  const fixture = new FeedFixture();
+  for (const channel of ['QUOTES', 'ORDERBOOK']) {
+    for (const place of [{ epoch }, { fromSeq: 0 }]) {
+      const reader = fixture.authorized();
+      reader.says(filter(channel, { poolAddress, ...place }));
+      t.match(takeMessages(reader), [
+        { type: 'ERROR', message: 'Invalid FILTER: body must have epoch and fromSeq together' },
+      ]);
+      t.equal(reader.topics.size, 0);
+    }
+  }
+});
+
 t.test('what the log drops while it is read is made up for by a snapshot', async (t) => {
   const { log, reader } = returned();
   await log.answer(null);
