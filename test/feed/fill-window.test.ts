@@ -73,6 +73,23 @@ t.test('what was read from the log later on is older than the rest, when a reorg
   t.equal(fills.total(poolA), 0n, 'the rest was of the first minute');
 });
 
+t.test('what stood for fills that are read from the log later on counts once', async (t) => {
+  const [earlier, fills] = [new FillWindow(10), new FillWindow(10)];
+  fills.enter(poolA, quote, 3n);
+  fills.add(poolA, quote, 4n, START_MS + MINUTE_MS);
+  earlier.add(poolA, quote, 3n, START_MS);
+  fills.addEarlier(earlier);
+  t.equal(fills.filledOf(quote), 7n);
+  fills.takeBackBeyond(quote, 6n);
+  t.equal(fills.total(poolA), 6n);
+});
+
+t.test('a reorg leaves nothing behind of quotes that nothing is remembered of', async (t) => {
+  const fills = new FillWindow(10);
+  fills.takeBackBeyond(quote, 0n);
+  t.equal(fills.filledOf(quote), null);
+});
+
 t.test('of the quotes that are remembered the one that was filled last stays longest', async (t) => {
   const fills = new FillWindow(2);
   fills.add(poolA, quote, 1n, START_MS);

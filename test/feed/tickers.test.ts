@@ -151,6 +151,27 @@ t.test('a pool that is emptied while a slow reader is on its way is told as empt
   t.match([...reader.tickers.values()], [{ bid: null, ask: null, filledSize24h: '0' }]);
 });
 
+t.test('a pool that is deployed has a ticker, after a restart too, and none once a reorg took it back', async (t) => {
+  const before = new FeedFixture();
+  const [deployed, undone] = [samplePool(1), samplePool(2)];
+  for (const [pool, blockNumber] of [
+    [deployed, 50],
+    [undone, 51],
+  ] as const) {
+    const position = at('settlement', blockNumber);
+    before.do({ type: 'DEPLOY_POOL', pool, deployedAt: START, origin: originAt(blockNumber), position });
+  }
+  const after = new FeedFixture({ engine: before.engine });
+  const position = at('settlement', 50, 1);
+  for (const fixture of [before, after]) {
+    const pools = () => tickersOf(fixture).map(({ poolAddress }) => poolAddress);
+    t.strictSame(pools(), [deployed.poolAddress, undone.poolAddress]);
+    if (fixture === before) continue;
+    fixture.do({ type: 'REWIND_SETTLEMENT', position, settlementBlock: 50, restated: [] });
+    t.strictSame(pools(), [deployed.poolAddress]);
+  }
+});
+
 t.test('a pool that has matured has no ticker, though it was filled in the last day', async (t) => {
   const fixture = new FeedFixture();
   const pool = samplePool(1, START + 100);
@@ -183,6 +204,29 @@ t.test('what is filled is what the chain says now, whatever it said before', asy
   const position = at('settlement', 50, 1);
   fixture.do({ type: 'REWIND_SETTLEMENT', position, settlementBlock: 53, restated });
   t.strictSame(filled(), ['8'], 'more of the first, nothing of the second');
+});
+
+t.test('what was filled of a quote before it entered never counts, whatever reorgs say of it', async (t) => {
+  let fixture = new FeedFixture();
+  const filled = () => tickersOf(fixture).map(({ filledSize24h }) => filledSize24h);
+  const restate = (n: number, fillableSize: bigint) => {
+    const restated = [{ quoteId: quoteIdOf(n), state: { fillableSize, reason: null } }];
+    fixture.do({ type: 'REWIND_SETTLEMENT', position: at('settlement', 50, 1), settlementBlock: 51, restated });
+  };
+  fixture.do(enter(sampleQuote({ n: 1 }), { fillableSize: 7n }));
+  restate(1, 5n);
+  t.strictSame(filled(), ['2']);
+  restate(1, 6n);
+  t.strictSame(filled(), ['1']);
+  restate(1, 10n);
+  fixture.do(enter(sampleQuote({ n: 2 }), { fillableSize: 7n }));
+  // After a restart nothing is remembered of its entry.
+  fixture = new FeedFixture({ engine: fixture.engine });
+  const position = at('settlement', 52);
+  fixture.do({ type: 'FILL_QUOTE', quoteId: quoteIdOf(2), size: 4n, origin: originAt(52), position });
+  t.strictSame(filled(), ['4']);
+  restate(2, 5n);
+  t.strictSame(filled(), ['2']);
 });
 
 t.test('a reader of one pool hears of no other, and a plain connection of none', async (t) => {
