@@ -1,6 +1,6 @@
 import t from 'tap';
 import { POOL } from '../engine/samples.js';
-import { FeedFixture, filter } from '../feed/feed-fixture.js';
+import { FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
 
 t.test('when the last reader has gone, nothing is waited for any more', async (t) => {
   const fixture = new FeedFixture();
@@ -10,4 +10,20 @@ t.test('when the last reader has gone, nothing is waited for any more', async (t
   t.equal(fixture.clock.pending, 2, 'the next heartbeat, and the next look at who reads too slowly');
   for (const reader of readers) fixture.net.drop(reader);
   t.equal(fixture.clock.pending, 0);
+});
+
+t.test('who goes takes nothing from those who stay', async (t) => {
+  const fixture = new FeedFixture();
+  const [goes, stays] = [fixture.authorized(), fixture.authorized()];
+  for (const reader of [goes, stays]) reader.says(filter('ORDERBOOK', { poolAddress: POOL.poolAddress }));
+  takeMessages(stays);
+  fixture.net.drop(goes);
+  stays.unreadBytes = 20_000;
+  fixture.clock.advance(50);
+  t.equal(stays.topics.size, 0, 'it is seen to read too slowly');
+  stays.unreadBytes = 0;
+  fixture.clock.advance(50);
+  t.equal(stays.topics.size, 1);
+  fixture.clock.advance(5_000);
+  t.match(takeMessages(stays), [{ type: 'HEARTBEAT' }]);
 });

@@ -68,7 +68,7 @@ export class HubFixture {
   readonly #publisher: Publisher;
   #seq = 0;
 
-  constructor(rfqs: Partial<RfqPorts> = {}, limits: Partial<SocketLimits> = {}) {
+  constructor(rfqs: Partial<RfqPorts> = {}, limits: Partial<SocketLimits> = {}, corsOrigins = ['*']) {
     const feed = new Feed({
       chainId,
       epoch: '00000000000000e1',
@@ -95,7 +95,7 @@ export class HubFixture {
       },
       rfqs: { poolAddressOf: async () => poolAddress, publish: async (rfq) => this.commit(rfq), ...rfqs },
       clock: this.clock,
-      corsOrigins: ['*'],
+      corsOrigins,
       limits: { ...socketLimits, ...limits },
       onFault: (fault) => this.faults.push(fault),
     });

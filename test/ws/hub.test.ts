@@ -218,3 +218,37 @@ t.test('there are so many connections, in all and from one address, and one that
   net.drop(elsewhere);
   t.equal(comes('192.0.2.3'), 'accepted');
 });
+
+t.test('pages of origins that are not allowed may not connect, programs may', async (t) => {
+  const { hub } = new HubFixture({}, {}, ['https://good.example']);
+  const comes = (origin?: string) => {
+    const headers: Partial<Record<string, string>> = {
+      host: 'quotes.example',
+      ...(origin !== undefined && { origin }),
+    };
+    return hub.upgrade({ header: (name) => headers[name], remoteAddress: '192.0.2.1' });
+  };
+  t.match(comes('https://bad.example'), { status: 403, body: '{"message":"Pages of this origin may not connect"}' });
+  for (const origin of ['https://good.example', 'http://quotes.example', undefined]) {
+    t.match(comes(origin), { accept: true }, origin ?? 'none');
+  }
+});
+
+t.test(
+  'who is too slow is told where to go on if his protocol has numbers, and nothing is kept of who is gone',
+  async (t) => {
+    const { hub, net } = new HubFixture();
+    const [plain, numbered] = [net.open(), net.open('quotebook.v2.json')];
+    t.equal(hub.overBudgetReason(plain), 'Too slow');
+    t.equal(hub.overBudgetReason(numbered), 'Too slow, resume from seq 0');
+    net.drop(numbered);
+    t.equal(hub.overBudgetReason(numbered), 'Too slow');
+  },
+);
+
+t.test('who speaks MessagePack is answered in it', async (t) => {
+  const socket = new HubFixture().net.open('quotebook.v2.msgpack');
+  socket.says(auth('nobody'));
+  socket.says(auth(goodKey));
+  t.strictSame([socket.received, socket.receivedBinary.length], [[], 2]);
+});

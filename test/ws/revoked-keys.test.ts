@@ -1,5 +1,5 @@
 import t from 'tap';
-import { HubFixture, chainId, goodKey, otherKey } from './hub-fixture.js';
+import { HubFixture, address, chainId, goodKey, otherKey, poolAddress, settled } from './hub-fixture.js';
 
 const revoked = { code: 1008, reason: 'API key revoked' };
 
@@ -53,4 +53,23 @@ t.test('a socket that is gone is not looked at again', async (t) => {
   fixture.keys.clear();
   fixture.hub.onKeyChange('key-1');
   t.same(socket.closedWith, { code: 1006, reason: '' });
+});
+
+t.test('of two sockets of one key the one that stays is closed with the key', async (t) => {
+  const fixture = new HubFixture();
+  const [gone, stays] = [fixture.authorized(), fixture.authorized()];
+  fixture.net.drop(gone);
+  fixture.keys.delete(goodKey);
+  fixture.hub.onKeyChange('key-1');
+  t.same(stays.closedWith, revoked);
+});
+
+t.test('what is said with a revoked key is not carried out', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.authorized();
+  fixture.keys.delete(goodKey);
+  socket.says({ type: 'RFQ', body: { poolAddress, side: 'bid', chainId, size: '1', taker: address(1) } });
+  await settled();
+  t.strictSame(fixture.log, []);
+  t.same(socket.closedWith, revoked);
 });

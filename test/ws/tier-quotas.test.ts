@@ -1,5 +1,5 @@
 import t from 'tap';
-import { HubFixture, chainId, goodKey, otherKey } from './hub-fixture.js';
+import { HubFixture, chainId, goodKey, otherKey, poolAddress } from './hub-fixture.js';
 
 const error = (message: string) => ({ type: 'ERROR', body: null, message });
 const auth = (apiKey: string) => ({ type: 'AUTH', apiKey, body: null });
@@ -19,6 +19,14 @@ t.test('a key has as many sockets as its tier allows, and one more once one is g
   fixture.net.drop(first);
   third.says(auth(goodKey));
   t.match(third.take(), [{ type: 'INFO' }]);
+});
+
+t.test('a socket that says again who it is is no socket more', async (t) => {
+  const fixture = new HubFixture();
+  fixture.quotas.connections = 1;
+  const socket = fixture.authorized();
+  socket.says(auth(goodKey));
+  t.match(socket.take(), [{ type: 'INFO' }]);
 });
 
 t.test('the sockets of other keys do not count', async (t) => {
@@ -44,6 +52,16 @@ t.test('a key follows as many channels as its tier allows, over all its sockets'
   t.match(second.take(), [{ type: 'INFO' }]);
 });
 
+t.test('a book that a plain connection follows is a channel like the others', async (t) => {
+  const fixture = new HubFixture();
+  fixture.quotas.channels = 2;
+  const socket = fixture.subscribed('QUOTES');
+  socket.says({ type: 'FILTER', channel: 'ORDERBOOK', body: { chainId, poolAddress } });
+  t.match(socket.take(), [{ type: 'INFO', body: null }, { type: 'ORDERBOOK_SNAPSHOT' }]);
+  socket.says(filter('RFQ'));
+  t.same(socket.take(), [error('Too many channels: at most 2 with one key')]);
+});
+
 t.test('a socket that changes its key brings along what it follows', async (t) => {
   const fixture = new HubFixture();
   fixture.quotas.channels = 1;
@@ -58,6 +76,18 @@ t.test('a socket that changes its key brings along what it follows', async (t) =
   other.take();
   other.says(auth(goodKey));
   t.match(other.take(), [{ type: 'INFO' }]);
+});
+
+t.test('what it brings along may be as much as there is room for', async (t) => {
+  const fixture = new HubFixture();
+  fixture.quotas.channels = 2;
+  const first = fixture.subscribed('QUOTES');
+  const other = fixture.authorized(otherKey);
+  other.says(filter('RFQ'));
+  other.says(auth(goodKey));
+  t.match(other.take(), [{ type: 'INFO' }, { type: 'INFO', message: /authorized/ }]);
+  first.says(filter('RFQ'));
+  t.match(first.take(), [{ type: 'ERROR' }], 'now it counts here');
 });
 
 t.test('a message over the quota is not carried out, and those who go on are cut off', async (t) => {
