@@ -1,8 +1,9 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
 import type { EventHistory, TimedEvent } from '../../src/feed/event-history.js';
 import { readPastFills } from '../../src/feed/past-fills.js';
-import { at, enter, originAt, quoteIdOf, samplePool, sampleQuote, START } from '../engine/samples.js';
+import { at, enter, originAt, POOL, quoteIdOf, samplePool, sampleQuote, START, TAKER } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { FeedFixture } from './feed-fixture.js';
 
@@ -36,10 +37,12 @@ function pastOf(...more: readonly Command[]) {
     fixture.do({ type: 'FILL_QUOTE', quoteId: quoteIdOf(n), size: BigInt(n), origin: originAt(50 + n), position });
   }
   for (const command of more) fixture.do(command);
-  const events = fixture.committed.flatMap(({ events, stamp }) =>
-    events.map((event): TimedEvent => ({ event, tsMs: stamp.tsMs })),
-  );
-  return { fixture, events };
+  return { fixture, events: eventsOf(fixture) };
+}
+
+/** All that it told. */
+function eventsOf({ committed }: FeedFixture): TimedEvent[] {
+  return committed.flatMap(({ events, stamp }) => events.map((event) => ({ event, tsMs: stamp.tsMs })));
 }
 
 function historyOf(events: readonly TimedEvent[]): EventHistory {
@@ -75,6 +78,40 @@ t.test('after a restart the fills of the day before are counted from the log', a
   await readPastFills({ ...past, isStopped: () => false });
   t.ok(tickers.flush(tsMs).length > 0, 'and readers are told');
   t.strictSame(filledOf(again), filledOf(fixture));
+});
+
+t.test('whatever else the log tells of is no fill', async (t) => {
+  const cancelAt = at('settlement', 54);
+  const { fixture, events } = pastOf(
+    { type: 'PUBLISH_RFQ', rfq: { poolAddress: POOL.poolAddress, side: 'ask', size: 9n, taker: TAKER, body: '{}' } },
+    { type: 'DEPLOY_POOL', pool: samplePool(0), deployedAt: START, origin: originAt(54), position: cancelAt },
+    { type: 'CANCEL_QUOTE', quoteId: quoteIdOf(3), origin: originAt(54, 1), position: cancelAt },
+  );
+  t.strictSame(filledOf(await restarted(fixture, events)).sort(), [2n, 4n]);
+});
+
+t.test('what a quote was filled before it entered is not counted after a restart either', async (t) => {
+  const fixture = new FeedFixture();
+  fixture.do(enter(sampleQuote({ n: 1 }), { fillableSize: 7n }));
+  const restated = [{ quoteId: quoteIdOf(1), state: { fillableSize: 5n, reason: null } }];
+  fixture.do({ type: 'REWIND_SETTLEMENT', position: at('settlement', 50, 1), settlementBlock: 50, restated });
+  t.strictSame(filledOf(fixture), [2n]);
+  t.strictSame(filledOf(await restarted(fixture, eventsOf(fixture))), [2n]);
+});
+
+t.test('others get their turn while the log is read', async (t) => {
+  const { fixture, events } = pastOf();
+  const { index, tsMs } = fixture.engine;
+  const { tickers } = new FeedFixture({ engine: fixture.engine }).feed;
+  const clock = new ManualClock();
+  const past = { history: historyOf(events), tickers, start: { index, tsMs }, clock, isStopped: () => false };
+  const isRead = readPastFills({ ...past, groupsPerTurn: 2, recentFills: 10 }).then(() => true);
+  for (let groups = 2; groups <= events.length; groups += 2) {
+    await turn();
+    t.equal(clock.pending, 1, `after ${groups} groups`);
+    clock.advance(0);
+  }
+  t.equal(await isRead, true);
 });
 
 t.test('a stop ends the reading', async (t) => {
@@ -114,10 +151,7 @@ t.test('a fill is taken back also where the quote was filled before all that is 
   fixture.do(fill(51, 3n));
   fixture.clock.advance(2 * DAY_SECONDS * 1_000);
   fixture.do(fill(52, 2n));
-  const events = fixture.committed.flatMap(({ events, stamp }) =>
-    events.map((event): TimedEvent => ({ event, tsMs: stamp.tsMs })),
-  );
-  const again = await restarted(fixture, events);
+  const again = await restarted(fixture, eventsOf(fixture));
   t.strictSame(filledOf(again), [2n]);
   const restated = [{ quoteId: quoteIdOf(1), state: { fillableSize: 7n, reason: null } }];
   again.do({ type: 'REWIND_SETTLEMENT', position: at('settlement', 51), settlementBlock: 51, restated });
