@@ -97,3 +97,25 @@ t.test('a quote that is partly filled keeps its place among those of the same se
     ],
   );
 });
+
+t.test('a quote is found by its id, under whichever key it came', async (t) => {
+  const book = new QuoteBook();
+  book.set('one', quote(1));
+  book.set('two', quote(2));
+  t.strictSame([book.get(quote(1).quoteId)?.salt, book.get(quote(2).quoteId)?.salt], [1, 2]);
+  t.equal(book.get(quote(3).quoteId), undefined);
+});
+
+t.test('a side is read as it is each time, after a change and after it was cleared', async (t) => {
+  const book = new LevelBook();
+  const level = (price: number, count = 1) => ({ price: String(price), size: '7', count });
+  const prices = () => [book.bids, book.asks].map((side) => side.map(({ price }) => Number(price)));
+  book.set({ bids: [level(2)], asks: [level(5)] });
+  t.strictSame(prices(), [[2], [5]]);
+  book.set({ bids: [level(3)], asks: [level(4), level(5, 0)] });
+  t.strictSame(prices(), [[3, 2], [4]]);
+  book.clear();
+  t.strictSame([prices(), book.hash], [[[], []], new LevelBook().hash]);
+  book.set({ bids: [], asks: [level(6)] });
+  t.strictSame(prices(), [[], [6]]);
+});

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { OrderbookClient } from '../../src/client/node.js';
-import { following, key, live } from './followed-quotes.js';
+import { following, key, live, snapshot } from './followed-quotes.js';
 import { error, heartbeat, quote, ScriptedServer } from './scripted-server.js';
 
 const { poolAddress, provider } = quote(1);
@@ -41,7 +41,7 @@ t.test('each heartbeat of a connection is told', (t) => {
   const { server, client } = following();
   const seqs: number[] = [];
   const stop = client.onHeartbeat(({ seq }) => seqs.push(seq));
-  server.socket.says(heartbeat(1), heartbeat(2));
+  server.socket.says(heartbeat(1), { type: 'POST_QUOTE', key, seq: 7 }, heartbeat(2));
   stop();
   server.socket.says(heartbeat(3));
   t.strictSame(seqs, [1, 2]);
@@ -93,4 +93,23 @@ t.test('what is followed later goes over the connection that is there', (t) => {
   t.match(server.socket.sent, [{ type: 'FILTER', channel: 'RFQ' }]);
   t.equal(server.socket.grants(10, [key]).chainId, '421613');
   t.end();
+});
+
+t.test('when nothing is followed any more, what is followed next has a connection of its own', (t) => {
+  const { server, client, quotes } = live();
+  quotes.close();
+  t.equal(client.connection, 'CLOSED');
+  const again = client.followQuotes({ taker: '*' });
+  t.equal(server.sockets.length, 2);
+  server.socket.authorizes().grants(10, [key]);
+  server.socket.says(snapshot(10, [1]));
+  t.equal(again.state, 'LIVE');
+  t.end();
+});
+
+t.test('a request that waits for a connection is given up with the client', async (t) => {
+  const client = new OrderbookClient(options, new ScriptedServer().ports);
+  const asked = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider });
+  client.close();
+  await t.rejects(asked, { name: 'ConnectionLostError' });
 });

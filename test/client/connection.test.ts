@@ -119,11 +119,12 @@ t.test('what is no message ends the connection; a message that is not known does
 t.test('closing ends it for good', async (t) => {
   const { server, connection, states } = opened();
   server.socket.authorizes();
+  connection.ask({ name: 'never answered' }, ({ ok }) => t.equal(ok, false));
   connection.close();
+  t.equal(server.clock.pending, 0, 'no timer is left');
   server.clock.advance(3_600_000);
   t.equal(states.at(-1), 'CLOSED');
   t.equal(server.sockets.length, 1);
-  t.equal(server.clock.pending, 0, 'no timer is left');
   connection.ask({}, (outcome) => t.equal(outcome.ok, false));
 });
 
