@@ -48,6 +48,20 @@ t.test('a key that is refused ends it: trying again would only get the address b
   t.equal(server.socket.isClosed, true);
 });
 
+t.test('a key that is good, and may not have another connection just now, is tried again', async (t) => {
+  const { server, states } = opened();
+  for (const why of ['RATELIMITED', 'Too many connections: at most 8 with one key']) {
+    const { socket } = server;
+    socket.onopen?.();
+    socket.says(error(why));
+    t.strictSame([socket.isClosed, states.at(-1)], [true, 'WAITING'], why);
+    server.clock.advance(1_000);
+    t.not(server.socket, socket);
+  }
+  server.socket.authorizes();
+  t.equal(states.at(-1), 'OPEN');
+});
+
 t.test('a lost connection is replaced after a pause that is drawn, and grows while none of them lasts', async (t) => {
   const { server, states } = opened();
   server.random = 0.999_999;
@@ -125,7 +139,9 @@ t.test('closing ends it for good', async (t) => {
   server.clock.advance(3_600_000);
   t.equal(states.at(-1), 'CLOSED');
   t.equal(server.sockets.length, 1);
-  connection.ask({}, (outcome) => t.equal(outcome.ok, false));
+  const outcomes: boolean[] = [];
+  connection.ask({}, ({ ok }) => outcomes.push(ok));
+  t.strictSame(outcomes, [false]);
 });
 
 t.test('whoever closes it on hearing that it was lost is not connected again', async (t) => {
