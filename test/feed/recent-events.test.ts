@@ -52,3 +52,9 @@ t.test('where the log has no time for it or ends elsewhere, all are read from it
   t.equal(new RecentEvents(4, start.seq, []).since, 10);
   t.equal(new RecentEvents(4, start.seq, events.slice(0, 5)).since, 10);
 });
+
+t.test('of more events than it has room for it keeps the last', async (t) => {
+  const { events } = told();
+  const recent = new RecentEvents(4, 10, events);
+  t.strictSame([recent.since, numbers(recent.read(6, 10)), recent.read(5, 10)], [6, [7, 8, 9, 10], null]);
+});

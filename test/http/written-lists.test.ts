@@ -20,6 +20,12 @@ t.test('a list is kept when it is wanted again, and given from then on', async (
   t.strictSame(wanted, ['written', 'written', 'second', 'second']);
 });
 
+t.test('as many are kept as fit', async (t) => {
+  const lists = new WrittenLists(1000);
+  for (const orders of [[one], [two], [three]]) for (let i = 0; i < 2; i++) want(lists, orders, 1, 'kept');
+  for (const orders of [[one], [two], [three]]) t.equal(want(lists, orders, 1, 'new'), 'kept');
+});
+
 t.test('an empty list is one, too', async (t) => {
   const lists = new WrittenLists(1000);
   const wanted = ['first', 'second', 'third'].map((body) => want(lists, [], 1, body));
