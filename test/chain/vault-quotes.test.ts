@@ -1,6 +1,8 @@
 import t from 'tap';
-import { numberToHex } from 'viem';
-import type { CallResult } from '../../src/chain/chain-reader.js';
+import { decodeFunctionData, numberToHex } from 'viem';
+import { poolAbi } from '../../src/chain/abi/pool.js';
+import { vaultAbi } from '../../src/chain/abi/vault.js';
+import type { CallResult, ContractCall } from '../../src/chain/chain-reader.js';
 import { arbitrum } from '../../src/chain/deployments.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
 import { OptionSeries } from '../../src/chain/option-series.js';
@@ -20,6 +22,8 @@ const buy: VaultTrade = {
   isBuy: true,
 };
 
+const OPERATOR = '0x0000000000000000000000000000000000000001';
+
 const word = (value: bigint): CallResult => ({ reverted: false, data: numberToHex(value, { size: 32 }) });
 const NO_CODE: CallResult = { reverted: false, data: '0x' };
 const OVERFLOW: CallResult = { reverted: true, data: '0x4e487b71' };
@@ -30,21 +34,23 @@ function opened(
   { now, isPossible = true }: { now: number | null; isPossible?: boolean } = { now: NOW },
 ) {
   const asked: number[] = [];
+  const calls: ContractCall[] = [];
   const pool: Pool = { poolAddress: '0x0b', poolKey: series.poolKey(buy, NOW) };
   const vaults = new VaultQuotes(
     {
-      multicall(calls) {
-        asked.push(calls.length);
-        return answers instanceof Error ? Promise.reject(answers) : Promise.resolve(answers.slice(0, calls.length));
+      multicall(batch) {
+        asked.push(batch.length);
+        calls.push(...batch);
+        return answers instanceof Error ? Promise.reject(answers) : Promise.resolve(answers.slice(0, batch.length));
       },
     },
     arbitrum,
     series,
     { resolve: () => Promise.resolve([isPossible ? pool : null]) },
-    '0x0000000000000000000000000000000000000001',
+    OPERATOR,
     () => now,
   );
-  return { asked, vaults };
+  return { asked, calls, vaults };
 }
 
 t.test('quote and fee of a pool that exists are in the decimals of its collateral', async (t) => {
@@ -57,6 +63,39 @@ t.test('quote and fee of a pool that exists are in the decimals of its collatera
   });
   const call = await opened([word(70n), word(7n), word(8n)]).vaults.quote({ ...buy, type: 'C' });
   t.match(call, { vault: 'pSV-WBTC/USDCe-C', quote: { decimals: 8 }, fee: { decimals: 8 } });
+});
+
+t.test(
+  'the operator is the taker, and the fee is that of a trade without premium, outside the orderbook',
+  async (t) => {
+    const { calls, vaults } = opened([word(70n), word(7n), word(8n)]);
+    await vaults.quote({ ...buy, strike: 5n, size: 3n });
+    const [quote, ...fees] = calls;
+    t.match(decodeFunctionData({ abi: vaultAbi, data: quote?.data ?? '0x' }), {
+      functionName: 'getQuote',
+      args: [{ strike: 5n, isCallPool: false }, 3n, true, OPERATOR],
+    });
+    const terms = [OPERATOR, 3n, 0n, true, false];
+    t.match(
+      fees.map(({ data }) => decodeFunctionData({ abi: poolAbi, data })),
+      [
+        { functionName: 'takerFee', args: terms },
+        { functionName: '_takerFeeLowLevel', args: terms },
+      ],
+    );
+  },
+);
+
+t.test('a date that no new pool may have, and a pair without a vault, are refused without asking', async (t) => {
+  const { asked, vaults } = opened([]);
+  t.match(await vaults.quote({ ...buy, expiration: '01JAN23' }), {
+    type: 'REFUSED',
+    message: 'Invalid expiration date: 01JAN23 is in the past',
+  });
+  for (const pair of [{ base: 'testWETH' }, { quote: 'DAI' }, { quote: 'testWETH' }]) {
+    t.strictSame(await vaults.quote({ ...buy, ...pair }), { type: 'REFUSED', message: 'Vault does not exist' });
+  }
+  t.strictSame(asked, []);
 });
 
 t.test('without a pool the diamond tells the fee, in 18 decimals', async (t) => {
