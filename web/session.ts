@@ -148,7 +148,7 @@ export class Session {
     void this.#list(client).finally(() => (this.#isSeeking = false));
   }
 
-  /** The one that the address names, else the first with quotes, else the first call. */
+  /** The one that the address names, else the first call, else the first of all. */
   #firstPool(): Pool | undefined {
     const { pools } = this.#market;
     return this.#market.pool(location.hash.slice(1)) ?? pools.find(({ type }) => type === 'C') ?? pools[0];

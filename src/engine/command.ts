@@ -8,7 +8,7 @@ export interface ChainPosition {
   readonly chain: ChainRole;
   readonly blockNumber: number;
   readonly blockHash: Hex;
-  /** Last log of the block that is accounted for; Infinity is written as null: the whole block. */
+  /** Last log of the block that is accounted for; null: the whole block. */
   readonly logIndex: number | null;
 }
 

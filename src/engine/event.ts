@@ -65,16 +65,19 @@ export interface QuoteRestated extends OfOrder {
   readonly reason: InvalidReason | null;
 }
 
+/** A pool that has not matured yet. `cause`: the log of its factory. */
 export interface PoolDeployed extends Sequenced {
   readonly type: 'POOL_DEPLOYED';
   readonly pool: Pool;
 }
 
+/** A reorg undid its deployment; where the new branch deploys it too, POOL_DEPLOYED comes again. */
 export interface PoolWithdrawn extends Sequenced {
   readonly type: 'POOL_WITHDRAWN';
   readonly pool: Pool;
 }
 
+/** A request for quotes to be passed on; it changes nothing in the book. */
 export interface RfqPublished extends Sequenced {
   readonly type: 'RFQ_PUBLISHED';
   readonly rfq: Rfq;

@@ -55,7 +55,7 @@ export interface JournalRecord {
 
 /** The engine's view of its log. Whatever is appended while a commit runs forms the next group. */
 export interface Journal {
-  /** Queues a record. Never blocks; `writable()` is asked first. */
+  /** Queues a record. Never blocks; `refusal()` is asked first. */
   append(record: JournalRecord): void;
   /** Null, or why no record can be taken now: the disk is full, or too much waits to be written. */
   refusal(): 'STORAGE_FULL' | 'BUSY' | null;

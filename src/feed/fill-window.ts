@@ -36,12 +36,16 @@ export class FillWindow {
     return this.#totals.get(poolAddress) ?? 0n;
   }
 
-  /** `filledBefore`: how much of the quote had been filled before that; it matters where none of it is remembered. */
+  /**
+   * As `add`, of a quote that may have been filled before this window began. `filledBefore`: how much of it, 1e-18
+   * contracts; it matters where none of it is remembered.
+   */
   fill(poolAddress: Hex, quoteId: Hex, size: bigint, filledBefore: bigint, tsMs: number): void {
     this.enter(poolAddress, quoteId, filledBefore);
     this.add(poolAddress, quoteId, size, tsMs);
   }
 
+  /** A fill at engine time `tsMs`: `size` in 1e-18 contracts. What is older than the day counts for nothing. */
   add(poolAddress: Hex, quoteId: Hex, size: bigint, tsMs: number): void {
     const minute = Math.floor(tsMs / MINUTE_MS);
     if (minute < this.#oldest) return;

@@ -43,7 +43,7 @@ export interface NetRequest {
   header(name: RequestHeader): string | undefined;
   /** Text form of the peer's address; an IPv4 peer of an IPv6 listener is written as IPv4. */
   readonly remoteAddress: string;
-  /** The whole body; empty for GET. */
+  /** The whole body; empty for GET, HEAD and OPTIONS. */
   readonly body: Uint8Array;
   /** The client went away: nothing that is answered will be read. */
   readonly aborted: boolean;
