@@ -35,7 +35,7 @@ export async function readStamp(disk: Disk): Promise<Stamp | null> {
   } catch (cause) {
     throw damaged('it is not JSON', cause);
   }
-  const { format, epoch, reorgDepth, identity, crc } = content as Record<string, unknown>;
+  const { format, epoch, reorgDepth, identity, crc } = (content ?? {}) as Record<string, unknown>;
   if (typeof format === 'number' && format > STAMP_FORMAT) {
     throw new PersistenceError(
       'NEWER_FORMAT',

@@ -30,6 +30,7 @@ t.test('a stamp with anything changed is refused', async (t) => {
     text.replace('"crc"', '"src"'),
     text.slice(0, -5),
     '{}',
+    'null',
   ]) {
     await t.rejects(readStamp(new MemoryDisk([['stamp.json', Buffer.from(changed)]])), { code: 'DAMAGED' }, changed);
   }
