@@ -2,7 +2,7 @@ import { TEMPORARY, type Disk } from './disk.js';
 import type { Logger } from './logger.js';
 import type { Recovered } from './recovery.js';
 import { snapshotName } from './segment.js';
-import { cutTornTail, settleTail } from './torn-tail.js';
+import { brokenName, cutTornTail, settleTail } from './torn-tail.js';
 
 /**
  * Leaves on the disk what was understood of it, and nothing else; what is cut off or passed over is kept for people.
@@ -10,8 +10,10 @@ import { cutTornTail, settleTail } from './torn-tail.js';
 export async function tidy(disk: Disk, { survey, passedSnapshots }: Recovered, logger: Logger): Promise<void> {
   await cutTornTail(disk, survey, logger);
   await settleTail(disk, survey);
-  for (const index of passedSnapshots) await disk.rename(snapshotName(index), `${snapshotName(index)}.broken`);
-  if (passedSnapshots.length > 0) await disk.syncDirectory();
+  if (passedSnapshots.length === 0) return;
+  const names = await disk.list();
+  for (const name of passedSnapshots.map(snapshotName)) await disk.rename(name, brokenName(names, name));
+  await disk.syncDirectory();
 }
 
 /** What a process that died was still writing: nobody counts on it, and its name is needed again. */
