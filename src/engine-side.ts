@@ -1,4 +1,5 @@
 import type { ChainSide } from './chain/chain-side.js';
+import { isChainFailure } from './chain/contract-errors.js';
 import type { FollowedBook } from './chain/followed-book.js';
 import type { Rfq } from './engine/command.js';
 import type { Engine } from './engine/engine.js';
@@ -30,14 +31,18 @@ export function followedBook(engine: Engine, sequencer: Sequencer): FollowedBook
 }
 
 /** What requests for quotes need of the chains and the engine. */
-export function rfqPorts({ pools }: ChainSide, sequencer: Sequencer): RfqPorts {
+export function rfqPorts(
+  { pools }: Pick<ChainSide, 'pools'>,
+  sequencer: Pick<Sequencer, 'submit' | 'whenDurable'>,
+): RfqPorts {
   return {
     async poolAddressOf(poolKey: PoolKey) {
       try {
         const [pool] = await pools.resolve([poolKey]);
         return pool?.poolAddress ?? 'IMPOSSIBLE';
-      } catch {
-        return 'UNAVAILABLE';
+      } catch (error) {
+        if (isChainFailure(error)) return 'UNAVAILABLE';
+        throw error;
       }
     },
     async publish(rfq: Rfq) {

@@ -1,0 +1,29 @@
+import t from 'tap';
+import { RpcUnreachable } from '../src/chain/http-rpc.js';
+import { rfqPorts } from '../src/engine-side.js';
+import type { Pool } from '../src/engine/quote.js';
+
+const ADDRESS = '0x00000000000000000000000000000000000000aa';
+const POOL_KEY = {
+  base: ADDRESS,
+  quote: ADDRESS,
+  oracleAdapter: ADDRESS,
+  strike: 1n,
+  maturity: 8,
+  isCallPool: true,
+} as const;
+
+function asked(resolve: () => Promise<(Pool | null)[]>) {
+  const sequencer = { submit: () => ({ refusal: 'BUSY' as const }), whenDurable: () => null };
+  return rfqPorts({ pools: { resolve } }, sequencer).poolAddressOf(POOL_KEY);
+}
+
+t.test('a pool that can not be told for the chain is unavailable; any other error is a fault of ours', async (t) => {
+  t.equal(await asked(async () => [{ poolAddress: ADDRESS, poolKey: POOL_KEY }]), ADDRESS);
+  t.equal(await asked(async () => [null]), 'IMPOSSIBLE');
+  t.equal(await asked(() => Promise.reject(new RpcUnreachable('no answer'))), 'UNAVAILABLE');
+  await t.rejects(
+    asked(() => Promise.reject(new TypeError('of ours'))),
+    TypeError,
+  );
+});
