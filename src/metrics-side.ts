@@ -2,6 +2,7 @@ import type { ChainSide } from './chain/chain-side.js';
 import type { Clock } from './engine/ports.js';
 import type { Engine } from './engine/engine.js';
 import type { Sequencer } from './engine/sequencer.js';
+import type { Publish } from './feed/quote-topics.js';
 import { fillGauges } from './metrics/book-gauges.js';
 import { measuredJournal, measuredRpc } from './metrics/measured.js';
 import type { Metrics } from './metrics/metrics.js';
@@ -53,8 +54,6 @@ export function measureEngine(metrics: Metrics, { engine, sequencer, chains, clo
     }),
   );
 }
-
-type Publish = (topic: string, message: string | Uint8Array, isBinary: boolean) => void;
 
 /** The same publishing, counted. */
 export function measuredPublish(publish: Publish, metrics: Metrics | null): Publish {

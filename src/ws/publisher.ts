@@ -1,11 +1,9 @@
 import type { EngineEvent } from '../engine/event.js';
-import type { QuoteJson } from '../schema/quote-json.js';
+import type { Publish } from '../feed/quote-topics.js';
 import { routeOf } from '../feed/route.js';
-import { messagesOf } from './event-messages.js';
 import type { TopicIndex } from '../feed/topic-index.js';
-
-/** `NetServer.publish`: to every socket subscribed to `topic`, in the order of the calls. */
-export type Publish = (topic: string, message: Uint8Array, isBinary: boolean) => void;
+import type { QuoteJson } from '../schema/quote-json.js';
+import { messagesOf } from './event-messages.js';
 
 /**
  * Tells subscribers what was committed: each event is written once, whoever reads it, and not at all if nobody does.
