@@ -1,5 +1,5 @@
 import type { Limits } from './config/limits.js';
-import { json, refuse } from './http/answer.js';
+import { json, refuse, unavailable } from './http/answer.js';
 import type { NetRequest, NetResponse, UpgradeDecision } from './net/net.js';
 import { openServer, type BackendChoice } from './net/open-server.js';
 
@@ -19,8 +19,6 @@ export interface WaitingServer {
   close(): Promise<void>;
 }
 
-const RETRY_AFTER = { 'retry-after': '1' };
-
 /**
  * Holds the service's place while there is no book to serve from yet: says that the process lives and is not ready, so
  * that whoever starts it can tell waiting from broken, and sends everybody else away for a moment.
@@ -32,7 +30,7 @@ export async function openWaitingServer(options: WaitingServerOptions): Promise<
     refuseBody: (fault, request) => refuse(request, fault === 'TOO_LARGE' ? 413 : 408, reason()),
     socketPath: '/',
     sockets: {
-      upgrade: (request): UpgradeDecision => refuse(request, 503, reason(), RETRY_AFTER),
+      upgrade: (request): UpgradeDecision => unavailable(request, reason()),
       open: (socket) => socket.close(TRY_AGAIN_LATER, 'not ready'),
       message: () => undefined,
       close: () => undefined,
@@ -46,7 +44,7 @@ export async function openWaitingServer(options: WaitingServerOptions): Promise<
   function answer(request: NetRequest): NetResponse {
     if (request.path === '/health') return json('{"status":"alive"}');
     if (request.path === '/ready') return json(JSON.stringify({ ready: false, reasons: [reason()] }), 503);
-    return refuse(request, 503, reason(), RETRY_AFTER);
+    return unavailable(request, reason());
   }
 }
 

@@ -27,6 +27,14 @@ export function refuse(
   return { status, headers: { ...headers, 'content-type': contentType }, body };
 }
 
+/** For what may be had at any moment. */
+export const RETRY_SOON = retryAfter(1000);
+
+/** 503, with when to try again. */
+export function unavailable(request: NetRequestHead, message: string): NetResponse {
+  return refuse(request, 503, message, RETRY_SOON);
+}
+
 /** RFC 6585, 4: over a quota. Existing clients know the word. */
 export function rateLimited(request: NetRequestHead, retryAfterMs: number): NetResponse {
   return refuse(request, 429, 'RATELIMITED', retryAfter(retryAfterMs));

@@ -2,8 +2,7 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
 import { parseQuery } from '../schema/query.js';
 import { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
-import { json, refuse } from './answer.js';
-import { unavailable } from './option-refusals.js';
+import { json, refuse, unavailable } from './answer.js';
 import type { Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
 

@@ -5,9 +5,10 @@ import type { GasRefusal } from '../quota/gas-refusal.js';
 import { compile } from '../schema/check.js';
 import { postQuotesBody, PostQuotesQuery, type DryRunResult, type PostedQuote } from '../schema/orderbook.js';
 import type { QuoteJson } from '../schema/quote-json.js';
-import { json, rateLimited, refuse } from './answer.js';
+import { json, rateLimited, refuse, RETRY_SOON, unavailable } from './answer.js';
 import { gasRefused } from './gas-refusal.js';
 import { readJson } from './json-body.js';
+import { chainUnreachable } from './option-refusals.js';
 import { lower } from './orderbook-routes.js';
 import { readQuery } from './read-query.js';
 import type { Caller, Route } from './router.js';
@@ -56,9 +57,6 @@ export interface PublishRouteLimits {
   readonly checksPerTurn: number;
 }
 
-/** Seconds after which a refused publication may be tried again. */
-const RETRY_AFTER = { 'retry-after': '1' };
-
 /** POST /quotes, and with `dryRun=true` everything but the publication. */
 export function publishRoute(
   publishing: QuotePublishing,
@@ -88,7 +86,7 @@ export function publishRoute(
     const foreign = body.value.findIndex((quote) => quote.chainId !== chainId);
     if (foreign >= 0) return refuse(request, 400, chainNotServed(foreign, chainId));
     const refusal = isDryRun ? null : publishing.refusal();
-    if (refusal !== null) return refuse(request, refusal.status, refusal.message, RETRY_AFTER);
+    if (refusal !== null) return refuse(request, refusal.status, refusal.message, RETRY_SOON);
     const retryAfterMs = publishing.takeQuotes(caller, body.value.length);
     if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
     const quotes = body.value.map(toPublish);
@@ -98,7 +96,7 @@ export function publishRoute(
   }
 
   function rehearsed(request: NetRequest, result: RehearsalResult): NetResponse {
-    if (result.type === 'CHAIN_UNREACHABLE') return refuse(request, 503, 'The chain does not answer', RETRY_AFTER);
+    if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     return json(JSON.stringify({ quotes: result.items }));
   }
 
@@ -113,14 +111,14 @@ export function publishRoute(
       case 'NOT_CONFIRMED':
         return refuse(request, 504, { message: 'Publication not confirmed yet', pending: [...result.pending] });
       case 'NO_GAS_MONEY':
-        return refuse(request, 503, `The wallet ${result.wallet} has no money for gas`, RETRY_AFTER);
+        return unavailable(request, `The wallet ${result.wallet} has no money for gas`);
       case 'OVER_BUDGET':
       case 'SPEND_CAP':
         return gasRefused(request, result);
       case 'QUEUE_FULL':
-        return refuse(request, 503, 'Too many quotes wait for their publication', RETRY_AFTER);
+        return unavailable(request, 'Too many quotes wait for their publication');
       case 'CHAIN_UNREACHABLE':
-        return refuse(request, 503, 'The chain does not answer', RETRY_AFTER);
+        return chainUnreachable(request);
     }
   }
 
