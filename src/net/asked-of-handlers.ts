@@ -23,3 +23,13 @@ export function overBudgetReason({ sockets, onFault }: Handlers, socket: NetSock
     return 'Too slow';
   }
 }
+
+/** A call of a socket's handler. One that throws is a fault of ours: the socket is closed with 1011 (RFC 6455, 7.4.1). */
+export function guard({ onFault }: Handlers, socket: NetSocket, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    onFault(error);
+    socket.close(1011, 'Internal server error');
+  }
+}

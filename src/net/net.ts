@@ -32,6 +32,9 @@ export const requestHeaders = [
 
 export type RequestHeader = (typeof requestHeaders)[number];
 
+/** Methods whose requests have no body here: what comes with one all the same is thrown away. */
+export const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
 /** Valid until its handler has answered, however long that takes. */
 export interface NetRequest {
   /** Upper case. */
@@ -43,7 +46,7 @@ export interface NetRequest {
   header(name: RequestHeader): string | undefined;
   /** Text form of the peer's address; an IPv4 peer of an IPv6 listener is written as IPv4. */
   readonly remoteAddress: string;
-  /** The whole body; empty for GET, HEAD and OPTIONS. */
+  /** The whole body; empty for a method that is `BODILESS`. */
   readonly body: Uint8Array;
   /** The client went away: nothing that is answered will be read. */
   readonly aborted: boolean;

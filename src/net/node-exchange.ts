@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { internalError, whyUnsendable } from './backend-answers.js';
-import type { BodyFault, NetOptions, NetResponse } from './net.js';
+import { BODILESS, type BodyFault, type NetOptions, type NetResponse } from './net.js';
 import { NodeRequest } from './node-request.js';
 import type { UnderWay } from './under-way.js';
 
@@ -11,8 +11,6 @@ export interface NodeExchangeHost {
   readonly stopping: boolean;
   readonly underWay: UnderWay;
 }
-
-const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** One request and its answer on node:http. */
 export class NodeExchange {
@@ -41,7 +39,7 @@ export class NodeExchange {
 
   /** `awaitsContinue`: the client sends its body only when told to (RFC 9110 section 10.1.1). */
   serve(awaitsContinue: boolean): void {
-    if (!bodiless.has(this.#request.method)) {
+    if (!BODILESS.has(this.#request.method)) {
       this.#collect(awaitsContinue);
       return;
     }

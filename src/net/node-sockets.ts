@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { decideUpgrade, overBudgetReason } from './asked-of-handlers.js';
+import { decideUpgrade, guard, overBudgetReason } from './asked-of-handlers.js';
 import type { NetOptions } from './net.js';
 import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
 import { NodeRequest } from './node-request.js';
@@ -140,7 +140,7 @@ export class NodeSockets implements NodeSocketHost {
     ws.on('message', (data, isBinary) => {
       socket.silentLooks = 0;
       if (!socket.closed)
-        this.#guard(socket, () => this.#options.sockets.message(socket, NodeSocket.bytes(data), isBinary));
+        guard(this.#options, socket, () => this.#options.sockets.message(socket, NodeSocket.bytes(data), isBinary));
     });
     ws.on('ping', () => socket.pinged());
     ws.on('pong', () => {
@@ -153,9 +153,9 @@ export class NodeSockets implements NodeSocketHost {
       this.#sockets.delete(socket);
       this.#topicsOf.delete(socket);
       this.#host.underWay.ended();
-      this.#guard(socket, () => this.#options.sockets.close(socket, code));
+      guard(this.#options, socket, () => this.#options.sockets.close(socket, code));
     });
-    this.#guard(socket, () => this.#options.sockets.open(socket));
+    guard(this.#options, socket, () => this.#options.sockets.open(socket));
   }
 
   /** Cuts a peer without one whole frame in `wsIdleSeconds`, and pings it before. */
@@ -164,15 +164,6 @@ export class NodeSockets implements NodeSocketHost {
       socket.silentLooks++;
       if (socket.silentLooks > looksPerIdle) socket.cut();
       else if (socket.silentLooks === pingAfterLooks) socket.ping();
-    }
-  }
-
-  #guard(socket: NodeSocket, call: () => void): void {
-    try {
-      call();
-    } catch (error) {
-      this.#options.onFault(error);
-      socket.close(1011, 'Internal server error');
     }
   }
 }

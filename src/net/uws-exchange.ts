@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { ambiguousLength, internalError, whyUnsendable } from './backend-answers.js';
-import type { BodyFault, NetOptions, NetResponse } from './net.js';
+import { BODILESS, type BodyFault, type NetOptions, type NetResponse } from './net.js';
 import type { SharedHeaders } from './shared-headers.js';
 import type { UnderWay } from './under-way.js';
 import { UwsRequest } from './uws-request.js';
@@ -20,7 +20,6 @@ const statusLines = new Map(
 );
 const NO_HEADERS: readonly string[] = [];
 const NONE_SHARED: readonly SharedHeaders[] = [];
-const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * One request and its answer on uWebSockets.js, and the only place that touches its response object. That object is
@@ -48,7 +47,7 @@ export class UwsExchange {
    */
   static serve(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, method?: 'GET'): void {
     const exchange = new UwsExchange(res, req, host, method);
-    if (bodiless.has(exchange.#request.method)) exchange.#handle();
+    if (BODILESS.has(exchange.#request.method)) exchange.#handle();
     else exchange.#collect(req);
   }
 

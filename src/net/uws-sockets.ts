@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocketBehavior } from 'uWebSockets.js';
-import { decideUpgrade, overBudgetReason } from './asked-of-handlers.js';
+import { decideUpgrade, guard, overBudgetReason } from './asked-of-handlers.js';
 import type { NetOptions } from './net.js';
 import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
 import { UwsRequest } from './uws-request.js';
@@ -45,14 +45,14 @@ export class UwsSockets implements UwsSocketHost {
         socket.opened(ws);
         this.#sockets.add(socket);
         this.#host.underWay.began();
-        this.#guard(socket, () => this.#options.sockets.open(socket));
+        guard(this.#options, socket, () => this.#options.sockets.open(socket));
       },
       message: (ws, data, isBinary) => {
         const { socket } = ws.getUserData();
         socket.heard = true;
         if (socket.closed) return;
         if (data.byteLength > limits.wsMessageBytes) socket.close(1009, 'Message too big');
-        else this.#guard(socket, () => this.#options.sockets.message(socket, new Uint8Array(data), isBinary));
+        else guard(this.#options, socket, () => this.#options.sockets.message(socket, new Uint8Array(data), isBinary));
       },
       ping: (ws) => ws.getUserData().socket.pinged(),
       pong: (ws) => {
@@ -65,7 +65,7 @@ export class UwsSockets implements UwsSocketHost {
         this.#sockets.delete(socket);
         this.#host.underWay.ended();
         // The library calls this from within our own calls to `end`, too: told a moment later, nobody is re-entered.
-        queueMicrotask(() => this.#guard(socket, () => this.#options.sockets.close(socket, code)));
+        queueMicrotask(() => guard(this.#options, socket, () => this.#options.sockets.close(socket, code)));
       },
     };
   }
@@ -126,15 +126,6 @@ export class UwsSockets implements UwsSocketHost {
     for (const socket of this.#sockets) {
       if (!socket.heard) socket.close(1008, 'No whole frame in time');
       socket.heard = false;
-    }
-  }
-
-  #guard(socket: UwsSocket, call: () => void): void {
-    try {
-      call();
-    } catch (error) {
-      this.#options.onFault(error);
-      socket.close(1011, 'Internal server error');
     }
   }
 }
