@@ -1,13 +1,13 @@
 /** A peer's address in one text form, whichever library reported it: so that limits per address count one peer once. */
 
-const mappedPrefix = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
+const MAPPED_PREFIX = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
 /**
  * Writes an IPv4-mapped IPv6 address (`::ffff:127.0.0.1`, RFC 4291 section 2.5.5.2) as the IPv4 address that it stands
  * for.
  */
 export function plainAddress(text: string): string {
-  return text.replace(mappedPrefix, '');
+  return text.replace(MAPPED_PREFIX, '');
 }
 
 /** Text of an address given as its 4 or 16 bytes; empty for anything else (a peer that is gone has no address). */

@@ -21,8 +21,8 @@ export const wrongWebSocketVersion = json(426, 'Sec-WebSocket-Version must be 13
   upgrade: 'websocket',
 });
 
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const notInValue = /[^\t\x20-\x7e\x80-\xff]/;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 /** By name, the value that was looked at last and was fine: most are the same in every answer. */
 const sendable = new Map<string, string>();
 /** There are few names, and all are the service's own; should there be more, the rest is looked at each time. */
@@ -51,8 +51,8 @@ export function whyUnsendable(response: NetResponse): string | undefined {
 export function whyNoHeader(name: string, value: string): string | undefined {
   const last = sendable.get(name);
   if (last === value) return undefined;
-  if (last === undefined && !token.test(name)) return `Header name ${JSON.stringify(name)} is no token`;
-  if (notInValue.test(value)) return `The value of header ${name} has a character it cannot have`;
+  if (last === undefined && !TOKEN.test(name)) return `Header name ${JSON.stringify(name)} is no token`;
+  if (NOT_IN_VALUE.test(value)) return `The value of header ${name} has a character it cannot have`;
   if (last !== undefined || sendable.size < MOST_NAMES) sendable.set(name, value);
   return undefined;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { plainAddress } from './address.js';
 import type { NetRequest, RequestHeader } from './net.js';
 
-const none = new Uint8Array(0);
+const NO_BODY = new Uint8Array(0);
 
 /** A node:http request in the seam's terms. */
 export class NodeRequest implements NetRequest {
@@ -10,7 +10,7 @@ export class NodeRequest implements NetRequest {
   readonly path: string;
   readonly query: string;
   readonly remoteAddress: string;
-  body: Uint8Array = none;
+  body: Uint8Array = NO_BODY;
   aborted = false;
   readonly #incoming: IncomingMessage;
 

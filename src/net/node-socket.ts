@@ -4,10 +4,10 @@ import type { NetSocket } from './net.js';
 import { messageFrame } from './ws-frame.js';
 
 /** WebSocket.OPEN */
-const open = 1;
+const OPEN = 1;
 
 /** Bytes that one tick may gather for one peer before they are written. */
-const gatherBytes = 64 << 10;
+const GATHER_BYTES = 64 << 10;
 
 /** What a socket needs of the table that it is in. */
 export interface NodeSocketHost {
@@ -49,7 +49,7 @@ export class NodeSocket implements NetSocket {
   }
 
   get closed(): boolean {
-    return this.#closed || this.#ws.readyState !== open;
+    return this.#closed || this.#ws.readyState !== OPEN;
   }
 
   send(message: string | Uint8Array, isBinary: boolean): boolean {
@@ -65,7 +65,7 @@ export class NodeSocket implements NetSocket {
     }
     this.#gathered += frame.length;
     this.#connection.write(frame);
-    return this.#gathered < gatherBytes || this.flush();
+    return this.#gathered < GATHER_BYTES || this.flush();
   }
 
   /** Writes what was gathered, and closes a peer that leaves too much unread; says whether it may stay. */

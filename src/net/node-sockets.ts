@@ -10,11 +10,11 @@ import { NodeSocket, type NodeSocketHost } from './node-socket.js';
 import { messageFrame } from './ws-frame.js';
 
 /** Looks within `wsIdleSeconds`: a silent peer is pinged at the second and cut at the fifth. */
-const looksPerIdle = 4;
-const pingAfterLooks = 2;
+const LOOKS_PER_IDLE = 4;
+const PING_AFTER_LOOKS = 2;
 
 /** 16 bytes in base64, RFC 6455 section 4.1. */
-const webSocketKey = /^[+/0-9A-Za-z]{22}==$/;
+const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /** Every WebSocket of one server: how each comes to be, its topics, and what all of them are held to. */
 export class NodeSockets implements NodeSocketHost {
@@ -46,7 +46,7 @@ export class NodeSockets implements NodeSocketHost {
       maxPayload: limits.wsMessageBytes,
       handleProtocols: (_, incoming) => this.#agreed.get(incoming) ?? false,
     });
-    this.#looking = setInterval(() => this.#look(), (limits.wsIdleSeconds * 1000) / looksPerIdle).unref();
+    this.#looking = setInterval(() => this.#look(), (limits.wsIdleSeconds * 1000) / LOOKS_PER_IDLE).unref();
   }
 
   publish(topic: string, message: string | Uint8Array, isBinary: boolean): void {
@@ -119,7 +119,7 @@ export class NodeSockets implements NodeSocketHost {
       request.method === 'GET' &&
       request.path === this.#options.socketPath &&
       incoming.headers.upgrade?.toLowerCase() === 'websocket' &&
-      webSocketKey.test(incoming.headers['sec-websocket-key'] ?? '')
+      WEBSOCKET_KEY.test(incoming.headers['sec-websocket-key'] ?? '')
     );
   }
 
@@ -162,8 +162,8 @@ export class NodeSockets implements NodeSocketHost {
   #look(): void {
     for (const socket of this.#sockets) {
       socket.silentLooks++;
-      if (socket.silentLooks > looksPerIdle) socket.cut();
-      else if (socket.silentLooks === pingAfterLooks) socket.ping();
+      if (socket.silentLooks > LOOKS_PER_IDLE) socket.cut();
+      else if (socket.silentLooks === PING_AFTER_LOOKS) socket.ping();
     }
   }
 }

@@ -15,7 +15,7 @@ export interface UwsExchangeHost {
   readonly underWay: UnderWay;
 }
 
-const statusLines = new Map(
+const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]),
 );
 const NO_HEADERS: readonly string[] = [];
@@ -187,7 +187,7 @@ export class UwsExchange {
    * `SharedHeaders` at its own.
    */
   #writeHead({ status, headers, shared = NONE_SHARED, ownHeaders = NO_HEADERS }: NetResponse): void {
-    let head = statusLines.get(status) ?? String(status);
+    let head = STATUS_LINES.get(status) ?? String(status);
     for (let i = 0; i < ownHeaders.length; i += 2) head += `\r\n${ownHeaders[i] ?? ''}: ${ownHeaders[i + 1] ?? ''}`;
     for (const name in headers) head += `\r\n${name}: ${headers[name] ?? ''}`;
     for (const { lines } of shared) head += `\r\n${lines}`;

@@ -24,14 +24,15 @@ export class UwsListening {
 
   /** Resolves to the port; rejects when it is taken. */
   async begin(host: string, port: number): Promise<number> {
-    const why = `Cannot listen on ${host} port ${port}: it is taken, or not this machine's to take`;
     let ownPort = port;
     // A free port may be somebody else's before it is listened at.
     for (let left = port === 0 ? TRIES_FOR_A_PORT : 1; left > 0 && this.#listenSocket === null; left--) {
       if (port === 0) ownPort = await freePortAt(host);
       this.#listenSocket = await this.#listen(host, ownPort);
     }
-    if (this.#listenSocket === null) throw new Error(why);
+    if (this.#listenSocket === null) {
+      throw new Error(`Cannot listen on ${host} port ${port}: it is taken, or not this machine's to take`);
+    }
     const { descriptors, limits } = this.options;
     if (descriptors !== undefined) {
       const look = (): void => void this.#look(host, ownPort, descriptors);

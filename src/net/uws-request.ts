@@ -2,11 +2,11 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { addressText } from './address.js';
 import { requestHeaders, type NetRequest, type RequestHeader } from './net.js';
 
-const none = new Uint8Array(0);
+const NO_BODY = new Uint8Array(0);
 /** The library tells methods in lower case. */
 const UPPER_CASE = new Map(['GET', 'HEAD', 'POST', 'OPTIONS'].map((method) => [method.toLowerCase(), method]));
 /** Names as the library takes them in half of the time: as bytes. */
-const nameBytes = Object.fromEntries(
+const NAME_BYTES = Object.fromEntries(
   requestHeaders.map((name) => [name, new TextEncoder().encode(name).buffer]),
 ) as Record<RequestHeader, ArrayBuffer>;
 
@@ -18,7 +18,7 @@ export class UwsRequest implements NetRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  body: Uint8Array = none;
+  body: Uint8Array = NO_BODY;
   aborted = false;
   #copied: Map<RequestHeader, string> | null = null;
   #address: string | undefined;
@@ -36,7 +36,7 @@ export class UwsRequest implements NetRequest {
   }
 
   header(name: RequestHeader): string | undefined {
-    const value = this.#req === null ? this.#copied?.get(name) : this.#req.getHeader(nameBytes[name]);
+    const value = this.#req === null ? this.#copied?.get(name) : this.#req.getHeader(NAME_BYTES[name]);
     return value === '' ? undefined : value;
   }
 
@@ -54,7 +54,7 @@ export class UwsRequest implements NetRequest {
     this.#address = this.remoteAddress;
     this.#copied = new Map();
     for (const name of requestHeaders) {
-      const value = this.#req.getHeader(nameBytes[name]);
+      const value = this.#req.getHeader(NAME_BYTES[name]);
       if (value !== '') this.#copied.set(name, value);
     }
     this.release();

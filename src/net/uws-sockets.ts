@@ -6,7 +6,7 @@ import { UwsRequest } from './uws-request.js';
 import { UwsSocket, type UwsSocketData, type UwsSocketHost } from './uws-socket.js';
 
 /** Frame header of a server's message, RFC 6455 section 5.2. */
-const frameHeaderBytes = 10;
+const FRAME_HEADER_BYTES = 10;
 
 /** Every WebSocket of one server: how each comes to be, and what all of them are held to. */
 export class UwsSockets implements UwsSocketHost {
@@ -76,7 +76,7 @@ export class UwsSockets implements UwsSocketHost {
    * it.
    */
   published(message: string | Uint8Array): void {
-    this.#publishedBytes += Buffer.byteLength(message) + frameHeaderBytes;
+    this.#publishedBytes += Buffer.byteLength(message) + FRAME_HEADER_BYTES;
     if (this.#publishedBytes * 4 < this.bufferedBytes) return;
     this.#publishedBytes = 0;
     this.#keepToBudget();

@@ -1,13 +1,13 @@
 /** First byte of a whole, uncompressed data message: FIN and the opcode (RFC 6455 section 5.2). */
-const textFrame = 0x81;
-const binaryFrame = 0x82;
+const TEXT_FRAME = 0x81;
+const BINARY_FRAME = 0x82;
 
 /** A server's message as its one frame: never masked, never split. */
 export function messageFrame(message: string | Uint8Array, isBinary: boolean): Buffer {
   const size = Buffer.byteLength(message);
   const headerBytes = size < 126 ? 2 : size < 65_536 ? 4 : 10;
   const frame = Buffer.allocUnsafe(headerBytes + size);
-  frame[0] = isBinary ? binaryFrame : textFrame;
+  frame[0] = isBinary ? BINARY_FRAME : TEXT_FRAME;
   if (headerBytes === 2) {
     frame[1] = size;
   } else if (headerBytes === 4) {
