@@ -34,7 +34,7 @@ export function unlessNamed(
 }
 
 /** If-None-Match compares weakly: a cache may have marked our tag as weak. */
-export function isNamed(etag: string, ifNoneMatch: string | undefined): boolean {
+function isNamed(etag: string, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch.split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()));
 }

@@ -1,6 +1,6 @@
-import type { NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
+import type { NetRequestHead, NetResponse } from '../net/net.js';
 import { json } from './answer.js';
-import { isNamed } from './etag.js';
+import { unlessNamed } from './etag.js';
 import type { Route } from './router.js';
 
 /** One file of the page, in memory: what is served is what was read at the start, by its name in a table. */
@@ -61,11 +61,13 @@ export function pageRoutes({ files, chainId, localKey }: PageOptions): Route[] {
 
 function fileRoute({ path, contentType, body, digest }: PageFile): Route {
   const etag = `"${digest}"`;
-  const handle = (request: NetRequest): NetResponse => {
-    if (isNamed(etag, request.header('if-none-match'))) return { status: 304, headers: { etag }, body: '' };
-    return { status: 200, headers: { ...HEADERS, 'content-type': contentType, etag }, body };
+  const answer: NetResponse = { status: 200, headers: { ...HEADERS, 'content-type': contentType, etag }, body };
+  return {
+    method: 'GET',
+    path: path === '/index.html' ? '/' : path,
+    needsKey: false,
+    handle: (request) => unlessNamed(request, answer),
   };
-  return { method: 'GET', path: path === '/index.html' ? '/' : path, needsKey: false, handle };
 }
 
 const LOOPBACK_PEERS = new Set(['127.0.0.1', '::1']);
