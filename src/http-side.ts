@@ -5,6 +5,8 @@ import type { QuoteIntake } from './chain/quote-intake.js';
 import type { QuoteRehearsal } from './chain/quote-rehearsal.js';
 import type { Limits } from './config/limits.js';
 import type { Engine } from './engine/engine.js';
+import { othersTurn } from './engine/others-turn.js';
+import type { Clock, Journal } from './engine/ports.js';
 import type { Sequencer } from './engine/sequencer.js';
 import { apiDocuments } from './api-documents.js';
 import { refuse } from './http/answer.js';
@@ -18,7 +20,6 @@ import { createRouter, toldMethod, type RequestWatch, type Route } from './http/
 import { statusRoutes } from './http/status-routes.js';
 import { tickersRoute } from './http/tickers-route.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
-import type { Clock, Journal } from './engine/ports.js';
 import type { OperatorGas } from './quota/operator-gas.js';
 import type { Quotas } from './quota/quotas.js';
 import type { UnknownKeyGuard } from './quota/unknown-key-guard.js';
@@ -92,12 +93,12 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     whenDurable: () => sequencer.whenDurable(),
     index: () => engine.index,
   };
-  const othersTurn = (): Promise<void> => new Promise((resolve) => clock.after(0, resolve));
+  const turn = (): Promise<void> => othersTurn(clock);
   const answerHeaders = new AnswerHeaders({ allowOrigin: allowedOrigin(corsOrigins), staleness });
   const routes = [
-    ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, othersTurn),
+    ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, turn),
     eventsRoute(options.pastEvents, chainId, limits),
-    publishRoute(quotePublishing(), quoteJson, chainId, limits, othersTurn),
+    publishRoute(quotePublishing(), quoteJson, chainId, limits, turn),
     tickersRoute(options.tickers, chainId, limits),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),

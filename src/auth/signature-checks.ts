@@ -1,3 +1,4 @@
+import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
 import type { ClaimedSignature } from './packed-signatures.js';
 import type { QuoteSignature } from './quote-signature.js';
@@ -22,9 +23,7 @@ export class InlineSignatureChecks implements SignatureChecks {
   async verifyAll(claimed: readonly ClaimedSignature[]): Promise<readonly boolean[]> {
     const verdicts: boolean[] = [];
     for (const each of claimed) {
-      if (verdicts.length > 0 && verdicts.length % this.perTurn === 0) {
-        await new Promise<void>((resolve) => this.clock.after(0, resolve));
-      }
+      if (verdicts.length > 0 && verdicts.length % this.perTurn === 0) await othersTurn(this.clock);
       verdicts.push(this.signatures.verify(each));
     }
     return verdicts;

@@ -1,7 +1,8 @@
 import type { SignatureChecks } from '../auth/signature-checks.js';
-import type { Hex, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
-import type { Clock } from '../engine/ports.js';
 import type { Order } from '../engine/order.js';
+import { othersTurn } from '../engine/others-turn.js';
+import type { Clock } from '../engine/ports.js';
+import type { Hex, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
 import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import { NO_POOL, type QuoteChecks } from './quote-checks.js';
@@ -62,14 +63,14 @@ export class IntakeChecks {
     const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
     const items: (IntakeItem | Unverified)[] = [];
     for (const [i, quote] of posted.entries()) {
-      if (i > 0 && i % this.checksPerTurn === 0) await this.#othersTurn();
+      if (i > 0 && i % this.checksPerTurn === 0) await othersTurn(this.clock);
       const pool = pools[i];
       items.push(
         pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify(boundQuote(quote, pool)),
       );
     }
     // What follows, packing the signatures and the reading of the chain, has turns of its own.
-    if (posted.length > this.checksPerTurn) await this.#othersTurn();
+    if (posted.length > this.checksPerTurn) await othersTurn(this.clock);
     return this.#askChain(withTwins(await this.#verify(items)), onPromising);
   }
 
@@ -94,10 +95,6 @@ export class IntakeChecks {
       const [reason] = this.checks.reasons(quote, verdicts.next().value === true);
       return reason === undefined ? { type: 'GOOD', quote } : failed(reason);
     });
-  }
-
-  #othersTurn(): Promise<void> {
-    return new Promise((resolve) => this.clock.after(0, resolve));
   }
 
   /** What their pools have against each of these now, by name; null: nothing. */

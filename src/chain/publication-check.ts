@@ -1,6 +1,7 @@
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { SignatureChecks } from '../auth/signature-checks.js';
 import { dueSecond } from '../engine/book-order.js';
+import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
 import { MAX_PRICE, type Hex, type Pool } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
@@ -61,7 +62,7 @@ export class PublicationCheck {
     const decoded: { log: ChainLog; published: PublishedQuote | null }[] = [];
     for (const log of logs) {
       decoded.push({ log, published: decodePublishedQuote(log) });
-      if (decoded.length % this.checksPerTurn === 0) await this.#yield();
+      if (decoded.length % this.checksPerTurn === 0) await othersTurn(this.clock);
     }
     const now = this.nowSeconds();
     const keys = decoded.flatMap(({ published }) => published?.poolKey ?? []);
@@ -70,7 +71,7 @@ export class PublicationCheck {
     const refused: RefusedEvent[] = [];
     const known: Hex[] = [];
     for (const [i, { log, published }] of decoded.entries()) {
-      if ((i + 1) % this.checksPerTurn === 0) await this.#yield();
+      if ((i + 1) % this.checksPerTurn === 0) await othersTurn(this.clock);
       if (published === null) {
         refused.push({ why: 'MALFORMED', log, publication: null });
         continue;
@@ -98,10 +99,6 @@ export class PublicationCheck {
       else refused.push({ why: 'BAD_SIGNATURE', log: candidate.log, publication: null });
     }
     return { candidates: [...candidates.values()], refused, known };
-  }
-
-  #yield(): Promise<void> {
-    return new Promise((resolve) => this.clock.after(0, resolve));
   }
 }
 

@@ -1,8 +1,9 @@
 import { toHex } from '../auth/hex-text.js';
 import type { QuoteDigest } from '../auth/quote-digest.js';
 import type { QuoteSignature } from '../auth/quote-signature.js';
-import type { Hex, Pool, SignedQuote } from '../engine/quote.js';
+import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
+import type { Hex, Pool, SignedQuote } from '../engine/quote.js';
 import { isChainFailure } from './contract-errors.js';
 import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';
@@ -55,7 +56,7 @@ export class QuoteRehearsal {
       const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
       const looked: Rehearsing[] = [];
       for (const [i, quote] of posted.entries()) {
-        if (i > 0 && i % this.checksPerTurn === 0) await new Promise<void>((resolve) => this.clock.after(0, resolve));
+        if (i > 0 && i % this.checksPerTurn === 0) await othersTurn(this.clock);
         looked.push(this.#look(quote, pools[i] ?? null));
       }
       return { type: 'REHEARSED', items: withTwins(await this.#askChain(looked)) };

@@ -1,5 +1,6 @@
-import type { Clock } from '../engine/ports.js';
 import type { EngineEvent } from '../engine/event.js';
+import { othersTurn } from '../engine/others-turn.js';
+import type { Clock } from '../engine/ports.js';
 import type { EventHistory } from './event-history.js';
 import { FillWindow } from './fill-window.js';
 import type { Tickers } from './tickers.js';
@@ -31,7 +32,7 @@ export async function readPastFills(options: PastFillsOptions): Promise<void> {
     if (options.isStopped()) return;
     for (const { event, tsMs } of events) count(fills, event, tsMs);
     groups += 1;
-    if (groups % groupsPerTurn === 0) await new Promise<void>((resolve) => clock.after(0, resolve));
+    if (groups % groupsPerTurn === 0) await othersTurn(clock);
   }
   tickers.addPast(fills);
 }
