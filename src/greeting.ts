@@ -1,4 +1,5 @@
 import type { LocalReadyFile } from './ready-file.js';
+import type { PoolKey } from './schema/orderbook.js';
 
 /** What a newcomer reads after `npm start`: where everything is, and commands that work as they stand. */
 export function greeting(ready: LocalReadyFile, readyFile: string): string {
@@ -31,17 +32,11 @@ Ctrl-C stops all of it.
 `;
 }
 
-interface ShownKey {
-  readonly base: string;
-  readonly quote: string;
-  readonly strike: string;
-  readonly maturity: number;
-  readonly isCallPool: boolean;
-}
-
 /** Such as "testWETH/USDC call 1800 2026-11-27". */
-function describe(poolKey: object, symbols: ReadonlyMap<string, string>): string {
-  const { base, quote, strike, maturity, isCallPool } = poolKey as ShownKey;
+function describe(
+  { base, quote, strike, maturity, isCallPool }: PoolKey,
+  symbols: ReadonlyMap<string, string>,
+): string {
   const pair = `${symbols.get(base) ?? base}/${symbols.get(quote) ?? quote}`;
   const whole = (BigInt(strike) / 10n ** 18n).toString();
   return `${pair} ${isCallPool ? 'call' : 'put '} ${whole} ${new Date(maturity * 1000).toISOString().slice(0, 10)}`;

@@ -1,5 +1,6 @@
 import { rename, writeFile } from 'node:fs/promises';
 import type { LocalSetup } from './local-setup.js';
+import type { PoolKey } from './schema/orderbook.js';
 
 /** What a ready file holds: where the service is and, on the local chain, all that a script needs to trade there. */
 export interface ReadyFile {
@@ -7,16 +8,14 @@ export interface ReadyFile {
   readonly wsUrl: string;
 }
 
-export interface LocalReadyFile {
-  readonly httpUrl: string;
-  readonly wsUrl: string;
+export interface LocalReadyFile extends ReadyFile {
   readonly apiKey: string;
   readonly rpcUrl: string;
   readonly chainId: number;
   readonly accounts: readonly { readonly address: string; readonly privateKey: string }[];
   readonly tokens: Readonly<Record<string, string>>;
   readonly contracts: Readonly<Record<'orderbookStream' | 'poolFactory' | 'erc20Router' | 'oracleAdapter', string>>;
-  readonly pools: readonly { readonly poolAddress: string; readonly poolKey: object }[];
+  readonly pools: readonly { readonly poolAddress: string; readonly poolKey: PoolKey }[];
 }
 
 /** Written in one piece, so that whoever waits for the file never reads half of it. */
