@@ -156,7 +156,8 @@ function failed(reason: string): DeployItem {
   return { type: 'FAILED', reason };
 }
 
-function encodeDeployPool(key: PoolKey): Hex {
+/** Calldata of `PoolFactory.deployPool`. */
+export function encodeDeployPool(key: PoolKey): Hex {
   const args = [{ ...key, maturity: BigInt(key.maturity) }] as const;
   return encodeFunctionData({ abi: poolFactoryAbi, functionName: 'deployPool', args });
 }

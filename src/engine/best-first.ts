@@ -62,22 +62,24 @@ function walk(levels: Iterable<Level>, visit: (order: BookOrder) => boolean): vo
   }
 }
 
+/** A LevelTotal that is still being added up. */
+interface Sum {
+  price: bigint;
+  size: bigint;
+  count: number;
+}
+
 /** The first `depth` prices of two kinds of level together, best first, each price added up. */
-export function mergeTotals(
-  side: Side,
-  a: Iterable<LevelTotal>,
-  b: Iterable<LevelTotal>,
-  depth: number,
-): { price: bigint; size: bigint; count: number }[] {
+export function mergeTotals(side: Side, a: Iterable<LevelTotal>, b: Iterable<LevelTotal>, depth: number): LevelTotal[] {
   const comparePrice = betterFirst(side);
-  const merged: { price: bigint; size: bigint; count: number }[] = [];
+  const merged: LevelTotal[] = [];
   const left = a[Symbol.iterator]();
   const right = b[Symbol.iterator]();
   let x = nextOf(left);
   let y = nextOf(right);
   while (merged.length < depth && (x !== null || y !== null)) {
     const order = x === null ? 1 : y === null ? -1 : comparePrice(x.price, y.price);
-    const total = { price: 0n, size: 0n, count: 0 };
+    const total: Sum = { price: 0n, size: 0n, count: 0 };
     if (x !== null && order <= 0) {
       add(total, x);
       x = nextOf(left);
@@ -96,7 +98,7 @@ function nextOf(totals: Iterator<LevelTotal>): LevelTotal | null {
   return next.done === true ? null : next.value;
 }
 
-function add(total: { price: bigint; size: bigint; count: number }, more: LevelTotal): void {
+function add(total: Sum, more: LevelTotal): void {
   total.price = more.price;
   total.size += more.size;
   total.count += more.count;

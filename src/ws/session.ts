@@ -4,12 +4,11 @@ import type { TopicIndex } from '../feed/topic-index.js';
 import type { Channel, Narrowing } from '../feed/topics.js';
 import type { NetSocket } from '../net/net.js';
 import type { FeedChannel } from '../schema/feed-filters.js';
-import type { FeedReader } from './feed-reader.js';
+import type { Acknowledged, FeedReader } from './feed-reader.js';
 import type { SocketLimits } from './ports.js';
 import { RateWindow } from './rate-window.js';
 import { error, info } from './replies.js';
 import type { RfqQueue } from './rfq-queue.js';
-import type { Acknowledged } from './feed-reader.js';
 
 export interface Credentials {
   /** As the client sent it: verified again on each message, since a key can be revoked at any time. */

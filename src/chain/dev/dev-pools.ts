@@ -1,6 +1,6 @@
-import { encodeFunctionData } from 'viem';
 import { ZERO_ADDRESS, type Hex, type Pool, type PoolKey } from '../../engine/quote.js';
 import { poolFactoryAbi } from '../abi/pool-factory.js';
+import { encodeDeployPool } from '../pool-deployer.js';
 import { devMaturities } from './calendar.js';
 import { becomeDeployer, fromDeployer, type Deployment } from './deploy.js';
 import { sendTogether, type DevClient } from './dev-client.js';
@@ -27,7 +27,7 @@ export async function deployPools(
     client,
     pools
       .filter(({ isDeployed }) => !isDeployed)
-      .map(({ pool }) => fromDeployer(poolFactory, deployPoolData(pool.poolKey))),
+      .map(({ pool }) => fromDeployer(poolFactory, encodeDeployPool(pool.poolKey))),
   );
   const known = new Set(live.map(({ poolAddress }) => poolAddress));
   return [...live, ...pools.map(({ pool }) => pool).filter(({ poolAddress }) => !known.has(poolAddress))];
@@ -64,12 +64,4 @@ async function foreseen(
     args: [{ ...poolKey, maturity: BigInt(poolKey.maturity) }],
   });
   return { pool: { poolAddress: address.toLowerCase() as Hex, poolKey }, isDeployed };
-}
-
-function deployPoolData(poolKey: PoolKey): Hex {
-  return encodeFunctionData({
-    abi: poolFactoryAbi,
-    functionName: 'deployPool',
-    args: [{ ...poolKey, maturity: BigInt(poolKey.maturity) }],
-  });
 }
