@@ -26,7 +26,7 @@ export interface SnapshotterOptions extends RetentionOptions {
   readonly draftTag: string;
   /**
    * Leaves it in the request's draft, made away from this thread. Rejects with an error that has the system's `code`
-   * and `errno` where I/O failed.
+   * and `errno` where I/O failed, and a PersistenceFault as its `code` where the log is not what it should be.
    */
   readonly make: (request: SnapshotRequest) => Promise<SnapshotNote>;
   readonly logger: Logger;
@@ -135,11 +135,13 @@ export class Snapshotter {
   }
 }
 
-/** The system could not do what it was asked for, and not for want of room or descriptors. */
+/**
+ * The system could not do what it was asked for, and not for want of room or descriptors. Only its errors have a number:
+ * what the maker found wrong in the log comes with a `code` as well.
+ */
 function isFailedCall(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  if (isPassing(error)) return false;
-  return typeof code === 'string' && !(error instanceof PersistenceError);
+  const { errno } = error as NodeJS.ErrnoException;
+  return typeof errno === 'number' && !isPassing(error);
 }
 
 /** There may be room, and descriptors, by and by. */

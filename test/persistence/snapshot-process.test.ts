@@ -5,7 +5,9 @@ import path from 'node:path';
 import process from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { HEADER_BYTES } from '../../src/persistence/file-header.js';
 import { openNodeDisk } from '../../src/persistence/node-disk.js';
+import { segmentName } from '../../src/persistence/segment.js';
 import { makeSnapshot, type SnapshotRequest } from '../../src/persistence/snapshot-maker.js';
 import { SnapshotProcess } from '../../src/persistence/snapshot-process.js';
 import { surveyLog } from '../../src/persistence/survey.js';
@@ -85,6 +87,16 @@ t.test('a failed call is told with the code of the system', async (t) => {
   const pid = pidOf(snapshots);
   await t.rejects(snapshots.make(requestFor('same.tmp')), { code: 'EEXIST' });
   t.equal(snapshots.pid, pid, 'the process lives on');
+});
+
+t.test('damage is told with the code of its kind, and no number of the system', async (t) => {
+  const { directory, disk, requestFor, snapshots } = await opened(t);
+  const { segments } = await surveyLog(disk, log.epoch);
+  const file = path.join(directory, segmentName(segments.at(-1)?.number ?? 0));
+  const bytes = readFileSync(file);
+  bytes.fill(0xff, HEADER_BYTES, HEADER_BYTES + 40);
+  await writeFile(file, bytes);
+  await t.rejects(snapshots.make(requestFor('never.tmp')), { code: 'DAMAGED', errno: undefined });
 });
 
 t.test('killed on the way, it fails that snapshot without a code, and the next has another process', async (t) => {

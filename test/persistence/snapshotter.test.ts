@@ -72,6 +72,15 @@ for (const [code, what] of [
   });
 }
 
+t.test('damage that another process finds in the log is told to people, and the log goes on', async (t) => {
+  const error = Object.assign(new Error('a group is damaged'), { code: 'DAMAGED', errno: undefined });
+  const { log, fatal, lines, drafts } = await started(failing(error));
+  await log.snapshotter.take();
+  t.strictSame(fatal, []);
+  t.strictSame(await drafts(), []);
+  t.match(lines.at(-1), { level: 'error', message: /no snapshot could be made/ });
+});
+
 t.test('failed I/O of the maker ends the process, which touches nothing more', async (t) => {
   const error = Object.assign(new Error('bad disk'), { code: 'EIO', errno: -5 });
   const { log, fatal, drafts } = await started(failing(error));
