@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants, type BigIntStats } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
-import type { DiskLock } from './disk.js';
+import { isMissing, type DiskLock } from './disk.js';
 
 /** open(2) of macOS and the BSDs: take flock(2)'s exclusive lock in the same step. */
 const O_EXLOCK = 0x20;
@@ -78,7 +78,7 @@ async function statAt(path: string): Promise<BigIntStats | null> {
   try {
     return await stat(path, { bigint: true });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (isMissing(error)) return null;
     throw error;
   }
 }
