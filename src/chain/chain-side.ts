@@ -7,9 +7,8 @@ import type { Hex } from '../engine/quote.js';
 import { BookFollower, type FollowListener } from './book-follower.js';
 import { ChainCursor, type CursorOptions } from './chain-cursor.js';
 import { ChainHealth } from './chain-health.js';
-import { ChainAnswerError, ChainReader, type BlockHead, type BlockId, type ChainLog } from './chain-reader.js';
+import { ChainReader, type BlockHead, type BlockId, type ChainLog } from './chain-reader.js';
 import { firstBlockSince } from './first-block.js';
-import { RpcError } from './http-rpc.js';
 import { openWallets, type OperatorAccount, type WalletNumbers } from './open-wallets.js';
 import { PatientSubmitter, resumeAfter, resumeFrom, type FollowedBook } from './followed-book.js';
 import { PoolAddresses } from './pool-addresses.js';
@@ -17,6 +16,7 @@ import type { Profile } from './profile.js';
 import { PublicationCheck, type StreamRefusal } from './publication-check.js';
 import { Publisher } from './publisher.js';
 import { QuoteStates } from './quote-states.js';
+import { RefusingNode } from './refusing-node.js';
 import type { IgnoredEvent } from './settlement-events.js';
 import { SettlementFollower } from './settlement-follower.js';
 import { StreamFollower } from './stream-follower.js';
@@ -171,7 +171,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     sweepSlice: limits.sweepSlice,
     stopGraceMs: limits.chainStopMs,
   };
-  let refusedSinceMs = 0;
+  const refusing = new RefusingNode(rpc, { settlement, stream }, clock, limits.lowerHeadMs);
   const follower: BookFollower = new BookFollower(
     settlementFollower,
     streamFollower,
@@ -186,20 +186,8 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   const spending = wallets && { settlement: wallets.settlement.spending, stream: wallets.stream.spending };
   return { follower, health, settlement, pools, states, publisher, settlementWallet, spending, readTo, stop };
 
-  /**
-   * A node may tell of heads and refuse what else is asked: its logs, the state of a block. What it lacks for a moment it
-   * is given time for; then another one of its chain is asked. The other chain's stays, which may be the one that is well.
-   * Where it cannot be told whose fault it is, both are left.
-   */
   function onFailure(error: Error, failures: number): void {
-    const now = clock.monotonicMs();
-    if (failures === 1) refusedSinceMs = now;
-    const isAnswered = error instanceof RpcError || error instanceof ChainAnswerError;
-    if (isAnswered && now - refusedSinceMs >= limits.lowerHeadMs) {
-      if (!stream.hasGiven(error)) rpc.settlement.preferAnother?.();
-      if (!settlement.hasGiven(error)) rpc.stream.preferAnother?.();
-      refusedSinceMs = now;
-    }
+    refusing.onFailure(error, failures);
     options.listener.onFailure(error, failures);
   }
 
