@@ -1,33 +1,28 @@
-import { QuoteChecks } from './chain/quote-checks.js';
-import { IntakeChecks } from './chain/intake-checks.js';
-import { QuoteIntake } from './chain/quote-intake.js';
-import { QuoteRehearsal } from './chain/quote-rehearsal.js';
+import { chainsJson } from './chains-json.js';
 import { EngineTime } from './engine/engine-time.js';
 import { ExpiryTimer } from './engine/expiry-timer.js';
-import type { Hex } from './engine/quote.js';
 import { Sequencer } from './engine/sequencer.js';
-import { deployedPools, knownOrder, rfqPorts } from './engine-side.js';
+import { rfqPorts } from './engine-side.js';
+import { eventsBefore } from './feed/event-history.js';
+import { EventPages } from './feed/event-pages.js';
+import { TopicIndex } from './feed/topic-index.js';
+import { countPastFills, openFeed } from './feed-side.js';
 import { openFollowedChains, watchHeads } from './followed-chains.js';
 import { createHttp } from './http-side.js';
+import { openIntake } from './intake-side.js';
+import { measuredOptions, measureEngine, measuredPublish } from './metrics-side.js';
 import { openNetwork } from './net-side.js';
 import { createOptionRoutes } from './option-side.js';
-import { measuredOptions, measureEngine, measuredPublish } from './metrics-side.js';
-import { openRequestWatch } from './request-watch.js';
-import type { Service, ServiceOptions } from './service-options.js';
-import { openSignatures } from './signature-side.js';
 import { OperatorGas } from './quota/operator-gas.js';
 import { Quotas } from './quota/quotas.js';
 import type { QuotaTable } from './quota/tier-quotas.js';
 import { UnknownKeyGuard } from './quota/unknown-key-guard.js';
+import { openRequestWatch } from './request-watch.js';
 import { QuoteJson } from './schema/quote-json.js';
-import { chainsJson } from './chains-json.js';
-import { eventsBefore } from './feed/event-history.js';
-import { EventPages } from './feed/event-pages.js';
-import { Feed } from './feed/feed.js';
+import type { Service, ServiceOptions } from './service-options.js';
+import { openSignatures } from './signature-side.js';
 import { Hub } from './ws/hub.js';
 import { Publisher as SocketPublisher } from './ws/publisher.js';
-import { readPastFills } from './feed/past-fills.js';
-import { TopicIndex } from './feed/topic-index.js';
 
 /** RFC 6455 / IANA: service restart. */
 const SERVICE_RESTART = 1012;
@@ -48,30 +43,19 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
 
   const signing = await openSignatures(options, logFault);
-  const { digests, signatures, signatureChecks } = signing;
   const { chains, ready } = openFollowedChains(options, { sequencer, time, nowSeconds, signing });
 
   const quoteJson = new QuoteJson(chainId, limits.writtenQuotes);
   const topics = new TopicIndex(chainId);
-  const feed = new Feed({
+  const feed = openFeed(options, {
     chainId,
-    epoch: options.epoch,
-    start: {
-      index: engine.index,
-      seq: engine.seq,
-      tsMs: engine.tsMs,
-      orders: engine.known(),
-      pools: deployedPools(engine),
-      recent,
-    },
-    older: history,
+    recent,
     quoteJson,
-    keccak256: (bytes) => digests.keccak256(bytes),
+    keccak256: (bytes) => signing.digests.keccak256(bytes),
     publish(topic, message, isBinary) {
       publish(topic, message, isBinary);
       hub.published(message.length);
     },
-    limits,
   });
   const quotas = new Quotas(options.tierQuotas, (quota, tier) => metrics?.refusedByQuota.labels(quota, tier).inc());
   const unknownKeys = new UnknownKeyGuard(limits, clock);
@@ -102,15 +86,12 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     onFault: logFault,
   });
   const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains, operatorGas });
-  const checks = new QuoteChecks(signatures, nowSeconds, limits);
-  const known = { get: (quoteId: Hex) => knownOrder(engine, quoteId), whenDurable: () => sequencer.whenDurable() };
   const http = createHttp({
     ...options,
     chainId,
     sequencer,
     chains,
-    intake: openIntake(),
-    rehearsal: openRehearsal(),
+    ...openIntake(options, { sequencer, chains, signing, nowSeconds }),
     quotas,
     operatorGas,
     unknownKeys,
@@ -143,12 +124,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   });
   const watches = watchHeads(options, chains);
   let isStopped = false;
-  if (history !== null) {
-    const { index, tsMs } = engine;
-    const { pastGroupsPerTurn: groupsPerTurn, recentFills } = limits;
-    const past = { history, tickers: feed.tickers, start: { index, tsMs }, clock };
-    readPastFills({ ...past, groupsPerTurn, recentFills, isStopped: () => isStopped }).catch(logFault);
-  }
+  countPastFills(options, feed, () => isStopped).catch(logFault);
   chains.follower.start();
   return { port, backend: server.backend, routes: http.routes, ready, adoptQuotas, stop };
 
@@ -164,23 +140,10 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     hub.closeReaders(SERVICE_RESTART, 'service restart');
     await server.close(SERVICE_RESTART, 'service restart');
     await chains.stop();
-    await signatureChecks.close();
+    await signing.signatureChecks.close();
     expiry.stop();
     unwatchKeys();
     await journal.flush();
-  }
-
-  function openIntake(): QuoteIntake | null {
-    if (chains.publisher === null) return null;
-    const { pools, states, publisher } = chains;
-    const { checksPerTurn } = limits;
-    const intakeChecks = new IntakeChecks(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
-    return new QuoteIntake(known, intakeChecks, publisher, clock, limits);
-  }
-
-  function openRehearsal(): QuoteRehearsal {
-    const { pools, states } = chains;
-    return new QuoteRehearsal(known, pools, digests, signatures, checks, states, clock, limits.checksPerTurn);
   }
 
   function logFault(error: unknown): void {
