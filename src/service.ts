@@ -11,6 +11,7 @@ import { openFollowedChains, watchHeads } from './followed-chains.js';
 import { createHttp } from './http-side.js';
 import { openIntake } from './intake-side.js';
 import { measuredOptions, measureEngine, measuredPublish } from './metrics-side.js';
+import { CloseCode } from './net/close-codes.js';
 import { openNetwork } from './net-side.js';
 import { createOptionRoutes } from './option-side.js';
 import { OperatorGas } from './quota/operator-gas.js';
@@ -23,9 +24,6 @@ import type { Service, ServiceOptions } from './service-options.js';
 import { openSignatures } from './signature-side.js';
 import { Hub } from './ws/hub.js';
 import { Publisher as SocketPublisher } from './ws/publisher.js';
-
-/** RFC 6455 / IANA: service restart. */
-const SERVICE_RESTART = 1012;
 
 /** Assembles one service over its ports and starts it. Rejects when its port is taken; then nothing is left running. */
 export async function startService(given: ServiceOptions): Promise<Service> {
@@ -137,8 +135,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     isStopped = true;
     server.stopListening();
     for (const watch of watches) watch.stop();
-    hub.closeReaders(SERVICE_RESTART, 'service restart');
-    await server.close(SERVICE_RESTART, 'service restart');
+    hub.closeReaders(CloseCode.serviceRestart, 'service restart');
+    await server.close(CloseCode.serviceRestart, 'service restart');
     await chains.stop();
     await signing.signatureChecks.close();
     expiry.stop();

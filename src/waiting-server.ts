@@ -1,5 +1,6 @@
 import type { Limits } from './config/limits.js';
 import { json, refuse, unavailable } from './http/answer.js';
+import { CloseCode } from './net/close-codes.js';
 import type { NetRequest, NetResponse, UpgradeDecision } from './net/net.js';
 import { openServer, type BackendChoice } from './net/open-server.js';
 
@@ -31,7 +32,7 @@ export async function openWaitingServer(options: WaitingServerOptions): Promise<
     socketPath: '/',
     sockets: {
       upgrade: (request): UpgradeDecision => unavailable(request, reason()),
-      open: (socket) => socket.close(TRY_AGAIN_LATER, 'not ready'),
+      open: (socket) => socket.close(CloseCode.tryAgainLater, 'not ready'),
       message: () => undefined,
       close: () => undefined,
     },
@@ -39,7 +40,7 @@ export async function openWaitingServer(options: WaitingServerOptions): Promise<
     onFault: options.onFault,
   });
   const port = await server.listen(options.host, options.port);
-  return { port, close: () => server.close(TRY_AGAIN_LATER, 'not ready') };
+  return { port, close: () => server.close(CloseCode.tryAgainLater, 'not ready') };
 
   function answer(request: NetRequest): NetResponse {
     if (request.path === '/health') return json('{"status":"alive"}');
@@ -47,6 +48,3 @@ export async function openWaitingServer(options: WaitingServerOptions): Promise<
     return unavailable(request, reason());
   }
 }
-
-/** IANA registry of close codes: try again later. */
-const TRY_AGAIN_LATER = 1013;

@@ -1,4 +1,5 @@
 import { internalError, wrongWebSocketVersion } from './backend-answers.js';
+import { CloseCode } from './close-codes.js';
 import type { NetOptions, NetRequestHead, NetSocket, UpgradeDecision } from './net.js';
 
 type Handlers = Pick<NetOptions, 'sockets' | 'onFault'>;
@@ -24,12 +25,12 @@ export function overBudgetReason({ sockets, onFault }: Handlers, socket: NetSock
   }
 }
 
-/** A call of a socket's handler. One that throws is a fault of ours: the socket is closed with 1011 (RFC 6455, 7.4.1). */
+/** A call of a socket's handler. One that throws is a fault of ours: its socket is closed. */
 export function guard({ onFault }: Handlers, socket: NetSocket, call: () => void): void {
   try {
     call();
   } catch (error) {
     onFault(error);
-    socket.close(1011, 'Internal server error');
+    socket.close(CloseCode.internalError, 'Internal server error');
   }
 }

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
+import { CloseCode } from './close-codes.js';
 import type { NetSocket } from './net.js';
 import { messageFrame } from './ws-frame.js';
 
@@ -131,7 +132,7 @@ export class NodeSocket implements NetSocket {
 
   #keepToBudget(): boolean {
     if (this.bufferedBytes() <= this.#host.bufferedBytes) return true;
-    this.close(1013, this.#host.overBudgetReason(this));
+    this.close(CloseCode.tryAgainLater, this.#host.overBudgetReason(this));
     return false;
   }
 

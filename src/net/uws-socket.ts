@@ -1,4 +1,5 @@
 import type { WebSocket } from 'uWebSockets.js';
+import { CloseCode } from './close-codes.js';
 import type { NetSocket } from './net.js';
 
 /** Attached to the library's socket when it is upgraded. */
@@ -78,7 +79,7 @@ export class UwsSocket implements NetSocket {
   /** Closes a peer that leaves too much unread; says whether it may stay. */
   keepToBudget(): boolean {
     if (this.bufferedBytes() <= this.#host.bufferedBytes) return true;
-    this.close(1013, this.#host.overBudgetReason(this));
+    this.close(CloseCode.tryAgainLater, this.#host.overBudgetReason(this));
     return false;
   }
 

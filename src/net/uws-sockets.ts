@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocketBehavior } from 'uWebSockets.js';
 import { decideUpgrade, guard, overBudgetReason } from './asked-of-handlers.js';
+import { CloseCode } from './close-codes.js';
 import type { NetOptions } from './net.js';
 import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
 import { UwsRequest } from './uws-request.js';
@@ -51,7 +52,7 @@ export class UwsSockets implements UwsSocketHost {
         const { socket } = ws.getUserData();
         socket.heard = true;
         if (socket.closed) return;
-        if (data.byteLength > limits.wsMessageBytes) socket.close(1009, 'Message too big');
+        if (data.byteLength > limits.wsMessageBytes) socket.close(CloseCode.messageTooBig, 'Message too big');
         else guard(this.#options, socket, () => this.#options.sockets.message(socket, new Uint8Array(data), isBinary));
       },
       ping: (ws) => ws.getUserData().socket.pinged(),
@@ -124,7 +125,7 @@ export class UwsSockets implements UwsSocketHost {
    */
   #dropSilent(): void {
     for (const socket of this.#sockets) {
-      if (!socket.heard) socket.close(1008, 'No whole frame in time');
+      if (!socket.heard) socket.close(CloseCode.policyViolation, 'No whole frame in time');
       socket.heard = false;
     }
   }

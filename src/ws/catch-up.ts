@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Feed, ResyncReason } from '../feed/feed.js';
 import type { PastEventsPage, TimedEvent } from '../feed/event-history.js';
+import { CloseCode } from '../net/close-codes.js';
 import type { NetSocket } from '../net/net.js';
 
 /** Bounds of a reader that is behind; the numbers come from the configuration's limits. */
@@ -113,7 +114,7 @@ export class CatchUp {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#onFault(fault);
-    this.#socket.close(INTERNAL_ERROR, 'Internal server error');
+    this.#socket.close(CloseCode.internalError, 'Internal server error');
   }
 }
 
@@ -125,6 +126,3 @@ export interface CatchUpPorts {
   readonly limits: CatchUpLimits;
   readonly onFault: (fault: unknown) => void;
 }
-
-/** RFC 6455, 7.4.1. */
-const INTERNAL_ERROR = 1011;

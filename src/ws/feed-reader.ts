@@ -7,6 +7,7 @@ import { takeSnapshot } from '../feed/quotes-snapshot.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
 import { filterParts, type Channel, type Filter, type FilterPart } from '../feed/topics.js';
 import type { Hex } from '../engine/quote.js';
+import { CloseCode } from '../net/close-codes.js';
 import type { FeedChannel } from '../schema/feed-filters.js';
 import type { Resync } from '../schema/feed-messages.js';
 import type { CatchUpLimits } from './catch-up.js';
@@ -184,7 +185,7 @@ export class FeedReader {
       return true;
     };
     const refusal = this.follow(channel, filter, { resume: null, wantsSnapshot }, acknowledge);
-    if (refusal !== null) this.#ports.socket.close(TRY_AGAIN_LATER, 'Too slow, and too much to start anew');
+    if (refusal !== null) this.#ports.socket.close(CloseCode.tryAgainLater, 'Too slow, and too much to start anew');
   }
 
   #resync(channel: FeedChannel, keys: readonly string[], reason: ResyncReason): void {
@@ -208,6 +209,3 @@ function* encoded<T>(items: Iterable<T>, encode: (item: T) => Uint8Array): Gener
   for (const item of items) yield encode(item);
   return undefined;
 }
-
-/** RFC 6455 / IANA. */
-const TRY_AGAIN_LATER = 1013;

@@ -1,4 +1,5 @@
 import type { TopicIndex } from '../feed/topic-index.js';
+import { CloseCode } from '../net/close-codes.js';
 import type { NetRequestHead, NetResponse, NetSocket, SocketHandlers, UpgradeDecision } from '../net/net.js';
 import { ClientRequests, type ClientRequestsOptions } from './client-requests.js';
 import { FeedReader } from './feed-reader.js';
@@ -6,7 +7,7 @@ import { FeedReaders, type ChainsStatus } from './feed-readers.js';
 import { KeySessions } from './key-sessions.js';
 import { pageMayConnect } from './page-origin.js';
 import type { RfqPorts, SocketKeyHolder, SocketQuotas } from './ports.js';
-import { POLICY_VIOLATION, texts } from './replies.js';
+import { texts } from './replies.js';
 import { RfqQueue } from './rfq-queue.js';
 import { Session } from './session.js';
 import { agreedProtocol, encodingOf } from './subprotocol.js';
@@ -61,7 +62,7 @@ export class Hub implements SocketHandlers {
     this.#sessions.set(socket.id, session);
     this.#addresses.add(socket.remoteAddress);
     session.cancelDeadline = clock.after(limits.wsAuthDeadlineMs, () => {
-      socket.close(POLICY_VIOLATION, `No AUTH within ${limits.wsAuthDeadlineMs / 1000} seconds`);
+      socket.close(CloseCode.policyViolation, `No AUTH within ${limits.wsAuthDeadlineMs / 1000} seconds`);
     });
   }
 
@@ -109,7 +110,7 @@ export class Hub implements SocketHandlers {
     const holder = holders.find((held) => held !== null && held !== 'REVOKED');
     if (holder === undefined) return;
     for (const { socket } of this.#keySessions.beyond(holder))
-      socket.close(POLICY_VIOLATION, 'Over the quotas of its tier');
+      socket.close(CloseCode.policyViolation, 'Over the quotas of its tier');
   }
 
   /** What the tiers allow has changed. */
@@ -122,7 +123,7 @@ export class Hub implements SocketHandlers {
     if (credentials === null) return null;
     const holder = this.#options.keys.verify(credentials.apiKey);
     if (typeof holder !== 'string') return holder;
-    socket.close(POLICY_VIOLATION, 'API key revoked');
+    socket.close(CloseCode.policyViolation, 'API key revoked');
     return 'REVOKED';
   }
 
@@ -130,7 +131,7 @@ export class Hub implements SocketHandlers {
     const { socket, badMessages } = session;
     const tooMany = badMessages.reaches(this.#options.clock.monotonicMs());
     if (!session.refuse(problem)) return;
-    if (tooMany) socket.close(POLICY_VIOLATION, 'Too many bad messages');
+    if (tooMany) socket.close(CloseCode.policyViolation, 'Too many bad messages');
   }
 }
 

@@ -18,6 +18,3 @@ export function info(message: string) {
 export function error(message: string) {
   return { type: 'ERROR', body: null, message } as const;
 }
-
-/** RFC 6455, 7.4.1: the peer broke a rule of ours. */
-export const POLICY_VIOLATION = 1008;
