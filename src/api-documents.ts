@@ -19,7 +19,7 @@ export function documentedRoutes(limits: Limits): RouteDoc[] {
 }
 
 /** Every protocol that is spoken over sockets, by name. */
-export function documentedChannels(limits: Limits): Readonly<Record<string, ChannelDoc>> {
+function documentedChannels(limits: Limits): Readonly<Record<string, ChannelDoc>> {
   return socketDocs(limits, Object.keys(SUBPROTOCOLS));
 }
 

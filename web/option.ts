@@ -20,7 +20,7 @@ export function premiumToken({ base, quote, type }: Pool): string {
 }
 
 /** 1e-18 tokens per contract. On the wire the price of a put is per unit of strike. */
-export function premium(pool: Pool, price: bigint): bigint {
+function premium(pool: Pool, price: bigint): bigint {
   if (pool.type === 'C') return price;
   // Nine decimals of a strike are more than the contracts allow it.
   const strike = BigInt(Math.round(pool.strike * 1e9)) * 10n ** 9n;

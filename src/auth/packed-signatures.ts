@@ -24,7 +24,7 @@ const ADDRESS_AT = 12;
 const HALF_ORDER = Buffer.from('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0', 'hex');
 
 /** Writes `claimed` behind `at`. */
-export function pack(target: Buffer, at: number, { quoteId, provider, signature }: ClaimedSignature): void {
+function pack(target: Buffer, at: number, { quoteId, provider, signature }: ClaimedSignature): void {
   const { r, s, v } = signature;
   target.write(quoteId.slice(2), at, RS_AT, 'hex');
   target.write(r.slice(2), at + RS_AT, 32, 'hex');

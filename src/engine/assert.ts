@@ -1,5 +1,5 @@
 /** Thrown when something that must always hold does not: a bug of ours, never a client's or a chain's doing. */
-export class AssertionFailure extends Error {
+class AssertionFailure extends Error {
   override readonly name = 'AssertionFailure';
 }
 

@@ -9,7 +9,7 @@ import type { Order } from './order.js';
 import { OrderStore } from './order-store.js';
 import { PoolRegistry, type DeployedPool } from './pool-registry.js';
 import * as query from './query.js';
-import type { Hex, Pool } from './quote.js';
+import type { Hex } from './quote.js';
 
 export interface EngineOptions {
   /** Blocks of either chain that a reorg may undo, at least 1. A log is replayed with the depth it was written with. */
@@ -131,11 +131,6 @@ export class Engine {
   /** Pools that are deployed and have not matured. */
   pools(): Iterable<DeployedPool> {
     return this.#parts.pools.all();
-  }
-
-  /** Pools, deployed or not, with live or invalid orders. */
-  *quotedPools(): Iterable<Pool> {
-    for (const { pool } of this.#parts.store.book.pools()) yield pool;
   }
 
   /** How far each chain is read; null before its first block. */

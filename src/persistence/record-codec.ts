@@ -9,7 +9,7 @@ import { QuoteWriter } from './quote-writer.js';
 import { PersistenceError } from './persistence-error.js';
 
 /** Version of a record's layout. A program reads its own and older ones. */
-export const RECORD_VERSION = 1;
+const RECORD_VERSION = 1;
 const RECORD_FIELDS = 5;
 
 /** Writes records into a buffer, one after another. Equal records give equal bytes. */

@@ -26,14 +26,6 @@ export function parseDecimal(text: string, decimals: number): bigint | DecimalRe
   return sign === '-' ? -units : units;
 }
 
-/**
- * The same for a number that came out of JSON: its shortest text (ECMAScript `Number::toString`, which reads back as
- * the same number) stands for what was written, so 0.1 is a tenth and 1e-7 needs no float arithmetic.
- */
-export function parseNumber(value: number, decimals: number): bigint | DecimalRefusal {
-  return parseDecimal(String(value), decimals);
-}
-
 /** The exact decimal text of `units` of 10^-`decimals`: no exponent, no trailing zeros, valid as a JSON number. */
 export function formatDecimal(units: bigint, decimals: number): string {
   const sign = units < 0n ? '-' : '';

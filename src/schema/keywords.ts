@@ -21,7 +21,11 @@ export const keywords: Readonly<Record<KeywordName, (value: string | number) => 
     const units = parseDecimal(text, 0);
     return units === 'TOO_LARGE' ? tooLarge(MAX_UINT256.toString()) : null;
   },
-  /** A decimal number, as a text or a JSON number, that is a whole number of 1e-18 units and fits in 256 bits. */
+  /**
+   * A decimal number that is a whole number of 1e-18 units and fits in 256 bits. For a JSON number stands its shortest
+   * text (ECMAScript `Number::toString`, which reads back as the same number): so 0.1 is a tenth, and no float is
+   * computed with.
+   */
   fixed18(value) {
     const units = parseDecimal(String(value), 18);
     if (units === 'TOO_LARGE') return tooLarge(formatDecimal(MAX_UINT256, 18));

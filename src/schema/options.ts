@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { Address, DecimalNumber, DecimalText, Direction, Expiration, OptionType, closed } from './primitives.js';
 
 /** The tokens that options are listed in. */
-export const SYMBOLS = ['testWETH', 'WETH', 'WBTC', 'PREMIA', 'LINK', 'USDC', 'DAI', 'ARB'] as const;
+const SYMBOLS = ['testWETH', 'WETH', 'WBTC', 'PREMIA', 'LINK', 'USDC', 'DAI', 'ARB'] as const;
 
 /** Only the listing restricts symbols; elsewhere one that the chain has no token for is refused by name. */
 const Symbol = Type.String({ description: 'Token symbol.' });

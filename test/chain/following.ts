@@ -19,12 +19,12 @@ import { EngineTime } from '../../src/engine/engine-time.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
-import { MemoryJournal } from '../../src/engine/memory-journal.js';
 import type { Clock, Rpc } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
+import { MemoryJournal } from '../engine/memory-journal.js';
 import { MemoryKeptValues } from './memory-kept-values.js';
 
 /** Far longer than anything that is waited for takes: a hang is to become an error. */

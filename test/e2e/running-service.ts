@@ -10,7 +10,7 @@ import { HttpRpc } from '../../src/chain/http-rpc.js';
 import type { ChainProfile, Profile } from '../../src/chain/profile.js';
 import { limits as defaultLimits, tierQuotas, type Limits } from '../../src/config/limits.js';
 import { Engine } from '../../src/engine/engine.js';
-import { MemoryJournal } from '../../src/engine/memory-journal.js';
+import { MemoryJournal } from '../engine/memory-journal.js';
 import type { Journal } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { BackendChoice } from '../../src/net/open-server.js';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { MemoryJournal } from '../../src/engine/memory-journal.js';
+import { MemoryJournal } from './memory-journal.js';
 
 const record = (index: number) => ({ stamp: { index, tsMs: 0 }, command: { type: 'TICK' }, events: [] }) as const;
 

@@ -7,7 +7,7 @@ import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-com
 import { at, enter, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
 import { EngineTime } from '../../src/engine/engine-time.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
-import { MemoryJournal } from '../../src/engine/memory-journal.js';
+import { MemoryJournal } from '../engine/memory-journal.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ask, requestOf } from './ask-route.js';
 import { CHAIN_ID, orderbookOver } from './orderbook-over.js';

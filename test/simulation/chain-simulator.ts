@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EngineTime } from '../../src/engine/engine-time.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { MemoryJournal } from '../../src/engine/memory-journal.js';
+import { MemoryJournal } from '../engine/memory-journal.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
 import { visibleBook } from '../chain/following.js';
 import { newEngine } from '../engine/samples.js';

@@ -1,4 +1,4 @@
-import type { Journal, JournalRecord } from './ports.js';
+import type { Journal, JournalRecord } from '../../src/engine/ports.js';
 
 /** A log that keeps nothing: everything appended in one turn is a group, committed in the next microtask. */
 export class MemoryJournal implements Journal {
