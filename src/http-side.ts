@@ -15,7 +15,7 @@ import { docsRoutes } from './http/docs-routes.js';
 import { eventsRoute, type PastEvents } from './http/events-route.js';
 import { orderbookRoutes } from './http/orderbook-routes.js';
 import { pageRoutes, type PageOptions } from './http/page-routes.js';
-import { publishRoute, type QuotePublishing } from './http/publish-route.js';
+import { publishRoute } from './http/publish-route.js';
 import { createRouter, toldMethod, type RequestWatch, type Route } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
 import { tickersRoute } from './http/tickers-route.js';
@@ -23,6 +23,7 @@ import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/n
 import type { OperatorGas } from './quota/operator-gas.js';
 import type { Quotas } from './quota/quotas.js';
 import type { UnknownKeyGuard } from './quota/unknown-key-guard.js';
+import { quotePublishing } from './quote-publishing.js';
 import type { QuoteJson } from './schema/quote-json.js';
 
 export interface HttpSideOptions {
@@ -61,24 +62,8 @@ export interface HttpSide {
 
 /** Puts the routes together and gives each its port. */
 export function createHttp(options: HttpSideOptions): HttpSide {
-  const {
-    chainId,
-    engine,
-    sequencer,
-    journal,
-    chains,
-    intake,
-    rehearsal,
-    keys,
-    quotas,
-    operatorGas,
-    unknownKeys,
-    watch,
-    quoteJson,
-    corsOrigins,
-    clock,
-    limits,
-  } = options;
+  const { chainId, engine, sequencer, journal, chains, keys, quotas, unknownKeys, watch, quoteJson, clock, limits } =
+    options;
   // Asked for with every request, and next to always there is nothing to say.
   const staleness = (nowMs: number): string | null => {
     const { settlement, stream } = chains.health;
@@ -93,12 +78,13 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     whenDurable: () => sequencer.whenDurable(),
     index: () => engine.index,
   };
+  const publishing = quotePublishing({ ...options, staleness: () => staleness(clock.monotonicMs()) });
   const turn = (): Promise<void> => othersTurn(clock);
-  const answerHeaders = new AnswerHeaders({ allowOrigin: allowedOrigin(corsOrigins), staleness });
+  const answerHeaders = new AnswerHeaders({ allowOrigin: allowedOrigin(options.corsOrigins), staleness });
   const routes = [
     ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, turn),
     eventsRoute(options.pastEvents, chainId, limits),
-    publishRoute(quotePublishing(), quoteJson, chainId, limits, turn),
+    publishRoute(publishing, quoteJson, chainId, limits, turn),
     tickersRoute(options.tickers, chainId, limits),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
@@ -134,41 +120,6 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     const route = routes.some((known) => known.path === path) ? path : 'other';
     watch.answered({ requestId, method: toldMethod(request.method), path, route, status: answer.status, tookMs: 0 });
     return answerHeaders.addTo(request, answer, watch.nowMs(), requestId, []);
-  }
-
-  function quotePublishing(): QuotePublishing {
-    const always: Pick<QuotePublishing, 'takeQuotes' | 'rehearse'> = {
-      takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
-      rehearse: (quotes) => rehearsal.rehearse(quotes),
-    };
-    if (intake === null) {
-      const message = 'No wallet is configured to publish with: set walletKey or walletKeyFile';
-      return {
-        ...always,
-        refusal: () => ({ status: 501, message }),
-        submit: () => Promise.reject(new Error(message)),
-      };
-    }
-    return {
-      ...always,
-      refusal() {
-        const message = staleness(clock.monotonicMs()) ?? journal.refusal();
-        return message === null ? null : { status: 503, message };
-      },
-      async submit(caller, quotes) {
-        const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;
-        if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
-        const retryAfterMs = operatorGas.take(caller, quotes.length);
-        if (retryAfterMs > 0) return { type: 'OVER_BUDGET', retryAfterMs };
-        const takenMs = operatorGas.nowMs();
-        let paid = 0;
-        try {
-          return await intake.submit(quotes, (count) => (paid = count));
-        } finally {
-          await operatorGas.settle(caller, quotes.length, paid, takenMs);
-        }
-      },
-    };
   }
 
   function reasonsNotReady(): string[] {

@@ -1,0 +1,56 @@
+import type { ChainSide } from './chain/chain-side.js';
+import type { QuoteIntake } from './chain/quote-intake.js';
+import type { QuoteRehearsal } from './chain/quote-rehearsal.js';
+import type { Journal } from './engine/ports.js';
+import type { QuotePublishing } from './http/publish-route.js';
+import type { OperatorGas } from './quota/operator-gas.js';
+import type { Quotas } from './quota/quotas.js';
+
+export interface QuotePublishingParts {
+  /** Null: there is no wallet. */
+  readonly intake: QuoteIntake | null;
+  readonly rehearsal: QuoteRehearsal;
+  readonly quotas: Quotas;
+  readonly operatorGas: OperatorGas;
+  readonly journal: Journal;
+  readonly chains: ChainSide;
+  /** In words why a chain is stale now; null: both are fresh. */
+  readonly staleness: () => string | null;
+}
+
+/** Publishing by the operator's wallet: what of it is refused, and of whose day its gas is taken. */
+export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
+  const { intake, rehearsal, quotas, operatorGas, journal, chains, staleness } = parts;
+  const always: Pick<QuotePublishing, 'takeQuotes' | 'rehearse'> = {
+    takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
+    rehearse: (quotes) => rehearsal.rehearse(quotes),
+  };
+  if (intake === null) {
+    const message = 'No wallet is configured to publish with: set walletKey or walletKeyFile';
+    return {
+      ...always,
+      refusal: () => ({ status: 501, message }),
+      submit: () => Promise.reject(new Error(message)),
+    };
+  }
+  return {
+    ...always,
+    refusal() {
+      const message = staleness() ?? journal.refusal();
+      return message === null ? null : { status: 503, message };
+    },
+    async submit(caller, quotes) {
+      const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;
+      if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
+      const retryAfterMs = operatorGas.take(caller, quotes.length);
+      if (retryAfterMs > 0) return { type: 'OVER_BUDGET', retryAfterMs };
+      const takenMs = operatorGas.nowMs();
+      let paid = 0;
+      try {
+        return await intake.submit(quotes, (count) => (paid = count));
+      } finally {
+        await operatorGas.settle(caller, quotes.length, paid, takenMs);
+      }
+    },
+  };
+}
