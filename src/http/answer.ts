@@ -28,7 +28,7 @@ export function refuse(
 }
 
 /** For what may be had at any moment. */
-export const RETRY_SOON = retryAfter(1000);
+const RETRY_SOON = retryAfter(1000);
 
 /** 503, with when to try again. */
 export function unavailable(request: NetRequestHead, message: string): NetResponse {

@@ -5,7 +5,7 @@ import type { GasRefusal } from '../quota/gas-refusal.js';
 import { compile } from '../schema/check.js';
 import { postQuotesBody, PostQuotesQuery, type DryRunResult, type PostedQuote } from '../schema/orderbook.js';
 import type { QuoteJson } from '../schema/quote-json.js';
-import { json, rateLimited, refuse, RETRY_SOON, unavailable } from './answer.js';
+import { json, rateLimited, refuse, unavailable } from './answer.js';
 import { gasRefused } from './gas-refusal.js';
 import { readJson } from './json-body.js';
 import { chainUnreachable } from './option-refusals.js';
@@ -39,11 +39,17 @@ export interface RehearsedItem extends Omit<DryRunResult['quotes'][number], 'rea
 export type RehearsalResult =
   { readonly type: 'REHEARSED'; readonly items: readonly RehearsedItem[] } | { readonly type: 'CHAIN_UNREACHABLE' };
 
+/** 501: never by this service as it is configured; 503: not now. With words for the client. */
+export interface PublishingRefusal {
+  readonly status: 501 | 503;
+  readonly message: string;
+}
+
 export interface QuotePublishing {
   /** Takes so many quotes from what the caller has left. Returns 0, or for how many milliseconds there are too few. */
   takeQuotes(caller: Caller, count: number): number;
-  /** Why nothing can be published now: `status` and words for the client; null when it can. */
-  refusal(): { readonly status: 501 | 503; readonly message: string } | null;
+  /** Why nothing can be published now; null when it can. */
+  refusal(): PublishingRefusal | null;
   submit(caller: Caller, quotes: readonly QuoteToPublish[]): Promise<PublishResult>;
   /** Everything but the publication; needs no wallet. */
   rehearse(quotes: readonly QuoteToPublish[]): Promise<RehearsalResult>;
@@ -86,13 +92,18 @@ export function publishRoute(
     const foreign = body.value.findIndex((quote) => quote.chainId !== chainId);
     if (foreign >= 0) return refuse(request, 400, chainNotServed(foreign, chainId));
     const refusal = isDryRun ? null : publishing.refusal();
-    if (refusal !== null) return refuse(request, refusal.status, refusal.message, RETRY_SOON);
+    if (refusal !== null) return refused(request, refusal);
     const retryAfterMs = publishing.takeQuotes(caller, body.value.length);
     if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
     const quotes = body.value.map(toPublish);
     if (isLarge) await othersTurn();
     if (isDryRun) return rehearsed(request, await publishing.rehearse(quotes));
     return answer(request, body.value, await publishing.submit(caller, quotes));
+  }
+
+  function refused(request: NetRequest, { status, message }: PublishingRefusal): NetResponse {
+    // A wallet that is not configured is not there the next second either.
+    return status === 503 ? unavailable(request, message) : refuse(request, status, message);
   }
 
   function rehearsed(request: NetRequest, result: RehearsalResult): NetResponse {

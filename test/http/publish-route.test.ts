@@ -1,5 +1,10 @@
 import t from 'tap';
-import { publishRoute, type PublishResult, type RehearsalResult } from '../../src/http/publish-route.js';
+import {
+  publishRoute,
+  type PublishingRefusal,
+  type PublishResult,
+  type RehearsalResult,
+} from '../../src/http/publish-route.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
 import { postedQuote } from '../schema/samples.js';
 import { ask, requestOf } from './ask-route.js';
@@ -7,12 +12,20 @@ import { ask, requestOf } from './ask-route.js';
 const chainId = '421613';
 const limits = { queryPairs: 5, quotesPerRequest: 10, schemaErrors: 5, checksPerTurn: 100 };
 
+interface Serving {
+  readonly left: number;
+  readonly result: PublishResult;
+  readonly refusal: PublishingRefusal | null;
+  readonly rehearsal: RehearsalResult;
+}
+
 /** The route, with so many quotes left to its caller, over a publisher that answers this. */
 function served({
   left = Infinity,
   result,
+  refusal = null,
   rehearsal = { type: 'REHEARSED', items: [] },
-}: { readonly left?: number; readonly result?: PublishResult; readonly rehearsal?: RehearsalResult } = {}) {
+}: Partial<Serving> = {}) {
   const seen = { submitted: 0, rehearsed: 0 };
   const route = publishRoute(
     {
@@ -20,7 +33,7 @@ function served({
         left -= count;
         return left < 0 ? 1_500 : 0;
       },
-      refusal: () => null,
+      refusal: () => refusal,
       async submit(_, quotes) {
         seen.submitted += quotes.length;
         return result ?? { type: 'ANSWERED', items: quotes.map(() => ({ type: 'FAILED', reason: 'not here' })) };
@@ -99,4 +112,12 @@ t.test('what keeps all of a request from being published is told apart, and when
     ...later,
     text: '{"message":"The chain does not answer"}',
   });
+});
+
+t.test('what passes is to be tried again in a second, and what does not is not', async (t) => {
+  const stale = await served({ refusal: { status: 503, message: 'stale' } }).post([postedQuote]);
+  t.match(stale, { status: 503, headers: { 'retry-after': '1' }, text: '{"message":"stale"}' });
+  const without = await served({ refusal: { status: 501, message: 'no wallet' } }).post([postedQuote]);
+  t.match(without, { status: 501, text: '{"message":"no wallet"}' });
+  t.notOk('retry-after' in without.headers);
 });
