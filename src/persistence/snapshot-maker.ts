@@ -3,6 +3,7 @@ import type { LogPoint } from './file-header.js';
 import { readRecords, segmentStarts } from './log-records.js';
 import type { Logger } from './logger.js';
 import type { SnapshotNote } from './notes.js';
+import { PersistenceError } from './persistence-error.js';
 import { Replayer } from './replayer.js';
 import { snapshotIndexes } from './segment.js';
 import { findBase } from './snapshot-base.js';
@@ -23,7 +24,8 @@ export interface SnapshotRequest {
 /**
  * Replays the log up to `point` from the newest snapshot before it, and writes the state to `draft`, a new file: it
  * changes nothing else, and may run on for a moment when the process that writes the log is gone. That process gives
- * the file its name, and puts the note that this resolves to into the log.
+ * the file its name, and puts the note that this resolves to into the log. Throws PersistenceError: NO_BASE, DIFFERS, or
+ * DAMAGED, also where the log no longer has all records up to `point`.
  */
 export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger: Logger): Promise<SnapshotNote> {
   const epoch = Buffer.from(request.epoch);
@@ -36,6 +38,10 @@ export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger:
   const replayer = new Replayer(engine);
   for await (const records of readRecords(disk, segments, engine.index, point.index)) {
     for (const record of records) replayer.apply(record);
+  }
+  if (engine.index !== point.index) {
+    const lost = `the log ends with record ${engine.index}, and was durable up to record ${point.index}`;
+    throw new PersistenceError('DAMAGED', lost);
   }
   const seal = await writeSnapshot(disk, request.draft, epoch, point, engine.exportState(), request.keepFreeBytes);
   return { type: 'SNAPSHOT', index: point.index, ...seal, stateHash: engine.stateHash() };

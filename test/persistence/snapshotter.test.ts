@@ -81,6 +81,17 @@ t.test('damage that another process finds in the log is told to people, and the 
   t.match(lines.at(-1), { level: 'error', message: /no snapshot could be made/ });
 });
 
+t.test('of a log that has lost its segments none is made', async (t) => {
+  const { disk, log, lines, drafts } = await started((disk, request) => makeSnapshot(disk, request, silent));
+  for (const [name, { length }] of disk.files) {
+    if (name.startsWith('segment-')) disk.files.set(name, Buffer.alloc(length));
+  }
+  await log.snapshotter.take();
+  t.strictSame(snapshotIndexes(await disk.list()), []);
+  t.strictSame(await drafts(), []);
+  t.match(lines.at(-1), { level: 'error', details: { err: { code: 'DAMAGED' } } });
+});
+
 t.test('failed I/O of the maker ends the process, which touches nothing more', async (t) => {
   const error = Object.assign(new Error('bad disk'), { code: 'EIO', errno: -5 });
   const { log, fatal, drafts } = await started(failing(error));
