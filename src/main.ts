@@ -23,6 +23,7 @@ import type { Hex } from './engine/quote.js';
 import { Metrics } from './metrics/metrics.js';
 import { serveMetrics } from './metrics/metrics-server.js';
 import { openDataDirectory, type DataDirectory } from './data-directory.js';
+import { endAll } from './end-all.js';
 import { localApiKey, openLocalSetup, type LocalSetup } from './local-setup.js';
 import { openLogger } from './logger.js';
 import { PAGE_DIRECTORY, readPageFiles } from './page-files.js';
@@ -152,7 +153,7 @@ async function serve(
     const signal = await stopping;
     logger.info({ signal }, 'stopping');
   } finally {
-    for (const end of ends.reverse()) await end();
+    await endAll(ends);
   }
 }
 
