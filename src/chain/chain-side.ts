@@ -11,6 +11,7 @@ import { ChainReader, type BlockHead, type BlockId, type ChainLog } from './chai
 import { firstBlockSince } from './first-block.js';
 import { openWallets, type OperatorAccount, type WalletNumbers } from './open-wallets.js';
 import { PatientSubmitter, resumeAfter, resumeFrom, type FollowedBook } from './followed-book.js';
+import { ForeseenStates } from './foreseen-states.js';
 import { PoolAddresses } from './pool-addresses.js';
 import type { Profile } from './profile.js';
 import { PublicationCheck, type StreamRefusal } from './publication-check.js';
@@ -129,6 +130,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
       // Where the reader has seen that block or a later one, it reads it or has read it.
       if (blockNumber > (health.stream.status().head?.number ?? -1)) follower.wake();
     });
+  const foreseen = new ForeseenStates(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
 
   const submitter = new PatientSubmitter(book, clock, limits.journalRetryMs);
   const settlementFollower = new SettlementFollower(
@@ -137,6 +139,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     book,
     submitter,
     states,
+    foreseen,
     options.onIgnoredEvent,
     {
       poolFactory: contracts.poolFactory.address,
@@ -151,7 +154,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     book,
     submitter,
     new PublicationCheck(book, pools, signatures, checks, clock, options.nowSeconds, limits.checksPerTurn),
-    states,
+    foreseen,
     {
       onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
       onRefused: options.onRefusedEvent,

@@ -51,6 +51,8 @@ interface Publication {
   readonly quote: IdentifiedQuote;
   readonly outcome: Promise<PublicationOutcome>;
   readonly settle: (outcome: PublicationOutcome) => void;
+  /** Its transaction is on the way: no longer in the queue. */
+  isSent: boolean;
 }
 
 /**
@@ -107,13 +109,18 @@ export class Publisher {
     return this.#publications.has(quoteId);
   }
 
+  /** The quotes of transactions that are on the way, or mined and not read yet. */
+  *awaited(): Iterable<IdentifiedQuote> {
+    for (const { quote, isSent } of this.#publications.values()) if (isSent) yield quote;
+  }
+
   /** Starts a publication, or joins the one that is under way for the same quote. */
   publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
     const known = this.#publications.get(quote.quoteId);
     if (known !== undefined) return known.outcome;
     let settle: (outcome: PublicationOutcome) => void = () => undefined;
     const outcome = new Promise<PublicationOutcome>((resolve) => (settle = resolve));
-    const publication = { quote, outcome, settle };
+    const publication = { quote, outcome, settle, isSent: false };
     this.#publications.set(quote.quoteId, publication);
     this.#queue.push(publication);
     this.#gather();
@@ -159,6 +166,7 @@ export class Publisher {
   }
 
   async #send(batch: readonly Publication[]): Promise<void> {
+    for (const publication of batch) publication.isSent = true;
     const quotes = batch.map(({ quote }) => quote);
     const foreseen = this.#foreseenFor(quotes);
     const data = foreseen?.data ?? encodeAdd(quotes);

@@ -4,6 +4,7 @@ import type { Hex, Origin } from '../engine/quote.js';
 import type { BlockRange, ChainCursor } from './chain-cursor.js';
 import type { BlockId, ChainLog, ChainReader } from './chain-reader.js';
 import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
+import type { ForeseenStates } from './foreseen-states.js';
 import { RpcError } from './http-rpc.js';
 import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
@@ -59,6 +60,7 @@ export class SettlementFollower {
     private readonly book: FollowedBook,
     private readonly submitter: PatientSubmitter,
     private readonly states: QuoteStates,
+    private readonly foreseen: Pick<ForeseenStates, 'foresee'>,
     private readonly onIgnored: (why: IgnoredEvent, log: ChainLog) => void,
     private readonly options: SettlementFollowerOptions,
   ) {
@@ -77,6 +79,7 @@ export class SettlementFollower {
     if (step.type === 'IDLE' || step.type === 'BLOCKS') await this.#finishRewind();
     switch (step.type) {
       case 'IDLE':
+        if (this.position !== null) this.foreseen.foresee(this.position);
         return true;
       case 'BEGIN':
         await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', step.at) });
@@ -112,13 +115,14 @@ export class SettlementFollower {
    * the node refused the range.
    */
   async #read(range: BlockRange): Promise<boolean> {
+    const to = { blockNumber: range.to.number, blockHash: range.to.hash };
+    if (range.isLast) this.foreseen.foresee(to);
     const logs = await readRange(this.cursor, range, () => this.#logs(range));
     if (logs === null) return false;
     const [found, means] = logs;
     const { changes, ignored } = this.#sort(found);
     const touched = touchedOrders(changes, means, this.book);
     const orders = [...new Set([...touched.keys(), ...this.#inDoubt])];
-    const to = { blockNumber: range.to.number, blockHash: range.to.hash };
     const [states, deployedAt] = await Promise.all([this.#statesAtEnd(range, orders), this.#deploymentTimes(changes)]);
     await this.cursor.confirm(range);
 

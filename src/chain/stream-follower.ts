@@ -11,12 +11,13 @@ import {
   type FollowedBook,
   type PatientSubmitter,
 } from './followed-book.js';
+import type { ForeseenStates } from './foreseen-states.js';
 import { publishedQuote } from './growing-quote.js';
 import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
 import type { Candidate, PublicationCheck, RefusedEvent, StreamRefusal } from './publication-check.js';
 import { publishQuoteTopics } from './quote-events.js';
-import type { QuoteReading, QuoteStates } from './quote-states.js';
+import type { QuoteReading } from './quote-states.js';
 import { originOf } from './settlement-events.js';
 
 export interface StreamListener {
@@ -56,7 +57,7 @@ export class StreamFollower {
     private readonly book: FollowedBook,
     private readonly submitter: PatientSubmitter,
     private readonly publications: PublicationCheck,
-    private readonly states: QuoteStates,
+    private readonly states: Pick<ForeseenStates, 'read'>,
     private readonly listener: StreamListener,
     private readonly options: StreamFollowerOptions,
   ) {

@@ -114,6 +114,17 @@ t.test('an estimate that fails is heard of by what is sent with it, and by nobod
   await t.rejects(sent[0]?.means?.gas ?? Promise.resolve(0n), error);
 });
 
+t.test('events are awaited of what was sent, until it is settled, and not of what waits', (t) => {
+  const { publisher, publish } = newPublisher();
+  publish(first);
+  publish(second);
+  publish(third);
+  t.strictSame([...publisher.awaited()], [first, second]);
+  publisher.settle(first.quoteId, null);
+  t.strictSame([...publisher.awaited()], [second]);
+  t.end();
+});
+
 t.test('what comes for a quote that is under way joins it, and has the same outcome', async (t) => {
   const { publisher, publish, sent } = newPublisher();
   const outcomes = [...publish(first), ...publish({ ...first })];
