@@ -37,7 +37,9 @@ export function measureEngine(metrics: Metrics, { engine, sequencer, chains, clo
   metrics.beforeReading(() => {
     for (const role of ['settlement', 'stream'] as const) {
       const spentWei = chains.spending?.[role].spentWei;
-      if (spentWei !== undefined) metrics.walletSpent.labels(role).set(Number(spentWei / 10n ** 9n));
+      if (spentWei !== undefined) metrics.walletSpent.labels(role).set(toGwei(spentWei));
+      const balanceWei = chains.balances?.[role].wei ?? null;
+      if (balanceWei !== null) metrics.walletBalance.labels(role).set(toGwei(balanceWei));
     }
   });
   metrics.beforeReading(() =>
@@ -53,6 +55,10 @@ export function measureEngine(metrics: Metrics, { engine, sequencer, chains, clo
       isReady,
     }),
   );
+}
+
+function toGwei(wei: bigint): number {
+  return Number(wei / 10n ** 9n);
 }
 
 /** The same publishing, counted. */

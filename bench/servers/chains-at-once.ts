@@ -146,6 +146,7 @@ export function chainsAtOnce(options: ChainSideOptions): ChainSide {
     publisher: new PublisherAtOnce(options),
     settlementWallet: null,
     spending: null,
+    balances: null,
     readTo: () => null,
     stop: () => Promise.resolve(),
   };

@@ -22,6 +22,7 @@ import type { IgnoredEvent } from './settlement-events.js';
 import { SettlementFollower } from './settlement-follower.js';
 import { StreamFollower } from './stream-follower.js';
 import { UndeployedPools } from './undeployed-pools.js';
+import { WalletBalance } from './wallet-balance.js';
 import type { WalletSpending } from './wallet-spending.js';
 import type { OnTxTrouble, Wallet } from './wallet.js';
 
@@ -47,6 +48,7 @@ export interface ChainSideLimits extends WalletNumbers {
   readonly stateSlicesInFlight: number;
   readonly restatedPerCommand: number;
   readonly poolCache: number;
+  readonly walletBalanceMs: number;
   readonly maxTxBytes: number;
   readonly publishQueue: number;
   readonly publishTxInFlight: number;
@@ -98,6 +100,8 @@ export interface ChainSide {
   readonly settlementWallet: Wallet | null;
   /** What each chain's wallet spends; null without one. */
   readonly spending: Readonly<Record<ChainRole, WalletSpending>> | null;
+  /** What it has there; null without one. */
+  readonly balances: Readonly<Record<ChainRole, Pick<WalletBalance, 'wei'>>> | null;
   /**
    * The last block that was read of each chain; the book may have been told of an earlier one, with nothing in between.
    */
@@ -124,6 +128,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   });
   const health = { settlement: watched('settlement'), stream: watched('stream') };
   const wallets = openWallets(options);
+  const balances = wallets && { settlement: balanceOf(wallets, 'settlement'), stream: balanceOf(wallets, 'stream') };
   const publisher =
     wallets &&
     new Publisher(wallets.stream, contracts.orderbookStream.address, clock, limits, ({ blockNumber }) => {
@@ -187,7 +192,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   );
   const settlementWallet = wallets?.settlement ?? null;
   const spending = wallets && { settlement: wallets.settlement.spending, stream: wallets.stream.spending };
-  return { follower, health, settlement, pools, states, publisher, settlementWallet, spending, readTo, stop };
+  return { follower, health, settlement, pools, states, publisher, settlementWallet, spending, balances, readTo, stop };
 
   function onFailure(error: Error, failures: number): void {
     refusing.onFailure(error, failures);
@@ -196,6 +201,10 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
 
   function readTo(role: ChainRole): BlockId | null {
     return role === 'settlement' ? settlementFollower.position : streamFollower.position;
+  }
+
+  function balanceOf(wallets: Readonly<Record<ChainRole, Wallet>>, role: ChainRole): WalletBalance {
+    return new WalletBalance(rpc[role], wallets[role].address, clock, limits.walletBalanceMs);
   }
 
   function watched(role: ChainRole): ChainHealth {
@@ -219,6 +228,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
         if (head.hash === lastHash) return;
         lastHash = head.hash;
         wallets?.[role].onHead(head.number);
+        balances?.[role].onHead();
         // A block that was seen before says nothing of how much time has passed since.
         if (role !== 'settlement' || head.timestamp <= newestTimestamp) return;
         newestTimestamp = head.timestamp;

@@ -133,6 +133,8 @@ export const limits = {
   maxFeeGwei: 500,
   /** How long POST /pools and POST /pool/settle wait for one transaction. The wallet goes on with it. */
   txPatienceMs: 90_000,
+  /** Between looks at what the wallet has, for the metrics. */
+  walletBalanceMs: 60_000,
   /** Mined transactions that are remembered at most, for a reorg may take them back: each up to `maxTxBytes`. */
   txRemembered: 64,
   /** The file of what wallets mean to send is written anew when it is larger. */

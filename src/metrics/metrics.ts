@@ -34,6 +34,10 @@ export class Metrics {
     ...this.#named('quotebook_wallet_spent_gwei', 'What the wallet has spent on gas in its present day, by chain.'),
     labelNames: ['chain'],
   });
+  readonly walletBalance = new Gauge({
+    ...this.#named('quotebook_wallet_balance_gwei', 'What the wallet has, as the chain told it last, by chain.'),
+    labelNames: ['chain'],
+  });
   readonly orders = new Gauge({
     ...this.#named('quotebook_orders', 'Known orders: bids and asks that can be filled, and those that cannot.'),
     labelNames: ['state'],

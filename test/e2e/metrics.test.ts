@@ -56,6 +56,8 @@ await t.test('what the service does is measured', async (t) => {
   is('quotebook_chain_stale{chain="settlement"}', 0);
   is('quotebook_chain_lag_blocks{chain="stream"}', 0);
   isPositive('quotebook_pools');
+  isPositive('quotebook_wallet_balance_gwei{chain="settlement"}');
+  isPositive('quotebook_wallet_balance_gwei{chain="stream"}');
   isPositive('quotebook_commit_seconds_count');
   isPositive('quotebook_committed_records_total');
   isPositive('quotebook_published_bytes_total');
