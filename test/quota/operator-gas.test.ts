@@ -171,7 +171,7 @@ t.test('so does the gas', async (t) => {
   const kept = new MemoryKeptValues();
   const { clock, gas } = gasOf(10, 100_000, kept);
   t.equal(gas.takeGas(free, 60_000), 0);
-  await gas.settleGas(free, 60_000, 50_000);
+  await gas.settleGas(free, 60_000, 50_000, gas.nowMs());
   const { gas: next } = gasOf(10, 100_000, kept.reopened(), clock);
   t.equal(next.takeGas(free, 50_001), DAY_MS);
   t.equal(next.takeGas(free, 50_000), 0);
@@ -184,7 +184,7 @@ t.test('nobody is told the end of what was sent before it is kept what that used
   let keep = (): void => undefined;
   kept.put = () => new Promise((resolve) => (keep = resolve));
   let isTold = false;
-  const told = gas.settle(free, 5, 5).then(() => (isTold = true));
+  const told = gas.settle(free, 5, 5, gas.nowMs()).then(() => (isTold = true));
   await turn();
   t.equal(isTold, false);
   keep();
