@@ -1,4 +1,4 @@
-import type { Hex } from '../engine/quote.js';
+import type { Hex, Pool, Quote } from '../engine/quote.js';
 
 const MINUTE_MS = 60_000;
 /** What a day is made of: the present minute and those before it. */
@@ -13,6 +13,8 @@ interface RecentFill {
   /** 1e-18 contracts. */
   readonly size: bigint;
 }
+
+type RestatedQuote = Pick<Quote, 'quoteId' | 'size'> & { readonly pool: Pick<Pool, 'poolAddress'> };
 
 /**
  * How much of each pool was filled in the last 24 hours, to the minute, kept as fills come and as minutes go. The
@@ -72,13 +74,30 @@ export class FillWindow {
     return earlier.#totals.keys();
   }
 
+  /**
+   * The chain says how much of the quote can be filled, and no event told of it: a new branch has filled more of it than
+   * the old one, or less. `knownBefore`: how much had been filled, where nothing is remembered of it; null: who knows.
+   */
+  restate(
+    { pool, quoteId, size }: RestatedQuote,
+    fillableSize: bigint,
+    knownBefore: bigint | null,
+    tsMs: number,
+  ): void {
+    const filled = size - fillableSize;
+    const before = this.#filledOf(quoteId) ?? knownBefore;
+    // With nothing left to fill it may have been cancelled as well.
+    if (before === null || before >= filled || fillableSize === 0n) return this.#takeBackBeyond(quoteId, filled);
+    this.fill(pool.poolAddress, quoteId, filled - before, before, tsMs);
+  }
+
   /** How much of the quote has been filled; null: nothing is remembered of it. */
-  filledOf(quoteId: Hex): bigint | null {
+  #filledOf(quoteId: Hex): bigint | null {
     return this.#recent.get(quoteId)?.reduce((sum, { size }) => sum + size, 0n) ?? null;
   }
 
   /** At most `filled` of the quote has been filled after all; the newest fills go first. */
-  takeBackBeyond(quoteId: Hex, filled: bigint): void {
+  #takeBackBeyond(quoteId: Hex, filled: bigint): void {
     const fills = this.#fillsOf(quoteId);
     let allowed = filled;
     const kept = fills.map((fill) => {

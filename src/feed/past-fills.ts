@@ -41,14 +41,6 @@ function count(fills: FillWindow, event: EngineEvent, tsMs: number): void {
   if (event.type !== 'QUOTE_POSTED' && event.type !== 'QUOTE_FILLED' && event.type !== 'QUOTE_RESTATED') return;
   const { pool, quoteId, size } = event.order.quote;
   if (event.type === 'QUOTE_POSTED') return fills.enter(pool.poolAddress, quoteId, size - event.fillableSize);
-  const filled = size - event.fillableSize;
-  if (event.type === 'QUOTE_FILLED') {
-    return fills.fill(pool.poolAddress, quoteId, event.size, filled - event.size, tsMs);
-  }
-  // A reorg: the new branch may have filled more of a quote that stayed, or less.
-  const before = fills.filledOf(quoteId);
-  if (before !== null && before < filled && event.fillableSize > 0n) {
-    return fills.add(pool.poolAddress, quoteId, filled - before, tsMs);
-  }
-  fills.takeBackBeyond(quoteId, filled);
+  if (event.type === 'QUOTE_RESTATED') return fills.restate(event.order.quote, event.fillableSize, null, tsMs);
+  fills.fill(pool.poolAddress, quoteId, event.size, size - event.fillableSize - event.size, tsMs);
 }

@@ -83,12 +83,10 @@ export class Tickers {
     return this.#touched.size === 0 ? [] : this.#refresh();
   }
 
-  /** The new branch may have filled less of a quote than the old one, or more of one that stayed in the book. */
+  /** Of a quote that was in the book it is known how much had been filled, though nothing may be remembered of it. */
   #onRestated({ order, fillableSize }: QuoteRestated, change: BookChange | null, tsMs: number): void {
-    const { pool, quoteId, size } = order.quote;
-    if (change !== null && change.after > 0n && change.after < change.before) {
-      this.#fills.add(pool.poolAddress, quoteId, change.before - change.after, tsMs);
-    } else this.#fills.takeBackBeyond(quoteId, size - fillableSize);
+    const wasInBook = change !== null && change.before > 0n;
+    this.#fills.restate(order.quote, fillableSize, wasInBook ? order.quote.size - change.before : null, tsMs);
   }
 
   #onPool(pool: Pool, isDeployed: boolean): void {

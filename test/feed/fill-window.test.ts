@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { Hex } from '../../src/engine/quote.js';
 import { FillWindow } from '../../src/feed/fill-window.js';
 
 const MINUTE_MS = 60_000;
@@ -6,6 +7,12 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const START_MS = 1_700_000_000_000 - (1_700_000_000_000 % MINUTE_MS);
 const [poolA, poolB] = ['0xa', '0xb'] as const;
 const [quote, other] = ['0x1', '0x2'] as const;
+const SIZE = 1_000n;
+
+/** The chain says that so much of the quote has been filled. */
+function restate(fills: FillWindow, quoteId: Hex, filled: bigint, knownBefore: bigint | null = null): void {
+  fills.restate({ pool: { poolAddress: poolA }, quoteId, size: SIZE }, SIZE - filled, knownBefore, START_MS);
+}
 
 t.test('fills count for a day, to the minute, each in its pool', async (t) => {
   const fills = new FillWindow(10);
@@ -24,15 +31,15 @@ t.test('what a reorg took back does not count, the newest fill first', async (t)
   const fills = new FillWindow(10);
   fills.add(poolA, quote, 3n, START_MS);
   fills.add(poolA, quote, 4n, START_MS + MINUTE_MS);
-  fills.takeBackBeyond(quote, 7n);
+  restate(fills, quote, 7n);
   t.equal(fills.total(poolA), 7n, 'all of it was filled');
-  fills.takeBackBeyond(quote, 2n);
+  restate(fills, quote, 2n);
   t.equal(fills.total(poolA), 2n);
-  fills.takeBackBeyond(quote, 2n);
+  restate(fills, quote, 2n);
   t.equal(fills.total(poolA), 2n, 'once');
   fills.expire(START_MS + DAY_MS);
   t.equal(fills.total(poolA), 0n, 'the rest was of the first minute');
-  fills.takeBackBeyond(quote, 0n);
+  restate(fills, quote, 0n);
   t.equal(fills.total(poolA), 0n, 'what has gone with time is not taken twice');
 });
 
@@ -42,11 +49,11 @@ t.test('what was filled before a quote entered does not count, and a reorg takes
   fills.add(poolA, quote, 6n, START_MS);
   t.equal(fills.total(poolA), 6n);
   fills.enter(poolA, quote, 8n);
-  fills.takeBackBeyond(quote, 5n);
+  restate(fills, quote, 5n);
   t.equal(fills.total(poolA), 3n, 'also after it was published anew');
-  fills.takeBackBeyond(quote, 2n);
+  restate(fills, quote, 2n);
   t.equal(fills.total(poolA), 0n);
-  fills.takeBackBeyond(quote, 0n);
+  restate(fills, quote, 0n);
   t.equal(fills.total(poolA), 0n);
 });
 
@@ -67,7 +74,7 @@ t.test('what was read from the log later on is older than the rest, when a reorg
   fills.add(poolA, quote, 4n, START_MS + MINUTE_MS);
   earlier.add(poolA, quote, 3n, START_MS);
   fills.addEarlier(earlier);
-  fills.takeBackBeyond(quote, 3n);
+  restate(fills, quote, 3n);
   t.equal(fills.total(poolA), 3n);
   fills.expire(START_MS + DAY_MS);
   t.equal(fills.total(poolA), 0n, 'the rest was of the first minute');
@@ -79,15 +86,36 @@ t.test('what stood for fills that are read from the log later on counts once', a
   fills.add(poolA, quote, 4n, START_MS + MINUTE_MS);
   earlier.add(poolA, quote, 3n, START_MS);
   fills.addEarlier(earlier);
-  t.equal(fills.filledOf(quote), 7n);
-  fills.takeBackBeyond(quote, 6n);
+  restate(fills, quote, 7n);
+  t.equal(fills.total(poolA), 7n);
+  restate(fills, quote, 6n);
   t.equal(fills.total(poolA), 6n);
 });
 
 t.test('a reorg leaves nothing behind of quotes that nothing is remembered of', async (t) => {
   const fills = new FillWindow(10);
-  fills.takeBackBeyond(quote, 0n);
-  t.equal(fills.filledOf(quote), null);
+  restate(fills, quote, 0n);
+  restate(fills, quote, 5n);
+  t.equal(fills.total(poolA), 0n, 'nobody knows how much of it is new');
+});
+
+t.test('what a new branch has filled more of counts when it is told, and may be taken back', async (t) => {
+  const fills = new FillWindow(10);
+  fills.add(poolA, quote, 3n, START_MS);
+  restate(fills, quote, 5n);
+  t.equal(fills.total(poolA), 5n);
+  restate(fills, other, 6n, 2n);
+  t.equal(fills.total(poolA), 9n, 'also of a quote of which the book alone knows how much had been filled');
+  restate(fills, other, 1n);
+  restate(fills, quote, 1n);
+  t.equal(fills.total(poolA), 1n);
+});
+
+t.test('a quote with nothing left may have been cancelled, and nothing is counted', async (t) => {
+  const fills = new FillWindow(10);
+  fills.add(poolA, quote, 3n, START_MS);
+  restate(fills, quote, SIZE);
+  t.equal(fills.total(poolA), 3n);
 });
 
 t.test('of the quotes that are remembered the one that was filled last stays longest', async (t) => {
@@ -96,9 +124,9 @@ t.test('of the quotes that are remembered the one that was filled last stays lon
   fills.add(poolA, other, 2n, START_MS);
   fills.add(poolA, quote, 4n, START_MS);
   fills.add(poolA, '0x3', 8n, START_MS);
-  fills.takeBackBeyond(other, 0n);
+  restate(fills, other, 0n);
   t.equal(fills.total(poolA), 15n);
-  fills.takeBackBeyond(quote, 0n);
+  restate(fills, quote, 0n);
   t.equal(fills.total(poolA), 10n);
 });
 
@@ -106,8 +134,8 @@ t.test('so many quotes are remembered, and no more', async (t) => {
   const fills = new FillWindow(1);
   fills.add(poolA, quote, 3n, START_MS);
   fills.add(poolA, other, 4n, START_MS);
-  fills.takeBackBeyond(quote, 0n);
+  restate(fills, quote, 0n);
   t.equal(fills.total(poolA), 7n, 'the first is forgotten: too long ago to be taken back');
-  fills.takeBackBeyond(other, 0n);
+  restate(fills, other, 0n);
   t.equal(fills.total(poolA), 3n);
 });

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
+import { InvalidReason } from '../../src/engine/quote.js';
 import type { EventHistory, TimedEvent } from '../../src/feed/event-history.js';
 import { readPastFills } from '../../src/feed/past-fills.js';
 import { at, enter, originAt, POOL, quoteIdOf, samplePool, sampleQuote, START, TAKER } from '../engine/samples.js';
@@ -97,6 +98,16 @@ t.test('what a quote was filled before it entered is not counted after a restart
   fixture.do({ type: 'REWIND_SETTLEMENT', position: at('settlement', 50, 1), settlementBlock: 50, restated });
   t.strictSame(filledOf(fixture), [2n]);
   t.strictSame(filledOf(await restarted(fixture, eventsOf(fixture))), [2n]);
+});
+
+t.test('what a reorg says of a quote that it leaves invalid is counted alike before and after a restart', async (t) => {
+  const restated = [
+    { quoteId: quoteIdOf(3), state: { fillableSize: 5n, reason: InvalidReason.InsufficientCollateralBalance } },
+  ];
+  const position = at('settlement', 50, 1);
+  const { fixture, events } = pastOf({ type: 'REWIND_SETTLEMENT', position, settlementBlock: 50, restated });
+  t.strictSame(filledOf(fixture), [6n, 2n]);
+  t.strictSame(filledOf(await restarted(fixture, events)), [6n, 2n]);
 });
 
 t.test('others get their turn while the log is read', async (t) => {
