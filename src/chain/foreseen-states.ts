@@ -29,11 +29,14 @@ export class ForeseenStates {
   foresee(at: BlockId): void {
     if (at.blockHash !== this.#block) this.#foreseen.clear();
     this.#block = at.blockHash;
-    const quotes: IdentifiedQuote[] = [];
+    const awaited = new Map<Hex, IdentifiedQuote>();
     for (const quote of this.awaited()) {
-      if (!this.#foreseen.has(quote.quoteId)) quotes.push(quote);
-      if (quotes.length > this.maxQuotes) return;
+      if (awaited.size === this.maxQuotes) return;
+      awaited.set(quote.quoteId, quote);
     }
+    // On a chain that stands still all others would stay.
+    for (const quoteId of this.#foreseen.keys()) if (!awaited.has(quoteId)) this.#foreseen.delete(quoteId);
+    const quotes = [...awaited.values()].filter(({ quoteId }) => !this.#foreseen.has(quoteId));
     if (quotes.length === 0) return;
     // An error is told where they are read, if they ever are.
     const answers = this.states.read(quotes, at).catch((): QuoteReading[] => []);

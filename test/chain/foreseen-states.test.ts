@@ -87,6 +87,15 @@ t.test('where no answer came it is asked again, and that answer or error counts'
   t.strictSame(await read([first]), [1n]);
 });
 
+t.test('what is awaited no more is forgotten, also while no block comes', async (t) => {
+  const { foreseen, read, list } = foreseenStates(first, second);
+  foreseen.foresee(block);
+  list.splice(0, 2, third);
+  foreseen.foresee(block);
+  t.strictSame(await read([third]), [3n], 'and leaves room for others');
+  t.strictSame(await read([first]), [4n]);
+});
+
 t.test('nothing is foreseen of more quotes than fit into one question', async (t) => {
   const { foreseen, read, asked } = foreseenStates(first, second, third);
   foreseen.foresee(block);
