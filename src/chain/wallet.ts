@@ -43,7 +43,7 @@ export interface Means {
 export type OnTxTrouble = (nonce: number | null, what: string) => void;
 
 const TOO_FAR_AHEAD =
-  'a node must have counted wrong when it got its nonce: too many before it are nobody’s to be closed';
+  "a node must have counted wrong when it got its nonce: too many before it are nobody's to be closed";
 
 /**
  * One key on one chain. Nonces are given out one at a time, in the order of sending, and what each is for is written
