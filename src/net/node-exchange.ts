@@ -52,6 +52,11 @@ export class NodeExchange {
     this.#write(answer, true);
   }
 
+  /** Calls `task` when the answer is with the kernel or the connection is gone, unless its turn never came. */
+  onOver(task: () => void): void {
+    this.#res.once('close', task);
+  }
+
   /** The answer is with the kernel, or never will be. */
   end(): void {
     if (this.#ended) return;

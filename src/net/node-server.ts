@@ -4,6 +4,7 @@ import { DescriptorRoom } from './descriptor-room.js';
 import type { NetOptions, NetServer } from './net.js';
 import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
 import { NodeSockets } from './node-sockets.js';
+import { headWithoutUpgrade } from './node-upgrade.js';
 import { UnderWay } from './under-way.js';
 
 /** The service's network on node:http and ws, for where uWebSockets.js has no binary. */
@@ -31,13 +32,14 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     });
     const room = new DescriptorRoom(options);
     this.#http.on('connection', (socket: Socket) => {
-      if (!room.hasRoom()) socket.destroy();
+      // One that is given back has been taken already.
+      if (socket.bytesRead === 0 && !room.hasRoom()) socket.destroy();
     });
     this.#http.on('request', (incoming, res) => this.#serve(incoming, res, false));
     this.#http.on('checkContinue', (incoming: IncomingMessage, res: ServerResponse) =>
       this.#serve(incoming, res, true),
     );
-    this.#http.on('upgrade', (incoming, connection, head) => this.#sockets.upgrade(incoming, connection, head));
+    this.#http.on('upgrade', (incoming: IncomingMessage, _, head: Buffer) => this.#upgrade(incoming, head));
   }
 
   listen(host: string, port: number): Promise<number> {
@@ -85,6 +87,32 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     exchange.serve(awaitsContinue);
   }
 
+  /**
+   * node:http has let go of the connection. What was asked on it before is answered first: two answers cannot be written
+   * at a time, nor one among a WebSocket's frames.
+   */
+  #upgrade(incoming: IncomingMessage, head: Buffer): void {
+    const { socket } = incoming;
+    socket.off('error', destroy).on('error', destroy);
+    const before = [...(this.#unanswered.get(socket) ?? [])].at(-1);
+    if (before === undefined) this.#goOn(incoming, head);
+    else before.onOver(() => this.#goOn(incoming, head));
+  }
+
+  /** As a WebSocket; a wish for anything else is ignored, and node:http is given back the connection. */
+  #goOn(incoming: IncomingMessage, head: Buffer): void {
+    const { socket } = incoming;
+    if (!socket.writable) return;
+    if (this.#sockets.isForUs(incoming)) {
+      this.#sockets.upgrade(incoming, head);
+      return;
+    }
+    socket.unshift(Buffer.concat([headWithoutUpgrade(incoming), head]));
+    // Of the wait since an earlier request.
+    socket.setTimeout(0);
+    this.#http.emit('connection', socket);
+  }
+
   async #close(code: number, reason: string): Promise<void> {
     this.stopListening();
     this.#sockets.closeAll(code, reason);
@@ -94,4 +122,8 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     // The close events of what was cut come with the next turns of the loop.
     await this.underWay.none(this.options.limits.drainMs);
   }
+}
+
+function destroy(this: Socket): void {
+  this.destroy();
 }

@@ -1,9 +1,8 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { decideUpgrade, guard, overBudgetReason } from './asked-of-handlers.js';
-import type { NetOptions } from './net.js';
+import type { NetOptions, NetResponse } from './net.js';
 import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
 import { NodeRequest } from './node-request.js';
 import { NodeSocket, type NodeSocketHost } from './node-socket.js';
@@ -65,21 +64,27 @@ export class NodeSockets implements NodeSocketHost {
     for (const socket of this.#sockets) socket.cut();
   }
 
-  /** node:http's upgrade event: the connection is no longer its own. */
-  upgrade(incoming: IncomingMessage, connection: Duplex, head: Buffer): void {
-    connection.on('error', () => connection.destroy());
+  /** Whether an upgrade is to a WebSocket of ours, and asks for it as it must. */
+  isForUs({ method, url = '', headers }: IncomingMessage): boolean {
+    return (
+      method === 'GET' &&
+      url.split('?', 1)[0] === this.#options.socketPath &&
+      headers.upgrade?.toLowerCase() === 'websocket' &&
+      WEBSOCKET_KEY.test(headers['sec-websocket-key'] ?? '')
+    );
+  }
+
+  /** An upgrade that is for us, on a connection that is no longer node:http's. */
+  upgrade(incoming: IncomingMessage, head: Buffer): void {
+    const { socket } = incoming;
     const request = new NodeRequest(incoming);
-    if (!this.#isForUs(incoming, request)) {
-      this.#answerOn(incoming, connection).serve(false);
-      return;
-    }
     const decision = decideUpgrade(this.#options, request);
     if (!('accept' in decision)) {
-      this.#answerOn(incoming, connection).refuse(decision);
+      this.#refuse(incoming, decision);
       return;
     }
     if (decision.protocol !== '') this.#agreed.set(incoming, decision.protocol);
-    this.#wss.handleUpgrade(incoming, connection, head, (ws) => this.#opened(ws, connection, request.remoteAddress));
+    this.#wss.handleUpgrade(incoming, socket, head, (ws) => this.#opened(ws, socket, request.remoteAddress));
   }
 
   join(socket: NodeSocket, topic: string): void {
@@ -114,22 +119,14 @@ export class NodeSockets implements NodeSocketHost {
     for (const socket of unflushed) socket.flush();
   }
 
-  #isForUs(incoming: IncomingMessage, request: NodeRequest): boolean {
-    return (
-      request.method === 'GET' &&
-      request.path === this.#options.socketPath &&
-      incoming.headers.upgrade?.toLowerCase() === 'websocket' &&
-      WEBSOCKET_KEY.test(incoming.headers['sec-websocket-key'] ?? '')
-    );
-  }
-
-  /** An upgrade that is refused, or not to WebSocket, is answered as any request is, and its connection closed. */
-  #answerOn(incoming: IncomingMessage, connection: Duplex): NodeExchange {
+  /** Answers as any request is answered, and closes the connection: whoever keeps its own end open holds no place here. */
+  #refuse(incoming: IncomingMessage, answer: NetResponse): void {
+    const { socket } = incoming;
     const res = new ServerResponse(incoming);
     res.shouldKeepAlive = false;
-    if (connection instanceof Socket) res.assignSocket(connection);
-    res.on('finish', () => connection.end());
-    return new NodeExchange(incoming, res, this.#host);
+    res.assignSocket(socket);
+    res.on('finish', () => socket.destroySoon());
+    new NodeExchange(incoming, res, this.#host).refuse(answer);
   }
 
   #opened(ws: WebSocket, connection: Duplex, remoteAddress: string): void {

@@ -46,6 +46,8 @@ eachBackend(t, (t, backend) => {
     t.strictSame(told, [true]);
     await early.send(request);
     await early.until((text) => statuses(text).length === 2);
+    await early.send(head('GET / HTTP/1.1', 'Host: x', 'Connection: Upgrade', 'Upgrade: h2c'));
+    await early.until((text) => statuses(text).length === 3);
 
     spare = 2 * few - 1;
     const taken: boolean[] = [];

@@ -1,8 +1,9 @@
+import { connect } from 'node:net';
 import t from 'tap';
 import type { NetRequest, NetResponse } from '../../src/net/net.js';
 import { NodeServer } from '../../src/net/node-server.js';
-import { head, RawConnection, statuses } from './raw-connection.js';
-import { serve, type Backend } from './serving.js';
+import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js';
+import { quietSockets, serve, type Backend } from './serving.js';
 
 // Times that uWebSockets.js has built in (10 s), and this backend takes from its limits.
 const backend: Backend = { name: 'node', create: (options) => new NodeServer(options) };
@@ -75,6 +76,26 @@ t.test('a handler may take longer than a connection may idle', async (t) => {
   await connection.send(head('POST / HTTP/1.1', 'Host: x', 'Content-Length: 2') + 'ab');
   t.match(await connection.until((text) => text.endsWith('done')), '200 OK');
   connection.reset();
+});
+
+t.test('an upgrade that is refused leaves nothing behind, also where the peer keeps its end open', async (t) => {
+  const { port, url, server } = await serve(t, backend, {
+    sockets: { ...quietSockets, upgrade: () => ({ status: 429, headers: {}, body: 'refused' }) },
+    limits: { drainMs: 60_000 },
+  });
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const codes: unknown[] = [];
+  socket.on('error', (error: NodeJS.ErrnoException) => codes.push(error.code));
+  socket.write(upgradeHead());
+  let text = '';
+  for await (const piece of socket.setEncoding('latin1').iterator({ destroyOnReturn: false })) text += piece as string;
+  t.match(text, /429 Too Many Requests[^]*connection: close[^]*refused$/);
+  for (let i = 0; i < 50 && codes.length === 0; i++) {
+    socket.write('more');
+    await fetch(url);
+  }
+  t.match(codes, [/ECONNRESET|EPIPE/], 'nobody is there');
+  await server.close(1001, '');
 });
 
 t.test('more requests than may await their answers close the connection', async (t) => {
