@@ -1,5 +1,6 @@
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import fsPromises, { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { basename, join } from 'node:path';
 import t from 'tap';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
@@ -19,6 +20,59 @@ t.test('what is updated can be read, and its stamp changes', async (t) => {
   t.equal(await files.update('a', (current) => `${String(current)} two`), 'null one two');
   t.equal(await files.read('a'), 'null one two');
   t.not(await files.stamp('a'), stamp);
+  t.equal(await files.stamp('a'), await files.stamp('a'), 'and stays while nobody updates it');
+});
+
+t.test('an update is told of once it is on the disk, and takes the old one’s place no earlier', async (t) => {
+  const directory = t.testdir({ a: 'old' });
+  const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS, lockFile);
+  const { open, rename } = fsPromises;
+  const done: string[] = [];
+  const told = async <T>(what: string, call: () => Promise<T>): Promise<T> => {
+    done.push(what);
+    const result = await call();
+    done.push(`${what}: done`);
+    return result;
+  };
+  Object.assign(fsPromises, {
+    async open(...given: Parameters<typeof open>) {
+      const handle = await open(...given);
+      const name = basename(String(given[0]));
+      const write = handle.writeFile.bind(handle);
+      const sync = handle.sync.bind(handle);
+      return Object.assign(handle, {
+        writeFile: (text: string) => told(`write ${name}`, () => write(text)),
+        sync: () => told(`sync ${name}`, sync),
+      });
+    },
+    rename: (...given: Parameters<typeof rename>) => told('rename', () => rename(...given)),
+  });
+  syncBuiltinESMExports();
+  t.teardown(() => {
+    Object.assign(fsPromises, { open, rename });
+    syncBuiltinESMExports();
+  });
+  await files.update('a', () => 'new');
+  const steps = ['write a.new', 'sync a.new', 'rename', `sync ${basename(directory)}`];
+  t.strictSame(
+    done,
+    steps.flatMap((step) => [step, `${step}: done`]),
+  );
+});
+
+t.test('what cannot be read is not taken for what is not there', async (t) => {
+  const directory = t.testdir({ a: {} });
+  const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS, lockFile);
+  await t.rejects(files.read('a'), { code: 'EISDIR' });
+  let isAsked = false;
+  await t.rejects(
+    files.update('a', () => {
+      isAsked = true;
+      return 'only the newest key';
+    }),
+    { code: 'EISDIR' },
+  );
+  t.notOk(isAsked);
 });
 
 t.test('only the owner may read the files, and nothing is left beside them', async (t) => {

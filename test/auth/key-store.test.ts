@@ -230,6 +230,14 @@ t.test('two processes that create at the same moment lose nothing', async (t) =>
   );
 });
 
+t.test('two processes that are the first at the same moment share one secret', async (t) => {
+  const files = new MemoryKeyFiles();
+  const [a, b] = await Promise.all([openStore(files), openStore(files)]);
+  const keys = [await a.store.create('free', 'of one'), await b.store.create('free', 'of the other')];
+  const { store } = await openStore(files);
+  for (const { key, id } of keys) t.match(store.verify(key), { id });
+});
+
 t.test('more keys than are remembered are known all the same', async (t) => {
   const files = new MemoryKeyFiles();
   const { store } = await openStore(files, 2);
