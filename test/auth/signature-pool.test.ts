@@ -66,19 +66,23 @@ t.test('batches that are under way together get their own answers', async (t) =>
   );
 });
 
+/** Checks on this thread, and how many were asked of it. */
+class Counting extends InlineSignatureChecks {
+  asked = 0;
+
+  override verifyAll(claimed: readonly ClaimedSignature[]): Promise<readonly boolean[]> {
+    this.asked += claimed.length;
+    return super.verifyAll(claimed);
+  }
+}
+
 t.test('a batch that is too small for the way there is checked on this thread', async (t) => {
-  let asked = 0;
-  const counting = new InlineSignatureChecks(signatures, systemClock, 10);
-  const verifyAll = counting.verifyAll.bind(counting);
-  counting.verifyAll = (claimed) => {
-    asked += claimed.length;
-    return verifyAll(claimed);
-  };
+  const counting = new Counting(signatures, systemClock, 10);
   const pool = openPool(t, counting);
   await pool.verifyAll(signed(3));
-  t.equal(asked, 3);
+  t.equal(counting.asked, 3);
   await pool.verifyAll(signed(4));
-  t.equal(asked, 3, 'and a larger one is not');
+  t.equal(counting.asked, 3, 'and a larger one is not');
 });
 
 t.test('what a thread that dies leaves undone is checked on this one, and so is all that comes later', async (t) => {
@@ -95,6 +99,26 @@ t.test('what a thread that dies leaves undone is checked on this one, and so is 
   t.same(await pool.verifyAll(claimed), expected(200));
   t.equal(faults.length, limits.signatureWorkers);
   t.same(await pool.verifyAll(claimed), expected(200));
+});
+
+t.test('where one of two threads dies, the other does the work', async (t) => {
+  const threads: Worker[] = [];
+  const note = (thread: Worker): unknown => threads.push(thread);
+  process.on('worker', note);
+  t.teardown(() => process.off('worker', note));
+  const faults: unknown[] = [];
+  const counting = new Counting(signatures, systemClock, 10);
+  const pool = new SignaturePool(counting, limits, (error) => faults.push(error));
+  t.teardown(() => pool.close());
+  const claimed = withForgeries(signed(200));
+  await pool.verifyAll(claimed);
+  threads[0]?.postMessage({ id: -1, bytes: 'none' });
+  t.same(await pool.verifyAll(claimed), expected(200));
+  t.equal(faults.length, 1);
+  t.ok(counting.asked > 0 && counting.asked < 200, `what it had is checked on this thread: ${counting.asked}`);
+  const { asked } = counting;
+  t.same(await pool.verifyAll(claimed), expected(200));
+  t.equal(counting.asked, asked, 'and nothing else');
 });
 
 t.test('a pool that is closed answers what is under way, and what comes later', async (t) => {
