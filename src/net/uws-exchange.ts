@@ -47,8 +47,12 @@ export class UwsExchange {
    */
   static serve(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, method?: 'GET'): void {
     const exchange = new UwsExchange(res, req, host, method);
-    if (BODILESS.has(exchange.#request.method)) exchange.#handle();
-    else exchange.#collect(req);
+    const isBodiless = BODILESS.has(exchange.#request.method);
+    // To go through all headers costs some: without a body there is seldom a length, too.
+    const isTold = !isBodiless || exchange.#request.header('content-length') !== undefined;
+    if (isTold && lengthsOf(req) > 1) exchange.#refuseLengths();
+    else if (isBodiless) exchange.#handle();
+    else exchange.#collect();
   }
 
   /** Answers an upgrade request that is refused. */
@@ -78,16 +82,8 @@ export class UwsExchange {
   }
 
   /** Reads the body within its bound and deadline, then calls the handler or refuses. */
-  #collect(req: HttpRequest): void {
-    let lengths = 0;
-    req.forEach((name) => {
-      if (name === 'content-length') lengths++;
-    });
+  #collect(): void {
     this.#watch();
-    if (lengths > 1) {
-      setImmediate(() => this.#apart(() => this.#write(ambiguousLength, true)));
-      return;
-    }
     const { limits } = this.#host.options;
     const limit = limits.bodyBytes(this.#request.method, this.#request.path);
     const declared = Number(this.#request.header('content-length') ?? 0);
@@ -117,6 +113,11 @@ export class UwsExchange {
         this.#handle();
       }
     });
+  }
+
+  #refuseLengths(): void {
+    this.#watch();
+    setImmediate(() => this.#apart(() => this.#write(ambiguousLength, true)));
   }
 
   /**
@@ -221,4 +222,12 @@ export class UwsExchange {
     this.#host.options.onFault(error);
     return internalError;
   }
+}
+
+function lengthsOf(req: HttpRequest): number {
+  let lengths = 0;
+  req.forEach((name) => {
+    if (name === 'content-length') lengths++;
+  });
+  return lengths;
 }

@@ -152,11 +152,14 @@ eachBackend(t, (t, backend) => {
 
   t.test('two lengths are refused: two readers could disagree on where the body ends', async (t) => {
     const { port } = await serve(t, backend, { http: unreachable });
-    for (const body of ['', 'abc', 'abcd']) {
-      const connection = await RawConnection.open(port);
-      await connection.send(head('POST / HTTP/1.1', 'Host: x', 'Content-Length: 3', 'Content-Length: 4') + body);
-      await connection.closed;
-      t.strictSame(statuses(connection.text), [400]);
+    for (const method of ['POST', 'GET', 'HEAD', 'OPTIONS']) {
+      for (const body of ['', 'abc', 'abcd']) {
+        const connection = await RawConnection.open(port);
+        const lengths = ['Content-Length: 3', 'Content-Length: 4'];
+        await connection.send(head(`${method} / HTTP/1.1`, 'Host: x', ...lengths) + body);
+        await connection.closed;
+        t.strictSame(statuses(connection.text), [400], `${method} ${body}`);
+      }
     }
   });
 
