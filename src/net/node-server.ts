@@ -16,6 +16,8 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   readonly #http: Server;
   readonly #sockets: NodeSockets;
   readonly #unanswered = new WeakMap<Socket, Set<NodeExchange>>();
+  /** Connections that node:http has let go of, and nobody else has yet. */
+  readonly #between = new Set<Socket>();
   #closed: Promise<void> | null = null;
 
   constructor(options: NetOptions) {
@@ -75,7 +77,10 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     if (!this.#unanswered.has(socket)) {
       this.#unanswered.set(socket, unanswered);
       // node:http tells nothing of answers that wait for their turn when the connection breaks.
-      socket.once('close', () => unanswered.forEach((exchange) => exchange.end()));
+      socket.once('close', () => {
+        unanswered.forEach((exchange) => exchange.end());
+        this.#between.delete(socket);
+      });
     }
     if (unanswered.size >= this.options.limits.pipelinedRequests) {
       socket.destroy();
@@ -95,8 +100,15 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     const { socket } = incoming;
     socket.off('error', destroy).on('error', destroy);
     const before = [...(this.#unanswered.get(socket) ?? [])].at(-1);
-    if (before === undefined) this.#goOn(incoming, head);
-    else before.onOver(() => this.#goOn(incoming, head));
+    if (before === undefined) {
+      this.#goOn(incoming, head);
+      return;
+    }
+    this.#between.add(socket);
+    before.onOver(() => {
+      this.#between.delete(socket);
+      this.#goOn(incoming, head);
+    });
   }
 
   /** As a WebSocket; a wish for anything else is ignored, and node:http is given back the connection. */
@@ -119,6 +131,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     await this.underWay.none(this.options.limits.drainMs);
     this.#sockets.cutAll();
     this.#http.closeAllConnections();
+    for (const socket of this.#between) socket.destroy();
     // The close events of what was cut come with the next turns of the loop.
     await this.underWay.none(this.options.limits.drainMs);
   }

@@ -39,6 +39,8 @@ eachBackend(t, (t, backend) => {
       await connection.until((text) => text.match(/ hello\./g)?.length === count);
     }
     t.match(connection.text, /a key hello\.$/, 'nor is anything else of it lost');
+    await connection.send(h2c('GET / HTTP/1.1').repeat(15));
+    await connection.until((text) => statuses(text).length === 30);
     await connection.send(h2c('POST / HTTP/1.1', 'Content-Length: 2000') + 'x'.repeat(2000));
     await connection.closed;
     t.equal(statuses(connection.text).at(-1), 413, 'and what holds for bodies holds for its');
@@ -90,6 +92,29 @@ eachBackend(t, (t, backend) => {
       connection.reset();
     });
   }
+
+  t.test('closing cuts off who waits for the turn of an upgrade, too', async (t) => {
+    let began: () => void = () => undefined;
+    const { server, port } = await serve(t, backend, {
+      http() {
+        began();
+        return new Promise(() => undefined);
+      },
+      sockets,
+      limits: { drainMs: 20 },
+    });
+    const connections: RawConnection[] = [];
+    for (const { request } of upgrades) {
+      const underWay = new Promise<void>((resolve) => (began = resolve));
+      const connection = await RawConnection.open(port);
+      await connection.send(head('GET /never HTTP/1.1', 'Host: x') + request);
+      await underWay;
+      connections.push(connection);
+    }
+    await server.close(1001, '');
+    for (const connection of connections) await connection.closed;
+    t.pass('all of them');
+  });
 
   t.test('who goes away before its upgrade has its turn is let go', async (t) => {
     let release: (response: NetResponse) => void = () => undefined;
