@@ -91,6 +91,18 @@ eachBackend(t, (t, backend) => {
     t.strictSame(seqs(all.fast), upTo(published));
   });
 
+  t.test('what one tick publishes to a subscriber that does not read is bounded, too', async (t) => {
+    const all = await crowd(t, backend, 60_000);
+    let seq = 0;
+    while (all.slowSocket.bufferedBytes() === 0) {
+      all.server.publish('all', message(seq++), false);
+      await all.fast.has(seq);
+    }
+    for (let more = 0; more < 500; more++) all.server.publish('all', message(seq++), false);
+    t.ok(all.slowSocket.closed);
+    t.ok(all.slowSocket.bufferedBytes() < 2 << 20, `${all.slowSocket.bufferedBytes()} of ${500 * messageBytes} bytes`);
+  });
+
   t.test('sending to one that does not read says so, and stops', async (t) => {
     const all = await crowd(t, backend, 60_000);
     let sent = 0;
