@@ -143,6 +143,13 @@ t.test('config check looks into the files that settings name', async (t) => {
   t.match(await run(['config', 'check', 'more']), { code: 2 });
 });
 
+t.test('settings that are wrong themselves name no files', async (t) => {
+  const files = { 'q.json': '{"profile": 5, "walletKeyFile": ["key"]}' };
+  const { code, err } = await run(['config', 'check', '--config', 'q.json'], { files });
+  t.equal(code, 2);
+  t.match(err, /^profile cannot be 5 .*\nwalletKeyFile cannot be \["key"\] .*\n2 problems with the settings\.$/);
+});
+
 t.test('keys are those of the data directory', async (t) => {
   const directory = t.testdir();
   const at = ['--data-dir', directory];

@@ -119,6 +119,7 @@ t.test('what begins like a URL and is none is told before anything is asked ther
 t.test('a key and a key file are one too many', async (t) => {
   const environment = { QUOTEBOOK_WALLET_KEY: 'ab'.repeat(32), QUOTEBOOK_WALLET_KEY_FILE: 'key' };
   t.strictSame(problemsOf(read({ environment })), ['walletKey and walletKeyFile are both set: keep one of them.']);
+  for (const [name, value] of Object.entries(environment)) t.ok(read({ environment: { [name]: value } }).ok, name);
 });
 
 t.test('a settings file that is none', async (t) => {
