@@ -117,6 +117,20 @@ t.test('a mistyped checksum, a symbol or a vault listed twice', async (t) => {
   );
 });
 
+t.test('addresses of tokens and vaults are held to their checksums, too', async (t) => {
+  const address = '0xcA11bde05977b3631167028862bE2a173976CA11';
+  const lists = (written: string): Readonly<Record<string, unknown>> => ({
+    tokens: [{ symbol: 'WETH', address: written, decimals: 18 }],
+    vaults: [{ name: 'pSV-WETH/USDC-C', address: written }],
+  });
+  t.strictSame(await problems(lists(address.replace('cA', 'ca'))), [
+    'The profile profile.json: /tokens/0/address is not its own EIP-55 checksum.',
+    'The profile profile.json: /vaults/0/address is not its own EIP-55 checksum.',
+  ]);
+  const result = await readChanged(lists(address.toLowerCase()));
+  t.match(result, { ok: true, profile: { tokens: [{ address }], vaults: [{ address }] } });
+});
+
 t.test('a file that is not there, or not JSON', async (t) => {
   const missing = await readProfileFile('arbitrun', () =>
     Promise.reject(Object.assign(new Error(), { code: 'ENOENT' })),
@@ -142,5 +156,10 @@ t.test('settings replace the endpoints', async (t) => {
   t.strictSame(changed, {
     ...profile,
     stream: { ...profile.stream, rpcUrls: ['http://mine.example'], wsUrl: 'ws://mine.example' },
+  });
+  const settled = { settlementRpcUrls: ['http://its.example'], settlementWsUrl: 'ws://its.example' };
+  t.strictSame(withEndpoints(profile, { ...none, ...settled }), {
+    ...profile,
+    settlement: { ...profile.settlement, rpcUrls: settled.settlementRpcUrls, wsUrl: settled.settlementWsUrl },
   });
 });
