@@ -17,6 +17,11 @@ export class DurabilityWaiters {
     return frames <= this.#durableFrames;
   }
 
+  /** Whether somebody waits for so many frames or fewer. */
+  isAnyWithin(frames: number): boolean {
+    return this.#waiters.some((waiter) => waiter.frames <= frames);
+  }
+
   /** Resolves when so many frames are durable; rejects when the log fails before. */
   until(frames: number): Promise<void> {
     if (this.isDurable(frames)) return Promise.resolve();

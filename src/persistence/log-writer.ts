@@ -173,14 +173,24 @@ export class LogWriter {
       while (this.#failure === null) {
         if (!this.#queue.isEmpty || this.#due.isSealDue) await this.#commitGroup();
         else if (this.#untold !== null) this.#tellLast();
-        else if (this.#due.isSyncDue || !this.#waiters.isEmpty) await this.#syncWritten();
-        else break;
+        else if (!this.#isSyncDue) break;
+        // Not only once nothing waits any more: under load that may never come.
+        if (this.#isSyncDue) {
+          this.#tellLast();
+          await this.#syncWritten();
+        }
       }
     } catch (error) {
       this.#fail(error);
     }
     this.#running = null;
     this.#armSeal();
+  }
+
+  /** What is written is to be forced to the disk by a call of its own, which with `sync: always` nothing waits for. */
+  get #isSyncDue(): boolean {
+    if (this.#due.isSyncDue) return true;
+    return this.#options.sync.type !== 'always' && this.#waiters.isAnyWithin(this.#writtenFrames);
   }
 
   async #commitGroup(): Promise<void> {

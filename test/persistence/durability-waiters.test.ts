@@ -15,6 +15,20 @@ t.test('each is told when what it waits for is durable, and not before', async (
   t.ok(waiters.isEmpty);
 });
 
+t.test('it is known whether somebody waits for what is written by now, or only for what comes later', async (t) => {
+  const waiters = new DurabilityWaiters();
+  for (const frames of [5, 3]) void waiters.until(frames);
+  t.strictSame(
+    [2, 3, 5].map((frames) => waiters.isAnyWithin(frames)),
+    [false, true, true],
+  );
+  waiters.settle(3);
+  t.strictSame(
+    [4, 5].map((frames) => waiters.isAnyWithin(frames)),
+    [false, true],
+  );
+});
+
 t.test('nobody waits for what is durable already', async (t) => {
   const waiters = new DurabilityWaiters();
   waiters.settle(5);

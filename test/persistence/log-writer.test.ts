@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { LogProcess } from '../simulation/simulated-log.js';
 import { World } from './world.js';
 
 t.test('what one turn appends is one group, what comes while it is written is the next', async (t) => {
@@ -90,6 +91,43 @@ t.test('with sync never a record is durable when somebody asks for it', async (t
   t.equal(process.log.journal.durable.index, 0);
   await clock.until(process.log.journal.flush());
   t.equal(process.log.journal.durable.index, 3);
+});
+
+/** For so many ms something waits whenever a group is written: with BUSY_DISK that takes longer than the next record. */
+async function neverQuiet(world: World, process: LogProcess, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 1) {
+    world.submit(process, 1);
+    await world.clock.advance(1);
+  }
+}
+
+const BUSY_DISK = { delayMs: (call: string) => (call === 'write' ? 3 : 0) };
+/** Nothing but the writer itself asks for a sync. */
+const ONE_SEGMENT = { segmentBytes: 512 << 10, snapshotEveryRecords: Infinity, stateHashEveryRecords: Infinity };
+
+t.test('with sync interval a log that is never quiet is durable after the interval all the same', async (t) => {
+  const world = new World(1, BUSY_DISK);
+  const process = await world.start({ ...ONE_SEGMENT, sync: { type: 'interval', intervalMs: 100 } });
+  const { journal } = process.log;
+  for (let round = 0; round < 5; round += 1) {
+    const before = process.log.engine.index;
+    await neverQuiet(world, process, 110);
+    const durable = journal.durable.index;
+    t.ok(durable >= before, `${before} records were there 110 ms ago, ${durable} are durable`);
+    t.ok(process.told >= process.log.engine.index - 6, 'what is written is told');
+  }
+});
+
+t.test('with sync never who asks for a durable log is not kept waiting until it is quiet', async (t) => {
+  const world = new World(1, BUSY_DISK);
+  const process = await world.start({ ...ONE_SEGMENT, sync: { type: 'never' } });
+  const { engine, journal } = process.log;
+  await neverQuiet(world, process, 20);
+  const asked = engine.index;
+  let durable = 0;
+  void journal.flush().then(() => (durable = journal.durable.index));
+  await neverQuiet(world, process, 20);
+  t.ok(durable >= asked, `${asked} records were to be durable, ${durable} are`);
 });
 
 t.test('a quiet log is sealed by one empty group', async (t) => {
