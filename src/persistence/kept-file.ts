@@ -60,7 +60,13 @@ export class KeptFile implements KeptValues {
     const isThere = (await disk.list()).includes(name);
     const found = isThere ? readValues(name, await readWhole(disk, name), options.logger) : new Map<string, unknown>();
     const kept = new KeptFile(disk, name, found, options);
-    await kept.#rewrite();
+    try {
+      await kept.#rewrite();
+    } catch (error) {
+      // As on a disk that fills up later: nothing is appended to the old file, and the first change with room replaces it.
+      if (!isNoRoom(error)) throw error;
+      options.logger.warn({ err: error, file: name }, 'no room to write a file anew: it stays as it was');
+    }
     return kept;
   }
 

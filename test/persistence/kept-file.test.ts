@@ -135,6 +135,28 @@ t.test('on a full disk a change is refused, and the file goes on when there is r
   );
 });
 
+t.test('a full disk stops no start: what is there is read, and written anew once there is room', async (t) => {
+  const { clock, disk } = newDisk(1, 4_096);
+  await clock.until(
+    (async () => {
+      const first = await open(disk.boot());
+      await first.put('1', 'kept');
+      await first.close();
+      const torn = Buffer.concat([disk.contentOf(NAME), Buffer.from('0badc0de 900 {"key":')]);
+      disk.place(NAME, torn);
+      disk.foreignBytes = 4_096;
+      const second = await open(disk.boot());
+      t.strictSame([...second.found.keys()], ['1']);
+      await t.rejects(second.put('2', 'refused'), { code: 'ENOSPC' });
+      t.strictSame([disk.fileNames(), disk.contentOf(NAME)], [[NAME], torn], 'nothing is done to it');
+      disk.foreignBytes = 0;
+      await second.put('3', 'later');
+      await second.close();
+      t.strictSame([...(await open(disk.boot())).found.keys()], ['1', '2', '3']);
+    })(),
+  );
+});
+
 t.test('a failed sync ends the process, and nothing is written after it', async (t) => {
   const { clock, disk } = newDisk();
   const fatal: Error[] = [];
