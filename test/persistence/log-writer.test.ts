@@ -143,6 +143,21 @@ t.test('a quiet log is sealed by one empty group', async (t) => {
   t.equal(process.log.journal.durable.group, 2);
 });
 
+t.test('what a killed process left unsealed the next one seals, once', async (t) => {
+  const world = new World(1);
+  const { clock, disk } = world;
+  const killed = await world.start();
+  world.submit(killed, 3);
+  await clock.until(killed.log.journal.flush());
+  for (let start = 0; start < 2; start += 1) {
+    disk.crash('kill');
+    clock.clear();
+    const { journal } = (await world.start()).log;
+    await clock.advance(10_000);
+    t.match(journal.durable, { group: 2, index: 3 });
+  }
+});
+
 t.test('a full segment gives way to the prepared one, and a group may be larger than a segment', async (t) => {
   const world = new World(2);
   const { clock, disk } = world;

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { TEMPORARY } from '../../src/persistence/disk.js';
+import { TEMPORARY, type DiskFile, type OpenMode } from '../../src/persistence/disk.js';
 import { segmentName } from '../../src/persistence/segment.js';
-import { SpareSegment } from '../../src/persistence/spare-segment.js';
+import { SpareSegment, type SpareSegmentOptions } from '../../src/persistence/spare-segment.js';
 import { silent } from '../simulation/simulated-log.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { HeldDisk } from './held-disk.js';
@@ -66,20 +66,23 @@ t.test('a log that is opened makes the next segment ready before it is needed', 
   );
 });
 
+/** Of a segment of two pieces. */
+const optionsWith = (clock: ManualClock): SpareSegmentOptions => ({
+  segmentBytes: 2 * PIECE_BYTES,
+  openMode: 'durable',
+  spareRetryMs: 1_000,
+  clock,
+  logger: silent,
+  hasRoom: () => true,
+  onFatal(error) {
+    throw error;
+  },
+});
+
 t.test('one that is under way when the log is closed is given up, and nothing is left of it', async (t) => {
   const memory = new MemoryDisk([]);
   const disk = new HeldDisk(memory);
-  const spare = new SpareSegment(disk, 2, {
-    segmentBytes: 2 * PIECE_BYTES,
-    openMode: 'durable',
-    spareRetryMs: 1_000,
-    clock: new ManualClock(),
-    logger: silent,
-    hasRoom: () => true,
-    onFatal(error) {
-      throw error;
-    },
-  });
+  const spare = new SpareSegment(disk, 2, optionsWith(new ManualClock()));
   disk.hold();
   spare.prepare();
   await turn();
@@ -88,4 +91,61 @@ t.test('one that is under way when the log is closed is given up, and nothing is
   disk.release();
   await closed;
   t.strictSame([...memory.files.keys()], []);
+});
+
+/** Holds one piece and no more, until there is room. Counts how often a file is begun, and what is removed. */
+class TightDisk extends MemoryDisk {
+  isFull = true;
+  begun = 0;
+  readonly removed: string[] = [];
+
+  override async open(name: string, mode: OpenMode): Promise<DiskFile> {
+    if (mode === 'create') {
+      if (this.files.has(name)) throw Object.assign(new Error('EEXIST'), { code: 'EEXIST' });
+      this.begun += 1;
+    }
+    const file = await super.open(name, mode);
+    const write = file.write.bind(file);
+    file.write = async (bytes, position) => {
+      if (this.isFull && position > 0) throw Object.assign(new Error('EDQUOT'), { code: 'EDQUOT' });
+      await write(bytes, position);
+    };
+    return file;
+  }
+
+  override async remove(name: string): Promise<void> {
+    this.removed.push(name);
+    await super.remove(name);
+  }
+}
+
+t.test('one for which the room runs out leaves nothing of itself, and is tried again after a while', async (t) => {
+  const clock = new ManualClock();
+  const disk = new TightDisk([]);
+  const spare = new SpareSegment(disk, 2, optionsWith(clock));
+  const tried = async (): Promise<number> => {
+    spare.prepare();
+    await turn();
+    return disk.begun;
+  };
+  t.equal(await tried(), 1);
+  t.strictSame([...disk.files.keys()], []);
+  clock.advance(999);
+  t.equal(await tried(), 1, 'not with every group that is written');
+  clock.advance(1);
+  t.equal(await tried(), 2);
+  disk.isFull = false;
+  clock.advance(1_000);
+  t.equal(await tried(), 3);
+  t.strictSame([...disk.files.keys()], [NEXT]);
+  await spare.close();
+});
+
+t.test('of several that are of no use the last goes first, so that a crash leaves no gap', async (t) => {
+  const numbers = [2, 3, 4];
+  const disk = new TightDisk(numbers.map((number) => [segmentName(number), Buffer.alloc(100)]));
+  const spare = new SpareSegment(disk, 2, optionsWith(new ManualClock()));
+  await spare.adopt(numbers);
+  t.strictSame(disk.removed, [...numbers].reverse().map(segmentName));
+  await spare.close();
 });
