@@ -1,4 +1,5 @@
 import t from 'tap';
+import { endOfContent } from '../../src/persistence/frame.js';
 import { LogHistory } from '../../src/persistence/log-history.js';
 import { CountedDisk } from './counted-disk.js';
 import { enter, sampleQuote } from '../engine/samples.js';
@@ -74,4 +75,12 @@ await t.test('a flipped bit is found by whoever reads that part, and by nobody e
   segment[1000] = (segment[1000] ?? 0) ^ 1;
   t.strictSame(await read(history, seq - 5, index), from(seq - 4, seq));
   await t.rejects(read(history, 0, index), { code: 'DAMAGED' });
+});
+
+await t.test('a segment that ends before what is asked for is damaged, wherever it ends', async (t) => {
+  const [name = '', bytes = Buffer.alloc(0)] = [...disk.files].find(([each]) => each.startsWith('segment')) ?? [];
+  for (const end of [1000, bytes.length >> 1, endOfContent(bytes, 0), bytes.length]) {
+    const history = new LogHistory(new CountedDisk([[name, bytes.subarray(0, end)]]), epoch);
+    await t.rejects(read(history, 0, index + 1), { code: 'DAMAGED', place: { file: name } }, `at ${end}`);
+  }
 });

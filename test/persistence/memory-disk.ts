@@ -14,8 +14,11 @@ export class MemoryDisk implements Disk {
   }
 
   async open(name: string, mode: OpenMode): Promise<DiskFile> {
-    if (mode === 'create') this.files.set(name, Buffer.alloc(0));
-    if (!this.files.has(name)) throw missing(name);
+    if (mode === 'create') {
+      if (this.files.has(name)) throw failure('EEXIST', name);
+      this.files.set(name, Buffer.alloc(0));
+    }
+    if (!this.files.has(name)) throw failure('ENOENT', name);
     return new MemoryFile(name, this.files);
   }
 
@@ -86,11 +89,11 @@ class MemoryFile implements DiskFile {
 
   #bytes(): Buffer {
     const bytes = this.#files.get(this.name);
-    if (bytes === undefined) throw missing(this.name);
+    if (bytes === undefined) throw failure('ENOENT', this.name);
     return bytes;
   }
 }
 
-function missing(name: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`ENOENT: ${name}`), { code: 'ENOENT', errno: -constants.errno.ENOENT });
+function failure(code: 'ENOENT' | 'EEXIST', name: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code}: ${name}`), { code, errno: -constants.errno[code] });
 }

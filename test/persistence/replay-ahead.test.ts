@@ -1,9 +1,10 @@
 import t from 'tap';
 import { Arrivals } from '../../src/persistence/arrivals.js';
+import { readRecords } from '../../src/persistence/log-records.js';
 import { PersistenceError } from '../../src/persistence/persistence-error.js';
 import { recover, type Recovered, type Survey } from '../../src/persistence/recovery.js';
 import { goesWith, replayAhead } from '../../src/persistence/replay-ahead.js';
-import { snapshotIndexes } from '../../src/persistence/segment.js';
+import { segmentName, snapshotIndexes } from '../../src/persistence/segment.js';
 import { surveyLog, type LogSurvey, type PassedSegment } from '../../src/persistence/survey.js';
 import { REORG_DEPTH } from '../engine/samples.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
@@ -89,6 +90,32 @@ t.test('a state that is told of only at the end is compared all the same: in ord
   const disk = new MemoryDisk(log.files);
   t.strictSame(await ahead(disk, beside(disk, hide)), await inOrder(disk));
 });
+
+t.test(
+  'a byte that changes between the survey and the replay is damage, and not taken for what was found right',
+  async (t) => {
+    const survey = await surveyLog(new MemoryDisk(log.files), log.epoch);
+    const [segment] = survey.segments;
+    if (segment === undefined) throw new Error('The log has segments');
+    const name = segmentName(segment.number);
+    // What a record says, and what stands behind the last whole group: that may change.
+    for (const [at, isRead] of [
+      [segment.end >> 1, false],
+      [segment.end, true],
+    ] as const) {
+      const changed = withFile(log, name, flipped(Buffer.from(log.files.get(name) ?? []), at));
+      const replay = async (): Promise<number> => {
+        let read = 0;
+        for await (const records of readRecords(changed, survey.segments, 0, segment.last.index))
+          read += [...records].length;
+        return read;
+      };
+      if (isRead) t.equal(await replay(), segment.last.index);
+      else
+        await t.rejects(replay(), { code: 'DAMAGED', place: { file: name }, message: /has changed since it was read/ });
+    }
+  },
+);
 
 t.test('a state that is told of wrongly stops the replay', async (t) => {
   const lie = ({ segment, stateHashes }: PassedSegment): PassedSegment => ({

@@ -1,6 +1,12 @@
 import t from 'tap';
 import type { OpenLogOptions } from '../../src/persistence/open-log.js';
-import { segmentNumbers, snapshotIndexes } from '../../src/persistence/segment.js';
+import { dropOld } from '../../src/persistence/retention.js';
+import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from '../../src/persistence/segment.js';
+import { writeSnapshot } from '../../src/persistence/snapshot.js';
+import { surveyLog } from '../../src/persistence/survey.js';
+import { newEngine } from '../engine/samples.js';
+import { madeLog, type MadeLog } from './made-log.js';
+import { MemoryDisk } from './memory-disk.js';
 import { World } from './world.js';
 
 const SEGMENT_BYTES = 4 << 10;
@@ -66,4 +72,36 @@ t.test('in between, the oldest go while the log is larger', async (t) => {
   t.ok(first > 1 && bytes <= retainLogBytes + SEGMENT_BYTES, `${bytes} bytes from segment ${first} on`);
   const { world: unbounded } = await longLog({ retainLogBytes: 0 });
   t.ok(first < (segmentsOf(unbounded)[0] ?? 0), 'more stays than with none to retain');
+});
+
+/** Segments that are dropped of a log whose older snapshot ends with that group. */
+async function droppedBy(made: MadeLog, group: number, change = (bytes: Buffer): Buffer => bytes): Promise<string[]> {
+  const disk = new MemoryDisk([...made.files].filter(([name]) => !name.endsWith('.snap')));
+  const { last } = await surveyLog(disk, made.epoch);
+  const state = newEngine().exportState();
+  for (const point of [{ ...last, index: 1, group }, last]) {
+    await writeSnapshot(disk, snapshotName(point.index), made.epoch, point, state);
+  }
+  const older = snapshotName(1);
+  disk.files.set(older, change(Buffer.from(disk.files.get(older) ?? [])));
+  const { segments } = await dropOld(disk, { snapshotsKept: 2, retainLogBytes: 0 });
+  return [...segments];
+}
+
+t.test('a segment goes when the older snapshot has its last group, and not one group before', async (t) => {
+  const made = await madeLog(24 << 10, true, { segmentBytes: 4 << 10 });
+  const { segments } = await surveyLog(new MemoryDisk(made.files), made.epoch);
+  const [first, second] = segments;
+  if (first === undefined || second === undefined) throw new Error('The log has several segments');
+  t.strictSame(await droppedBy(made, first.last.group - 1), []);
+  t.strictSame(await droppedBy(made, first.last.group), [segmentName(1)]);
+  t.strictSame(await droppedBy(made, second.last.group - 1), [segmentName(1)]);
+  t.strictSame(await droppedBy(made, second.last.group), [segmentName(1), segmentName(2)]);
+});
+
+t.test('of a snapshot whose head cannot be read nobody knows what it has: no segment goes', async (t) => {
+  const made = await madeLog(24 << 10, true, { segmentBytes: 4 << 10 });
+  const rot = (bytes: Buffer): Buffer => bytes.fill(7, 20, 30);
+  t.strictSame(await droppedBy(made, 30, rot), []);
+  t.not((await droppedBy(made, 30)).length, 0);
 });

@@ -69,6 +69,7 @@ t.test('a bad snapshot is passed over for the older one, with a warning', async 
 t.test('a whole snapshot of other content than the log tells is passed over', async (t) => {
   const { header, state } = await readSnapshot(new MemoryDisk(log.files), indexOf(newest));
   const disk = new MemoryDisk(log.files);
+  disk.files.delete(newest);
   await writeSnapshot(disk, newest, log.epoch, header, { ...state, orders: state.orders.slice(1) });
   t.match(await start(disk), { stateHash: last?.stateHash, snapshotIndex: indexOf(older) });
 });
@@ -76,6 +77,7 @@ t.test('a whole snapshot of other content than the log tells is passed over', as
 t.test('a snapshot of another log is passed over', async (t) => {
   const { header, state } = await readSnapshot(new MemoryDisk(log.files), indexOf(newest));
   const disk = new MemoryDisk(log.files);
+  disk.files.delete(newest);
   await writeSnapshot(disk, newest, Buffer.alloc(8, 7), header, state);
   t.match(await start(disk), { stateHash: last?.stateHash, snapshotIndex: indexOf(older) });
 });
