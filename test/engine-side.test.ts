@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { RpcUnreachable } from '../src/chain/http-rpc.js';
 import { rfqPorts } from '../src/engine-side.js';
@@ -26,4 +27,22 @@ t.test('a pool that can not be told for the chain is unavailable; any other erro
     asked(() => Promise.reject(new TypeError('of ours'))),
     TypeError,
   );
+});
+
+t.test('a request for quotes is published when its record is durable, and not before', async (t) => {
+  let commit = (): void => undefined;
+  const durable = new Promise<void>((resolve) => (commit = resolve));
+  const sequencer = {
+    submit: () => ({ refusal: null, index: 1, events: [] }) as const,
+    whenDurable: () => durable,
+  };
+  const told: string[] = [];
+  void rfqPorts({ pools: { resolve: async () => [] } }, sequencer)
+    .publish({ poolAddress: ADDRESS, side: 'ask', size: 1n, taker: ADDRESS, body: '{}' })
+    .then((outcome) => told.push(outcome));
+  await turn();
+  t.strictSame(told, []);
+  commit();
+  await turn();
+  t.strictSame(told, ['OK']);
 });

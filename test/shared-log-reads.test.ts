@@ -85,6 +85,19 @@ await t.test('beyond the bound a read is refused, but for those whose page is re
   t.not(await events.read(limits.logReads, 5, lastIndex), 'BUSY', 'later there is room');
 });
 
+await t.test('a read that fails does so for those who wait for it, and for nobody after them', async (t) => {
+  const { disk, events, read } = await readers();
+  const open = disk.open.bind(disk);
+  disk.open = () => Promise.reject(new Error('EIO'));
+  const [first, second] = [events.read(0, 5, lastIndex), events.read(0, 5, lastIndex)];
+  const other = events.read(9, 5, lastIndex);
+  await t.rejects(first, { message: 'EIO' });
+  await t.rejects(second, { message: 'EIO' });
+  await t.rejects(other, { message: 'EIO' });
+  disk.open = open;
+  t.equal((await read(0, 5))?.length, 5);
+});
+
 await t.test('once closed it reads no more, and leaves nothing that would keep the process alive', async (t) => {
   const { disk, clock, events } = await readers();
   const waiting = [0, 1, 2].map((afterSeq) => events.read(afterSeq, 5, lastIndex));

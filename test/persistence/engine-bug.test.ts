@@ -53,3 +53,27 @@ for (const type of TYPES) {
     next.log.engine.checkInvariants();
   });
 }
+
+t.test('a log whose record tells other events than the engine makes of it is refused, naming the record', async (t) => {
+  const world = new World(1);
+  const process = await world.start({ stateHashEveryRecords: Infinity });
+  const { engine, journal } = process.log;
+  const apply = engine.apply.bind(engine);
+  let silenced = 0;
+  engine.apply = (command, stamp) => {
+    const events = apply(command, stamp);
+    if (silenced > 0 || stamp.index < RECORDS_BEFORE || events.length === 0) return events;
+    silenced = stamp.index;
+    return [];
+  };
+  // So many that others with events come behind it.
+  world.submit(process, 3 * RECORDS_BEFORE);
+  await world.clock.until(journal.flush());
+  world.disk.crash('kill');
+  world.clock.clear();
+  await t.rejects(world.start(), {
+    code: 'DIFFERS',
+    message: new RegExp(`the engine makes something else of record ${silenced} than the log says`),
+    place: { index: silenced - 1 },
+  });
+});

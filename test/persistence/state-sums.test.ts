@@ -5,6 +5,7 @@ import { FILE_FORMAT, readSegmentHeader } from '../../src/persistence/file-heade
 import { endOfContent, FrameType, readFrame } from '../../src/persistence/frame.js';
 import { verifyLog } from '../../src/persistence/inspect.js';
 import { segmentName, segmentNumbers } from '../../src/persistence/segment.js';
+import { surveyLog } from '../../src/persistence/survey.js';
 import { silent, type LogProcess } from '../simulation/simulated-log.js';
 import { GOLDEN } from './golden-log.js';
 import { World } from './world.js';
@@ -55,6 +56,38 @@ t.test('a start whose replay comes to another sum is refused, naming the record'
     code: 'DIFFERS',
     message: /after record 50 .* the state's sum is [0-9a-f]{64}, by the log it was 0{64}/,
   });
+});
+
+const WRONG = '00'.repeat(32);
+
+for (const note of [
+  { type: 'STATE_HASH', index: RECORDS, stateHash: WRONG },
+  { type: 'SNAPSHOT', index: RECORDS, bytes: 1000, sha256: WRONG, stateHash: WRONG },
+] as const) {
+  t.test(`so is one whose replay comes to another hash than a ${note.type} of the log tells`, async (t) => {
+    const world = new World(5);
+    const process = await world.start({ ...EVERY_TEN, stateHashEveryRecords: Infinity });
+    world.submit(process, RECORDS);
+    process.log.journal.note(note);
+    await world.clock.until(process.log.journal.flush());
+    world.disk.crash('kill');
+    world.clock.clear();
+    await t.rejects(world.start(), {
+      code: 'DIFFERS',
+      message: /after record 100 .* the state's hash is [0-9a-f]{64}, by/,
+    });
+  });
+}
+
+t.test('an orderly stop tells the hash, and seals the log', async (t) => {
+  const world = new World(5);
+  const process = await world.start({ ...EVERY_TEN, stateHashEveryRecords: Infinity, sealDelayMs: 1e6 });
+  const { engine, epoch } = process.log;
+  world.submit(process, 3);
+  await world.clock.until(process.log.close());
+  const survey = await world.clock.until(surveyLog(world.disk.boot(), Buffer.from(epoch, 'hex')));
+  t.strictSame(survey.stateHashes, [{ type: 'STATE_HASH', index: 3, stateHash: engine.stateHash() }]);
+  t.ok(survey.isSealed);
 });
 
 /** By segment: its format, and whether a sum is in it. */
