@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
-import { readFile, readdir, readlink } from 'node:fs/promises';
+import { readFile, readdir, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pid, platform } from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -74,3 +74,11 @@ t.test(
     }
   },
 );
+
+t.test('what it makes only its owner can read', async (t) => {
+  const directory = join(t.testdir(), 'log');
+  const disk = await openNodeDisk(directory);
+  await (await disk.open('a.log', 'create')).close();
+  const modes = [directory, join(directory, 'a.log')].map(async (path) => (await stat(path)).mode & 0o777);
+  t.strictSame(await Promise.all(modes), [0o700, 0o600]);
+});

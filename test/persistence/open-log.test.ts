@@ -1,5 +1,7 @@
 import t from 'tap';
-import { LogProcess } from '../simulation/simulated-log.js';
+import { openLog, type OpenLog } from '../../src/persistence/open-log.js';
+import type { Identity } from '../../src/persistence/stamp.js';
+import { LogProcess, optionsFor } from '../simulation/simulated-log.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
 import { SimClock } from '../simulation/sim-clock.js';
 import { Workload } from '../simulation/workload.js';
@@ -55,4 +57,18 @@ t.test('a start that fails leaves nothing behind that would keep its process ali
     }
     t.ok(failed > 10, `${failed} starts`);
   }
+});
+
+t.test('a log that was not opened, or was closed, is free for another process', async (t) => {
+  const { clock, random, disk } = simulation(1);
+  const session = disk.boot();
+  const open = (identity: Identity): Promise<OpenLog> => {
+    const process = { fatal: [], lines: [] };
+    return clock.until(openLog(session, optionsFor(session, clock, random, process, { identity })));
+  };
+  const log = await open({ chainId: 1 });
+  await t.rejects(open({ chainId: 1 }), { code: 'LOCKED' });
+  await clock.until(log.close());
+  await t.rejects(open({ chainId: 2 }), { code: 'FOREIGN' });
+  await clock.until((await open({ chainId: 1 })).close());
 });
