@@ -28,7 +28,7 @@ export class LevelWindow {
   readonly #book: Book;
   readonly #hash: BookHash;
   readonly #shown: Sides<Map<bigint, LevelTotal>> = { bid: new Map(), ask: new Map() };
-  /** The side had no more levels than it shows. */
+  /** The side had no more levels than it shows. Where it is false, it may have been so all the same. */
   readonly #isWhole: Record<Side, boolean> = { bid: true, ask: true };
 
   constructor(book: Book, view: LevelView, hash: BookHash) {
@@ -51,7 +51,7 @@ export class LevelWindow {
     return this.#shown[side].get(price) ?? { price, size: 0n, count: 0 };
   }
 
-  /** The side has levels that are not shown. */
+  /** The side may have levels that are not shown. */
   isCut(side: Side): boolean {
     return !this.#isWhole[side];
   }
@@ -61,7 +61,7 @@ export class LevelWindow {
     const wasWhole = this.#isWhole[side];
     this.#isWhole[side] = this.#fitsWhole(side);
     if (wasWhole && this.#isWhole[side]) return this.#followEach(side, prices);
-    if (!wasWhole && !this.#reachesInto(side, prices)) return [];
+    if (!wasWhole && !this.#mayChange(side, prices)) return [];
     const now = this.levels(side);
     const nowShown = new Set(now.map(({ price }) => price));
     const gone = [...this.#shown[side].keys()].filter((price) => !nowShown.has(price));
@@ -75,13 +75,16 @@ export class LevelWindow {
       .filter((level) => this.#show(side, level));
   }
 
-  /** Some price is shown, or better than the worst that is. */
-  #reachesInto(side: Side, prices: ReadonlySet<bigint>): boolean {
+  /** There is room for any price, or some price is shown, or better than the worst that is. */
+  #mayChange(side: Side, prices: ReadonlySet<bigint>): boolean {
+    const shown = [...this.#shown[side].keys()];
+    if (shown.length < this.view.depth) return prices.size > 0;
     const compare = betterFirst(side);
-    const worst = [...this.#shown[side].keys()].reduce((a, b) => (compare(a, b) < 0 ? b : a));
+    const worst = shown.reduce((a, b) => (compare(a, b) < 0 ? b : a));
     return [...prices].some((price) => compare(price, worst) <= 0);
   }
 
+  /** False also now and then where it does: a price with both public and private quotes counts as two. */
   #fitsWhole(side: Side): boolean {
     const book = this.#book.side(this.view.poolAddress, side);
     if (book === undefined) return true;
