@@ -66,10 +66,14 @@ export class FillWindow {
     for (const [minute, pools] of earlier.#minutes) {
       for (const [poolAddress, size] of pools) this.#change(poolAddress, minute, size);
     }
-    for (const [quoteId, fills] of earlier.#recent) {
+    const later = [...this.#recent];
+    this.#recent.clear();
+    for (const [quoteId, fills] of earlier.#recent) this.#remember(quoteId, fills);
+    for (const [quoteId, fills] of later) {
+      const before = earlier.#recent.get(quoteId);
       // What stands for earlier fills here is told by those themselves now.
-      const later = this.#fillsOf(quoteId).filter(({ minute }) => minute !== null);
-      this.#remember(quoteId, [...fills, ...later]);
+      const since = before === undefined ? fills : fills.filter(({ minute }) => minute !== null);
+      this.#remember(quoteId, [...(before ?? []), ...since]);
     }
     return earlier.#totals.keys();
   }

@@ -139,3 +139,15 @@ t.test('so many quotes are remembered, and no more', async (t) => {
   restate(fills, other, 0n);
   t.equal(fills.total(poolA), 3n);
 });
+
+t.test('of fills that are read from the log later on those are forgotten first', async (t) => {
+  const [earlier, fills] = [new FillWindow(2), new FillWindow(2)];
+  fills.add(poolA, quote, 4n, START_MS + MINUTE_MS);
+  earlier.add(poolA, other, 1n, START_MS);
+  earlier.add(poolA, '0x3', 2n, START_MS);
+  fills.addEarlier(earlier);
+  restate(fills, quote, 0n);
+  t.equal(fills.total(poolA), 3n, 'the newest can be taken back still');
+  restate(fills, other, 0n);
+  t.equal(fills.total(poolA), 3n, 'the oldest cannot');
+});
