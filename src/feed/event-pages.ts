@@ -92,7 +92,8 @@ export class EventPages {
         return this.#page(seq, [resync, json.message(feed.levels.snapshot(joined, seq, tsMs))]);
       }
       if (replay.firstSeq === null) return this.#page(seq, []);
-      return this.#page(seq, [json.message(feed.levels.catchUp(joined, replay.prices, fromSeq, replay.firstSeq, seq))]);
+      const missed = { fromSeq, from: replay.firstSeq, seq, tsMs };
+      return this.#page(seq, [json.message(feed.levels.catchUp(joined, replay.prices, missed))]);
     } finally {
       feed.levels.leave(joined);
     }

@@ -20,6 +20,15 @@ export interface Laggard {
   isLost: boolean;
 }
 
+/** What a reader who comes back has not been sent: after `fromSeq`, from the event with number `from` on. */
+interface Missed {
+  readonly fromSeq: number;
+  readonly from: number;
+  /** The last event told, and its time. */
+  readonly seq: number;
+  readonly tsMs: number;
+}
+
 interface State {
   readonly key: string;
   readonly window: LevelWindow;
@@ -119,8 +128,8 @@ export class LevelTopics {
    * of every event after it. What a side showed then that is cut, or was before those prices went, is not known: it is
    * told anew, with so many levels beyond it gone as could have been pushed out.
    */
-  catchUp(joined: JoinedTopic, touched: Prices, fromSeq: number, from: number, seq: number): OrderbookUpdate {
-    const { key, window, tsMs } = this.#state(joined.name);
+  catchUp(joined: JoinedTopic, touched: Prices, { fromSeq, from, seq, tsMs }: Missed): OrderbookUpdate {
+    const { key, window } = this.#state(joined.name);
     const changes = (side: Side): LevelTotal[] => {
       const prices = new Set(touched[side]);
       const beyond = window.isCut(side) ? window.levels(side, prices.size, window.view.depth) : [];

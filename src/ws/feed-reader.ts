@@ -121,7 +121,13 @@ export class FeedReader {
         const at = replay.firstSeq === null ? start : feed.seq;
         const joined = feed.levels.join(view, encoding.name, at, feed.tsMs);
         if (replay.firstSeq !== null) {
-          const missed = feed.levels.catchUp(joined, replay.prices, start, replay.firstSeq, feed.seq);
+          const { seq, tsMs } = feed;
+          const missed = feed.levels.catchUp(joined, replay.prices, {
+            fromSeq: start,
+            from: replay.firstSeq,
+            seq,
+            tsMs,
+          });
           if (missed.body.bids.length + missed.body.asks.length > feed.levels.mostInUpdate(view)) {
             feed.levels.leave(joined);
             return lose('TOO_OLD');

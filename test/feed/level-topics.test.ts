@@ -1,7 +1,7 @@
 import t from 'tap';
 import { limits } from '../../src/config/limits.js';
 import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
-import { enter, POOL, sampleQuote, START } from '../engine/samples.js';
+import { enter, POOL, samplePool, sampleQuote, START } from '../engine/samples.js';
 import { epoch, FeedFixture, filter, takeMessages, type FeedFixtureOptions } from './feed-fixture.js';
 
 const { poolAddress } = POOL;
@@ -57,6 +57,17 @@ t.test('what was missed names each price once', (t) => {
     prices.sort(),
     [...range(0, 5)].map((step) => ASK + BigInt(step) * STEP),
   );
+  t.end();
+});
+
+t.test('what was missed has the time of the event whose number it has, whoever else follows the book', (t) => {
+  const market = new Market();
+  const { fixture } = market;
+  fixture.authorized().says(filter('ORDERBOOK', { poolAddress, depth: 2 }));
+  market.quote([0], ['ask']);
+  fixture.clock.advance(5_000);
+  fixture.do(enter(sampleQuote({ n: 100, pool: samplePool(1) })));
+  t.match(market.comesBack(0, 2), [{ type: 'ORDERBOOK_UPDATE', seq: 2, tsMs: (START + 5) * 1_000 }]);
   t.end();
 });
 
