@@ -22,18 +22,24 @@ t.test('a snapshot has as many quotes as are allowed, and with one more the FILT
 
 t.test('who comes from another log is told to begin anew, and how the book is', async (t) => {
   const fixture = new FeedFixture();
-  fixture.do(enter(sampleQuote({ n: 1 })));
-  for (const [channel, snapshot] of [
+  for (const n of [1, 2]) fixture.do(enter(sampleQuote({ n })));
+  for (const [channel, ...snapshot] of [
     ['QUOTES', 'QUOTES_SNAPSHOT'],
     ['ORDERBOOK', 'ORDERBOOK_SNAPSHOT'],
+    ['RFQ'],
   ] as const) {
-    const reader = fixture.authorized();
-    reader.says(filter(channel, { poolAddress, epoch: 'e'.repeat(16), fromSeq: 1 }));
-    t.match(takeMessages(reader), [
-      { type: 'INFO', body: { channel, seq: 1, epoch } },
-      { type: 'RESYNC', channel, seq: 1, epoch, reason: 'OTHER_EPOCH' },
-      { type: snapshot, seq: 1 },
-    ]);
+    for (const fromSeq of [1, 2, 3]) {
+      const reader = fixture.authorized();
+      reader.says(filter(channel, { poolAddress, epoch: 'e'.repeat(16), fromSeq }));
+      fixture.clock.advance(50);
+      const messages = takeMessages(reader);
+      t.match(messages, [
+        { type: 'INFO', body: { channel, seq: 2, epoch } },
+        { type: 'RESYNC', channel, seq: 2, epoch, reason: 'OTHER_EPOCH' },
+        ...snapshot.map((type) => ({ type, seq: 2 })),
+      ]);
+      t.equal(messages.length, 2 + snapshot.length, `${channel} from ${fromSeq}: nothing of before it`);
+    }
   }
 });
 
