@@ -71,6 +71,42 @@ t.test('what was missed has the time of the event whose number it has, whoever e
   t.end();
 });
 
+t.test('each update follows the one before, whoever comes back in between', (t) => {
+  const market = new Market();
+  const { fixture } = market;
+  const stays = fixture.authorized();
+  stays.says(filter('ORDERBOOK', { poolAddress, depth: 2 }));
+  market.quote([9, 8], ['ask']);
+  market.quote([7], ['ask']);
+  t.match(market.comesBack(0, 2), [{ type: 'ORDERBOOK_UPDATE', prevSeq: 0, seq: 3 }]);
+  market.quote([6], ['ask']);
+  t.match(
+    takeMessages(stays).filter(({ type }) => type === 'ORDERBOOK_UPDATE'),
+    [
+      { prevSeq: 0, seq: 1 },
+      { prevSeq: 1, seq: 2 },
+      { prevSeq: 2, seq: 3 },
+      { prevSeq: 3, seq: 4 },
+    ],
+  );
+  t.end();
+});
+
+t.test('who comes back and missed nothing goes on from its own number, whatever happened elsewhere', (t) => {
+  const market = new Market();
+  const { fixture } = market;
+  market.quote([9], ['ask']);
+  fixture.do(enter(sampleQuote({ n: 100, pool: samplePool(1) })));
+  const reader = fixture.authorized();
+  reader.says(filter('ORDERBOOK', { poolAddress, epoch, fromSeq: 1 }));
+  market.quote([8], ['ask']);
+  t.match(takeMessages(reader), [
+    { type: 'INFO', body: { seq: 1 } },
+    { type: 'ORDERBOOK_UPDATE', prevSeq: 1, seq: 3 },
+  ]);
+  t.end();
+});
+
 t.test('who missed more levels than one update may have begins anew, with a snapshot', (t) => {
   const market = new Market({ limits: { changedLevels: 1 } });
   market.quote(range(0, 5), ['ask']);
@@ -91,6 +127,9 @@ t.test('levels that may have been pushed out since count in that', (t) => {
   t.match(market.comesBack(seq, 2), [{ type: 'ORDERBOOK_UPDATE', body: { asks: { length: 4 } } }]);
   market.quote(range(7, 8), ['ask']);
   t.match(market.comesBack(seq, 2), [{ type: 'RESYNC' }, { type: 'ORDERBOOK_SNAPSHOT' }]);
+  const { net, feed } = market.fixture;
+  for (const socket of [...net.sockets]) net.drop(socket);
+  t.equal(feed.levels.size, 0, 'and each of them followed the book once');
   t.end();
 });
 

@@ -232,7 +232,7 @@ t.test('what was filled of a quote before it entered never counts, whatever reor
 t.test('a reader of one pool hears of no other, and a plain connection of none', async (t) => {
   const fixture = new FeedFixture();
   const commands = new CommandMaker();
-  fixture.do(commands.make({ kind: 'deploy', pool: 0, ahead: 1 }, fixture.engine));
+  for (const pool of [0, 2]) fixture.do(commands.make({ kind: 'deploy', pool, ahead: 1 }, fixture.engine));
   const poolAddress = tickersOf(fixture)[0]?.poolAddress ?? '';
   const one = follow(fixture, JSON_V2, { poolAddress: poolAddress.toUpperCase().replace('0X', '0x') });
   fixture.do(commands.make({ kind: 'deploy', pool: 1, ahead: 1 }, fixture.engine));
