@@ -136,6 +136,12 @@ t.test('a fixture with three pools is told in pages, and then by what changes', 
   t.equal(fixture.feed.tickerTopics.size, 0);
 });
 
+t.test('where no pool has a ticker, a snapshot says so', async (t) => {
+  const socket = new FeedFixture().authorized();
+  socket.says(filter('TICKER'));
+  t.match(takeMessages(socket), [{ type: 'INFO' }, { type: 'TICKER_SNAPSHOT', more: false, body: { length: 0 } }]);
+});
+
 t.test('a pool that is emptied while a slow reader is on its way is told as empty', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1 })));
