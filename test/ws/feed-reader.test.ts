@@ -201,6 +201,13 @@ t.test('nothing is kept of what nobody follows any more', async (t) => {
   t.strictSame(topics(), [1, 1, 1]);
   for (const { channel } of wishes) unsubscribes.says({ type: 'UNSUBSCRIBE', channel, body: null });
   t.strictSame(topics(), [1, 1, 1], 'one of the two follows them still');
-  fixture.net.drop(goesAway);
+  for (const reader of [unsubscribes, goesAway]) takeMessages(reader);
+  fixture.do(enter(sampleQuote({ n: 1 })));
+  fixture.clock.advance(50);
+  t.strictSame(
+    [unsubscribes, goesAway].map((reader) => takeMessages(reader).length),
+    [0, 3],
+  );
+  for (const reader of [unsubscribes, goesAway]) fixture.net.drop(reader);
   t.strictSame(topics(), [0, 0, 0]);
 });
