@@ -6,6 +6,7 @@ import { EventsPage, type BookEventsQuery, type EventsQuery } from '../../src/sc
 import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
 import { enter, POOL, sampleQuote, TAKER } from '../engine/samples.js';
 import { chainId, epoch, FeedFixture, filter, takeMessages } from './feed-fixture.js';
+import { HeldLog } from './held-log.js';
 import { ModelReader } from './model-reader.js';
 
 type Query = EventsQuery | BookEventsQuery;
@@ -191,4 +192,26 @@ t.test('whoever asked for a page of a book is not kept', async (t) => {
   const { poolAddress } = POOL;
   for (const fromSeq of ['0', '1', '2']) await readPage(pages, { channel: 'ORDERBOOK', poolAddress, fromSeq });
   t.equal(fixture.feed.levels.size, 0);
+});
+
+t.test('what the log drops while it is read is made up for by the book as it is', async (t) => {
+  const log = new HeldLog();
+  const fixture = new FeedFixture({ older: log, limits: { recentEvents: 1 } });
+  for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
+  const pages = new EventPages(fixture.feed, limits);
+  for (const [channel, snapshot] of [
+    ['QUOTES', 'QUOTES_SNAPSHOT'],
+    ['ORDERBOOK', 'ORDERBOOK_SNAPSHOT'],
+  ] as const) {
+    const page = readPage(pages, { channel, poolAddress: POOL.poolAddress, fromSeq: '0' });
+    await log.answer(null);
+    t.match(await page, {
+      seq: 3,
+      more: false,
+      messages: [
+        { type: 'RESYNC', channel, reason: 'TOO_OLD' },
+        { type: snapshot, seq: 3 },
+      ],
+    });
+  }
 });

@@ -27,3 +27,23 @@ t.test('who goes takes nothing from those who stay', async (t) => {
   fixture.clock.advance(5_000);
   t.match(takeMessages(stays), [{ type: 'HEARTBEAT' }]);
 });
+
+t.test('who reads too slowly is looked for at once when much goes out, and at leisure otherwise', async (t) => {
+  const fixture = new FeedFixture({ limits: { wsSlowBytes: 1_000 } });
+  const reader = fixture.authorized();
+  reader.says(filter('ORDERBOOK', { poolAddress: POOL.poolAddress }));
+  reader.unreadBytes = 1_001;
+  fixture.hub.published(499);
+  fixture.clock.advance(0);
+  t.equal(reader.topics.size, 1);
+  fixture.hub.published(1);
+  fixture.clock.advance(0);
+  t.equal(reader.topics.size, 0, 'half of what it may leave unread went out');
+  reader.unreadBytes = 0;
+  fixture.hub.published(499);
+  fixture.clock.advance(0);
+  t.equal(reader.topics.size, 0, 'which is counted anew after each look');
+  fixture.net.drop(reader);
+  fixture.hub.published(1_000);
+  t.equal(fixture.clock.pending, 0, 'where nobody reads there is nobody to look for');
+});
