@@ -1,7 +1,7 @@
 import t from 'tap';
 import { limits } from '../../src/config/limits.js';
 import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
-import { enter, POOL, samplePool, sampleQuote, START } from '../engine/samples.js';
+import { enter, POOL, samplePool, sampleQuote, START, TAKER } from '../engine/samples.js';
 import { epoch, FeedFixture, filter, takeMessages, type FeedFixtureOptions } from './feed-fixture.js';
 
 const { poolAddress } = POOL;
@@ -107,6 +107,15 @@ t.test('who comes back and missed nothing goes on from its own number, whatever 
   t.end();
 });
 
+t.test('who comes back is told no price of quotes that are private to others', (t) => {
+  const market = new Market();
+  market.fixture.do(enter(sampleQuote({ n: 1, taker: TAKER })));
+  t.strictSame(market.comesBack(0, 2), []);
+  market.fixture.do(enter(sampleQuote({ n: 2, price: 99n })));
+  t.match(market.comesBack(0, 2), [{ type: 'ORDERBOOK_UPDATE', from: 2, body: { asks: { length: 1 } } }]);
+  t.end();
+});
+
 t.test('who missed more levels than one update may have begins anew, with a snapshot', (t) => {
   const market = new Market({ limits: { changedLevels: 1 } });
   market.quote(range(0, 5), ['ask']);
@@ -164,6 +173,25 @@ t.test('a slow reader that missed more than that has a snapshot once it has read
     reader.unreadBytes = 0;
     market.fixture.clock.advance(limits.wsCatchUpMs);
     t.match(takeMessages(reader), [{ type }], `${more} came`);
+  }
+  t.end();
+});
+
+t.test('of two slow readers each is told all that it missed, whoever reads first', (t) => {
+  const market = new Market();
+  const { fixture } = market;
+  const readers = [fixture.authorized(), fixture.authorized()];
+  for (const reader of readers) {
+    reader.says(filter('ORDERBOOK', { poolAddress, depth: 2 }));
+    reader.unreadBytes = 1 << 20;
+  }
+  fixture.clock.advance(limits.wsCatchUpMs);
+  market.quote([5], ['ask']);
+  for (const reader of readers) {
+    takeMessages(reader);
+    reader.unreadBytes = 0;
+    fixture.clock.advance(limits.wsCatchUpMs);
+    t.match(takeMessages(reader), [{ type: 'ORDERBOOK_UPDATE', seq: 1, body: { asks: { length: 1 } } }]);
   }
   t.end();
 });

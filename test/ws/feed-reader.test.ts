@@ -43,6 +43,25 @@ t.test('who comes from another log is told to begin anew, and how the book is', 
   }
 });
 
+t.test('who comes back and missed nothing is sent what follows its own number, whoever came later', async (t) => {
+  const fixture = new FeedFixture();
+  fixture.do(enter(sampleQuote({ n: 1 })), enter(sampleQuote({ n: 2, pool: samplePool(1) })));
+  const readers = [{}, { epoch, fromSeq: 1 }].map((place) => {
+    const reader = fixture.authorized();
+    reader.says(filter('QUOTES', { poolAddress, ...place }));
+    return reader;
+  });
+  fixture.do(enter(sampleQuote({ n: 3 })));
+  for (const [place, seq] of [2, 1].entries()) {
+    const reader = readers[place];
+    if (reader === undefined) throw new Error('there are two');
+    t.match(takeMessages(reader), [
+      { type: 'INFO', body: { seq } },
+      { type: 'POST_QUOTE', seq: 3, prevSeq: 1 },
+    ]);
+  }
+});
+
 t.test('a place is a number of one log: one without the other is refused, and nothing is followed', async (t) => {
   const fixture = new FeedFixture();
   for (const channel of ['QUOTES', 'ORDERBOOK']) {
@@ -158,7 +177,8 @@ t.test(
     t.strictSame(takeMessages(reader), []);
     reader.unreadBytes = 5_000;
     fixture.clock.advance(50);
-    t.match(takeMessages(reader), [{ type: 'ORDERBOOK_UPDATE', seq: 1 }]);
+    const tsMs = fixture.committed.at(-1)?.stamp.tsMs;
+    t.match(takeMessages(reader), [{ type: 'ORDERBOOK_UPDATE', seq: 1, tsMs }]);
   },
 );
 

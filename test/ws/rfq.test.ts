@@ -144,6 +144,29 @@ t.test('a request does not wait for the one before to become durable', async (t)
   t.same(socket.take(), [error('Too many RFQs: 4 of them wait to be published')]);
 });
 
+t.test('a request that has its answer makes room for another, whatever the answer was', async (t) => {
+  const answers = [poolAddress, 'IMPOSSIBLE', new Error('lost')] as const;
+  let asked = 0;
+  const fixture = new HubFixture({
+    poolAddressOf: async () => {
+      const answer = answers[asked++ % answers.length] ?? 'IMPOSSIBLE';
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+  });
+  const socket = fixture.authorized();
+  // Four may wait; what comes after a fault is not held up by it.
+  for (let round = 0; round < 3; round++) {
+    for (let sent = 0; sent < 3; sent++) socket.says(rfq(byPoolKey));
+    await settled();
+    t.match(socket.take(), [
+      published(`rfq:421613:${poolAddress}:ask:${taker.toLowerCase()}`),
+      error('Failed to fetch pool address'),
+      error('RFQ not published: internal error'),
+    ]);
+  }
+});
+
 t.test('a key that no pool can have, and a chain that does not answer, are told apart', async (t) => {
   const answers = ['IMPOSSIBLE', 'UNAVAILABLE', poolAddress] as const;
   const asked = answers.values();
