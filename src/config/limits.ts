@@ -51,8 +51,11 @@ export const limits = {
    * another comes meanwhile, and the answer is lost.
    */
   pipelinedRequests: 16,
-  /** From the end of a request's headers to the end of its body. */
-  bodyDeadlineMs: 10_000,
+  /**
+   * From the end of a request's headers to the end of its body. Below the 8 to 12 s (10, counted in steps of 4) after
+   * which uWebSockets.js closes the connection of a slow body without a word: its sender gets to read the 408.
+   */
+  bodyDeadlineMs: 7_500,
   /** File descriptors kept for the log, the nodes and the page, and how often they are looked at: at 20 us. */
   spareDescriptors: 16,
   descriptorCheckMs: 100,

@@ -122,7 +122,10 @@ export interface NetLimits {
    * closed on unread bytes is reset, and takes the answer with it.
    */
   readonly bodyDiscardBytes: number;
-  /** From the end of the headers to the end of the body, else 408 and the connection is closed. */
+  /**
+   * From the end of the headers to the end of the body, else 408 and the connection is closed. uWebSockets.js closes it
+   * without an answer after 8 to 12 s of its own.
+   */
   readonly bodyDeadlineMs: number;
   /**
    * A connection is closed after so long without a whole request head, between requests, or without taking anything of
