@@ -58,6 +58,8 @@ export class Siege {
     { settings = {}, requestsPerSecond = REQUESTS_PER_SECOND }: SiegeOptions = {},
   ): Promise<Siege> {
     const chain = await startLocalChain();
+    // Before `testdir`: tap clears that away, and tears down, in the order in which the first of each was asked for.
+    t.teardown(() => chain.stop());
     const service = await ServiceProcess.prepare(chain, t.testdir(), settings);
     await service.start();
     const rest = new RestClient(service.httpUrl, service.apiKey);
@@ -85,7 +87,6 @@ export class Siege {
       await goodClient.terminate();
       idle.kill('SIGKILL');
       await service.end('SIGKILL');
-      await chain.stop();
     });
     return new Siege(chain, service, rest, goodClient);
   }

@@ -52,6 +52,8 @@ let drawn = 0;
 const draw = (below: number): number => (draws[drawn++ % draws.length] ?? 0) % below;
 
 const chain = await startLocalChain();
+// Before `testdir`: tap clears that away, and tears down, in the order in which the first of each was asked for.
+t.teardown(() => chain.stop());
 const proxy = await RpcProxy.open(chain.rpcUrl);
 const behindProxy = { ...chain.profile.settlement, rpcUrls: [proxy.url] };
 const profile = { ...chain.profile, settlement: behindProxy, stream: behindProxy };
@@ -72,7 +74,6 @@ await service.start(['--trace-gc', '--heap-growing-percent=20'], (text) => {
 t.teardown(async () => {
   await service.end('SIGKILL');
   proxy.close();
-  await chain.stop();
 });
 const rest = new RestClient(service.httpUrl, service.apiKey);
 const actions = new DevActions(chain);

@@ -166,6 +166,8 @@ t.test('a chain comes back from its state file: blocks, logs, balances, addresse
     fromBlock: 0n,
   });
   t.equal(log?.transactionHash, hash);
+  // Before tap clears the directory away, which comes before what the test tears down.
+  await second.stop();
 });
 
 t.test('a chain that comes back after its pools have matured has new ones', async (t) => {
@@ -186,6 +188,8 @@ t.test('a chain that comes back after its pools have matured has new ones', asyn
     t.ok(poolKey.maturity > now);
     t.same(await actions.poolAddress(poolKey), { poolAddress, isDeployed: true });
   }
+  // Before tap clears the directory away, which comes before what the test tears down.
+  await second.stop();
 });
 
 t.test('a state that was lost is deployed anew, whatever is kept beside it', async (t) => {
@@ -198,6 +202,8 @@ t.test('a state that was lost is deployed anew, whatever is kept beside it', asy
   t.teardown(() => second.stop());
   const code = await new DevActions(second).client.getCode({ address: second.contracts.poolFactory });
   t.ok(code);
+  // Before tap clears the directory away, which comes before what the test tears down.
+  await second.stop();
 });
 
 t.test('a deployment file that is no JSON stops the start, and anvil with it', async (t) => {
