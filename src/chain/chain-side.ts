@@ -44,6 +44,7 @@ export interface ChainSideLimits extends WalletNumbers {
   readonly rpcCallsPerBatch: number;
   readonly rpcBatchesInFlight: number;
   readonly rpcGasPerCall: number;
+  readonly rpcBlocksInFlight: number;
   readonly statesPerSlice: number;
   readonly stateSlicesInFlight: number;
   readonly restatedPerCommand: number;
@@ -151,6 +152,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
       resumeAfter: resumeAfter(readSoFar.position('settlement')),
       tellEveryBlocks: limits.positionEveryBlocks,
       restatedPerCommand: limits.restatedPerCommand,
+      blocksInFlight: limits.rpcBlocksInFlight,
     },
   );
   const streamFollower = new StreamFollower(
@@ -169,6 +171,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
       orderbookStream: contracts.orderbookStream.address,
       resumeAfter: resumeAfter(readSoFar.position('stream')),
       tellEveryBlocks: limits.positionEveryBlocks,
+      blocksInFlight: limits.rpcBlocksInFlight,
     },
   );
   const pace = {

@@ -29,15 +29,14 @@ export interface SettlementFollowerOptions {
   readonly tellEveryBlocks: number;
   /** Quotes stated anew by one command. */
   readonly restatedPerCommand: number;
+  /** Requests for the timestamps of blocks that are under way at once. */
+  readonly blocksInFlight: number;
 }
 
 interface FoundEvents {
   readonly events: readonly SettlementEvent[];
   readonly ignored: readonly Ignored[];
 }
-
-/** Requests for the timestamps of blocks that are under way at once. */
-const BLOCKS_IN_FLIGHT = 8;
 
 /** Follows fills, cancels, deployments and the providers' means on the settlement chain. */
 export class SettlementFollower {
@@ -165,7 +164,9 @@ export class SettlementFollower {
   /** Timestamps of the blocks that deployed pools. */
   async #deploymentTimes(changes: readonly SettlementEvent[]): Promise<ReadonlyMap<number, number>> {
     const blocks = new Set(changes.flatMap(({ type, log }) => (type === 'POOL' ? [log.blockNumber] : [])));
-    const times = await mapInFlight([...blocks], BLOCKS_IN_FLIGHT, async (number) => this.reader.block(number));
+    const times = await mapInFlight([...blocks], this.options.blocksInFlight, async (number) =>
+      this.reader.block(number),
+    );
     return new Map(times.map(({ number, timestamp }) => [number, timestamp]));
   }
 

@@ -35,6 +35,8 @@ export interface StreamFollowerOptions {
   /** From before a restart: logs up to here were told already. */
   readonly resumeAfter: ChainPosition | null;
   readonly tellEveryBlocks: number;
+  /** Requests for the timestamps of blocks that are under way at once. */
+  readonly blocksInFlight: number;
 }
 
 /** What the stream says is next: nothing of it has been told to anyone yet. */
@@ -42,9 +44,6 @@ export type StreamNews =
   | Exclude<CursorStep, { readonly type: 'BLOCKS' }>
   /** `logs` is null where the node refused the range. */
   | { readonly type: 'BLOCKS'; readonly range: BlockRange; readonly logs: readonly ChainLog[] | null };
-
-/** Requests for the timestamps of blocks that are under way at once. */
-const BLOCKS_IN_FLIGHT = 8;
 
 /** Follows `PublishQuote`, whoever sent it: our own publications enter by this path like everybody's. */
 export class StreamFollower {
@@ -173,7 +172,7 @@ export class StreamFollower {
     const missing = blocksOf(candidates.map(({ log }) => log)).filter(
       ({ blockNumber }) => !timestamps.has(blockNumber),
     );
-    await mapInFlight(missing, BLOCKS_IN_FLIGHT, async ({ blockNumber, blockHash }) => {
+    await mapInFlight(missing, this.options.blocksInFlight, async ({ blockNumber, blockHash }) => {
       const { hash, timestamp } = await this.reader.block(blockNumber);
       if (hash !== blockHash) throw new ChainAnswerError('A block is of another branch than its logs');
       timestamps.set(blockNumber, timestamp);

@@ -160,6 +160,8 @@ export const limits = {
   /** Calls in one `aggregate3`: at about 60,000 gas for a validity check, 10 million. */
   rpcCallsPerBatch: 160,
   rpcBatchesInFlight: 8,
+  /** Blocks whose timestamps are asked for at once. */
+  rpcBlocksInFlight: 8,
   /** Gas of a contract call that is asked alone. */
   rpcGasPerCall: 10_000_000,
   /** Quotes whose state is asked for in one turn of the event loop, two calls each, and such slices under way. */

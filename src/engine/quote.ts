@@ -81,6 +81,16 @@ export const InvalidReason = {
 } as const;
 export type InvalidReason = (typeof InvalidReason)[keyof typeof InvalidReason];
 
+const REASON_NAMES = Object.fromEntries(Object.entries(InvalidReason).map(([name, code]) => [code, name])) as Record<
+  InvalidReason,
+  keyof typeof InvalidReason
+>;
+
+/** As clients are told it. */
+export function reasonName(reason: InvalidReason): keyof typeof InvalidReason {
+  return REASON_NAMES[reason];
+}
+
 export function sideOf(quote: Pick<SignedQuote, 'isBuy'>): Side {
   return quote.isBuy ? 'bid' : 'ask';
 }

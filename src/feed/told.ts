@@ -1,6 +1,5 @@
 import type { EngineEvent } from '../engine/event.js';
-import type { Quote } from '../engine/quote.js';
-import { InvalidReason } from '../engine/quote.js';
+import { reasonName, type Quote } from '../engine/quote.js';
 import type { QuoteMessageType } from '../schema/feed-messages.js';
 
 /** What an event is called on the feed, with what its message has between `cause` and `body`. */
@@ -9,8 +8,6 @@ export type Told =
   | { readonly type: 'RFQ'; readonly rfq: string };
 
 type Extra = Readonly<Record<string, string | boolean>>;
-
-const REASON_NAMES = new Map<number, string>(Object.entries(InvalidReason).map(([name, code]) => [code, name]));
 
 const REMOVALS = {
   FILLED: 'REMOVE_QUOTE',
@@ -29,7 +26,7 @@ export function toldOf(event: EngineEvent): Told | null {
     case 'QUOTE_REMOVED':
       return event.valid ? ofQuote(REMOVALS[event.why], event, event.why === 'REWOUND' ? { valid: false } : {}) : null;
     case 'QUOTE_INVALIDATED':
-      return ofQuote('INVALIDATE_QUOTE', event, { reason: REASON_NAMES.get(event.reason) ?? '' });
+      return ofQuote('INVALIDATE_QUOTE', event, { reason: reasonName(event.reason) });
     case 'QUOTE_REVALIDATED':
       return ofQuote('REVALIDATE_QUOTE', event, {});
     case 'QUOTE_RESTATED': {

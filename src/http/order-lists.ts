@@ -1,5 +1,5 @@
 import type { Order } from '../engine/order.js';
-import { InvalidReason } from '../engine/quote.js';
+import { reasonName } from '../engine/quote.js';
 import { AsciiWriter } from '../schema/ascii-writer.js';
 import type { QuoteJson } from '../schema/quote-json.js';
 import type { TextDigest } from './etag.js';
@@ -34,8 +34,6 @@ export interface OrderListLimits {
 
 /** What a quote takes up at most, or nearly: room that is made beforehand. */
 const QUOTE_BYTES = 1000;
-
-const REASON_NAMES = new Map<number, string>(Object.entries(InvalidReason).map(([name, code]) => [code, name]));
 
 /**
  * Writes orders as the answers to GET /quotes, /rfq_quotes and /orders have them. What an answer shows is told by the
@@ -101,7 +99,7 @@ export class OrderLists {
     }
     out.text('],"invalidQuotes":[');
     for (const [i, { order, fillableSize, reason }] of invalid.entries()) {
-      out.text(`${i > 0 ? ',' : ''}{"reason":"${REASON_NAMES.get(reason ?? 0) ?? ''}","quote":`);
+      out.text(`${i > 0 ? ',' : ''}{"reason":"${reason === null ? '' : reasonName(reason)}","quote":`);
       out.order(order, fillableSize);
       out.text('}');
       if ((i + 1) % this.#ordersPerTurn === 0) yield;
