@@ -28,6 +28,8 @@ export interface CursorListener {
   onHead(head: BlockHead): void;
   /** The node shows a lower head than it did, or lacks a block that was read. */
   onLag(): void;
+  /** Blocks that were read are on the chain no more. Told again while the book could not be told. */
+  onReorg(): void;
   /** There was nothing to be read; or what there was, a range or a reorg, is in the book. */
   onRead(): void;
 }
@@ -128,7 +130,9 @@ export class ChainCursor {
     if (standing === 'STANDS') {
       return this.#blocks(this.#isPartial ? position.blockNumber : position.blockNumber + 1, target);
     }
-    return { type: 'REORG', ancestor: await this.#commonAncestor(target) };
+    const ancestor = await this.#commonAncestor(target);
+    this.listener.onReorg();
+    return { type: 'REORG', ancestor };
   }
 
   /**

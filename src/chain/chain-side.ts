@@ -238,6 +238,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
         options.onSettlementTime(head.timestamp);
       },
       onLag: () => rpc[role].preferAnother?.(),
+      onReorg: () => wallets?.[role].onReorg(),
       onRead: () => health[role].onRead(),
     };
   }

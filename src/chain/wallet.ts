@@ -93,6 +93,15 @@ export class Wallet {
     this.#receipts.onHead();
   }
 
+  /** The chain has another branch now. What it took back of ours is sent again, unless a node has it still. */
+  onReorg(): void {
+    // Where no node answers, whatever is sent next looks again.
+    this.#inTurn(async () => {
+      await this.#line.look();
+      this.#reviveTakenBack();
+    }).catch(() => undefined);
+  }
+
   /** Rejects all that waits with WalletStopped. What was sent may still be mined. */
   stop(): void {
     this.#receipts.stop();
@@ -165,7 +174,7 @@ export class Wallet {
     const request = { to, data, gas };
     let fees = current;
     let tx = this.#line.begin(request);
-    for (const lost of this.#line.takenBack()) this.#revive(lost);
+    this.#reviveTakenBack();
     try {
       for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
         const outcome = await this.#sender.send(tx, fees);
@@ -240,7 +249,7 @@ export class Wallet {
   /** The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. */
   async #closeGapsBefore(tx: OwnTx): Promise<void> {
     const gaps = await this.#line.gapsBefore(tx);
-    for (const lost of this.#line.takenBack()) this.#revive(lost);
+    this.#reviveTakenBack();
     if (gaps === null) return this.onTrouble(tx.nonce, TOO_FAR_AHEAD);
     if (gaps.length === 0) return;
     const nothing = { to: this.address, data: '0x' as const };
@@ -253,10 +262,12 @@ export class Wallet {
     }
   }
 
-  /** A reorg took it back after it was mined: nobody waits for it any more, and its nonce is still its own. */
-  #revive(tx: OwnTx): void {
-    this.#line.goOn(tx);
-    void this.#goOnWith(tx, 'a reorg took it back: sent again');
+  /** What a reorg took back after it was mined: nobody waits for it any more, and its nonce is still its own. */
+  #reviveTakenBack(): void {
+    for (const tx of this.#line.takenBack()) {
+      this.#line.goOn(tx);
+      void this.#goOnWith(tx, 'a reorg took it back: sent again');
+    }
   }
 
   /**

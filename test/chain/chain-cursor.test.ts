@@ -11,14 +11,16 @@ function cursorOn(chain: ScriptedChain, options: Partial<CursorOptions> = {}, re
   const clock = new ManualClock();
   const heads: number[] = [];
   let lags = 0;
+  let reorgs = 0;
   let reads = 0;
   const all = { ...OPTIONS, firstBlock: () => Promise.resolve(10), ...options };
   const cursor = new ChainCursor(chain.reader, all, resume, clock, {
     onHead: ({ number }) => heads.push(number),
     onLag: () => lags++,
+    onReorg: () => reorgs++,
     onRead: () => reads++,
   });
-  return { cursor, clock, heads, lags: () => lags, reads: () => reads };
+  return { cursor, clock, heads, lags: () => lags, reorgs: () => reorgs, reads: () => reads };
 }
 
 /** Reads until there is nothing left; the ranges it took. */
@@ -129,16 +131,18 @@ t.test('only blocks with enough blocks after them are read', async (t) => {
 
 t.test('a reorg goes back to the newest block that both branches share', async (t) => {
   const chain = new ScriptedChain(20);
-  const { cursor } = cursorOn(chain);
+  const { cursor, reorgs } = cursorOn(chain);
   await readAll(cursor);
   for (const height of [21, 22, 23]) {
     chain.mine(1);
     t.equal(chain.height, height);
     await readAll(cursor);
   }
+  t.equal(reorgs(), 0);
   chain.cutTo(21);
   chain.mine(5, 'b');
   t.strictSame(await cursor.poll(), { type: 'REORG', ancestor: chain.id(21) });
+  t.equal(reorgs(), 1, 'and the listener hears of it');
   cursor.moveTo(chain.id(21));
   t.strictSame(await readAll(cursor), [[22, 26]]);
 });

@@ -200,18 +200,42 @@ await t.test('a gap that another signer left is closed, and what waits behind it
   ]);
 });
 
-await t.test('what a reorg takes back comes again under its own nonce when the next is sent', async (t) => {
-  const run = await newRun();
-  await run.whileMining(chain, run.wallet.send(request('0x0a')));
+/** A branch without the transaction of this data, and without those after it, which no node has any more. */
+async function takeBack(run: WalletRun, data: Hex) {
   const { number } = await chain.client.getBlock();
-  const mined = await chain.client.getTransactionCount({ address: run.account.address });
-  t.equal(mined, 1);
-  const depth = Number(number) - Number(await blockOf(run, '0x0a')) + 1;
+  const depth = Number(number) - Number(await blockOf(run, data)) + 1;
   await chain.client.request<{ Method: 'anvil_reorg'; Parameters: unknown[]; ReturnType: unknown }>({
     method: 'anvil_reorg',
     params: [depth, []],
   });
   for (const { hash } of await chain.poolOf(run.account)) await chain.client.dropTransaction({ hash });
+}
+
+await t.test('what a reorg takes back comes again as soon as the reorg is read, and is paid for once', async (t) => {
+  const run = await newRun();
+  await run.whileMining(chain, run.wallet.send(request('0x1a')));
+  await run.whileMining(chain, run.wallet.send(request('0x1b')));
+  await takeBack(run, '0x1a');
+  t.equal(await chain.client.getTransactionCount({ address: run.account.address }), 0, 'it is gone');
+  run.wallet.onReorg();
+  await inPool(run, 2);
+  await chain.mine();
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x1a' },
+    { nonce: 1, data: '0x1b' },
+  ]);
+  await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)));
+  run.wallet.onReorg();
+  await run.whileMining(chain, run.wallet.send(request('0x1c')));
+  t.equal((await chain.minedOf(run.account)).length, 3, 'what is still there is not sent again');
+});
+
+await t.test('what a reorg takes back comes again under its own nonce when the next is sent', async (t) => {
+  const run = await newRun();
+  await run.whileMining(chain, run.wallet.send(request('0x0a')));
+  const mined = await chain.client.getTransactionCount({ address: run.account.address });
+  t.equal(mined, 1);
+  await takeBack(run, '0x0a');
   t.equal(await chain.client.getTransactionCount({ address: run.account.address }), 0, 'it is gone');
   await run.whileMining(chain, run.wallet.send(request('0x0b')));
   t.match(await chain.minedOf(run.account), [

@@ -173,15 +173,15 @@ await t.test('one that its maker cancels on the way is charged to the day of its
   t.match(await rest.post('/quotes', [await newQuote()]), { status: 429, body: { message: 'RATELIMITED' } });
 });
 
-await t.test('what a reorg takes back leaves the book, and comes again when it is posted again', async (t) => {
+await t.test('what a reorg takes back leaves the book, and comes again by itself', async (t) => {
   const { rest, socket } = await start(t);
   const quote = await newQuote();
   t.equal((await rest.post('/quotes', [quote])).status, 201);
   t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: quote.salt } });
   await dev.reorg(1);
   t.match(await socket.next(), { type: 'DELETE_QUOTE', body: { salt: quote.salt } });
-  t.match((await rest.post('/quotes', [quote])).body, { failed: [] });
   t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: quote.salt } });
+  t.match((await rest.post('/quotes', [quote])).body, { failed: [] }, 'nor does posting it again make two of it');
   const { body } = await rest.get(`/orders?chainId=${chain.chainId}&provider=${maker.address}`);
   t.equal((body.validQuotes as { salt: number }[]).filter(({ salt }) => salt === quote.salt).length, 1);
   t.strictSame(socket.unread, []);
