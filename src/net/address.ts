@@ -31,3 +31,16 @@ function ipv6Text(bytes: Uint8Array): string {
   const hex = (part: number[]): string => part.map((group) => group.toString(16)).join(':');
   return length < 2 ? hex(groups) : `${hex(groups.slice(0, start))}::${hex(groups.slice(start + length))}`;
 }
+
+/** An IPv4 address stands for itself; of IPv6 a subscriber has a whole /64, so its first four groups stand for it. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const after = tail === '' ? [] : tail.split(':');
+    while (groups.length + after.length < 8) groups.push('0');
+    groups.push(...after);
+  }
+  return groups.slice(0, 4).join(':');
+}

@@ -1,5 +1,6 @@
 import type { TokenBucket } from 'limiter';
 import type { Clock } from '../engine/ports.js';
+import { networkOf } from '../net/address.js';
 import { fullBucket } from './quotas.js';
 
 export interface UnknownKeyLimits {
@@ -59,17 +60,4 @@ export class UnknownKeyGuard {
     this.#suspects.set(network, suspect);
     return suspect;
   }
-}
-
-/** An IPv4 address stands for itself; of IPv6 a subscriber has a whole /64, so its first four groups stand for it. */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  if (tail !== undefined) {
-    const after = tail === '' ? [] : tail.split(':');
-    while (groups.length + after.length < 8) groups.push('0');
-    groups.push(...after);
-  }
-  return groups.slice(0, 4).join(':');
 }

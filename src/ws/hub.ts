@@ -1,4 +1,5 @@
 import type { TopicIndex } from '../feed/topic-index.js';
+import { networkOf } from '../net/address.js';
 import { CloseCode } from '../net/close-codes.js';
 import type { NetRequestHead, NetResponse, NetSocket, SocketHandlers, UpgradeDecision } from '../net/net.js';
 import { ClientRequests, type ClientRequestsOptions } from './client-requests.js';
@@ -48,7 +49,7 @@ export class Hub implements SocketHandlers {
       return refusal(403, 'Pages of this origin may not connect');
     }
     if (this.#addresses.total >= wsConnections) return refusal(503, 'Too many connections');
-    if (this.#addresses.of(request.remoteAddress) >= wsConnectionsPerAddress) {
+    if (this.#addresses.of(networkOf(request.remoteAddress)) >= wsConnectionsPerAddress) {
       return refusal(429, `Too many connections: at most ${wsConnectionsPerAddress} from one address`);
     }
     return { accept: true, protocol: agreedProtocol(request.header('sec-websocket-protocol')) };
@@ -60,7 +61,7 @@ export class Hub implements SocketHandlers {
     const reader = new FeedReader({ socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, onFault });
     const session = new Session(socket, { topics, rfqs: new RfqQueue(rfqs, chainId), reader, encoding, limits });
     this.#sessions.set(socket.id, session);
-    this.#addresses.add(socket.remoteAddress);
+    this.#addresses.add(networkOf(socket.remoteAddress));
     session.cancelDeadline = clock.after(limits.wsAuthDeadlineMs, () => {
       socket.close(CloseCode.policyViolation, `No AUTH within ${limits.wsAuthDeadlineMs / 1000} seconds`);
     });
@@ -80,7 +81,7 @@ export class Hub implements SocketHandlers {
     const session = this.#sessions.get(socket.id);
     if (session === undefined) return;
     this.#sessions.delete(socket.id);
-    this.#addresses.remove(socket.remoteAddress);
+    this.#addresses.remove(networkOf(socket.remoteAddress));
     session.end();
     this.#readers.remove(session.reader);
     this.#keySessions.leave(session);

@@ -122,7 +122,7 @@ t.test('the numbers in the text are the limits in force', async (t) => {
     `| more than ${mib} MiB |`,
     `It gets ${limits.drainMs / 1000} seconds to read`,
     `| connections | ${number(limits.wsConnections)} in all (\`wsConnections\`) |`,
-    `| connections of one address | ${limits.wsConnectionsPerAddress} (\`wsConnectionsPerAddress\`) |`,
+    `| connections of one address (IPv6: of one /64) | ${limits.wsConnectionsPerAddress} (\`wsConnectionsPerAddress\`) |`,
     `| FILTERs | ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds |`,
     `| RFQs that are not on disk yet | ${limits.wsWaitingRfqs} |`,
   ]) {

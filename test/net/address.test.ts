@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import t from 'tap';
-import { addressText, plainAddress } from '../../src/net/address.js';
+import { addressText, networkOf, plainAddress } from '../../src/net/address.js';
 
 const bytes = (hex: string): Uint8Array => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
@@ -54,4 +54,13 @@ t.test('every IPv6 address keeps its value', async (t) => {
       t.strictSame([isIPv6(text), ...read], [true, ...groups]);
     }),
   );
+});
+
+t.test('an IPv6 address is one of its network of 64 bits', async (t) => {
+  t.equal(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2');
+  t.equal(networkOf('2001:db8:1:2::9'), '2001:db8:1:2');
+  t.equal(networkOf('2001:db8::1'), '2001:db8:0:0');
+  t.equal(networkOf('2001::5:6:7:8:9'), '2001:0:0:5');
+  t.equal(networkOf('::1'), '0:0:0:0');
+  t.equal(networkOf('192.0.2.1'), '192.0.2.1');
 });

@@ -219,6 +219,15 @@ t.test('there are so many connections, in all and from one address, and one that
   t.equal(comes('192.0.2.3'), 'accepted');
 });
 
+t.test('all addresses of an IPv6 subscriber have the connections of one', async (t) => {
+  const { hub, net } = new HubFixture({}, { wsConnectionsPerAddress: 2 });
+  const comes = (remoteAddress: string) => 'accept' in hub.upgrade({ header: () => undefined, remoteAddress });
+  const sockets = [net.open('', '2001:db8:1:2::1'), net.open('', '2001:db8:1:2::2')];
+  t.strictSame([comes('2001:db8:1:2::3'), comes('2001:db8:1:3::3')], [false, true]);
+  for (const socket of sockets) net.drop(socket);
+  t.equal(comes('2001:db8:1:2::3'), true);
+});
+
 t.test('pages of origins that are not allowed may not connect, programs may', async (t) => {
   const { hub } = new HubFixture({}, {}, ['https://good.example']);
   const comes = (origin?: string) => {
