@@ -23,7 +23,7 @@ t.test('what is updated can be read, and its stamp changes', async (t) => {
   t.equal(await files.stamp('a'), await files.stamp('a'), 'and stays while nobody updates it');
 });
 
-t.test('an update is told of once it is on the disk, and takes the old one’s place no earlier', async (t) => {
+t.test('an update is told of once it is on the disk, and takes the place of the old one no earlier', async (t) => {
   const directory = t.testdir({ a: 'old' });
   const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS, lockFile);
   const { open, rename } = fsPromises;
