@@ -65,7 +65,7 @@ export const limits = {
   wsIdleSeconds: 30,
   /** For a closing socket to read what is buffered for it, and for answers under way when the server stops. */
   drainMs: 5_000,
-  /** Sockets open at once: in all, of one address; those of one key are a quota of its tier. */
+  /** Sockets open at once: in all, of one address (IPv6: one /64); those of one key are a quota of its tier. */
   wsConnections: 10_000,
   wsConnectionsPerAddress: 32,
   /** Bytes a socket may leave unread before its ORDERBOOK updates are merged, and how often that is looked at. */

@@ -149,7 +149,7 @@ export const settingTable = {
     1,
     1_000_000,
     limits.wsConnectionsPerAddress,
-    'WebSockets open at once from one address; behind a proxy all come from one.',
+    'WebSockets open at once from one address, or one IPv6 network of 64 bits; behind a proxy all come from one.',
   ),
   ...tierSettings('free'),
   ...tierSettings('paid'),

@@ -85,11 +85,17 @@ t.test('a batch that is too small for the way there is checked on this thread', 
   t.equal(counting.asked, 3, 'and a larger one is not');
 });
 
-t.test('what a thread that dies leaves undone is checked on this one, and so is all that comes later', async (t) => {
+/** Those that are started until the test ends. */
+function threadsOf(t: Test): readonly Worker[] {
   const threads: Worker[] = [];
   const note = (thread: Worker): unknown => threads.push(thread);
   process.on('worker', note);
   t.teardown(() => process.off('worker', note));
+  return threads;
+}
+
+t.test('what a thread that dies leaves undone is checked on this one, and so is all that comes later', async (t) => {
+  const threads = threadsOf(t);
   const faults: unknown[] = [];
   const pool = new SignaturePool(inline, limits, (error) => faults.push(error));
   t.teardown(() => pool.close());
@@ -102,10 +108,7 @@ t.test('what a thread that dies leaves undone is checked on this one, and so is 
 });
 
 t.test('where one of two threads dies, the other does the work', async (t) => {
-  const threads: Worker[] = [];
-  const note = (thread: Worker): unknown => threads.push(thread);
-  process.on('worker', note);
-  t.teardown(() => process.off('worker', note));
+  const threads = threadsOf(t);
   const faults: unknown[] = [];
   const counting = new Counting(signatures, systemClock, 10);
   const pool = new SignaturePool(counting, limits, (error) => faults.push(error));
