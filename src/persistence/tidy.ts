@@ -5,14 +5,16 @@ import { snapshotName } from './segment.js';
 import { brokenName, cutTornTail, settleTail } from './torn-tail.js';
 
 /**
- * Leaves on the disk what was understood of it, and nothing else; what is cut off or passed over is kept for people.
+ * Leaves on the disk what was understood of it, durable, and nothing else; what is cut off or passed over is kept for
+ * people.
  */
 export async function tidy(disk: Disk, { survey, passedSnapshots }: Recovered, logger: Logger): Promise<void> {
   await cutTornTail(disk, survey, logger);
   await settleTail(disk, survey);
-  if (passedSnapshots.length === 0) return;
   const names = await disk.list();
   for (const name of passedSnapshots.map(snapshotName)) await disk.rename(name, brokenName(names, name));
+  // Always: a process that died just after it made a segment, a snapshot or the stamp may have left its name in memory
+  // alone, and from here on all that is there is counted on.
   await disk.syncDirectory();
 }
 

@@ -46,6 +46,39 @@ t.test('what an earlier process made ready is the next segment, and not made aga
   t.equal(world.disk.inode(NEXT), made);
 });
 
+t.test(
+  'a power cut does not take what is told to be in one whose maker was killed before its name was durable',
+  async (t) => {
+    for (let seed = 1; seed <= 8; seed += 1) {
+      const seen: string[] = [];
+      const world = new World(seed, {
+        delayMs(call) {
+          seen.push(call);
+          return 1;
+        },
+      });
+      const first = await world.start({ segmentBytes: SEGMENT_BYTES });
+      world.submit(first, 1);
+      await world.clock.until(first.log.journal.flush());
+      while (!world.disk.fileNames().includes(NEXT)) await world.clock.step();
+      t.equal(seen.at(-1), 'syncDirectory', 'its directory is just being synced');
+      world.disk.crash('kill');
+      world.clock.clear();
+
+      const second = await world.start({ segmentBytes: SEGMENT_BYTES });
+      while (world.disk.contentOf(NEXT)[0] === 0) {
+        world.submit(second, 1);
+        await world.clock.until(second.log.journal.flush());
+      }
+      const { told } = second;
+      world.disk.crash('power');
+      world.clock.clear();
+      const { log } = await world.start({ segmentBytes: SEGMENT_BYTES });
+      t.equal(log.engine.index, told, `seed ${seed}`);
+    }
+  },
+);
+
 t.test('one that is smaller than segments are now is made again', async (t) => {
   const world = new World(1);
   await killedLog(world);
