@@ -32,3 +32,6 @@ process.exitCode = await runCommand(process.argv.slice(2), commands, version, {
   environment: process.env,
   readText: (path) => readFile(path, 'utf8'),
 });
+// By then all is closed, and what a service may have left under way concerns nobody any more: a request to a node that
+// leaves it unanswered has up to four times ten seconds.
+if (command === serve.name) process.exit();

@@ -6,6 +6,7 @@ import { devClient } from '../../src/chain/dev/dev-client.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { limits } from '../../src/config/limits.js';
 import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
+import { RpcProxy } from '../chain/rpc-proxy.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient, type RestAnswer } from '../e2e/rest-client.js';
@@ -173,6 +174,29 @@ await t.test('a post that the chain keeps waiting holds up no stop, and a second
     }
     t.equal(await pending, 'BROKEN');
   }
+});
+
+await t.test('a node that takes requests and answers none holds up no stop', async (t) => {
+  const proxy = await RpcProxy.open(chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  const endpoint = { ...chain.profile.settlement, rpcUrls: [proxy.url], wsUrl: null };
+  const profile = { ...chain.profile, settlement: endpoint, stream: endpoint };
+  const service = await ServiceProcess.prepare({ ...chain, profile }, t.testdir());
+  t.teardown(() => service.end('SIGKILL'));
+  const hang = async (): Promise<void> => {
+    const before = proxy.requests.length;
+    proxy.trick = () => 'HANG';
+    while (proxy.requests.length === before) await pause(20);
+  };
+  await service.start();
+  await hang();
+  await stopsInTime(t, service);
+
+  const unfinished = service.start();
+  unfinished.catch(() => undefined);
+  await hang();
+  await stopsInTime(t, service);
+  await t.rejects(unfinished, 'it had not reached its chains yet');
 });
 
 function operator(): `0x${string}` {
