@@ -11,8 +11,10 @@ import { brokenName, cutTornTail, settleTail } from './torn-tail.js';
 export async function tidy(disk: Disk, { survey, passedSnapshots }: Recovered, logger: Logger): Promise<void> {
   await cutTornTail(disk, survey, logger);
   await settleTail(disk, survey);
-  const names = await disk.list();
-  for (const name of passedSnapshots.map(snapshotName)) await disk.rename(name, brokenName(names, name));
+  if (passedSnapshots.length > 0) {
+    const names = await disk.list();
+    for (const name of passedSnapshots.map(snapshotName)) await disk.rename(name, brokenName(names, name));
+  }
   // Always: a process that died just after it made a segment, a snapshot or the stamp may have left its name in memory
   // alone, and from here on all that is there is counted on.
   await disk.syncDirectory();
