@@ -118,13 +118,15 @@ export class Connection {
 
   #take(data: unknown): void {
     this.#heard = true;
-    let message: ServerMessageV2 | UnknownMessage;
     try {
-      message = decodeFrame(data);
+      this.#read(decodeFrame(data));
     } catch {
+      // No message, or one without what its type has. What listeners throw does not come here.
       this.restart();
-      return;
     }
+  }
+
+  #read(message: ServerMessageV2 | UnknownMessage): void {
     switch (message.type) {
       case null:
         return;
@@ -141,11 +143,12 @@ export class Connection {
     }
   }
 
-  /** A dead peer says nothing: not even `close` comes then. */
-  #watch(): void {
+  /** A dead peer says nothing: not even `close` comes then. `silentLooks`: how many in a row have found nothing new. */
+  #watch(silentLooks = 0): void {
     this.#heard = false;
-    this.#cancelTimer = this.#options.ports.clock.after(this.#options.patience.silenceMs, () => {
+    this.#cancelTimer = this.#options.ports.clock.after(this.#options.patience.silenceMs / LOOKS, () => {
       if (this.#heard) this.#watch();
+      else if (silentLooks + 1 < LOOKS) this.#watch(silentLooks + 1);
       else this.restart();
     });
   }
@@ -176,6 +179,8 @@ export class Connection {
   }
 }
 
+/** In the time after which a silent connection counts as dead: it is noticed by a third of that late at most. */
+const LOOKS = 3;
 /** RFC 6455, 7.4.1. */
 const NORMAL_CLOSURE = 1000;
 /** The answer to AUTH with a key that is unknown or revoked. */

@@ -118,10 +118,11 @@ export class Subscription {
     const place = fromSeq === null || epoch === null ? null : { epoch, fromSeq };
     this.#isAsking = true;
     const connection = this.#connection;
-    if (place === null) this.#enter('SYNCING');
     connection?.ask(filterMessage(this.channel, this.#filter, this.#content, place), (outcome) => {
       if (this.#connection === connection) this.#onOutcome(outcome, place?.fromSeq ?? null);
     });
+    // After the asking: whoever closes it on hearing this has it unsubscribed again.
+    if (place === null) this.#enter('SYNCING');
   }
 
   #onOutcome(outcome: Outcome<Reply>, fromSeq: number | null): void {
@@ -225,6 +226,8 @@ export class Subscription {
   /** `fromSeq` null: going on would not help. */
   #heal(why: Healing, fromSeq: number | null): void {
     this.healings.tell(why);
+    // Whoever heard it may have closed it.
+    if (this.#isOver) return;
     if (this.#tried === 'SNAPSHOT') {
       this.#tried = 'NOTHING';
       this.#forget();

@@ -93,6 +93,20 @@ t.test('a connection that says nothing for fifteen seconds counts as dead', asyn
   t.equal(server.sockets.length, 2);
 });
 
+t.test('whenever its last frame came, it is noticed within twenty seconds, and not before fifteen', async (t) => {
+  for (const lastMs of [1, 4_999, 5_001, 14_999]) {
+    const { server, states } = opened();
+    const { socket } = server;
+    socket.authorizes();
+    server.clock.advance(lastMs);
+    socket.says(heartbeat(1));
+    server.clock.advance(14_999);
+    t.equal(states.at(-1), 'OPEN', `${lastMs} ms`);
+    server.clock.advance(5_001);
+    t.equal(socket.isClosed, true, `${lastMs} ms`);
+  }
+});
+
 t.test('so does one that never opens, and one that leaves a message unanswered', async (t) => {
   const { server, connection } = opened();
   server.clock.advance(11_000);

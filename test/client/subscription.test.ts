@@ -220,3 +220,49 @@ t.test('what is closed is told to the server, and stays closed whatever it still
   t.strictSame([server.socket.isClosed, states.at(-1)], [false, 'LIVE']);
   t.end();
 });
+
+t.test('whoever closes it on hearing that something is wrong has closed it', (t) => {
+  for (const wrong of [heartbeat(10, [{ key, hash: hashOf(9) }]), post(15, 12, 3)]) {
+    const { server, client, quotes, states } = live();
+    client.followRfqs();
+    server.socket.grants(10, [rfqKey]);
+    quotes.onHealing(() => quotes.close());
+    server.socket.says(wrong);
+    t.strictSame([quotes.state, states.at(-1)], ['CLOSED', 'CLOSED']);
+    t.strictSame(server.socket.sent, [{ type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null }]);
+  }
+  t.end();
+});
+
+t.test('whoever closes it on hearing that it begins anew leaves nothing subscribed', (t) => {
+  const { server, client } = live();
+  const book = client.followBook({ poolAddress: quote(1).poolAddress });
+  server.socket.grants(10, ['orderbook']);
+  server.socket.drops();
+  book.onState((state) => {
+    if (state === 'SYNCING') book.close();
+  });
+  server.clock.advance(1_000);
+  server.socket.authorizes();
+  server.socket.grants(10, [key]);
+  server.socket.grants(10, ['orderbook']);
+  t.strictSame([book.state, server.socket.sent.at(-1)?.type], ['CLOSED', 'UNSUBSCRIBE']);
+  t.end();
+});
+
+t.test('a message without what its type has ends the connection, and nothing else', (t) => {
+  for (const garbage of [
+    { type: 'HEARTBEAT' },
+    { type: 'QUOTES_SNAPSHOT', key, seq: 11 },
+    { type: 'RESYNC', channel: 'QUOTES' },
+    { ...post(11, 10, 3), body: { quoteId: quote(3).quoteId, fillableSize: 'much' } },
+  ]) {
+    const { server, quotes } = live();
+    t.doesNotThrow(() => server.socket.says(garbage), JSON.stringify(garbage));
+    t.strictSame([server.socket.isClosed, quotes.state], [true, 'WAITING'], JSON.stringify(garbage));
+  }
+  const { server, quotes } = following();
+  server.socket.says({ type: 'INFO', body: {}, message: 'Subscribed to ...' });
+  t.strictSame([server.socket.isClosed, quotes.state], [true, 'WAITING'], 'an answer');
+  t.end();
+});
