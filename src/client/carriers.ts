@@ -4,6 +4,7 @@ import type { HeartbeatMessage } from './facts.js';
 import { Listeners } from './listeners.js';
 import type { Outcome } from './asking.js';
 import type { Channel } from './filter-message.js';
+import type { CancelTimer } from './ports.js';
 import type { Subscription } from './subscription.js';
 
 interface Carrier {
@@ -14,6 +15,7 @@ interface Carrier {
 interface Waiting {
   readonly message: object;
   readonly onOutcome: (outcome: Outcome<Reply>) => void;
+  readonly cancelTimer: CancelTimer;
 }
 
 /** The worst first: what a user has to know of several connections. */
@@ -28,7 +30,7 @@ export class Carriers {
   readonly #options: Omit<ConnectionOptions, 'onState' | 'onMessage'>;
   readonly #carriers = new Set<Carrier>();
   /** Messages of no subscription, until a connection is open. */
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting = new Set<Waiting>();
   #told: ConnectionState = 'CLOSED';
   #isClosed = false;
 
@@ -46,7 +48,7 @@ export class Carriers {
   carry(subscription: Subscription): void {
     if (this.#isClosed) return subscription.close();
     const { channel } = subscription;
-    const free = [...this.#carriers].find(({ subscriptions }) => !subscriptions.has(channel));
+    const free = [...this.#carriers].find(({ subscriptions }) => isFree(subscriptions.get(channel)));
     const carrier = free ?? this.#add();
     carrier.subscriptions.set(channel, subscription);
     const { state } = carrier.connection;
@@ -62,13 +64,19 @@ export class Carriers {
     subscription.close();
     if (carrier === undefined) return;
     carrier.subscriptions.delete(subscription.channel);
-    if (carrier.subscriptions.size === 0 && this.#waiting.length === 0) this.#remove(carrier);
+    if (carrier.subscriptions.size === 0 && this.#waiting.size === 0) this.#remove(carrier);
   }
 
-  /** Asks over any connection, once one is open. */
+  /** Asks over any connection, once one is open: but not long after, when it may not be wanted any more. */
   ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void): void {
     if (this.#isClosed) return onOutcome({ ok: false, error: new ConnectionLostError() });
-    this.#waiting.push({ message, onOutcome });
+    const { patience, ports } = this.#options;
+    const giveUp = (): void => {
+      this.#waiting.delete(waiting);
+      onOutcome({ ok: false, error: new ConnectionLostError() });
+    };
+    const waiting = { message, onOutcome, cancelTimer: ports.clock.after(patience.answerMs, giveUp) };
+    this.#waiting.add(waiting);
     if (this.#carriers.size === 0) this.#add();
     this.#askWaiting();
   }
@@ -105,7 +113,8 @@ export class Carriers {
   }
 
   #onState({ connection, subscriptions }: Carrier, state: ConnectionState): void {
-    for (const subscription of subscriptions.values()) {
+    // A copy: what is followed by somebody who hears of this begins by itself.
+    for (const subscription of [...subscriptions.values()]) {
       if (state === 'OPEN') subscription.start(connection);
       else if (state === 'UNAUTHORIZED') subscription.refuse(keyRefused());
       else subscription.pause();
@@ -121,11 +130,18 @@ export class Carriers {
       if (this.state === 'UNAUTHORIZED') this.#giveUpWaiting(keyRefused());
       return;
     }
-    for (const { message, onOutcome } of this.#waiting.splice(0)) open.connection.ask(message, onOutcome);
+    for (const { message, onOutcome } of this.#takeWaiting()) open.connection.ask(message, onOutcome);
   }
 
   #giveUpWaiting(error: RefusedError | ConnectionLostError): void {
-    for (const { onOutcome } of this.#waiting.splice(0)) onOutcome({ ok: false, error });
+    for (const { onOutcome } of this.#takeWaiting()) onOutcome({ ok: false, error });
+  }
+
+  #takeWaiting(): readonly Waiting[] {
+    const taken = [...this.#waiting];
+    this.#waiting.clear();
+    for (const { cancelTimer } of taken) cancelTimer();
+    return taken;
   }
 
   #tellState(): void {
@@ -134,6 +150,11 @@ export class Carriers {
     this.#told = state;
     this.states.tell(state);
   }
+}
+
+/** One that was refused is over, closed or not. */
+function isFree(subscription: Subscription | undefined): boolean {
+  return subscription === undefined || subscription.state === 'REFUSED';
 }
 
 function keyRefused(): RefusedError {

@@ -74,6 +74,7 @@ export class OrderbookClient {
   constructor(options: OrderbookClientOptions, ports: ClientPorts) {
     const { apiKey, chainId, encoding = 'json', patience } = options;
     const url = options.url.replace(/\/+$/, '');
+    if (!/^https?:\/\//.test(url)) throw new TypeError(`Not the URL of a service: ${options.url}`);
     this.#options = options;
     this.#ports = ports;
     this.rest = new Rest({ url, apiKey, chainId, fetch: ports.fetch });
@@ -86,7 +87,7 @@ export class OrderbookClient {
     });
   }
 
-  /** Of the feed's connections the worst; `CLOSED` while nothing is followed. */
+  /** Of the feed's connections the worst; `CLOSED` while there is none. */
   get connection(): ConnectionState {
     return this.#carriers.state;
   }
@@ -137,7 +138,7 @@ export class OrderbookClient {
 
   /**
    * Asks makers for quotes, and resolves once the request is on the server's disk. Rejects with RefusedError, or with
-   * ConnectionLostError when it is not known whether it was published.
+   * ConnectionLostError when it is not known whether it was published, or no connection came in `patience.answerMs`.
    */
   requestQuotes(request: RfqRequest): Promise<void> {
     const body = { ...request, size: request.size.toString(), chainId: this.#options.chainId };
@@ -153,8 +154,9 @@ export class OrderbookClient {
   signQuote(signer: QuoteSigner, pool: QuotedPool, terms: OfferTerms): Promise<SignedQuote> {
     const nowMs = this.#ports.clock.wallMs();
     this.#lastSalt = Math.max(this.#lastSalt + 1, Math.floor(nowMs) * SALTS_PER_MS);
-    const deadline = Math.floor(nowMs / 1000) + DEFAULT_LIFE_SECONDS;
-    return signQuote(signer, this.#options.chainId, pool, { deadline, salt: this.#lastSalt, ...terms });
+    // By name, and not by spreading: an option that is there and undefined is one that is absent.
+    const { deadline = Math.floor(nowMs / 1000) + DEFAULT_LIFE_SECONDS, salt = this.#lastSalt } = terms;
+    return signQuote(signer, this.#options.chainId, pool, { ...terms, deadline, salt });
   }
 
   /** Ends everything that is followed, for good: what is followed afterwards is `CLOSED` from the start. */

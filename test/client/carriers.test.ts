@@ -113,3 +113,60 @@ t.test('a request that waits for a connection is given up with the client', asyn
   client.close();
   await t.rejects(asked, { name: 'ConnectionLostError' });
 });
+
+t.test('a request for which no connection comes is given up: later it may not be wanted any more', async (t) => {
+  const { server, client } = live();
+  server.socket.drops();
+  const asked = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider });
+  const rejected = t.rejects(asked, { name: 'ConnectionLostError' });
+  server.clock.advance(10_000);
+  await rejected;
+  server.socket.authorizes();
+  t.strictSame(
+    server.socket.sent.map(({ type }) => type),
+    ['FILTER'],
+  );
+});
+
+t.test('what was refused leaves its place to what is followed next', (t) => {
+  const { server, client } = live();
+  const refused = client.followBook({ poolAddress });
+  server.socket.next();
+  server.socket.says(error('Too many channels: at most 1 with one key'));
+  const next = client.followBook({ poolAddress });
+  t.strictSame([refused.state, next.state, server.sockets.length], ['REFUSED', 'SYNCING', 1]);
+  refused.close();
+  t.strictSame([next.state, server.socket.isClosed], ['SYNCING', false]);
+  t.end();
+});
+
+t.test('a key that was refused is not tried again by following the same once more', (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  client.followQuotes();
+  server.socket.onopen?.();
+  server.socket.says(error('NOT_FOUND'));
+  t.strictSame([client.followQuotes().state, server.sockets.length], ['REFUSED', 1]);
+  t.end();
+});
+
+t.test('what is followed on hearing that another begins is asked for once', (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  const book = client.followBook({ poolAddress });
+  const stop = book.onState(() => {
+    stop();
+    client.followQuotes({ taker: '*' });
+  });
+  server.socket.authorizes().grants(10, ['orderbook']);
+  server.socket.grants(10, [key]);
+  t.strictSame(server.socket.sent, []);
+  t.end();
+});
+
+t.test('an address that is no URL of a service is said at once', (t) => {
+  for (const url of ['quotes.test', 'ws://quotes.test', '']) {
+    t.throws(() => new OrderbookClient({ ...options, url }, new ScriptedServer().ports), /URL of a service/, url);
+  }
+  t.end();
+});

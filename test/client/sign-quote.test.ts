@@ -44,3 +44,9 @@ t.test('what is left out is public, an hour long, and of a salt of its own', asy
   t.not(one.quoteId, two.quoteId);
   t.ok(Number.isSafeInteger(two.posted.salt));
 });
+
+t.test('an option that is there and undefined is one that is left out', async (t) => {
+  const options: object = { deadline: undefined, salt: undefined, taker: undefined };
+  const { posted } = await client().signQuote(signer, pool, { ...terms('ask'), ...options });
+  t.match(posted, { deadline: Date.UTC(2024, 0, 1) / 1000 + 3600, salt: Number, taker: ZERO_ADDRESS });
+});
