@@ -7,8 +7,9 @@ interface PageSettings {
   readonly apiKey: string | null;
 }
 
-const response = await fetch('/page.json');
-const { chainId, apiKey } = (await response.json()) as PageSettings;
+const SETTINGS_AGAIN_MS = 1_000;
+
+const { chainId, apiKey } = await settings();
 
 const session = new Session(chainId, (why) => {
   dialog.forget();
@@ -18,3 +19,12 @@ const dialog = new KeyDialog((key) => void session.open(key));
 const key = dialog.kept ?? apiKey;
 if (key === null) dialog.ask();
 else await session.open(key);
+
+/** Asked for until they come: a server that starts answers with 503. */
+async function settings(): Promise<PageSettings> {
+  for (;;) {
+    const response = await fetch('/page.json').catch(() => null);
+    if (response?.ok === true) return (await response.json()) as PageSettings;
+    await new Promise((resolve) => setTimeout(resolve, SETTINGS_AGAIN_MS));
+  }
+}

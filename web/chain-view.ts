@@ -2,8 +2,8 @@ import type { Pool } from 'quotebook/client';
 import { contracts } from './amounts.js';
 import { Choices } from './choices.js';
 import { byId, create, flash, setText } from './elements.js';
-import type { Best, Market } from './market.js';
-import { expiryOrder, pairOf, premiumText, premiumToken } from './option.js';
+import type { Market } from './market.js';
+import { expiryOrder, nameOf, pairOf, premiumText, premiumToken } from './option.js';
 
 /** One option's half of a row. */
 interface Half {
@@ -107,14 +107,20 @@ export class ChainView {
 
   #drawHalf({ pool, cells, bid, ask, bidSize, askSize }: Half): void {
     if (pool === undefined) return;
-    drawBest(pool, this.#market.best(pool, 'bid'), bid, bidSize);
-    drawBest(pool, this.#market.best(pool, 'ask'), ask, askSize);
-    for (const cell of cells) cell.toggleAttribute('data-chosen', pool.poolAddress === this.#chosen?.poolAddress);
+    this.#drawBest(pool, 'bid', bid, bidSize);
+    this.#drawBest(pool, 'ask', ask, askSize);
+    const isChosen = pool.poolAddress === this.#chosen?.poolAddress;
+    for (const cell of cells) cell.toggleAttribute('data-chosen', isChosen);
+    for (const button of [bid, ask]) button.setAttribute('aria-current', String(isChosen));
   }
-}
 
-function drawBest(pool: Pool, best: Best | null, price: HTMLElement, size: HTMLElement): void {
-  const wasEmpty = price.textContent === '';
-  const changed = setText(price, best === null ? '–' : premiumText(pool, best.price));
-  if (setText(size, best === null ? '' : contracts(best.size)) || changed) if (!wasEmpty) flash(price);
+  #drawBest(pool: Pool, side: 'bid' | 'ask', price: HTMLElement, size: HTMLElement): void {
+    const best = this.#market.best(pool, side);
+    const wasEmpty = price.textContent === '';
+    const text = best === null ? '–' : premiumText(pool, best.price);
+    const changed = setText(price, text);
+    // Whoever comes to it by keyboard hears nothing of its row and column.
+    if (changed) price.setAttribute('aria-label', `${nameOf(pool)} ${side} ${best === null ? 'none' : text}`);
+    if (setText(size, best === null ? '' : contracts(best.size)) || changed) if (!wasEmpty) flash(price);
+  }
 }

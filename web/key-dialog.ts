@@ -11,7 +11,8 @@ export class KeyDialog {
     this.#dialog.addEventListener('close', () => {
       const apiKey = this.#input.value.trim();
       this.#input.value = '';
-      if (apiKey === '') return;
+      // Escape closes it, too, and gives none.
+      if (apiKey === '' || this.#dialog.returnValue !== GIVEN) return;
       sessionStorage.setItem(STORED_AS, apiKey);
       onKey(apiKey);
     });
@@ -24,6 +25,8 @@ export class KeyDialog {
   /** `problem`: what was wrong with the last one. */
   ask(problem = ''): void {
     setText(byId('connect-problem'), problem);
+    // What it was closed with last stays there otherwise.
+    this.#dialog.returnValue = '';
     if (!this.#dialog.open) this.#dialog.showModal();
   }
 
@@ -33,3 +36,5 @@ export class KeyDialog {
 }
 
 const STORED_AS = 'quotebook.apiKey';
+/** Value of the form's button. */
+const GIVEN = 'connect';

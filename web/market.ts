@@ -1,6 +1,6 @@
-import type { FollowedTickers, Pool } from 'quotebook/client';
+import type { FollowedTickers, Pool, PoolKey } from 'quotebook/client';
 
-export interface Best {
+interface Best {
   readonly price: bigint;
   /** Fillable at this price. */
   readonly size: bigint;
@@ -28,6 +28,13 @@ export class Market {
     return this.#byAddress.get(poolAddress);
   }
 
+  /** Of whichever pool has this key; undefined: none that has a ticker. */
+  addressOf(poolKey: PoolKey): string | undefined {
+    const wanted = keyText(poolKey);
+    for (const ticker of this.tickers?.all() ?? []) if (keyText(ticker.poolKey) === wanted) return ticker.poolAddress;
+    return undefined;
+  }
+
   best({ poolAddress }: Pool, side: 'bid' | 'ask'): Best | null {
     const best = this.tickers?.of(poolAddress)?.[side];
     return best ? { price: BigInt(best.price), size: BigInt(best.size) } : null;
@@ -37,4 +44,9 @@ export class Market {
   filledIn24Hours({ poolAddress }: Pool): bigint {
     return BigInt(this.tickers?.of(poolAddress)?.filledSize24h ?? 0);
   }
+}
+
+/** Addresses in any letter case are the same key. */
+function keyText({ base, quote, oracleAdapter, strike, maturity, isCallPool }: PoolKey): string {
+  return [base, quote, oracleAdapter, strike, maturity, isCallPool].join().toLowerCase();
 }

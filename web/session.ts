@@ -55,6 +55,10 @@ export class Session {
   constructor(chainId: OrderbookClientOptions['chainId'], onRefusedKey: (why: string) => void) {
     this.#chainId = chainId;
     this.#onRefusedKey = onRefusedKey;
+    addEventListener('hashchange', () => {
+      const pool = this.#namedPool();
+      if (pool !== undefined) this.#choose(pool);
+    });
   }
 
   /** Shows everything through this key. */
@@ -75,8 +79,7 @@ export class Session {
       this.#soughtPools.clear();
       void this.#list(client);
     }, LIST_EVERY_MS);
-    const pool = this.#firstPool();
-    if (pool !== undefined) this.#choose(pool);
+    this.#chooseFirst();
   }
 
   #end(): void {
@@ -97,6 +100,8 @@ export class Session {
       const pools = await client.rest.pools();
       if (client !== this.#client) return false;
       this.#market.list(pools);
+      // The list that the page began with had none, or did not come.
+      if (this.#pool === null && this.#market.tickers !== null) this.#chooseFirst();
       this.#drawMarket();
     } catch (error) {
       if (client !== this.#client) return false;
@@ -148,10 +153,15 @@ export class Session {
     void this.#list(client).finally(() => (this.#isSeeking = false));
   }
 
-  /** The one that the address names, else the first call, else the first of all. */
-  #firstPool(): Pool | undefined {
+  /** The one that the page's address names, else the first call, else the first of all. */
+  #chooseFirst(): void {
     const { pools } = this.#market;
-    return this.#market.pool(location.hash.slice(1)) ?? pools.find(({ type }) => type === 'C') ?? pools[0];
+    const pool = this.#namedPool() ?? pools.find(({ type }) => type === 'C') ?? pools[0];
+    if (pool !== undefined) this.#choose(pool);
+  }
+
+  #namedPool(): Pool | undefined {
+    return this.#market.pool(location.hash.slice(1).toLowerCase());
   }
 
   #choose(pool: Pool): void {

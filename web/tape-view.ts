@@ -11,7 +11,8 @@ const COLUMNS = 6;
 interface Entry {
   readonly tsMs: number;
   readonly what: string;
-  readonly pool: Pool | undefined;
+  /** Looked up when it is drawn: a pool may be listed later. Undefined: an RFQ's key told no pool. */
+  readonly poolAddress: string | undefined;
   readonly side: 'bid' | 'ask';
   /** Null: an RFQ names none. */
   readonly price: bigint | null;
@@ -58,14 +59,14 @@ export class TapeView {
   }
 
   tellRfq({ tsMs, body }: RfqFact): void {
-    const pool = 'poolAddress' in body ? this.#market.pool(body.poolAddress.toLowerCase()) : undefined;
-    this.#add({ tsMs, what: 'RFQ', pool, side: body.side, price: null, size: BigInt(body.size) });
+    const poolAddress = 'poolAddress' in body ? body.poolAddress.toLowerCase() : this.#market.addressOf(body.poolKey);
+    this.#add({ tsMs, what: 'RFQ', poolAddress, side: body.side, price: null, size: BigInt(body.size) });
   }
 
   draw(): void {
     this.#rows.forEach((cells, i) => {
       const entry = this.#entries[i];
-      const texts = entry === undefined ? [] : textsOf(entry);
+      const texts = entry === undefined ? [] : textsOf(entry, this.#poolOf(entry));
       cells.forEach((cell, column) => setText(cell, texts[column] ?? ''));
       const [, , , side] = cells;
       if (side !== undefined) side.className = entry === undefined ? '' : `${entry.side}-text`;
@@ -77,7 +78,11 @@ export class TapeView {
 
   #entryOf(what: string, tsMs: number, { poolAddress, isBuy, price }: OrderbookQuote, size: string): Entry {
     const side = isBuy ? 'bid' : 'ask';
-    return { tsMs, what, pool: this.#market.pool(poolAddress), side, price: BigInt(price), size: BigInt(size) };
+    return { tsMs, what, poolAddress, side, price: BigInt(price), size: BigInt(size) };
+  }
+
+  #poolOf({ poolAddress }: Entry): Pool | undefined {
+    return poolAddress === undefined ? undefined : this.#market.pool(poolAddress);
   }
 
   #add(entry: Entry): void {
@@ -87,7 +92,7 @@ export class TapeView {
   }
 }
 
-function textsOf({ tsMs, what, pool, side, price, size }: Entry): readonly string[] {
+function textsOf({ tsMs, what, side, price, size }: Entry, pool: Pool | undefined): readonly string[] {
   const shownPrice = price === null ? '–' : pool === undefined ? '…' : premiumText(pool, price);
   const time = new Date(tsMs).toLocaleTimeString([], { hour12: false });
   return [time, what, pool === undefined ? 'another pool' : nameOf(pool), side, shownPrice, contracts(size)];

@@ -1,5 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts';
-import { OrderbookClient, type PostedQuote, type Side } from '../../src/client/node.js';
+import { OrderbookClient, type PoolKey, type PostedQuote, type Side } from '../../src/client/node.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { documentedPorts } from '../e2e/documented-network.js';
@@ -56,11 +56,21 @@ export class MarketMaker {
     await new DevActions(this.#service.chain).fill(taker, offer, size);
   }
 
+  requestQuotes({ poolAddress }: Pool, size: bigint): Promise<void> {
+    return this.#request({ poolAddress }, size);
+  }
+
+  /** With the addresses of the key in the letter case that a taker happens to write them in. */
+  requestQuotesByKey({ poolKey }: Pool, size: bigint): Promise<void> {
+    const base = poolKey.base.toLowerCase() as Hex;
+    return this.#request({ poolKey: { ...poolKey, base, strike: poolKey.strike.toString() } }, size);
+  }
+
   /** Through a client that is closed when it has been answered. */
-  async requestQuotes(pool: Pool, size: bigint): Promise<void> {
+  async #request(pool: { readonly poolAddress: Hex } | { readonly poolKey: PoolKey }, size: bigint): Promise<void> {
     const taker = this.#service.chain.accounts[4]?.address ?? '0x';
     const client = this.#newClient();
-    await client.requestQuotes({ poolAddress: pool.poolAddress, side: 'ask', size, taker });
+    await client.requestQuotes({ ...pool, side: 'ask', size, taker });
     client.close();
   }
 

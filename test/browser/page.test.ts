@@ -133,10 +133,86 @@ async function testPage(browser: Browser): Promise<void> {
     });
   });
 
+  await t.test('the tape names a pool that is listed later, and one that a request names by its key', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
+      let lists = 0;
+      await page.route(/\/pools(\?|$)/, async (route) => {
+        lists += 1;
+        const response = await route.fetch();
+        const listed = (await response.json()) as readonly Pool[];
+        const isLate = ({ poolAddress }: Pool): boolean => poolAddress === call.poolAddress;
+        await route.fulfill({ response, json: lists === 1 ? listed.filter((pool) => !isLate(pool)) : listed });
+      });
+      await page.reload();
+      await page.waitForSelector('#pool[aria-busy=false]');
+      await maker.ask(call, ONE / 2n, 765_432n * ONE);
+      await until(page, '#tape-rows', '765.4k');
+      await page.waitForFunction(() => document.querySelector('#tape-rows tr')?.textContent.includes('1600 C'));
+      t.equal(lists, 2);
+      await maker.requestQuotesByKey(put, 876_543n * ONE);
+      await until(page, '#tape-rows', '876.5k');
+      t.match(await page.textContent('#tape-rows tr'), /RFQtestWETH .* 1600 P/);
+    });
+  });
+
+  await t.test('a page whose first answers were errors is whole as soon as they are not', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
+      const failed: string[] = [];
+      /** Fails the first call of each. */
+      await page.route(/\/(page\.json|pools)$/, (route) => {
+        const { pathname } = new URL(route.request().url());
+        if (failed.includes(pathname)) return route.continue();
+        failed.push(pathname);
+        return route.fulfill({ status: 503, json: { message: 'The chains have not been reached yet' } });
+      });
+      await page.clock.install();
+      await page.reload();
+      await page.clock.runFor(1_000);
+      await page.waitForSelector('#connection[data-state=OPEN]');
+      t.equal(await page.textContent('#pool-title'), 'No pool chosen');
+      await page.clock.runFor(30_000);
+      await until(page, '#pool-title', '1600 C');
+      await page.waitForSelector('#pool[aria-busy=false]');
+      t.strictSame(failed, ['/page.json', '/pools']);
+    });
+  });
+
+  await t.test('the address names a pool, in any letter case and whenever it changes', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
+      const upper = (pool: Hex): string => `#0x${pool.slice(2).toUpperCase()}`;
+      await page.goto(`${service.httpUrl}/${upper(call.poolAddress)}`);
+      await until(page, '#pool-title', '1600 C');
+      await page.goto(`${service.httpUrl}/${upper(put.poolAddress)}`);
+      await page.reload();
+      await until(page, '#pool-title', '1600 P');
+    });
+  });
+
+  await t.test('by keyboard each price says which option and side it is of, and whether it is chosen', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
+      const button = page.locator(`td[data-side=ask] [data-pool="${call.poolAddress}"]`);
+      const price = (await button.textContent()) ?? '';
+      t.equal(await button.getAttribute('aria-current'), 'false');
+      await button.focus();
+      t.match(
+        await page.locator(':focus').getAttribute('aria-label'),
+        new RegExp(`^testWETH \\w+ 1600 C ask ${price}$`),
+      );
+      await page.keyboard.press('Enter');
+      await until(page, '#pool-title', '1600 C');
+      t.equal(await button.getAttribute('aria-current'), 'true');
+    });
+  });
+
   await t.test('without a local set-up a key is asked for, and asked for again when it is wrong', async (t) => {
     const plain = await startTestService({ page: { givesKey: false }, chain: service.chain });
     t.teardown(() => plain.stop());
     await inPage(t, browser, { service: plain, options: { viewport: DESKTOP } }, async (page) => {
+      await page.fill('#key', 'half a k');
+      await page.press('#key', 'Escape');
+      t.equal(await page.evaluate(() => sessionStorage.length), 0, 'a dialog that is left gives no key');
+      await page.click('#change-key');
+      t.equal(await page.inputValue('#key'), '');
       await page.fill('#key', 'qb_not_a_key');
       await page.press('#key', 'Enter');
       await page.waitForFunction(() => document.querySelector('#connect-problem')?.textContent !== '');
@@ -188,7 +264,7 @@ async function inPage(
   });
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
-    const isRefusal = message.text().includes('401 (Unauthorized)');
+    const isRefusal = /status of (401 \(Unauthorized\)|503 \(Service Unavailable\))$/.test(message.text());
     if (message.type() === 'error' && !isRefusal) problems.push(message.text());
   });
   await page.goto(`${httpUrl}/${pool === undefined ? '' : `#${pool.poolAddress}`}`);
