@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { LevelBook } from '../../src/client/level-book.js';
+import type { QuoteFact } from '../../src/client/facts.js';
 import { QuoteBook } from '../../src/client/quote-book.js';
 import { addTerm, BookHash, hashText } from '../../src/feed/book-hash.js';
 import { keccak256 } from '../feed/keccak.js';
+import { quotesHash } from '../feed/model-reader.js';
 import { quote } from './scripted-server.js';
 
 const serverHash = new BookHash(keccak256);
@@ -118,4 +120,32 @@ t.test('a side is read as it is each time, after a change and after it was clear
   t.strictSame([prices(), book.hash], [[[], []], new LevelBook().hash]);
   book.set({ bids: [], asks: [level(6)] });
   t.strictSame(prices(), [[], [6]]);
+});
+
+t.test('each fact leaves the book as docs/api.md says', async (t) => {
+  const fact = (type: string, fillableSize: string, more: object = {}): QuoteFact =>
+    ({ type, key: 'quotes', body: quote(1, fillableSize), ...more }) as unknown as QuoteFact;
+  /** What is fillable of the quote after the fact; null: it is not in the book. */
+  const outcomes: readonly (readonly [QuoteFact, string | null])[] = [
+    [fact('POST_QUOTE', '10'), '10'],
+    [fact('REVALIDATE_QUOTE', '7'), '7'],
+    [fact('FILL_QUOTE', '4', { size: '6' }), '4'],
+    [fact('FILL_QUOTE', '0', { size: '10' }), null],
+    [fact('REMOVE_QUOTE', '0'), null],
+    [fact('CANCEL_QUOTE', '0'), null],
+    [fact('EXPIRE_QUOTE', '10'), null],
+    [fact('INVALIDATE_QUOTE', '10', { reason: 'InsufficientCollateralBalance' }), null],
+    [fact('UNDO_QUOTE', '8', { valid: true }), '8'],
+    [fact('UNDO_QUOTE', '8', { valid: false }), null],
+  ];
+  for (const before of [[], [quote(1, '10')]]) {
+    for (const [told, fillableSize] of outcomes) {
+      const book = new QuoteBook();
+      for (const each of before) book.set('quotes', each);
+      book.apply(told);
+      const about = `${told.type} ${told.body.fillableSize}, ${before.length} before`;
+      t.equal(book.get(quote(1).quoteId)?.fillableSize ?? null, fillableSize, about);
+      t.equal(book.hash('quotes'), quotesHash([...book.all()]), about);
+    }
+  }
 });

@@ -121,11 +121,8 @@ t.test('a request for which no connection comes is given up: later it may not be
   const rejected = t.rejects(asked, { name: 'ConnectionLostError' });
   server.clock.advance(10_000);
   await rejected;
-  server.socket.authorizes();
-  t.strictSame(
-    server.socket.sent.map(({ type }) => type),
-    ['FILTER'],
-  );
+  server.socket.authorizes().grants(10, [key]);
+  t.strictSame(server.socket.sent, []);
 });
 
 t.test('what was refused leaves its place to what is followed next', (t) => {
@@ -168,5 +165,12 @@ t.test('an address that is no URL of a service is said at once', (t) => {
   for (const url of ['quotes.test', 'ws://quotes.test', '']) {
     t.throws(() => new OrderbookClient({ ...options, url }, new ScriptedServer().ports), /URL of a service/, url);
   }
+  t.end();
+});
+
+t.test('where the service is reached over TLS, so is its feed', (t) => {
+  const server = new ScriptedServer();
+  new OrderbookClient({ ...options, url: 'https://quotes.test/book/' }, server.ports).followQuotes();
+  t.equal(server.socket.url, 'wss://quotes.test/book');
   t.end();
 });

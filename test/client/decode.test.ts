@@ -58,6 +58,7 @@ for (const message of messages) {
 
 t.test('a message of a newer server is left alone', async (t) => {
   t.strictSame(decodeFrame('{"type":"SOMETHING_NEW","body":1}'), { type: null });
+  t.strictSame(decodeFrame('{"type":"toString"}'), { type: null }, 'not a name that all objects have');
   t.strictSame(decodeFrame(Uint8Array.from([0x92, 0x7f, 0x01]).buffer), { type: null });
 });
 

@@ -222,7 +222,8 @@ t.test(
     const tickers = client.followTickers();
     const filled = () => tickers.of(poolAddress)?.filledSize24h;
     t.strictSame(server.socket.grants(10, [tickerKey]), { chainId: '421613' });
-    server.socket.says(page(true, [ticker('1')]));
+    const otherPool = '0x00000000000000000000000000000000000000c1';
+    server.socket.says(page(true, [ticker('1'), { ...ticker('1'), poolAddress: otherPool }]));
     t.equal(tickers.state, 'SYNCING');
     server.socket.says(page(false, []), heartbeat(10));
     t.strictSame([tickers.state, filled()], ['LIVE', '1']);
@@ -234,6 +235,8 @@ t.test(
     t.strictSame(server.socket.grants(15, [tickerKey]), { chainId: '421613' }, 'there is nothing to go on from');
     server.socket.says(page(false, [ticker('3')]));
     t.equal(filled(), '3');
+    t.equal(tickers.of('0x00000000000000000000000000000000000000C1'), undefined, 'it has expired meanwhile');
+    t.equal(tickers.of('0x00000000000000000000000000000000000000A1')?.filledSize24h, '3', 'in any letter case');
   },
 );
 

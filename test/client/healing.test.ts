@@ -104,3 +104,23 @@ t.test('whatever is lost on the way, the books end as the server’s', async (t)
   );
   for (const why of ['GAP', 'HASH', 'RESYNC']) t.ok((healings.get(why) ?? 0) > 0, `${why} came up`);
 });
+
+t.test('where nothing is lost nothing is wrong, however often the connection is', async (t) => {
+  const wrong: string[] = [];
+  fc.assert(
+    fc.property(acts, fc.constantFrom('json', 'msgpack'), (script, encoding) => {
+      const world = new World(encoding, () => 0.5);
+      for (const followed of [world.quotes, ...world.books]) {
+        followed.onHealing((why) => {
+          if (why !== 'RESYNC') wrong.push(why);
+        });
+      }
+      for (const each of script) world.act(each);
+      world.settle();
+      world.check();
+      return wrong.length === 0;
+    }),
+    { numRuns: 100, endOnFailure: true },
+  );
+  t.strictSame(wrong, []);
+});

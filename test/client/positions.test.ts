@@ -38,3 +38,12 @@ t.test('to go on from a place takes no key back', async (t) => {
   positions.resumeFrom(4);
   t.strictSame([positions.take('b', 6, 4), positions.take('a', 6, 5)], ['NEXT', 'NEXT']);
 });
+
+t.test('after it was cleared nothing is confirmed: another log may be far behind', async (t) => {
+  const positions = new Positions();
+  positions.set('a', 5);
+  positions.confirm(8);
+  positions.clear();
+  positions.set('a', 2);
+  t.equal(positions.complete, 2);
+});

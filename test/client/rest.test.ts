@@ -111,3 +111,21 @@ t.test('a server that is not ready yet is an answer, not an error', async (t) =>
   server.answer = { status: 503, body: '{"ready":false,"reasons":["starting"]}' };
   t.strictSame(await rest.ready(), { ready: false, reasons: ['starting'] });
 });
+
+t.test('what a query holds does not become another query', async (t) => {
+  const { server, rest } = client();
+  await rest.pools({ expiration: '27NOV26&base=WETH' });
+  t.equal(server.requests[0]?.url, 'http://quotes.test/pools?expiration=27NOV26%26base%3DWETH');
+});
+
+t.test('of a page in the place of an answer the beginning is shown', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 502, body: 'x'.repeat(100_000) };
+  await t.rejects(rest.pools(), { message: 'x'.repeat(200) });
+});
+
+t.test('a schema error of the whole request says so', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 400, body: '[{"instancePath":"","message":"must be array"}]' };
+  await t.rejects(rest.postQuotes([]), { message: 'the request must be array' });
+});

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { LevelBook } from '../../src/client/level-book.js';
 import { following, hashOf, key, live, post, rfqKey, snapshot } from './followed-quotes.js';
 import { epoch, error, heartbeat, info, otherEpoch, quote } from './scripted-server.js';
 
@@ -264,5 +265,17 @@ t.test('a message without what its type has ends the connection, and nothing els
   const { server, quotes } = following();
   server.socket.says({ type: 'INFO', body: {}, message: 'Subscribed to ...' });
   t.strictSame([server.socket.isClosed, quotes.state], [true, 'WAITING'], 'an answer');
+  t.end();
+});
+
+t.test('levels that are not what their hash says end the connection', (t) => {
+  const { server, client } = live();
+  const { poolAddress } = quote(1);
+  const book = client.followBook({ poolAddress });
+  server.socket.grants(10, ['orderbook']);
+  const body = { bids: [{ price: '5', size: '7', count: 1 }], asks: [] };
+  const levelsHash = new LevelBook().hash;
+  server.socket.says({ type: 'ORDERBOOK_SNAPSHOT', key: 'orderbook', seq: 10, tsMs: 0, levelsHash, body });
+  t.strictSame([server.socket.isClosed, book.state], [true, 'WAITING']);
   t.end();
 });
