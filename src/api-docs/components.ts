@@ -1,6 +1,10 @@
 import type { TSchema } from 'typebox';
+import { KEYWORD_NAMES } from '../schema/keywords.js';
 
 type Json = unknown;
+
+/** What only this program knows. Readers of the documents refuse it, or pass it over: descriptions say the same. */
+const OWN_KEYWORDS: ReadonlySet<string> = new Set(KEYWORD_NAMES);
 
 /**
  * Schemas that have a name, written once each: wherever one stands in another, a reference takes its place. They are
@@ -33,6 +37,7 @@ export class Components {
     const name = isDefinition ? undefined : this.#nameOf.get(JSON.stringify(value));
     if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
     if (Array.isArray(value)) return value.map((item) => this.#rewrite(item, false));
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#rewrite(item, false)]));
+    const entries = Object.entries(value).filter(([key, item]) => !(OWN_KEYWORDS.has(key) && item === true));
+    return Object.fromEntries(entries.map(([key, item]) => [key, this.#rewrite(item, false)]));
   }
 }

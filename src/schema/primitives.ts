@@ -26,7 +26,7 @@ export const Address = text<`0x${string}`>('^0x[a-fA-F0-9]{40}$', 'Address, in a
 export const Hash = text<`0x${string}`>('^0x[a-fA-F0-9]{64}$', '32 bytes.');
 
 export const Uint256 = withKeyword(
-  text<string>('^[0-9]+$', 'Whole number of smallest units (1e-18).', { maxLength: UINT256_DIGITS }),
+  text<string>('^[0-9]+$', 'Whole number of smallest units (1e-18), at most 2^256 - 1.', { maxLength: UINT256_DIGITS }),
   'uint256',
 );
 

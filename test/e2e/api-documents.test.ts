@@ -3,6 +3,7 @@ import t from 'tap';
 import { documentedRoutes } from '../../src/api-documents.js';
 import { pageRoutes } from '../../src/http/page-routes.js';
 import { limits } from '../../src/config/limits.js';
+import { KEYWORD_NAMES } from '../../src/schema/keywords.js';
 import { ask, requestOf } from '../http/ask-route.js';
 import { assertDocumented, assertDocumentedFrame } from './documented-answers.js';
 import { startTestService } from './running-service.js';
@@ -24,6 +25,11 @@ function refsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = (value as Referring).$ref;
   return [...(typeof own === 'string' ? [own] : []), ...Object.values(value).flatMap(refsIn)];
+}
+
+function keysIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return [...Object.keys(value), ...Object.values(value).flatMap(keysIn)];
 }
 
 function resolves(document: unknown, ref: string): boolean {
@@ -58,6 +64,12 @@ for (const file of ['openapi.json', 'asyncapi.json']) {
     t.strictSame(
       refs.filter((ref) => !resolves(document, ref)),
       [],
+    );
+    const own = new Set<string>(KEYWORD_NAMES);
+    t.strictSame(
+      keysIn(document).filter((key) => own.has(key)),
+      [],
+      'schemas have no keywords that only this program knows',
     );
   });
 }
