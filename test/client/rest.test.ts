@@ -121,7 +121,8 @@ t.test('what a query holds does not become another query', async (t) => {
 t.test('of a page in the place of an answer the beginning is shown', async (t) => {
   const { server, rest } = client();
   server.answer = { status: 502, body: 'x'.repeat(100_000) };
-  await t.rejects(rest.pools(), { message: 'x'.repeat(200) });
+  const error = await rest.pools().catch((caught: unknown) => caught);
+  t.equal((error as ApiError).message, 'x'.repeat(200));
 });
 
 t.test('a schema error of the whole request says so', async (t) => {
