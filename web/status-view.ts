@@ -15,11 +15,14 @@ export class StatusView {
     const element = byId('connection');
     element.dataset.state = state;
     setText(element, WORDS[state]);
+    // What the last heartbeat said of the chains grows old; the next one says it anew.
+    if (state !== 'OPEN') byId('chains').setAttribute('aria-busy', 'true');
   }
 
   showChains({ settlement, stream }: HeartbeatMessage['chains']): void {
     showChain(byId('settlement'), settlement);
     showChain(byId('stream'), stream);
+    byId('chains').setAttribute('aria-busy', 'false');
   }
 }
 

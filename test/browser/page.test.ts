@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import t, { type Test } from 'tap';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page, WebSocketRoute } from 'playwright-core';
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { startTestService, type TestService } from '../e2e/running-service.js';
@@ -174,6 +174,24 @@ async function testPage(browser: Browser): Promise<void> {
       await until(page, '#pool-title', '1600 C');
       await page.waitForSelector('#pool[aria-busy=false]');
       t.strictSame(failed, ['/page.json', '/pools']);
+    });
+  });
+
+  await t.test('while the connection is lost, what is shown of the chains and the pool counts as old', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP } }, async (page) => {
+      const sockets: WebSocketRoute[] = [];
+      await page.routeWebSocket('**/*', (socket) => {
+        // Only the first gets through.
+        if (sockets.push(socket) === 1) socket.connectToServer();
+        else void socket.close();
+      });
+      await page.reload();
+      await page.waitForSelector('#chains[aria-busy=false]');
+      await page.waitForSelector('#pool[aria-busy=false]');
+      await sockets[0]?.close();
+      await page.waitForSelector('#connection[data-state=WAITING]');
+      const busy = (id: string): Promise<string | null> => page.getAttribute(id, 'aria-busy');
+      t.strictSame([await busy('#chains'), await busy('#pool'), await busy('#chain')], ['true', 'true', 'true']);
     });
   });
 
