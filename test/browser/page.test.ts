@@ -177,6 +177,54 @@ async function testPage(browser: Browser): Promise<void> {
     });
   });
 
+  await t.test(
+    'strikes rise, expiries follow each other, and an option that is not listed cannot be chosen',
+    async (t) => {
+      await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
+        await page.route(/\/pools(\?|$)/, async (route) => {
+          const response = await route.fetch();
+          const listed = (await response.json()) as readonly Pool[];
+          const isListed = ({ poolAddress }: Pool): boolean => poolAddress !== put.poolAddress;
+          await route.fulfill({ response, json: listed.filter(isListed).reverse() });
+        });
+        await page.reload();
+        await page.waitForSelector('#pool[aria-busy=false]');
+        const texts = (selector: string): Promise<string[]> => page.locator(selector).allTextContents();
+        t.strictSame(await texts('#chain-rows th'), ['1600', '1700', '1800', '1900', '2000']);
+        const expiries = await texts('#expiries button');
+        const days = expiries.map((expiry) => Date.parse(expiry.replace(/(\d\d)(\w{3})(\d\d)/, '$1 $2 20$3')));
+        t.strictSame(
+          days,
+          [...days].sort((a, b) => a - b),
+        );
+        t.equal(days.length, 3);
+        const ofFirstRow = page.locator('#chain-rows tr:first-child button');
+        const isDisabled = await ofFirstRow.evaluateAll((all) => all.map((button) => button.hasAttribute('disabled')));
+        t.strictSame(isDisabled, [false, false, true, true]);
+        t.equal(await page.textContent('#expiries [aria-pressed=true]'), expiries[0]);
+        t.equal(await page.locator('#chain-rows td[data-chosen]').count(), 4);
+      });
+    },
+  );
+
+  await t.test('amounts are short, and none that is there looks like nothing', async (t) => {
+    const [, , other] = ofOneExpiry;
+    if (other === undefined) throw new Error('a chain has pools');
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: other }, async (page) => {
+      await maker.ask(other, ONE / 1_000_000n, (12_345n * ONE) / 100n);
+      await until(page, '#ladder-rows .ask:nth-child(9)', '0.00000100');
+      const best = page.locator('#ladder-rows .ask:nth-child(9) td');
+      t.strictSame(await best.allTextContents(), ['0.00000100', '123', '123', '1']);
+      await maker.ask(other, ONE / 1_000_000n, ONE / 1_000n);
+      await until(page, '#ladder-rows .ask:nth-child(9)', '1232');
+      await maker.ask(other, ONE / 2_000_000n, ONE / 1_000n);
+      await until(page, '#ladder-rows .ask:nth-child(9)', '0.00000050');
+      t.strictSame(await best.allTextContents(), ['0.00000050', '0.00100000', '0.00100000', '1']);
+      const second = page.locator('#ladder-rows .ask:nth-child(8) td');
+      t.strictSame((await second.allTextContents()).slice(0, 2), ['0.00000100', '123']);
+    });
+  });
+
   await t.test('while the connection is lost, what is shown of the chains and the pool counts as old', async (t) => {
     await inPage(t, browser, { service, options: { viewport: DESKTOP } }, async (page) => {
       const sockets: WebSocketRoute[] = [];
