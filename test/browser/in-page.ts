@@ -1,0 +1,101 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Pool } from '../../src/engine/quote.js';
+import { assertDocumentedFrame } from '../e2e/documented-answers.js';
+import { startTestService, type TestService } from '../e2e/running-service.js';
+import { decodeMessage } from '../feed/decode-message.js';
+import { browserPath, launch } from './browser.js';
+import { MarketMaker } from './market-maker.js';
+
+export const DESKTOP = { width: 1440, height: 1000 };
+/** Where pictures of the page are put; those of the README are made with `docs/images`. */
+const PICTURES = process.env.QUOTEBOOK_SCREENSHOTS ?? path.join('dist', 'screenshots');
+
+export interface Surroundings {
+  readonly browser: Browser;
+  /** Gives the page its key. */
+  readonly service: TestService;
+  readonly maker: MarketMaker;
+  /** The first two of the chain's pools: of one strike and expiry. */
+  readonly call: Pool;
+  readonly put: Pool;
+}
+
+/** Runs tests of a file of its own in a browser, where there is one. */
+export async function withPage(tests: (surroundings: Surroundings) => Promise<void>): Promise<void> {
+  const executable = browserPath();
+  if (executable === null) return t.plan(0, 'there is no Chromium here: apt-get install chromium');
+  const browser = await launch(executable);
+  t.teardown(() => browser.close());
+  const service = await startTestService({ page: { givesKey: true }, limits: { wsHeartbeatMs: 200 } });
+  t.teardown(() => service.stop());
+  const [call, put] = service.chain.pools;
+  if (call === undefined || put === undefined) throw new Error('a chain has pools');
+  await tests({ browser, service, maker: new MarketMaker(service), call, put });
+}
+
+interface Opening {
+  readonly service: TestService;
+  readonly options: BrowserContextOptions;
+  /** The one that the page's address names; without one nothing is waited for. */
+  readonly pool?: Pool;
+}
+
+/**
+ * Uses the page in a browser window of its own. Whatever goes wrong in it fails the test; so does a word to another
+ * server.
+ */
+export async function inPage(
+  t: Test,
+  browser: Browser,
+  { service: { httpUrl }, options, pool }: Opening,
+  use: (page: Page) => Promise<void>,
+): Promise<void> {
+  const context = await browser.newContext(options);
+  t.teardown(() => context.close());
+  const page = await context.newPage();
+  const strangers: string[] = [];
+  const problems: string[] = [];
+  page.on('request', (request) => {
+    if (!request.url().startsWith(httpUrl)) strangers.push(request.url());
+  });
+  page.on('websocket', (socket) => {
+    socket.on('framereceived', ({ payload }) => {
+      const frame: unknown = typeof payload === 'string' ? JSON.parse(payload) : decodeMessage(payload);
+      try {
+        assertDocumentedFrame(frame, 'v2');
+      } catch (error) {
+        problems.push(String(error));
+      }
+    });
+  });
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => {
+    const isRefusal = /status of (401 \(Unauthorized\)|503 \(Service Unavailable\))$/.test(message.text());
+    if (message.type() === 'error' && !isRefusal) problems.push(message.text());
+  });
+  await page.goto(`${httpUrl}/${pool === undefined ? '' : `#${pool.poolAddress}`}`);
+  if (pool !== undefined) {
+    await page.waitForSelector('#connection[data-state=OPEN]');
+    await page.waitForSelector('#pool[aria-busy=false]');
+  }
+  await use(page);
+  t.strictSame(strangers, [], 'nothing is fetched from elsewhere');
+  t.strictSame(problems, [], 'nothing went wrong in the page');
+}
+
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true });
+  await page.waitForFunction(() => document.getAnimations().length === 0);
+  await page.screenshot({ path: path.join(PICTURES, name) });
+}
+
+/** Waits until an element has a text that holds this. */
+export async function until(page: Page, selector: string, text: string): Promise<void> {
+  await page.waitForFunction(
+    ([where = '', what = '']) => document.querySelector(where)?.textContent.includes(what) === true,
+    [selector, text],
+  );
+}

@@ -1,0 +1,118 @@
+import t from 'tap';
+import type { Hex, Pool } from '../../src/engine/quote.js';
+import { DESKTOP, inPage, until, withPage } from './in-page.js';
+
+const ONE = 10n ** 18n;
+
+await withPage(async ({ browser, service, maker, call, put }) => {
+  await t.test('what is written on a coloured ground can be read (WCAG 2.2, 1.4.3)', async (t) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const options = { viewport: DESKTOP, colorScheme };
+      await inPage(t, browser, { service, options, pool: call }, async (page) => {
+        const grounds = [
+          ['#connection', '#connection'],
+          ['#ladder-rows .bid span', '#ladder-rows .bid i'],
+          ['#ladder-rows .ask span', '#ladder-rows .ask i'],
+          ['#chain td[data-chosen][data-side=bid] button', '#chain td[data-chosen]'],
+          ['#chain td[data-chosen][data-side=ask] button', '#chain td[data-chosen]'],
+        ] as const;
+        for (const [text, ground] of grounds) {
+          const style = (selector: string, property: 'color' | 'backgroundColor'): Promise<string> =>
+            page.$eval(selector, (element, name) => getComputedStyle(element)[name], property);
+          const [light, dark] = [await style(text, 'color'), await style(ground, 'backgroundColor')].map(luminance);
+          const [high, low] = [Math.max(light ?? 0, dark ?? 0), Math.min(light ?? 0, dark ?? 0)];
+          t.ok((high + 0.05) / (low + 0.05) >= 4.5, `${colorScheme} ${text}`);
+        }
+      });
+    }
+  });
+
+  await t.test(
+    'strikes rise, expiries follow each other, and an option that is not listed cannot be chosen',
+    async (t) => {
+      await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
+        await page.route(/\/pools(\?|$)/, async (route) => {
+          const response = await route.fetch();
+          const listed = (await response.json()) as readonly Pool[];
+          const isListed = ({ poolAddress }: Pool): boolean => poolAddress !== put.poolAddress;
+          await route.fulfill({ response, json: listed.filter(isListed).reverse() });
+        });
+        await page.reload();
+        await page.waitForSelector('#pool[aria-busy=false]');
+        const texts = (selector: string): Promise<string[]> => page.locator(selector).allTextContents();
+        t.strictSame(await texts('#chain-rows th'), ['1600', '1700', '1800', '1900', '2000']);
+        const expiries = await texts('#expiries button');
+        const days = expiries.map((expiry) => Date.parse(expiry.replace(/(\d\d)(\w{3})(\d\d)/, '$1 $2 20$3')));
+        t.strictSame(
+          days,
+          [...days].sort((a, b) => a - b),
+        );
+        t.equal(days.length, 3);
+        const ofFirstRow = page.locator('#chain-rows tr:first-child button');
+        const isDisabled = await ofFirstRow.evaluateAll((all) => all.map((button) => button.hasAttribute('disabled')));
+        t.strictSame(isDisabled, [false, false, true, true]);
+        t.equal(await page.textContent('#expiries [aria-pressed=true]'), expiries[0]);
+        t.equal(await page.locator('#chain-rows td[data-chosen]').count(), 4);
+      });
+    },
+  );
+
+  await t.test('amounts are short, and none that is there looks like nothing', async (t) => {
+    const [, , other] = service.chain.pools;
+    if (other === undefined) throw new Error('a chain has pools');
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: other }, async (page) => {
+      await maker.ask(other, ONE / 1_000_000n, (12_345n * ONE) / 100n);
+      await until(page, '#ladder-rows .ask:nth-child(9)', '0.00000100');
+      const best = page.locator('#ladder-rows .ask:nth-child(9) td');
+      t.strictSame(await best.allTextContents(), ['0.00000100', '123', '123', '1']);
+      await maker.ask(other, ONE / 1_000_000n, ONE / 1_000n);
+      await until(page, '#ladder-rows .ask:nth-child(9)', '1232');
+      await maker.ask(other, ONE / 2_000_000n, ONE / 1_000n);
+      await until(page, '#ladder-rows .ask:nth-child(9)', '0.00000050');
+      t.strictSame(await best.allTextContents(), ['0.00000050', '0.00100000', '0.00100000', '1']);
+      const second = page.locator('#ladder-rows .ask:nth-child(8) td');
+      t.strictSame((await second.allTextContents()).slice(0, 2), ['0.00000100', '123']);
+    });
+  });
+
+  await t.test('the address names a pool, in any letter case and whenever it changes', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
+      const upper = (pool: Hex): string => `#0x${pool.slice(2).toUpperCase()}`;
+      await page.goto(`${service.httpUrl}/${upper(call.poolAddress)}`);
+      await until(page, '#pool-title', '1600 C');
+      await page.goto(`${service.httpUrl}/${upper(put.poolAddress)}`);
+      await page.reload();
+      await until(page, '#pool-title', '1600 P');
+    });
+  });
+
+  await t.test('by keyboard each price says which option and side it is of, and whether it is chosen', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
+      const button = page.locator(`td[data-side=ask] [data-pool="${call.poolAddress}"]`);
+      await maker.quote([call], 1);
+      await page.waitForFunction(
+        (pool) => document.querySelector(`td[data-side=ask] [data-pool="${pool}"]`)?.textContent !== '–',
+        call.poolAddress,
+      );
+      const price = (await button.textContent()) ?? '';
+      t.equal(await button.getAttribute('aria-current'), 'false');
+      await button.focus();
+      t.match(
+        await page.locator(':focus').getAttribute('aria-label'),
+        new RegExp(`^testWETH \\w+ 1600 C ask ${price}$`),
+      );
+      await page.keyboard.press('Enter');
+      await until(page, '#pool-title', '1600 C');
+      t.equal(await button.getAttribute('aria-current'), 'true');
+    });
+  });
+});
+
+/** Of a computed colour, such as `rgb(9, 112, 68)`: WCAG 2.2, "relative luminance". */
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = (colour.match(/\d+/g) ?? []).map((part) => {
+    const share = Number(part) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}

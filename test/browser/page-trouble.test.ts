@@ -1,0 +1,91 @@
+import t from 'tap';
+import type { WebSocketRoute } from 'playwright-core';
+import type { Pool } from '../../src/engine/quote.js';
+import { DESKTOP, inPage, until, withPage } from './in-page.js';
+
+const ONE = 10n ** 18n;
+
+await withPage(async ({ browser, service, maker, call, put }) => {
+  await t.test('a pool that is not listed is sought once, however much is told of it', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
+      let lists = 0;
+      await page.route(/\/pools(\?|$)/, async (route) => {
+        lists += 1;
+        const response = await route.fetch();
+        const listed = (await response.json()) as readonly Pool[];
+        const json = listed.filter(({ poolAddress }) => poolAddress !== call.poolAddress);
+        t.equal(json.length, listed.length - 1);
+        await route.fulfill({ response, json });
+      });
+      await page.reload();
+      await page.waitForSelector('#pool[aria-busy=false]');
+      t.equal(lists, 1);
+      for (let n = 1n; n <= 5n; n++) await maker.ask(call, ONE / 20n + n, ONE);
+      await maker.ask(put, ONE / 2n, 654_321n * ONE);
+      await until(page, '#tape-rows', '654.3k');
+      t.equal(lists, 2);
+    });
+  });
+
+  await t.test('the tape names a pool that is listed later, and one that a request names by its key', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
+      let lists = 0;
+      await page.route(/\/pools(\?|$)/, async (route) => {
+        lists += 1;
+        const response = await route.fetch();
+        const listed = (await response.json()) as readonly Pool[];
+        const isLate = ({ poolAddress }: Pool): boolean => poolAddress === call.poolAddress;
+        await route.fulfill({ response, json: lists === 1 ? listed.filter((pool) => !isLate(pool)) : listed });
+      });
+      await page.reload();
+      await page.waitForSelector('#pool[aria-busy=false]');
+      await maker.ask(call, ONE / 2n, 765_432n * ONE);
+      await until(page, '#tape-rows', '765.4k');
+      await page.waitForFunction(() => document.querySelector('#tape-rows tr')?.textContent.includes('1600 C'));
+      t.equal(lists, 2);
+      await maker.requestQuotesByKey(put, 876_543n * ONE);
+      await until(page, '#tape-rows', '876.5k');
+      t.match(await page.textContent('#tape-rows tr'), /RFQtestWETH .* 1600 P/);
+    });
+  });
+
+  await t.test('a page whose first answers were errors is whole as soon as they are not', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
+      const failed: string[] = [];
+      /** Fails the first call of each. */
+      await page.route(/\/(page\.json|pools)$/, (route) => {
+        const { pathname } = new URL(route.request().url());
+        if (failed.includes(pathname)) return route.continue();
+        failed.push(pathname);
+        return route.fulfill({ status: 503, json: { message: 'The chains have not been reached yet' } });
+      });
+      await page.clock.install();
+      await page.reload();
+      await page.clock.runFor(1_000);
+      await page.waitForSelector('#connection[data-state=OPEN]');
+      t.equal(await page.textContent('#pool-title'), 'No pool chosen');
+      await page.clock.runFor(30_000);
+      await until(page, '#pool-title', '1600 C');
+      await page.waitForSelector('#pool[aria-busy=false]');
+      t.strictSame(failed, ['/page.json', '/pools']);
+    });
+  });
+
+  await t.test('while the connection is lost, what is shown of the chains and the pool counts as old', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP } }, async (page) => {
+      const sockets: WebSocketRoute[] = [];
+      await page.routeWebSocket('**/*', (socket) => {
+        // Only the first gets through.
+        if (sockets.push(socket) === 1) socket.connectToServer();
+        else void socket.close();
+      });
+      await page.reload();
+      await page.waitForSelector('#chains[aria-busy=false]');
+      await page.waitForSelector('#pool[aria-busy=false]');
+      await sockets[0]?.close();
+      await page.waitForSelector('#connection[data-state=WAITING]');
+      const busy = (id: string): Promise<string | null> => page.getAttribute(id, 'aria-busy');
+      t.strictSame([await busy('#chains'), await busy('#pool'), await busy('#chain')], ['true', 'true', 'true']);
+    });
+  });
+});
