@@ -101,6 +101,13 @@ await withPage(async ({ browser, service, maker, call, put }) => {
         await page.locator(':focus').getAttribute('aria-label'),
         new RegExp(`^testWETH \\w+ 1600 C ask ${price}$`),
       );
+      await maker.ask(put, ONE / 2n, 432_109n * ONE);
+      await until(page, '#tape-rows', '432.1k');
+      t.equal(
+        await page.locator(':focus').getAttribute('data-pool'),
+        call.poolAddress,
+        'what comes in takes it nowhere',
+      );
       await page.keyboard.press('Enter');
       await until(page, '#pool-title', '1600 C');
       t.equal(await button.getAttribute('aria-current'), 'true');

@@ -23,7 +23,15 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       t.match(await page.textContent('#pool-title'), /testWETH .* 1600 C/);
       await until(page, '#ladder-rows .ask:nth-child(9)', '0.75');
       t.match(await page.textContent('#ladder-rows .spread'), 'spread 0.0020');
-      t.match(await page.getAttribute('#depth .bid', 'd'), /^M.*V240Z$/);
+      t.match(await page.getAttribute('#depth .bid', 'd'), /^M.*H0V240Z$/, 'to the left edge');
+      const ask = (await page.getAttribute('#depth .ask', 'd')) ?? '';
+      t.match(ask, /^M.*H400V240Z$/, 'to the right edge');
+      const heights = [...ask.matchAll(/V([\d.]+)/g)].map(([, y]) => Number(y)).slice(0, -1);
+      t.equal(heights.length, 6);
+      t.ok(
+        heights.every((y, i) => i === 0 || y < (heights[i - 1] ?? 0)),
+        'each level adds to the one before',
+      );
       t.match(await page.textContent('#tape-rows'), /RFQ/);
       t.equal(await page.textContent('#connection'), 'live');
       await until(page, '#settlement', 'block');
@@ -34,12 +42,17 @@ await withPage(async ({ browser, service, maker, call, put }) => {
   await t.test('choosing another option shows its book, and its address is kept', async (t) => {
     const options = { viewport: DESKTOP, colorScheme: 'dark' } as const;
     await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      t.match(await page.textContent('#tape-rows'), /Quote/, 'what is in the book already');
+      let sockets = 0;
+      page.on('websocket', () => (sockets += 1));
+      await page.click(`td[data-side=bid] [data-pool="${call.poolAddress}"]`);
       await page.click(`td[data-side=ask] [data-pool="${put.poolAddress}"]`);
       await until(page, '#ladder-rows .ask:nth-child(9)', '62.40');
       t.equal(new URL(page.url()).hash, `#${put.poolAddress}`);
       await page.click('#pairs button:nth-child(2)');
       t.match(await page.textContent('#call-unit'), /Calls, WBTC/);
       await page.click('#pairs button:nth-child(1)');
+      t.equal(sockets, 0, 'the one connection is enough');
       await picture(page, 'page-dark.png');
     });
   });
@@ -100,6 +113,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await page.press('#key', 'Enter');
       await page.waitForFunction(() => document.querySelector('#connect-problem')?.textContent !== '');
       t.equal(await page.textContent('#connect-problem'), 'The server does not know this key.');
+      t.equal(await page.evaluate(() => sessionStorage.length), 0, 'it is not kept');
       await page.fill('#key', plain.apiKey);
       await page.click('#connect button');
       await page.waitForSelector('#connection[data-state=OPEN]');
