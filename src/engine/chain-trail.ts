@@ -40,7 +40,8 @@ export class ChainTrail {
   advance(position: ChainPosition): void {
     const newest = this.#blocks.at(-1);
     if (newest !== undefined && position.blockNumber <= newest.blockNumber) {
-      if (newest.blockHash === position.blockHash && isAhead(position, this.#position)) this.#position = position;
+      const isSameBlock = newest.blockHash === position.blockHash;
+      if (isSameBlock && isFurther(position.logIndex, this.#position?.logIndex ?? null)) this.#position = position;
       return;
     }
     const { blockNumber, blockHash } = position;
@@ -88,9 +89,7 @@ export class ChainTrail {
   }
 }
 
-/** Within one block: `logIndex` null is the whole of it. */
-function isAhead(position: ChainPosition, of: ChainPosition | null): boolean {
-  if (of === null || position.blockNumber > of.blockNumber) return true;
-  if (position.blockNumber < of.blockNumber || of.logIndex === null) return false;
-  return position.logIndex === null || position.logIndex > of.logIndex;
+/** Within one block: null is the whole of it. */
+function isFurther(logIndex: number | null, than: number | null): boolean {
+  return than !== null && (logIndex === null || logIndex > than);
 }

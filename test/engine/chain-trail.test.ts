@@ -1,4 +1,5 @@
 import t from 'tap';
+import { NO_BLOCK } from '../../src/engine/book-order.js';
 import { ChainTrail } from '../../src/engine/chain-trail.js';
 import { at, blockHashOf } from './samples.js';
 
@@ -22,6 +23,15 @@ t.test('blocks beyond the depth are dropped, and what lies below the oldest is f
   const trail = read(new ChainTrail(4), 1, 2, 3, 4, 5, 6, 7);
   t.same(heights(trail), [3, 4, 5, 6, 7]);
   t.equal(trail.floor, 3);
+});
+
+t.test('nothing is final before as many blocks as the depth lie behind', async (t) => {
+  const trail = read(new ChainTrail(4), 3, 6);
+  t.equal(trail.floor, NO_BLOCK);
+  trail.rewind(at('stream', 2));
+  t.same(heights(trail), [2], 'not even the first block that was read');
+  t.equal(read(trail, 5).floor, NO_BLOCK);
+  t.equal(read(trail, 6).floor, 2);
 });
 
 t.test('a reader with long strides keeps an ancestor', async (t) => {
