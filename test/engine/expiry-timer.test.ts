@@ -46,6 +46,7 @@ t.test('a nearer deadline that comes later is kept as well', async (t) => {
   const { clock, engine, post, ticks } = setUp();
   await post(1, START + 100);
   await post(2, START + 10);
+  t.equal(clock.pending, 1, 'in place of the later one');
   clock.advance(11_000);
   t.equal(ticks().length, 1);
   t.equal(engine.get(quoteIdOf(2)), undefined);
@@ -57,9 +58,22 @@ t.test('a nearer deadline that comes later is kept as well', async (t) => {
 t.test('a block that leaps ahead takes quotes with it', async (t) => {
   const { clock, post, ticks, time } = setUp();
   await post(1, START + 1_000);
-  time.observe(START + 2_000);
+  time.observe(START + 1_001);
   clock.advance(0);
   t.equal(ticks().length, 1);
+});
+
+t.test('what a restart finds in the book goes on time too, with no block read since', async (t) => {
+  const engine = newEngine();
+  engine.apply(enter(sampleQuote({ n: 1, deadline: START + 10 })), { index: 1, tsMs: START * 1000 });
+  const clock = new ManualClock();
+  const journal = new ManualJournal();
+  const time = new EngineTime(clock, START * 1000);
+  time.observe(START);
+  const sequencer = new Sequencer({ engine, journal, time, onFault: (error) => t.error(error) });
+  new ExpiryTimer({ engine, sequencer, time, clock, retryMs: 500 });
+  clock.advance(11_000);
+  t.equal(engine.get(quoteIdOf(1)), undefined);
 });
 
 t.test('a quote is not let go of early when engine time stands still', async (t) => {
@@ -95,15 +109,50 @@ t.test('a wait longer than timers are made for is waited in parts', async (t) =>
 });
 
 t.test('nothing waits when nothing is due, or after a stop', async (t) => {
-  const { clock, post, ticks, timer, time } = setUp();
+  const { clock, journal, post, ticks, timer, time } = setUp();
   t.equal(clock.pending, 0);
   await post(1, START + 10);
+  t.equal(clock.pending, 1);
+  clock.advance(11_000);
+  await journal.flush();
+  t.equal(clock.pending, 0, 'the last quote went');
+  await post(2, START + 20);
   t.equal(clock.pending, 1);
   timer.stop();
   t.equal(clock.pending, 0);
   time.observe(START + 1_000);
   clock.advance(60_000);
+  t.equal(ticks().length, 1, 'that of the first quote');
+});
+
+t.test('nothing waits when another command has let go of all that was due', async (t) => {
+  const { clock, engine, post, ticks, time } = setUp();
+  await post(1, START + 10);
+  time.observe(START + 11);
+  await post(2, START);
+  t.equal(engine.orderCount, 0);
+  t.equal(clock.pending, 0);
   t.same(ticks(), []);
+});
+
+t.test('a commit that changes nothing of what is due next leaves the clock as it is set', async (t) => {
+  const { clock, journal, post, ticks } = setUp();
+  await post(1, START + 10);
+  let asked = 0;
+  const after = clock.after.bind(clock);
+  clock.after = (delayMs, task) => {
+    asked += 1;
+    return after(delayMs, task);
+  };
+  await post(2, START + 100);
+  await post(3, START + 100);
+  t.equal(asked, 0);
+  journal.refusing = 'BUSY';
+  clock.advance(11_000);
+  journal.refusing = null;
+  await journal.flush();
+  clock.advance(499);
+  t.same(ticks(), [], 'also while it waits to try again');
 });
 
 t.test('it asks for no wait that timers are not made for, and for none so short that it never rests', async (t) => {
