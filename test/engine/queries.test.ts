@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import type { InvalidReason } from '../../src/engine/quote.js';
+import type { Hex, InvalidReason } from '../../src/engine/quote.js';
 import { Driver, numbers } from './driver.js';
 import { NaiveEngine, type EngineUnderTest } from './naive-engine.js';
 import {
@@ -140,6 +140,30 @@ function queries(t: Test, make: () => EngineUnderTest): void {
     t.same(numbers(engine.orders({ quoteIds: ids }).invalid), [4]);
     t.same(numbers(engine.orders({ quoteIds: ids, taker: TAKER }).valid), [2, 1], 'a taker sees no other one’s');
     t.same(engine.orders({ quoteIds: [] }), { valid: [], invalid: [], next: null });
+  });
+
+  t.test('orders that are named by id are narrowed by the other filters as well', async (t) => {
+    const engine = bookOf(
+      { n: 1 },
+      { n: 2, isBuy: true },
+      { n: 3, provider: OTHER_MAKER },
+      { n: 4, pool: OTHER_POOL },
+      { n: 5, size: 20n },
+    );
+    const valid = (filter: Parameters<EngineUnderTest['orders']>[0]) =>
+      numbers(engine.orders({ quoteIds: [1, 2, 3, 4, 5].map(quoteIdOf), ...filter }).valid);
+    t.same(valid({ poolAddress: OTHER_POOL.poolAddress }), [4]);
+    t.same(valid({ side: 'bid' }), [2]);
+    t.same(valid({ provider: OTHER_MAKER }), [3]);
+    t.same(valid({ minFillableSize: 20n }), [5]);
+  });
+
+  t.test('a maker’s orders of one pool are found whether the maker or the pool has more of them', async (t) => {
+    const elsewhere = [4, 5, 6, 7].map((n) => ({ n, pool: OTHER_POOL }));
+    const engine = bookOf({ n: 1 }, { n: 2, provider: OTHER_MAKER }, { n: 3 }, ...elsewhere);
+    const valid = (provider: Hex) => numbers(engine.orders({ poolAddress: POOL.poolAddress, provider }).valid);
+    t.same(valid(MAKER), [3, 1]);
+    t.same(valid(OTHER_MAKER), [2]);
   });
 
   t.test('levels add up what the asker may see', async (t) => {
