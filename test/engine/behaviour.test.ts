@@ -13,8 +13,10 @@ import {
   POOL,
   quoteIdOf,
   REORG_DEPTH,
+  samplePool,
   sampleQuote,
   START,
+  TAKER,
   type SampleQuote,
 } from './samples.js';
 
@@ -99,6 +101,34 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
     t.same(driver.engine.levelAt({ ...ask, taker: null }, 100n), { price: 100n, size: 7n, count: 1 });
   });
 
+  t.test('what is taken of public and of private quotes leaves the levels of those who see them', async (t) => {
+    const driver = begin({ n: 1 }, { n: 2, taker: TAKER }, { n: 3, taker: TAKER }, { n: 4, taker: MAKER });
+    const seen = () =>
+      ([null, TAKER, MAKER, '*'] as const).map((taker) => {
+        const { size, count } = driver.engine.levelAt({ ...ask, taker }, 100n);
+        return [size, count];
+      });
+    const all = [10n, 1] as const;
+    t.same(seen(), [all, [30n, 3], [20n, 2], [40n, 4]]);
+    driver.apply(fill(1, 3n), fill(2, 4n));
+    t.same(seen(), [
+      [7n, 1],
+      [23n, 3],
+      [17n, 2],
+      [33n, 4],
+    ]);
+    driver.apply(cancel(3, 61));
+    t.same(seen(), [
+      [7n, 1],
+      [13n, 2],
+      [17n, 2],
+      [23n, 3],
+    ]);
+    driver.apply(cancel(1, 62), fill(2, 6n, 63));
+    t.same(seen(), [[0n, 0], [0n, 0], all, all]);
+    t.same(driver.engine.levels({ ...ask, taker: TAKER }), []);
+  });
+
   t.test('a full fill tells of the fill and then of the removal', async (t) => {
     const driver = begin({ n: 1 });
     const events = driver.apply(fill(1, 10n));
@@ -124,6 +154,12 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
     driver.apply(enter(sampleQuote({ n: 1 }), { fillableSize: 4n }, 55));
     t.same(driver.apply(fill(1, 6n, 55)), []);
     t.same(pick(driver.apply(fill(1, 1n, 56)), 'fillableSize'), [[3n]]);
+  });
+
+  t.test('a fill counts in a block that has said no more than whether its provider can pay', async (t) => {
+    const driver = begin({ n: 1 });
+    driver.apply(validity(1, 8, 60), validity(1, null, 61));
+    t.same(pick(driver.apply(fill(1, 3n, 61)), 'fillableSize'), [[7n]]);
   });
 
   t.test('a fill of an invalid quote reduces it', async (t) => {
@@ -194,8 +230,8 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
     t.equal(driver.engine.nextDueMs(), null);
   });
 
-  t.test('what is due goes before the command is done, first due first', async (t) => {
-    const driver = begin({ n: 1, deadline: START + 7 }, { n: 2, deadline: START + 6 }, { n: 3, deadline: START + 7 });
+  t.test('what is due goes before the command is done, first due first, of one second the oldest first', async (t) => {
+    const driver = begin({ n: 3, deadline: START + 7 }, { n: 2, deadline: START + 6 }, { n: 1, deadline: START + 7 });
     driver.elapsedMs = 8_000;
     t.same(pick(driver.apply(fill(1, 1n), fill(2, 1n)), 'type', 'quoteId'), [
       ['QUOTE_REMOVED', quoteIdOf(2)],
@@ -287,6 +323,7 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
         position: at('settlement', block),
       });
     t.same(pick(deploy(61), 'type', 'pool'), [['POOL_DEPLOYED', POOL]]);
+    t.equal(driver.engine.nextDueMs(), POOL.poolKey.maturity * 1000);
     t.same(deploy(62), []);
     t.equal(driver.engine.pool(POOL.poolAddress)?.deployedAt, START - 5);
     const undone = driver.apply({
@@ -302,6 +339,33 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
     t.same(driver.tickAt(POOL.poolKey.maturity - START), [], 'all who know a pool know its maturity');
     t.same([...driver.engine.pools()], []);
     t.same(deploy(63), []);
+  });
+
+  t.test('of pools with one maturity a reorg undoes those after it, and the others mature', async (t) => {
+    const driver = begin();
+    const pools = [1, 2, 3].map((n) => samplePool(n));
+    pools.forEach((pool, i) => {
+      const block = 61 + i;
+      const position = at('settlement', block);
+      driver.apply({ type: 'DEPLOY_POOL', pool, deployedAt: START, origin: originAt(block), position });
+    });
+    const undone = driver.apply({
+      type: 'REWIND_SETTLEMENT',
+      position: at('settlement', 61),
+      settlementBlock: 61,
+      restated: [],
+    });
+    t.same(pick(undone, 'type', 'pool'), [
+      ['POOL_WITHDRAWN', pools[1]],
+      ['POOL_WITHDRAWN', pools[2]],
+    ]);
+    t.same(
+      [...driver.engine.pools()].map(({ pool }) => pool),
+      [pools[0]],
+    );
+    driver.tickAt(POOL.poolKey.maturity - START);
+    t.same([...driver.engine.pools()], []);
+    t.equal(driver.engine.nextDueMs(), null);
   });
 
   t.test('a request for quote is passed on and changes nothing', async (t) => {
