@@ -1,7 +1,19 @@
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
 import { Driver, numbers } from './driver.js';
-import { at, enter, newEngine, originAt, POOL, quoteIdOf, samplePool, sampleQuote, START, TAKER } from './samples.js';
+import {
+  at,
+  enter,
+  MAKER,
+  newEngine,
+  originAt,
+  POOL,
+  quoteIdOf,
+  samplePool,
+  sampleQuote,
+  START,
+  TAKER,
+} from './samples.js';
 
 const begin = (...commands: Command[]) => {
   const driver = new Driver(newEngine());
@@ -115,6 +127,34 @@ t.test('a pool with quotes is not among the pools before it is deployed', async 
   t.same([...engine.pools()], []);
 });
 
+t.test(
+  'live and invalid orders are listed, of everyone, of a pool and of a maker, and gone ones are not',
+  async (t) => {
+    const elsewhere = samplePool(1);
+    const { engine } = begin(
+      enter(sampleQuote({ n: 1 })),
+      enter(sampleQuote({ n: 2, taker: TAKER }), { reason: 8 }),
+      enter(sampleQuote({ n: 3, pool: elsewhere })),
+      enter(sampleQuote({ n: 4 })),
+      { type: 'CANCEL_QUOTE', quoteId: quoteIdOf(4), origin: originAt(60), position: at('settlement', 60) },
+    );
+    t.same(numbers(engine.known()).sort(), [1, 2, 3]);
+    t.same(numbers(engine.ordersIn(POOL.poolAddress)).sort(), [1, 2]);
+    t.same(numbers(engine.ordersIn(elsewhere.poolAddress)), [3]);
+    t.same(numbers(engine.ordersIn(samplePool(2).poolAddress)), []);
+    t.same(numbers(engine.ordersOf(MAKER)).sort(), [1, 2, 3]);
+    t.equal(engine.orderCount, 4, 'a reorg may bring the gone one back');
+  },
+);
+
+t.test('who holds an order that time takes sees it gone, with what was left of it', async (t) => {
+  const driver = begin(enter(sampleQuote({ n: 1 })), enter(sampleQuote({ n: 2 }), { reason: 8 }));
+  const held = [1, 2].map((n) => driver.engine.get(quoteIdOf(n)));
+  driver.tickAt(2000);
+  for (const order of held) t.match(order, { state: 'gone', reason: null, fillableSize: 10n });
+  t.equal(driver.engine.orderCount, 0);
+});
+
 t.test('ten thousand quotes of one price come back in any order, to their places', async (t) => {
   const quotes = Array.from({ length: 10_000 }, (_, n) => sampleQuote({ n, blockNumber: 100 }));
   const driver = begin(...quotes.map((quote) => enter(quote, { reason: 8 })));
@@ -129,4 +169,33 @@ t.test('ten thousand quotes of one price come back in any order, to their places
     numbers(found),
     quotes.map(({ salt }) => salt),
   );
+});
+
+t.test('thousands of prices keep a level while they have a quote, and no longer', async (t) => {
+  // More levels than an array keeps, and in the end as few as it takes back.
+  const PRICES = 2_500;
+  const driver = begin();
+  const numbersAt = (price: number) => [0, 1, 2, 3].map((place) => 4 * price + place);
+  for (let price = 0; price < PRICES; price += 1) {
+    for (const n of numbersAt(price)) {
+      driver.apply(enter(sampleQuote({ n, price: BigInt(price), ...(n % 2 === 1 && { taker: TAKER }) })));
+    }
+  }
+  const cancel = (n: number) =>
+    driver.apply({
+      type: 'CANCEL_QUOTE',
+      quoteId: quoteIdOf(n),
+      origin: originAt(60),
+      position: at('settlement', 60),
+    });
+  const counts = (taker: '*' | null) =>
+    driver.engine.levels({ poolAddress: POOL.poolAddress, side: 'ask', taker }).map(({ count }) => count);
+  const times = (count: number, levels: number) => Array.from({ length: levels }, () => count);
+  t.strictSame([counts(null), counts('*')], [times(2, PRICES), times(4, PRICES)]);
+  for (let price = 0; price < PRICES; price += 1) numbersAt(price).slice(0, 2).forEach(cancel);
+  driver.engine.checkInvariants();
+  t.strictSame([counts(null), counts('*')], [times(1, PRICES), times(2, PRICES)]);
+  for (let price = 0; price < PRICES - 3; price += 1) numbersAt(price).slice(2).forEach(cancel);
+  driver.engine.checkInvariants();
+  t.strictSame([counts(null), counts('*')], [times(1, 3), times(2, 3)]);
 });

@@ -70,10 +70,15 @@ t.test('levels become a tree when they are many and an array when they are few, 
     const prices = Array.from({ length: 6000 }, (_, i) => BigInt((i * 7919) % 6000));
     for (const each of prices) for (const both of [levels, reference]) put(both, each);
     t.strictSame(contents(levels), contents(reference), `${side}: many`);
+    t.equal(levels.size, reference.size);
     for (const each of prices.slice(0, 5500)) for (const both of [levels, reference]) take(both, each);
     t.strictSame(contents(levels), contents(reference), `${side}: few again`);
+    t.equal(levels.size, reference.size);
     for (const each of prices.slice(0, 100)) for (const both of [levels, reference]) put(both, each);
     t.strictSame(contents(levels), contents(reference), `${side}: a few more`);
+    for (const each of prices.slice(100, 3000)) for (const both of [levels, reference]) put(both, each);
+    t.strictSame(contents(levels), contents(reference), `${side}: many again`);
+    t.equal(levels.size, reference.size);
   }
 });
 
