@@ -19,13 +19,14 @@ function byAge(level: Level): number[] {
 
 t.test('a level adds up its orders', async (t) => {
   const level = new Level(100n);
-  const [first, second] = [orderOf(1), orderOf(2)];
-  level.add(first);
-  level.add(second);
+  const [first, second, third] = [orderOf(1), orderOf(2), orderOf(3)];
+  for (const order of [first, second, third]) level.add(order);
+  t.same([level.count, level.size], [3, 30n]);
+  level.remove(second);
   t.same([level.count, level.size], [2, 20n]);
-  level.remove(first);
-  t.same([level.count, level.size], [1, 10n]);
-  t.same([first.level, first.older, first.newer], [null, null, null]);
+  t.same([second.level, second.older, second.newer], [null, null, null]);
+  t.equal(first.newer, third);
+  t.equal(third.older, first);
 });
 
 t.test(
@@ -59,6 +60,35 @@ t.test(
     t.pass('over random steps');
   },
 );
+
+t.test('in a crowded level neither a late order nor the sum costs a look at each order', async (t) => {
+  let looks = 0;
+  const watched = (n: number): BookOrder => {
+    const order = orderOf(n);
+    let { fillableSize } = order;
+    Object.defineProperty(order, 'blockNumber', { get: () => ((looks += 1), 100) });
+    Object.defineProperty(order, 'fillableSize', {
+      get: () => ((looks += 1), fillableSize),
+      set: (size: bigint) => (fillableSize = size),
+    });
+    return order;
+  };
+  const level = new Level(100n);
+  const orders = Array.from({ length: 3_000 }, (_, n) => watched(n));
+  const [earliest, late, later, ...others] = orders;
+  if (earliest === undefined || late === undefined || later === undefined) throw new Error('there are 3,000');
+  others.forEach((order) => level.add(order));
+  level.add(late);
+  t.equal(level.size, 29_980n);
+  looks = 0;
+  for (const gone of others.slice(0, 10)) level.remove(gone);
+  level.resize(late, 5n);
+  level.add(later);
+  level.add(earliest);
+  t.equal(level.size, 29_895n);
+  t.ok(looks < 1_000, `${looks} looks`);
+  t.same(byAge(level).slice(0, 4), [0, 1, 2, 13]);
+});
 
 t.test('age is the block before the place in it', async (t) => {
   const level = new Level(100n);
