@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { expirationRefusal, formatExpiration, parseExpiration } from '../../src/schema/expiration.js';
+import {
+  expirationRefusal,
+  formatExpiration,
+  parseExpiration,
+  readNewExpiration,
+} from '../../src/schema/expiration.js';
 
 const DAY = 86_400;
 /** Wednesday, noon UTC. */
@@ -13,7 +18,18 @@ t.test('names a day by its eighth hour', async (t) => {
 });
 
 t.test('knows what is no day', async (t) => {
-  for (const text of ['31FEB27', '29FEB23', '00JAN24', '32JAN24', '01XXX24', '1JAN24', '01JAN2024', '', '٠١JAN24']) {
+  for (const text of [
+    '31FEB27',
+    '29FEB23',
+    '00JAN24',
+    '32JAN24',
+    '01XXX24',
+    '1JAN24',
+    '01JAN2024',
+    '101JAN24',
+    '',
+    '٠١JAN24',
+  ]) {
     t.equal(parseExpiration(text), null, text);
     t.equal(expirationRefusal(text, NOW), `Invalid expiration date: ${text}`);
   }
@@ -61,4 +77,13 @@ t.test('wants the last Friday of a month beyond 35 days', async (t) => {
   t.equal(expirationRefusal('15DEC23', friday - 35 * DAY - 1), text);
   t.equal(expirationRefusal('15DEC23', friday - 35 * DAY), null);
   t.equal(expirationRefusal('29DEC23', NOW), null);
+  t.match(expirationRefusal('24MAY24', NOW), /is not the last Friday/, 'the 31st is one as well');
+  t.equal(expirationRefusal('31MAY24', NOW), null);
+});
+
+t.test('a new expiration is read as its maturity, or refused in the same words', async (t) => {
+  t.strictSame(readNewExpiration('03NOV23', NOW), { ok: true, maturity: Date.UTC(2023, 10, 3, 8) / 1000 });
+  for (const text of ['01XXX24', '01JAN23', '11NOV23']) {
+    t.strictSame(readNewExpiration(text, NOW), { ok: false, refusal: expirationRefusal(text, NOW) });
+  }
 });

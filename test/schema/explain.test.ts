@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import fc from 'fast-check';
 import t from 'tap';
-import type { TSchema } from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { compile } from '../../src/schema/check.js';
 import { explain, type SchemaError, type SchemaNode } from '../../src/schema/explain.js';
 import { KEYWORD_NAMES, keywords } from '../../src/schema/keywords.js';
@@ -62,6 +62,16 @@ const schemas: readonly { name: string; schema: TSchema; good: unknown }[] = [
   },
   { name: 'FILTER', schema: FilterMessage, good: { type: 'FILTER', channel: 'RFQ', body: { chainId: '42161' } } },
   { name: 'UNSUBSCRIBE', schema: UnsubscribeMessage, good: { type: 'UNSUBSCRIBE', channel: 'RFQ', body: null } },
+  {
+    name: 'texts and amounts with one bound each',
+    schema: Type.Object({
+      path: Type.String({ minLength: 1 }),
+      name: Type.String({ minLength: 2, maxLength: 40 }),
+      amount: Type.Refine(Object.assign(Type.String(), { uint256: true }), (text) => keywords.uint256(text) === null),
+      strike: Type.Refine(Object.assign(Type.Number(), { fixed18: true }), (value) => keywords.fixed18(value) === null),
+    }),
+    good: { path: 'a', name: 'ab', amount: '1', strike: 1 },
+  },
   { name: 'what the server sends', schema: ServerMessage, good: { type: 'POST_QUOTE', body: orderbookQuote } },
 ];
 
@@ -159,6 +169,8 @@ t.test('lists the first twenty and no more', async (t) => {
   const result = check(Array.from({ length: 1001 }, () => ({})));
   t.match(result, { ok: false, errors: [{ keyword: 'maxItems', message: 'must NOT have more than 1000 items' }] });
   t.equal(result.ok ? 0 : result.errors.length, 20);
+  const either = { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'boolean' }] } };
+  for (const limit of [1, 2, 3, 4, 5]) t.equal(explain(either, [1, 2], limit).length, limit);
 });
 
 t.test('does not walk through a hostile body once the list is full', async (t) => {
@@ -179,6 +191,8 @@ t.test('does not walk through a hostile body once the list is full', async (t) =
 t.test('a schema that it could not explain is refused when it is compiled', async (t) => {
   t.throws(() => compile({ type: 'string', format: 'date' }, 20), /without an explanation: format/);
   t.throws(() => compile({ type: 'array', items: { not: {} } }, 20), /without an explanation: not/);
+  t.throws(() => compile({ anyOf: [{ type: 'string' }, { not: {} }] }, 20), /without an explanation: not/);
+  t.throws(() => compile({ type: 'object', properties: { a: { not: {} } } }, 20), /without an explanation: not/);
 });
 
 t.test('the texts that clients read', async (t) => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { Order } from '../../src/engine/order.js';
 import type { Quote } from '../../src/engine/quote.js';
+import { AsciiWriter } from '../../src/schema/ascii-writer.js';
 import { compile } from '../../src/schema/check.js';
 import { OrderbookQuote } from '../../src/schema/orderbook.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
@@ -23,6 +24,18 @@ t.test('what is written is the schema’s OrderbookQuote, with nothing missing a
   const written: unknown = JSON.parse(new QuoteJson(chainId, 100).encode(order));
   t.strictSame(compile(OrderbookQuote, 20)(written), { ok: true, value: written });
   t.same(written, orderbookQuote);
+});
+
+t.test('it is written as JSON has its fields, of either side, alone and among others', async (t) => {
+  const json = new QuoteJson(chainId, 100);
+  for (const isBuy of [false, true]) {
+    const of: Order = { ...order, quote: { ...quote, isBuy } };
+    const text = JSON.stringify({ ...json.fixed(of.quote), fillableSize });
+    t.equal(json.encode(of), text);
+    const out = new AsciiWriter(10);
+    for (const left of [BigInt(fillableSize), 7n]) json.write(out, of, left);
+    t.equal(out.finish().toString(), text + json.encode(of, 7n));
+  }
 });
 
 t.test('only what is left to fill changes from one writing to the next', async (t) => {
