@@ -54,3 +54,17 @@ t.test('a key that was taken out is nothing to remove from', async (t) => {
   add(index, 7, 2);
   t.equal(index.lowest, 7);
 });
+
+t.test('of hundreds of keys those that keep an item keep it, when the empty ones are swept out', async (t) => {
+  const index = indexOfItems();
+  const items = Array.from({ length: 400 }, (_, key) => add(index, key, key));
+  const kept = items.filter(({ key }) => key % 10 === 5);
+  for (const item of items) if (!kept.includes(item)) index.remove(item.key, item.place);
+  t.same([index.count(), index.lowest], [kept.length, 5]);
+  for (const [n, { key }] of kept.entries()) {
+    t.same(numbers(index.above(key)), numbers(kept.slice(n + 1)));
+    t.same(numbers(index.above(key - 1)), numbers(kept.slice(n)));
+  }
+  t.same(numbers(index.takeThrough(400)), numbers(kept));
+  t.equal(index.lowest, undefined);
+});

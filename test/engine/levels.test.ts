@@ -94,3 +94,27 @@ t.test('a level that comes back empty is opened anew', async (t) => {
     [2n, 1],
   ]);
 });
+
+t.test('levels that nobody quotes at are let go of when they outnumber the others, which stay', async (t) => {
+  let made = 0;
+  const levels = new ArrayLevels('ask', (price): Shelf => ((made += 1), newShelf(price)));
+  const prices = Array.from({ length: 1_000 }, (_, i) => BigInt(i));
+  const kept = prices.filter((each) => each % 100n === 0n);
+  for (const each of kept) put(levels, each);
+  for (const each of prices) {
+    put(levels, each);
+    take(levels, each);
+  }
+  t.strictSame(
+    contents(levels),
+    kept.map((each) => [each, 1]),
+  );
+  t.same([levels.size, levels.at(100n)?.count, levels.at(101n)], [10, 1, undefined]);
+  made = 0;
+  for (const each of prices) put(levels, each);
+  t.ok(made > 900, `${made} of 990 were gone`);
+  t.strictSame(
+    contents(levels).map(([each]) => each),
+    prices,
+  );
+});
