@@ -76,6 +76,23 @@ t.test('the state hash changes with everything that matters', async (t) => {
   t.equal(new Set(hashes).size, hashes.length);
 });
 
+t.test('the state hash changes with the first of many orders as with the last', async (t) => {
+  const hashWith = (invalid: number | null) => {
+    const quotes = Array.from({ length: 2_500 }, (_, n) =>
+      enter(sampleQuote({ n }), { reason: n === invalid ? 8 : null }),
+    );
+    return begin(...quotes).engine.stateHash();
+  };
+  t.equal(new Set([null, 0, 1_200, 2_499].map(hashWith)).size, 4);
+});
+
+t.test('the pools of an exported state are by address', async (t) => {
+  const pools = [7, 3, 9, 1].map((n) => samplePool(n));
+  const { engine } = begin(...pools.map((pool, n) => enter(sampleQuote({ n, pool }))));
+  const rows = engine.exportState().pools.map(([poolAddress]) => poolAddress);
+  t.strictSame(rows, pools.map(({ poolAddress }) => poolAddress).sort());
+});
+
 t.test('a request for quote leaves the state hash as it is', async (t) => {
   const driver = begin(enter(sampleQuote({ n: 1 })));
   const before = driver.engine.stateHash();
