@@ -43,6 +43,8 @@ t.test('clients that name problem details get them', async (t) => {
     detail: 'late',
     pending: ['0x1'],
   });
+  const least = renderError(400, [error], 'application/json, application/problem+json;q=0.1');
+  t.equal(least.contentType, 'application/problem+json', 'however little it is wanted');
   t.ok(takes(Problem, list.body));
   t.ok(takes(Problem, late.body));
 });
