@@ -33,7 +33,8 @@ export class BookOrder implements Order, Summed {
   ofProvider: Roster<BookOrder> | null = null;
   placeInPool = 0;
   placeOfProvider = 0;
-  /** Another whose id has the same key: see OrderIndex. */
+  /** What OrderIndex has it under, kept so that taking it out reads no digits; and another with the same key. */
+  key = 0;
   sameKey: BookOrder | null = null;
   placeByDue = 0;
   placeByOrigin = 0;

@@ -1,17 +1,18 @@
-import { ascending, BTree } from './btree.js';
+import { KeyHeap } from './key-heap.js';
 import { Roster } from './roster.js';
 
 /** Empty buckets that are kept in any case. */
 const SPARE_BUCKETS = 64;
 
 /**
- * Items by a whole number (a second, a block), to be taken from its low end or listed from its high end without a scan.
- * Each item remembers the place that `add` gave it, and hears of another through `moved`. A bucket that loses its last
- * item stays for the next one, until the empty ones outnumber the others.
+ * Items by a whole number (a second, a block), to be taken from its low end without a scan. Each item remembers the
+ * place that `add` gave it, and hears of another through `moved`. A bucket that loses its last item stays for the next
+ * one, until the empty ones outnumber the others.
  */
 export class BucketIndex<T> {
   readonly #buckets = new Map<number, Roster<T>>();
-  readonly #keys = new BTree<number, Roster<T>>(undefined, ascending);
+  /** Those of the buckets. */
+  readonly #keys = new KeyHeap();
   readonly #moved: (item: T, place: number) => void;
 
   #empty = 0;
@@ -23,9 +24,9 @@ export class BucketIndex<T> {
   /** The lowest key that has items. */
   get lowest(): number | undefined {
     for (;;) {
-      const lowest = this.#keys.minKey();
+      const { lowest } = this.#keys;
       if (lowest === undefined || this.#buckets.get(lowest)?.size !== 0) return lowest;
-      this.#drop(lowest);
+      this.#dropLowest(lowest);
       this.#empty -= 1;
     }
   }
@@ -36,7 +37,7 @@ export class BucketIndex<T> {
     if (bucket === undefined) {
       bucket = new Roster(this.#moved);
       this.#buckets.set(key, bucket);
-      this.#keys.set(key, bucket);
+      this.#keys.add(key);
     } else if (bucket.size === 0) this.#empty -= 1;
     return bucket.add(item);
   }
@@ -55,19 +56,23 @@ export class BucketIndex<T> {
     return this.#buckets.get(key)?.at(place) === item;
   }
 
-  /** Every item whose key is greater than `key`. */
+  /** Every item whose key is greater than `key`, in no particular order. Looks at each bucket. */
   above(key: number): T[] {
     const items: T[] = [];
-    for (const bucket of this.#keys.values(key + 1)) for (const item of bucket) items.push(item);
+    for (const [other, bucket] of this.#buckets) {
+      if (other > key) for (const item of bucket) items.push(item);
+    }
     return items;
   }
 
   /** Removes and returns every item whose key is at most `key`. */
   takeThrough(key: number): T[] {
     const items: T[] = [];
-    for (let lowest = this.lowest; lowest !== undefined && lowest <= key; lowest = this.lowest) {
-      for (const item of this.#buckets.get(lowest) ?? []) items.push(item);
-      this.#drop(lowest);
+    for (let { lowest } = this.#keys; lowest !== undefined && lowest <= key; { lowest } = this.#keys) {
+      const bucket = this.#buckets.get(lowest);
+      if (bucket?.size === 0) this.#empty -= 1;
+      for (const item of bucket ?? []) items.push(item);
+      this.#dropLowest(lowest);
     }
     return items;
   }
@@ -80,12 +85,13 @@ export class BucketIndex<T> {
   }
 
   #sweep(): void {
-    for (const [key, { size }] of this.#buckets) if (size === 0) this.#drop(key);
+    for (const [key, { size }] of this.#buckets) if (size === 0) this.#buckets.delete(key);
+    this.#keys.replace(this.#buckets.keys());
     this.#empty = 0;
   }
 
-  #drop(key: number): void {
-    this.#buckets.delete(key);
-    this.#keys.delete(key);
+  #dropLowest(lowest: number): void {
+    this.#buckets.delete(lowest);
+    this.#keys.dropLowest();
   }
 }

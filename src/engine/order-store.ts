@@ -68,10 +68,8 @@ export class OrderStore {
 
   /** Every order that time has run out for, gone ones too, first due and oldest first; they are no longer known. */
   takeDue(nowSeconds: number): BookOrder[] {
-    const { lowest } = this.#byDue;
-    if (lowest === undefined || lowest > nowSeconds) return [];
     const due = this.#byDue.takeThrough(nowSeconds);
-    return due.sort((a, b) => a.due - b.due || compareAge(a, b));
+    return due.length > 1 ? due.sort((a, b) => a.due - b.due || compareAge(a, b)) : due;
   }
 
   /** Oldest first. */

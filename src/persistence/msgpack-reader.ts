@@ -105,6 +105,19 @@ export class MsgpackReader {
     return hexOf(this.#bytes, this.#need(length), length);
   }
 
+  /** As `hex`; `known` itself where that is the same. */
+  hexOr(known: Hex | undefined, length: number): Hex {
+    const found = this.#binLength();
+    if (found !== length) throw new MsgpackFault(`${found} bytes instead of ${length}`);
+    const at = this.#need(length);
+    return known !== undefined && isHexOf(known, this.#bytes, at, length) ? known : hexOf(this.#bytes, at, length);
+  }
+
+  /** The byte `ahead` of what is next; 0 behind the end. */
+  byteAhead(ahead: number): number {
+    return this.#bytes[this.#at + ahead] ?? 0;
+  }
+
   /** True, and past them, when `bytes` are next. */
   skipEqual(bytes: Uint8Array): boolean {
     const end = this.#at + bytes.length;
@@ -199,6 +212,16 @@ function hexOf(bytes: Uint8Array, start: number, length: number): Hex {
     DIGIT_PAIRS[1 + i] = PAIRS[bytes[start + i] ?? 0] ?? 0;
   }
   return DIGITS.toString('latin1', 0, 2 + 2 * length) as Hex;
+}
+
+/** From the end: what differs mostly differs there, small numbers in tests too. */
+function isHexOf(text: Hex, bytes: Uint8Array, start: number, length: number): boolean {
+  if (text.length !== 2 + 2 * length) return false;
+  for (let i = length - 1; i >= 0; i -= 1) {
+    const pair = text.charCodeAt(2 + 2 * i) | (text.charCodeAt(3 + 2 * i) << 8);
+    if (pair !== PAIRS[bytes[start + i] ?? 0]) return false;
+  }
+  return true;
 }
 
 function shortest(value: number, tooSmall: number): number {

@@ -17,16 +17,27 @@ const POOL_ADDRESS_AT = 3;
 /** Pools whose one decoded object is shared by all the records that name them. */
 const POOLS_REMEMBERED = 10_000;
 
+/** The last byte of an address, behind the head of its bin. Makers may have chosen addresses that begin with zeros. */
+const LAST_ADDRESS_BYTE_AT = 2 + ADDRESS_BYTES - 1;
+
 const CHAINS: readonly ChainRole[] = ['stream', 'settlement'];
 const REASONS: ReadonlySet<number> = new Set(Object.values(InvalidReason));
 
-/** Reads what `QuoteWriter` wrote. */
+/**
+ * Reads what `QuoteWriter` wrote. Texts that come again and again are one: a maker's address, and the hashes of a block
+ * or a transaction that brought several quotes. That is less to make, and of what the quotes keep less to be moved by
+ * the collector.
+ */
 export class QuoteReader {
   readonly #in: MsgpackReader;
   readonly #pools: Pool[] = [];
   readonly #quotes: Quote[] = [];
   /** By the bytes of their addresses. */
   readonly #remembered = new Map<string, { readonly pool: Pool; readonly bytes: Uint8Array }>();
+  /** The last one of each last byte. */
+  readonly #providers: (Hex | undefined)[] = new Array<Hex | undefined>(256).fill(undefined);
+  readonly #blockHashes: Record<ChainRole, Hex | undefined> = { stream: undefined, settlement: undefined };
+  #txHash: Hex | undefined;
 
   constructor(input: MsgpackReader) {
     this.#in = input;
@@ -60,19 +71,22 @@ export class QuoteReader {
   }
 
   origin(): Origin {
-    this.#in.tuple(3);
-    return { blockNumber: this.#in.uint(), txHash: this.word(), logIndex: this.#in.uint() };
+    const input = this.#in;
+    input.tuple(3);
+    const blockNumber = input.uint();
+    const txHash = input.hexOr(this.#txHash, WORD_BYTES);
+    this.#txHash = txHash;
+    return { blockNumber, txHash, logIndex: input.uint() };
   }
 
   position(): ChainPosition {
     const input = this.#in;
     input.tuple(4);
-    return {
-      chain: this.chain(),
-      blockNumber: input.uint(),
-      blockHash: this.word(),
-      logIndex: input.nil() ? null : input.uint(),
-    };
+    const chain = this.chain();
+    const blockNumber = input.uint();
+    const blockHash = input.hexOr(this.#blockHashes[chain], WORD_BYTES);
+    this.#blockHashes[chain] = blockHash;
+    return { chain, blockNumber, blockHash, logIndex: input.nil() ? null : input.uint() };
   }
 
   pool(): Pool {
@@ -108,7 +122,7 @@ export class QuoteReader {
     const quote: Quote = {
       quoteId: this.word(),
       pool: this.pool(),
-      provider: this.address(),
+      provider: this.#provider(),
       taker: this.taker(),
       price: input.amount(),
       size: input.amount(),
@@ -121,6 +135,13 @@ export class QuoteReader {
     };
     this.#quotes.push(quote);
     return quote;
+  }
+
+  #provider(): Hex {
+    const place = this.#in.byteAhead(LAST_ADDRESS_BYTE_AT);
+    const provider = this.#in.hexOr(this.#providers[place], ADDRESS_BYTES);
+    this.#providers[place] = provider;
+    return provider;
   }
 
   #poolKey(): PoolKey {

@@ -3,11 +3,13 @@ import { decode } from '@msgpack/msgpack';
 import * as fc from 'fast-check';
 import t from 'tap';
 import { getAddress } from 'viem/utils';
+import type { ChainRole } from '../../src/engine/command.js';
 import type { JournalRecord } from '../../src/engine/ports.js';
+import type { Hex } from '../../src/engine/quote.js';
 import { GrowingBuffer } from '../../src/persistence/growing-buffer.js';
 import { MsgpackFault } from '../../src/persistence/msgpack-reader.js';
 import { RecordReader, RecordWriter } from '../../src/persistence/record-codec.js';
-import { record } from './arbitrary.js';
+import { quote, record } from './arbitrary.js';
 
 const out = new GrowingBuffer(64);
 const writer = new RecordWriter(out);
@@ -49,6 +51,38 @@ t.test('the end of a record can be written by itself, as a replay does', async (
     }),
     { numRuns: 200 },
   );
+});
+
+/** Every text that comes of changing one digit. */
+function nearlyAlike(hex: Hex): Hex[] {
+  return Array.from({ length: hex.length - 2 }, (_, digit): Hex => {
+    const at = 2 + digit;
+    return `0x${hex.slice(2, at)}${hex[at] === 'f' ? '0' : 'f'}${hex.slice(at + 1)}`;
+  });
+}
+
+t.test('texts that come again are one, and those that differ in a digit are two', async (t) => {
+  const [enter] = fc.sample(quote, { numRuns: 1, seed: 7 });
+  assert.ok(enter !== undefined);
+  const [hash, other] = nearlyAlike(`0x${'5c'.repeat(32)}`);
+  assert.ok(hash !== undefined && other !== undefined);
+  const readBack = (provider: Hex, txHash: Hex, blockHash: Hex, chain: ChainRole) => {
+    const asked = { ...enter, provider, origin: { ...enter.origin, txHash } };
+    const position = { chain, blockNumber: 1, blockHash, logIndex: null };
+    const state = { fillableSize: asked.size, reason: null };
+    const command = { type: 'ENTER_QUOTE', quote: asked, state, settlementBlock: 1, position } as const;
+    const read = reader.read(encode({ stamp: { index: 1, tsMs: 1 }, command, events: [] })).command;
+    t.same(read, command);
+  };
+  for (const maker of [enter.provider, ...nearlyAlike(enter.provider), enter.provider]) {
+    readBack(maker, hash, other, 'stream');
+  }
+  for (const changed of [hash, ...nearlyAlike(hash)]) {
+    // What is remembered is the one without a change.
+    readBack(enter.provider, hash, hash, 'stream');
+    readBack(enter.provider, changed, changed, 'stream');
+    readBack(enter.provider, changed, other, 'settlement');
+  }
 });
 
 t.test('a record is msgpack to any other reader', async () => {
