@@ -18,13 +18,14 @@ import { PublicationCheck, type StreamRefusal } from './publication-check.js';
 import { Publisher } from './publisher.js';
 import { QuoteStates } from './quote-states.js';
 import { RefusingNode } from './refusing-node.js';
+import type { OnTxTrouble } from './sent-txs.js';
 import type { IgnoredEvent } from './settlement-events.js';
 import { SettlementFollower } from './settlement-follower.js';
 import { StreamFollower } from './stream-follower.js';
 import { UndeployedPools } from './undeployed-pools.js';
 import { WalletBalance } from './wallet-balance.js';
 import type { WalletSpending } from './wallet-spending.js';
-import type { OnTxTrouble, Wallet } from './wallet.js';
+import type { Wallet } from './wallet.js';
 
 /** The numbers of `config/limits.ts` that reading and writing the chains are bound by. */
 export interface ChainSideLimits extends WalletNumbers {

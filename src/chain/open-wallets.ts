@@ -4,9 +4,9 @@ import type { Hex } from '../engine/quote.js';
 import { CappedWallet } from './capped-wallet.js';
 import type { IntentLog } from './intent-log.js';
 import type { Profile } from './profile.js';
+import type { OnTxTrouble } from './sent-txs.js';
 import { txAccount } from './tx-account.js';
 import { WalletSpending } from './wallet-spending.js';
-import type { OnTxTrouble } from './wallet.js';
 
 /** Whose money pays for what is sent. */
 export interface OperatorAccount {

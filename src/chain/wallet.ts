@@ -9,24 +9,18 @@ import { NonceLine, type NonceMemory } from './nonce-line.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
 import { ReceiptWatch } from './receipt-watch.js';
 import type { TxReceipt } from './receipts.js';
+import { SentTxs, type OnTxTrouble, type ResendLimits } from './sent-txs.js';
 import type { TxAccount } from './tx-account.js';
 import { TxPlaces } from './tx-places.js';
 import { TxSender } from './tx-sender.js';
 import { TxRefused, WalletStopped } from './wallet-errors.js';
 
-export interface WalletLimits extends NonceMemory {
+export interface WalletLimits extends NonceMemory, ResendLimits {
   /** Transactions sent and not yet mined; further ones wait their turn. */
   readonly inFlight: number;
   /** Transactions waiting for a place; beyond it `send` rejects with WalletBusy. */
   readonly waiting: number;
   readonly receiptPollMs: number;
-  /** How long a transaction may stay unmined before it is sent again. */
-  readonly resendAfterMs: number;
-  /**
-   * How often its fees are raised, by an eighth each time; after that only where the chain asks for more than it
-   * offers.
-   */
-  readonly resends: number;
   /** Wei per gas: no transaction offers more, whatever the node asks. */
   readonly maxFeePerGas: bigint;
 }
@@ -38,9 +32,6 @@ export interface Means {
   /** What the chain asks; by then the wallet knows, too, which nonce is next. */
   readonly fees: Promise<Fees>;
 }
-
-/** What an operator should hear of: a transaction that did not go the short way. It has no nonce before it is sent. */
-export type OnTxTrouble = (nonce: number | null, what: string) => void;
 
 const TOO_FAR_AHEAD =
   "a node must have counted wrong when it got its nonce: too many before it are nobody's to be closed";
@@ -57,6 +48,7 @@ export class Wallet {
   readonly #line: NonceLine;
   readonly #places: TxPlaces;
   readonly #receipts: ReceiptWatch;
+  readonly #sent: SentTxs;
   readonly #left = new LeftTxs();
   #sending: Promise<unknown> = Promise.resolve();
 
@@ -74,6 +66,11 @@ export class Wallet {
     this.#line = new NonceLine(rpc, this.address, intents, limits);
     this.#places = new TxPlaces(limits.inFlight, limits.waiting);
     this.#receipts = new ReceiptWatch(rpc, clock, limits.receiptPollMs);
+    this.#sent = new SentTxs(this.#sender, this.#line, this.#receipts, limits, onTrouble, {
+      mined: (nonce, receipt) => this.onMined?.(nonce, receipt),
+      lost: (nonce) => this.onLost?.(nonce),
+      unblock: (tx) => this.#closeGapsBefore(tx),
+    });
   }
 
   /** Takes up what earlier runs left. Called once, before anything is sent. */
@@ -154,7 +151,7 @@ export class Wallet {
     estimate.catch(() => undefined);
     for (let known = fees; ; known = undefined) {
       const tx = await this.#inTurn(() => this.#sendNext(request, estimate, known));
-      const receipt = await this.#untilUsed(tx);
+      const receipt = await this.#sent.untilUsed(tx);
       if (receipt !== null) return receipt;
     }
   }
@@ -199,53 +196,6 @@ export class Wallet {
     return fees;
   }
 
-  /** Until its nonce is used up: the receipt, or null when another signer's transaction was mined in its place. */
-  async #untilUsed(tx: OwnTx): Promise<TxReceipt | null> {
-    for (;;) {
-      const found = (await this.#find(tx)) ?? (await this.#findOrSendAgain(tx));
-      if (found === 'LOST') return null;
-      if (found === null) continue;
-      this.#line.mined(tx, found.blockNumber);
-      await this.onMined?.(tx.nonce, found);
-      return found;
-    }
-  }
-
-  /** It has no receipt in the time that a transaction may take. Null: there may be one later. */
-  async #findOrSendAgain(tx: OwnTx): Promise<TxReceipt | 'LOST' | null> {
-    try {
-      if (await this.#line.isUsed(tx)) return (await this.#find(tx)) ?? (await this.#loseUnlessMined(tx));
-      await this.#sendAgain(tx);
-    } catch {
-      // No answer, or no money for the higher fee: the next round looks for a receipt and tries again.
-      this.#receipts.checkRunning();
-    }
-    return null;
-  }
-
-  /**
-   * A node's index may lag behind its head, so it has had its time. Now a node has to say that there is no receipt, as
-   * one without an answer does not, and once more that the nonce is used: one that is behind may have taken over.
-   */
-  async #loseUnlessMined(tx: OwnTx): Promise<TxReceipt | 'LOST' | null> {
-    const found = await this.#receipts.look(tx.hashes);
-    return found === null && (await this.#line.isUsed(tx)) ? this.#lose(tx) : found;
-  }
-
-  async #lose(tx: OwnTx): Promise<'LOST'> {
-    this.onTrouble(tx.nonce, 'another transaction of the same key was mined under its nonce');
-    await this.#line.forget(tx);
-    await this.onLost?.(tx.nonce);
-    return 'LOST';
-  }
-
-  async #sendAgain(tx: OwnTx): Promise<void> {
-    await this.#closeGapsBefore(tx);
-    const fees = await this.#sender.feesAgain(tx, tx.raises < this.limits.resends);
-    this.onTrouble(tx.nonce, fees === tx.fees ? 'not mined: sent again' : 'not mined: sent again for more');
-    await this.#sender.send(tx, fees);
-  }
-
   /** The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. */
   async #closeGapsBefore(tx: OwnTx): Promise<void> {
     const gaps = await this.#line.gapsBefore(tx);
@@ -286,7 +236,7 @@ export class Wallet {
       } catch {
         // No answer: the first round finds out.
       }
-      const receipt = await this.#untilUsed(tx);
+      const receipt = await this.#sent.untilUsed(tx);
       const { to, data } = tx.request;
       const isNothing = to === this.address && data === '0x';
       return receipt === null && !isNothing ? await this.#sendUntilMined(tx.request, tx.request.gas) : receipt;
@@ -294,10 +244,5 @@ export class Wallet {
       if (!(error instanceof WalletStopped)) this.onTrouble(tx.nonce, `given up: ${(error as Error).message}`);
       return null;
     }
-  }
-
-  /** Its receipt, or null when there is none in the time that a transaction may take. */
-  #find({ hashes }: OwnTx): Promise<TxReceipt | null> {
-    return this.#receipts.find(hashes, this.limits.resendAfterMs);
   }
 }

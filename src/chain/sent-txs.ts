@@ -1,0 +1,92 @@
+import type { NonceLine } from './nonce-line.js';
+import type { OwnTx } from './own-tx.js';
+import type { ReceiptWatch } from './receipt-watch.js';
+import type { TxReceipt } from './receipts.js';
+import type { TxSender } from './tx-sender.js';
+
+/** What an operator should hear of: a transaction that did not go the short way. It has no nonce before it is sent. */
+export type OnTxTrouble = (nonce: number | null, what: string) => void;
+
+export interface ResendLimits {
+  /** How long a transaction may stay unmined before it is sent again. */
+  readonly resendAfterMs: number;
+  /**
+   * How often its fees are raised, by an eighth each time; after that only where the chain asks for more than it
+   * offers.
+   */
+  readonly resends: number;
+}
+
+/** What is done with each that was sent, by whoever sent it. */
+export interface SentTxListener {
+  /** Waited for. Again, when a reorg took it back and it was mined anew. */
+  mined(nonce: number, receipt: TxReceipt): Promise<void> | undefined;
+  /** Waited for. Another signer's transaction was mined under the nonce. */
+  lost(nonce: number): Promise<void> | undefined;
+  /** Before it is sent again: whatever else may keep it from being mined. */
+  unblock(tx: OwnTx): Promise<void>;
+}
+
+/** Follows what was sent until its nonce is used up, by itself or by another signer's, and sends it again meanwhile. */
+export class SentTxs {
+  constructor(
+    private readonly sender: TxSender,
+    private readonly line: NonceLine,
+    private readonly receipts: ReceiptWatch,
+    private readonly limits: ResendLimits,
+    private readonly onTrouble: OnTxTrouble,
+    private readonly listener: SentTxListener,
+  ) {}
+
+  /** The receipt, or null when another signer's transaction was mined in its place. */
+  async untilUsed(tx: OwnTx): Promise<TxReceipt | null> {
+    for (;;) {
+      const found = (await this.#find(tx)) ?? (await this.#findOrSendAgain(tx));
+      if (found === 'LOST') return null;
+      if (found === null) continue;
+      this.line.mined(tx, found.blockNumber);
+      await this.listener.mined(tx.nonce, found);
+      return found;
+    }
+  }
+
+  /** It has no receipt in the time that a transaction may take. Null: there may be one later. */
+  async #findOrSendAgain(tx: OwnTx): Promise<TxReceipt | 'LOST' | null> {
+    try {
+      if (await this.line.isUsed(tx)) return (await this.#find(tx)) ?? (await this.#loseUnlessMined(tx));
+      await this.#sendAgain(tx);
+    } catch {
+      // No answer, or no money for the higher fee: the next round looks for a receipt and tries again.
+      this.receipts.checkRunning();
+    }
+    return null;
+  }
+
+  /**
+   * A node's index may lag behind its head, so it has had its time. Now a node has to say that there is no receipt, as
+   * one without an answer does not, and once more that the nonce is used: one that is behind may have taken over.
+   */
+  async #loseUnlessMined(tx: OwnTx): Promise<TxReceipt | 'LOST' | null> {
+    const found = await this.receipts.look(tx.hashes);
+    return found === null && (await this.line.isUsed(tx)) ? this.#lose(tx) : found;
+  }
+
+  async #lose(tx: OwnTx): Promise<'LOST'> {
+    this.onTrouble(tx.nonce, 'another transaction of the same key was mined under its nonce');
+    await this.line.forget(tx);
+    await this.listener.lost(tx.nonce);
+    return 'LOST';
+  }
+
+  async #sendAgain(tx: OwnTx): Promise<void> {
+    await this.listener.unblock(tx);
+    const fees = await this.sender.feesAgain(tx, tx.raises < this.limits.resends);
+    this.onTrouble(tx.nonce, fees === tx.fees ? 'not mined: sent again' : 'not mined: sent again for more');
+    await this.sender.send(tx, fees);
+  }
+
+  /** Its receipt, or null when there is none in the time that a transaction may take. */
+  #find({ hashes }: OwnTx): Promise<TxReceipt | null> {
+    return this.receipts.find(hashes, this.limits.resendAfterMs);
+  }
+}
