@@ -1,13 +1,13 @@
-import type { ChainPosition, QuoteState } from '../engine/command.js';
+import type { ChainPosition } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
-import type { Hex, Origin } from '../engine/quote.js';
+import type { Hex } from '../engine/quote.js';
 import type { BlockRange, ChainCursor } from './chain-cursor.js';
 import type { BlockId, ChainLog, ChainReader } from './chain-reader.js';
 import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
 import type { ForeseenStates } from './foreseen-states.js';
-import { RpcError } from './http-rpc.js';
 import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
+import { OrderStates } from './order-states.js';
 import type { QuoteStates } from './quote-states.js';
 import { settlementCommand } from './settlement-commands.js';
 import { touchedOrders, whyIgnored } from './settlement-effects.js';
@@ -43,6 +43,7 @@ export class SettlementFollower {
   /** Block up to which positions were told to the book; the cursor may be ahead over blocks with nothing in them. */
   #told = -1;
   #resumeAfter: ChainPosition | null;
+  readonly #states: OrderStates;
   readonly #poolFactory: Hex;
   /** A rewind that an earlier process began is finished, if there was one. */
   #isWhole = false;
@@ -58,11 +59,12 @@ export class SettlementFollower {
     private readonly cursor: ChainCursor,
     private readonly book: FollowedBook,
     private readonly submitter: PatientSubmitter,
-    private readonly states: QuoteStates,
+    states: QuoteStates,
     private readonly foreseen: Pick<ForeseenStates, 'foresee'>,
     private readonly onIgnored: (why: IgnoredEvent, log: ChainLog) => void,
     private readonly options: SettlementFollowerOptions,
   ) {
+    this.#states = new OrderStates(states, cursor, book, submitter, options.restatedPerCommand);
     this.#resumeAfter = options.resumeAfter;
     this.#poolFactory = options.poolFactory.toLowerCase() as Hex;
   }
@@ -105,8 +107,8 @@ export class SettlementFollower {
   async check(orders: readonly Order[]): Promise<void> {
     const { position } = this;
     if (position === null || orders.length === 0) return;
-    const states = await this.#readStates(orders, position);
-    await this.#tellStates(orders, states, position, () => null);
+    const states = await this.#states.read(orders, position);
+    await this.#states.tell(orders, states, position, () => null);
   }
 
   /**
@@ -122,13 +124,13 @@ export class SettlementFollower {
     const { changes, ignored } = this.#sort(found);
     const touched = touchedOrders(changes, means, this.book);
     const orders = [...new Set([...touched.keys(), ...this.#inDoubt])];
-    const [states, deployedAt] = await Promise.all([this.#statesAtEnd(range, orders), this.#deploymentTimes(changes)]);
+    const [states, deployedAt] = await Promise.all([this.#states.atEnd(range, orders), this.#deploymentTimes(changes)]);
     await this.cursor.confirm(range);
 
     for (const { why, log } of ignored) this.onIgnored(why, log);
     for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
     if (states !== null) {
-      await this.#tellStates(orders, states, to, (order) => {
+      await this.#states.tell(orders, states, to, (order) => {
         const log = touched.get(order);
         return log === undefined ? null : originOf(log);
       });
@@ -170,68 +172,6 @@ export class SettlementFollower {
     return new Map(times.map(({ number, timestamp }) => [number, timestamp]));
   }
 
-  /**
-   * Null while the range is behind the newest block and the node lacks its end's state: nodes that are no archives keep
-   * that of the last 128 blocks or so (geth, nitro). What has become of the orders is then seen where a later one ends.
-   */
-  async #statesAtEnd({ to, isLast }: BlockRange, orders: readonly Order[]): Promise<QuoteState[] | null> {
-    try {
-      return await this.#readStates(orders, { blockNumber: to.number, blockHash: to.hash });
-    } catch (error) {
-      if (isLast || !(error instanceof RpcError)) throw error;
-      return null;
-    }
-  }
-
-  /**
-   * Those of the newest block where an outage has left the ancestor so far behind it that the node lacks its state. Then
-   * they hold what happened up to there, and nothing of that counts again when it is read.
-   */
-  async #statesToGoBackTo(
-    ancestor: BlockId,
-    orders: readonly Order[],
-  ): Promise<{ readonly states: readonly QuoteState[]; readonly at: BlockId }> {
-    try {
-      return { states: await this.#readStates(orders, ancestor), at: ancestor };
-    } catch (error) {
-      const newest = this.cursor.newestFarAbove(ancestor);
-      if (newest === null || !(error instanceof RpcError)) throw error;
-      return { states: await this.#readStates(orders, newest), at: newest };
-    }
-  }
-
-  async #readStates(orders: readonly Order[], at: BlockId): Promise<QuoteState[]> {
-    const readings = await this.states.read(
-      orders.map(({ quote }) => quote),
-      at,
-    );
-    return readings.map(({ state }) => state);
-  }
-
-  /** Tells where the book differs from what the chain says after block `at`. */
-  async #tellStates(
-    orders: readonly Order[],
-    states: readonly QuoteState[],
-    at: BlockId,
-    originFor: (order: Order) => Origin | null,
-  ): Promise<void> {
-    const position = wholeBlock('settlement', at);
-    const restated: { quoteId: Hex; state: QuoteState }[] = [];
-    for (const [i, order] of orders.entries()) {
-      const state = states[i];
-      const { quoteId } = order.quote;
-      const isForgotten = order.state !== 'gone' && this.book.get(quoteId) !== order;
-      if (state === undefined || isForgotten) continue;
-      if (state.fillableSize !== order.fillableSize) restated.push({ quoteId, state });
-      else if (state.reason !== order.reason) {
-        const { reason } = state;
-        await this.submitter.submit({ type: 'SET_VALIDITY', quoteId, reason, origin: originFor(order), position });
-      }
-    }
-    // No event told of these: what the chain says counts, and what was counted does not.
-    if (restated.length > 0) await this.#restate(at, restated);
-  }
-
   async #tellPosition(to: BlockId, somethingHappened: boolean): Promise<void> {
     if (!somethingHappened && to.blockNumber - this.#told < this.options.tellEveryBlocks) return;
     this.#told = to.blockNumber;
@@ -241,12 +181,12 @@ export class SettlementFollower {
   /** The book goes back to what the common ancestor says, and the new branch is then read like any blocks. */
   async #rewind(ancestor: BlockId): Promise<void> {
     const orders = this.book.touchedSince(ancestor.blockNumber);
-    const { states, at } = await this.#statesToGoBackTo(ancestor, orders);
+    const { states, at } = await this.#states.toGoBackTo(ancestor, orders);
     const restated = orders.flatMap(({ quote: { quoteId } }, i) => {
       const state = states[i];
       return state === undefined ? [] : [{ quoteId, state }];
     });
-    await this.#restate(ancestor, restated, at.blockNumber);
+    await this.#states.restate(ancestor, restated, at.blockNumber);
     this.#inDoubt = [...new Set([...this.#inDoubt, ...orders])];
     this.cursor.moveTo(ancestor);
     this.#resumeAfter = null;
@@ -262,23 +202,6 @@ export class SettlementFollower {
     if (this.#isWhole || position === null) return;
     if (this.book.touchedSince(position.blockNumber).length > 0) await this.#rewind(position);
     this.#isWhole = true;
-  }
-
-  /**
-   * To go back to the same block again changes nothing, so many quotes are stated by several commands.
-   * `settlementBlock`: whose states they are.
-   */
-  async #restate(
-    at: BlockId,
-    all: readonly { readonly quoteId: Hex; readonly state: QuoteState }[],
-    settlementBlock = at.blockNumber,
-  ): Promise<void> {
-    const position = wholeBlock('settlement', at);
-    const { restatedPerCommand } = this.options;
-    for (let start = 0; start === 0 || start < all.length; start += restatedPerCommand) {
-      const restated = all.slice(start, start + restatedPerCommand);
-      await this.submitter.submit({ type: 'REWIND_SETTLEMENT', position, settlementBlock, restated });
-    }
   }
 }
 
