@@ -115,6 +115,8 @@ export const limits = {
   wsSubscribeWindowMs: 10_000,
   /** RFQs of one socket that may wait to become durable. */
   wsWaitingRfqs: 64,
+  /** How long after an RFQ came the address of its pool key may be unknown; then it is refused. */
+  wsRfqLookupMs: 5_000,
   /** Calldata of one publish transaction: Arbitrum takes about 95,000. */
   maxTxBytes: 90_000,
   /** Quotes waiting for their publication; beyond it POST /quotes is 503. */

@@ -59,7 +59,8 @@ export class Hub implements SocketHandlers {
     const { topics, feed, limits, rfqs, chainId, clock, onFault } = this.#options;
     const encoding = encodingOf(socket.protocol, feed.encodings);
     const reader = new FeedReader({ socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, onFault });
-    const session = new Session(socket, { topics, rfqs: new RfqQueue(rfqs, chainId), reader, encoding, limits });
+    const queue = new RfqQueue(rfqs, chainId, clock, limits.wsRfqLookupMs);
+    const session = new Session(socket, { topics, rfqs: queue, reader, encoding, limits });
     this.#sessions.set(socket.id, session);
     this.#addresses.add(networkOf(socket.remoteAddress));
     session.cancelDeadline = clock.after(limits.wsAuthDeadlineMs, () => {

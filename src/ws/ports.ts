@@ -58,4 +58,6 @@ export interface SocketLimits extends FeedReaderLimits, FeedReadersLimits {
   readonly wsSubscribeWindowMs: number;
   /** RFQs of one socket that may wait to become durable. */
   readonly wsWaitingRfqs: number;
+  /** How long after an RFQ came the address of its pool key may be unknown. */
+  readonly wsRfqLookupMs: number;
 }

@@ -1,4 +1,5 @@
 import type { Rfq } from '../engine/command.js';
+import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { RfqMessage } from './messages.js';
 import type { RfqPorts } from './ports.js';
@@ -7,19 +8,27 @@ import { rfqKey } from '../feed/topics.js';
 /** What became of a request: the key it went to, or why it was not published. */
 export type RfqOutcome = { readonly key: string } | { readonly problem: string };
 
+type PoolAddress = Awaited<ReturnType<RfqPorts['poolAddressOf']>>;
+
 /**
  * Publishes one socket's requests in the order in which they came: looking up the address of a pool key may take a
- * round trip to the chain, and a later request must not overtake it.
+ * round trip to the chain, and a later request must not overtake it. Nodes that leave questions open do not hold
+ * requests up for long: who asks for quotes wants them now.
  */
 export class RfqQueue {
   readonly #ports: RfqPorts;
   readonly #chainId: string;
+  readonly #clock: Clock;
+  readonly #lookupMs: number;
   #waiting = 0;
   #lastSubmitted: Promise<unknown> = Promise.resolve();
 
-  constructor(ports: RfqPorts, chainId: string) {
+  /** `lookupMs`: how long after a request came the address of its pool key may be unknown. */
+  constructor(ports: RfqPorts, chainId: string, clock: Clock, lookupMs: number) {
     this.#ports = ports;
     this.#chainId = chainId;
+    this.#clock = clock;
+    this.#lookupMs = lookupMs;
   }
 
   /** Requests that are neither published nor refused yet. */
@@ -30,8 +39,9 @@ export class RfqQueue {
   /** Rejects when a port does. */
   async publish(body: RfqMessage['body']): Promise<RfqOutcome> {
     this.#waiting++;
+    const giveUpAtMs = this.#clock.monotonicMs() + this.#lookupMs;
     try {
-      const submission = this.#lastSubmitted.then(() => this.#submit(body));
+      const submission = this.#lastSubmitted.then(() => this.#submit(body, giveUpAtMs));
       this.#lastSubmitted = submission.catch(() => null);
       const submitted = await submission;
       return 'problem' in submitted ? submitted : await submitted.outcome;
@@ -41,8 +51,11 @@ export class RfqQueue {
   }
 
   /** Done as soon as the request has its place in the log; `outcome` settles when it is durable there. */
-  async #submit(body: RfqMessage['body']): Promise<{ outcome: Promise<RfqOutcome> } | { problem: string }> {
-    const poolAddress = await this.#poolAddress(body);
+  async #submit(
+    body: RfqMessage['body'],
+    giveUpAtMs: number,
+  ): Promise<{ outcome: Promise<RfqOutcome> } | { problem: string }> {
+    const poolAddress = await this.#poolAddress(body, giveUpAtMs);
     if (poolAddress === 'IMPOSSIBLE') return { problem: 'Failed to fetch pool address' };
     if (poolAddress === 'UNAVAILABLE') return { problem: 'Failed to fetch pool address: the chain does not answer' };
     const { side, size, taker } = body;
@@ -50,10 +63,17 @@ export class RfqQueue {
     return { outcome: this.#outcome(rfq, this.#ports.publish(rfq)) };
   }
 
-  async #poolAddress(body: RfqMessage['body']): ReturnType<RfqPorts['poolAddressOf']> {
+  async #poolAddress(body: RfqMessage['body'], giveUpAtMs: number): Promise<PoolAddress> {
     // Any address will do: a pool that nobody has deployed yet can be asked for, and only its key would tell more.
     if ('poolAddress' in body) return lowerCase(body.poolAddress);
-    return this.#ports.poolAddressOf({ ...body.poolKey, strike: BigInt(body.poolKey.strike) });
+    const leftMs = giveUpAtMs - this.#clock.monotonicMs();
+    // Those before it in the queue have waited in vain: it would, too, and the next one all the more.
+    if (leftMs <= 0) return 'UNAVAILABLE';
+    const poolKey = { ...body.poolKey, strike: BigInt(body.poolKey.strike) };
+    return new Promise((resolve, reject) => {
+      const cancel = this.#clock.after(leftMs, () => resolve('UNAVAILABLE'));
+      this.#ports.poolAddressOf(poolKey).then(resolve, reject).finally(cancel);
+    });
   }
 
   async #outcome(rfq: Rfq, published: ReturnType<RfqPorts['publish']>): Promise<RfqOutcome> {

@@ -31,6 +31,7 @@ export const socketLimits: SocketLimits = {
   wsSubscribes: 200,
   wsSubscribeWindowMs: 10_000,
   wsWaitingRfqs: 4,
+  wsRfqLookupMs: 5_000,
   wsConnections: 1_000,
   wsConnectionsPerAddress: 1_000,
   wsSlowBytes: 10_000,

@@ -181,6 +181,42 @@ t.test('a key that no pool can have, and a chain that does not answer, are told 
   ]);
 });
 
+t.test('a chain that leaves the question open holds nothing up for long', async (t) => {
+  let asked = 0;
+  let answer: (address: Hex) => void = () => undefined;
+  const fixture = new HubFixture({
+    poolAddressOf: () => {
+      asked += 1;
+      return new Promise((resolve) => (answer = resolve));
+    },
+  });
+  const socket = fixture.authorized();
+  for (const body of [byPoolKey, byPoolKey, byAddress]) socket.says(rfq(body));
+  fixture.clock.advance(4_999);
+  await settled();
+  t.same(socket.take(), []);
+  fixture.clock.advance(1);
+  await settled();
+  const unanswered = error('Failed to fetch pool address: the chain does not answer');
+  t.same(socket.take(), [
+    unanswered,
+    unanswered,
+    published(`rfq:421613:${byAddress.poolAddress.toLowerCase()}:bid:${taker.toLowerCase()}`),
+  ]);
+  t.equal(asked, 1, 'what came with the first one waits no longer than that');
+  answer(poolAddress);
+  await settled();
+  t.same(socket.take(), [], 'an answer that comes later publishes nothing');
+  socket.says(rfq(byPoolKey));
+  await settled();
+  answer(poolAddress);
+  await settled();
+  t.same(socket.take(), [published(`rfq:421613:${poolAddress}:ask:${taker.toLowerCase()}`)]);
+  fixture.clock.advance(5_000);
+  await settled();
+  t.same(socket.take(), []);
+});
+
 t.test('a log that takes nothing now is named', async (t) => {
   for (const refusal of ['STORAGE_FULL', 'BUSY'] as const) {
     const fixture = new HubFixture({ publish: async () => refusal });
