@@ -71,12 +71,14 @@ export class QuoteReader {
   }
 
   origin(): Origin {
-    const input = this.#in;
-    input.tuple(3);
-    const blockNumber = input.uint();
-    const txHash = input.hexOr(this.#txHash, WORD_BYTES);
+    this.#in.tuple(3);
+    return { blockNumber: this.#in.uint(), txHash: this.txHash(), logIndex: this.#in.uint() };
+  }
+
+  txHash(): Hex {
+    const txHash = this.#in.hexOr(this.#txHash, WORD_BYTES);
     this.#txHash = txHash;
-    return { blockNumber, txHash, logIndex: input.uint() };
+    return txHash;
   }
 
   position(): ChainPosition {
@@ -110,6 +112,13 @@ export class QuoteReader {
     return pool;
   }
 
+  provider(): Hex {
+    const place = this.#in.byteAhead(LAST_ADDRESS_BYTE_AT);
+    const provider = this.#in.hexOr(this.#providers[place], ADDRESS_BYTES);
+    this.#providers[place] = provider;
+    return provider;
+  }
+
   taker(): Hex {
     return this.#in.nil() ? ZERO_ADDRESS : this.address();
   }
@@ -122,7 +131,7 @@ export class QuoteReader {
     const quote: Quote = {
       quoteId: this.word(),
       pool: this.pool(),
-      provider: this.#provider(),
+      provider: this.provider(),
       taker: this.taker(),
       price: input.amount(),
       size: input.amount(),
@@ -135,13 +144,6 @@ export class QuoteReader {
     };
     this.#quotes.push(quote);
     return quote;
-  }
-
-  #provider(): Hex {
-    const place = this.#in.byteAhead(LAST_ADDRESS_BYTE_AT);
-    const provider = this.#in.hexOr(this.#providers[place], ADDRESS_BYTES);
-    this.#providers[place] = provider;
-    return provider;
   }
 
   #poolKey(): PoolKey {

@@ -178,7 +178,7 @@ function readOrder(input: MsgpackReader, quotes: QuoteReader): OrderRow {
   return [
     input.uint(),
     quotes.word(),
-    quotes.address(),
+    quotes.provider(),
     quotes.taker(),
     input.amount(),
     input.amount(),
@@ -190,7 +190,7 @@ function readOrder(input: MsgpackReader, quotes: QuoteReader): OrderRow {
     input.uint(),
     input.uint(),
     input.uint(),
-    quotes.word(),
+    quotes.txHash(),
     input.uint(),
     input.amount(),
     quotes.reason(),
