@@ -61,7 +61,7 @@ function nearlyAlike(hex: Hex): Hex[] {
   });
 }
 
-t.test('texts that come again are one, and those that differ in a digit are two', async (t) => {
+t.test('a text that is remembered is never taken for one that differs in a digit', async (t) => {
   const [enter] = fc.sample(quote, { numRuns: 1, seed: 7 });
   assert.ok(enter !== undefined);
   const [hash, other] = nearlyAlike(`0x${'5c'.repeat(32)}`);
