@@ -34,7 +34,7 @@ export class BookOrder implements Order, Summed {
   placeInPool = 0;
   placeOfProvider = 0;
   /** What OrderIndex has it under, kept so that taking it out reads no digits; and another with the same key. */
-  key = 0;
+  indexKey = 0;
   sameKey: BookOrder | null = null;
   placeByDue = 0;
   placeByOrigin = 0;

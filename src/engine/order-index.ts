@@ -34,14 +34,14 @@ export class OrderIndex implements Iterable<BookOrder> {
   /** One whose id is not there yet. */
   add(order: BookOrder): void {
     const key = this.#keyOf(order.quote.quoteId);
-    order.key = key;
+    order.indexKey = key;
     order.sameKey = this.#first.get(key) ?? null;
     this.#first.set(key, order);
     this.#size += 1;
   }
 
   remove(order: BookOrder): void {
-    const { key } = order;
+    const key = order.indexKey;
     const first = this.#first.get(key);
     if (first === undefined) return;
     if (first === order) {

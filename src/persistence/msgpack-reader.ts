@@ -98,15 +98,8 @@ export class MsgpackReader {
     return this.#bytes.subarray(at, at + length);
   }
 
-  /** Lower-case digits of a bin of exactly `length` bytes. */
-  hex(length: number): Hex {
-    const found = this.#binLength();
-    if (found !== length) throw new MsgpackFault(`${found} bytes instead of ${length}`);
-    return hexOf(this.#bytes, this.#need(length), length);
-  }
-
-  /** As `hex`; `known` itself where that is the same. */
-  hexOr(known: Hex | undefined, length: number): Hex {
+  /** Lower-case digits of a bin of exactly `length` bytes; `known` itself where it says the same. */
+  hex(length: number, known?: Hex): Hex {
     const found = this.#binLength();
     if (found !== length) throw new MsgpackFault(`${found} bytes instead of ${length}`);
     const at = this.#need(length);
@@ -214,7 +207,7 @@ function hexOf(bytes: Uint8Array, start: number, length: number): Hex {
   return DIGITS.toString('latin1', 0, 2 + 2 * length) as Hex;
 }
 
-/** From the end: what differs mostly differs there, small numbers in tests too. */
+/** From the end: digests differ anywhere, and what counts up differs there. */
 function isHexOf(text: Hex, bytes: Uint8Array, start: number, length: number): boolean {
   if (text.length !== 2 + 2 * length) return false;
   for (let i = length - 1; i >= 0; i -= 1) {

@@ -76,7 +76,7 @@ export class QuoteReader {
   }
 
   txHash(): Hex {
-    const txHash = this.#in.hexOr(this.#txHash, WORD_BYTES);
+    const txHash = this.#in.hex(WORD_BYTES, this.#txHash);
     this.#txHash = txHash;
     return txHash;
   }
@@ -86,7 +86,7 @@ export class QuoteReader {
     input.tuple(4);
     const chain = this.chain();
     const blockNumber = input.uint();
-    const blockHash = input.hexOr(this.#blockHashes[chain], WORD_BYTES);
+    const blockHash = input.hex(WORD_BYTES, this.#blockHashes[chain]);
     this.#blockHashes[chain] = blockHash;
     return { chain, blockNumber, blockHash, logIndex: input.nil() ? null : input.uint() };
   }
@@ -114,7 +114,7 @@ export class QuoteReader {
 
   provider(): Hex {
     const place = this.#in.byteAhead(LAST_ADDRESS_BYTE_AT);
-    const provider = this.#in.hexOr(this.#providers[place], ADDRESS_BYTES);
+    const provider = this.#in.hex(ADDRESS_BYTES, this.#providers[place]);
     this.#providers[place] = provider;
     return provider;
   }

@@ -92,6 +92,19 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: path.join(PICTURES, name) });
 }
 
+/** What the page is told of the service's pools: `change` gets them each time it asks, and which time that is, from 1. */
+export async function changePools(
+  page: Page,
+  change: (listed: readonly Pool[], time: number) => readonly Pool[],
+): Promise<void> {
+  let times = 0;
+  await page.route(/\/pools(\?|$)/, async (route) => {
+    times += 1;
+    const response = await route.fetch();
+    await route.fulfill({ response, json: change((await response.json()) as readonly Pool[], times) });
+  });
+}
+
 /** Waits until an element has a text that holds this. */
 export async function until(page: Page, selector: string, text: string): Promise<void> {
   await page.waitForFunction(

@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { Hex, Pool } from '../../src/engine/quote.js';
-import { DESKTOP, inPage, until, withPage } from './in-page.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { changePools, DESKTOP, inPage, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
 
@@ -31,12 +31,9 @@ await withPage(async ({ browser, service, maker, call, put }) => {
     'strikes rise, expiries follow each other, and an option that is not listed cannot be chosen',
     async (t) => {
       await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
-        await page.route(/\/pools(\?|$)/, async (route) => {
-          const response = await route.fetch();
-          const listed = (await response.json()) as readonly Pool[];
-          const isListed = ({ poolAddress }: Pool): boolean => poolAddress !== put.poolAddress;
-          await route.fulfill({ response, json: listed.filter(isListed).reverse() });
-        });
+        await changePools(page, (listed) =>
+          listed.filter(({ poolAddress }) => poolAddress !== put.poolAddress).reverse(),
+        );
         await page.reload();
         await page.waitForSelector('#pool[aria-busy=false]');
         const texts = (selector: string): Promise<string[]> => page.locator(selector).allTextContents();

@@ -1,7 +1,6 @@
 import t from 'tap';
 import type { WebSocketRoute } from 'playwright-core';
-import type { Pool } from '../../src/engine/quote.js';
-import { DESKTOP, inPage, until, withPage } from './in-page.js';
+import { changePools, DESKTOP, inPage, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
 
@@ -9,13 +8,11 @@ await withPage(async ({ browser, service, maker, call, put }) => {
   await t.test('a pool that is not listed is sought once, however much is told of it', async (t) => {
     await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
       let lists = 0;
-      await page.route(/\/pools(\?|$)/, async (route) => {
-        lists += 1;
-        const response = await route.fetch();
-        const listed = (await response.json()) as readonly Pool[];
-        const json = listed.filter(({ poolAddress }) => poolAddress !== call.poolAddress);
-        t.equal(json.length, listed.length - 1);
-        await route.fulfill({ response, json });
+      await changePools(page, (listed, time) => {
+        lists = time;
+        const others = listed.filter(({ poolAddress }) => poolAddress !== call.poolAddress);
+        t.equal(others.length, listed.length - 1);
+        return others;
       });
       await page.reload();
       await page.waitForSelector('#pool[aria-busy=false]');
@@ -30,12 +27,9 @@ await withPage(async ({ browser, service, maker, call, put }) => {
   await t.test('the tape names a pool that is listed later, and one that a request names by its key', async (t) => {
     await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
       let lists = 0;
-      await page.route(/\/pools(\?|$)/, async (route) => {
-        lists += 1;
-        const response = await route.fetch();
-        const listed = (await response.json()) as readonly Pool[];
-        const isLate = ({ poolAddress }: Pool): boolean => poolAddress === call.poolAddress;
-        await route.fulfill({ response, json: lists === 1 ? listed.filter((pool) => !isLate(pool)) : listed });
+      await changePools(page, (listed, time) => {
+        lists = time;
+        return time > 1 ? listed : listed.filter(({ poolAddress }) => poolAddress !== call.poolAddress);
       });
       await page.reload();
       await page.waitForSelector('#pool[aria-busy=false]');

@@ -23,7 +23,7 @@ t.test('knows what is no day', async (t) => {
     '29FEB23',
     '00JAN24',
     '32JAN24',
-    '01XXX24',
+    '01ABC24',
     '1JAN24',
     '01JAN2024',
     '101JAN24',
@@ -83,7 +83,7 @@ t.test('wants the last Friday of a month beyond 35 days', async (t) => {
 
 t.test('a new expiration is read as its maturity, or refused in the same words', async (t) => {
   t.strictSame(readNewExpiration('03NOV23', NOW), { ok: true, maturity: Date.UTC(2023, 10, 3, 8) / 1000 });
-  for (const text of ['01XXX24', '01JAN23', '11NOV23']) {
+  for (const text of ['01ABC24', '01JAN23', '11NOV23']) {
     t.strictSame(readNewExpiration(text, NOW), { ok: false, refusal: expirationRefusal(text, NOW) });
   }
 });

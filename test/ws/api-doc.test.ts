@@ -99,6 +99,7 @@ t.test('the numbers in the text are the limits in force', async (t) => {
     `\`Too many connections: at most ${tierQuotas.free.connections} with one key\``,
     `\`Too many channels: at most ${tierQuotas.free.channels} with one key\``,
     `sends more than ${limits.unknownKeysPerMinute} unknown keys in a minute gets 429 for them in place of 401 for ${limits.unknownKeyBanMs / 60_000} minutes`,
+    `\`Failed to fetch pool address: the chain does not answer\` | Not within ${limits.wsRfqLookupMs / 1000} seconds.`,
     `\`Too many RFQs: ${limits.wsWaitingRfqs} of them wait to be published\``,
     `closes a connection from which nothing comes for ${limits.wsIdleSeconds} seconds.`,
     `larger than ${limits.wsMessageBytes / 1024} KiB.`,
