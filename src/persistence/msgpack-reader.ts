@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Hex } from '../engine/quote.js';
 
 /** Bytes that are not what their place in a record calls for. */
@@ -86,9 +87,9 @@ export class MsgpackReader {
   text(): string {
     const length = this.#length('text', 0xa0, 31, 0xda, 0xd9);
     const at = this.#need(length);
-    const text = this.#bytes.toString('utf8', at, at + length);
-    if (Buffer.byteLength(text) !== length) throw new MsgpackFault('text that is not UTF-8');
-    return text;
+    // Looked at before: what is none reads as U+FFFD, which may take as many bytes.
+    if (!isUtf8(this.#bytes.subarray(at, at + length))) throw new MsgpackFault('text that is not UTF-8');
+    return this.#bytes.toString('utf8', at, at + length);
   }
 
   /** A view into what is read. */

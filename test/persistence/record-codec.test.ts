@@ -157,3 +157,17 @@ t.test('pool addresses have to be checksums, since those alone can be restored',
   deploy(token);
   t.throws(() => deploy(`0x${'ab'.repeat(20)}`), /EIP-55/);
 });
+
+t.test('bytes that are no UTF-8 are no text, however many bytes their stand-in would take', async (t) => {
+  const rfq = { poolAddress: `0x${'11'.repeat(20)}`, side: 'bid', size: 1n, taker: `0x${'22'.repeat(20)}` } as const;
+  const body = '\ufffd';
+  const bytes = encode({
+    stamp: { index: 1, tsMs: 1 },
+    command: { type: 'PUBLISH_RFQ', rfq: { ...rfq, body } },
+    events: [],
+  });
+  t.match(reader.read(bytes), { command: { rfq: { body } } });
+  // The first three bytes of four: they read as U+FFFD, which takes three.
+  Buffer.from([0xf0, 0x9f, 0x98]).copy(bytes, bytes.indexOf(body));
+  t.throws(() => reader.read(bytes), MsgpackFault);
+});
