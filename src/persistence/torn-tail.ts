@@ -16,8 +16,7 @@ export async function cutTornTail(disk: Disk, survey: LogSurvey, logger: Logger)
   if (torn === null) return;
   const names = await disk.list();
   const kept: string[] = [];
-  const numbers = [...new Set([torn.number, ...survey.emptySegments])].filter((number) => number >= torn.number);
-  for (const number of numbers) {
+  for (const number of new Set([torn.number, ...survey.emptySegments])) {
     const name = segmentName(number);
     const offset = number === torn.number ? torn.offset : 0;
     const bytes = await readWhole(disk, name);
@@ -25,7 +24,6 @@ export async function cutTornTail(disk: Disk, survey: LogSurvey, logger: Logger)
     if (end === offset) continue;
     const copy = brokenName(names, `${name}.${offset}`);
     await writeWhole(disk, copy, [bytes.subarray(offset, end)]);
-    names.push(copy);
     kept.push(copy);
     await zero(disk, name, offset, end);
   }
@@ -61,7 +59,7 @@ async function zero(disk: Disk, name: string, start: number, end: number): Promi
  */
 export async function settleTail(disk: Disk, survey: LogSurvey): Promise<void> {
   const last = survey.segments.at(-1);
-  if (last === undefined || last.durableEnd === last.end) return;
+  if (last === undefined) return;
   const file = await disk.open(segmentName(last.number), 'write');
   try {
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, last.end - last.durableEnd));

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import t from 'tap';
 import { endOfContent } from '../../src/persistence/frame.js';
+import { segmentName } from '../../src/persistence/segment.js';
 import { FIRST_SEGMENT } from './made-log.js';
 import { World } from './world.js';
 
 /** More than a sector, so that a power cut may take a part of it, and no zeros in it or at its end. */
 const TAIL = Buffer.alloc(1500, 'half a group ');
 const RECORDS = 5;
+const NEXT_SEGMENT = segmentName(2);
+/** Where in that one something stands; the first segment has its tail behind this. */
+const NEXT_AT = 100;
 
 /** A log whose process was killed while it wrote. `offset`: where its whole groups end. */
 async function tornLog(): Promise<{ world: World; offset: number; stateHash: string }> {
@@ -14,6 +18,8 @@ async function tornLog(): Promise<{ world: World; offset: number; stateHash: str
   const process = await world.start();
   world.submit(process, RECORDS);
   await world.clock.until(process.log.journal.flush());
+  // Until the next segment lies ready, too.
+  await world.clock.advance(10_000);
   const stateHash = process.log.engine.stateHash();
   world.disk.crash('kill');
   world.clock.clear();
@@ -45,6 +51,22 @@ t.test('a start cuts a torn tail off, keeps its bytes, and warns of how many the
     ],
   );
   t.equal(log.journal.refusal(), null, 'and the log goes on');
+});
+
+t.test('what stands behind it in the segment that lay ready is cut off with it, and kept', async (t) => {
+  const { world, offset } = await tornLog();
+  const next = world.disk.contentOf(NEXT_SEGMENT);
+  t.equal(endOfContent(next, 0), 0, 'it lies ready');
+  TAIL.copy(next, NEXT_AT);
+  world.disk.place(NEXT_SEGMENT, next);
+  const { lines } = await world.start();
+  const copies = [`${FIRST_SEGMENT}.${offset}.broken`, `${NEXT_SEGMENT}.0.broken`];
+  t.strictSame(brokenFiles(world), copies);
+  t.ok(world.disk.contentOf(copies[1] ?? '').equals(next.subarray(0, NEXT_AT + TAIL.length)));
+  t.equal(endOfContent(world.disk.contentOf(NEXT_SEGMENT), 0), 0, 'the log will go on there in zeros');
+  const bytes = TAIL.length + NEXT_AT + TAIL.length;
+  const [warning] = lines.filter(({ level }) => level !== 'info');
+  t.match(warning, { details: { segment: FIRST_SEGMENT, offset, bytes, kept: copies } });
 });
 
 t.test('a second tail at the same place does not take the name of the first', async (t) => {
@@ -79,4 +101,21 @@ t.test('wherever the cut is cut short itself, no byte of the tail is lost', asyn
     t.ok(nth > 20, `${nth - 1} calls`);
     return;
   }
+});
+
+t.test('a group that a failed sync left in memory alone is on the disk once a start has counted it in', async (t) => {
+  const world = new World(4);
+  const { clock, disk } = world;
+  const failed = await world.start();
+  await clock.advance(1000);
+  disk.inject({ nth: 1, code: 'EIO', persistent: false, calls: ['sync'] });
+  world.submit(failed, 2 * RECORDS);
+  await t.rejects(clock.until(failed.log.journal.flush()), { code: 'FAILED' });
+  disk.crash('kill');
+  clock.clear();
+  const { log } = await world.start();
+  t.equal(log.engine.index, 2 * RECORDS, 'it reads as written');
+  disk.crash('power');
+  clock.clear();
+  t.equal((await world.start()).log.engine.index, 2 * RECORDS);
 });
