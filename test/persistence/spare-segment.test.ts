@@ -126,6 +126,19 @@ t.test('one that is under way when the log is closed is given up, and nothing is
   t.strictSame([...memory.files.keys()], []);
 });
 
+t.test('one that is under way is not begun a second time, however often a group finds the segment full', async (t) => {
+  const disk = new HeldDisk(new MemoryDisk([]));
+  const spare = new SpareSegment(disk, 2, optionsWith(new ManualClock()));
+  disk.hold();
+  for (let group = 0; group < 3; group += 1) {
+    t.equal(spare.take(), null);
+    await turn();
+  }
+  disk.release();
+  while (spare.take() === null) await turn();
+  await spare.close();
+});
+
 /** Holds one piece and no more, until there is room. Counts how often a file is begun, and what is removed. */
 class TightDisk extends MemoryDisk {
   isFull = true;
