@@ -6,9 +6,10 @@ import { snapshotIndexes } from '../../src/persistence/segment.js';
 import { makeSnapshot, type SnapshotRequest } from '../../src/persistence/snapshot-maker.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
 import { SimClock } from '../simulation/sim-clock.js';
-import { optionsFor, silent, type Line } from '../simulation/simulated-log.js';
+import { optionsFor, silent, type Line, type LogProcess } from '../simulation/simulated-log.js';
 import { madeLog } from './made-log.js';
 import { MemoryDisk } from './memory-disk.js';
+import { World } from './world.js';
 
 const made = await madeLog(16 << 10, true);
 
@@ -41,6 +42,32 @@ t.test('a snapshot has its name only when whoever made it says that it is whole'
   t.match(seen, [[/^snapshot-[0-9]{16}\.snap\.simulated\.tmp$/], []]);
   t.strictSame(snapshotIndexes(await disk.list()), [log.engine.index]);
   t.strictSame(await drafts(), []);
+});
+
+const madeBy = ({ lines }: LogProcess): number =>
+  lines.filter(({ message }) => message === 'a snapshot is made').length;
+
+t.test('the next is due so many records after the last, and a stop makes none of what that one has', async (t) => {
+  const world = new World(1);
+  const process = await world.start({ snapshotEveryRecords: 10 });
+  const counts: number[] = [];
+  for (const records of [9, 1, 1, 8, 1]) {
+    world.submit(process, records);
+    await world.clock.advance(1000);
+    counts.push(madeBy(process));
+  }
+  t.strictSame(counts, [0, 1, 1, 1, 2]);
+  await world.clock.until(process.log.close());
+  t.equal(madeBy(process), 2);
+});
+
+t.test('where nothing else forces the log to the disk, one that is due does', async (t) => {
+  const world = new World(1);
+  const process = await world.start({ snapshotEveryRecords: 10, sync: { type: 'never' } });
+  world.submit(process, 10);
+  await world.clock.advance(1000);
+  t.equal(madeBy(process), 1);
+  t.strictSame(snapshotIndexes(world.disk.fileNames()), [10]);
 });
 
 t.test('of one whose maker died nothing is left, people hear of it, and the log goes on', async (t) => {

@@ -60,7 +60,13 @@ t.test('a segment whose last group is gone shows by what the next one follows on
 
 t.test('with all before it dropped, the first segment has to be there whole', async (t) => {
   const dropped = { 1: null, 2: null };
-  t.equal((await survey(dropped)).last.index, whole.last.index);
+  const rest = await survey(dropped);
+  t.equal(rest.last.index, whole.last.index);
+  const before = whole.segments[1]?.last;
+  t.ok(
+    before && rest.chains.get(before.group)?.equals(before.chain),
+    'a snapshot of just what lay before is held to it',
+  );
   await t.rejects(survey({ ...dropped, [MIDDLE]: zeros(MIDDLE) }), { code: 'DAMAGED' });
   // Also where there is nothing behind it that could tell.
   const others = whole.segments.map(({ number }) => [number, null] as const);
@@ -91,9 +97,14 @@ t.test('the header of a segment that was begun says that all before it was durab
     code: 'DAMAGED',
     place: { file: segmentName(MIDDLE) },
   });
-  // And without damage there, what was begun is a torn tail.
-  const torn = await survey({ ...rest, [MIDDLE + 1]: next });
-  t.match(torn.torn, { number: MIDDLE + 1, offset: 0, bytes: endOfContent(next, 0) });
+  // And without damage there, what was begun is a torn tail, with its header or without.
+  const headless = Buffer.from(next).fill(0, 0, 5);
+  for (const begun of [next, headless]) {
+    const { torn, segments, emptySegments } = await survey({ ...rest, [MIDDLE + 1]: begun });
+    t.match(torn, { number: MIDDLE + 1, offset: 0, bytes: endOfContent(begun, 0) });
+    t.equal(segments.at(-1)?.number, MIDDLE);
+    t.strictSame(emptySegments, [MIDDLE + 1]);
+  }
 });
 
 /** Where the last group of a full segment begins: behind the last COMMIT but one. */
