@@ -110,10 +110,6 @@ export class LogWriter {
     return this.#queue.waiting;
   }
 
-  get segment(): number {
-    return this.#segment.number;
-  }
-
   /**
    * Of the segment that is written to: an older program's until that is full. What is put in now comes into this one or
    * the next.

@@ -39,10 +39,6 @@ export class OpenSegment {
     else this.#spare.prepare();
   }
 
-  get number(): number {
-    return this.#number;
-  }
-
   get format(): number {
     return this.#format;
   }
