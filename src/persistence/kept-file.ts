@@ -155,7 +155,6 @@ function readValues(name: string, bytes: Buffer, logger: Logger): Map<string, un
   let isFirst = true;
   for (const { offset, content } of readLines(bytes)) {
     if (content === undefined) {
-      if (isFirst) throw damaged(offset);
       badAt ??= offset;
       continue;
     }
@@ -164,6 +163,8 @@ function readValues(name: string, bytes: Buffer, logger: Logger): Map<string, un
     else for (const { key, value } of content as Change[]) change(values, key, value);
     isFirst = false;
   }
+  // The file is renamed into its place with that line in it.
+  if (isFirst) throw damaged(0);
   if (badAt !== null) logger.warn({ file: name, offset: badAt }, 'the last line was not finished: dropped');
   return values;
 }

@@ -127,6 +127,20 @@ t.test(
   },
 );
 
+t.test('a file without its first line is damage, and not one that holds nothing', async (t) => {
+  const { clock, disk } = newDisk();
+  await clock.until(
+    (async () => {
+      await (await open(disk.boot())).close();
+      const whole = disk.contentOf(NAME);
+      for (const end of [0, 1, whole.length - 2]) {
+        disk.place(NAME, whole.subarray(0, end));
+        await t.rejects(open(disk.boot()), { code: 'DAMAGED', place: { file: NAME, offset: 0 } }, `${end} bytes`);
+      }
+    })(),
+  );
+});
+
 t.test('a format from the future is left alone', async (t) => {
   const { clock, disk } = newDisk();
   const json = '{"format":2}';

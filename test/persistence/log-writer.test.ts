@@ -86,9 +86,13 @@ t.test('with sync never a record is durable when somebody asks for it', async (t
   const world = new World(1);
   const { clock } = world;
   const process = await world.start({ sync: { type: 'never' } });
+  // Until the next segment is ready, too; from then on calls are counted.
+  await clock.advance(10_000);
+  world.disk.inject({ nth: Infinity, code: 'EIO', persistent: false, calls: ['sync'] });
   world.submit(process, 3);
   await clock.advance(60_000);
   t.equal(process.told, 3);
+  t.equal(world.disk.calls, 1, 'of the second segment alone, which is made ready meanwhile');
   t.equal(process.log.journal.durable.index, 0);
   await clock.until(process.log.journal.flush());
   t.equal(process.log.journal.durable.index, 3);
@@ -145,6 +149,21 @@ t.test('a quiet log is sealed by one empty group', async (t) => {
   await clock.advance(10_000);
   t.equal(process.log.journal.durable.group, 2);
   t.equal(told, 1, 'nobody is told of a group without records');
+});
+
+t.test('with sync interval what is sealed is durable: the empty group says so', async (t) => {
+  const world = new World(1);
+  const { clock, disk } = world;
+  const process = await world.start({ sync: { type: 'interval', intervalMs: 500 } });
+  world.submit(process, 3);
+  await clock.advance(10_000);
+  t.match(process.log.journal.durable, { index: 3 });
+  disk.crash('kill');
+  clock.clear();
+  const { isSealed, segments, last } = await clock.until(surveyLog(disk.boot(), Buffer.from(process.log.epoch, 'hex')));
+  t.ok(isSealed);
+  t.equal(last.group, 2);
+  t.ok((segments[0]?.durableEnd ?? 0) > 0, 'the first group is durable by what the second says');
 });
 
 t.test('what a killed process left unsealed the next one seals, once', async (t) => {
