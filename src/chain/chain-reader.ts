@@ -105,6 +105,15 @@ export class ChainReader {
     return this.#noting(async () => readHead(await this.#blockAnswer(number)));
   }
 
+  /** Rejects with ChainAnswerError also where the node has another block by that number. */
+  blockOf({ blockNumber, blockHash }: BlockId): Promise<BlockHead> {
+    return this.#noting(async () => {
+      const block = readHead(await this.#blockAnswer(blockNumber));
+      if (block.hash !== blockHash) throw new ChainAnswerError(`The node has another block ${blockNumber}`);
+      return block;
+    });
+  }
+
   /** Null when the node does not have that block: it lags behind the head it told of, or has lost it. */
   findBlock(number: number): Promise<BlockHead | null> {
     return this.#noting(async () => {

@@ -165,10 +165,8 @@ export class SettlementFollower {
 
   /** Timestamps of the blocks that deployed pools. */
   async #deploymentTimes(changes: readonly SettlementEvent[]): Promise<ReadonlyMap<number, number>> {
-    const blocks = new Set(changes.flatMap(({ type, log }) => (type === 'POOL' ? [log.blockNumber] : [])));
-    const times = await mapInFlight([...blocks], this.options.blocksInFlight, async (number) =>
-      this.reader.block(number),
-    );
+    const blocks = blocksOf(changes.flatMap(({ type, log }) => (type === 'POOL' ? [log] : [])));
+    const times = await mapInFlight(blocks, this.options.blocksInFlight, (block) => this.reader.blockOf(block));
     return new Map(times.map(({ number, timestamp }) => [number, timestamp]));
   }
 

@@ -2,7 +2,7 @@ import type { ChainPosition } from '../engine/command.js';
 import type { Hex } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
 import type { BlockRange, ChainCursor, CursorStep } from './chain-cursor.js';
-import { ChainAnswerError, type BlockId, type ChainLog, type ChainReader } from './chain-reader.js';
+import type { BlockId, ChainLog, ChainReader } from './chain-reader.js';
 import {
   blocksOf,
   isBefore,
@@ -172,10 +172,8 @@ export class StreamFollower {
     const missing = blocksOf(candidates.map(({ log }) => log)).filter(
       ({ blockNumber }) => !timestamps.has(blockNumber),
     );
-    await mapInFlight(missing, this.options.blocksInFlight, async ({ blockNumber, blockHash }) => {
-      const { hash, timestamp } = await this.reader.block(blockNumber);
-      if (hash !== blockHash) throw new ChainAnswerError('A block is of another branch than its logs');
-      timestamps.set(blockNumber, timestamp);
+    await mapInFlight(missing, this.options.blocksInFlight, async (block) => {
+      timestamps.set(block.blockNumber, (await this.reader.blockOf(block)).timestamp);
     });
     return timestamps;
   }

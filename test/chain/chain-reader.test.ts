@@ -105,3 +105,11 @@ t.test('a time after the year 9999 is none: engine time would follow it, and nev
     await t.rejects(read({ block: 2, index: 0, blockTimestamp: timestamp }), ChainAnswerError);
   }
 });
+
+t.test('a block that is asked for by its hash is no other of the same number', async (t) => {
+  const block = { number: '0x7', hash: hashOf(7), parentHash: hashOf(6), timestamp: '0x1' };
+  const reader = new ChainReader({ request: () => Promise.resolve(block) }, null, LIMITS);
+  t.equal((await reader.blockOf({ blockNumber: 7, blockHash: hashOf(7) })).timestamp, 1);
+  const other = reader.blockOf({ blockNumber: 7, blockHash: hashOf(7, 'bb') });
+  await t.rejects(other, new ChainAnswerError('The node has another block 7'));
+});

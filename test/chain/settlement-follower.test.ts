@@ -170,3 +170,24 @@ t.test('a rewind that was cut short is finished by the next process, also of wha
     t.equal(known(), offers.length);
   });
 });
+
+t.test('a pool is dated by the block that deployed it, and not by another that a node has in its place', async (t) => {
+  const proxy = await openProxy(t);
+  const rpc = { settlement: httpRpc([proxy.url]) };
+  await MarketBook.isolated(market, { rpc }, async (book) => {
+    await book.upToDate();
+    const number = (await market.client.getBlockNumber()) + 1n;
+    let lies = 0;
+    proxy.trick = ({ method, params: [asked] }) => {
+      if (method !== 'eth_getBlockByNumber' || asked === 'latest' || BigInt(asked as string) !== number) return 'PASS';
+      const other = { hash: `0x${'b'.repeat(64)}`, timestamp: '0x1' };
+      return lies++ > 0 ? 'PASS' : { rewrite: (block) => ({ ...(block as object), ...other }) };
+    };
+    const poolAddress = await market.deployPool(stranger.address, { ...call.poolKey, strike: 2100n * ONE });
+    await book.upToDate();
+    const { timestamp } = await market.client.getBlock({ blockNumber: number });
+    const found = [...book.following.engine.pools()].find(({ pool }) => pool.poolAddress === poolAddress);
+    t.equal(found?.deployedAt, Number(timestamp));
+    t.ok(lies > 0);
+  });
+});
