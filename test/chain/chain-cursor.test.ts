@@ -77,10 +77,13 @@ t.test('reading is not told of while the node lags', async (t) => {
   t.equal(reads(), before);
 });
 
-t.test('before the first block that matters there is nothing to read', async (t) => {
-  const { cursor } = cursorOn(new ScriptedChain(5));
+t.test('before the first block that matters there is nothing to read, and which it is is asked once', async (t) => {
+  let asked = 0;
+  const { cursor } = cursorOn(new ScriptedChain(5), { firstBlock: () => Promise.resolve(10 + asked++) });
+  t.strictSame(await readAll(cursor), []);
   t.strictSame(await readAll(cursor), []);
   t.equal(cursor.position, null);
+  t.equal(asked, 1);
 });
 
 t.test('it begins at the block before the first that matters', async (t) => {
@@ -127,6 +130,35 @@ t.test('only blocks with enough blocks after them are read', async (t) => {
   t.strictSame(await readAll(cursor), [], 'a reorg among the unconfirmed is never noticed');
   chain.mine(1, 'b');
   t.strictSame(await readAll(cursor), [[17, 17]]);
+});
+
+t.test('a chain that is shorter than that has nothing to be read', async (t) => {
+  const chain = new ScriptedChain(3);
+  const { cursor, reads } = cursorOn(chain, { confirmations: 4, firstBlock: () => Promise.resolve(0) });
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  t.equal(reads(), 1);
+  chain.mine(1);
+  t.strictSame(await cursor.poll(), { type: 'BEGIN', at: chain.id(0) });
+});
+
+t.test('one answer shows that nothing is new, or what the next block is', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain);
+  await readAll(cursor);
+  const asked = chain.requests.length;
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  chain.mine(1);
+  t.match(await cursor.poll(), { type: 'BLOCKS', fromBlock: 21, to: { number: 21 } });
+  t.equal(chain.requests.length - asked, 2);
+});
+
+t.test('the newest block is told of only above what a reorg can take back', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain);
+  t.equal(cursor.newestFarAbove(chain.id(1)), null, 'none is known yet');
+  await cursor.poll();
+  t.equal(cursor.newestFarAbove(chain.id(12)), null);
+  t.strictSame(cursor.newestFarAbove(chain.id(11)), chain.id(20));
 });
 
 t.test('a reorg goes back to the newest block that both branches share', async (t) => {
@@ -281,6 +313,14 @@ t.test('a node that has lost all that was read is no deep reorg: it is asked aga
   t.match(await cursor.poll(), { type: 'REORG', ancestor: { blockNumber: 20 } });
 });
 
+t.test('nor is one that has lost the older ones, and has others for the newer ones', async (t) => {
+  const { chain, cursor } = await cursorAt22();
+  for (let number = 0; number <= 20; number++) chain.lose(number);
+  chain.cutTo(20);
+  chain.mine(5, 'b');
+  await t.rejects(cursor.poll(), ChainAnswerError);
+});
+
 t.test('a node below all that was read is no deep reorg: reading goes on when it has caught up', async (t) => {
   const { chain, cursor, clock, lags } = await cursorFarAhead();
   chain.cutTo(30);
@@ -366,7 +406,7 @@ t.test('a range that another node took over in the middle of counts for nothing'
 
 t.test('after a restart reading goes on behind the last block', async (t) => {
   const chain = new ScriptedChain(22);
-  const { cursor } = cursorOn(chain, {}, { trail: [chain.id(12), chain.id(20)], isPartial: false });
+  const { cursor } = cursorOn(chain, {}, { trail: [chain.id(12), chain.id(18), chain.id(20)], isPartial: false });
   t.strictSame(cursor.position, chain.id(20));
   t.strictSame(await readAll(cursor), [[21, 22]]);
 });
@@ -380,5 +420,8 @@ t.test('after a restart a block that was told in part is read again, if it is st
 
   chain.cutTo(19);
   chain.mine(4, 'b');
-  t.strictSame(await cursorOn(chain, {}, resume).cursor.poll(), { type: 'REORG', ancestor: chain.id(18) });
+  const { cursor: onBranch } = cursorOn(chain, {}, resume);
+  t.strictSame(await onBranch.poll(), { type: 'REORG', ancestor: chain.id(18) });
+  onBranch.moveTo(chain.id(18));
+  t.strictSame(await readAll(onBranch), [[19, 23]]);
 });
