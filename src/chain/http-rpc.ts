@@ -34,8 +34,10 @@ export class RpcUnreachable extends Error {
   override readonly name: string = 'RpcUnreachable';
 }
 
+/** More was asked than the node answers just now (EIP-1474; some use the number of HTTP). */
+const LIMIT_CODES = new Set([-32005, 429]);
 /** JSON-RPC errors that another try, perhaps elsewhere, may cure: limits, a node that is behind or broken inside. */
-const PASSING_CODES = new Set([-32005, -32603, 429]);
+const PASSING_CODES = new Set([...LIMIT_CODES, -32603]);
 
 /**
  * Whether the same request may be answered at another time. Some nodes give broken code the number of a fault of their
@@ -43,6 +45,11 @@ const PASSING_CODES = new Set([-32005, -32603, 429]);
  */
 export function isPassing(error: unknown): boolean {
   return error instanceof RpcError && PASSING_CODES.has(error.code) && !isBrokenCall(error.message);
+}
+
+/** The node gave no answer because it was asked too much: it may well know one. */
+export function isLimit(error: RpcError): boolean {
+  return LIMIT_CODES.has(error.code);
 }
 
 /** The endpoint is of another chain than it should be. */

@@ -3,7 +3,7 @@ import type { Hex, Pool, PoolKey } from '../engine/quote.js';
 import { poolFactoryAbi } from './abi/pool-factory.js';
 import type { ChainReader, ContractCall } from './chain-reader.js';
 import { checksummed } from './checksum.js';
-import { RpcError } from './http-rpc.js';
+import { isLimit, RpcError } from './http-rpc.js';
 import { mapInFlight } from './in-flight.js';
 import { decoded } from './rpc-answers.js';
 
@@ -22,7 +22,7 @@ export class PoolAddresses {
   readonly #later = new Map<string, Pool>();
 
   constructor(
-    private readonly settlement: ChainReader,
+    private readonly settlement: Pick<ChainReader, 'multicall' | 'callAtTime'>,
     private readonly factory: Hex,
     /** Pools remembered; when full, the memory starts anew. */
     private readonly capacity: number,
@@ -80,8 +80,8 @@ export class PoolAddresses {
       const { reverted, data } = await this.settlement.callAtTime(this.#call(key), key.maturity - 1);
       return reverted ? null : decodePool(key, data);
     } catch (error) {
-      if (error instanceof RpcError) return null;
-      throw error;
+      if (error instanceof RpcError && !isLimit(error)) return null;
+      throw error; // an answer may come yet: a quote that is refused here is lost
     }
   }
 
