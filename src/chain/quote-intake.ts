@@ -145,8 +145,7 @@ export class QuoteIntake {
       else if (item.type === 'TWIN') items.push(asTwin(items[item.of]));
       else items.push(item);
     }
-    const landed = good.length === 0 || items.some(({ type }) => type !== 'FAILED');
-    if (!landed) {
+    if (items.every(({ type }) => type === 'FAILED')) {
       // First: some of a large request may be on the way where the rest was refused, and its maker has to know.
       const pending = good.filter((_, i) => isPending(outcomes[i])).map(({ quoteId }) => quoteId);
       if (pending.length > 0) return { type: 'NOT_CONFIRMED', pending };

@@ -113,6 +113,23 @@ t.test('a quote that comes in while it is checked exists, and is not published a
   t.strictSame(published, []);
 });
 
+t.test('a chain that does not answer is told of as such, be it asked about the quotes or to take them', async (t) => {
+  const gone = (): never => {
+    throw new RpcUnreachable('gone');
+  };
+  const unread = newIntake(ignore, undefined, null, gone);
+  t.strictSame(await unread.intake.submit([posted], ignore), { type: 'CHAIN_UNREACHABLE' });
+  const unsent = newIntake(ignore, () => Promise.resolve({ type: 'FAILED', error: new RpcUnreachable('gone') }));
+  t.strictSame(await unsent.intake.submit([posted], ignore), { type: 'CHAIN_UNREACHABLE' });
+});
+
+t.test('a fault of our own is not taken for the chain’s', async (t) => {
+  const { intake } = newIntake(ignore, undefined, null, () => {
+    throw new TypeError('a bug');
+  });
+  await t.rejects(intake.submit([posted], ignore), { message: 'a bug' });
+});
+
 t.test('what is on the way is told, though the rest could not be sent', async (t) => {
   const other = sampleQuote({ n: 2 });
   for (const error of [new RpcUnreachable('gone'), new NoGasMoney(quote.provider)]) {
@@ -199,6 +216,24 @@ t.test('what entered and is gone before it can be told is told by what its pool 
     );
     t.strictSame(await intake.submit([posted], ignore), { type: 'ANSWERED', items: [{ type: 'FAILED', reason }] });
   }
+});
+
+t.test('beside one that is gone the others are told as what they are', async (t) => {
+  const [other, refused] = [sampleQuote({ n: 2 }), sampleQuote({ n: 3 })];
+  const { intake, orders } = newIntake(
+    ignore,
+    (quoteId) => {
+      if (quoteId === refused.quoteId) return Promise.resolve({ type: 'REFUSED', reason: 'not here' });
+      if (quoteId === other.quoteId) orders.set(quoteId, orderOf(2));
+      return Promise.resolve({ type: 'ENTERED' });
+    },
+    null,
+    (readings) => (readings === 1 ? null : 'QuoteOBCancelled'),
+  );
+  const batch = [quote, other, refused].map((each) => ({ ...each, poolKey: each.pool.poolKey }));
+  t.match(await intake.submit(batch, ignore), {
+    items: [{ reason: 'QuoteOBCancelled' }, { type: 'CREATED' }, { reason: 'not here' }],
+  });
 });
 
 t.test('a quote whose publication is under way is joined: it takes no room and is not paid for again', async (t) => {
