@@ -3,7 +3,6 @@ import t from 'tap';
 import { encodeAdd, Publisher, PublicationUnseen, type PublicationOutcome } from '../../src/chain/publisher.js';
 import type { IdentifiedQuote } from '../../src/chain/quote-states.js';
 import type { TxRequest } from '../../src/chain/own-tx.js';
-import type { Fees } from '../../src/chain/fees.js';
 import type { TxReceipt } from '../../src/chain/receipts.js';
 import { WouldRevert } from '../../src/chain/wallet-errors.js';
 import type { Means } from '../../src/chain/wallet.js';
@@ -27,7 +26,7 @@ interface Sent extends TxRequest {
 }
 
 /** A publisher whose wallet only writes down: nothing is mined before the test says so. */
-function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n), asked: Promise<Fees> = FEES) {
+function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n), maxTxBytes = MAX_TX_BYTES) {
   const clock = new ManualClock();
   const prepared: Hex[] = [];
   const sent: Sent[] = [];
@@ -36,7 +35,7 @@ function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n
     address: address(1),
     prepare({ data }: TxRequest) {
       prepared.push(data);
-      return { gas: estimate(), fees: asked };
+      return { gas: estimate(), fees: FEES };
     },
     send(request: TxRequest, means?: Means) {
       sent.push({ ...request, means });
@@ -45,7 +44,7 @@ function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n
       });
     },
   };
-  const limits = { maxTxBytes: MAX_TX_BYTES, publishQueue: 100, publishTxInFlight: 2, publishSettleMs: 1_000 };
+  const limits = { maxTxBytes, publishQueue: 100, publishTxInFlight: 2, publishSettleMs: 1_000 };
   const publisher = new Publisher(wallet, STREAM, clock, limits, () => undefined);
   const publish = (...quotes: IdentifiedQuote[]): Promise<PublicationOutcome>[] => {
     const outcomes = quotes.map((quote) => publisher.publish(quote));
@@ -165,4 +164,43 @@ t.test('no more transactions are under way than may be, and what waits goes into
     sent.slice(2).map(({ data }) => data),
     [encodeAdd(late)],
   );
+});
+
+t.test('a transaction holds as many quotes as its bytes allow', (t) => {
+  const quotes = Array.from({ length: 200 }, (_, n) => sampleQuote({ n }));
+  const bytesOf = (data: Hex = '0x'): number => (data.length - 2) / 2;
+  const oneMore = bytesOf(encodeAdd(quotes.slice(0, 2))) - bytesOf(encodeAdd(quotes.slice(0, 1)));
+  for (const most of [90_000, MAX_TX_BYTES, MAX_TX_BYTES - 1]) {
+    const { publish, sent } = newPublisher(undefined, most);
+    publish(...quotes);
+    const bytes = bytesOf(sent[0]?.data);
+    t.ok(bytes <= most && bytes + oneMore > most, `${bytes} bytes of ${most}`);
+  }
+  t.end();
+});
+
+t.test('whatever is not settled takes room', (t) => {
+  const { publisher, publish } = newPublisher();
+  const room = publisher.room;
+  publish(first);
+  publish(second, second);
+  t.equal(publisher.room, room - 2);
+  publisher.settle(first.quoteId, null);
+  t.equal(publisher.room, room - 1);
+  t.end();
+});
+
+t.test('once stopped it sends nothing more, and what is under way stays unanswered', async (t) => {
+  const { clock, publisher, publish, sent, mine } = newPublisher();
+  const answered: PublicationOutcome[] = [];
+  for (const outcome of [...publish(first), ...publish(second), ...publish(third)]) {
+    void outcome.then((told) => answered.push(told));
+  }
+  mine[0]?.();
+  await turn();
+  publisher.stop();
+  clock.advance(10_000);
+  await turn();
+  t.equal(sent.length, 2);
+  t.strictSame(answered, []);
 });

@@ -145,6 +145,12 @@ t.test('what is on the way is told, though the rest could not be sent', async (t
   }
 });
 
+t.test('where the wallet has no money the answer names it', async (t) => {
+  const wallet = quote.provider;
+  const { intake } = newIntake(ignore, () => Promise.resolve({ type: 'FAILED', error: new NoGasMoney(wallet) }));
+  t.strictSame(await intake.submit([posted], ignore), { type: 'NO_GAS_MONEY', wallet });
+});
+
 t.test('a cap that the wallet reaches meanwhile is told with the time until it ends', async (t) => {
   const wallet = quote.provider;
   const capped = new SpendCapReached(wallet, 5_000);
@@ -299,4 +305,20 @@ t.test('a quote that stands twice in one request is paid for once', async (t) =>
     items: [{ reason: 'not here' }, { reason: 'not here' }],
   });
   t.strictSame(paid, [1]);
+});
+
+t.test('the second of two that are the same exists once the first is created', async (t) => {
+  const order = orderOf(1);
+  const { intake, orders } = newIntake(ignore, (quoteId) => {
+    orders.set(quoteId, order);
+    return Promise.resolve({ type: 'ENTERED' });
+  });
+  const { fillableSize } = order;
+  t.strictSame(await intake.submit([posted, posted], ignore), {
+    type: 'ANSWERED',
+    items: [
+      { type: 'CREATED', order, fillableSize },
+      { type: 'EXISTS', order, fillableSize },
+    ],
+  });
 });
