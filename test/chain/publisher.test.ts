@@ -4,7 +4,7 @@ import { encodeAdd, Publisher, PublicationUnseen, type PublicationOutcome } from
 import type { IdentifiedQuote } from '../../src/chain/quote-states.js';
 import type { TxRequest } from '../../src/chain/own-tx.js';
 import type { TxReceipt } from '../../src/chain/receipts.js';
-import { WouldRevert } from '../../src/chain/wallet-errors.js';
+import { TxReverted, WalletBusy, WouldRevert } from '../../src/chain/wallet-errors.js';
 import type { Means } from '../../src/chain/wallet.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { address, sampleQuote, txHashOf } from '../engine/samples.js';
@@ -30,7 +30,9 @@ function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n
   const clock = new ManualClock();
   const prepared: Hex[] = [];
   const sent: Sent[] = [];
-  const mine: (() => void)[] = [];
+  const mine: ((succeeded?: boolean) => void)[] = [];
+  const refuse: ((error: Error) => void)[] = [];
+  const mined: Hex[] = [];
   const wallet = {
     address: address(1),
     prepare({ data }: TxRequest) {
@@ -39,19 +41,21 @@ function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n
     },
     send(request: TxRequest, means?: Means) {
       sent.push({ ...request, means });
-      return new Promise<TxReceipt>((resolve) => {
-        mine.push(() => resolve({ txHash: txHashOf(mine.length), blockNumber: 1, succeeded: true } as TxReceipt));
+      const txHash = txHashOf(sent.length);
+      return new Promise<TxReceipt>((resolve, reject) => {
+        mine.push((succeeded = true) => resolve({ txHash, blockNumber: 1, succeeded } as TxReceipt));
+        refuse.push(reject);
       });
     },
   };
   const limits = { maxTxBytes, publishQueue: 100, publishTxInFlight: 2, publishSettleMs: 1_000 };
-  const publisher = new Publisher(wallet, STREAM, clock, limits, () => undefined);
+  const publisher = new Publisher(wallet, STREAM, clock, limits, ({ txHash }) => mined.push(txHash));
   const publish = (...quotes: IdentifiedQuote[]): Promise<PublicationOutcome>[] => {
     const outcomes = quotes.map((quote) => publisher.publish(quote));
     clock.advance(0);
     return outcomes;
   };
-  return { clock, publisher, publish, prepared, sent, mine };
+  return { clock, publisher, publish, prepared, sent, mine, refuse, mined };
 }
 
 t.test('what was foreseen is sent with what the node said meanwhile', async (t) => {
@@ -164,6 +168,39 @@ t.test('no more transactions are under way than may be, and what waits goes into
     sent.slice(2).map(({ data }) => data),
     [encodeAdd(late)],
   );
+});
+
+t.test('what one transaction cannot hold goes into the next beside it', (t) => {
+  const { clock, publish, sent } = newPublisher();
+  const quotes = [1, 2, 3, 4, 5].map((n) => sampleQuote({ n }));
+  publish(...quotes);
+  clock.advance(0);
+  t.strictSame(
+    sent.map(({ data }) => data),
+    [encodeAdd(quotes.slice(0, 3)), encodeAdd(quotes.slice(3))],
+  );
+  t.end();
+});
+
+t.test('of each transaction that was mined it is told, that its events be read', async (t) => {
+  const { publish, mine, mined } = newPublisher();
+  publish(first);
+  mine[0]?.();
+  await turn();
+  t.strictSame(mined, [txHashOf(1)]);
+});
+
+t.test('when a transaction fails or reverts so do all its quotes, and may be published again', async (t) => {
+  const fail = { refuse: new WalletBusy('busy'), revert: new TxReverted(`The transaction ${txHashOf(1)} reverted`) };
+  for (const [how, error] of Object.entries(fail)) {
+    const { publisher, publish, mine, refuse } = newPublisher();
+    const outcomes = publish(first, second);
+    if (how === 'refuse') refuse[0]?.(error);
+    else mine[0]?.(false);
+    const failed = { type: 'FAILED', error };
+    t.strictSame(await Promise.all(outcomes), [failed, failed]);
+    t.notOk(publisher.has(first.quoteId));
+  }
 });
 
 t.test('a transaction holds as many quotes as its bytes allow', (t) => {
