@@ -1,6 +1,7 @@
 import { numberToHex, pad } from 'viem';
 import t from 'tap';
-import { ChainAnswerError, ChainReader, type ChainLog } from '../../src/chain/chain-reader.js';
+import { ChainAnswerError, ChainReader, type CallResult, type ChainLog } from '../../src/chain/chain-reader.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
 import type { Hex } from '../../src/engine/quote.js';
 
 const LIMITS = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 1 };
@@ -112,4 +113,66 @@ t.test('a block that is asked for by its hash is no other of the same number', a
   t.equal((await reader.blockOf({ blockNumber: 7, blockHash: hashOf(7) })).timestamp, 1);
   const other = reader.blockOf({ blockNumber: 7, blockHash: hashOf(7, 'bb') });
   await t.rejects(other, new ChainAnswerError('The node has another block 7'));
+});
+
+t.test('what a node is asked: no block with its transactions, one block’s logs and states by its hash', async (t) => {
+  const asked: unknown[] = [];
+  const block = { number: '0x7', hash: hashOf(7), parentHash: hashOf(6), timestamp: '0x1' };
+  const rpc = {
+    request({ method, params }: { method: string; params?: unknown }): Promise<unknown> {
+      asked.push([method, params]);
+      return Promise.resolve(method === 'eth_getLogs' ? [] : method === 'eth_call' ? '0x' : block);
+    },
+  };
+  const reader = new ChainReader(rpc, null, LIMITS);
+  const [to, from] = [pad('0x1', { size: 20 }), pad('0x2', { size: 20 })];
+  const at = { blockNumber: 7, blockHash: hashOf(7) };
+  await reader.head();
+  await reader.block(7);
+  await reader.findBlock(8);
+  await reader.logs({ fromBlock: 7, to: at, topics: [] });
+  await reader.logs({ fromBlock: 6, to: at, topics: [null, hashOf(1)], address: to });
+  await reader.call({ to, data: '0x01' });
+  await reader.call({ to, data: '0x01' }, at);
+  await reader.call({ to, data: '0x01' }, 6, from, 255);
+  await reader.callAtTime({ to, data: '0x01' }, 256);
+  t.strictSame(asked, [
+    ['eth_getBlockByNumber', ['latest', false]],
+    ['eth_getBlockByNumber', ['0x7', false]],
+    ['eth_getBlockByNumber', ['0x8', false]],
+    ['eth_getLogs', [{ blockHash: hashOf(7), topics: [] }]],
+    ['eth_getLogs', [{ fromBlock: '0x6', toBlock: '0x7', topics: [null, hashOf(1)], address: to }]],
+    ['eth_call', [{ to, data: '0x01' }, 'latest']],
+    [
+      'eth_call',
+      [
+        { to, data: '0x01' },
+        { blockHash: hashOf(7), requireCanonical: true },
+      ],
+    ],
+    ['eth_call', [{ to, data: '0x01', from, gas: '0xff' }, '0x6']],
+    ['eth_call', [{ to, data: '0x01' }, 'latest', {}, { time: '0x100' }]],
+  ]);
+});
+
+t.test('a revert is an answer, in whatever form a node tells of it', async (t) => {
+  const to = pad('0x1', { size: 20 });
+  const call = (error: Error): Promise<CallResult> =>
+    new ChainReader({ request: () => Promise.reject(error) }, null, LIMITS).call({ to, data: '0x' });
+  const reverts: [RpcError, Hex][] = [
+    [new RpcError(3, 'execution failed', '0x1234'), '0x1234'],
+    [new RpcError(-32000, 'execution reverted', undefined), '0x'],
+    [new RpcError(-32015, 'VM execution error: Reverted', 'Reverted 0x'), '0x'],
+  ];
+  for (const [error, data] of reverts) t.strictSame(await call(error), { reverted: true, data }, error.message);
+  const failures = [new RpcError(-32000, 'header not found', '0x12'), new RpcUnreachable('reverted to nothing')];
+  for (const error of failures) await t.rejects(call(error), error);
+});
+
+t.test('an answer that is no list of logs is none', async (t) => {
+  const reader = new ChainReader({ request: () => Promise.resolve(null) }, null, LIMITS);
+  await t.rejects(
+    reader.logs({ fromBlock: 1, to: { blockNumber: 9, blockHash: hashOf(9) }, topics: [] }),
+    ChainAnswerError,
+  );
 });
