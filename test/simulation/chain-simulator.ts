@@ -8,7 +8,7 @@ import { newEngine } from '../engine/samples.js';
 import { ChainLife } from './chain-life.js';
 import { CrashingLog, worldOf } from './crashing-log.js';
 import { SeededRandom } from './seeded-random.js';
-import { SimChains } from './sim-chains.js';
+import { SimChains, type SimBook } from './sim-chains.js';
 import { SimClock } from './sim-clock.js';
 import type { LogProcess } from './simulated-log.js';
 import { simulateSeeds, type SimulationResult } from './simulator.js';
@@ -21,7 +21,7 @@ const PATIENCE_STEPS = 20_000;
  * and on chains that are simulated. Quotes are published, filled and cancelled, makers' means come and go, blocks are
  * taken back, nodes fail, lag and disagree, the disk fails, and the process crashes at any of its steps and starts
  * anew. After each start the log has kept its promises, and once the chains stand still the book is the one that a
- * reading from the first block gives.
+ * reading from the first block gives, and that the simulated contracts have.
  */
 export async function simulateChains(seed: number, lives = 4): Promise<SimulationResult> {
   return new ChainSimulation(seed).run(lives);
@@ -118,14 +118,27 @@ class ChainSimulation {
     const rpc = this.#chains.rpc(this.#random, 0);
     await this.#read(new ChainLife({ engine: fresh, sequencer, time }, rpc, this.#clock, this.#random));
     const nowMs = Math.max(engine.tsMs, fresh.tsMs);
-    assert.deepEqual(bookAt(engine, nowMs), bookAt(fresh, nowMs), 'the book is the one that a fresh reading gives');
+    const [book, freshBook] = [engineAt(engine, nowMs), engineAt(fresh, nowMs)];
+    assert.deepEqual(visibleBook(book), visibleBook(freshBook), 'the book is the one that a fresh reading gives');
+    assert.deepEqual(simBook(book), this.#chains.book(Math.floor(nowMs / 1000)), 'and the one that the chains have');
   }
 }
 
-/** What is in the book once everything that is due by then has left it. */
-function bookAt(engine: Engine, tsMs: number): unknown {
+/** As it is once everything that is due by then has left the book. */
+function engineAt(engine: Engine, tsMs: number): Engine {
   const later = newEngine();
   later.importState(engine.exportState());
   later.apply({ type: 'TICK' }, { index: later.index + 1, tsMs });
-  return visibleBook(later);
+  return later;
+}
+
+/** As the simulated chains tell it. */
+function simBook(engine: Engine): SimBook {
+  const orders = [...engine.known()].map(({ quote: { quoteId }, fillableSize, reason }) => ({
+    quoteId,
+    fillableSize,
+    reason,
+  }));
+  const pools = [...engine.pools()].map(({ pool }) => pool.poolAddress);
+  return { orders: orders.sort((a, b) => (a.quoteId < b.quoteId ? -1 : 1)), pools: pools.sort() };
 }

@@ -47,6 +47,11 @@ export class SimChain<State> {
     return this.#tallest;
   }
 
+  /** Of all blocks. */
+  get logs(): SimLog[] {
+    return this.#blocks.flatMap(({ logs }) => logs);
+  }
+
   /** Undefined above the head. */
   block(number: number): SimBlock<State> | undefined {
     return this.#blocks[number];

@@ -1,5 +1,6 @@
 import type { ChainRole } from '../../src/engine/command.js';
 import type { Rpc } from '../../src/engine/ports.js';
+import type { Hex } from '../../src/engine/quote.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
 import { REORG_DEPTH, START } from '../engine/samples.js';
 import type { SeededRandom } from './seeded-random.js';
@@ -15,6 +16,12 @@ const DEEPEST = REORG_DEPTH - 2;
 
 const quotes = await signSimQuotes();
 const contracts = new SimContracts(quotes);
+
+/** What is known and fillable, or would be but for a reason that may pass, and the pools; in the order of their ids. */
+export interface SimBook {
+  readonly orders: readonly { readonly quoteId: Hex; readonly fillableSize: bigint; readonly reason: number | null }[];
+  readonly pools: readonly Hex[];
+}
 
 /** Both chains, and what makers, takers and miners do there. They know nothing of any process. */
 export class SimChains {
@@ -44,6 +51,27 @@ export class SimChains {
 
   get heads(): Record<ChainRole, SimBlock<unknown>> {
     return { settlement: this.#settlement.head, stream: this.#stream.head };
+  }
+
+  /**
+   * What the book is at the heads, by what the chains' own code knows and nothing of what reads them: two readings that
+   * err alike would agree with each other. `nowSeconds`: engine time.
+   */
+  book(nowSeconds: number): SimBook {
+    const { state, timestamp } = this.#settlement.head;
+    const isPublished = (quote: SignedOffer): boolean => {
+      const { data } = market.publish(quote, null);
+      return this.#stream.logs.some((log) => log.data === data);
+    };
+    const isDue = ({ deadline, pool }: SignedOffer): boolean =>
+      nowSeconds > deadline || nowSeconds >= pool.poolKey.maturity;
+    const orders = quotes.flatMap((quote) => {
+      const fillableSize = quote.size - (state.filled.get(quote.quoteId) ?? 0n);
+      if (fillableSize <= 0n || isDue(quote) || !isPublished(quote)) return [];
+      const error = market.quoteError(state, quote, fillableSize, timestamp);
+      return [{ quoteId: quote.quoteId, fillableSize, reason: error === 0 ? null : error }];
+    });
+    return { orders: orders.sort((a, b) => (a.quoteId < b.quoteId ? -1 : 1)), pools: [...state.deployed].sort() };
   }
 
   /** One more block, or a branch in the place of another. */
