@@ -26,9 +26,10 @@ function newLine() {
     },
   };
   const line = new NonceLine(rpc, NOBODY, intents, { reorgDepth: REORG_DEPTH, remembered: REMEMBERED });
+  const write = (tx: OwnTx): Promise<void> => intents.write(tx.intentWith(FEES));
   const minedAt = async (blockNumber: number): Promise<OwnTx> => {
     const tx = line.begin(REQUEST);
-    await intents.write(tx.intentWith(FEES));
+    await write(tx);
     line.mined(tx, blockNumber);
     chain.count += 1;
     return tx;
@@ -39,7 +40,7 @@ function newLine() {
     return line.takenBack().map(({ nonce }) => nonce);
   };
   const kept = (): string[] => [...values.values.keys()];
-  return { chain, line, minedAt, takenBack, kept };
+  return { chain, line, write, minedAt, takenBack, kept };
 }
 
 t.test('what was mined is remembered while a reorg may take it back, and its nonce is for nothing else', async (t) => {
@@ -93,4 +94,57 @@ t.test('gaps before a nonce are told one by one, and no more than there can be',
   t.equal(await line.gapsBefore(far), null);
   chain.count = 3;
   t.strictSame(await line.gapsBefore(near), []);
+});
+
+t.test('what is ours is no gap, be it under way or mined', async (t) => {
+  const { chain, line, minedAt } = newLine();
+  await minedAt(100);
+  line.beginAt(2, REQUEST);
+  const last = line.beginAt(4, REQUEST);
+  chain.count = 0;
+  t.strictSame(await line.gapsBefore(last), [1, 3]);
+});
+
+t.test('a nonce is given out once, also while the chain has not counted it', (t) => {
+  const { line } = newLine();
+  t.strictSame(
+    [line.begin(REQUEST), line.begin(REQUEST)].map(({ nonce }) => nonce),
+    [0, 1],
+  );
+  t.end();
+});
+
+t.test('one that was refused is free again, and nothing is kept of it', async (t) => {
+  const { line, kept, write } = newLine();
+  const refused = line.begin(REQUEST);
+  await write(refused);
+  await line.forget(refused);
+  t.strictSame(kept(), []);
+  t.equal(line.begin(REQUEST).nonce, refused.nonce);
+});
+
+t.test('what was mined since the chain was asked was not taken back', (t) => {
+  const { line } = newLine();
+  line.mined(line.begin(REQUEST), 100);
+  t.strictSame(line.takenBack(), []);
+  t.end();
+});
+
+t.test('what is sent again is no longer among what was taken back', async (t) => {
+  const { chain, line, minedAt, takenBack } = newLine();
+  const tx = await minedAt(100);
+  chain.count = 0;
+  t.strictSame(await takenBack(), [0]);
+  line.goOn(tx);
+  t.strictSame(await takenBack(), []);
+});
+
+t.test('a nonce is used once something was mined under it', async (t) => {
+  const { chain, line } = newLine();
+  const tx = line.beginAt(3, REQUEST);
+  chain.count = 4;
+  chain.mined = 3;
+  t.notOk(await line.isUsed(tx));
+  chain.mined = 4;
+  t.ok(await line.isUsed(tx));
 });
