@@ -57,3 +57,12 @@ t.test('it sees that the settlement block of their entry was replaced meanwhile'
   t.strictSame(states(), ['live', 'live']);
   t.equal(events.length, 2, 'each is told once');
 });
+
+t.test('a book is caught up when the longer of its chains has been read to its head, too', async (t) => {
+  await market.client.mine({ blocks: 60 });
+  const head = Number(await market.client.getBlockNumber());
+  const following = await Following.start({ profile, limits: { logRangeBlocks: 5 } });
+  t.teardown(() => following.stop());
+  await following.until(() => following.chains.follower.caughtUp);
+  t.equal(following.chains.readTo('settlement')?.blockNumber, head);
+});
