@@ -16,6 +16,9 @@ import { simulateSeeds, type SimulationResult } from './simulator.js';
 /** Steps of the simulator's time that a reader takes to come to the heads of chains that stand still, by far. */
 const PATIENCE_STEPS = 20_000;
 
+/** Times that something happens after the last start. */
+const MORE_TURNS = 15;
+
 /**
  * Lives of a process that follows two chains, under one seed: the real readers, cursors and log, on a disk, in a time
  * and on chains that are simulated. Quotes are published, filled and cancelled, makers' means come and go, blocks are
@@ -53,6 +56,8 @@ class ChainSimulation {
     for (let life = 0; life < lives; life += 1) await this.#live();
     const last = await this.#log.start();
     await this.#comeToRest(last);
+    await this.#compare(last.log.engine);
+    await this.#goOn(last);
     await this.#compare(last.log.engine);
     await this.#clock.until(last.log.close());
     this.#records += last.given.length;
@@ -98,13 +103,31 @@ class ChainSimulation {
     for (const error of process.fatal) throw error;
   }
 
+  /** More happens while the process reads: whoever starts anew asks about all quotes, and now events alone tell. */
+  async #goOn(process: LogProcess): Promise<void> {
+    const life = this.#follow(process, 0);
+    await this.#readToHeads(life);
+    for (let turns = MORE_TURNS; turns > 0; turns -= 1) {
+      this.#chains.happen();
+      for (let steps = this.#random.below(20); steps > 0; steps -= 1) await this.#clock.step();
+    }
+    this.#chains.mineStream();
+    this.#chains.mineSettlement();
+    await this.#read(life);
+    for (const error of process.fatal) throw error;
+  }
+
   async #read(life: ChainLife): Promise<void> {
+    await this.#readToHeads(life);
+    await this.#clock.until(life.stop());
+  }
+
+  async #readToHeads(life: ChainLife): Promise<void> {
     for (let steps = 0; !life.hasRead(this.#chains.heads); steps += 1) {
       assert.ok(steps < PATIENCE_STEPS, 'the readers come to the heads');
       await this.#clock.step();
     }
     for (const bug of life.bugs) throw bug;
-    await this.#clock.until(life.stop());
   }
 
   /** With what somebody makes of the chains who reads them now, from the first block on. */
