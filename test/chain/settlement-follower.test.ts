@@ -191,3 +191,22 @@ t.test('a pool is dated by the block that deployed it, and not by another that a
     t.ok(lies > 0);
   });
 });
+
+t.test('where nothing happens the book hears of every so many blocks, of both chains', async (t) => {
+  const every = 4;
+  await MarketBook.isolated(market, { limits: { positionEveryBlocks: every } }, async (book) => {
+    const told = () => {
+      const { settlement, stream } = book.following.engine.positions();
+      return [settlement?.blockNumber, stream?.blockNumber];
+    };
+    await book.upToDate();
+    const start = Number(await market.client.getBlockNumber());
+    t.strictSame(told(), [start, start]);
+    await market.client.mine({ blocks: every - 1 });
+    await book.upToDate();
+    t.strictSame(told(), [start, start]);
+    await market.client.mine({ blocks: 1 });
+    await book.upToDate();
+    t.strictSame(told(), [start + every, start + every]);
+  });
+});
