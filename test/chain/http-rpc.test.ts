@@ -273,3 +273,29 @@ t.test('an endpoint whose chain id is no number is left for the next, and is of 
   t.notOk(error instanceof WrongChain, 'which would end the start');
   t.ok(isChainFailure(error));
 });
+
+t.test('which chain an endpoint is of is asked once', async (t) => {
+  const { rpc, proxies } = await endpoints(t, 1);
+  for (let n = 0; n < 3; n++) await ask(rpc);
+  t.equal(proxies[0]?.requests.filter(({ method }) => method === 'eth_chainId').length, 1);
+});
+
+t.test('between the tries of a request there are pauses, each up to twice as long as the last', async (t) => {
+  const pauses: number[] = [];
+  const clock = {
+    monotonicMs: () => systemClock.monotonicMs(),
+    wallMs: () => systemClock.wallMs(),
+    after(delayMs: number, callback: () => void) {
+      if (delayMs !== PATIENCE.timeoutMs) pauses.push(delayMs);
+      return systemClock.after(delayMs === PATIENCE.timeoutMs ? delayMs : 0, callback);
+    },
+  };
+  const half = { ...NEVER_JITTERED, unit: () => 0.5 };
+  const proxy = await RpcProxy.open('http://127.0.0.1:9');
+  t.teardown(() => proxy.close());
+  proxy.trick = () => 'CUT';
+  const patience = { ...PATIENCE, attempts: 4, backoffMs: 100 };
+  const rpc = new HttpRpc([proxy.url], CHAIN_ID, patience, clock, half, () => undefined);
+  await t.rejects(ask(rpc), RpcUnreachable);
+  t.strictSame(pauses, [50, 100, 200]);
+});
