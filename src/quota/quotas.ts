@@ -64,9 +64,9 @@ export class Quotas {
    */
   headers(holder: QuotaHolder, quotes: boolean, into: string[]): void {
     const buckets = this.#of(holder);
-    const state = `"requests";r=${Math.floor(buckets.requests.content)};t=1`;
+    const state = `"requests";r=${left(buckets.requests)};t=1`;
     into.push('ratelimit-policy', quotes ? buckets.policy.both : buckets.policy.requests);
-    into.push('ratelimit', quotes ? `${state}, "quotes";r=${Math.floor(buckets.quotes.content)};t=60` : state);
+    into.push('ratelimit', quotes ? `${state}, "quotes";r=${left(buckets.quotes)};t=60` : state);
   }
 
   /** Something was refused for what is not counted here. */
@@ -102,6 +102,12 @@ export class Quotas {
     this.#buckets.set(id, buckets);
     return buckets;
   }
+}
+
+/** Whole tokens, with what came back since some were taken last: a minute ago, or before an answer that was long in coming. */
+function left(bucket: TokenBucket): number {
+  bucket.drip();
+  return Math.floor(bucket.content);
 }
 
 /** The library's buckets start empty; whoever comes first would be refused. */

@@ -92,6 +92,15 @@ t.test('headers say what the policy is and what is left of it', async (t) => {
   });
 });
 
+t.test('what came back since is in the headers, too', async (t) => {
+  const often = 1_000_000_000;
+  const quotas = new Quotas({ ...table, free: { ...slow, requestsPerSecond: often, quotesPerMinute: often } }, ignore);
+  for (let i = 0; i < 3; i++) quotas.takeRequest(free);
+  quotas.takeQuotes(free, 10);
+  await new Promise((resolve) => setImmediate(resolve));
+  t.equal(headersOf(quotas, true).ratelimit, `"requests";r=${often};t=1, "quotes";r=10;t=60`);
+});
+
 t.test('each refusal is told, with what was short and whose tier it was', async (t) => {
   const refusals: string[] = [];
   const quotas = new Quotas(table, (quota, tier) => refusals.push(`${quota} ${tier}`));
