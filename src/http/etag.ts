@@ -30,7 +30,9 @@ export function unlessNamed(
   etag = answer.headers.etag,
 ): NetResponse {
   if (etag === undefined || !isNamed(etag, request.header('if-none-match'))) return answer;
-  return { status: 304, headers: { etag }, body: '' };
+  // What a cache is told of the answer, it is told again (RFC 9110, 15.4.5).
+  const caching = answer.headers['cache-control'];
+  return { status: 304, headers: caching === undefined ? { etag } : { etag, 'cache-control': caching }, body: '' };
 }
 
 /** If-None-Match compares weakly: a cache may have marked our tag as weak. */

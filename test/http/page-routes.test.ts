@@ -34,6 +34,11 @@ t.test('whoever has a file is told so', async (t) => {
   t.match(await get('/app.js', { 'if-none-match': '"other"' }), { status: 200 });
 });
 
+t.test('who is told that it has a file is told as well to ask again the next time (RFC 9110, 15.4.5)', async (t) => {
+  const { headers } = await get('/app.js', { 'if-none-match': '"digest-of-app.js"' });
+  t.strictSame(headers, { etag: '"digest-of-app.js"', 'cache-control': 'no-cache' });
+});
+
 t.test('only what was read at the start has a route', async (t) => {
   t.strictSame(
     routes.map(({ path }) => path),
