@@ -89,7 +89,10 @@ export const settingTable = {
   settlementWsUrl: wsUrl('settlement'),
   streamWsUrl: wsUrl('stream'),
   corsOrigins: setting(
-    Type.Array(Type.String({ pattern: '^([*]|https?://[^\\s,/?#]+)$' }), { maxItems: 100 }),
+    // As browsers write them (HTML, "ASCII serialization of an origin"): no other text is ever one of theirs.
+    Type.Array(Type.String({ pattern: '^([*]|https?://([a-z0-9._-]+|\\[[0-9a-f:.]+\\])(:[0-9]{1,5})?)$' }), {
+      maxItems: 100,
+    }),
     ['*'] as readonly string[],
     'origins such as https://example.org, separated by commas, or *',
     'Pages that may read answers in a browser, and open sockets; the page at `/` always may.',

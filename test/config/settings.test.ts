@@ -116,6 +116,21 @@ t.test('what begins like a URL and is none is told before anything is asked ther
   t.match(problemsOf(read({ flags: { settlementRpcUrls: rpcUrls } })), [/^settlementRpcUrls .*: give 1 to 10 http/]);
 });
 
+t.test('an origin is one that a browser can have: in no other spelling would a page ever be let in', async (t) => {
+  const origins = ['*', 'https://a-b.example.org', 'http://localhost:3000', 'http://[::1]:3000', 'https://1.2.3.4'];
+  t.strictSame(settingsOf(read({ file: file({ corsOrigins: origins }) })).corsOrigins, origins);
+  const others = [
+    'https://A.example',
+    'https://*.a.example',
+    'https://u@a.example',
+    'https://a.example/',
+    'https://:1',
+  ];
+  for (const origin of others) {
+    t.match(problemsOf(read({ flags: { corsOrigins: origin } })), [/^corsOrigins cannot be /], origin);
+  }
+});
+
 t.test('a key and a key file are one too many', async (t) => {
   const environment = { QUOTEBOOK_WALLET_KEY: 'ab'.repeat(32), QUOTEBOOK_WALLET_KEY_FILE: 'key' };
   t.strictSame(problemsOf(read({ environment })), ['walletKey and walletKeyFile are both set: keep one of them.']);
