@@ -252,8 +252,10 @@ t.test('refuses to open without the secret that its keys were hashed under', asy
   const secret = files.contents.get('keys.secret') ?? '';
   files.contents.delete('keys.secret');
   await t.rejects(openStore(files), /keys.secret is missing/);
-  files.contents.set('keys.secret', secret.slice(1));
-  await t.rejects(openStore(files), /keys.secret is damaged/);
+  for (const damaged of [secret.slice(1), `${secret}0`, `0${secret}`]) {
+    files.contents.set('keys.secret', damaged);
+    await t.rejects(openStore(files), /keys.secret is damaged/);
+  }
 });
 
 t.test('refuses a ledger that is none of this version, and says why', async (t) => {

@@ -39,6 +39,12 @@ t.test('what its transactions may cost is taken at once, and what was not used g
   t.equal(next().take(8), null);
 });
 
+t.test('a request that needs no transaction is answered with what it found', async (t) => {
+  const { charged, next } = requests(1_000);
+  t.equal(await next().run(async (charge) => charge.take(0) ?? 'all of them exist'), 'all of them exist');
+  t.strictSame(charged, []);
+});
+
 t.test('a request is answered once it is kept what it used', async (t) => {
   const kept = new MemoryKeptValues();
   const { next } = requests(1_000, 0, kept);
