@@ -170,6 +170,8 @@ export class UwsExchange {
     if (answer.status === 204 || answer.status === 304) {
       this.#res.endWithoutBody();
       this.#finish();
+    } else if (this.#request.method === 'HEAD' && close) {
+      this.#cutAfterHead(Buffer.byteLength(answer.body));
     } else if (this.#request.method === 'HEAD') {
       // With a length given as its argument, 20.30 ends nothing, and the process with it.
       this.#res.writeHeader('content-length', String(Buffer.byteLength(answer.body))).endWithoutBody();
@@ -180,6 +182,17 @@ export class UwsExchange {
     } else {
       this.#stream(answer.body);
     }
+  }
+
+  /**
+   * The library ends an answer without its body or closes the connection, and does not do both (20.30). So the body is
+   * left to come, and the connection cut when the head is with the kernel. `size`: above 0; to be called watched.
+   */
+  #cutAfterHead(size: number): void {
+    this.#res.writeHeader('connection', 'close').tryEnd('', size);
+    setImmediate(() => {
+      if (!this.#over) this.#res.close();
+    });
   }
 
   /**

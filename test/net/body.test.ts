@@ -163,6 +163,18 @@ eachBackend(t, (t, backend) => {
     }
   });
 
+  t.test('nothing that follows two lengths is read as a request', async (t) => {
+    const { port } = await serve(t, backend, { http: unreachable });
+    for (const method of ['POST', 'GET', 'HEAD', 'OPTIONS']) {
+      const connection = await RawConnection.open(port);
+      await connection.send(head(`${method} / HTTP/1.1`, 'Host: x', 'Content-Length: 0', 'Content-Length: 0'));
+      await connection.until((text) => text.endsWith('\r\n\r\n') || text.includes('repeated'));
+      await connection.send(head('GET /next HTTP/1.1', 'Host: x'));
+      await connection.closed;
+      t.strictSame(statuses(connection.text), [400], method);
+    }
+  });
+
   t.test('a length and chunks together are refused', async (t) => {
     const { port } = await serve(t, backend, { http: unreachable });
     const connection = await RawConnection.open(port);
