@@ -17,6 +17,7 @@ interface Serving {
   readonly result: PublishResult;
   readonly refusal: PublishingRefusal | null;
   readonly rehearsal: RehearsalResult;
+  readonly checksPerTurn: number;
 }
 
 /** The route, with so many quotes left to its caller, over a publisher that answers this. */
@@ -25,8 +26,10 @@ function served({
   result,
   refusal = null,
   rehearsal = { type: 'REHEARSED', items: [] },
+  checksPerTurn = 100,
 }: Partial<Serving> = {}) {
   const seen = { submitted: 0, rehearsed: 0 };
+  let turns = 0;
   const route = publishRoute(
     {
       takeQuotes(_, count) {
@@ -45,10 +48,13 @@ function served({
     },
     new QuoteJson(chainId, 100),
     chainId,
-    limits,
-    () => Promise.resolve(),
+    { ...limits, checksPerTurn },
+    async () => {
+      turns += 1;
+    },
   );
-  return { seen, post: (body: unknown, query = '') => ask([route], requestOf('POST', `/quotes${query}`, body)) };
+  const post = (body: unknown, query = '') => ask([route], requestOf('POST', `/quotes${query}`, body));
+  return { seen, turns: () => turns, post };
 }
 
 t.test('each quote is taken from what its caller has left, when it is rehearsed alone, too', async (t) => {
@@ -58,6 +64,18 @@ t.test('each quote is taken from what its caller has left, when it is rehearsed 
     const refused = await post([postedQuote, postedQuote], query);
     t.match(refused, { status: 429, text: '{"message":"RATELIMITED"}', headers: { 'retry-after': '2' } });
     t.strictSame(seen, query === '' ? { submitted: 2, rehearsed: 0 } : { submitted: 0, rehearsed: 2 });
+  }
+});
+
+t.test('a large batch gives others their turn before each kind of work, and among what is written', async (t) => {
+  for (const [quotes, wanted] of [
+    [2, 0],
+    [3, 3 + 1],
+    [5, 3 + 2],
+  ] as const) {
+    const { turns, post } = served({ checksPerTurn: 2 });
+    t.equal((await post(Array(quotes).fill(postedQuote))).status, 200);
+    t.equal(turns(), wanted, `${quotes} quotes`);
   }
 });
 
