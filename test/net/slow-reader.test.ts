@@ -101,6 +101,8 @@ eachBackend(t, (t, backend) => {
     for (let more = 0; more < 500; more++) all.server.publish('all', message(seq++), false);
     t.ok(all.slowSocket.closed);
     t.ok(all.slowSocket.bufferedBytes() < 2 << 20, `${all.slowSocket.bufferedBytes()} of ${500 * messageBytes} bytes`);
+    all.slow.ws.resume();
+    t.equal((await all.slow.closed).code, 1013);
   });
 
   t.test('sending to one that does not read says so, and stops', async (t) => {
