@@ -150,6 +150,18 @@ eachBackend(t, (t, backend) => {
     t.match(connection.text, 'TOO_SLOW');
   });
 
+  t.test('an answer may take longer than its body may', async (t) => {
+    const { port } = await serve(t, backend, {
+      http: (r) => new Promise((resolve) => setTimeout(resolve, 60, answer(r.body))),
+      limits: { bodyDeadlineMs: 30 },
+    });
+    const connection = await RawConnection.open(port);
+    await connection.send(head('POST / HTTP/1.1', 'Host: x', 'Content-Length: 3', 'Connection: close') + 'abc');
+    await connection.until((text) => text.endsWith('abc'));
+    t.strictSame(statuses(connection.text), [200]);
+    connection.reset();
+  });
+
   t.test('two lengths are refused: two readers could disagree on where the body ends', async (t) => {
     const { port } = await serve(t, backend, { http: unreachable });
     for (const method of ['POST', 'GET', 'HEAD', 'OPTIONS']) {
