@@ -1,6 +1,6 @@
 import t from 'tap';
 import { AnswerHeaders } from '../../src/http/answer-headers.js';
-import { createRouter } from '../../src/http/router.js';
+import { createRouter, type AnsweredRequest, type RequestWatch } from '../../src/http/router.js';
 import { requestOf } from './ask-route.js';
 
 const handle = () => ({ status: 200, headers: {}, body: '' });
@@ -9,26 +9,32 @@ const broken = (): never => {
 };
 /** What the watch heard. */
 const heard: unknown[] = [];
-const router = createRouter(
-  [
-    { method: 'GET', path: '/both', needsKey: false, handle },
-    { method: 'POST', path: '/both', needsKey: true, handle },
-    { method: 'GET', path: '/throws', needsKey: false, handle: broken },
-    { method: 'GET', path: '/rejects', needsKey: false, handle: async () => broken() },
-  ],
-  {
-    watch: {
-      nowMs: () => 0,
-      idOf: () => 'id',
-      answered: ({ route, status }) => heard.push([route, status]),
-      failed: (requestId, error) => heard.push([requestId, (error as Error).message]),
+const watch: RequestWatch = {
+  nowMs: () => 0,
+  idOf: () => 'id',
+  answered: ({ route, status }) => heard.push([route, status]),
+  failed: (requestId, error) => heard.push([requestId, (error as Error).message]),
+};
+
+function routerWatchedBy(watch: RequestWatch) {
+  return createRouter(
+    [
+      { method: 'GET', path: '/both', needsKey: false, handle },
+      { method: 'POST', path: '/both', needsKey: true, handle },
+      { method: 'GET', path: '/throws', needsKey: false, handle: broken },
+      { method: 'GET', path: '/rejects', needsKey: false, handle: async () => broken() },
+    ],
+    {
+      watch,
+      checkKey: () => 'MISSING',
+      quotas: { takeRequest: () => 0, headers: () => undefined },
+      answerHeaders: new AnswerHeaders({ allowOrigin: () => '*', staleness: () => null }),
+      maxQueryBytes: 100,
     },
-    checkKey: () => 'MISSING',
-    quotas: { takeRequest: () => 0, headers: () => undefined },
-    answerHeaders: new AnswerHeaders({ allowOrigin: () => '*', staleness: () => null }),
-    maxQueryBytes: 100,
-  },
-);
+  );
+}
+
+const router = routerWatchedBy(watch);
 
 t.test('a method that a path does not have is answered with all that it has (RFC 9110, 15.5.6)', async (t) => {
   const answer = await router(requestOf('DELETE', '/both'));
@@ -40,6 +46,7 @@ t.test('a page on another origin may send every header that the service reads of
   t.equal(status, 204);
   const allowed = headers['access-control-allow-headers']?.split(', ').sort();
   t.strictSame(allowed, ['accept', 'content-type', 'if-none-match', 'x-apikey', 'x-request-id']);
+  t.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST');
 });
 
 t.test('a route that fails is told of, and answered with 500', async (t) => {
@@ -61,6 +68,19 @@ t.test('requests are told apart by their routes, and all that go nowhere are one
     ['other', 404],
     ['other', 404],
   ]);
+});
+
+t.test('of each answer it is told what was asked, and how long it took', async (t) => {
+  const told: AnsweredRequest[] = [];
+  let nowMs = 1_000;
+  const timed = routerWatchedBy({ ...watch, nowMs: () => (nowMs += 5), answered: (each) => told.push({ ...each }) });
+  // A method can be any word, and each is a series of the metrics.
+  for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'get']) {
+    told.length = 0;
+    await timed(requestOf(method, '/both'));
+    const known = method === 'PROPFIND' || method === 'get' ? 'OTHER' : method;
+    t.match(told, [{ requestId: 'id', method: known, path: '/both', tookMs: 5 }], method);
+  }
 });
 
 t.test('a query of the length that is taken is read, one that is longer is not', async (t) => {
