@@ -1,5 +1,6 @@
 import t from 'tap';
 import { AnswerHeaders } from '../../src/http/answer-headers.js';
+import { SharedHeaders } from '../../src/net/shared-headers.js';
 import { requestOf } from './ask-route.js';
 
 /** What both of an answer's shared headers say to who asks. */
@@ -17,4 +18,21 @@ t.test('where pages of some origins may read, a cache keeps answers by origin, a
 
 t.test('where all may, one answer is for everybody', async (t) => {
   t.match(toldTo('*'), { 'access-control-allow-origin': '*', vary: undefined });
+});
+
+t.test('an answer keeps what it has, and gets its id, why it may be old, and what a page may read of it', async (t) => {
+  const headers = new AnswerHeaders({ allowOrigin: () => '*', staleness: (nowMs) => `old at ${nowMs}` });
+  const remembered = { status: 201, headers: { age: '1' }, shared: [new SharedHeaders({ etag: '"a"' })], body: 'body' };
+  const { shared = [], ...rest } = headers.addTo(requestOf('GET', '/'), remembered, 7, 'id', ['ratelimit', 'r']);
+  t.strictSame(rest, {
+    status: 201,
+    headers: { age: '1' },
+    ownHeaders: ['ratelimit', 'r', 'x-request-id', 'id', 'x-stale', 'old at 7'],
+    body: 'body',
+  });
+  t.strictSame(Object.assign({}, ...shared.map(({ record }) => record)), {
+    etag: '"a"',
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': 'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale',
+  });
 });
