@@ -19,12 +19,12 @@ t.test('or from a file, with or without a newline at its end', async (t) => {
 
 t.test('a file that holds anything else is refused without being shown', async (t) => {
   const settings = { walletKey: null, walletKeyFile: 'key' };
-  await t.rejects(
-    readWalletKey(settings, () => Promise.resolve('s3cret')),
-    {
-      message: 'walletKeyFile key does not hold 32 bytes in hex',
-    },
-  );
+  for (const text of ['s3cret', digits.slice(1), `00${digits}`, `${digits} ${digits}`]) {
+    await t.rejects(
+      readWalletKey(settings, () => Promise.resolve(text)),
+      { message: 'walletKeyFile key does not hold 32 bytes in hex' },
+    );
+  }
   const missing = Object.assign(new Error(), { code: 'ENOENT' });
   await t.rejects(
     readWalletKey(settings, () => Promise.reject(missing)),

@@ -75,6 +75,7 @@ t.test('nobody else is given it', async (t) => {
     ['a page without an origin', { ...own, origin: 'null' }, '127.0.0.1'],
     ['a name that resolves to this machine', { host: 'evil.example:8080' }, '127.0.0.1'],
     ['a name that begins like this machine', { host: '127.0.0.1.evil.example' }, '127.0.0.1'],
+    ['a name that ends like this machine', { host: 'evil-localhost:8080' }, '127.0.0.1'],
     ['a request without a host', {}, '127.0.0.1'],
     ['a client of a proxy', { ...own, 'x-forwarded-for': '192.0.2.7' }, '127.0.0.1'],
   ] as const) {
