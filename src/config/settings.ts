@@ -55,6 +55,10 @@ export function readSettings(sources: SettingSources): ReadSettings {
   if (settings.walletKey !== null && settings.walletKeyFile !== null) {
     problems.push('walletKey and walletKeyFile are both set: keep one of them.');
   }
+  const { port, metricsPort, host, metricsHost } = settings;
+  if (port === metricsPort && host === metricsHost && port !== 0 && !wrong.has('port')) {
+    problems.push(`port and metricsPort are both ${String(port)} at ${String(host)}: give one of them another.`);
+  }
   if (problems.length > 0) {
     const valid = Object.fromEntries(Object.entries(settings).filter(([name]) => !wrong.has(name)));
     return { ok: false, problems, valid };

@@ -137,6 +137,14 @@ t.test('a key and a key file are one too many', async (t) => {
   for (const [name, value] of Object.entries(environment)) t.ok(read({ environment: { [name]: value } }).ok, name);
 });
 
+t.test('two servers have two ports, unless each has an address of its own', async (t) => {
+  t.strictSame(problemsOf(read({ flags: { metricsPort: '8080' } })), [
+    'port and metricsPort are both 8080 at 127.0.0.1: give one of them another.',
+  ]);
+  t.ok(read({ flags: { metricsPort: '8080', metricsHost: '10.0.0.1' } }).ok);
+  t.ok(read({ flags: { port: '0', metricsPort: '0' } }).ok, 'each is given a free one');
+});
+
 t.test('a settings file that is none', async (t) => {
   t.match(problemsOf(read({ file: { name: 'a.json', text: '{"port": 1' } })), [/^a\.json is not JSON/]);
   for (const content of [[], 1, null]) {
