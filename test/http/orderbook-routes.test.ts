@@ -83,3 +83,43 @@ t.test('makers and ids are found in any letter case', async (t) => {
   const named = await get(`/orders?${about}&quoteIds[]=${upper(quoteIdOf(0xab))}&provider=${upper(MAKER)}`);
   t.match(JSON.parse(named.text), { validQuotes: [{ quoteId: quoteIdOf(0xab) }] });
 });
+
+t.test('each parameter reaches the book as the book has it', async (t) => {
+  const asked: unknown[] = [];
+  const noting = (answer: unknown) => (query: unknown) => {
+    asked.push(query);
+    return answer;
+  };
+  const orders = noting({ valid: [], invalid: [], next: null });
+  const book = Object.assign(newEngine(), { cover: noting([]), privateQuotes: noting([]), orders });
+  const routes = orderbookOver(book, { ordersPerTurn: 10 });
+  const poolAddress = `0x${'ab'.repeat(20)}`;
+  const provider = `0x${'cd'.repeat(20)}`;
+  const taker = `0x${'ef'.repeat(20)}`;
+  const quoteId = `0x${'fa'.repeat(32)}`;
+  const spelt = (text: string): string => `0x${text.slice(2).toUpperCase()}`;
+  const both = `provider=${spelt(provider)}&taker=${spelt(taker)}&side=bid`;
+  const pool = `poolAddress=${spelt(poolAddress)}`;
+  for (const target of [
+    `/quotes?${pool}&chainId=${CHAIN_ID}&size=7&${both}`,
+    `/rfq_quotes?${pool}&chainId=${CHAIN_ID}&side=bid&taker=${spelt(taker)}`,
+    `/orders?${pool}&chainId=${CHAIN_ID}&size=0&${both}&limit=3&cursor=12-4`,
+    `/orders?quoteIds[]=${spelt(quoteId)}`,
+  ]) {
+    t.equal((await ask(routes, requestOf('GET', target))).status, 200, target);
+  }
+  t.strictSame(asked, [
+    { poolAddress, size: 7n, side: 'bid', provider, taker },
+    { poolAddress, side: 'bid', taker },
+    {
+      poolAddress,
+      side: 'bid',
+      provider,
+      taker,
+      minFillableSize: 0n,
+      limit: 3,
+      olderThan: { blockNumber: 12, logIndex: 4 },
+    },
+    { quoteIds: [quoteId] },
+  ]);
+});
