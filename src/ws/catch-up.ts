@@ -19,11 +19,17 @@ export interface CatchUpLimits {
 export interface CatchUpSteps {
   /** Messages to send first, made one at a time. */
   readonly first: Iterator<Uint8Array>;
-  /** The next events after what the reader has; what to send of them. */
-  take(events: readonly TimedEvent[]): readonly Uint8Array[];
+  /** Null: what the reader is told on arrival makes up for every event until then. */
+  readonly missed: MissedEvents | null;
   /** The reader has everything: from here on it follows what is published. */
   arrive(): void;
-  /** The events after what it has are no longer kept. */
+}
+
+/** What is done with the events after what the reader has. */
+export interface MissedEvents {
+  /** The next of them; what to send of these. */
+  take(events: readonly TimedEvent[]): readonly Uint8Array[];
+  /** They are no longer kept. */
   lose(reason: ResyncReason): void;
 }
 
@@ -64,19 +70,20 @@ export class CatchUp {
         this.#socket.send(page.value, this.#isBinary);
         continue;
       }
-      if (this.at >= this.#feed.seq) {
+      const { missed } = this.#steps;
+      if (missed === null || this.at >= this.#feed.seq) {
         this.#isOver = true;
         return this.#steps.arrive();
       }
       const events = this.#feed.read(this.at, this.#limits.wsReplayEvents);
       if (events instanceof Promise) {
         events.then(
-          (read) => this.#onRead(read),
+          (read) => this.#onRead(missed, read),
           (fault: unknown) => this.#fail(fault),
         );
         return;
       }
-      if (!this.#tell(events)) return;
+      if (!this.#tell(missed, events)) return;
       // Other readers come in between the parts of a long replay.
       if (this.at < this.#feed.seq) return this.#runIn(0);
     }
@@ -87,21 +94,21 @@ export class CatchUp {
     this.#cancelTimer();
   }
 
-  #onRead(events: PastEventsPage): void {
+  #onRead(missed: MissedEvents, events: PastEventsPage): void {
     if (this.#isOver || this.#socket.closed) return;
     if (events === 'BUSY') this.#runIn(this.#limits.logBusyMs);
     else if (events?.length === 0) this.#runIn(this.#limits.wsCatchUpMs);
-    else if (this.#tell(events)) this.run();
+    else if (this.#tell(missed, events)) this.run();
   }
 
   /** False: there is nothing to go on with. */
-  #tell(events: readonly TimedEvent[] | null): boolean {
+  #tell(missed: MissedEvents, events: readonly TimedEvent[] | null): boolean {
     if (events === null) {
       this.#isOver = true;
-      this.#steps.lose('TOO_OLD');
+      missed.lose('TOO_OLD');
       return false;
     }
-    for (const message of this.#steps.take(events)) this.#socket.send(message, this.#isBinary);
+    for (const message of missed.take(events)) this.#socket.send(message, this.#isBinary);
     this.at = events.at(-1)?.event.seq ?? this.at;
     return true;
   }

@@ -83,13 +83,15 @@ export class FeedReader {
     const replay = new QuoteReplay(channel, filter, parts, start);
     this.followed.catchUp(channel, start, {
       first: encoded(snapshot?.pages() ?? [], (page) => encoding.quotes(page)),
-      take: (events) => replay.take(events, encoding),
+      missed: {
+        take: (events) => replay.take(events, encoding),
+        lose: (reason) => this.#startAnew(channel, filter, keys, { reason, wantsSnapshot: wantsSnapshot !== false }),
+      },
       arrive: () => {
         const join = (part: FilterPart) =>
           feed.quotes.join(channel, filter, part, encoding.name, replay.lastSeq(part.key));
         this.followed.goLive(channel, parts.map(join));
       },
-      lose: (reason) => this.#startAnew(channel, filter, keys, { reason, wantsSnapshot: wantsSnapshot !== false }),
     });
     return null;
   }
@@ -111,11 +113,14 @@ export class FeedReader {
     };
     this.followed.catchUp('ORDERBOOK', start, {
       first: encoded([], () => new Uint8Array()),
-      take(events) {
-        replay.take(events);
-        // What it has to be told is no less, so that the rest need not be read.
-        if (replay.size > feed.levels.mostInUpdate(view)) lose('TOO_OLD');
-        return [];
+      missed: {
+        take(events) {
+          replay.take(events);
+          // What it has to be told is no less, so that the rest need not be read.
+          if (replay.size > feed.levels.mostInUpdate(view)) lose('TOO_OLD');
+          return [];
+        },
+        lose,
       },
       arrive: () => {
         const at = replay.firstSeq === null ? start : feed.seq;
@@ -136,7 +141,6 @@ export class FeedReader {
         }
         this.followed.goLive('ORDERBOOK', [joined]);
       },
-      lose,
     });
   }
 
@@ -156,27 +160,32 @@ export class FeedReader {
       const body = tickerJson(ticker);
       this.followed.send(encoding.message({ type: 'TICKER', key, seq: feed.seq, tsMs: feed.tsMs, body }));
     };
-    const arrive = (): void => {
-      for (const ticker of followed()) if (!shown.has(ticker)) tell(ticker);
-      // What is not in the book any more was emptied while the reader was on its way.
-      for (const { pool } of shown) if (feed.tickers.get(pool.poolAddress) === undefined) tell(emptyTicker(pool));
-      this.followed.goLive('TICKER', [feed.tickerTopics.join(poolAddress, encoding.name)]);
-    };
     this.followed.catchUp('TICKER', seq, {
       first: encoded(tickerPages([...shown], limits.wsSnapshotPageTickers), ({ tickers, more }) => {
         return encoding.message({ type: 'TICKER_SNAPSHOT', key, seq, tsMs, more, body: tickers.map(tickerJson) });
       }),
-      take: () => [],
-      arrive,
-      lose: arrive,
+      missed: null,
+      arrive: () => {
+        for (const ticker of followed()) if (!shown.has(ticker)) tell(ticker);
+        // What is not in the book any more was emptied while the reader was on its way.
+        for (const { pool } of shown) if (feed.tickers.get(pool.poolAddress) === undefined) tell(emptyTicker(pool));
+        this.followed.goLive('TICKER', [feed.tickerTopics.join(poolAddress, encoding.name)]);
+      },
     });
   }
 
+  /** As it is once the reader has room for it. */
   #showBook(view: LevelView): void {
     const { feed, encoding } = this.#ports;
-    const joined = feed.levels.join(view, encoding.name, feed.seq, feed.tsMs);
-    this.followed.send(encoding.message(feed.levels.snapshot(joined, feed.seq, feed.tsMs)));
-    this.followed.goLive('ORDERBOOK', [joined]);
+    this.followed.catchUp('ORDERBOOK', feed.seq, {
+      first: encoded([], () => new Uint8Array()),
+      missed: null,
+      arrive: () => {
+        const joined = feed.levels.join(view, encoding.name, feed.seq, feed.tsMs);
+        this.followed.send(encoding.message(feed.levels.snapshot(joined, feed.seq, feed.tsMs)));
+        this.followed.goLive('ORDERBOOK', [joined]);
+      },
+    });
   }
 
   /** It fell further behind than events are kept. */

@@ -57,3 +57,15 @@ t.test('a reader of levels that lags goes on from the last update that it was se
   t.match(updates, [{ seq: 1 }, { prevSeq: 1, from: 2, seq: 3 }], 'or has all of it in one, once it has read');
   t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 3');
 });
+
+t.test('the channel that is furthest behind is where all of them go on', async (t) => {
+  const fixture = new FeedFixture();
+  for (let n = 0; n < 12; n++) fixture.do(enter(sampleQuote({ n })));
+  const reader = fixture.authorized();
+  reader.says(filter('QUOTES', { epoch, fromSeq: 2 }));
+  reader.says(filter('ORDERBOOK', { poolAddress: sampleQuote({ n: 0 }).pool.poolAddress }));
+  reader.unreadBytes = 1 << 20;
+  fixture.clock.advance(100);
+  fixture.do(enter(sampleQuote({ n: 12 })));
+  t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 6');
+});

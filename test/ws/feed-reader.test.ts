@@ -1,7 +1,7 @@
 import t from 'tap';
 import { enter, POOL, samplePool, sampleQuote } from '../engine/samples.js';
 import { chainId, epoch, FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
-import { returned } from '../feed/held-log.js';
+import { HeldLog, returned } from '../feed/held-log.js';
 
 const { poolAddress } = POOL;
 /** More than `wsSlowBytes`. */
@@ -85,6 +85,22 @@ t.test('what the log drops while it is read is made up for by a snapshot', async
   ]);
 });
 
+t.test('so is what memory drops before a slow reader comes to it, where there is no log', async (t) => {
+  const fixture = new FeedFixture({ limits: { recentEvents: 2 } });
+  for (const n of [1, 2]) fixture.do(enter(sampleQuote({ n })));
+  const reader = fixture.authorized();
+  reader.unreadBytes = TOO_MUCH;
+  reader.says(filter('QUOTES', { epoch, fromSeq: 0 }));
+  takeMessages(reader);
+  fixture.do(enter(sampleQuote({ n: 3 })));
+  reader.unreadBytes = 0;
+  fixture.clock.advance(50);
+  t.match(takeMessages(reader), [
+    { type: 'RESYNC', reason: 'TOO_OLD' },
+    { type: 'QUOTES_SNAPSHOT', seq: 3, body: { length: 3 } },
+  ]);
+});
+
 t.test('where that would be too large, the connection is closed', async (t) => {
   const { log, reader } = returned({ wsSnapshotQuotes: 2 });
   await log.answer(null);
@@ -150,6 +166,28 @@ t.test('a ticker that changes while a slow reader is on its way is told as it is
     { type: 'TICKER', body: { ask: { price: '99' } } },
   ]);
 });
+
+t.test(
+  'a book is shown to a slow reader once it has read, as it is by then, and nothing is read for that',
+  async (t) => {
+    const log = new HeldLog();
+    const fixture = new FeedFixture({ older: log, limits: { recentEvents: 1 } });
+    fixture.do(enter(sampleQuote({ n: 1, price: 100n })));
+    const reader = fixture.authorized();
+    reader.unreadBytes = TOO_MUCH;
+    reader.says(filter('ORDERBOOK', { poolAddress }));
+    t.match(takeMessages(reader), [{ type: 'INFO', body: { seq: 1 } }]);
+    t.equal(reader.topics.size, 0);
+    for (const n of [2, 3]) fixture.do(enter(sampleQuote({ n, price: 99n })));
+    reader.unreadBytes = 0;
+    fixture.clock.advance(50);
+    t.match(takeMessages(reader), [
+      { type: 'ORDERBOOK_SNAPSHOT', seq: 3, body: { asks: [{ price: '99', count: 2 }, { price: '100' }] } },
+    ]);
+    fixture.do(enter(sampleQuote({ n: 4 })));
+    t.match(takeMessages(reader), [{ type: 'ORDERBOOK_UPDATE', seq: 4, prevSeq: 3 }]);
+  },
+);
 
 t.test('of levels nothing counts as sent before all that was missed is known', async (t) => {
   const fixture = new FeedFixture();
