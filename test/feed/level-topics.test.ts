@@ -1,7 +1,7 @@
 import t from 'tap';
 import { limits } from '../../src/config/limits.js';
 import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
-import { enter, POOL, samplePool, sampleQuote, START, TAKER } from '../engine/samples.js';
+import { at, enter, originAt, POOL, quoteIdOf, samplePool, sampleQuote, START, TAKER } from '../engine/samples.js';
 import { epoch, FeedFixture, filter, takeMessages, type FeedFixtureOptions } from './feed-fixture.js';
 
 const { poolAddress } = POOL;
@@ -57,6 +57,20 @@ t.test('what was missed names each price once', (t) => {
     prices.sort(),
     [...range(0, 5)].map((step) => ASK + BigInt(step) * STEP),
   );
+  t.end();
+});
+
+t.test('who comes back is told what took the place of a level that has gone, though nothing is hidden now', (t) => {
+  const market = new Market();
+  market.quote(range(0, 3), ['ask']);
+  const { seq } = market.fixture.feed;
+  const position = at('settlement', 61);
+  market.fixture.do({ type: 'CANCEL_QUOTE', quoteId: quoteIdOf(0), origin: originAt(61), position });
+  const [update] = market.comesBack(seq, 2);
+  if (update?.type !== 'ORDERBOOK_UPDATE') throw new Error('it is told what it missed');
+  const told = new Map(update.body.asks.map(({ price, count }) => [BigInt(price), count]));
+  t.equal(told.get(ASK), 0);
+  t.equal(told.get(ASK + 2n * STEP), 1);
   t.end();
 });
 
@@ -174,6 +188,45 @@ t.test('a slow reader that missed more than that has a snapshot once it has read
     market.fixture.clock.advance(limits.wsCatchUpMs);
     t.match(takeMessages(reader), [{ type }], `${more} came`);
   }
+  t.end();
+});
+
+t.test('a slow reader that missed nothing is sent nothing, and has everything all the while', (t) => {
+  const market = new Market();
+  const { fixture } = market;
+  const reader = fixture.authorized();
+  reader.says(filter('ORDERBOOK', { poolAddress }));
+  reader.unreadBytes = 1 << 20;
+  fixture.clock.advance(limits.wsCatchUpMs);
+  takeMessages(reader);
+  fixture.do(enter(sampleQuote({ n: 100, pool: samplePool(1) })));
+  t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 1');
+  reader.unreadBytes = 0;
+  fixture.clock.advance(limits.wsCatchUpMs);
+  t.strictSame(takeMessages(reader), []);
+  t.equal(reader.topics.size, 1, 'it follows the book again');
+  t.end();
+});
+
+t.test('of two slow readers the later is not begun anew for what the earlier missed', (t) => {
+  const market = new Market({ limits: { changedLevels: 0 } });
+  const { fixture } = market;
+  const lags = () => {
+    const reader = fixture.authorized();
+    reader.says(filter('ORDERBOOK', { poolAddress, depth: 2 }));
+    takeMessages(reader);
+    reader.unreadBytes = 1 << 20;
+    fixture.clock.advance(limits.wsCatchUpMs);
+    return reader;
+  };
+  const earlier = lags();
+  market.quote([...range(10, 15)].reverse(), ['ask']);
+  const later = lags();
+  market.quote([9], ['ask']);
+  for (const reader of [earlier, later]) reader.unreadBytes = 0;
+  fixture.clock.advance(limits.wsCatchUpMs);
+  t.match(takeMessages(earlier), [{ type: 'ORDERBOOK_SNAPSHOT' }]);
+  t.match(takeMessages(later), [{ type: 'ORDERBOOK_UPDATE', body: { asks: { length: 2 } } }]);
   t.end();
 });
 

@@ -136,6 +136,17 @@ t.test('a fixture with three pools is told in pages, and then by what changes', 
   t.equal(fixture.feed.tickerTopics.size, 0);
 });
 
+t.test('the last page of a snapshot has something on it', async (t) => {
+  const fixture = new FeedFixture();
+  for (const pool of [1, 2, 3, 4].map((n) => samplePool(n))) {
+    fixture.do(enter(sampleQuote({ n: fixture.feed.seq, pool })));
+    const socket = fixture.authorized();
+    socket.says(filter('TICKER'));
+    const pages = takeMessages(socket).filter((message) => message.type === 'TICKER_SNAPSHOT');
+    t.equal(pages.length, Math.ceil(fixture.feed.seq / 2));
+  }
+});
+
 t.test('where no pool has a ticker, a snapshot says so', async (t) => {
   const socket = new FeedFixture().authorized();
   socket.says(filter('TICKER'));

@@ -1,7 +1,8 @@
 import t from 'tap';
 import type { Feed } from '../../src/feed/feed.js';
 import { at, enter, originAt, quoteIdOf, sampleQuote } from '../engine/samples.js';
-import { FeedFixture } from './feed-fixture.js';
+import { FeedFixture, filter, takeMessages } from './feed-fixture.js';
+import { quotesHash } from './model-reader.js';
 
 const everything = { poolAddress: null, side: null, taker: null, narrowing: { provider: null, minSize: 0n } } as const;
 
@@ -29,3 +30,16 @@ for (let count = 0; count <= 8; count++) {
     },
   );
 }
+
+t.test('who follows from now on is told nothing of what nobody followed, and has the hash of all of it', async (t) => {
+  const fixture = new FeedFixture({ limits: { unreadEvents: 5 } });
+  for (const n of [1, 2]) fixture.do(enter(sampleQuote({ n })));
+  const reader = fixture.authorized();
+  reader.says(filter('QUOTES'));
+  takeMessages(reader);
+  fixture.do(enter(sampleQuote({ n: 3 })));
+  t.match(takeMessages(reader), [{ type: 'POST_QUOTE', seq: 3, prevSeq: 2 }]);
+  fixture.clock.advance(5_000);
+  const quotes = [1, 2, 3].map((n) => ({ quoteId: quoteIdOf(n), fillableSize: '10' }));
+  t.match(takeMessages(reader), [{ type: 'HEARTBEAT', seq: 3, books: [{ hash: quotesHash(quotes) }] }]);
+});

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { enter, POOL, samplePool, sampleQuote } from '../engine/samples.js';
 import { chainId, epoch, FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
 import { HeldLog, returned } from '../feed/held-log.js';
@@ -23,10 +24,10 @@ t.test('a snapshot has as many quotes as are allowed, and with one more the FILT
 t.test('who comes from another log is told to begin anew, and how the book is', async (t) => {
   const fixture = new FeedFixture();
   for (const n of [1, 2]) fixture.do(enter(sampleQuote({ n })));
-  for (const [channel, ...snapshot] of [
-    ['QUOTES', 'QUOTES_SNAPSHOT'],
-    ['ORDERBOOK', 'ORDERBOOK_SNAPSHOT'],
-    ['RFQ'],
+  for (const [channel, key, ...snapshot] of [
+    ['QUOTES', `quotes:${chainId}:${poolAddress}:*:${ZERO_ADDRESS}`, 'QUOTES_SNAPSHOT'],
+    ['ORDERBOOK', `orderbook:${chainId}:${poolAddress}:*`, 'ORDERBOOK_SNAPSHOT'],
+    ['RFQ', `rfq:${chainId}:${poolAddress}:*:*`],
   ] as const) {
     for (const fromSeq of [1, 2, 3]) {
       const reader = fixture.authorized();
@@ -35,7 +36,7 @@ t.test('who comes from another log is told to begin anew, and how the book is', 
       const messages = takeMessages(reader);
       t.match(messages, [
         { type: 'INFO', body: { channel, seq: 2, epoch } },
-        { type: 'RESYNC', channel, seq: 2, epoch, reason: 'OTHER_EPOCH' },
+        { type: 'RESYNC', channel, keys: [key], seq: 2, epoch, reason: 'OTHER_EPOCH' },
         ...snapshot.map((type) => ({ type, seq: 2 })),
       ]);
       t.equal(messages.length, 2 + snapshot.length, `${channel} from ${fromSeq}: nothing of before it`);
@@ -233,10 +234,11 @@ t.test('what a slow reader misses is forgotten when it goes away', async (t) => 
   };
   const stays = fixture.authorized();
   stays.says(book);
-  fixture.net.drop(lags());
+  const goes = lags();
   for (const [n, price] of [100n, 101n].entries()) {
     fixture.do(enter(sampleQuote({ n, price })), enter(sampleQuote({ n: 10 + n, price: price - 50n, isBuy: true })));
   }
+  fixture.net.drop(goes);
   const reader = lags();
   fixture.do(enter(sampleQuote({ n: 3, price: 99n })));
   reader.unreadBytes = 0;

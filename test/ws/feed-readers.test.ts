@@ -1,5 +1,6 @@
 import t from 'tap';
-import { POOL } from '../engine/samples.js';
+import type { Heartbeat } from '../../src/schema/feed-messages.js';
+import { enter, POOL, sampleQuote } from '../engine/samples.js';
 import { FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
 
 t.test('when the last reader has gone, nothing is waited for any more', async (t) => {
@@ -10,6 +11,26 @@ t.test('when the last reader has gone, nothing is waited for any more', async (t
   t.equal(fixture.clock.pending, 2, 'the next heartbeat, and the next look at who reads too slowly');
   for (const reader of readers) fixture.net.drop(reader);
   t.equal(fixture.clock.pending, 0);
+});
+
+t.test('a heartbeat has the hash of each book that is followed, and none while one is on its way', async (t) => {
+  const fixture = new FeedFixture();
+  const { poolAddress } = POOL;
+  const reader = fixture.authorized();
+  for (const channel of ['QUOTES', 'RFQ', 'TICKER', 'ORDERBOOK']) reader.says(filter(channel, { poolAddress }));
+  const beat = (): Heartbeat | undefined => {
+    takeMessages(reader);
+    fixture.clock.advance(5_000);
+    return takeMessages(reader).flatMap((message) => (message.type === 'HEARTBEAT' ? [message] : []))[0];
+  };
+  t.strictSame(
+    beat()?.books.map(({ key }) => key.split(':')[0]),
+    ['quotes', 'orderbook'],
+  );
+  reader.unreadBytes = 20_000;
+  reader.says(filter('ORDERBOOK', { poolAddress }));
+  fixture.do(enter(sampleQuote({ n: 1 })));
+  t.match(beat(), { seq: 0, books: { length: 0 } });
 });
 
 t.test('who goes takes nothing from those who stay', async (t) => {
