@@ -147,6 +147,21 @@ t.test('the last page of a snapshot has something on it', async (t) => {
   }
 });
 
+t.test('a ticker is told when its best price changes, or what is at it, and not otherwise', async (t) => {
+  const fixture = new FeedFixture();
+  const socket = fixture.authorized();
+  socket.says(filter('TICKER'));
+  takeMessages(socket);
+  const asks = (n: number, price: bigint) => {
+    fixture.do(enter(sampleQuote({ n, price })));
+    return takeMessages(socket).map((message) => (message.type === 'TICKER' ? message.body.ask : message.type));
+  };
+  t.strictSame(asks(1, 100n), [{ price: '100', size: '10' }]);
+  t.strictSame(asks(2, 101n), []);
+  t.strictSame(asks(3, 99n), [{ price: '99', size: '10' }]);
+  t.strictSame(asks(4, 99n), [{ price: '99', size: '20' }]);
+});
+
 t.test('where no pool has a ticker, a snapshot says so', async (t) => {
   const socket = new FeedFixture().authorized();
   socket.says(filter('TICKER'));

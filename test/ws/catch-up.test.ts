@@ -3,9 +3,21 @@ import { limits } from '../../src/config/limits.js';
 import { enter, sampleQuote } from '../engine/samples.js';
 import { takeMessages } from '../feed/feed-fixture.js';
 import { returned } from '../feed/held-log.js';
+import { socketLimits } from './hub-fixture.js';
 
-t.test('who comes back is told from the log what is not in memory', async (t) => {
-  const { log, reader, missed } = returned();
+t.test('who comes back is told from the log what is not in memory, and follows from there', async (t) => {
+  const { fixture, log, reader, missed } = returned();
+  await log.answer(missed);
+  t.match(takeMessages(reader), [{ seq: 1 }, { seq: 2 }, { seq: 3 }]);
+  fixture.do(enter(sampleQuote({ n: 3 })));
+  t.match(takeMessages(reader), [{ seq: 4, prevSeq: 3 }]);
+});
+
+t.test('who comes back to a log that has nothing yet asks it again, after a while', async (t) => {
+  const { fixture, log, reader, missed } = returned();
+  await log.answer([]);
+  await t.rejects(log.answer(missed), { message: 'nobody asked' });
+  fixture.clock.advance(socketLimits.wsCatchUpMs);
   await log.answer(missed);
   t.match(takeMessages(reader), [{ seq: 1 }, { seq: 2 }, { seq: 3 }]);
 });
