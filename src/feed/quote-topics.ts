@@ -87,18 +87,16 @@ export class QuoteTopics {
     if (names.length === 0) return;
     const states = names.map((name) => [name, this.#state(name)] as const);
     if (change !== null) this.#move(states, change);
-    let isTold = false;
     for (const encoding of this.#encodings) {
       let placedIn: PlacedIn | null | undefined;
       for (const [name, { key, lastSeq, readers }] of states) {
         if (readers[encoding.name] === 0) continue;
         placedIn ??= encoding.event(timed);
         if (placedIn === null) return;
-        isTold = true;
         this.#publish(networkTopic(encoding.name, name), placedIn({ key, prevSeq: lastSeq }), encoding.isBinary);
       }
     }
-    if (isTold) for (const [, state] of states) state.lastSeq = timed.event.seq;
+    for (const [, state] of states) state.lastSeq = timed.event.seq;
   }
 
   #move(states: readonly (readonly [string, State])[], { quote, before, after }: BookChange): void {

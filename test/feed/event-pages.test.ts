@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
+import { ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { EventPages, type EventPagesLimits } from '../../src/feed/event-pages.js';
 import { compile } from '../../src/schema/check.js';
 import { EventsPage, type BookEventsQuery, type EventsQuery } from '../../src/schema/feed-queries.js';
@@ -127,16 +128,18 @@ t.test('who cannot go on is told why, and given the book', async (t) => {
     ['too long ago', { epoch, fromSeq: '2' }, 'TOO_OLD'],
     ['a number that has not been given yet', { epoch, fromSeq: '9' }, 'NOT_YET'],
   ] as const;
+  const keys = [`quotes:${chainId}:*:*:${ZERO_ADDRESS}`];
+  const bookKeys = [`orderbook:${chainId}:${POOL.poolAddress}:*`];
   for (const [name, from, reason] of cases) {
     const page = await readPage(pages, { channel: 'QUOTES', ...from });
     t.match(page, { epoch, seq: 8, more: false }, name);
-    t.match(page.messages[0], { type: 'RESYNC', channel: 'QUOTES', seq: 8, epoch, reason });
+    t.match(page.messages[0], { type: 'RESYNC', channel: 'QUOTES', keys, seq: 8, epoch, reason });
     const reader = new ModelReader();
     reader.take(page.messages);
     t.equal(reader.allQuotes.length, 8, 'the snapshot has every quote, and its hash is theirs');
 
     const book = await readPage(pages, { channel: 'ORDERBOOK', poolAddress: POOL.poolAddress, ...from });
-    t.match(book.messages[0], { type: 'RESYNC', channel: 'ORDERBOOK', reason });
+    t.match(book.messages[0], { type: 'RESYNC', channel: 'ORDERBOOK', keys: bookKeys, reason });
     t.match(book.messages[1], { type: 'ORDERBOOK_SNAPSHOT', seq: 8, body: { asks: [{ count: 8 }] } });
 
     const rfq = await readPage(pages, { channel: 'RFQ', ...from });

@@ -140,6 +140,14 @@ t.test('so many quotes are remembered, and no more', async (t) => {
   t.equal(fills.total(poolA), 3n);
 });
 
+t.test('quotes of which nothing was filled take no place among them', async (t) => {
+  const fills = new FillWindow(1);
+  fills.add(poolA, quote, 3n, START_MS);
+  fills.enter(poolA, other, 0n);
+  restate(fills, quote, 0n);
+  t.equal(fills.total(poolA), 0n);
+});
+
 t.test('of fills that are read from the log later on those are forgotten first', async (t) => {
   const [earlier, fills] = [new FillWindow(2), new FillWindow(2)];
   fills.add(poolA, quote, 4n, START_MS + MINUTE_MS);

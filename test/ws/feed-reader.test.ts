@@ -63,6 +63,21 @@ t.test('who comes back and missed nothing is sent what follows its own number, w
   }
 });
 
+t.test('each message names the one before it, so that a lost one shows', async (t) => {
+  const fixture = new FeedFixture();
+  const readers = [{ poolAddress }, {}].map((wish) => {
+    const reader = fixture.authorized();
+    reader.says(filter('QUOTES', wish));
+    takeMessages(reader);
+    return reader;
+  });
+  for (const [n, pool] of [POOL, samplePool(1), POOL, POOL].entries()) fixture.do(enter(sampleQuote({ n, pool })));
+  const follows = (prevSeq: number, seq: number) => ({ type: 'POST_QUOTE', prevSeq, seq });
+  const [ofPool, ofAll] = readers.map((reader) => takeMessages(reader));
+  t.match(ofPool, [follows(0, 1), follows(1, 3), follows(3, 4)]);
+  t.match(ofAll, [follows(0, 1), follows(1, 2), follows(2, 3), follows(3, 4)]);
+});
+
 t.test('a place is a number of one log: one without the other is refused, and nothing is followed', async (t) => {
   const fixture = new FeedFixture();
   for (const channel of ['QUOTES', 'ORDERBOOK']) {
