@@ -1,5 +1,6 @@
 import t from 'tap';
 import { ZERO_ADDRESS } from '../../src/engine/quote.js';
+import type { SocketLimits } from '../../src/ws/ports.js';
 import { HubFixture, address, chainId, goodKey, otherKey, poolAddress, settled } from './hub-fixture.js';
 
 const info = (message: string) => ({ type: 'INFO', body: null, message });
@@ -217,6 +218,19 @@ t.test('there are so many connections, in all and from one address, and one that
   t.equal(comes('192.0.2.3'), 503);
   net.drop(elsewhere);
   t.equal(comes('192.0.2.3'), 'accepted');
+});
+
+t.test('who may not connect is told why, as JSON', async (t) => {
+  const refused = (limits: Partial<SocketLimits>) =>
+    new HubFixture({}, limits).hub.upgrade({ header: () => undefined, remoteAddress: '192.0.2.1' });
+  const headers = { 'content-type': 'application/json' };
+  t.strictSame(
+    [refused({ wsConnections: 0 }), refused({ wsConnectionsPerAddress: 0 })],
+    [
+      { status: 503, headers, body: '{"message":"Too many connections"}' },
+      { status: 429, headers, body: '{"message":"Too many connections: at most 0 from one address"}' },
+    ],
+  );
 });
 
 t.test('all addresses of an IPv6 subscriber have the connections of one', async (t) => {
