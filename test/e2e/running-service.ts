@@ -33,6 +33,8 @@ export interface TestServiceOptions {
   readonly engine?: Engine;
   /** The engine's log, which `stop` leaves open; without one nothing is kept. */
   readonly journal?: Journal;
+  /** The log's name, 16 hex digits. */
+  readonly epoch?: string;
   readonly limits?: Partial<Limits>;
   readonly metrics?: Metrics;
   readonly tierQuotas?: QuotaTable;
@@ -102,7 +104,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     operator: walletKey === null ? null : { ...newOperator(walletKey), ...cap },
     engine,
     journal: options.journal ?? new MemoryJournal(),
-    epoch: '00000000000000e2',
+    epoch: options.epoch ?? '00000000000000e2',
     history: null,
     keys,
     clock: systemClock,
