@@ -31,7 +31,9 @@ t.test('a key has so many quotes published in a day, and is told when the day en
   clock.advance(1_000);
   t.equal(gas.take(free, 1), DAY_MS - 1_000);
   t.equal(gas.take({ id: 'b', tier: 'free' }, 1), 0, 'others have their own day');
-  clock.advance(DAY_MS - 1_000);
+  clock.advance(DAY_MS - 1_001);
+  t.equal(gas.take(free, 1), 1, 'to the last millisecond');
+  clock.advance(1);
   t.equal(gas.take(free, 10), 0);
 });
 
@@ -215,11 +217,12 @@ t.test('a day of which one part is still on is kept', async (t) => {
   const kept = new MemoryKeptValues(
     new Map([
       ['key a', { quotes: ended, gas: on }],
-      ['key b', { quotes: ended, gas: ended }],
+      ['key b', { quotes: on, gas: ended }],
+      ['key c', { quotes: ended, gas: ended }],
     ]),
   );
   gasOf(10, 1e9, kept);
-  t.strictSame([...kept.values.keys()], ['key a']);
+  t.strictSame([...kept.values.keys()], ['key a', 'key b']);
 });
 
 t.test('a full disk stops nobody, and loses nothing once there is room', async (t) => {

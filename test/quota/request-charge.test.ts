@@ -22,7 +22,7 @@ function requests(gasPerDay: number, capWaitMs = 0, kept: MemoryKeptValues | nul
     onRefusal: () => undefined,
   });
   const sender = { address: wallet, waitMs: () => capWaitMs } as const;
-  return { charged, next: () => new RequestCharge(gas, sender, holder, GAS_PER_TX) };
+  return { charged, clock, next: () => new RequestCharge(gas, sender, holder, GAS_PER_TX) };
 }
 
 t.test('what its transactions may cost is taken at once, and what was not used given back', async (t) => {
@@ -63,8 +63,9 @@ t.test('a request is answered once it is kept what it used', async (t) => {
   t.equal(await answered, true);
 });
 
-t.test('a request that fails gives back what it did not use', async (t) => {
-  const { next } = requests(1_000);
+t.test('a request that fails gives back what it did not use, on whatever day it was taken', async (t) => {
+  const { clock, next } = requests(1_000);
+  clock.advance(DAY_MS);
   const bug = new Error('a bug');
   const failing = next().run((charge) => {
     charge.take(10);

@@ -26,6 +26,14 @@ t.test('who names no taker hears of public quotes alone', async (t) => {
   t.same(quoteIds(socket.take()), [quoteId(1), quoteId(3)]);
 });
 
+t.test('a pool that appears or is withdrawn is told to nobody, and what comes with it is', async (t) => {
+  const fixture = new HubFixture();
+  const socket = fixture.subscribed('QUOTES', { taker: '*' });
+  const { pool } = orderOf({ n: 1 }).quote;
+  fixture.tell(eventOf({ type: 'POOL_WITHDRAWN', pool }), eventOf({ type: 'POOL_DEPLOYED', pool }), posted({ n: 1 }));
+  t.same(quoteIds(socket.take()), [quoteId(1)]);
+});
+
 t.test('who names a taker hears of public quotes and of that taker’s', async (t) => {
   const fixture = new HubFixture();
   const socket = fixture.subscribed('QUOTES', { taker });
