@@ -267,6 +267,25 @@ t.test('refuses a ledger that is none of this version, and says why', async (t) 
   await t.rejects(openStore(files), /\/keys\/0 must have required property 'hash'/);
 });
 
+t.test('refuses a record with something in it that the next write would lose, or that no key has', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store } = await openStore(files);
+  await store.create('free', 'a maker');
+  const ledger = JSON.parse(files.contents.get('keys.json') ?? '') as { keys: object[] };
+  const [record] = ledger.keys;
+  const refused = [
+    { ...ledger, note: 'of a later version' },
+    ...[{ note: 'of a later version' }, { id: 'A'.repeat(16) }, { hash: 'ab' }].map((change) => ({
+      ...ledger,
+      keys: [{ ...record, ...change }],
+    })),
+  ];
+  for (const content of refused) {
+    files.contents.set('keys.json', JSON.stringify(content));
+    await t.rejects(openStore(files), /keys.json is not a list of keys that this version reads/);
+  }
+});
+
 t.test('a label is short and printable', async (t) => {
   const { store } = await openStore(new MemoryKeyFiles());
   for (const label of ['', 'a\nb', '\u001b[31m', 'x'.repeat(101)]) {

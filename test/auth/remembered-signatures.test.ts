@@ -14,17 +14,21 @@ const claim = (n: number): ClaimedSignature => ({
 /** Checks that find all good but those with an odd id, and note what they were asked. */
 function counted(capacity: number) {
   const asked: string[] = [];
+  let isClosed = false;
   const remembered = new RememberedSignatures(
     {
       verifyAll(claimed) {
         asked.push(claimed.map(({ quoteId }) => Number(quoteId)).join(' '));
         return Promise.resolve(claimed.map(({ quoteId }) => Number(quoteId) % 2 === 0));
       },
-      close: () => Promise.resolve(),
+      close() {
+        isClosed = true;
+        return Promise.resolve();
+      },
     },
     capacity,
   );
-  return { asked, remembered };
+  return { asked, remembered, isClosed: () => isClosed };
 }
 
 t.test('a good signature is checked once for the post and not again for its event', async (t) => {
@@ -70,4 +74,10 @@ t.test('also where some were asked for again, or came a second time, in between'
   asked.length = 0;
   t.same(await remembered.verifyAll([8, 10, 4, 6].map(claim)), [true, true, true, true]);
   t.same(asked, ['6'], 'the oldest of four was forgotten');
+});
+
+t.test('what checks for it is closed with it', async (t) => {
+  const { remembered, isClosed } = counted(1);
+  await remembered.close();
+  t.ok(isClosed());
 });
