@@ -136,6 +136,21 @@ t.test('a fixture with three pools is told in pages, and then by what changes', 
   t.equal(fixture.feed.tickerTopics.size, 0);
 });
 
+t.test('whoever leaves takes nothing from those who stay', async (t) => {
+  const fixture = new FeedFixture();
+  const readers = [JSON_V2, JSON_V2, MSGPACK_V2].map((protocol) => follow(fixture, protocol).socket);
+  const told = (n: number) => {
+    readers.forEach((socket) => takeMessages(socket));
+    fixture.do(enter(sampleQuote({ n })));
+    return readers.map((socket) => takeMessages(socket).map(({ type }) => type));
+  };
+  const leave = { type: 'UNSUBSCRIBE', channel: 'TICKER', body: null };
+  readers[0]?.says(leave);
+  t.strictSame(told(1), [[], ['TICKER'], ['TICKER']]);
+  readers[1]?.says(leave);
+  t.strictSame(told(2), [[], [], ['TICKER']]);
+});
+
 t.test('the last page of a snapshot has something on it', async (t) => {
   const fixture = new FeedFixture();
   for (const pool of [1, 2, 3, 4].map((n) => samplePool(n))) {
