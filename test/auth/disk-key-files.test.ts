@@ -1,4 +1,4 @@
-import fsPromises, { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import fsPromises, { mkdir, readdir, rename, stat, utimes, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename, join } from 'node:path';
 import t from 'tap';
@@ -21,6 +21,20 @@ t.test('what is updated can be read, and its stamp changes', async (t) => {
   t.equal(await files.read('a'), 'null one two');
   t.not(await files.stamp('a'), stamp);
   t.equal(await files.stamp('a'), await files.stamp('a'), 'and stays while nobody updates it');
+});
+
+t.test('a stamp tells contents of one length apart, also where they are of one time or in one place', async (t) => {
+  const directory = t.testdir({ a: 'one', b: 'two' });
+  const path = join(directory, 'a');
+  const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS, lockFile);
+  const seconds = (await stat(path)).mtimeMs / 1000;
+  await utimes(path, seconds, seconds);
+  await utimes(join(directory, 'b'), seconds, seconds);
+  const stamp = await files.stamp('a');
+  await utimes(path, seconds, seconds + 1);
+  t.not(await files.stamp('a'), stamp, 'in one place');
+  await rename(join(directory, 'b'), path);
+  t.not(await files.stamp('a'), stamp, 'of one time');
 });
 
 t.test('an update is told of once it is on the disk, and takes the place of the old one no earlier', async (t) => {
