@@ -1,0 +1,36 @@
+import t from 'tap';
+import { ZERO_ADDRESS, type Hex } from '../../src/engine/quote.js';
+import { addTerm, BookHash } from '../../src/feed/book-hash.js';
+import { CommittedBook } from '../../src/feed/committed-book.js';
+import { filterOf, type WireFilter } from '../../src/feed/wire-filter.js';
+import { orderOf, quoteId } from '../ws/event-samples.js';
+import { address } from '../ws/hub-fixture.js';
+import { keccak256 } from './keccak.js';
+
+const [poolAddress, provider, taker] = [address(0xa2), address(0xb2), address(0xc1)];
+const orders = [
+  orderOf({ n: 1 }),
+  orderOf({ n: 2, poolAddress }),
+  orderOf({ n: 3, provider }),
+  orderOf({ n: 4, poolAddress, provider, isBuy: true }),
+  orderOf({ n: 5, poolAddress, provider, taker }),
+];
+
+const cases: readonly (readonly [what: string, filter: WireFilter, taker: Hex | '*', numbers: readonly number[]])[] = [
+  ['of any', {}, '*', [1, 2, 3, 4, 5]],
+  ['of a pool', { poolAddress }, '*', [2, 4, 5]],
+  ['of a maker', { provider }, '*', [3, 4, 5]],
+  ['of a maker in a pool, for one taker', { poolAddress, provider }, taker, [5]],
+  ['of a maker in a pool, public, on one side', { poolAddress, provider, side: 'bid' }, ZERO_ADDRESS, [4]],
+];
+
+for (const [what, filter, whose, numbers] of cases) {
+  t.test(`quotes ${what} are selected, and their hash is of the same ones`, async (t) => {
+    const hash = new BookHash(keccak256);
+    const book = new CommittedBook(orders, hash);
+    const selected = book.select(filterOf('QUOTES', filter), whose).map(({ quote }) => quote.salt);
+    t.strictSame(selected.sort(), numbers);
+    const sum = numbers.reduce((sum, n) => addTerm(sum, hash.quoteTerm(quoteId(n), 10n)), 0n);
+    t.equal(book.sum(filterOf('QUOTES', filter), whose), sum);
+  });
+}
