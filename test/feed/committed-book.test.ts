@@ -3,7 +3,7 @@ import { ZERO_ADDRESS, type Hex } from '../../src/engine/quote.js';
 import { addTerm, BookHash } from '../../src/feed/book-hash.js';
 import { CommittedBook } from '../../src/feed/committed-book.js';
 import { filterOf, type WireFilter } from '../../src/feed/wire-filter.js';
-import { orderOf, quoteId } from '../ws/event-samples.js';
+import { eventOf, orderOf, quoteId } from '../ws/event-samples.js';
 import { address } from '../ws/hub-fixture.js';
 import { keccak256 } from './keccak.js';
 
@@ -34,3 +34,15 @@ for (const [what, filter, whose, numbers] of cases) {
     t.equal(book.sum(filterOf('QUOTES', filter), whose), sum);
   });
 }
+
+t.test('a quote is in the book to its last unit, and no longer', async (t) => {
+  const order = orderOf({ n: 1 });
+  const book = new CommittedBook([order], new BookHash(keccak256));
+  const left = (fillableSize: bigint) => {
+    book.apply(eventOf({ type: 'QUOTE_FILLED', order, fillableSize, size: 1n, valid: true }));
+    return book.select(filterOf('QUOTES', {}), '*').map((held) => held.fillableSize);
+  };
+  t.strictSame(left(1n), [1n]);
+  t.strictSame(left(0n), []);
+  t.strictSame(left(1n), [1n], 'and again once that comes back');
+});
