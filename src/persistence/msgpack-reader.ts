@@ -145,23 +145,17 @@ export class MsgpackReader {
 
   #binLength(): number {
     const code = this.#byte();
-    if (code === 0xc4) return this.#byte();
-    if (code === 0xc5 || code === 0xc6) return this.#wide(code === 0xc6, 0xff);
-    throw new MsgpackFault(`${named(code)} instead of bytes`);
+    if (code !== 0xc4) throw new MsgpackFault(`${named(code)} instead of bytes`);
+    return this.#byte();
   }
 
   #length(what: string, fix: number, fixMax: number, wide: number, narrow: number | null): number {
     const code = this.#byte();
     if ((code & ~fixMax) === fix) return code & fixMax;
     if (narrow !== null && code === narrow) return shortest(this.#byte(), fixMax);
-    if (code === wide || code === wide + 1) return this.#wide(code !== wide, narrow === null ? fixMax : 0xff);
+    if (code === wide) return shortest(this.#bytes.readUInt16BE(this.#need(2)), narrow === null ? fixMax : 0xff);
+    if (code === wide + 1) return shortest(this.#bytes.readUInt32BE(this.#need(4)), 0xffff);
     throw new MsgpackFault(`${named(code)} instead of ${what}`);
-  }
-
-  #wide(is32: boolean, below: number): number {
-    return is32
-      ? shortest(this.#bytes.readUInt32BE(this.#need(4)), 0xffff)
-      : shortest(this.#bytes.readUInt16BE(this.#need(2)), below);
   }
 
   #byte(): number {
@@ -201,7 +195,6 @@ DIGITS.write('0x', 'latin1');
  * third of what reading a quote takes). At most 255 bytes.
  */
 function hexOf(bytes: Uint8Array, start: number, length: number): Hex {
-  if (length > 255) throw new MsgpackFault(`${length} bytes are too many for an amount`);
   for (let i = 0; i < length; i += 1) {
     DIGIT_PAIRS[1 + i] = PAIRS[bytes[start + i] ?? 0] ?? 0;
   }

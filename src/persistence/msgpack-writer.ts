@@ -60,6 +60,7 @@ export class MsgpackWriter {
     this.#out.bytes.write(value, at, 'utf8');
   }
 
+  /** At most 255 bytes: nothing in the files is longer. */
   bin(value: Uint8Array): void {
     this.#binHead(value.length);
     this.#out.put(value);
@@ -117,16 +118,14 @@ export class MsgpackWriter {
   }
 
   #binHead(length: number): void {
+    if (length > 0xff) throw new RangeError(`${length} bytes are more than a bin takes`);
     const out = this.#out;
-    if (length <= 0xff) {
-      const at = out.take(2);
-      out.bytes[at] = 0xc4;
-      out.bytes[at + 1] = length;
-    } else {
-      this.#wideHead(length, 0xc5);
-    }
+    const at = out.take(2);
+    out.bytes[at] = 0xc4;
+    out.bytes[at + 1] = length;
   }
 
+  /** Behind `wide` stand 16 bits of length, behind the code after it 32. */
   #head(length: number, fix: number, fixMax: number, wide: number, narrow: number | null): void {
     const out = this.#out;
     if (length <= fixMax) {
@@ -136,21 +135,13 @@ export class MsgpackWriter {
       const at = out.take(2);
       out.bytes[at] = narrow;
       out.bytes[at + 1] = length;
-    } else {
-      this.#wideHead(length, wide);
-    }
-  }
-
-  /** 16 bits of length under `code`, or 32 under the one after it. */
-  #wideHead(length: number, code: number): void {
-    const out = this.#out;
-    if (length <= 0xffff) {
+    } else if (length <= 0xffff) {
       const at = out.take(3);
-      out.bytes[at] = code;
+      out.bytes[at] = wide;
       out.bytes.writeUInt16BE(length, at + 1);
     } else {
       const at = out.take(5);
-      out.bytes[at] = code + 1;
+      out.bytes[at] = wide + 1;
       out.bytes.writeUInt32BE(length, at + 1);
     }
   }
