@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { decode } from '@msgpack/msgpack';
+import { decode, encode as msgpack } from '@msgpack/msgpack';
 import * as fc from 'fast-check';
 import t from 'tap';
 import { getAddress } from 'viem/utils';
@@ -123,6 +123,36 @@ function readOrFault(bytes: Buffer): unknown {
 
 t.test('a newer version is refused by its number', async (t) => {
   t.throws(() => reader.read(Buffer.from([0x95, 0x02, 0x01])), { code: 'NEWER_FORMAT' });
+});
+
+t.test('a number that its table does not have is refused, and so is another number of fields', async (t) => {
+  const word = Buffer.alloc(32, 1);
+  const address = Buffer.alloc(20, 2);
+  const position = [0, 1, word, null];
+  const pool = [address, address, address, address, word, 1, true];
+  const origin = [1, word, 0];
+  const quote = [word, pool, address, null, word, word, true, 1, 1, word, word, 27, 1, origin];
+  const advance = [7, position];
+  const outcome = (command: unknown[], events: unknown[] = [], version = 1, ...more: unknown[]): string => {
+    const read = readOrFault(Buffer.from(msgpack([version, 1, 1, command, events, ...more])));
+    return read instanceof MsgpackFault ? read.message : 'a record';
+  };
+  const validity = (reason: number): string => outcome([3, word, reason, null, position]);
+  const removal = (why: number): string => outcome(advance, [[2, 1, null, quote, word, why, true]]);
+  t.same([outcome(advance), validity(7), validity(11), removal(0), removal(3)], Array(5).fill('a record'));
+  t.equal(outcome([10]), 'unknown command 10');
+  t.equal(outcome([7, [2, 1, word, null]]), 'unknown chain 2');
+  t.equal(validity(6), 'unknown reason 6');
+  t.equal(validity(12), 'unknown reason 12');
+  t.equal(outcome(advance, [[9, 1, null]]), 'unknown event 9');
+  t.equal(removal(4), 'unknown removal 4');
+  t.equal(outcome([4, 0, 1, origin, position]), 'unknown pool 0');
+  t.equal(outcome(advance, [[4, 1, null, 0, word]]), 'unknown quote 0');
+  t.equal(outcome([7, position, null]), 'ADVANCE_POSITION with 2 fields');
+  t.equal(outcome(advance, [[6, 1, null, pool, null]]), 'POOL_DEPLOYED with 2 fields');
+  t.equal(outcome([7, [0, 1, word]]), '3 fields instead of 4');
+  t.equal(outcome(advance, [], 0), 'no record of version 0');
+  t.equal(outcome(advance, [], 1, null), 'no record of version 1');
 });
 
 t.test('a value outside the vocabulary is a bug that shows at once', async (t) => {
