@@ -123,6 +123,16 @@ t.test('a log without its beginning and without a usable snapshot is refused, ne
   await t.rejects(start(new MemoryDisk(empty), small), { code: 'NO_BASE', message: /its log is gone/ });
 });
 
+t.test('a snapshot from before the log that is left is of no use: records between them are gone', async (t) => {
+  const keepAll = { snapshotEveryRecords: 25, retainLogBytes: Infinity, snapshotsKept: 9 };
+  const whole = await madeLog(24 << 10, true, { ...keepAll, segmentBytes: 4 << 10 });
+  const names = [...whole.files.keys()].sort();
+  const [oldest] = names.filter((name) => name.endsWith('.snap'));
+  const lastSegments = names.filter((name) => name.startsWith('segment-')).slice(-3);
+  const left = [...whole.files].filter(([name]) => name === oldest || lastSegments.includes(name));
+  await t.rejects(start(new MemoryDisk(left), whole), { code: 'NO_BASE', message: /the log only begins with record/ });
+});
+
 t.test('an empty engine has a snapshot too', async (t) => {
   const disk = new MemoryDisk([]);
   const point = { index: 0, seq: 0, group: 0, chain: Buffer.alloc(32) };
