@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import t from 'tap';
 import { recover } from '../../src/persistence/recovery.js';
 import { snapshotName } from '../../src/persistence/segment.js';
+import { readCandidate } from '../../src/persistence/snapshot-base.js';
 import { readSnapshot, writeSnapshot } from '../../src/persistence/snapshot.js';
 import { newEngine, REORG_DEPTH } from '../engine/samples.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
@@ -131,6 +132,12 @@ t.test('a snapshot from before the log that is left is of no use: records betwee
   const lastSegments = names.filter((name) => name.startsWith('segment-')).slice(-3);
   const left = [...whole.files].filter(([name]) => name === oldest || lastSegments.includes(name));
   await t.rejects(start(new MemoryDisk(left), whole), { code: 'NO_BASE', message: /the log only begins with record/ });
+});
+
+t.test('a snapshot that the disk cannot read is no bad one: the start fails with what the disk said', async (t) => {
+  const disk = new MemoryDisk(log.files);
+  disk.open = () => Promise.reject(Object.assign(new Error('a bad sector'), { code: 'EIO' }));
+  await t.rejects(readCandidate(disk, indexOf(newest), REORG_DEPTH), { code: 'EIO' });
 });
 
 t.test('an empty engine has a snapshot too', async (t) => {
