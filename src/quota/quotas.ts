@@ -104,7 +104,10 @@ export class Quotas {
   }
 }
 
-/** Whole tokens, with what came back since some were taken last: a minute ago, or before an answer that was long in coming. */
+/**
+ * Whole tokens, with what came back since some were taken last: a minute ago, or before an answer that was long in
+ * coming.
+ */
 function left(bucket: TokenBucket): number {
   bucket.drip();
   return Math.floor(bucket.content);
