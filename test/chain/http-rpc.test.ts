@@ -172,6 +172,39 @@ t.test('no endpoint is left alone for more than a minute, whatever it asks for',
   t.equal(await ask(rpc), 'at last');
 });
 
+t.test('a 429 that asks for no pause is given a second', async (t) => {
+  const clock = new ManualClock();
+  const { rpc, proxies } = await endpoints(t, 1, { attempts: 1 }, clock);
+  play(proxies[0], () => ({ status: 429, body: '' }));
+  await t.rejects(ask(rpc), { message: 'HTTP 429 to eth_gasPrice' });
+  play(proxies[0], ({ id }) => good(id, 'at last'));
+  const asked = ask(rpc);
+  await until(() => clock.pending > 0);
+  clock.advance(999);
+  t.equal(requestsTo(proxies[0]), 1);
+  clock.advance(1);
+  t.equal(await asked, 'at last');
+});
+
+t.test('a 503 is a pause where it asks for one, and else a failed try', async (t) => {
+  const clock = new ManualClock();
+  const { rpc, proxies } = await endpoints(t, 1, { attempts: 1 }, clock);
+  for (const headers of [{}, { 'retry-after': '40' }]) {
+    play(proxies[0], () => ({ status: 503, headers, body: '' }));
+    await t.rejects(ask(rpc), { message: 'HTTP 503 to eth_gasPrice' });
+  }
+  t.equal(requestsTo(proxies[0]), 2, 'asked again at once after the first');
+  await t.rejects(ask(rpc), { message: 'Every endpoint has asked for a long pause' });
+});
+
+t.test('what a node says with HTTP 400 is its answer', async (t) => {
+  const { rpc, proxies } = await endpoints(t, 2);
+  const error = { code: -32602, message: 'Invalid params' };
+  play(proxies[0], ({ id }) => ({ status: 400, body: JSON.stringify({ jsonrpc: '2.0', id, error }) }));
+  await t.rejects(ask(rpc), error);
+  t.equal(requestsTo(proxies[1]), 0);
+});
+
 t.test('an endpoint of another chain is not asked', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
   if (proxies[0]) proxies[0].trick = ({ id }) => good(id, CHAIN_ID + 1);
@@ -229,6 +262,45 @@ t.test('the preferred endpoint is not asked again while it fails or is behind', 
     await ask(rpc);
     return rpc.endpoint === 0;
   });
+});
+
+t.test('the preferred endpoint is looked at once at a time, and after a failed look not before its time', async (t) => {
+  const { clock, rpc, proxies, heads } = await onTheSecond(t);
+  const looks = (): number => (requestsTo(proxies[0]) ?? 0) - 1;
+  heads(100, 100);
+  play(proxies[0], () => 'HANG');
+  clock.advance(15_000);
+  t.equal(await ask(rpc), 1);
+  await until(() => looks() === 1);
+  for (let n = 0; n < 3; n++) t.equal(await ask(rpc), 1);
+  t.equal(looks(), 1, 'none beside the one that has no answer yet');
+  clock.advance(PATIENCE.timeoutMs);
+  // The look has failed by the time that another would be due at once.
+  for (let n = 0; n < 20; n++) await ask(rpc);
+  t.equal(looks(), 1);
+  clock.advance(15_000);
+  await ask(rpc);
+  await until(() => looks() === 2);
+});
+
+t.test('a preferred endpoint that has come to be of another chain is not returned to', async (t) => {
+  const { clock, rpc, proxies, heads } = await onTheSecond(t);
+  heads(100, 100);
+  const [first] = proxies;
+  if (!first) throw new Error('There are two');
+  const { trick } = first;
+  first.trick = (request) => (request.method === 'eth_chainId' ? good(request.id, CHAIN_ID + 1) : trick(request));
+  const checks = (): number => first.requests.filter(({ method }) => method === 'eth_chainId').length;
+  const before = checks();
+  const answers = new Set<unknown>();
+  // Twice: whatever the first look led to is settled then.
+  await until(async () => {
+    clock.advance(15_000);
+    answers.add(await ask(rpc));
+    return checks() >= before + 2;
+  });
+  t.strictSame([...answers], [1]);
+  t.equal(requestsTo(first), 1, 'nor asked for anything else');
 });
 
 /** Lets real I/O happen until it is so. */
