@@ -26,7 +26,7 @@ export function collateralNeeded(quote: SignedQuote): bigint | null {
     isCallPool ? contracts : product(contracts, strike);
   const premium = inCollateral(product(price, size));
   const collateral = inCollateral(size);
-  if (premium === null || collateral === null || collateral > MAX_INT) return null;
+  if (premium === null || collateral === null) return null;
   return isBuy ? premium : collateral - premium;
 }
 
