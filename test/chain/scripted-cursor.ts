@@ -1,0 +1,64 @@
+import { ChainCursor, type CursorOptions, type Resume } from '../../src/chain/chain-cursor.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { ScriptedChain } from './scripted-chain.js';
+
+const OPTIONS = { confirmations: 0, reorgDepth: 8, maxRange: 100, lowerHeadMs: 1000 };
+const NOTHING: Resume = { trail: [], isPartial: false };
+
+/** A cursor of a chain that counts what it tells. */
+export function cursorOn(chain: ScriptedChain, options: Partial<CursorOptions> = {}, resume = NOTHING) {
+  const clock = new ManualClock();
+  const heads: number[] = [];
+  let lags = 0;
+  let reorgs = 0;
+  let reads = 0;
+  const all = { ...OPTIONS, firstBlock: () => Promise.resolve(10), ...options };
+  const cursor = new ChainCursor(chain.reader, all, resume, clock, {
+    onHead: ({ number }) => heads.push(number),
+    onLag: () => lags++,
+    onReorg: () => reorgs++,
+    onRead: () => reads++,
+  });
+  return { cursor, clock, heads, lags: () => lags, reorgs: () => reorgs, reads: () => reads };
+}
+
+/** Reads until there is nothing left; the ranges it took. */
+export async function readAll(cursor: ChainCursor): Promise<[from: number, to: number][]> {
+  const ranges: [number, number][] = [];
+  for (;;) {
+    const step = await cursor.poll();
+    if (step.type === 'IDLE') return ranges;
+    if (step.type === 'REORG') throw new Error('No reorg was expected');
+    if (step.type === 'BEGIN') {
+      cursor.moveTo(step.at);
+      continue;
+    }
+    ranges.push([step.fromBlock, step.to.number]);
+    cursor.advance(step, []);
+  }
+}
+
+/** A cursor that has read blocks 21 and 22 one by one, and a head well above them. */
+export async function cursorAt22() {
+  const chain = new ScriptedChain(20);
+  const on = cursorOn(chain);
+  await readAll(on.cursor);
+  for (let n = 0; n < 2; n++) {
+    chain.mine(1);
+    await readAll(on.cursor);
+  }
+  chain.mine(3);
+  return { chain, ...on };
+}
+
+/** A cursor that has read to block 40, and block by block as far down as reorgs are followed. */
+export async function cursorFarAhead() {
+  const chain = new ScriptedChain(30);
+  const on = cursorOn(chain);
+  await readAll(on.cursor);
+  for (let n = 0; n < 10; n++) {
+    chain.mine(1);
+    await readAll(on.cursor);
+  }
+  return { chain, ...on };
+}
