@@ -112,7 +112,7 @@ export class FeedReader {
       this.#showBook(view);
     };
     this.followed.catchUp('ORDERBOOK', start, {
-      first: encoded([], () => new Uint8Array()),
+      first: [].values(),
       missed: {
         take(events) {
           replay.take(events);
@@ -178,7 +178,7 @@ export class FeedReader {
   #showBook(view: LevelView): void {
     const { feed, encoding } = this.#ports;
     this.followed.catchUp('ORDERBOOK', feed.seq, {
-      first: encoded([], () => new Uint8Array()),
+      first: [].values(),
       missed: null,
       arrive: () => {
         const joined = feed.levels.join(view, encoding.name, feed.seq, feed.tsMs);
