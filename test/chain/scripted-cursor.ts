@@ -38,27 +38,26 @@ export async function readAll(cursor: ChainCursor): Promise<[from: number, to: n
   }
 }
 
-/** A cursor that has read blocks 21 and 22 one by one, and a head well above them. */
-export async function cursorAt22() {
-  const chain = new ScriptedChain(20);
+/** A cursor that has read a chain to block `height`, and then so many blocks one by one. */
+async function oneByOne(height: number, blocks: number) {
+  const chain = new ScriptedChain(height);
   const on = cursorOn(chain);
   await readAll(on.cursor);
-  for (let n = 0; n < 2; n++) {
+  for (let n = 0; n < blocks; n++) {
     chain.mine(1);
     await readAll(on.cursor);
   }
-  chain.mine(3);
   return { chain, ...on };
 }
 
+/** A cursor that has read blocks 21 and 22 one by one, and a head well above them. */
+export async function cursorAt22() {
+  const on = await oneByOne(20, 2);
+  on.chain.mine(3);
+  return on;
+}
+
 /** A cursor that has read to block 40, and block by block as far down as reorgs are followed. */
-export async function cursorFarAhead() {
-  const chain = new ScriptedChain(30);
-  const on = cursorOn(chain);
-  await readAll(on.cursor);
-  for (let n = 0; n < 10; n++) {
-    chain.mine(1);
-    await readAll(on.cursor);
-  }
-  return { chain, ...on };
+export function cursorFarAhead() {
+  return oneByOne(30, 10);
 }
