@@ -50,7 +50,9 @@ export class Carriers {
     const { channel } = subscription;
     const free = [...this.#carriers].find(({ subscriptions }) => isFree(subscriptions.get(channel)));
     const carrier = free ?? this.#add();
+    // Before the connection is opened: whoever closes all on hearing of that closes this, too.
     carrier.subscriptions.set(channel, subscription);
+    if (free === undefined) return carrier.connection.open();
     const { state } = carrier.connection;
     if (state === 'OPEN') subscription.start(carrier.connection);
     if (state === 'UNAUTHORIZED') subscription.refuse(keyRefused());
@@ -77,7 +79,7 @@ export class Carriers {
     };
     const waiting = { message, onOutcome, cancelTimer: ports.clock.after(patience.answerMs, giveUp) };
     this.#waiting.add(waiting);
-    if (this.#carriers.size === 0) this.#add();
+    if (this.#carriers.size === 0) this.#add().connection.open();
     this.#askWaiting();
   }
 
@@ -103,7 +105,6 @@ export class Carriers {
     });
     const carrier: Carrier = { connection, subscriptions };
     this.#carriers.add(carrier);
-    connection.open();
     return carrier;
   }
 

@@ -62,6 +62,8 @@ export class Connection {
   open(): void {
     const { url, encoding, ports } = this.#options;
     this.#enter('CONNECTING');
+    // Whoever heard it may have closed it.
+    if (this.#state !== 'CONNECTING') return;
     const socket = new ports.WebSocket(url, [SUBPROTOCOL[encoding]]);
     this.#socket = socket;
     socket.binaryType = 'arraybuffer';

@@ -64,6 +64,18 @@ t.test(
   },
 );
 
+t.test('whoever closes the client on hearing that it connects has opened nothing, and follows nothing', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  client.onConnection((state) => {
+    if (state === 'CONNECTING') client.close();
+  });
+  const book = client.followBook({ poolAddress });
+  t.equal(book.state, 'CLOSED');
+  await t.rejects(book.whenLive(), { message: 'Closed' });
+  t.strictSame([server.sockets.length, server.clock.pending, client.connection], [0, 0, 'CLOSED']);
+});
+
 t.test('a connection stays while it carries anything', (t) => {
   const { server, client, quotes } = live();
   const book = client.followBook({ poolAddress });

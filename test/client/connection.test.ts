@@ -167,3 +167,16 @@ t.test('whoever closes it on hearing that it was lost is not connected again', a
   t.strictSame(states, ['CONNECTING', 'OPEN', 'WAITING', 'CLOSED']);
   t.equal(server.sockets.length, 1);
 });
+
+t.test('whoever closes it on hearing that it is tried again has no socket left', async (t) => {
+  let tries = 0;
+  const { server, connection, states } = opened((state) => {
+    if (state !== 'CONNECTING') return;
+    tries += 1;
+    if (tries === 2) connection.close();
+  });
+  server.socket.authorizes().drops();
+  server.clock.advance(3_600_000);
+  t.strictSame(states, ['CONNECTING', 'OPEN', 'WAITING', 'CONNECTING', 'CLOSED']);
+  t.strictSame([server.sockets.length, server.clock.pending], [1, 0]);
+});
