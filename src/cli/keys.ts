@@ -57,19 +57,21 @@ type Action =
   | { readonly type: 'change'; readonly id: string; readonly tier: Tier }
   | { readonly type: 'revoke'; readonly id: string };
 
+const USAGE = 'say `keys create`, `keys list`, `keys change ID --tier TIER` or `keys revoke ID`';
+
 function actionOf({ positionals, values }: ParsedWords): Action {
-  const [type, id, extra] = positionals;
-  if (type === 'create' && id === undefined) {
+  const [type, id = '', extra] = positionals;
+  if (type === 'create') {
+    // So, too, where a label of two words has no quotes around it.
+    if (id !== '') throw new UsageError(`keys create takes flags alone, not ${id}`);
     return { type, tier: tierOf(values.get('tier') ?? 'free'), label: values.get('label') ?? 'unnamed' };
   }
+  const namesOne = id !== '' && extra === undefined;
+  if (type === 'list' ? id !== '' : !namesOne || (type !== 'change' && type !== 'revoke')) throw new UsageError(USAGE);
   if (values.has('label')) throw new UsageError('--label belongs to `keys create`');
-  if (type === 'change' && id !== undefined && extra === undefined) {
-    return { type, id, tier: tierOf(values.get('tier') ?? '') };
-  }
+  if (type === 'change') return { type, id, tier: tierOf(values.get('tier') ?? '') };
   if (values.has('tier')) throw new UsageError('--tier belongs to `keys create` and `keys change`');
-  if (type === 'list' && id === undefined) return { type };
-  if (type === 'revoke' && id !== undefined && extra === undefined) return { type, id };
-  throw new UsageError('say `keys create`, `keys list`, `keys change ID --tier TIER` or `keys revoke ID`');
+  return type === 'list' ? { type } : { type: 'revoke', id };
 }
 
 function tierOf(text: string): Tier {

@@ -185,6 +185,22 @@ t.test('keys says what it takes', async (t) => {
   });
   t.match(await run(['keys', 'revoke', ...at]), { code: 2, err: /say `keys create`/ });
   t.match(await run(['keys', 'create', '--tier', 'gold', ...at]), { code: 2, err: /--tier is one of free, paid/ });
+  t.match(await run(['keys', 'create', '--label', 'first', 'client', ...at]), {
+    code: 2,
+    err: /keys create takes flags alone, not client/,
+  });
+  for (const words of [
+    ['change', '--tier', 'paid'],
+    ['list', 'ab', '--tier', 'paid'],
+    ['creat', '--label', 'x'],
+    ['creat', 'ab'],
+  ]) {
+    t.match(await run(['keys', ...words, ...at]), { code: 2, err: /say `keys create`/ }, words.join(' '));
+  }
+  t.match(await run(['keys', 'revoke', 'ab', '--label', 'x', ...at]), {
+    code: 2,
+    err: /--label belongs to `keys create`/,
+  });
   t.match(await run(['keys', 'list', '--tier', 'free', ...at]), { code: 2, err: /--tier belongs to `keys create`/ });
   t.match(await run(['keys', 'change', 'ab', ...at]), { code: 2, err: /--tier is one of free, paid/ });
   t.match(await run(['keys', 'create', '--label', '\u0007', ...at]), { code: 1, err: /a label is 1 to 100 printable/ });
