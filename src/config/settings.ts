@@ -49,7 +49,7 @@ export function readSettings(sources: SettingSources): ReadSettings {
     settings[name] = given?.value ?? entry.default;
     if (given === null || (checks.get(name)?.(given.value).ok === true && isUsable(entry, given.value))) continue;
     const shown = entry.secret === null ? ` cannot be ${shownValue(given.value)}` : ' has a wrong value';
-    problems.push(`${name}${shown} (from ${given.place}): give ${entry.form}.`);
+    problems.push(`${name}${shown} (from ${given.place}): give ${entry.form}${inFile(entry, given)}.`);
     wrong.add(name);
   }
   if (settings.walletKey !== null && settings.walletKeyFile !== null) {
@@ -87,6 +87,12 @@ function find(name: SettingName, entry: Setting, sources: SettingSources, file: 
   const value = file[name];
   if (value === undefined || value === null) return null;
   return { value, origin: 'file', place: sources.file?.name ?? '' };
+}
+
+/** What the form leaves out, which is that of a text: a file says several as JSON does. */
+function inFile({ schema }: Setting, { origin, value }: Given): string {
+  const { type } = schema as { readonly type?: string };
+  return origin === 'file' && type === 'array' && !Array.isArray(value) ? ', in the file as a JSON list' : '';
 }
 
 /** What has passed its schema, and is a URL where one is wanted. */

@@ -97,6 +97,14 @@ t.test('every wrong setting is told at once, with where it is from and what to g
   ]);
 });
 
+t.test('a list in the file is one of JSON, and whoever writes a text there is told so', async (t) => {
+  const result = read({ file: file({ corsOrigins: 'https://example.org', streamRpcUrls: 'http://a.example' }) });
+  t.strictSame(problemsOf(result), [
+    'streamRpcUrls has a wrong value (from quotebook.json): give 1 to 10 http(s) URLs, separated by commas, in the file as a JSON list.',
+    'corsOrigins cannot be "https://example.org" (from quotebook.json): give origins such as https://example.org, separated by commas, or *, in the file as a JSON list.',
+  ]);
+});
+
 t.test('numbers are whole and plain', async (t) => {
   for (const port of ['', '1.5', '1e3', '0x50', ' 80', '-1', 'NaN', '9'.repeat(400)]) {
     t.match(problemsOf(read({ flags: { port } })), [/^port cannot be/], JSON.stringify(port));
