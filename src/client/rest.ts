@@ -60,9 +60,13 @@ export class Rest {
 
   /**
    * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. Of `quoteIds` 40 at a time
-   * are sure to get through; docs/api.md says where more do.
+   * are sure to get through; docs/api.md says where more do. Of none there are none: a query without ids asks for all.
    */
-  orders(query: WithoutChain<OrdersQuery> = {}): Promise<OrdersResult> {
+  async orders(query: WithoutChain<OrdersQuery> = {}): Promise<OrdersResult> {
+    const { quoteIds, limit } = query;
+    if (quoteIds?.length === 0) {
+      return { validQuotes: [], invalidQuotes: [], ...(limit !== undefined && { nextCursor: null }) };
+    }
     return this.#get('/orders', this.#ofChain(query));
   }
 

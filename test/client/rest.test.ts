@@ -33,6 +33,17 @@ t.test('lists are written with brackets, and what is undefined is left out', asy
   );
 });
 
+t.test('of no ids there are no orders: nothing is asked, since a query without them asks for all', async (t) => {
+  const { server, rest } = client();
+  t.strictSame(await rest.orders({ quoteIds: [] }), { validQuotes: [], invalidQuotes: [] });
+  t.strictSame(await rest.orders({ quoteIds: [], limit: '5' }), {
+    validQuotes: [],
+    invalidQuotes: [],
+    nextCursor: null,
+  });
+  t.strictSame(server.requests, []);
+});
+
 t.test('a body goes as JSON', async (t) => {
   const { server, rest } = client();
   server.answer = { status: 200, body: '{"created":[],"existed":[],"failed":[]}' };
