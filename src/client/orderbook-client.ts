@@ -72,7 +72,10 @@ export class OrderbookClient {
   #lastSalt = 0;
 
   constructor(options: OrderbookClientOptions, ports: ClientPorts) {
-    const { apiKey, chainId, encoding = 'json', patience } = options;
+    const { apiKey, chainId, encoding = 'json', patience = {} } = options;
+    // By name, and not by spreading: an option that is there and undefined is one that is absent.
+    const { answerMs = DEFAULT_PATIENCE.answerMs, silenceMs = DEFAULT_PATIENCE.silenceMs } = patience;
+    const { reconnect = DEFAULT_PATIENCE.reconnect } = patience;
     const url = options.url.replace(/\/+$/, '');
     if (!/^https?:\/\//.test(url)) throw new TypeError(`Not the URL of a service: ${options.url}`);
     this.#options = options;
@@ -82,7 +85,7 @@ export class OrderbookClient {
       url: url.replace(/^http/, 'ws'),
       apiKey,
       encoding,
-      patience: { ...DEFAULT_PATIENCE, ...patience },
+      patience: { answerMs, silenceMs, reconnect },
       ports,
     });
   }
@@ -154,7 +157,7 @@ export class OrderbookClient {
   signQuote(signer: QuoteSigner, pool: QuotedPool, terms: OfferTerms): Promise<SignedQuote> {
     const nowMs = this.#ports.clock.wallMs();
     this.#lastSalt = Math.max(this.#lastSalt + 1, Math.floor(nowMs) * SALTS_PER_MS);
-    // By name, and not by spreading: an option that is there and undefined is one that is absent.
+    // By name, as the options above.
     const { deadline = Math.floor(nowMs / 1000) + DEFAULT_LIFE_SECONDS, salt = this.#lastSalt } = terms;
     return signQuote(signer, this.#options.chainId, pool, { ...terms, deadline, salt });
   }

@@ -173,6 +173,24 @@ t.test('what is followed on hearing that another begins is asked for once', (t) 
   t.end();
 });
 
+t.test('patience that is there and undefined is the default', (t) => {
+  const server = new ScriptedServer();
+  const untyped: object = { answerMs: undefined, silenceMs: undefined, reconnect: undefined };
+  const client = new OrderbookClient({ ...options, patience: untyped }, server.ports);
+  client.followQuotes();
+  const { socket } = server;
+  server.clock.advance(10_000);
+  t.equal(socket.isClosed, true, 'it did not open in time');
+  server.clock.advance(500);
+  server.socket.authorizes().grants(10, [key]);
+  server.clock.advance(14_999);
+  t.equal(client.connection, 'OPEN');
+  server.clock.advance(5_001);
+  t.equal(client.connection, 'WAITING', 'it was silent for too long');
+  client.close();
+  t.end();
+});
+
 t.test('an address that is no URL of a service is said at once', (t) => {
   for (const url of ['quotes.test', 'ws://quotes.test', '']) {
     t.throws(() => new OrderbookClient({ ...options, url }, new ScriptedServer().ports), /URL of a service/, url);
