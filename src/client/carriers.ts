@@ -10,6 +10,10 @@ import type { Subscription } from './subscription.js';
 interface Carrier {
   readonly connection: Connection;
   readonly subscriptions: Map<Channel, Subscription>;
+  /** Messages of no subscription whose answers are to come. */
+  unanswered: number;
+  /** What it carried has been dropped. */
+  isLeft: boolean;
 }
 
 interface Waiting {
@@ -52,13 +56,14 @@ export class Carriers {
     const carrier = free ?? this.#add();
     // Before the connection is opened: whoever closes all on hearing of that closes this, too.
     carrier.subscriptions.set(channel, subscription);
+    carrier.isLeft = false;
     if (free === undefined) return carrier.connection.open();
     const { state } = carrier.connection;
     if (state === 'OPEN') subscription.start(carrier.connection);
     if (state === 'UNAUTHORIZED') subscription.refuse(keyRefused());
   }
 
-  /** A connection that carries nothing more is closed. */
+  /** A connection that carries nothing more is closed, once what was asked over it is answered. */
   drop(subscription: Subscription): void {
     const carrier = [...this.#carriers].find(
       ({ subscriptions }) => subscriptions.get(subscription.channel) === subscription,
@@ -66,7 +71,8 @@ export class Carriers {
     subscription.close();
     if (carrier === undefined) return;
     carrier.subscriptions.delete(subscription.channel);
-    if (carrier.subscriptions.size === 0 && this.#waiting.size === 0) this.#remove(carrier);
+    carrier.isLeft = carrier.subscriptions.size === 0;
+    this.#removeLeft();
   }
 
   /** Asks over any connection, once one is open: but not long after, when it may not be wanted any more. */
@@ -76,6 +82,7 @@ export class Carriers {
     const giveUp = (): void => {
       this.#waiting.delete(waiting);
       onOutcome({ ok: false, error: new ConnectionLostError() });
+      this.#removeLeft();
     };
     const waiting = { message, onOutcome, cancelTimer: ports.clock.after(patience.answerMs, giveUp) };
     this.#waiting.add(waiting);
@@ -103,9 +110,16 @@ export class Carriers {
         for (const subscription of [...subscriptions.values()]) subscription.take(message);
       },
     });
-    const carrier: Carrier = { connection, subscriptions };
+    const carrier: Carrier = { connection, subscriptions, unanswered: 0, isLeft: false };
     this.#carriers.add(carrier);
     return carrier;
+  }
+
+  #removeLeft(): void {
+    if (this.#waiting.size > 0) return;
+    for (const carrier of [...this.#carriers]) {
+      if (carrier.isLeft && carrier.unanswered === 0) this.#remove(carrier);
+    }
   }
 
   #remove(carrier: Carrier): void {
@@ -131,7 +145,14 @@ export class Carriers {
       if (this.state === 'UNAUTHORIZED') this.#giveUpWaiting(keyRefused());
       return;
     }
-    for (const { message, onOutcome } of this.#takeWaiting()) open.connection.ask(message, onOutcome);
+    for (const { message, onOutcome } of this.#takeWaiting()) {
+      open.unanswered += 1;
+      open.connection.ask(message, (outcome) => {
+        open.unanswered -= 1;
+        onOutcome(outcome);
+        this.#removeLeft();
+      });
+    }
   }
 
   #giveUpWaiting(error: RefusedError | ConnectionLostError): void {

@@ -170,8 +170,9 @@ export class Connection {
     this.#socket = null;
     const asking = this.#asking;
     this.#asking = null;
-    asking?.end();
     this.#enter(state);
+    // After it: whoever is left without an answer may close it.
+    asking?.end();
   }
 
   #enter(state: ConnectionState): void {

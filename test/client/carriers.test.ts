@@ -96,6 +96,47 @@ t.test('a connection stays for a request that waits for it, though nothing is fo
   t.match(server.socket.next(), { type: 'RFQ' });
   server.socket.says({ type: 'INFO', body: null, message: 'Published RFQ to ...' });
   await asked;
+  t.equal(server.socket.isClosed, true, 'and no longer');
+});
+
+t.test('so it does for the answer to a request that was sent', async (t) => {
+  const { server, client, quotes } = live();
+  const asked = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider });
+  quotes.close();
+  t.equal(server.socket.isClosed, false);
+  server.socket.says({ type: 'INFO', body: null, message: 'Published RFQ to ...' });
+  await asked;
+  t.equal(server.socket.isClosed, true, 'and no longer');
+});
+
+t.test('a connection that is followed over again stays when its request is answered', async (t) => {
+  const { server, client, quotes } = live();
+  const asked = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider });
+  quotes.close();
+  client.followBook({ poolAddress });
+  server.socket.says({ type: 'INFO', body: null, message: 'Published RFQ to ...' });
+  await asked;
+  t.strictSame([server.sockets.length, server.socket.isClosed], [1, false]);
+});
+
+t.test('a connection that was left to a request, and is lost with it, is not replaced', async (t) => {
+  const { server, client, quotes } = live();
+  const asked = t.rejects(client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider }));
+  quotes.close();
+  server.socket.drops();
+  await asked;
+  t.strictSame([client.connection, server.clock.pending], ['CLOSED', 0]);
+});
+
+t.test('a connection that was left to a request goes when that is given up', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  const book = client.followBook({ poolAddress });
+  const asked = t.rejects(client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider }));
+  book.close();
+  server.clock.advance(10_000);
+  await asked;
+  t.strictSame([client.connection, server.clock.pending], ['CLOSED', 0]);
 });
 
 t.test('what is followed later goes over the connection that is there', (t) => {
