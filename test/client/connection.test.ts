@@ -147,8 +147,13 @@ t.test('what is no message ends the connection; a message that is not known does
 t.test('closing ends it for good', async (t) => {
   const { server, connection, states } = opened();
   server.socket.authorizes();
-  connection.ask({ name: 'never answered' }, ({ ok }) => t.equal(ok, false));
+  const ended: object[] = [];
+  for (const name of ['never answered', 'never sent']) connection.ask({ name }, ({ ok }) => ended.push({ name, ok }));
   connection.close();
+  t.strictSame(ended, [
+    { name: 'never answered', ok: false },
+    { name: 'never sent', ok: false },
+  ]);
   t.equal(server.clock.pending, 0, 'no timer is left');
   server.clock.advance(3_600_000);
   t.equal(states.at(-1), 'CLOSED');
