@@ -42,7 +42,10 @@ export interface NetRequest {
   readonly path: string;
   /** What follows `?`, still encoded; empty when there is none. */
   readonly query: string;
-  /** The header's value; undefined when it is absent or empty, the first one when it is repeated. */
+  /**
+   * The header's value; undefined when it is absent or empty, the first one when it is repeated. All of them, joined by
+   * commas, of `sec-websocket-protocol`: a client may give each name a line of its own (RFC 6455, 11.3.4).
+   */
   header(name: RequestHeader): string | undefined;
   /** Text form of the peer's address; an IPv4 peer of an IPv6 listener is written as IPv4. */
   readonly remoteAddress: string;

@@ -26,7 +26,8 @@ export class NodeRequest implements NetRequest {
 
   header(name: RequestHeader): string | undefined {
     // Distinct, because node:http joins most repeated headers into one value.
-    const value = this.#incoming.headersDistinct[name]?.[0];
+    const values = this.#incoming.headersDistinct[name];
+    const value = name === 'sec-websocket-protocol' ? values?.join() : values?.[0];
     return value === '' ? undefined : value;
   }
 }

@@ -22,7 +22,6 @@ export class NodeSockets implements NodeSocketHost {
   readonly #host: NodeExchangeHost;
   readonly #options: NetOptions;
   readonly #wss: WebSocketServer;
-  readonly #agreed = new WeakMap<IncomingMessage, string>();
   readonly #sockets = new Set<NodeSocket>();
   readonly #topics = new Map<string, Set<NodeSocket>>();
   readonly #topicsOf = new Map<NodeSocket, Set<string>>();
@@ -43,7 +42,6 @@ export class NodeSockets implements NodeSocketHost {
       // Compression costs CPU and memory for each peer.
       perMessageDeflate: false,
       maxPayload: limits.wsMessageBytes,
-      handleProtocols: (_, incoming) => this.#agreed.get(incoming) ?? false,
     });
     this.#looking = setInterval(() => this.#look(), (limits.wsIdleSeconds * 1000) / LOOKS_PER_IDLE).unref();
   }
@@ -83,7 +81,9 @@ export class NodeSockets implements NodeSocketHost {
       this.#refuse(incoming, decision);
       return;
     }
-    if (decision.protocol !== '') this.#agreed.set(incoming, decision.protocol);
+    // What was asked for has been read: ws answers the first name that it finds, and refuses a list that has a gap.
+    delete incoming.headers['sec-websocket-protocol'];
+    if (decision.protocol !== '') incoming.headers['sec-websocket-protocol'] = decision.protocol;
     this.#wss.handleUpgrade(incoming, socket, head, (ws) => this.#opened(ws, socket, request.remoteAddress));
   }
 

@@ -36,8 +36,10 @@ export class UwsRequest implements NetRequest {
   }
 
   header(name: RequestHeader): string | undefined {
-    const value = this.#req === null ? this.#copied?.get(name) : this.#req.getHeader(NAME_BYTES[name]);
-    return value === '' ? undefined : value;
+    if (this.#req === null) return this.#copied?.get(name);
+    const value = this.#req.getHeader(NAME_BYTES[name]);
+    if (value === '') return undefined;
+    return name === 'sec-websocket-protocol' ? allOf(this.#req, name) : value;
   }
 
   get remoteAddress(): string {
@@ -54,8 +56,8 @@ export class UwsRequest implements NetRequest {
     this.#address = this.remoteAddress;
     this.#copied = new Map();
     for (const name of requestHeaders) {
-      const value = this.#req.getHeader(NAME_BYTES[name]);
-      if (value !== '') this.#copied.set(name, value);
+      const value = this.header(name);
+      if (value !== undefined) this.#copied.set(name, value);
     }
     this.release();
   }
@@ -65,6 +67,15 @@ export class UwsRequest implements NetRequest {
     this.#req = null;
     this.#res = null;
   }
+}
+
+/** The library gives the first line alone of a header when it is asked by name. */
+function allOf(req: HttpRequest, wanted: RequestHeader): string {
+  const values: string[] = [];
+  req.forEach((name, value) => {
+    if (name === wanted) values.push(value);
+  });
+  return values.join();
 }
 
 function upperCase(method: string): string {

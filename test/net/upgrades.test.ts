@@ -133,4 +133,37 @@ eachBackend(t, (t, backend) => {
     }
     await server.close(1001, '');
   });
+
+  t.test('subprotocols may be asked for in one line or in several, with gaps between them', async (t) => {
+    const asked: (string | undefined)[] = [];
+    const { port } = await serve(t, backend, {
+      sockets: {
+        ...sockets,
+        upgrade(r) {
+          const names = r.header('sec-websocket-protocol');
+          asked.push(names);
+          return { accept: true, protocol: names?.match(/\bb\b/)?.[0] ?? '' };
+        },
+      },
+    });
+    const agreed = async (...lines: string[]): Promise<string | undefined> => {
+      const connection = await RawConnection.open(port);
+      await connection.send(upgradeHead(...lines.map((value) => `Sec-WebSocket-Protocol: ${value}`)));
+      const text = await connection.until((text) => text.endsWith('\r\n\r\n'));
+      t.strictSame(statuses(text), [101]);
+      connection.reset();
+      return /^sec-websocket-protocol: (.*)\r$/im.exec(text)?.[1];
+    };
+    t.strictSame(
+      [
+        await agreed('a, b'),
+        await agreed('a', 'b'),
+        await agreed(',a,, b ,'),
+        await agreed('a', 'c'),
+        await agreed(''),
+      ],
+      ['b', 'b', 'b', undefined, undefined],
+    );
+    t.strictSame(asked, ['a, b', 'a,b', ',a,, b ,', 'a,c', undefined]);
+  });
 });
