@@ -9,7 +9,7 @@ export interface SnapshotNote {
   readonly type: 'SNAPSHOT';
   readonly index: number;
   readonly bytes: number;
-  /** SHA-256 of the whole file, 64 hex digits. */
+  /** What the file's END says: SHA-256 of all before it, 64 hex digits. */
   readonly sha256: string;
   /** What the engine that was replayed up to `index` hashed to. */
   readonly stateHash: string;
