@@ -33,6 +33,8 @@ export async function serveMetrics(metrics: Metrics, host: string, port: number)
     server.once('error', reject);
     server.listen({ host, port }, resolve);
   });
+  // A connection that it cannot take, for want of file descriptors: an error without a listener would end the process.
+  server.on('error', () => undefined);
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>

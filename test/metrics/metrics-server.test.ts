@@ -1,0 +1,58 @@
+import { Server } from 'node:net';
+import t from 'tap';
+import { Metrics } from '../../src/metrics/metrics.js';
+import { serveMetrics } from '../../src/metrics/metrics-server.js';
+
+/** The server behind the next `listen`, which hands out no more than its port. */
+function listening(): Promise<Server> {
+  const { prototype } = Server;
+  const listen = Reflect.get(prototype, 'listen') as (...args: unknown[]) => Server;
+  return new Promise((resolve) => {
+    prototype.listen = function (this: Server, ...args: unknown[]) {
+      prototype.listen = listen;
+      resolve(this);
+      return listen.apply(this, args);
+    };
+  });
+}
+
+t.test('it answers GET /metrics alone, whatever the query', async (t) => {
+  const server = await serveMetrics(new Metrics(), '127.0.0.1', 0);
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${server.port}`;
+  const answer = await fetch(`${url}/metrics?from=prometheus`);
+  t.equal(answer.status, 200);
+  t.match(answer.headers.get('content-type'), 'text/plain; version=0.0.4');
+  t.match(await answer.text(), '# TYPE quotebook_seq gauge');
+  t.equal((await fetch(`${url}/metrics`, { method: 'POST' })).status, 404);
+  t.equal((await fetch(`${url}/metrics/`)).status, 404);
+});
+
+t.test('a port that is taken is an error of the start', async (t) => {
+  const server = await serveMetrics(new Metrics(), '127.0.0.1', 0);
+  t.teardown(() => server.close());
+  await t.rejects(serveMetrics(new Metrics(), '127.0.0.1', server.port), { code: 'EADDRINUSE' });
+});
+
+t.test('a reading that fails is a 500, and the next one may be right', async (t) => {
+  const metrics = new Metrics();
+  let isBroken = true;
+  metrics.beforeReading(() => {
+    if (isBroken) throw new Error('a gauge cannot be read');
+  });
+  const server = await serveMetrics(metrics, '127.0.0.1', 0);
+  t.teardown(() => server.close());
+  const read = async (): Promise<number> => (await fetch(`http://127.0.0.1:${server.port}/metrics`)).status;
+  t.equal(await read(), 500);
+  isBroken = false;
+  t.equal(await read(), 200);
+});
+
+t.test('connections that cannot be taken end neither it nor the process', async (t) => {
+  const taken = listening();
+  const server = await serveMetrics(new Metrics(), '127.0.0.1', 0);
+  t.teardown(() => server.close());
+  const few = Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' });
+  for (let count = 0; count < 3; count++) (await taken).emit('error', few);
+  t.equal((await fetch(`http://127.0.0.1:${server.port}/metrics`)).status, 200);
+});
