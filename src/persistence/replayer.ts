@@ -14,6 +14,8 @@ export class Replayer {
   readonly #reader = new RecordReader();
   readonly #again = new GrowingBuffer(RECORD_BYTES);
   readonly #writer = new RecordWriter(this.#again);
+  /** Last event before the record that is being applied: the engine has gone on when it differs. */
+  #seqBefore = 0;
 
   constructor(engine: Engine) {
     this.engine = engine;
@@ -22,6 +24,7 @@ export class Replayer {
   /** Throws PersistenceError, naming the place: DAMAGED, NEWER_FORMAT, or DIFFERS. */
   apply(placed: PlacedRecord): JournalRecord {
     const { index, bytes, end } = placed;
+    this.#seqBefore = this.engine.seq;
     const { stamp, command } = this.#read(placed);
     const { eventsAt } = this.#reader;
     const record = { stamp, command, events: this.#run(stamp, command, placed) };
@@ -57,6 +60,6 @@ export class Replayer {
   }
 
   #place(placed: PlacedRecord): LogPlace {
-    return { ...placeOf(placed), seq: this.engine.seq };
+    return { ...placeOf(placed), seq: this.#seqBefore };
   }
 }

@@ -1,6 +1,9 @@
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
+import { readFrame } from '../../src/persistence/frame.js';
+import type { PersistenceError } from '../../src/persistence/persistence-error.js';
+import { RecordReader } from '../../src/persistence/record-codec.js';
 import { World } from './world.js';
 
 const TYPES: readonly Command['type'][] = [
@@ -60,10 +63,12 @@ t.test('a log whose record tells other events than the engine makes of it is ref
   const { engine, journal } = process.log;
   const apply = engine.apply.bind(engine);
   let silenced = 0;
+  let seqBefore = 0;
   engine.apply = (command, stamp) => {
     const events = apply(command, stamp);
     if (silenced > 0 || stamp.index < RECORDS_BEFORE || events.length === 0) return events;
     silenced = stamp.index;
+    seqBefore = (events[0]?.seq ?? 0) - 1;
     return [];
   };
   // So many that others with events come behind it.
@@ -71,9 +76,13 @@ t.test('a log whose record tells other events than the engine makes of it is ref
   await world.clock.until(journal.flush());
   world.disk.crash('kill');
   world.clock.clear();
-  await t.rejects(world.start(), {
+  const refusal: unknown = await world.start().catch((error: unknown) => error);
+  const file = 'segment-00000001.log';
+  t.match(refusal, {
     code: 'DIFFERS',
     message: new RegExp(`the engine makes something else of record ${silenced} than the log says`),
-    place: { index: silenced - 1 },
+    place: { file, index: silenced - 1, seq: seqBefore },
   });
+  const frame = readFrame(world.disk.contentOf(file), (refusal as PersistenceError).place?.offset ?? 0);
+  t.equal(typeof frame === 'string' ? frame : new RecordReader().read(frame.payload).stamp.index, silenced);
 });
