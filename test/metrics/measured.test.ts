@@ -44,10 +44,14 @@ t.test('a commit is timed from the first record of its group, and all its record
   clock.advance(300);
   commit(3);
   t.strictSame(await seen(), [{ '': 0.5 }, { '': 2 }, { '': 3 }]);
+  commit(4);
+  t.strictSame(await seen(), [{ '': 0.5 }, { '': 2 }, { '': 3 }]);
   t.equal(measured.refusal(), 'BUSY');
+  measured.onCommit((index) => called.push(`commit ${index}`));
+  commit(5);
   await measured.flush();
   await measured.close();
-  t.strictSame(called, ['append 1', 'append 2', 'append 3', 'flush', 'close']);
+  t.strictSame(called, ['append 1', 'append 2', 'append 3', 'commit 5', 'flush', 'close']);
 });
 
 t.test('requests of a chain count by what came of them, and come through as they are', async (t) => {
