@@ -100,8 +100,9 @@ async function serve(
     const readyFile = settings.readyFile ?? (local === null ? null : path.join(settings.dataDir, 'ready.json'));
     if (readyFile !== null) await rm(readyFile, { force: true });
     const operator = walletKey === null ? null : await operatorAccount(log, profile, walletKey, settings);
-    const metrics = settings.metricsPort === null ? null : new Metrics();
-    const metricsServer = metrics && (await serveMetrics(metrics, settings.metricsHost, settings.metricsPort ?? 0));
+    const { metricsHost, metricsPort } = settings;
+    const metrics = metricsPort === null ? null : new Metrics();
+    const metricsServer = metrics && (await serveMetrics(metrics, metricsHost, metricsPort ?? 0, limits));
     if (metricsServer !== null) {
       ends.push(() => metricsServer.close());
       logger.info({ port: metricsServer.port }, 'metrics are at /metrics');

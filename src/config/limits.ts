@@ -138,6 +138,8 @@ export const limits = {
   maxFeeGwei: 500,
   /** How long POST /pools and POST /pool/settle wait for one transaction. The wallet goes on with it. */
   txPatienceMs: 90_000,
+  /** Open connections to the port of the metrics: a scraper or two, and whoever looks by hand. */
+  metricsConnections: 16,
   /** Between looks at what the wallet has, for the metrics. */
   walletBalanceMs: 60_000,
   /** Mined transactions that are remembered at most, for a reorg may take them back: each up to `maxTxBytes`. */

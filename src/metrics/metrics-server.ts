@@ -7,13 +7,24 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
+export interface MetricsLimits {
+  readonly metricsConnections: number;
+  /** A connection without a whole request in so long is closed. */
+  readonly httpIdleMs: number;
+}
+
 /**
  * GET /metrics on a port of its own, since it has no key: who may reach it is decided by where it listens. Rejects when
  * the port is taken.
  */
-export async function serveMetrics(metrics: Metrics, host: string, port: number): Promise<MetricsServer> {
+export async function serveMetrics(
+  metrics: Metrics,
+  host: string,
+  port: number,
+  { metricsConnections, httpIdleMs }: MetricsLimits,
+): Promise<MetricsServer> {
   const server = createServer(
-    { maxHeaderSize: 16 << 10, headersTimeout: 10_000, requestTimeout: 10_000 },
+    { headersTimeout: httpIdleMs, requestTimeout: httpIdleMs, connectionsCheckingInterval: Math.ceil(httpIdleMs / 4) },
     (req, res) => {
       if (req.method !== 'GET' || req.url?.split('?')[0] !== '/metrics') {
         res.writeHead(404, { 'content-type': 'text/plain' }).end('Not found: GET /metrics\n');
@@ -25,8 +36,7 @@ export async function serveMetrics(metrics: Metrics, host: string, port: number)
       );
     },
   );
-  // One scraper or two: whoever opens more has no business here.
-  server.maxConnections = 16;
+  server.maxConnections = metricsConnections;
   // It must never be what keeps the process alive.
   server.unref();
   await new Promise<void>((resolve, reject) => {
