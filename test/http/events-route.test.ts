@@ -26,3 +26,42 @@ t.test('what the log has no time for is refused for now, what is in memory is no
     t.equal((await ask(routes, requestOf('GET', `/events?${channel}&fromSeq=2`))).status, 200);
   }
 });
+
+t.test('each channel has its own parameters; what is wrong with them is 400', async (t) => {
+  const asked: unknown[] = [];
+  const past = {
+    read: async (query: unknown) => {
+      asked.push(query);
+      return { ok: true, page: '{}' } as const;
+    },
+  };
+  const read = async (query: string) => ask([eventsRoute(past, chainId, limits)], requestOf('GET', `/events?${query}`));
+  const pool = `poolAddress=${POOL.poolAddress}`;
+  for (const good of ['channel=RFQ&fromSeq=0&side=ask', `channel=ORDERBOOK&fromSeq=7&${pool}&depth=5`]) {
+    t.match(await read(`${good}&chainId=${chainId}`), { status: 200, text: '{}' });
+  }
+  t.match(asked, [
+    { channel: 'RFQ', side: 'ask' },
+    { channel: 'ORDERBOOK', depth: '5' },
+  ]);
+  for (const [wrong, words] of [
+    ['channel=QUOTES', "must have required property 'fromSeq'"],
+    ['channel=QUOTES&fromSeq=0&depth=5', 'must NOT have additional properties'],
+    ['channel=ORDERBOOK&fromSeq=0', "must have required property 'poolAddress'"],
+    [`channel=ORDERBOOK&fromSeq=0&${pool}&side=ask`, 'must NOT have additional properties'],
+    ['channel=QUOTES&fromSeq=0&chainId=42161', '"allowedValues":["421613"]'],
+    [
+      'channel=QUOTES&fromSeq=0' + '&side=ask'.repeat(limits.queryPairs),
+      `The query has more than ${limits.queryPairs} parameters`,
+    ],
+  ] as const) {
+    t.match(await read(wrong), { status: 400, text: words }, words);
+  }
+  t.equal(asked.length, 2);
+});
+
+t.test('a snapshot that is too large is refused for good', async (t) => {
+  const past = { read: async () => ({ ok: false, problem: 'Too many quotes for a snapshot', busy: false }) as const };
+  const refused = await ask([eventsRoute(past, chainId, limits)], requestOf('GET', '/events?channel=QUOTES&fromSeq=0'));
+  t.match(refused, { status: 400, text: '{"message":"Too many quotes for a snapshot"}' });
+});
