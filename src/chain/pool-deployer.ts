@@ -1,6 +1,6 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, PoolKey } from '../engine/quote.js';
-import { readNewExpiration } from '../schema/expiration.js';
+import { expirationRefusal, parseExpiration } from '../schema/expiration.js';
 import type { OptionTerms } from '../schema/option-json.js';
 import type { GasRefusal } from '../quota/gas-refusal.js';
 import { poolFactoryAbi } from './abi/pool-factory.js';
@@ -26,7 +26,14 @@ export type DeployResult =
   /** Nothing was deployed. */
   | GasRefusal;
 
-type Plan = DeployItem | { readonly type: 'DEPLOY'; readonly key: PoolKey };
+/** `dateRefusal`: why no new pool may have this date. One that exists may: the rules are for new ones. */
+interface LookUp {
+  readonly type: 'LOOK_UP';
+  readonly key: PoolKey;
+  readonly dateRefusal: string | null;
+}
+
+type Plan = DeployItem | LookUp;
 
 /** A pool that is not there. */
 interface Missing {
@@ -61,9 +68,10 @@ export class PoolDeployer {
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const plans = options.map((option) => this.#plan(option, now));
     try {
-      const keys = plans.flatMap((plan) => (plan.type === 'DEPLOY' ? [plan.key] : []));
+      const lookUps = plans.filter((plan) => plan.type === 'LOOK_UP');
+      const keys = lookUps.map(({ key }) => key);
       const found = await lookUpPools(this.reader, this.poolFactory, keys);
-      const missing = missingPools(found);
+      const missing = missingPools(lookUps, found);
       const joined = missing.filter(({ poolAddress }) => this.#underWay.has(poolAddress));
       const own = missing.filter((pool) => !joined.includes(pool));
       const refusal = payer.take(own.length);
@@ -82,9 +90,11 @@ export class PoolDeployer {
   }
 
   #plan(option: OptionTerms, now: number): Plan {
-    const expiration = readNewExpiration(option.expiration, now);
-    if (!expiration.ok) return failed(expiration.refusal);
-    return { type: 'DEPLOY', key: this.series.poolKey(option, expiration.maturity) };
+    const { expiration } = option;
+    const maturity = parseExpiration(expiration);
+    if (maturity === null) return failed(`Invalid expiration date: ${expiration}`);
+    const key = this.series.poolKey(option, maturity);
+    return { type: 'LOOK_UP', key, dateRefusal: expirationRefusal(expiration, now) };
   }
 
   #ensure(pool: Missing, payer: GasPayer): Promise<DeployItem> {
@@ -116,11 +126,12 @@ export class PoolDeployer {
   }
 }
 
-/** Each once, in the order of the request: they take a transaction each. */
-function missingPools(found: ReadonlyMap<PoolKey, FoundPool>): Missing[] {
+/** Those that may be deployed, each once, in the order of the request: they take a transaction each. */
+function missingPools(lookUps: readonly LookUp[], found: ReadonlyMap<PoolKey, FoundPool>): Missing[] {
   const missing = new Map<Hex, Missing>();
-  for (const [key, pool] of found) {
-    if (pool.type !== 'FOUND' || pool.isDeployed) continue;
+  for (const { key, dateRefusal } of lookUps) {
+    const pool = found.get(key);
+    if (dateRefusal !== null || pool?.type !== 'FOUND' || pool.isDeployed) continue;
     const { poolAddress } = pool;
     if (!missing.has(poolAddress)) missing.set(poolAddress, { key, poolAddress });
   }
@@ -135,9 +146,12 @@ function answers(
 ): DeployItem[] {
   const told = new Set<Hex>();
   return plans.map((plan) => {
-    if (plan.type !== 'DEPLOY') return plan;
-    const pool = found.get(plan.key);
+    if (plan.type !== 'LOOK_UP') return plan;
+    const { key, dateRefusal } = plan;
+    const pool = found.get(key);
     if (pool === undefined) throw new Error('A key was not looked up');
+    const isThere = pool.type === 'FOUND' && pool.isDeployed;
+    if (dateRefusal !== null && !isThere) return failed(dateRefusal);
     if (pool.type === 'IMPOSSIBLE') return failed(pool.reason);
     const { poolAddress } = pool;
     const item = items.get(poolAddress) ?? { type: 'EXISTED', poolAddress };

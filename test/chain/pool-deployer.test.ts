@@ -83,6 +83,25 @@ t.test('each option fails, exists or is created by itself; all are looked up at 
   t.strictSame(seen, { sent: 2, lookUps: 1 });
 });
 
+t.test('a pool that exists existed, whatever its date; only new ones are refused for theirs', async (t) => {
+  const { seen, deployer } = opened();
+  const past = '03NOV23';
+  const options = [option(EXISTING, past), option(EXISTING, '28NOV30'), option(1n, past), option(IMPOSSIBLE, past)];
+  const payer = notingPayer();
+  const refused = { type: 'FAILED', reason: 'Invalid expiration date: 03NOV23 is in the past' };
+  t.strictSame(await deployer.deploy([...options, option(EXISTING, '31FEB27')], payer), {
+    type: 'ANSWERED',
+    items: [
+      { type: 'EXISTED', poolAddress: addressOfStrike(EXISTING) },
+      { type: 'EXISTED', poolAddress: addressOfStrike(EXISTING) },
+      refused,
+      refused,
+      { type: 'FAILED', reason: 'Invalid expiration date: 31FEB27' },
+    ],
+  });
+  t.strictSame([seen.sent, payer.taken], [0, [0]]);
+});
+
 t.test('whoever asks for a pool under way joins, and shares its failure', async (t) => {
   const failure: TxOutcome = { type: 'FAILED', reason: 'no gas' };
   const { seen, deployer } = opened({ send: () => Promise.resolve(failure) });
