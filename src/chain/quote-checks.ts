@@ -25,11 +25,10 @@ export class QuoteChecks {
   *reasons(quote: SignedQuote, isSigned: boolean): Generator<string, undefined> {
     const { deadline, price, size, pool } = quote;
     if (this.isTooShort(deadline)) yield this.tooShort;
-    // A pool that exists keeps its address past maturity; nothing can be filled in it then.
-    if (this.nowSeconds() >= pool.poolKey.maturity) yield 'QuoteOBExpired';
     if (price > MAX_PRICE) yield 'OutOfBoundsPrice';
     if (!isSigned) yield 'InvalidQuoteOBSignature';
-    if (size === 0n) yield 'InvalidAssetUpdate';
+    // A pool that exists keeps its address past maturity. Its own check reverts then, and names nothing.
+    if (size === 0n || this.nowSeconds() >= pool.poolKey.maturity) yield 'InvalidAssetUpdate';
     return undefined;
   }
 

@@ -30,7 +30,7 @@ export type RehearsalResult =
   { readonly type: 'REHEARSED'; readonly items: readonly RehearsedQuote[] } | { readonly type: 'CHAIN_UNREACHABLE' };
 
 /** Reasons with which the chain's own check is not asked: it reverts on such a quote, or says the same. */
-const UNASKABLE = new Set(['QuoteOBExpired', 'OutOfBoundsPrice', 'InvalidQuoteOBSignature', 'InvalidAssetUpdate']);
+const UNASKABLE = new Set(['OutOfBoundsPrice', 'InvalidQuoteOBSignature', 'InvalidAssetUpdate']);
 
 interface Rehearsing extends RehearsedQuote {
   readonly quote: (SignedQuote & { readonly quoteId: Hex }) | null;

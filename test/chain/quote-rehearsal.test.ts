@@ -31,7 +31,11 @@ const posted = (quote: SignedOffer): PostedQuote => ({ ...quote, poolKey: quote.
 const homeless = (quote: SignedOffer): PostedQuote => ({ ...posted(quote), poolKey: { ...POOL.poolKey, strike: 0n } });
 
 /** Over a chain that says this of each quote it is asked about. */
-function newRehearsal(errorOf: (quote: IdentifiedQuote) => QuoteError | null = () => null, checksPerTurn = 100) {
+function newRehearsal(
+  errorOf: (quote: IdentifiedQuote) => QuoteError | null = () => null,
+  checksPerTurn = 100,
+  nowSeconds = START,
+) {
   const clock = new ManualClock(START * 1_000);
   const asked: Hex[][] = [];
   const digests = new QuoteDigest(CHAIN_ID, 10);
@@ -41,7 +45,7 @@ function newRehearsal(errorOf: (quote: IdentifiedQuote) => QuoteError | null = (
     { resolve: (keys) => Promise.resolve(keys.map(({ strike }) => (strike === 0n ? null : POOL))) },
     digests,
     signatures,
-    new QuoteChecks(signatures, () => START, { minQuoteLifeSeconds: 10 }),
+    new QuoteChecks(signatures, () => nowSeconds, { minQuoteLifeSeconds: 10 }),
     {
       async read(quotes) {
         asked.push(quotes.map(({ quoteId }) => quoteId));
@@ -86,6 +90,19 @@ t.test('where there is nothing to judge the chain is not asked', async (t) => {
     items: [{ outcome: 'failed', reasons: [LATE, NO_POOL] }],
   });
   t.strictSame(asked, []);
+});
+
+t.test('past its maturity a pool takes no quote, from that very second on, and is not asked', async (t) => {
+  const quote = posted(await signed({ deadline: POOL.poolKey.maturity + 1_000 }));
+  const { maturity } = POOL.poolKey;
+  for (const [now, reasons] of [
+    [maturity - 1, []],
+    [maturity, ['InvalidAssetUpdate']],
+  ] as const) {
+    const { rehearsal, asked } = newRehearsal(undefined, undefined, now);
+    t.match(await rehearsal.rehearse([quote]), { items: [{ reasons }] });
+    t.equal(asked.length, 1 - reasons.length);
+  }
 });
 
 t.test('a quote that fails would fail a second time, too', async (t) => {
