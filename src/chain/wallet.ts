@@ -69,7 +69,7 @@ export class Wallet {
     this.#sent = new SentTxs(this.#sender, this.#line, this.#receipts, limits, onTrouble, {
       mined: (nonce, receipt) => this.onMined?.(nonce, receipt),
       lost: (nonce) => this.onLost?.(nonce),
-      unblock: (tx) => this.#closeGapsBefore(tx),
+      unblock: (tx) => this.#inTurn(() => this.#closeGapsBefore(tx)),
     });
   }
 
@@ -196,7 +196,10 @@ export class Wallet {
     return fees;
   }
 
-  /** The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. */
+  /**
+   * The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. In turn, since
+   * all that waits behind a gap finds it at the same time, and it has to be closed once.
+   */
   async #closeGapsBefore(tx: OwnTx): Promise<void> {
     const gaps = await this.#line.gapsBefore(tx);
     this.#reviveTakenBack();

@@ -187,19 +187,6 @@ await t.test("another signer's transaction that still waits keeps its nonce", as
   ]);
 });
 
-await t.test('a gap that another signer left is closed, and what waits behind it is mined', async (t) => {
-  const run = await newRun();
-  const hash = await chain.sendAsStranger(run.account, 0);
-  const sent = run.wallet.send(request('0x09'));
-  await inPool(run, 2);
-  await chain.client.dropTransaction({ hash });
-  await run.whileMining(chain, sent);
-  t.match(await chain.minedOf(run.account), [
-    { nonce: 0, data: '0x' },
-    { nonce: 1, data: '0x09' },
-  ]);
-});
-
 /** A branch without the transaction of this data, and without those after it, which no node has any more. */
 async function takeBack(run: WalletRun, data: Hex) {
   const { number } = await chain.client.getBlock();

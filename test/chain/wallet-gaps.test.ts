@@ -1,0 +1,52 @@
+import t from 'tap';
+import type { Hex } from '../../src/engine/quote.js';
+import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
+
+const chain = await QuietChain.start();
+t.teardown(() => chain.anvil.stop());
+
+const request = (data: Hex) => ({ to: NOBODY, data });
+
+async function newRun() {
+  const run = await WalletRun.start(chain, chain.newKey());
+  t.teardown(() => run.die());
+  return run;
+}
+
+/** Resolves when so many of its transactions wait in the node's pool. */
+async function inPool(run: WalletRun, count: number) {
+  await run.until(async () => (await chain.poolOf(run.account)).length === count);
+}
+
+await t.test('a gap that another signer left is closed, and what waits behind it is mined', async (t) => {
+  const run = await newRun();
+  const hash = await chain.sendAsStranger(run.account, 0);
+  const sent = run.wallet.send(request('0x09'));
+  await inPool(run, 2);
+  await chain.client.dropTransaction({ hash });
+  await run.whileMining(chain, sent);
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x' },
+    { nonce: 1, data: '0x09' },
+  ]);
+});
+
+await t.test('one that two transactions wait behind is closed once', async (t) => {
+  const run = await newRun();
+  const hash = await chain.sendAsStranger(run.account, 0);
+  const sent = Promise.all([run.wallet.send(request('0x0a')), run.wallet.send(request('0x0b'))]);
+  await inPool(run, 3);
+  await chain.client.dropTransaction({ hash });
+  run.clock.advance(20_000); // both have waited long enough at the same moment
+  await run.whileMining(chain, sent);
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x' },
+    { nonce: 1, data: '0x0a' },
+    { nonce: 2, data: '0x0b' },
+  ]);
+  t.strictSame(
+    run.troubles.filter((what) => what.startsWith('0:')),
+    ['0: nobody sends it: closed by an empty transaction'],
+  );
+  t.equal(run.wallet.spending.spentWei, await chain.paidBy(run.account));
+});
