@@ -8,13 +8,13 @@ interface Purpose {
 }
 
 /**
- * Transactions that earlier runs sent and that were not mined when this one began. Clients ask again for what they had
- * no answer to: who asks for the very same joins it, and it is not paid for twice.
+ * Transactions that earlier runs sent, until it is known what became of them. Clients ask again for what they had no
+ * answer to: who asks for the very same joins it, and it is not paid for twice.
  */
 export class LeftTxs {
   readonly #ends = new Map<string, Promise<TxReceipt | null>>();
 
-  /** `end`: its receipt, or null where it was given up. */
+  /** `end`: its receipt, or null where nobody is to join it: it was given up, or mined before this run. */
   add(purpose: Purpose, end: Promise<TxReceipt | null>): void {
     const name = nameOf(purpose);
     this.#ends.set(name, end);

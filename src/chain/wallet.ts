@@ -78,9 +78,7 @@ export class Wallet {
     for (const { nonce, to, data, gas, versions } of this.intents.kept) {
       const tx = new OwnTx(nonce, { to, data, gas }, versions);
       this.#line.goOn(tx);
-      const end: Promise<TxReceipt | null> = this.#goOnWith(tx, 'an earlier run left it unsettled', () => {
-        this.#left.add(tx.request, end);
-      });
+      this.#left.add(tx.request, this.#goOnWith(tx, 'an earlier run left it unsettled'));
     }
   }
 
@@ -224,15 +222,16 @@ export class Wallet {
   }
 
   /**
-   * Nobody need wait for its end: it is left by an earlier run, taken back, or closes a gap. Most of what is left is long
-   * mined; `onUnmined` hears of what is not. Null: it was given up.
+   * Nobody need wait for its end: it is left by an earlier run, taken back, or closes a gap. Null: it was given up, or
+   * mined before. Who asks for the same by then means another one.
    */
-  async #goOnWith(tx: OwnTx, why: string, onUnmined?: () => void): Promise<TxReceipt | null> {
+  async #goOnWith(tx: OwnTx, why: string): Promise<TxReceipt | null> {
     try {
       await this.#sender.learnHashes(tx);
+      let wasUsed = false;
       try {
-        if (!(await this.#line.isUsed(tx))) {
-          onUnmined?.();
+        wasUsed = await this.#line.isUsed(tx);
+        if (!wasUsed) {
           this.onTrouble(tx.nonce, why);
           await this.#sender.send(tx, await this.#sender.feesAgain(tx, false));
         }
@@ -240,9 +239,10 @@ export class Wallet {
         // No answer: the first round finds out.
       }
       const receipt = await this.#sent.untilUsed(tx);
+      if (receipt !== null) return wasUsed ? null : receipt;
       const { to, data } = tx.request;
       const isNothing = to === this.address && data === '0x';
-      return receipt === null && !isNothing ? await this.#sendUntilMined(tx.request, tx.request.gas) : receipt;
+      return isNothing ? null : await this.#sendUntilMined(tx.request, tx.request.gas);
     } catch (error) {
       if (!(error instanceof WalletStopped)) this.onTrouble(tx.nonce, `given up: ${(error as Error).message}`);
       return null;

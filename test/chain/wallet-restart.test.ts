@@ -212,25 +212,3 @@ await t.test('a version that could not be written down is not sent: after a cras
   t.match(mined, [{ nonce: 0, data: '0x01' }]);
   t.equal(mined.length, 1);
 });
-
-await t.test('who asks again for what an earlier run has on its way joins it, and it is paid for once', async (t) => {
-  const account = chain.newKey();
-  const first = await WalletRun.start(chain, account);
-  first.wallet.send(request('0x01')).catch(() => undefined); // its client had no answer
-  await crashes['after it was sent, before its receipt']?.reached(first);
-  first.die();
-  const second = await goOn(t, account, first);
-  await second.until(() => second.troubles.length > 0);
-  const answers = [second.wallet.send(request('0x01')), second.wallet.send(request('0x01'))];
-  const other = second.wallet.send(request('0x02'));
-  const receipts = await second.whileMining(chain, Promise.all([...answers, other]));
-  t.strictSame(receipts[0], receipts[1]);
-  t.match(await chain.minedOf(account), [
-    { nonce: 0, data: '0x01' },
-    { nonce: 1, data: '0x02' },
-  ]);
-  await second.whileMining(chain, second.wallet.send(request('0x01')));
-  const mined = await chain.minedOf(account);
-  t.match(mined[2], { nonce: 2, data: '0x01' }, 'what was mined is no longer on its way');
-  t.equal(mined.length, 3);
-});

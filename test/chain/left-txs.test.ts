@@ -1,0 +1,100 @@
+import t, { type Test } from 'tap';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import type { Hex } from '../../src/engine/quote.js';
+import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
+
+const chain = await QuietChain.start();
+t.teardown(() => chain.anvil.stop());
+
+const request = (data: Hex) => ({ to: NOBODY, data });
+
+/** A process that sent this and died before it was mined: its client had no answer. */
+async function leave(account: PrivateKeyAccount, data: Hex): Promise<WalletRun> {
+  const first = await WalletRun.start(chain, account);
+  first.wallet.send(request(data)).catch(() => undefined);
+  await first.until(async () => (await chain.poolOf(account)).length === 1);
+  first.die();
+  return first;
+}
+
+/** The next process, which has not taken up yet what the last one left. */
+async function nextRun(t: Test, last: WalletRun): Promise<WalletRun> {
+  const next = await WalletRun.start(chain, last.account, last.values.reopened());
+  t.teardown(() => next.die());
+  return next;
+}
+
+await t.test('who asks again for what an earlier run has on its way joins it, and it is paid for once', async (t) => {
+  const account = chain.newKey();
+  const second = await nextRun(t, await leave(account, '0x01'));
+  second.wallet.resume();
+  await second.until(() => second.troubles.length > 0);
+  const answers = [second.wallet.send(request('0x01')), second.wallet.send(request('0x01'))];
+  const other = second.wallet.send(request('0x02'));
+  const receipts = await second.whileMining(chain, Promise.all([...answers, other]));
+  t.strictSame(receipts[0], receipts[1]);
+  t.match(await chain.minedOf(account), [
+    { nonce: 0, data: '0x01' },
+    { nonce: 1, data: '0x02' },
+  ]);
+  await second.whileMining(chain, second.wallet.send(request('0x01')));
+  const mined = await chain.minedOf(account);
+  t.match(mined[2], { nonce: 2, data: '0x01' }, 'what was mined is no longer on its way');
+  t.equal(mined.length, 3);
+});
+
+await t.test('nor is it paid for twice before the node has said what became of it', async (t) => {
+  const account = chain.newKey();
+  const second = await nextRun(t, await leave(account, '0x01'));
+  second.wallet.resume();
+  const again = second.wallet.send(request('0x01'));
+  await second.until(() => second.troubles.length > 0);
+  await second.whileMining(chain, again);
+  t.equal((await chain.minedOf(account)).length, 1);
+});
+
+await t.test('nor where the node does not say so when it is asked first', async (t) => {
+  const account = chain.newKey();
+  const second = await nextRun(t, await leave(account, '0x01'));
+  const error = { code: -32000, message: 'header not found' };
+  let asked = 0;
+  second.proxy.trick = ({ method }) => (method === 'eth_getTransactionCount' && asked++ === 0 ? { error } : 'PASS');
+  second.wallet.resume();
+  await second.until(() => asked > 0);
+  await second.whileMining(chain, second.wallet.send(request('0x01')));
+  t.equal((await chain.minedOf(account)).length, 1);
+});
+
+await t.test('nor where another signer overtook it', async (t) => {
+  const account = chain.newKey();
+  const first = await leave(account, '0x01');
+  for (const { hash } of await chain.poolOf(account)) await chain.client.dropTransaction({ hash });
+  await chain.sendAsStranger(account, 0);
+  await chain.mine();
+  const second = await nextRun(t, first);
+  second.wallet.resume();
+  await second.whileMining(chain, second.wallet.send(request('0x01')));
+  // Time enough to take its nonce for the other signer's, and to send it anew.
+  await second.until(async () => {
+    await chain.mine();
+    return second.clock.monotonicMs() > 60_000;
+  });
+  t.match(await chain.minedOf(account), [
+    { nonce: 0, data: '0x57' },
+    { nonce: 1, data: '0x01' },
+  ]);
+  t.equal((await chain.minedOf(account)).length, 2);
+});
+
+await t.test('what was mined before this run is not joined: who asks for the same means another one', async (t) => {
+  const account = chain.newKey();
+  const first = await leave(account, '0x01');
+  await chain.mine();
+  const second = await nextRun(t, first);
+  second.wallet.resume();
+  await second.whileMining(chain, second.wallet.send(request('0x01')));
+  t.match(await chain.minedOf(account), [
+    { nonce: 0, data: '0x01' },
+    { nonce: 1, data: '0x01' },
+  ]);
+});
