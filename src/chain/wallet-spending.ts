@@ -13,6 +13,12 @@ export interface WalletSpendingOptions {
   readonly kept: { readonly values: KeptValues; readonly name: string } | null;
 }
 
+/** What was counted for one nonce, and when the day ends in which it was. */
+interface Counted {
+  readonly feeWei: bigint;
+  readonly endsMs: number;
+}
+
 /**
  * What one wallet has spent on gas in 24 hours, counted from the first transaction on, and whether it may spend more.
  */
@@ -20,8 +26,8 @@ export class WalletSpending {
   readonly #options: WalletSpendingOptions;
   #endsMs = 0;
   #spentWei = 0n;
-  /** What was counted for each nonce, oldest first: it is counted once, however often it is mined. */
-  readonly #feesWei = new Map<number, bigint>();
+  /** By nonce, oldest first: each is counted once, however often it is mined. */
+  readonly #counted = new Map<number, Counted>();
 
   constructor(options: WalletSpendingOptions) {
     this.#options = options;
@@ -38,21 +44,24 @@ export class WalletSpending {
    * way when the cap is reached are still paid for. What is counted outlives the process when it resolves.
    */
   mined(nonce: number, feeWei: bigint): Promise<void> {
-    this.#count(feeWei - (this.#feesWei.get(nonce) ?? 0n));
-    this.#feesWei.set(nonce, feeWei);
-    for (const oldest of this.#feesWei.keys()) {
-      if (this.#feesWei.size <= this.#options.remembered) break;
-      this.#feesWei.delete(oldest);
+    this.#roll();
+    const { feeWei: known, endsMs } = this.#counted.get(nonce) ?? { feeWei: 0n, endsMs: this.#endsMs };
+    this.#count(feeWei - known, endsMs);
+    this.#counted.set(nonce, { feeWei, endsMs });
+    for (const oldest of this.#counted.keys()) {
+      if (this.#counted.size <= this.#options.remembered) break;
+      this.#counted.delete(oldest);
     }
     return this.#keep();
   }
 
   /** The nonce went to another signer's transaction: what was counted for ours, before a reorg, was not spent. */
   async lost(nonce: number): Promise<void> {
-    const feeWei = this.#feesWei.get(nonce);
-    if (feeWei === undefined) return;
-    this.#count(-feeWei);
-    this.#feesWei.delete(nonce);
+    const counted = this.#counted.get(nonce);
+    if (counted === undefined) return;
+    this.#roll();
+    this.#count(-counted.feeWei, counted.endsMs);
+    this.#counted.delete(nonce);
     await this.#keep();
   }
 
@@ -64,11 +73,9 @@ export class WalletSpending {
     return Math.max(1, Math.ceil(this.#endsMs - nowMs()));
   }
 
-  #count(feeWei: bigint): void {
-    this.#roll();
-    this.#spentWei += feeWei;
-    // What is taken back may have been counted the day before.
-    if (this.#spentWei < 0n) this.#spentWei = 0n;
+  /** What is taken back of another day makes no room in this one. */
+  #count(feeWei: bigint, endsMs: number): void {
+    if (feeWei > 0n || endsMs === this.#endsMs) this.#spentWei += feeWei;
   }
 
   #roll(): void {
@@ -84,7 +91,7 @@ export class WalletSpending {
    */
   async #keep(): Promise<void> {
     const { kept } = this.#options;
-    const feesWei = [...this.#feesWei].map(([nonce, feeWei]) => [nonce, `${feeWei}`]);
+    const feesWei = [...this.#counted].map(([nonce, { feeWei, endsMs }]) => [nonce, `${feeWei}`, endsMs]);
     const value = { endsMs: this.#endsMs, spentWei: `${this.#spentWei}`, feesWei };
     await kept?.values.put(kept.name, value).catch(() => undefined);
   }
@@ -99,6 +106,9 @@ export class WalletSpending {
     }
     this.#endsMs = endsMs as number;
     this.#spentWei = BigInt(spentWei);
-    for (const [nonce, feeWei] of feesWei as [number, string][]) this.#feesWei.set(nonce, BigInt(feeWei));
+    // Earlier versions kept no day with them: they count as of the one that was on.
+    for (const [nonce, feeWei, ofDay = this.#endsMs] of feesWei as [number, string, number?][]) {
+      this.#counted.set(nonce, { feeWei: BigInt(feeWei), endsMs: ofDay });
+    }
   }
 }

@@ -48,16 +48,39 @@ t.test('a nonce that is mined again after a reorg is paid for once, at what it c
 });
 
 t.test("a nonce that went to another signer's after a reorg cost nothing", async (t) => {
-  const { clock, spending } = newSpending(100n);
+  const kept = new MemoryKeptValues();
+  const { clock, spending } = newSpending(100n, kept);
   await spending.mined(0, 40n);
+  await spending.mined(1, 50n);
   await spending.lost(0);
   await spending.lost(0);
   await spending.lost(7);
-  t.equal(spending.spentWei, 0n);
+  t.equal(spending.spentWei, 50n);
+  t.equal(newSpending(100n, kept.reopened(), clock).spending.spentWei, 50n, 'nor for the next process');
+});
+
+t.test('what a reorg takes back of a day that has ended makes no room in the next', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { clock, spending } = newSpending(100n, kept);
+  await spending.mined(0, 40n);
   await spending.mined(1, 40n);
   clock.advance(DAY_MS);
-  await spending.lost(1);
-  t.equal(spending.spentWei, 0n, 'nothing of the day before is given to the next');
+  await spending.mined(2, 90n);
+  await spending.lost(0);
+  await spending.mined(1, 30n);
+  t.equal(spending.spentWei, 90n);
+  const { spending: next } = newSpending(100n, kept.reopened(), clock);
+  await next.lost(1);
+  t.equal(next.spentWei, 90n);
+  await next.lost(2);
+  t.equal(next.spentWei, 0n);
+});
+
+t.test('what an earlier version kept, without the days of its nonces, is of the day that was on', async (t) => {
+  const value = { endsMs: DAY_MS, spentWei: '60', feesWei: [[0, '40']] };
+  const { spending } = newSpending(100n, new MemoryKeptValues(new Map([['wallet', value]])));
+  await spending.lost(0);
+  t.equal(spending.spentWei, 20n);
 });
 
 t.test('a restart goes on with what was spent, and counts no nonce again that was counted', async (t) => {
@@ -80,14 +103,15 @@ t.test('only so many nonces are remembered, the newest', async (t) => {
   t.match(kept.values.get('wallet'), {
     spentWei: '3',
     feesWei: [
-      [1, '1'],
-      [2, '1'],
+      [1, '1', DAY_MS],
+      [2, '1', DAY_MS],
     ],
   });
 });
 
 t.test('what is kept in a form that is not understood stops the start', async (t) => {
-  for (const value of [7, {}, { endsMs: 1, spentWei: 1, feesWei: [] }, { endsMs: 1, spentWei: '1' }]) {
+  const whole = { endsMs: 1, spentWei: '1', feesWei: [] };
+  for (const value of [7, {}, { ...whole, spentWei: 1 }, { ...whole, feesWei: null }, { ...whole, endsMs: 'x' }]) {
     t.throws(() => newSpending(null, new MemoryKeptValues(new Map([['wallet', value]]))), /not understood/);
   }
 });
