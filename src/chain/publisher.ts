@@ -212,6 +212,8 @@ export class Publisher {
     const publication = this.#publications.get(quoteId);
     if (publication === undefined) return;
     this.#publications.delete(quoteId);
+    // Another's publication of it was read first: nobody has to pay for ours.
+    if (!publication.isSent) this.#queue = this.#queue.filter((waiting) => waiting !== publication);
     publication.settle(outcome);
   }
 }

@@ -28,15 +28,15 @@ interface Sent extends TxRequest {
 /** A publisher whose wallet only writes down: nothing is mined before the test says so. */
 function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n), maxTxBytes = MAX_TX_BYTES) {
   const clock = new ManualClock();
-  const prepared: Hex[] = [];
+  const prepared: TxRequest[] = [];
   const sent: Sent[] = [];
   const mine: ((succeeded?: boolean) => void)[] = [];
   const refuse: ((error: Error) => void)[] = [];
   const mined: Hex[] = [];
   const wallet = {
     address: address(1),
-    prepare({ data }: TxRequest) {
-      prepared.push(data);
+    prepare(request: TxRequest) {
+      prepared.push(request);
       return { gas: estimate(), fees: FEES };
     },
     send(request: TxRequest, means?: Means) {
@@ -63,7 +63,7 @@ t.test('what was foreseen is sent with what the node said meanwhile', async (t) 
   publisher.foresee([first, second]);
   publish(first, second);
   const data = encodeAdd([first, second]);
-  t.strictSame(prepared, [data]);
+  t.strictSame(prepared, [{ to: STREAM, data }]);
   t.match(sent, [{ to: STREAM, data }]);
   t.equal(sent.length, 1);
   t.equal(await sent[0]?.means?.gas, 7n);
@@ -102,10 +102,12 @@ t.test('of what comes at once only the first is foreseen, and another when that 
   const { publisher, prepared } = newPublisher();
   publisher.foresee([first]);
   publisher.foresee([second]);
-  t.strictSame(prepared, [encodeAdd([first])]);
+  t.match(prepared, [{ data: encodeAdd([first]) }]);
+  t.equal(prepared.length, 1);
   await new Promise((resolve) => setImmediate(resolve));
   publisher.foresee([third]);
-  t.strictSame(prepared, [encodeAdd([first]), encodeAdd([third])]);
+  t.match(prepared.slice(1), [{ data: encodeAdd([third]) }]);
+  t.equal(prepared.length, 2);
 });
 
 t.test('an estimate that fails is heard of by what is sent with it, and by nobody else', async (t) => {
@@ -126,6 +128,29 @@ t.test('events are awaited of what was sent, until it is settled, and not of wha
   publisher.settle(first.quoteId, null);
   t.strictSame([...publisher.awaited()], [second]);
   t.end();
+});
+
+t.test('what is read of a quote settles its publication, and of a quote of others none', async (t) => {
+  const { publisher, publish } = newPublisher();
+  const [entered, refused] = publish(first, second);
+  publisher.settle(third.quoteId, null);
+  publisher.settle(first.quoteId, null);
+  publisher.settle(second.quoteId, 'QuoteOBExpired');
+  t.strictSame(await entered, { type: 'ENTERED' });
+  t.strictSame(await refused, { type: 'REFUSED', reason: 'QuoteOBExpired' });
+});
+
+t.test('what others publish while ours waits is not paid for again', async (t) => {
+  const { clock, publisher, publish, sent, mine } = newPublisher();
+  publish(first);
+  publish(second);
+  const [outcome] = publish(third);
+  publisher.settle(third.quoteId, null);
+  t.strictSame(await outcome, { type: 'ENTERED' });
+  mine[0]?.();
+  await turn();
+  clock.advance(0);
+  t.equal(sent.length, 2);
 });
 
 t.test('what comes for a quote that is under way joins it, and has the same outcome', async (t) => {
@@ -151,6 +176,29 @@ t.test('one that was mined and never turns up is given up in time, and may be pu
   t.equal(sent.length, 2);
 });
 
+t.test('a quote that was posted again is not given up with what it was first published with', async (t) => {
+  const { clock, publisher, publish, mine } = newPublisher();
+  const [, lost] = publish(first, second);
+  mine[0]?.();
+  await turn();
+  publisher.settle(first.quoteId, null);
+  publish(first); // a reorg took it back
+  clock.advance(1_000);
+  t.match(await lost, { type: 'FAILED', error: PublicationUnseen });
+  t.ok(publisher.has(first.quoteId));
+});
+
+t.test('the last one that waits does not stay behind', async (t) => {
+  const { clock, publish, sent, mine } = newPublisher();
+  publish(first);
+  publish(second);
+  publish(third);
+  mine[0]?.();
+  await turn();
+  clock.advance(0);
+  t.equal(sent[2]?.data, encodeAdd([third]));
+});
+
 t.test('no more transactions are under way than may be, and what waits goes into the next', async (t) => {
   const { clock, publish, sent, mine } = newPublisher();
   publish(first);
@@ -172,7 +220,7 @@ t.test('no more transactions are under way than may be, and what waits goes into
 
 t.test('what one transaction cannot hold goes into the next beside it', (t) => {
   const { clock, publish, sent } = newPublisher();
-  const quotes = [1, 2, 3, 4, 5].map((n) => sampleQuote({ n }));
+  const quotes = [1, 2, 3, 4].map((n) => sampleQuote({ n }));
   publish(...quotes);
   clock.advance(0);
   t.strictSame(
