@@ -1,5 +1,6 @@
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import { ChainAnswerError } from './chain-answer-error.js';
 import { readQuantity, readWideQuantity } from './rpc-answers.js';
 
 export interface TxReceipt {
@@ -12,11 +13,13 @@ export interface TxReceipt {
   readonly succeeded: boolean;
 }
 
-/** The receipt of whichever of these was mined; null: none of them, as far as the node knows. */
+/** The receipt of whichever of these was mined; null: none of them, as the node says. */
 export async function findReceipt(rpc: Rpc, hashes: readonly Hex[]): Promise<TxReceipt | null> {
   for (const txHash of hashes) {
     const answer = await rpc.request({ method: 'eth_getTransactionReceipt', params: [txHash] });
-    if (answer === null || typeof answer !== 'object') continue;
+    if (answer === null) continue;
+    // Not the same as none, after which the transaction may be sent under another nonce.
+    if (typeof answer !== 'object') throw new ChainAnswerError('A receipt is no object');
     const { blockNumber, status, ...cost } = answer as Partial<Record<string, unknown>>;
     const gasUsed = BigInt(readQuantity(cost.gasUsed));
     const feeWei = gasUsed * readWideQuantity(cost.effectiveGasPrice);

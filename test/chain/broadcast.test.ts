@@ -9,8 +9,9 @@ const refusal = (message: string) => new RpcError(-32000, message, null);
 /** A node that refuses the transaction in these words; `found`: what it says of it, or why nothing. */
 function node(why: Error, found: unknown): Rpc {
   return {
-    async request({ method }) {
+    async request({ method, params }) {
       if (method === 'eth_sendRawTransaction') throw why;
+      t.strictSame([method, params], ['eth_getTransactionByHash', [signed.txHash]]);
       if (found instanceof Error) throw found;
       return found;
     },
@@ -26,6 +27,17 @@ t.test('a refusal is read by its words', async (t) => {
     ['max fee per gas less than block base fee', 'UNDERPRICED'],
   ] satisfies [string, BroadcastOutcome][]) {
     t.equal(await broadcast(node(refusal(message), null), signed), outcome, message);
+  }
+});
+
+t.test('what a node took is sent, and so may be what no answer came to', async (t) => {
+  const asked: unknown[] = [];
+  const taking: Rpc = { request: (request) => Promise.resolve(asked.push(request)) };
+  t.equal(await broadcast(taking, signed), 'SENT');
+  t.strictSame(asked, [{ method: 'eth_sendRawTransaction', params: ['0x02'] }]);
+  const limit = new RpcError(-32005, 'limit exceeded', null);
+  for (const why of [new RpcUnreachable('no answer'), limit]) {
+    t.equal(await broadcast(node(why, null), signed), 'SENT', why.message);
   }
 });
 

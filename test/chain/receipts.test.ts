@@ -1,15 +1,36 @@
 import t from 'tap';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { findReceipt } from '../../src/chain/receipts.js';
+import type { Rpc } from '../../src/engine/ports.js';
 
 const told = { blockNumber: '0x7', status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x2' };
 
-const find = (receipt: object | null) => findReceipt({ request: () => Promise.resolve(receipt) }, ['0x01']);
+const find = (receipt: unknown) => findReceipt({ request: () => Promise.resolve(receipt) }, ['0x01']);
 
 t.test('a receipt says where the transaction was mined, and what it cost', async (t) => {
   const receipt = { txHash: '0x01', blockNumber: 7, gasUsed: 21_000n, feeWei: 42_000n, succeeded: true };
   t.strictSame(await find(told), receipt);
   t.equal(await find(null), null);
+});
+
+t.test('of several versions the one that was mined is found', async (t) => {
+  const asked: unknown[] = [];
+  const rpc: Rpc = {
+    request(request) {
+      asked.push(request);
+      return Promise.resolve(asked.length === 2 ? { ...told, status: '0x0' } : null);
+    },
+  };
+  t.match(await findReceipt(rpc, ['0x01', '0x02', '0x03']), { txHash: '0x02', succeeded: false });
+  const method = 'eth_getTransactionReceipt';
+  t.strictSame(asked, [
+    { method, params: ['0x01'] },
+    { method, params: ['0x02'] },
+  ]);
+});
+
+t.test('an answer of another kind does not say that there is none', async (t) => {
+  for (const answer of ['0x', false, 0, undefined]) await t.rejects(find(answer), ChainAnswerError, String(answer));
 });
 
 t.test('gas that nobody can count is no receipt: keys are charged with it', async (t) => {
