@@ -32,6 +32,15 @@ export class OwnTx {
     return this.#versions.at(-1) ?? null;
   }
 
+  /** Of the first version, which asks for the least money; null before it. */
+  get firstFees(): Fees | null {
+    return this.#versions[0] ?? null;
+  }
+
+  isVersion(fees: Fees): boolean {
+    return this.#versions.includes(fees);
+  }
+
   /** How often its fees were raised. */
   get raises(): number {
     return Math.max(0, this.#versions.length - 1);

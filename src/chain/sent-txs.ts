@@ -56,7 +56,7 @@ export class SentTxs {
       if (await this.line.isUsed(tx)) return (await this.#find(tx)) ?? (await this.#loseUnlessMined(tx));
       await this.#sendAgain(tx);
     } catch {
-      // No answer, or no money for the higher fee: the next round looks for a receipt and tries again.
+      // No answer, or no money for any version: the next round looks for a receipt and tries again.
       this.receipts.checkRunning();
     }
     return null;
@@ -82,7 +82,15 @@ export class SentTxs {
     await this.listener.unblock(tx);
     const fees = await this.sender.feesAgain(tx, tx.raises < this.limits.resends);
     this.onTrouble(tx.nonce, fees === tx.fees ? 'not mined: sent again' : 'not mined: sent again for more');
-    await this.sender.send(tx, fees);
+    try {
+      await this.sender.send(tx, fees);
+    } catch (error) {
+      // The wallet may have no money for the higher fee, and the node may have dropped what it had money for.
+      const first = tx.firstFees;
+      if (first === null || first === fees) throw error;
+      this.onTrouble(tx.nonce, `refused: ${(error as Error).message}; its first version is sent again`);
+      await this.sender.send(tx, first);
+    }
   }
 
   /** Its receipt, or null when there is none in the time that a transaction may take. */

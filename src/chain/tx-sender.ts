@@ -58,7 +58,7 @@ export class TxSender {
 
   /** Written down, then signed, then sent. */
   async send(tx: OwnTx, fees: Fees): Promise<BroadcastOutcome> {
-    if (fees !== tx.fees) {
+    if (!tx.isVersion(fees)) {
       // Not known as a version before: the next try would take it for one that was written down.
       await this.intents.write(tx.intentWith(fees));
       tx.addVersion(fees);

@@ -45,7 +45,7 @@ const crashes: Record<string, Crash> = {
   },
   'after it is written down, before it is signed': {
     prepare: (run) => (run.proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? 'HANG' : 'PASS')),
-    account: (account) => ({ ...account, signTransaction: () => new Promise(() => undefined) }),
+    account: (account) => ({ ...account, sign: () => new Promise(() => undefined) }),
     reached: (run) => run.until(() => run.values.values.size === 1),
   },
   'after it is signed, before the node has it': {

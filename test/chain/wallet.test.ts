@@ -41,6 +41,21 @@ await t.test('a transaction that the node drops is sent again under its nonce fo
   t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x01' }]);
 });
 
+await t.test('one that the wallet has no money to offer more for is sent again as it was', async (t) => {
+  const run = await newRun();
+  const sent = run.wallet.send({ ...request('0x03'), gas: 50_000n });
+  const [first] = await inPool(run, 1);
+  if (first === undefined) throw new Error('It waits in the pool');
+  const { address } = run.account;
+  await chain.client.setBalance({ address, value: first.maxFeePerGas * 50_000n });
+  await chain.client.dropTransaction({ hash: first.hash });
+  await run.until(() => run.troubles.some((what) => /refused: .*insufficient funds/i.test(what)));
+  const [again] = await inPool(run, 1);
+  t.strictSame(again, first);
+  await run.whileMining(chain, sent);
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x03' }]);
+});
+
 await t.test('one that the base fee outruns is sent again for what the chain asks', async (t) => {
   const run = await newRun();
   const sent = run.wallet.send(request('0x02'));
