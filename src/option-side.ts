@@ -83,6 +83,7 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
           charge(caller, GAS_PER_DEPLOYMENT).run((payer) => deployer.deploy(terms, payer)),
       },
       settlements: {
+        refusal: () => journal.refusal(),
         settle: (caller: Caller, terms: readonly OptionTerms[]) =>
           charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.settle(terms, payer)),
       },

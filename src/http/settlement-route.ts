@@ -3,7 +3,7 @@ import type { GasRefusal } from '../quota/gas-refusal.js';
 import { compile } from '../schema/check.js';
 import type { OptionTerms } from '../schema/option-json.js';
 import { settleBody, type SettleResult } from '../schema/options.js';
-import { json, refuse } from './answer.js';
+import { json, refuse, unavailable } from './answer.js';
 import { gasRefused } from './gas-refusal.js';
 import { chainUnreachable, noWallet } from './option-refusals.js';
 import { optionsReader } from './options-body.js';
@@ -12,6 +12,8 @@ import type { Caller, Route } from './router.js';
 export type SettledItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
 
 export interface Settlements {
+  /** Why nothing can be sent just now: what a wallet means to send is written down before. Null when it can. */
+  refusal(): string | null;
   /** Items in the order of `options`. A refusal: nothing was settled. */
   settle(
     caller: Caller,
@@ -42,6 +44,8 @@ export function settlementRoute(
     const body = readOptions(request);
     if (!body.ok) return refuse(request, 400, body.error);
     if (settlements === null) return noWallet(request);
+    const refusal = settlements.refusal();
+    if (refusal !== null) return unavailable(request, refusal);
     const result = await settlements.settle(caller, body.terms);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     if (result.type !== 'ANSWERED') return gasRefused(request, result);

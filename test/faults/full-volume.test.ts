@@ -55,6 +55,9 @@ t.test(
     const refused = await post();
     t.strictSame([refused.status, refused.body], [503, { message: 'STORAGE_FULL' }]);
     t.equal(refused.headers.get('retry-after'), '1');
+    const expired = { base: 'testWETH', quote: 'USDC', expiration: '06JAN23', strike: 1800, type: 'C' };
+    const { status, body } = await rest().post('/pool/settle', [expired]);
+    t.strictSame([status, body], [503, { message: 'STORAGE_FULL' }]);
     t.equal((await rest().get('/events?channel=QUOTES&fromSeq=0')).status, 200, 'the feed goes on');
     t.equal(await shown(), before, 'and the book is shown');
 

@@ -9,7 +9,7 @@ const symbols = ['WETH', 'USDC'];
 const option = { base: 'WETH', quote: 'USDC', expiration: '06JAN23', strike: 1800, type: 'C' };
 
 function answering(items: readonly SettledItem[]): Settlements {
-  return { settle: () => Promise.resolve({ type: 'ANSWERED', items }) };
+  return { refusal: () => null, settle: () => Promise.resolve({ type: 'ANSWERED', items }) };
 }
 
 t.test('options come back as they were posted, in the order of the request', async (t) => {
@@ -44,14 +44,24 @@ t.test('without a wallet the missing setting is named', async (t) => {
 });
 
 t.test('a chain that does not answer is 503, to be tried again', async (t) => {
-  const settlements: Settlements = { settle: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }) };
+  const settlements: Settlements = { ...answering([]), settle: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }) };
   const routes = [settlementRoute(settlements, symbols, limits)];
   const { status, headers } = await ask(routes, requestOf('POST', '/pool/settle', [option]));
   t.strictSame([status, headers['retry-after']], [503, '1']);
 });
 
+t.test('nothing is settled that could not be written down before it is sent', async (t) => {
+  const settle = (): Promise<never> => Promise.reject(new Error('Nothing is to be settled'));
+  const routes = [settlementRoute({ refusal: () => 'STORAGE_FULL', settle }, symbols, limits)];
+  const { status, headers, text } = await ask(routes, requestOf('POST', '/pool/settle', [option]));
+  t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"STORAGE_FULL"}']);
+});
+
 t.test('a parameter is refused, and nothing is settled: there is no dry run here', async (t) => {
-  const settlements: Settlements = { settle: () => Promise.reject(new Error('Nothing is to be settled')) };
+  const settlements: Settlements = {
+    ...answering([]),
+    settle: () => Promise.reject(new Error('Nothing is to be settled')),
+  };
   const routes = [settlementRoute(settlements, symbols, limits)];
   const { status, text } = await ask(routes, requestOf('POST', '/pool/settle?dryRun=true', [option]));
   t.equal(status, 400);
@@ -62,7 +72,7 @@ t.test('a parameter is refused, and nothing is settled: there is no dry run here
 
 t.test('what nobody pays for now is refused, and says when to come again', (t) => {
   const routesOf = (refusal: GasRefusal) => [
-    settlementRoute({ settle: () => Promise.resolve(refusal) }, symbols, limits),
+    settlementRoute({ ...answering([]), settle: () => Promise.resolve(refusal) }, symbols, limits),
   ];
   return tellsWhenToComeAgain(t, routesOf, '/pool/settle', [option]);
 });
