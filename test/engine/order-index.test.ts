@@ -66,7 +66,7 @@ function withHash(hash: number): number {
 
 /** The shortest of a few tries, in milliseconds. */
 function lookUp(index: OrderIndex, orders: readonly BookOrder[]): number {
-  const tries = [1, 2, 3].map(() => {
+  const tries = [1, 2, 3, 4, 5].map(() => {
     const startMs = performance.now();
     for (const { quote } of orders) index.get(quote.quoteId);
     return performance.now() - startMs;
@@ -84,5 +84,7 @@ t.test('quotes that were made to share a bucket of the Map slow no lookup down',
   };
   const made = (n: number): number => withHash(n << 16);
   const usualMs = took(SALT, (n) => Math.imul(n, 0x9e3779b1));
-  t.ok(took(SALT, made) < 10 * usualMs + 5);
+  const madeMs = took(SALT, made);
+  // Sharing one takes hundreds of times as long, and a busy machine ten times now and then.
+  t.ok(madeMs < 20 * usualMs + 50, `${madeMs} ms of ${usualMs}`);
 });
