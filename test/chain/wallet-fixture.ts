@@ -44,6 +44,10 @@ export interface SeenTx {
   readonly maxFeePerGas: bigint;
 }
 
+export interface PooledTx extends SeenTx {
+  readonly hash: Hex;
+}
+
 /** A chain that mines when it is told to, without any contract. */
 export class QuietChain {
   readonly client: DevClient;
@@ -102,7 +106,7 @@ export class QuietChain {
   }
 
   /** What waits in the node's pool, by nonce. */
-  async poolOf({ address }: PrivateKeyAccount): Promise<(SeenTx & { readonly hash: Hex })[]> {
+  async poolOf({ address }: PrivateKeyAccount): Promise<PooledTx[]> {
     const { pending, queued } = await this.client.getTxpoolContent();
     const own = [pending, queued].flatMap((part) =>
       Object.entries(part).flatMap(([from, txs]) =>
@@ -198,6 +202,12 @@ export class WalletRun {
       this.clock.advance(STEP_MS);
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
+  }
+
+  /** Resolves to them when so many of its transactions wait in the node's pool. */
+  async inPool(chain: QuietChain, count: number): Promise<readonly PooledTx[]> {
+    await this.until(async () => (await chain.poolOf(this.account)).length === count);
+    return chain.poolOf(this.account);
   }
 
   /** Time passes, and a block comes now and then, until it is settled. */

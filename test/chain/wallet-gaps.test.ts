@@ -13,16 +13,11 @@ async function newRun() {
   return run;
 }
 
-/** Resolves when so many of its transactions wait in the node's pool. */
-async function inPool(run: WalletRun, count: number) {
-  await run.until(async () => (await chain.poolOf(run.account)).length === count);
-}
-
 await t.test('a gap that another signer left is closed, and what waits behind it is mined', async (t) => {
   const run = await newRun();
   const hash = await chain.sendAsStranger(run.account, 0);
   const sent = run.wallet.send(request('0x09'));
-  await inPool(run, 2);
+  await run.inPool(chain, 2);
   await chain.client.dropTransaction({ hash });
   await run.whileMining(chain, sent);
   t.match(await chain.minedOf(run.account), [
@@ -35,7 +30,7 @@ await t.test('one that two transactions wait behind is closed once', async (t) =
   const run = await newRun();
   const hash = await chain.sendAsStranger(run.account, 0);
   const sent = Promise.all([run.wallet.send(request('0x0a')), run.wallet.send(request('0x0b'))]);
-  await inPool(run, 3);
+  await run.inPool(chain, 3);
   await chain.client.dropTransaction({ hash });
   run.clock.advance(20_000); // both have waited long enough at the same moment
   await run.whileMining(chain, sent);

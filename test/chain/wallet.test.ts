@@ -20,20 +20,14 @@ async function newRun(limits: Partial<WalletLimits> = {}) {
   return run;
 }
 
-/** Resolves when so many of its transactions wait in the node's pool. */
-async function inPool(run: WalletRun, count: number) {
-  await run.until(async () => (await chain.poolOf(run.account)).length === count);
-  return chain.poolOf(run.account);
-}
-
 await t.test('a transaction that the node drops is sent again under its nonce for an eighth more', async (t) => {
   const run = await newRun();
   const sent = run.wallet.send(request('0x01'));
-  const [first] = await inPool(run, 1);
+  const [first] = await run.inPool(chain, 1);
   if (first === undefined) throw new Error('It waits in the pool');
   await chain.client.dropTransaction({ hash: first.hash });
   t.equal((await chain.poolOf(run.account)).length, 0);
-  const [again] = await inPool(run, 1);
+  const [again] = await run.inPool(chain, 1);
   t.match(again, { nonce: first.nonce, data: '0x01' });
   t.ok((again?.maxFeePerGas ?? 0n) >= (first.maxFeePerGas * 9n) / 8n);
   const receipt = await run.whileMining(chain, sent);
@@ -44,13 +38,13 @@ await t.test('a transaction that the node drops is sent again under its nonce fo
 await t.test('one that the wallet has no money to offer more for is sent again as it was', async (t) => {
   const run = await newRun();
   const sent = run.wallet.send({ ...request('0x03'), gas: 50_000n });
-  const [first] = await inPool(run, 1);
+  const [first] = await run.inPool(chain, 1);
   if (first === undefined) throw new Error('It waits in the pool');
   const { address } = run.account;
   await chain.client.setBalance({ address, value: first.maxFeePerGas * 50_000n });
   await chain.client.dropTransaction({ hash: first.hash });
   await run.until(() => run.troubles.some((what) => /refused: .*insufficient funds/i.test(what)));
-  const [again] = await inPool(run, 1);
+  const [again] = await run.inPool(chain, 1);
   t.strictSame(again, first);
   await run.whileMining(chain, sent);
   t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x03' }]);
@@ -59,7 +53,7 @@ await t.test('one that the wallet has no money to offer more for is sent again a
 await t.test('one that the base fee outruns is sent again for what the chain asks', async (t) => {
   const run = await newRun();
   const sent = run.wallet.send(request('0x02'));
-  const [first] = await inPool(run, 1);
+  const [first] = await run.inPool(chain, 1);
   const baseFee = (first?.maxFeePerGas ?? 0n) * 3n;
   await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: baseFee });
   await chain.mine();
@@ -78,7 +72,7 @@ await t.test('one that the node finds underpriced is offered for more at once', 
   run.proxy.trick = ({ method }) =>
     method === 'eth_sendRawTransaction' && refusals++ < 2 ? { error: UNDERPRICED } : 'PASS';
   const sent = run.wallet.send(request('0x03'));
-  const [taken] = await inPool(run, 1);
+  const [taken] = await run.inPool(chain, 1);
   const [intent] = [...run.values.values.values()] as { fees: [string, string][] }[];
   t.equal(intent?.fees.length, 3);
   t.ok((taken?.maxFeePerGas ?? 0n) >= (BigInt(intent?.fees[0]?.[0] ?? 0) * 81n) / 64n, 'twice an eighth more');
@@ -138,7 +132,7 @@ await t.test('what was prepared is sent without another question to the node', a
   await Promise.all([means.gas, means.fees]);
   const asked = countedMethods(run);
   const sent = run.wallet.send(request('0x11'), means);
-  await inPool(run, 1);
+  await run.inPool(chain, 1);
   for (const method of ['eth_estimateGas', 'eth_gasPrice', 'eth_maxPriorityFeePerGas', 'eth_getTransactionCount']) {
     t.equal(asked.get(method), undefined, method);
   }
@@ -163,7 +157,7 @@ await t.test('what is mined after another was prepared is not taken for taken ba
 await t.test('one that no block takes is neither given up nor raised without end', async (t) => {
   const run = await newRun();
   const sent = run.wallet.send(request('0x06'));
-  await inPool(run, 1);
+  await run.inPool(chain, 1);
   await run.until(() => run.troubles.length >= 12);
   const [stuck] = await chain.poolOf(run.account);
   t.equal(run.troubles.filter((trouble) => trouble === '0: not mined: sent again for more').length, 3);
@@ -177,7 +171,7 @@ await t.test('one that no block takes is neither given up nor raised without end
 await t.test('where another signer of the key took the nonce, it is sent anew under the next', async (t) => {
   const run = await newRun();
   const sent = run.wallet.send(request('0x07'));
-  const [ours] = await inPool(run, 1);
+  const [ours] = await run.inPool(chain, 1);
   if (ours === undefined) throw new Error('It waits in the pool');
   await chain.client.dropTransaction({ hash: ours.hash });
   await chain.sendAsStranger(run.account, 0);
@@ -194,58 +188,12 @@ await t.test("another signer's transaction that still waits keeps its nonce", as
   const run = await newRun();
   await chain.sendAsStranger(run.account, 0, 10n ** 10n);
   const sent = run.wallet.send(request('0x08'));
-  await inPool(run, 2);
+  await run.inPool(chain, 2);
   await run.whileMining(chain, sent);
   t.match(await chain.minedOf(run.account), [
     { nonce: 0, data: '0x57' },
     { nonce: 1, data: '0x08' },
   ]);
-});
-
-/** A branch without the transaction of this data, and without those after it, which no node has any more. */
-async function takeBack(run: WalletRun, data: Hex) {
-  const { number } = await chain.client.getBlock();
-  const depth = Number(number) - Number(await blockOf(run, data)) + 1;
-  await chain.client.request<{ Method: 'anvil_reorg'; Parameters: unknown[]; ReturnType: unknown }>({
-    method: 'anvil_reorg',
-    params: [depth, []],
-  });
-  for (const { hash } of await chain.poolOf(run.account)) await chain.client.dropTransaction({ hash });
-}
-
-await t.test('what a reorg takes back comes again as soon as the reorg is read, and is paid for once', async (t) => {
-  const run = await newRun();
-  await run.whileMining(chain, run.wallet.send(request('0x1a')));
-  await run.whileMining(chain, run.wallet.send(request('0x1b')));
-  await takeBack(run, '0x1a');
-  t.equal(await chain.client.getTransactionCount({ address: run.account.address }), 0, 'it is gone');
-  run.wallet.onReorg();
-  await inPool(run, 2);
-  await chain.mine();
-  t.match(await chain.minedOf(run.account), [
-    { nonce: 0, data: '0x1a' },
-    { nonce: 1, data: '0x1b' },
-  ]);
-  await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)));
-  run.wallet.onReorg();
-  await run.whileMining(chain, run.wallet.send(request('0x1c')));
-  t.equal((await chain.minedOf(run.account)).length, 3, 'what is still there is not sent again');
-});
-
-await t.test('what a reorg takes back comes again under its own nonce when the next is sent', async (t) => {
-  const run = await newRun();
-  await run.whileMining(chain, run.wallet.send(request('0x0a')));
-  const mined = await chain.client.getTransactionCount({ address: run.account.address });
-  t.equal(mined, 1);
-  await takeBack(run, '0x0a');
-  t.equal(await chain.client.getTransactionCount({ address: run.account.address }), 0, 'it is gone');
-  await run.whileMining(chain, run.wallet.send(request('0x0b')));
-  t.match(await chain.minedOf(run.account), [
-    { nonce: 0, data: '0x0a' },
-    { nonce: 1, data: '0x0b' },
-  ]);
-  // Nobody waits for what was taken back: its receipt may come later.
-  await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)));
 });
 
 await t.test('an endpoint that asks for a fortune does not get it', async (t) => {
@@ -274,7 +222,7 @@ await t.test('a node that tells of receipts late does not make it sent twice', a
   run.proxy.trick = ({ method }) =>
     method === 'eth_getTransactionReceipt' && isLate() ? { rewrite: () => null } : 'PASS';
   const sent = run.wallet.send(request('0x0d'));
-  await inPool(run, 1);
+  await run.inPool(chain, 1);
   await chain.mine();
   await run.whileMining(chain, sent);
   t.notOk(isLate(), 'it was long past the time to send again');
@@ -288,7 +236,7 @@ await t.test('a node that tells of no receipt for a fault of its own does not ma
   const isWell = (): boolean => run.clock.monotonicMs() > 45_000;
   run.proxy.trick = ({ method }) => (method === 'eth_getTransactionReceipt' && !isWell() ? { error } : 'PASS');
   const sent = run.wallet.send(request('0x0f'));
-  await inPool(run, 1);
+  await run.inPool(chain, 1);
   await chain.mine();
   await run.whileMining(chain, sent);
   t.ok(isWell());
@@ -307,7 +255,7 @@ await t.test('nor does a node that is behind, and takes over from the one that t
     return isLook && looks++ > 0 ? { rewrite: () => '0x0' } : 'PASS';
   };
   const sent = run.wallet.send(request('0x0f'));
-  await inPool(run, 1);
+  await run.inPool(chain, 1);
   await chain.mine();
   await run.whileMining(chain, sent);
   t.ok(looks > 1);
@@ -318,7 +266,7 @@ await t.test('nor does a node that is behind, and takes over from the one that t
 await t.test('many at once take nonces without a gap, each mined once, no more than allowed under way', async (t) => {
   const run = await newRun({ inFlight: 4, waiting: 6 });
   const sent = Array.from({ length: 10 }, (_, n) => run.wallet.send(request(`0x1${n}`)));
-  await inPool(run, 4);
+  await run.inPool(chain, 4);
   await t.rejects(run.wallet.send(request('0xff')), WalletBusy);
   await run.whileMining(chain, Promise.all(sent));
   const mined = await chain.minedOf(run.account);
@@ -344,7 +292,7 @@ await t.test('a wallet that is stopped lets go of everybody who waits', async (t
   const run = await WalletRun.start(chain, chain.newKey(), undefined, { inFlight: 1 });
   t.teardown(() => run.proxy.close());
   const sent = [run.wallet.send(request('0x30')), run.wallet.send(request('0x31'))];
-  await inPool(run, 1);
+  await run.inPool(chain, 1);
   run.wallet.stop();
   // Time goes on: a request to the node that is between two tries ends with its pause.
   let settled = false;
@@ -366,15 +314,6 @@ await t.test('nothing of what waits for a place is sent once the cap is reached'
   t.equal((await chain.minedOf(run.account)).length, 1, 'what was under way is paid for');
   t.strictSame(await chain.poolOf(run.account), []);
 });
-
-async function blockOf({ account }: WalletRun, data: Hex): Promise<bigint> {
-  for (let number = await chain.client.getBlockNumber(); number > 0n; number--) {
-    const { transactions } = await chain.client.getBlock({ blockNumber: number, includeTransactions: true });
-    const isIt = transactions.some((tx) => tx.from === account.address.toLowerCase() && tx.input === data);
-    if (isIt) return number;
-  }
-  throw new Error('It is in no block');
-}
 
 /** How often the node is asked for what, from now on. */
 function countedMethods(run: WalletRun): ReadonlyMap<string, number> {

@@ -1,0 +1,92 @@
+import t from 'tap';
+import type { Hex } from '../../src/engine/quote.js';
+import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
+
+const chain = await QuietChain.start();
+t.teardown(() => chain.anvil.stop());
+
+const request = (data: Hex) => ({ to: NOBODY, data });
+
+async function newRun() {
+  const run = await WalletRun.start(chain, chain.newKey());
+  t.teardown(() => run.die());
+  return run;
+}
+
+/** A branch without the transaction of this data, and without those after it, which no node has any more. */
+async function takeBack(run: WalletRun, data: Hex) {
+  const { number } = await chain.client.getBlock();
+  const depth = Number(number) - Number(await blockOf(run, data)) + 1;
+  await chain.client.request<{ Method: 'anvil_reorg'; Parameters: unknown[]; ReturnType: unknown }>({
+    method: 'anvil_reorg',
+    params: [depth, []],
+  });
+  for (const { hash } of await chain.poolOf(run.account)) await chain.client.dropTransaction({ hash });
+}
+
+await t.test('what a reorg takes back comes again as soon as the reorg is read, and is paid for once', async (t) => {
+  const run = await newRun();
+  await run.whileMining(chain, run.wallet.send(request('0x1a')));
+  await run.whileMining(chain, run.wallet.send(request('0x1b')));
+  await takeBack(run, '0x1a');
+  t.equal(await chain.client.getTransactionCount({ address: run.account.address }), 0, 'it is gone');
+  run.wallet.onReorg();
+  await run.inPool(chain, 2);
+  await chain.mine();
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x1a' },
+    { nonce: 1, data: '0x1b' },
+  ]);
+  await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)));
+  run.wallet.onReorg();
+  await run.whileMining(chain, run.wallet.send(request('0x1c')));
+  t.equal((await chain.minedOf(run.account)).length, 3, 'what is still there is not sent again');
+});
+
+await t.test('what a reorg takes back comes again under its own nonce when the next is sent', async (t) => {
+  const run = await newRun();
+  await run.whileMining(chain, run.wallet.send(request('0x0a')));
+  const mined = await chain.client.getTransactionCount({ address: run.account.address });
+  t.equal(mined, 1);
+  await takeBack(run, '0x0a');
+  t.equal(await chain.client.getTransactionCount({ address: run.account.address }), 0, 'it is gone');
+  await run.whileMining(chain, run.wallet.send(request('0x0b')));
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x0a' },
+    { nonce: 1, data: '0x0b' },
+  ]);
+  // Nobody waits for what was taken back: its receipt may come later.
+  await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)));
+});
+
+await t.test(
+  'what a reorg took back, and another signer then the place of, is sent anew; its first fee was not spent',
+  async (t) => {
+    const run = await newRun();
+    await run.whileMining(chain, run.wallet.send(request('0x1d')));
+    await takeBack(run, '0x1d');
+    run.wallet.onReorg();
+    const [ours] = await run.inPool(chain, 1);
+    if (ours === undefined) throw new Error('It waits in the pool');
+    await chain.client.dropTransaction({ hash: ours.hash });
+    await chain.sendAsStranger(run.account, 0);
+    await chain.mine();
+    const strangerWei = await chain.paidBy(run.account);
+    await run.inPool(chain, 1);
+    await chain.mine();
+    t.match(await chain.minedOf(run.account), [
+      { nonce: 0, data: '0x57' },
+      { nonce: 1, data: '0x1d' },
+    ]);
+    await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)) - strangerWei);
+  },
+);
+
+async function blockOf({ account }: WalletRun, data: Hex): Promise<bigint> {
+  for (let number = await chain.client.getBlockNumber(); number > 0n; number--) {
+    const { transactions } = await chain.client.getBlock({ blockNumber: number, includeTransactions: true });
+    const isIt = transactions.some((tx) => tx.from === account.address.toLowerCase() && tx.input === data);
+    if (isIt) return number;
+  }
+  throw new Error('It is in no block');
+}
