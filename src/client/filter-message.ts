@@ -22,3 +22,8 @@ export function filterMessage(channel: Channel, wish: object, { book }: Content,
 export function isSnapshotTooLarge({ message }: RefusedError): boolean {
   return message.startsWith('Too many quotes for a snapshot');
 }
+
+/** The key had sent as many messages as it may in a second: it is not about this FILTER. */
+export function isRateLimited({ message }: RefusedError): boolean {
+  return message === 'RATELIMITED';
+}

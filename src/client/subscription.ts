@@ -4,7 +4,7 @@ import type { Connection, Reply } from './connection.js';
 import { RefusedError } from './errors.js';
 import type { Content, NumberedMessage, Snapshot } from './content.js';
 import type { Acknowledgement, HeartbeatMessage, ResyncNotice, TickerFact } from './facts.js';
-import { filterMessage, isSnapshotTooLarge, type Channel } from './filter-message.js';
+import { filterMessage, isRateLimited, isSnapshotTooLarge, type Channel } from './filter-message.js';
 import type { FollowState, Healing } from './follow-state.js';
 import { Listeners } from './listeners.js';
 import { Positions } from './positions.js';
@@ -143,11 +143,12 @@ export class Subscription {
   }
 
   /**
-   * What was never had is refused for good, and what was had before is had again on another connection: but not a
-   * snapshot that is too large, which would be asked for again and again, with all else that the connection carries.
+   * What was never had is refused for good, unless there were only too many messages at once. That, and what was had
+   * before, is asked for on another connection: but not a snapshot that is too large, which would be asked for again and
+   * again, with all else that the connection carries.
    */
   #onRefusal(error: RefusedError, wasResuming: boolean): void {
-    if (this.#epoch === null) return this.refuse(error);
+    if (this.#epoch === null && !isRateLimited(error)) return this.refuse(error);
     if (!isSnapshotTooLarge(error)) return this.#connection?.restart();
     if (this.#content.book === null && wasResuming) {
       this.#forget();

@@ -204,6 +204,15 @@ t.test('what was followed before and is refused now is tried on another connecti
   t.end();
 });
 
+t.test('what came with too many messages at once is asked for again, after a pause, on another connection', (t) => {
+  const { server, quotes } = following();
+  server.socket.says(error('RATELIMITED'));
+  t.strictSame([server.socket.isClosed, quotes.state], [true, 'WAITING']);
+  server.clock.advance(2_000);
+  t.strictSame(server.socket.authorizes().grants(10, [key]), fromSnapshot);
+  t.end();
+});
+
 t.test('an answer that names nothing that is subscribed ends the connection', (t) => {
   const { server, quotes } = following();
   server.socket.says(info('Published RFQ to ...'));
