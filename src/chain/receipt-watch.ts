@@ -29,6 +29,11 @@ export class ReceiptWatch {
     if (this.#stopped) throw new WalletStopped('The service is stopping');
   }
 
+  /** Another number whenever another node has taken over. */
+  get turn(): number {
+    return this.rpc.turn ?? 0;
+  }
+
   /** The receipt of one of these; null: none, as the node says. Rejects where it does not answer. */
   look(hashes: readonly Hex[]): Promise<TxReceipt | null> {
     return findReceipt(this.rpc, hashes);

@@ -64,11 +64,15 @@ export class SentTxs {
 
   /**
    * A node's index may lag behind its head, so it has had its time. Now a node has to say that there is no receipt, as
-   * one without an answer does not, and once more that the nonce is used: one that is behind may have taken over.
+   * one without an answer does not, and that same one that the nonce is used: where another took over in between, the
+   * one without a receipt may be behind.
    */
   async #loseUnlessMined(tx: OwnTx): Promise<TxReceipt | 'LOST' | null> {
+    const { turn } = this.receipts;
     const found = await this.receipts.look(tx.hashes);
-    return found === null && (await this.line.isUsed(tx)) ? this.#lose(tx) : found;
+    if (found !== null) return found;
+    const isUsed = await this.line.isUsed(tx);
+    return isUsed && this.receipts.turn === turn ? this.#lose(tx) : null;
   }
 
   async #lose(tx: OwnTx): Promise<'LOST'> {
