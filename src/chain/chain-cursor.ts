@@ -28,8 +28,8 @@ export interface CursorListener {
   onHead(head: BlockHead): void;
   /** The node shows a lower head than it did, or lacks a block that was read. */
   onLag(): void;
-  /** Blocks that were read are on the chain no more. Told again while the book could not be told. */
-  onReorg(): void;
+  /** Blocks that were read after this one are on the chain no more. Told again while the book could not be told. */
+  onReorg(ancestor: BlockId): void;
   /** There was nothing to be read; or what there was, a range or a reorg, is in the book. */
   onRead(): void;
 }
@@ -131,7 +131,7 @@ export class ChainCursor {
       return this.#blocks(this.#isPartial ? position.blockNumber : position.blockNumber + 1, target);
     }
     const ancestor = await this.#commonAncestor(target);
-    this.listener.onReorg();
+    this.listener.onReorg(ancestor);
     return { type: 'REORG', ancestor };
   }
 

@@ -239,7 +239,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
         options.onSettlementTime(head.timestamp);
       },
       onLag: () => rpc[role].preferAnother?.(),
-      onReorg: () => wallets?.[role].onReorg(),
+      onReorg: ({ blockNumber }: BlockId) => wallets?.[role].onReorg(blockNumber),
       onRead: () => health[role].onRead(),
     };
   }

@@ -84,6 +84,11 @@ export class NonceLine {
     await Promise.all(settled.map((nonce) => this.intents.forget(nonce)));
   }
 
+  /** Ours that were mined in later blocks than this: a reorg that goes back to it may have taken them back. */
+  minedAfter(number: number): OwnTx[] {
+    return [...this.#mined.values()].flatMap(({ tx, blockNumber }) => (blockNumber > number ? [tx] : []));
+  }
+
   /** Ours that were mined and, as the chain last said, are not: a reorg took them back. */
   takenBack(): OwnTx[] {
     return [...this.#mined.values()].flatMap(({ tx }) => (tx.nonce >= this.#pending ? [tx] : []));

@@ -88,13 +88,12 @@ export class Wallet {
     this.#receipts.onHead();
   }
 
-  /** The chain has another branch now. What it took back of ours is sent again, unless a node has it still. */
-  onReorg(): void {
-    // Where no node answers, whatever is sent next looks again.
-    this.#inTurn(async () => {
-      await this.#line.look();
-      this.#reviveTakenBack();
-    }).catch(() => undefined);
+  /**
+   * The chain has another branch now, from the block after this one on. What was mined in later ones is followed again
+   * until it is mined, or another signer's is in its place: the count of nonces alone would not tell one from the other.
+   */
+  onReorg(ancestorNumber: number): void {
+    this.#revive(this.#line.minedAfter(ancestorNumber));
   }
 
   /** Rejects all that waits with WalletStopped. What was sent may still be mined. */
@@ -169,7 +168,7 @@ export class Wallet {
     const request = { to, data, gas };
     let fees = current;
     let tx = this.#line.begin(request);
-    this.#reviveTakenBack();
+    this.#revive(this.#line.takenBack());
     try {
       for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
         const outcome = await this.#sender.send(tx, fees);
@@ -200,7 +199,7 @@ export class Wallet {
    */
   async #closeGapsBefore(tx: OwnTx): Promise<void> {
     const gaps = await this.#line.gapsBefore(tx);
-    this.#reviveTakenBack();
+    this.#revive(this.#line.takenBack());
     if (gaps === null) return this.onTrouble(tx.nonce, TOO_FAR_AHEAD);
     if (gaps.length === 0) return;
     const nothing = { to: this.address, data: '0x' as const };
@@ -213,9 +212,9 @@ export class Wallet {
     }
   }
 
-  /** What a reorg took back after it was mined: nobody waits for it any more, and its nonce is still its own. */
-  #reviveTakenBack(): void {
-    for (const tx of this.#line.takenBack()) {
+  /** What a reorg took back, or may have: nobody waits for it any more, and its nonce is still its own. */
+  #revive(mined: readonly OwnTx[]): void {
+    for (const tx of mined) {
       this.#line.goOn(tx);
       void this.#goOnWith(tx, 'a reorg took it back: sent again');
     }

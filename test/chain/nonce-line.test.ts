@@ -134,6 +134,15 @@ t.test('what was mined since the chain was asked was not taken back', (t) => {
   t.end();
 });
 
+t.test('a reorg may have taken back what was mined after the block that it goes back to', async (t) => {
+  const { line, minedAt } = newLine();
+  await minedAt(100);
+  const [second, third] = [await minedAt(101), await minedAt(102)];
+  t.strictSame(line.minedAfter(100), [second, third]);
+  line.goOn(second);
+  t.strictSame(line.minedAfter(100), [third], 'what is on its way already is not');
+});
+
 t.test('what is sent again is no longer among what was taken back', async (t) => {
   const { chain, line, minedAt, takenBack } = newLine();
   const tx = await minedAt(100);

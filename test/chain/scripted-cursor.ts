@@ -1,4 +1,5 @@
 import { ChainCursor, type CursorOptions, type Resume } from '../../src/chain/chain-cursor.js';
+import type { BlockId } from '../../src/chain/chain-reader.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ScriptedChain } from './scripted-chain.js';
 
@@ -10,16 +11,16 @@ export function cursorOn(chain: ScriptedChain, options: Partial<CursorOptions> =
   const clock = new ManualClock();
   const heads: number[] = [];
   let lags = 0;
-  let reorgs = 0;
+  const reorgs: BlockId[] = [];
   let reads = 0;
   const all = { ...OPTIONS, firstBlock: () => Promise.resolve(10), ...options };
   const cursor = new ChainCursor(chain.reader, all, resume, clock, {
     onHead: ({ number }) => heads.push(number),
     onLag: () => lags++,
-    onReorg: () => reorgs++,
+    onReorg: (ancestor) => reorgs.push(ancestor),
     onRead: () => reads++,
   });
-  return { cursor, clock, heads, lags: () => lags, reorgs: () => reorgs, reads: () => reads };
+  return { cursor, clock, heads, reorgs, lags: () => lags, reads: () => reads };
 }
 
 /** Reads until there is nothing left; the ranges it took. */

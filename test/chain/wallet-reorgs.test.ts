@@ -1,4 +1,5 @@
 import t from 'tap';
+import { limits as defaultLimits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
 
@@ -13,8 +14,11 @@ async function newRun() {
   return run;
 }
 
-/** A branch without the transaction of this data, and without those after it, which no node has any more. */
-async function takeBack(run: WalletRun, data: Hex) {
+/**
+ * A branch without the transaction of this data, and without those after it, which no node has any more. Resolves to the
+ * last block that both branches have.
+ */
+async function takeBack(run: WalletRun, data: Hex): Promise<number> {
   const { number } = await chain.client.getBlock();
   const depth = Number(number) - Number(await blockOf(run, data)) + 1;
   await chain.client.request<{ Method: 'anvil_reorg'; Parameters: unknown[]; ReturnType: unknown }>({
@@ -22,15 +26,16 @@ async function takeBack(run: WalletRun, data: Hex) {
     params: [depth, []],
   });
   for (const { hash } of await chain.poolOf(run.account)) await chain.client.dropTransaction({ hash });
+  return Number(number) - depth;
 }
 
 await t.test('what a reorg takes back comes again as soon as the reorg is read, and is paid for once', async (t) => {
   const run = await newRun();
   await run.whileMining(chain, run.wallet.send(request('0x1a')));
   await run.whileMining(chain, run.wallet.send(request('0x1b')));
-  await takeBack(run, '0x1a');
+  const ancestor = await takeBack(run, '0x1a');
   t.equal(await chain.client.getTransactionCount({ address: run.account.address }), 0, 'it is gone');
-  run.wallet.onReorg();
+  run.wallet.onReorg(ancestor);
   await run.inPool(chain, 2);
   await chain.mine();
   t.match(await chain.minedOf(run.account), [
@@ -38,7 +43,7 @@ await t.test('what a reorg takes back comes again as soon as the reorg is read, 
     { nonce: 1, data: '0x1b' },
   ]);
   await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)));
-  run.wallet.onReorg();
+  run.wallet.onReorg(ancestor);
   await run.whileMining(chain, run.wallet.send(request('0x1c')));
   t.equal((await chain.minedOf(run.account)).length, 3, 'what is still there is not sent again');
 });
@@ -64,8 +69,7 @@ await t.test(
   async (t) => {
     const run = await newRun();
     await run.whileMining(chain, run.wallet.send(request('0x1d')));
-    await takeBack(run, '0x1d');
-    run.wallet.onReorg();
+    run.wallet.onReorg(await takeBack(run, '0x1d'));
     const [ours] = await run.inPool(chain, 1);
     if (ours === undefined) throw new Error('It waits in the pool');
     await chain.client.dropTransaction({ hash: ours.hash });
@@ -81,6 +85,50 @@ await t.test(
     await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)) - strangerWei);
   },
 );
+
+await t.test('so it is where the other has the place before anybody looks', async (t) => {
+  const run = await newRun();
+  await run.whileMining(chain, run.wallet.send(request('0x1e')));
+  const ancestor = await takeBack(run, '0x1e');
+  await chain.sendAsStranger(run.account, 0);
+  await chain.mine();
+  const strangerWei = await chain.paidBy(run.account);
+  run.wallet.onReorg(ancestor);
+  await run.inPool(chain, 1);
+  await chain.mine();
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x57' },
+    { nonce: 1, data: '0x1e' },
+  ]);
+  await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)) - strangerWei);
+});
+
+await t.test('where no node answers just then, it comes again once one does', async (t) => {
+  const run = await newRun();
+  await run.whileMining(chain, run.wallet.send(request('0x1f')));
+  const ancestor = await takeBack(run, '0x1f');
+  const asked = (): number => run.proxy.requests.filter(({ method }) => method === 'eth_getTransactionCount').length;
+  const before = asked();
+  run.proxy.trick = () => 'CUT';
+  run.wallet.onReorg(ancestor);
+  await run.until(() => asked() >= before + defaultLimits.rpcAttempts);
+  run.proxy.trick = () => 'PASS';
+  await run.inPool(chain, 1);
+  await chain.mine();
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x1f' }]);
+});
+
+await t.test('what stands in an older block is left alone', async (t) => {
+  const run = await newRun();
+  const { blockNumber } = await run.whileMining(chain, run.wallet.send(request('0x20')));
+  const before = run.proxy.requests.length;
+  run.wallet.onReorg(blockNumber);
+  await run.whileMining(chain, run.wallet.send(request('0x21')));
+  const counted = run.proxy.requests
+    .slice(before)
+    .flatMap(({ method, params }) => (method === 'eth_getTransactionCount' ? [params[1]] : []));
+  t.strictSame(counted, ['pending'], 'nobody asks whether its nonce is used');
+});
 
 async function blockOf({ account }: WalletRun, data: Hex): Promise<bigint> {
   for (let number = await chain.client.getBlockNumber(); number > 0n; number--) {
