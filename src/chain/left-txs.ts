@@ -8,13 +8,14 @@ interface Purpose {
 }
 
 /**
- * Transactions that earlier runs sent, until it is known what became of them. Clients ask again for what they had no
- * answer to: who asks for the very same joins it, and it is not paid for twice.
+ * Transactions that earlier runs sent, or that a reorg took back, until it is known what became of them. Clients ask
+ * again for what they had no answer to, or find undone: who asks for the very same joins it, and it is not paid for
+ * twice.
  */
 export class LeftTxs {
   readonly #ends = new Map<string, Promise<TxReceipt | null>>();
 
-  /** `end`: its receipt, or null where nobody is to join it: it was given up, or mined before this run. */
+  /** `end`: its receipt, or null where nobody is to join it: it was given up, or is mined all along. */
   add(purpose: Purpose, end: Promise<TxReceipt | null>): void {
     const name = nameOf(purpose);
     this.#ends.set(name, end);

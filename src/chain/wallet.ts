@@ -113,7 +113,7 @@ export class Wallet {
   /**
    * Resolves when mined, however long that takes: how long they wait is for callers to say. Rejects with NoGasMoney,
    * WouldRevert, TxRefused, WalletBusy, WalletStopped, or the chain's own error. `means`: what `prepare` gave for the
-   * same. The very same that an earlier run sent, and that is not mined yet, is not sent again.
+   * same. The very same that an earlier run sent or a reorg took back, and that is not mined yet, is not sent again.
    */
   async send(request: TxRequest, means?: Means): Promise<TxReceipt> {
     const left = this.#left.find(request);
@@ -216,7 +216,7 @@ export class Wallet {
   #revive(mined: readonly OwnTx[]): void {
     for (const tx of mined) {
       this.#line.goOn(tx);
-      void this.#goOnWith(tx, 'a reorg took it back: sent again');
+      this.#left.add(tx.request, this.#goOnWith(tx, 'a reorg took it back: sent again'));
     }
   }
 

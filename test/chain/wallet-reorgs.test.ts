@@ -103,6 +103,15 @@ await t.test('so it is where the other has the place before anybody looks', asyn
   await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)) - strangerWei);
 });
 
+await t.test('who asks for what is on its way again joins it', async (t) => {
+  const run = await newRun();
+  await run.whileMining(chain, run.wallet.send(request('0x22')));
+  run.wallet.onReorg(await takeBack(run, '0x22'));
+  const receipt = await run.whileMining(chain, run.wallet.send(request('0x22')));
+  t.ok(receipt.succeeded);
+  t.equal((await chain.minedOf(run.account)).length, 1);
+});
+
 await t.test('where no node answers just then, it comes again once one does', async (t) => {
   const run = await newRun();
   await run.whileMining(chain, run.wallet.send(request('0x1f')));
