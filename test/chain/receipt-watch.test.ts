@@ -84,3 +84,15 @@ t.test('who looks when it is stopped is let go, and nobody looks after that', as
   t.throws(() => watch.checkRunning(), WalletStopped);
   t.equal(chain.looks, 1);
 });
+
+t.test('so is who hears only then that there is none', async (t) => {
+  const { chain, clock, watch, found, pass } = await looking();
+  let answer: (receipt: null) => void = () => undefined;
+  chain.receipt = new Promise((resolve) => (answer = resolve));
+  await pass(POLL_MS);
+  watch.stop();
+  answer(null);
+  await answers();
+  t.equal(clock.pending, 0);
+  await t.rejects(found, WalletStopped);
+});
