@@ -94,6 +94,7 @@ await t.test('so it is where the other has the place before anybody looks', asyn
   await chain.mine();
   const strangerWei = await chain.paidBy(run.account);
   run.wallet.onReorg(ancestor);
+  run.wallet.onReorg(ancestor); // told again while the book could not be told
   await run.inPool(chain, 1);
   await chain.mine();
   t.match(await chain.minedOf(run.account), [
@@ -101,6 +102,8 @@ await t.test('so it is where the other has the place before anybody looks', asyn
     { nonce: 1, data: '0x1e' },
   ]);
   await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)) - strangerWei);
+  t.equal((await chain.minedOf(run.account)).length, 2);
+  t.strictSame(await chain.poolOf(run.account), [], 'it is sent anew once');
 });
 
 await t.test('who asks for what is on its way again joins it', async (t) => {
@@ -121,10 +124,12 @@ await t.test('where no node answers just then, it comes again once one does', as
   run.proxy.trick = () => 'CUT';
   run.wallet.onReorg(ancestor);
   await run.until(() => asked() >= before + defaultLimits.rpcAttempts);
+  const again = run.wallet.send(request('0x1f'));
   run.proxy.trick = () => 'PASS';
   await run.inPool(chain, 1);
-  await chain.mine();
+  await run.whileMining(chain, again);
   t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x1f' }]);
+  t.equal((await chain.minedOf(run.account)).length, 1, 'who asks for it meanwhile joins it');
 });
 
 await t.test('what stands in an older block is left alone', async (t) => {
