@@ -45,3 +45,22 @@ await t.test('one that two transactions wait behind is closed once', async (t) =
   );
   t.equal(run.wallet.spending.spentWei, await chain.paidBy(run.account));
 });
+
+await t.test('one that another signer closes after all takes no empty transaction more', async (t) => {
+  const run = await newRun();
+  const hash = await chain.sendAsStranger(run.account, 0);
+  const sent = run.wallet.send(request('0x0c'));
+  await run.inPool(chain, 2);
+  await chain.client.dropTransaction({ hash });
+  await run.until(async () => (await chain.poolOf(run.account))[0]?.data === '0x');
+  const [empty] = await chain.poolOf(run.account);
+  if (empty === undefined) throw new Error('It waits in the pool');
+  await chain.client.dropTransaction({ hash: empty.hash });
+  await chain.sendAsStranger(run.account, 0);
+  await run.whileMining(chain, sent);
+  await run.until(() => run.troubles.some((what) => what.startsWith('0: another transaction of the same key')));
+  const lostAtMs = run.clock.monotonicMs();
+  await run.until(() => run.clock.monotonicMs() > lostAtMs + 60_000);
+  t.strictSame(await chain.poolOf(run.account), []);
+  t.equal((await chain.minedOf(run.account)).length, 2);
+});
