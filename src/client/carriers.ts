@@ -68,9 +68,10 @@ export class Carriers {
     const carrier = [...this.#carriers].find(
       ({ subscriptions }) => subscriptions.get(subscription.channel) === subscription,
     );
+    // Before it is closed: whoever hears of that may follow the same channel over this connection.
+    carrier?.subscriptions.delete(subscription.channel);
     subscription.close();
     if (carrier === undefined) return;
-    carrier.subscriptions.delete(subscription.channel);
     carrier.isLeft = carrier.subscriptions.size === 0;
     this.#removeLeft();
   }

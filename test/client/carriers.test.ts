@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { FollowedQuotes } from '../../src/client/exports.js';
 import { OrderbookClient } from '../../src/client/node.js';
 import { following, key, live, snapshot } from './followed-quotes.js';
 import { error, heartbeat, quote, ScriptedServer } from './scripted-server.js';
@@ -187,6 +188,26 @@ t.test('what was refused leaves its place to what is followed next', (t) => {
   t.strictSame([refused.state, next.state, server.sockets.length], ['REFUSED', 'SYNCING', 1]);
   refused.close();
   t.strictSame([next.state, server.socket.isClosed], ['SYNCING', false]);
+  t.end();
+});
+
+t.test('what is followed on hearing that another of its channel is closed takes its place', (t) => {
+  for (const closesAgain of [false, true]) {
+    const { server, client, quotes } = live();
+    client.followBook({ poolAddress });
+    server.socket.grants(10, ['orderbook']);
+    const next: FollowedQuotes[] = [];
+    quotes.onState(() => {
+      if (closesAgain) quotes.close();
+      next.push(client.followQuotes());
+    });
+    quotes.close();
+    t.match(server.socket.next(), { type: 'UNSUBSCRIBE', channel: 'QUOTES' });
+    server.socket.says({ type: 'INFO', body: null, message: 'Unsubscribed from ...' });
+    server.socket.grants(10, [key]);
+    server.socket.says(snapshot(10, [1]));
+    t.strictSame([next.map(({ state }) => state), server.sockets.length], [['LIVE'], 1]);
+  }
   t.end();
 });
 
