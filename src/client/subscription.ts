@@ -175,7 +175,7 @@ export class Subscription {
     this.#keys = keys;
     this.#epoch = epoch;
     this.#begin({ keys, seq });
-    this.healings.tell('RESYNC');
+    if (!this.#isOver) this.healings.tell('RESYNC');
   }
 
   #takeSnapshot(message: Snapshot): void {
@@ -185,12 +185,13 @@ export class Subscription {
     if (!this.#awaited.has(message.key)) book.clear();
     const taken = book.takeSnapshot(message);
     if (taken === 'MORE') return;
-    if (taken === 'WRONG') return this.#connection?.restart();
+    if (taken === 'WRONG') return this.#giveUp();
     this.#awaited.delete(message.key);
     this.#positions.set(message.key, message.seq);
     if (this.#awaited.size > 0) return;
     this.#enter('LIVE');
-    book.onWhole();
+    // Whoever heard it may have closed it.
+    if (!this.#isOver) book.onWhole();
   }
 
   #takeNumbered(message: NumberedMessage): void {
@@ -229,11 +230,7 @@ export class Subscription {
     this.healings.tell(why);
     // Whoever heard it may have closed it.
     if (this.#isOver) return;
-    if (this.#tried === 'SNAPSHOT') {
-      this.#tried = 'NOTHING';
-      this.#forget();
-      return this.#connection?.restart();
-    }
+    if (this.#tried === 'SNAPSHOT') return this.#giveUp();
     const canResume = fromSeq !== null && this.#tried === 'NOTHING';
     this.#tried = canResume ? 'RESUME' : 'SNAPSHOT';
     if (canResume) return this.#ask(fromSeq);
@@ -241,7 +238,14 @@ export class Subscription {
     this.#ask(null);
   }
 
-  /** The next connection begins with a snapshot. */
+  /** What is in the book is nothing to go on with, on this connection or the next. */
+  #giveUp(): void {
+    this.#tried = 'NOTHING';
+    this.#forget();
+    this.#connection?.restart();
+  }
+
+  /** It begins with a snapshot. */
   #forget(): void {
     this.#positions.clear();
   }

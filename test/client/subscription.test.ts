@@ -126,6 +126,15 @@ t.test('a snapshot that nobody asked for takes the place of the book', (t) => {
   t.end();
 });
 
+t.test('nobody goes on from a snapshot that nobody asked for, and that is not what its hash says', (t) => {
+  const { server, quotes } = live();
+  server.socket.says({ ...snapshot(20, [7]), hash: hashOf(8) });
+  t.strictSame([server.socket.isClosed, quotes.state], [true, 'WAITING']);
+  server.clock.advance(1_000);
+  t.strictSame(server.socket.authorizes().grants(20, [key]), fromSnapshot);
+  t.end();
+});
+
 t.test('after it was started anew it goes on in the epoch that it was told', (t) => {
   const { server } = live();
   const resync = { type: 'RESYNC', channel: 'QUOTES', keys: [key], seq: 3, epoch: otherEpoch, reason: 'OTHER_EPOCH' };
@@ -257,6 +266,21 @@ t.test('whoever closes it on hearing that it begins anew leaves nothing subscrib
   server.socket.grants(10, [key]);
   server.socket.grants(10, ['orderbook']);
   t.strictSame([book.state, server.socket.sent.at(-1)?.type], ['CLOSED', 'UNSUBSCRIBE']);
+  t.end();
+});
+
+t.test('whoever closes it on hearing of its state hears of nothing else', (t) => {
+  const resync = { type: 'RESYNC', channel: 'QUOTES', keys: [key], seq: 20, epoch: otherEpoch, reason: 'OTHER_EPOCH' };
+  for (const said of [snapshot(10, [1]), resync]) {
+    const { server, quotes, healings } = following();
+    server.socket.grants(10, [key]);
+    if (said === resync) server.socket.says(snapshot(10, [1]));
+    quotes.onState(() => quotes.close());
+    const sizes: number[] = [];
+    quotes.onSnapshot(({ size }) => sizes.push(size));
+    server.socket.says(said);
+    t.strictSame([quotes.state, sizes, healings], ['CLOSED', [], []]);
+  }
   t.end();
 });
 
