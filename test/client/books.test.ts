@@ -85,6 +85,17 @@ t.test('a side of quotes is sorted by price, then by age', async (t) => {
   );
 });
 
+t.test('a side is of one pool, whatever else the book has', async (t) => {
+  const book = new QuoteBook();
+  const { poolAddress, provider: otherPool } = quote(0);
+  book.set('quotes', quote(1));
+  book.set('quotes', quote(2, '10', { poolAddress: otherPool }));
+  t.strictSame(
+    [poolAddress, otherPool].map((pool) => book.side(pool, 'ask').map(({ salt }) => salt)),
+    [[1], [2]],
+  );
+});
+
 t.test('a quote that is partly filled keeps its place among those of the same second', async (t) => {
   const book = new QuoteBook();
   for (const id of [1, 2, 3]) book.set('quotes', quote(id, '10'));
