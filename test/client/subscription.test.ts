@@ -145,6 +145,20 @@ t.test('after it was started anew it goes on in the epoch that it was told', (t)
   t.end();
 });
 
+t.test('without a book, what is lost after it was started anew shows by the number it was told', (t) => {
+  const { server, client } = following();
+  server.socket.grants(10, [key]);
+  const rfqs = client.followRfqs();
+  const healings: string[] = [];
+  rfqs.onHealing((why) => healings.push(why));
+  server.socket.grants(10, [rfqKey]);
+  server.socket.says({ type: 'RESYNC', channel: 'RFQ', keys: [rfqKey], seq: 20, epoch: otherEpoch, reason: 'TOO_OLD' });
+  server.socket.says({ type: 'RFQ', key: rfqKey, seq: 25, prevSeq: 22, tsMs: 0, cause: null, body: {} });
+  t.strictSame(healings, ['RESYNC', 'GAP']);
+  t.strictSame(server.socket.grants(20, [rfqKey]), { chainId: '421613', epoch: otherEpoch, fromSeq: 20 });
+  t.end();
+});
+
 t.test('the same number in another epoch is another place', (t) => {
   const { server, quotes } = live();
   server.socket.drops();
