@@ -52,6 +52,12 @@ export type CursorStep =
   /** All above `ancestor` never happened; undo it, then `moveTo(ancestor)`. */
   | { readonly type: 'REORG'; readonly ancestor: BlockId };
 
+/** A block that was read. */
+interface TrailBlock extends BlockId {
+  /** A range ended there in this process: the book shows the state after it, and not only the events up to it. */
+  readonly isEnd: boolean;
+}
+
 /**
  * The block that was read last is part of the chain; or that is not to be told yet, since the node may lag; or it is
  * not.
@@ -79,7 +85,7 @@ export class ChainCursor {
    * Blocks that were read, oldest first: candidates for a common ancestor. Every block that the book knows of is among
    * them.
    */
-  readonly #trail: BlockId[];
+  readonly #trail: TrailBlock[];
   #firstBlock: number | null = null;
   #range: number;
   /** The newest block to be read, as the last poll found it. */
@@ -96,7 +102,7 @@ export class ChainCursor {
     private readonly clock: Clock,
     private readonly listener: CursorListener,
   ) {
-    this.#trail = [...trail];
+    this.#trail = trail.map((block) => ({ ...block, isEnd: false }));
     this.#position = trail.at(-1) ?? null;
     this.#isPartial = isPartial;
     this.#range = options.maxRange;
@@ -127,10 +133,14 @@ export class ChainCursor {
     if (position === null) return this.#begin(target);
     const standing = await this.#standing(position, target);
     if (standing === 'UNSURE') return { type: 'IDLE' };
-    if (standing === 'STANDS') {
-      return this.#blocks(this.#isPartial ? position.blockNumber : position.blockNumber + 1, target);
-    }
+    const next = this.#isPartial ? position.blockNumber : position.blockNumber + 1;
+    if (standing === 'STANDS') return this.#blocks(next, target);
     const ancestor = await this.#commonAncestor(target);
+    if (ancestor.blockNumber === position.blockNumber) {
+      // The node has it after all. To go back to its end would pass over what is left of one that was told in part.
+      this.#lagsSinceMs = null;
+      return this.#blocks(next, target);
+    }
     this.listener.onReorg(ancestor);
     return { type: 'REORG', ancestor };
   }
@@ -147,10 +157,19 @@ export class ChainCursor {
     if (hash !== to.hash) throw new ChainMoved(`Block ${to.number} was replaced while it was read`);
   }
 
+  /**
+   * Whether a range ended there. If not, orders may have had another state after this block than the book has ever
+   * shown: their makers' means left before it and came back after it.
+   */
+  isEnd({ blockNumber }: BlockId): boolean {
+    return this.#trail.some((block) => block.blockNumber === blockNumber && block.isEnd);
+  }
+
   /** The range was read. `seen`: blocks before its end that the book was told of, in order. */
   advance({ to }: BlockRange, seen: readonly BlockId[]): void {
     for (const block of [...seen, idOf(to)]) {
-      if (block.blockNumber > (this.#trail.at(-1)?.blockNumber ?? -1)) this.#trail.push(block);
+      const isEnd = block.blockNumber === to.number;
+      if (block.blockNumber > (this.#trail.at(-1)?.blockNumber ?? -1)) this.#trail.push({ ...block, isEnd });
     }
     this.#position = idOf(to);
     this.#isPartial = false;
@@ -163,8 +182,9 @@ export class ChainCursor {
 
   /** Reading goes on after this block: the one before the first, or the ancestor of a new branch. */
   moveTo(block: BlockId): void {
+    const isEnd = this.#trail.length === 0 || this.isEnd(block);
     while ((this.#trail.at(-1)?.blockNumber ?? -1) >= block.blockNumber) this.#trail.pop();
-    this.#trail.push(block);
+    this.#trail.push({ ...block, isEnd });
     this.#position = block;
     this.#isPartial = false;
     this.#lagsSinceMs = null;
@@ -244,7 +264,7 @@ export class ChainCursor {
     for (const candidate of this.#trail.toReversed()) {
       if (candidate.blockNumber > target.number) continue;
       const block = await this.#find(candidate.blockNumber, target);
-      if (block?.hash === candidate.blockHash) return candidate;
+      if (block?.hash === candidate.blockHash) return idOf(block);
       if (block === null) lost = candidate;
       else differs = true;
     }

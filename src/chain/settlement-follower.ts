@@ -50,7 +50,7 @@ export class SettlementFollower {
   /**
    * Orders that are asked about where the next range ends, too. Those whose state could not be had where the last one
    * ended; and those that a reorg stated anew, gone ones too: in the middle of it a node may have told of the old
-   * branch's state as the ancestor's, as anvil does for a moment.
+   * branch's state as the ancestor's, as anvil does for a moment; and all, where it is not known which differ there.
    */
   #inDoubt: readonly Order[] = [];
 
@@ -185,10 +185,16 @@ export class SettlementFollower {
       return state === undefined ? [] : [{ quoteId, state }];
     });
     await this.#states.restate(ancestor, restated, at.blockNumber);
-    this.#inDoubt = [...new Set([...this.#inDoubt, ...orders])];
+    // Nothing touched those whose means left before the ancestor and came back in a block that is gone.
+    const others = this.cursor.isEnd(ancestor) ? [] : this.#knownOrders();
+    this.#inDoubt = [...new Set([...this.#inDoubt, ...orders, ...others])];
     this.cursor.moveTo(ancestor);
     this.#resumeAfter = null;
     this.#told = ancestor.blockNumber;
+  }
+
+  #knownOrders(): Order[] {
+    return [...this.book.providers()].flatMap((provider) => [...this.book.ordersOf(provider)]);
   }
 
   /**

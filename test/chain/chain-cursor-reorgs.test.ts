@@ -35,6 +35,28 @@ t.test('blocks inside a range that the book was told of count as ancestors', asy
   t.strictSame(await cursor.poll(), { type: 'REORG', ancestor: chain.id(22) });
 });
 
+t.test('whether a range ended at a block, and not only events stood there, is known until it is gone', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain, {}, { trail: [chain.id(15), chain.id(16)], isPartial: false });
+  const step = await cursor.poll();
+  if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  cursor.advance(step, [chain.id(18), chain.id(20)]);
+  const ends = () => [16, 18, 20].filter((number) => cursor.isEnd(chain.id(number)));
+  t.strictSame(ends(), [20], 'of what an earlier process read it is not known');
+  cursor.moveTo(chain.id(20));
+  t.strictSame(ends(), [20]);
+  cursor.moveTo(chain.id(18));
+  t.strictSame(ends(), []);
+});
+
+t.test('the block that reading begins behind has nothing before it: it counts as an end', (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain);
+  cursor.moveTo(chain.id(9));
+  t.ok(cursor.isEnd(chain.id(9)));
+  t.end();
+});
+
 t.test('a reorg as deep as is followed is followed; a deeper one stops the cursor', async (t) => {
   for (const [depth, isFollowed] of [
     [8, true],
@@ -97,6 +119,23 @@ t.test('a node that lacks the last block for a while lags, and reading goes on w
   chain.findAgain(22);
   t.strictSame(await readAll(cursor), [[23, 25]]);
 });
+
+t.test(
+  'of a block that was told in part nothing is passed over when the node has it again at the last moment',
+  async (t) => {
+    const chain = new ScriptedChain(22);
+    const resume = { trail: [chain.id(18), chain.id(20)], isPartial: true };
+    const { cursor, clock, reorgs, lags } = cursorOn(chain, {}, resume);
+    chain.lose(20);
+    t.match(await cursor.poll(), { type: 'IDLE' });
+    clock.advance(1000);
+    const polled = cursor.poll();
+    while (lags() < 2) await Promise.resolve();
+    chain.findAgain(20);
+    t.match(await polled, { type: 'BLOCKS', fromBlock: 20 });
+    t.strictSame(reorgs, []);
+  },
+);
 
 t.test('from a block that a node has lost reading goes back to the newest one that it has', async (t) => {
   const { chain, cursor, clock } = await cursorAt22();

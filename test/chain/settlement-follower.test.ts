@@ -1,9 +1,11 @@
 import t, { type Test } from 'tap';
 import type { EngineEvent } from '../../src/engine/event.js';
+import { erc20Abi } from '../../src/chain/abi/erc20.js';
 import { Market, ONE } from './dev/market.js';
 import { Following, httpRpc } from './following.js';
 import { MarketBook } from './market-book.js';
 import { RpcProxy, type RpcRequest } from './rpc-proxy.js';
+import type { SignedOffer } from './sign-quote.js';
 
 const market = await Market.open(t);
 const { maker, stranger, taker } = market;
@@ -143,6 +145,37 @@ t.test('so it is where the last blocks that were read were replaced meanwhile', 
       [ONE / 2n, ONE],
     );
     t.equal(events.filter(({ type }) => type === 'QUOTE_RESTATED').length, 3, 'each is stated once');
+  });
+});
+
+/** A range of several blocks: means that leave in its first, a fill in its middle, and the means again in its last. */
+async function readMeansThatCameBack(proxy: RpcProxy, book: MarketBook): Promise<SignedOffer> {
+  const [withMeans, filled] = [await market.sign(call, {}, stranger), await market.sign(call)];
+  await book.publish(withMeans, filled);
+  const { base } = call.poolKey;
+  const allowance = await market.client.readContract({
+    address: base,
+    abi: erc20Abi,
+    functionName: 'allowance',
+    args: [stranger.address, router.address],
+  });
+  proxy.trick = () => 'CUT';
+  await market.approve(stranger.address, base, router.address, 0n);
+  await market.fill(taker.address, filled, ONE / 2n);
+  await market.approve(stranger.address, base, router.address, allowance);
+  proxy.trick = () => 'PASS';
+  await book.upToDate();
+  return withMeans;
+}
+
+t.test('means that left and came back in one range are gone when a reorg takes back its end', async (t) => {
+  const proxy = await openProxy(t);
+  await MarketBook.isolated(market, { rpc: { settlement: httpRpc([proxy.url]) } }, async (book) => {
+    const offer = await readMeansThatCameBack(proxy, book);
+    t.equal(book.reasonOf(offer), 0);
+    await market.reorg(1);
+    await book.upToDate();
+    t.equal(book.reasonOf(offer), 8);
   });
 });
 
