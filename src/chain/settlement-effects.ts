@@ -25,10 +25,11 @@ export function touchedOrders(
   book: Pick<FollowedBook, 'get' | 'ordersOf' | 'ordersIn'>,
 ): Map<Order, ChainLog> {
   const touched = new Map<Order, ChainLog>();
-  for (const { log, accounts } of means) {
-    for (const order of accounts.flatMap((account) => [...book.ordersOf(account)])) {
+  for (const [account, logs] of lastLogs(means)) {
+    for (const order of book.ordersOf(account)) {
       const { quote } = order;
-      if (quote.pool.poolAddress === log.address || collateralToken(quote) === log.address) touched.set(order, log);
+      const log = later(logs.get(quote.pool.poolAddress), logs.get(collateralToken(quote)));
+      if (log !== undefined) touched.set(order, log);
     }
   }
   for (const change of changes) {
@@ -38,4 +39,24 @@ export function touchedOrders(
     if (order !== undefined) touched.set(order, change.log);
   }
   return touched;
+}
+
+/**
+ * By account and by who emitted it. Anyone may emit any number of logs that name a maker, so a maker's orders are walked
+ * through once and not for each.
+ */
+function lastLogs(means: readonly MeansEvent[]): Map<Hex, Map<Hex, ChainLog>> {
+  const ofAccounts = new Map<Hex, Map<Hex, ChainLog>>();
+  for (const { log, accounts } of means) {
+    for (const account of accounts) {
+      const logs = ofAccounts.get(account) ?? new Map<Hex, ChainLog>();
+      ofAccounts.set(account, logs.set(log.address, later(logs.get(log.address), log) ?? log));
+    }
+  }
+  return ofAccounts;
+}
+
+function later(one: ChainLog | undefined, other: ChainLog | undefined): ChainLog | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return (other.blockNumber - one.blockNumber || other.logIndex - one.logIndex) < 0 ? one : other;
 }

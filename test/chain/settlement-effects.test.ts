@@ -88,8 +88,29 @@ t.test('a fill touches its order, a deployment all of its pool, a cancel none: i
   t.strictSame(touchedSalts([{ type: 'CANCEL', log, quoteId: quoteIdOf(1), provider: MAKER }], []), []);
 });
 
-t.test('of several logs that touch an order the last is named', async (t) => {
-  const means = [1, 2].map((logIndex) => ({ log: logOf(BASE, logIndex), accounts: [OTHER_MAKER] }));
-  const [log] = touchedOrders([], means, newBook()).values();
-  t.equal(log?.logIndex, 2);
+t.test('of several logs that touch an order the last is named, in whatever order they were read', (t) => {
+  const means = [1, 3, 2].map((logIndex) => ({ log: logOf(BASE, logIndex), accounts: [OTHER_MAKER] }));
+  means.push({ log: logOf(POOL.poolAddress, 0), accounts: [OTHER_MAKER] });
+  const indexes = [means, means.toReversed()].map((all) =>
+    [...touchedOrders([], all, newBook()).values()].map(({ logIndex }) => logIndex),
+  );
+  t.strictSame(indexes, [[3], [3]]);
+  t.end();
+});
+
+t.test('a later block counts before a higher index', (t) => {
+  const [first, second] = [logOf(BASE, 7), { ...logOf(BASE, 1), blockNumber: 61 }];
+  const means = [second, first].map((log) => ({ log, accounts: [OTHER_MAKER] }));
+  t.strictSame([...touchedOrders([], means, newBook()).values()], [second]);
+  t.end();
+});
+
+t.test('any number of logs that name a maker take no more than one walk through the maker’s orders', (t) => {
+  const book = newBook();
+  let walks = 0;
+  const counted = { ...book, ordersOf: (provider: Hex) => (walks++, book.ordersOf(provider)) };
+  const means = Array.from({ length: 100 }, (_, logIndex) => ({ log: logOf(BASE, logIndex), accounts: [MAKER] }));
+  touchedOrders([], means, counted);
+  t.equal(walks, 1);
+  t.end();
 });
