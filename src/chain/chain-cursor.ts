@@ -1,6 +1,7 @@
 import type { Clock } from '../engine/ports.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import type { BlockHead, BlockId, ChainReader } from './chain-reader.js';
+import { ReadBlocks } from './read-blocks.js';
 
 export interface CursorOptions {
   /** First block that can hold anything of interest; asked once, when nothing was read yet. */
@@ -52,12 +53,6 @@ export type CursorStep =
   /** All above `ancestor` never happened; undo it, then `moveTo(ancestor)`. */
   | { readonly type: 'REORG'; readonly ancestor: BlockId };
 
-/** A block that was read. */
-interface TrailBlock extends BlockId {
-  /** A range ended there in this process: the book shows the state after it, and not only the events up to it. */
-  readonly isEnd: boolean;
-}
-
 /**
  * The block that was read last is part of the chain; or that is not to be told yet, since the node may lag; or it is
  * not.
@@ -81,11 +76,7 @@ export class ChainMoved extends Error {
 export class ChainCursor {
   #position: BlockId | null;
   #isPartial: boolean;
-  /**
-   * Blocks that were read, oldest first: candidates for a common ancestor. Every block that the book knows of is among
-   * them.
-   */
-  readonly #trail: TrailBlock[];
+  readonly #trail: ReadBlocks;
   #firstBlock: number | null = null;
   #range: number;
   /** The newest block to be read, as the last poll found it. */
@@ -102,7 +93,7 @@ export class ChainCursor {
     private readonly clock: Clock,
     private readonly listener: CursorListener,
   ) {
-    this.#trail = trail.map((block) => ({ ...block, isEnd: false }));
+    this.#trail = new ReadBlocks(trail);
     this.#position = trail.at(-1) ?? null;
     this.#isPartial = isPartial;
     this.#range = options.maxRange;
@@ -161,30 +152,23 @@ export class ChainCursor {
    * Whether a range ended there. If not, orders may have had another state after this block than the book has ever
    * shown: their makers' means left before it and came back after it.
    */
-  isEnd({ blockNumber }: BlockId): boolean {
-    return this.#trail.some((block) => block.blockNumber === blockNumber && block.isEnd);
+  isEnd(block: BlockId): boolean {
+    return this.#trail.isEnd(block);
   }
 
   /** The range was read. `seen`: blocks before its end that the book was told of, in order. */
   advance({ to }: BlockRange, seen: readonly BlockId[]): void {
-    for (const block of [...seen, idOf(to)]) {
-      const isEnd = block.blockNumber === to.number;
-      if (block.blockNumber > (this.#trail.at(-1)?.blockNumber ?? -1)) this.#trail.push({ ...block, isEnd });
-    }
+    this.#trail.add(seen, idOf(to));
     this.#position = idOf(to);
     this.#isPartial = false;
-    const oldest = to.number - this.options.reorgDepth;
-    // One block at or below the depth stays: it is the ancestor of the deepest reorg that is followed.
-    while ((this.#trail[1]?.blockNumber ?? Infinity) <= oldest) this.#trail.shift();
+    this.#trail.forgetBelow(to.number - this.options.reorgDepth);
     this.#range = Math.min(this.#range * 2, this.options.maxRange);
     this.listener.onRead();
   }
 
   /** Reading goes on after this block: the one before the first, or the ancestor of a new branch. */
   moveTo(block: BlockId): void {
-    const isEnd = this.#trail.length === 0 || this.isEnd(block);
-    while ((this.#trail.at(-1)?.blockNumber ?? -1) >= block.blockNumber) this.#trail.pop();
-    this.#trail.push({ ...block, isEnd });
+    this.#trail.goBackTo(block);
     this.#position = block;
     this.#isPartial = false;
     this.#lagsSinceMs = null;
@@ -232,7 +216,7 @@ export class ChainCursor {
   /** Whether the block that was read last is still part of the chain that ends in `target`. */
   async #standing({ blockNumber, blockHash }: BlockId, target: BlockHead): Promise<Standing> {
     if (target.number < blockNumber) {
-      const known = this.#trail.find((block) => block.blockNumber === target.number);
+      const known = this.#trail.at(target.number);
       return known !== undefined && known.blockHash !== target.hash ? 'GONE' : this.#patience();
     }
     const isParent = target.number === blockNumber + 1;
@@ -261,7 +245,7 @@ export class ChainCursor {
   async #commonAncestor(target: BlockHead): Promise<BlockId> {
     let lost: BlockId | null = null;
     let differs = false;
-    for (const candidate of this.#trail.toReversed()) {
+    for (const candidate of this.#trail.newestFirst()) {
       if (candidate.blockNumber > target.number) continue;
       const block = await this.#find(candidate.blockNumber, target);
       if (block?.hash === candidate.blockHash) return idOf(block);
@@ -269,14 +253,14 @@ export class ChainCursor {
       else differs = true;
     }
     if (lost !== null) throw new ChainAnswerError(`The node lacks block ${lost.blockNumber}, below its own head`);
-    const [oldest, newest] = [this.#trail[0], this.#trail.at(-1)].map((block) => block?.blockNumber);
+    const { oldest, newest } = this.#trail;
     if (!differs) {
       throw new ChainAnswerError(
-        `The node is behind: its head ${target.number} is below block ${oldest}, the oldest that reading can go back to`,
+        `The node is behind: its head ${target.number} is below block ${oldest?.blockNumber}, the oldest that reading can go back to`,
       );
     }
     throw new DeepReorg(
-      `None of the blocks ${oldest}..${newest} that were read is on the chain with head ${target.number}, ${target.hash}`,
+      `None of the blocks ${oldest?.blockNumber}..${newest?.blockNumber} that were read is on the chain with head ${target.number}, ${target.hash}`,
     );
   }
 }
