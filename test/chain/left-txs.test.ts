@@ -1,12 +1,10 @@
 import t, { type Test } from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Hex } from '../../src/engine/quote.js';
-import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
+import { QuietChain, request, WalletRun } from './wallet-fixture.js';
 
 const chain = await QuietChain.start();
 t.teardown(() => chain.anvil.stop());
-
-const request = (data: Hex) => ({ to: NOBODY, data });
 
 /** A process that sent this and died before it was mined: its client had no answer. */
 async function leave(account: PrivateKeyAccount, data: Hex): Promise<WalletRun> {

@@ -1,3 +1,4 @@
+import type { Test } from 'tap';
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
 import { startAnvil, type Anvil } from '../../src/chain/dev/anvil.js';
 import { devAccounts } from '../../src/chain/dev/accounts.js';
@@ -34,8 +35,10 @@ const LIMITS: WalletLimits = {
   remembered: 64,
 };
 
-/** What a transaction is for is all in its data; it goes to nobody. */
 export const NOBODY: Hex = '0x000000000000000000000000000000000000dead';
+
+/** What a transaction is for is all in its data; it goes to nobody. */
+export const request = (data: Hex) => ({ to: NOBODY, data });
 
 /** A transaction that was mined or waits in the node's pool. */
 export interface SeenTx {
@@ -68,6 +71,13 @@ export class QuietChain {
     const next = this.#accounts.next();
     if (next.done === true) throw new Error('There are no more accounts');
     return privateKeyToAccount(next.value.privateKey);
+  }
+
+  /** The first life of the wallet of such an account; it ends with the test. */
+  async newRun(t: Test, limits: Partial<WalletLimits> = {}): Promise<WalletRun> {
+    const run = await WalletRun.start(this, this.newKey(), undefined, limits);
+    t.teardown(() => run.die());
+    return run;
   }
 
   /** Wei that this account has paid for gas, as long as it sent nothing else. */

@@ -1,20 +1,11 @@
 import t from 'tap';
-import type { Hex } from '../../src/engine/quote.js';
-import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
+import { QuietChain, request } from './wallet-fixture.js';
 
 const chain = await QuietChain.start();
 t.teardown(() => chain.anvil.stop());
 
-const request = (data: Hex) => ({ to: NOBODY, data });
-
-async function newRun() {
-  const run = await WalletRun.start(chain, chain.newKey());
-  t.teardown(() => run.die());
-  return run;
-}
-
 await t.test('a gap that another signer left is closed, and what waits behind it is mined', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const hash = await chain.sendAsStranger(run.account, 0);
   const sent = run.wallet.send(request('0x09'));
   await run.inPool(chain, 2);
@@ -27,7 +18,7 @@ await t.test('a gap that another signer left is closed, and what waits behind it
 });
 
 await t.test('one that two transactions wait behind is closed once', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const hash = await chain.sendAsStranger(run.account, 0);
   const sent = Promise.all([run.wallet.send(request('0x0a')), run.wallet.send(request('0x0b'))]);
   await run.inPool(chain, 3);
@@ -47,7 +38,7 @@ await t.test('one that two transactions wait behind is closed once', async (t) =
 });
 
 await t.test('one that another signer closes after all takes no empty transaction more', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const hash = await chain.sendAsStranger(run.account, 0);
   const sent = run.wallet.send(request('0x0c'));
   await run.inPool(chain, 2);

@@ -1,20 +1,11 @@
 import t from 'tap';
-import type { Hex } from '../../src/engine/quote.js';
-import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
+import { QuietChain, request } from './wallet-fixture.js';
 
 const chain = await QuietChain.start();
 t.teardown(() => chain.anvil.stop());
 
-const request = (data: Hex) => ({ to: NOBODY, data });
-
-async function newRun() {
-  const run = await WalletRun.start(chain, chain.newKey());
-  t.teardown(() => run.die());
-  return run;
-}
-
 await t.test('a nonce that the node refuses, since another waits under it, leaves no gap', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   await chain.sendAsStranger(run.account, 0, 10n ** 12n);
   run.proxy.trick = ({ method, params }) =>
     method === 'eth_getTransactionCount' && params[1] === 'pending' ? { rewrite: () => '0x0' } : 'PASS';
@@ -29,7 +20,7 @@ await t.test('a nonce that the node refuses, since another waits under it, leave
 });
 
 await t.test('after a nonce that was used meanwhile the chain is asked for the next, however far it is', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const means = run.wallet.prepare(request('0x02'));
   await Promise.all([means.gas, means.fees]);
   for (let nonce = 0; nonce < 6; nonce++) await chain.sendAsStranger(run.account, nonce);

@@ -1,18 +1,10 @@
 import t from 'tap';
 import { limits as defaultLimits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
-import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
+import { QuietChain, request, type WalletRun } from './wallet-fixture.js';
 
 const chain = await QuietChain.start();
 t.teardown(() => chain.anvil.stop());
-
-const request = (data: Hex) => ({ to: NOBODY, data });
-
-async function newRun() {
-  const run = await WalletRun.start(chain, chain.newKey());
-  t.teardown(() => run.die());
-  return run;
-}
 
 /**
  * A branch without the transaction of this data, and without those after it, which no node has any more. Resolves to the
@@ -30,7 +22,7 @@ async function takeBack(run: WalletRun, data: Hex): Promise<number> {
 }
 
 await t.test('what a reorg takes back comes again as soon as the reorg is read, and is paid for once', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   await run.whileMining(chain, run.wallet.send(request('0x1a')));
   await run.whileMining(chain, run.wallet.send(request('0x1b')));
   const ancestor = await takeBack(run, '0x1a');
@@ -49,7 +41,7 @@ await t.test('what a reorg takes back comes again as soon as the reorg is read, 
 });
 
 await t.test('what a reorg takes back comes again under its own nonce when the next is sent', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   await run.whileMining(chain, run.wallet.send(request('0x0a')));
   const mined = await chain.client.getTransactionCount({ address: run.account.address });
   t.equal(mined, 1);
@@ -67,7 +59,7 @@ await t.test('what a reorg takes back comes again under its own nonce when the n
 await t.test(
   'what a reorg took back, and another signer then the place of, is sent anew; its first fee was not spent',
   async (t) => {
-    const run = await newRun();
+    const run = await chain.newRun(t);
     await run.whileMining(chain, run.wallet.send(request('0x1d')));
     run.wallet.onReorg(await takeBack(run, '0x1d'));
     const [ours] = await run.inPool(chain, 1);
@@ -87,7 +79,7 @@ await t.test(
 );
 
 await t.test('so it is where the other has the place before anybody looks', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   await run.whileMining(chain, run.wallet.send(request('0x1e')));
   const ancestor = await takeBack(run, '0x1e');
   await chain.sendAsStranger(run.account, 0);
@@ -107,7 +99,7 @@ await t.test('so it is where the other has the place before anybody looks', asyn
 });
 
 await t.test('who asks for what is on its way again joins it', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   await run.whileMining(chain, run.wallet.send(request('0x22')));
   run.wallet.onReorg(await takeBack(run, '0x22'));
   const receipt = await run.whileMining(chain, run.wallet.send(request('0x22')));
@@ -116,7 +108,7 @@ await t.test('who asks for what is on its way again joins it', async (t) => {
 });
 
 await t.test('where no node answers just then, it comes again once one does', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   await run.whileMining(chain, run.wallet.send(request('0x1f')));
   const ancestor = await takeBack(run, '0x1f');
   const asked = (): number => run.proxy.requests.filter(({ method }) => method === 'eth_getTransactionCount').length;
@@ -133,7 +125,7 @@ await t.test('where no node answers just then, it comes again once one does', as
 });
 
 await t.test('what stands in an older block is left alone', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const { blockNumber } = await run.whileMining(chain, run.wallet.send(request('0x20')));
   const before = run.proxy.requests.length;
   run.wallet.onReorg(blockNumber);

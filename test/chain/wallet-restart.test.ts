@@ -2,12 +2,10 @@ import t, { type Test } from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Hex } from '../../src/engine/quote.js';
 import { MemoryKeptValues } from './memory-kept-values.js';
-import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
+import { QuietChain, request, WalletRun } from './wallet-fixture.js';
 
 const chain = await QuietChain.start();
 t.teardown(() => chain.anvil.stop());
-
-const request = (data: Hex) => ({ to: NOBODY, data });
 
 /** The next process, which takes up what the last one left. */
 async function goOn(t: Test, account: PrivateKeyAccount, last: WalletRun): Promise<WalletRun> {

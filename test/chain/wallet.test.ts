@@ -3,8 +3,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { RpcError } from '../../src/chain/http-rpc.js';
 import { NoGasMoney, SpendCapReached, TxRefused, WalletBusy, WalletStopped } from '../../src/chain/wallet-errors.js';
-import type { WalletLimits } from '../../src/chain/wallet.js';
-import { NOBODY, QuietChain, WalletRun } from './wallet-fixture.js';
+import { QuietChain, request, WalletRun } from './wallet-fixture.js';
 
 const chain = await QuietChain.start();
 t.teardown(() => chain.anvil.stop());
@@ -12,16 +11,8 @@ t.teardown(() => chain.anvil.stop());
 /** Nitro's words, and its code. */
 const UNDERPRICED = { code: -32000, message: 'max fee per gas less than block base fee' };
 
-const request = (data: Hex) => ({ to: NOBODY, data });
-
-async function newRun(limits: Partial<WalletLimits> = {}) {
-  const run = await WalletRun.start(chain, chain.newKey(), undefined, limits);
-  t.teardown(() => run.die());
-  return run;
-}
-
 await t.test('a transaction that the node drops is sent again under its nonce for an eighth more', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const sent = run.wallet.send(request('0x01'));
   const [first] = await run.inPool(chain, 1);
   if (first === undefined) throw new Error('It waits in the pool');
@@ -36,7 +27,7 @@ await t.test('a transaction that the node drops is sent again under its nonce fo
 });
 
 await t.test('one that the wallet has no money to offer more for is sent again as it was', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const sent = run.wallet.send({ ...request('0x03'), gas: 50_000n });
   const [first] = await run.inPool(chain, 1);
   if (first === undefined) throw new Error('It waits in the pool');
@@ -51,7 +42,7 @@ await t.test('one that the wallet has no money to offer more for is sent again a
 });
 
 await t.test('one that the base fee outruns is sent again for what the chain asks', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const sent = run.wallet.send(request('0x02'));
   const [first] = await run.inPool(chain, 1);
   const baseFee = (first?.maxFeePerGas ?? 0n) * 3n;
@@ -67,7 +58,7 @@ await t.test('one that the base fee outruns is sent again for what the chain ask
 });
 
 await t.test('one that the node finds underpriced is offered for more at once', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   let refusals = 0;
   run.proxy.trick = ({ method }) =>
     method === 'eth_sendRawTransaction' && refusals++ < 2 ? { error: UNDERPRICED } : 'PASS';
@@ -81,7 +72,7 @@ await t.test('one that the node finds underpriced is offered for more at once', 
 });
 
 await t.test('one that the node takes at no price is reported, and its nonce is free', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   run.proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? { error: UNDERPRICED } : 'PASS');
   await t.rejects(run.wallet.send(request('0x04')), TxRefused);
   t.equal(run.values.values.size, 0, 'no restart will send it');
@@ -91,7 +82,7 @@ await t.test('one that the node takes at no price is reported, and its nonce is 
 });
 
 await t.test('what the node says when it refuses is told to the operator, and to whoever sent it', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const error = { code: -32_099, message: 'project 0a1b2c is over its limit' };
   for (const refused of ['eth_estimateGas', 'eth_sendRawTransaction']) {
     run.proxy.trick = ({ method }) => (method === refused ? { error } : 'PASS');
@@ -104,7 +95,7 @@ await t.test('what the node says when it refuses is told to the operator, and to
 await t.test(
   'a node that answers a question of numbers with nothing is refused in words, and no nonce is taken',
   async (t) => {
-    const run = await newRun();
+    const run = await chain.newRun(t);
     for (const empty of ['eth_estimateGas', 'eth_gasPrice', 'eth_getTransactionCount']) {
       run.proxy.trick = ({ method }) => (method === empty ? { rewrite: () => null } : 'PASS');
       await t.rejects(run.wallet.send(request('0x07')), ChainAnswerError, empty);
@@ -114,7 +105,7 @@ await t.test(
 );
 
 await t.test('while the node estimates the gas, it is asked for fees and nonce', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const asked = new Set<string>();
   run.proxy.trick = ({ method }) => {
     asked.add(method);
@@ -127,7 +118,7 @@ await t.test('while the node estimates the gas, it is asked for fees and nonce',
 });
 
 await t.test('what was prepared is sent without another question to the node', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const means = run.wallet.prepare(request('0x11'));
   await Promise.all([means.gas, means.fees]);
   const asked = countedMethods(run);
@@ -141,7 +132,7 @@ await t.test('what was prepared is sent without another question to the node', a
 });
 
 await t.test('what is mined after another was prepared is not taken for taken back by a reorg', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const means = run.wallet.prepare(request('0x12'));
   await Promise.all([means.gas, means.fees]);
   await run.whileMining(chain, run.wallet.send(request('0x13')));
@@ -155,7 +146,7 @@ await t.test('what is mined after another was prepared is not taken for taken ba
 });
 
 await t.test('one that no block takes is neither given up nor raised without end', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const sent = run.wallet.send(request('0x06'));
   await run.inPool(chain, 1);
   await run.until(() => run.troubles.length >= 12);
@@ -169,7 +160,7 @@ await t.test('one that no block takes is neither given up nor raised without end
 });
 
 await t.test('where another signer of the key took the nonce, it is sent anew under the next', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const sent = run.wallet.send(request('0x07'));
   const [ours] = await run.inPool(chain, 1);
   if (ours === undefined) throw new Error('It waits in the pool');
@@ -185,7 +176,7 @@ await t.test('where another signer of the key took the nonce, it is sent anew un
 });
 
 await t.test("another signer's transaction that still waits keeps its nonce", async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   await chain.sendAsStranger(run.account, 0, 10n ** 10n);
   const sent = run.wallet.send(request('0x08'));
   await run.inPool(chain, 2);
@@ -197,7 +188,7 @@ await t.test("another signer's transaction that still waits keeps its nonce", as
 });
 
 await t.test('an endpoint that asks for a fortune does not get it', async (t) => {
-  const run = await newRun({ maxFeePerGas: 20n * 10n ** 9n });
+  const run = await chain.newRun(t, { maxFeePerGas: 20n * 10n ** 9n });
   run.proxy.trick = ({ method }) =>
     method === 'eth_gasPrice' || method === 'eth_maxPriorityFeePerGas'
       ? { rewrite: () => '0xde0b6b3a7640000' }
@@ -209,7 +200,7 @@ await t.test('an endpoint that asks for a fortune does not get it', async (t) =>
 });
 
 await t.test('when the answer to a sending is lost, it is sent once all the same', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   run.proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? 'CUT_AFTER' : 'PASS');
   const sent = run.wallet.send(request('0x0c'));
   await run.whileMining(chain, sent);
@@ -217,7 +208,7 @@ await t.test('when the answer to a sending is lost, it is sent once all the same
 });
 
 await t.test('a node that tells of receipts late does not make it sent twice', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const isLate = (): boolean => run.clock.monotonicMs() < 15_000;
   run.proxy.trick = ({ method }) =>
     method === 'eth_getTransactionReceipt' && isLate() ? { rewrite: () => null } : 'PASS';
@@ -230,7 +221,7 @@ await t.test('a node that tells of receipts late does not make it sent twice', a
 });
 
 await t.test('a node that tells of no receipt for a fault of its own does not make it sent twice', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   // Geth's words while it looks through its blocks after a start.
   const error = { code: -32000, message: 'transaction indexing is in progress' };
   const isWell = (): boolean => run.clock.monotonicMs() > 45_000;
@@ -245,7 +236,7 @@ await t.test('a node that tells of no receipt for a fault of its own does not ma
 });
 
 await t.test('nor does a node that is behind, and takes over from the one that told of the nonce', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   let looks = 0;
   const isWell = (): boolean => run.clock.monotonicMs() > 45_000;
   run.proxy.trick = ({ method, params }) => {
@@ -264,7 +255,7 @@ await t.test('nor does a node that is behind, and takes over from the one that t
 });
 
 await t.test('many at once take nonces without a gap, each mined once, no more than allowed under way', async (t) => {
-  const run = await newRun({ inFlight: 4, waiting: 6 });
+  const run = await chain.newRun(t, { inFlight: 4, waiting: 6 });
   const sent = Array.from({ length: 10 }, (_, n) => run.wallet.send(request(`0x1${n}`)));
   await run.inPool(chain, 4);
   await t.rejects(run.wallet.send(request('0xff')), WalletBusy);
@@ -278,7 +269,7 @@ await t.test('many at once take nonces without a gap, each mined once, no more t
 });
 
 await t.test('a wallet without money says so, and takes no nonce', async (t) => {
-  const run = await newRun();
+  const run = await chain.newRun(t);
   const balance = await chain.client.getBalance({ address: run.account.address });
   await chain.client.setBalance({ address: run.account.address, value: 1n });
   await t.rejects(run.wallet.send({ ...request('0x20'), gas: 50_000n }), NoGasMoney);
