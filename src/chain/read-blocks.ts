@@ -25,8 +25,8 @@ export class ReadBlocks {
     return this.#blocks.at(-1);
   }
 
-  at(blockNumber: number): BlockId | undefined {
-    return this.#at(blockNumber);
+  at(blockNumber: number): ReadBlock | undefined {
+    return this.#blocks.find((block) => block.blockNumber === blockNumber);
   }
 
   newestFirst(): readonly BlockId[] {
@@ -34,7 +34,7 @@ export class ReadBlocks {
   }
 
   isEnd({ blockNumber }: BlockId): boolean {
-    return this.#at(blockNumber)?.isEnd === true;
+    return this.at(blockNumber)?.isEnd === true;
   }
 
   /** A range was read. `seen`: blocks before its end that the book was told of, in order. */
@@ -55,9 +55,5 @@ export class ReadBlocks {
     const isEnd = this.newest === undefined || this.isEnd({ blockNumber, blockHash });
     while ((this.newest?.blockNumber ?? -1) >= blockNumber) this.#blocks.pop();
     this.#blocks.push({ blockNumber, blockHash, isEnd });
-  }
-
-  #at(blockNumber: number): ReadBlock | undefined {
-    return this.#blocks.find((block) => block.blockNumber === blockNumber);
   }
 }

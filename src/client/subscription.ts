@@ -245,7 +245,7 @@ export class Subscription {
     this.#connection?.restart();
   }
 
-  /** It begins with a snapshot. */
+  /** Whatever is asked for next begins with a snapshot. */
   #forget(): void {
     this.#positions.clear();
   }
