@@ -25,6 +25,7 @@ export function followedBook(engine: Engine, sequencer: Sequencer): FollowedBook
     get: (quoteId) => knownOrder(engine, quoteId),
     ordersOf: (provider) => engine.ordersOf(provider),
     ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
+    quotedPools: () => engine.quotedPools(),
     providers: () => engine.providers(),
     touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
   };

@@ -1,7 +1,7 @@
 import type { ChainPosition, ChainRole, Command } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
 import type { Clock } from '../engine/ports.js';
-import type { Hex } from '../engine/quote.js';
+import type { Hex, Pool } from '../engine/quote.js';
 import type { Resume } from './chain-cursor.js';
 import type { BlockId, ChainLog } from './chain-reader.js';
 
@@ -15,6 +15,8 @@ export interface FollowedBook {
   ordersOf(provider: Hex): Iterable<Order>;
   /** Live and invalid orders in a pool. */
   ordersIn(poolAddress: Hex): Iterable<Order>;
+  /** Pools with live or invalid orders. */
+  quotedPools(): Iterable<Pool>;
   /** Providers with live or invalid orders. */
   providers(): Iterable<Hex>;
   /** Live, invalid and gone orders that a settlement block above `blockNumber` touched. */

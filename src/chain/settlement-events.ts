@@ -4,8 +4,10 @@ import { erc20Abi } from './abi/erc20.js';
 import { optionTokenAbi } from './abi/option-token.js';
 import { poolFactoryAbi } from './abi/pool-factory.js';
 import { poolAbi } from './abi/pool.js';
+import { anyonesLogs } from './anyones-logs.js';
 import { checksummed } from './checksum.js';
 import type { BlockId, ChainLog, ChainReader, Topics } from './chain-reader.js';
+import { collateralToken } from './collateral.js';
 import { mapInFlight } from './in-flight.js';
 
 /** What the settlement chain's logs say that a book cares about. Nothing is checked yet but the form. */
@@ -52,20 +54,22 @@ const PROVIDERS_PER_QUERY = 200;
 const QUERIES_IN_FLIGHT = 8;
 
 /**
- * Fills, cancels and deployments of all pools, in chain order, by one query. Anyone may emit what looks like one, in
- * any number, so only those of a known pool or factory (`isKnown`) are decoded.
+ * Fills, cancels and deployments of all pools, in chain order. Anyone may emit what looks like one, in any number, so
+ * only those of the factory and of `pools`, those with orders, are decoded.
  */
 export async function readSettlementEvents(
   reader: ChainReader,
   fromBlock: number,
   to: BlockId,
-  isKnown: (address: Hex) => boolean,
+  poolFactory: Hex,
+  pools: readonly Pool[],
 ): Promise<{ events: SettlementEvent[]; ignored: Ignored[] }> {
-  const logs = await reader.logs({ fromBlock, to, topics: [[FILL, CANCEL, DEPLOYED]] });
+  const known = new Set([poolFactory, ...pools.map(({ poolAddress }) => poolAddress)]);
+  const logs = await anyonesLogs(reader, { fromBlock, to, topics: [[FILL, CANCEL, DEPLOYED]] }, () => known);
   const events: SettlementEvent[] = [];
   const ignored: Ignored[] = [];
   for (const log of logs) {
-    const isOurs = isKnown(log.address);
+    const isOurs = known.has(log.address);
     const event = isOurs ? decode(log) : null;
     if (event !== null) events.push(event);
     else ignored.push({ why: isOurs ? 'MALFORMED' : 'OTHER_CONTRACT', log });
@@ -73,12 +77,13 @@ export async function readSettlementEvents(
   return { events, ignored };
 }
 
-/** Every change of the providers' allowances, balances and positions. */
+/** Every change of the providers' allowances, balances and positions that may concern orders in `pools`. */
 export async function readMeansEvents(
   reader: ChainReader,
   fromBlock: number,
   to: BlockId,
   providers: readonly Hex[],
+  pools: readonly Pool[],
 ): Promise<MeansEvent[]> {
   const queries: Topics[] = [];
   for (let start = 0; start < providers.length; start += PROVIDERS_PER_QUERY) {
@@ -87,7 +92,10 @@ export async function readMeansEvents(
     queries.push([[TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH], null, accounts]);
     queries.push([[TRANSFER_SINGLE, TRANSFER_BATCH], null, null, accounts]);
   }
-  const found = await mapInFlight(queries, QUERIES_IN_FLIGHT, (topics) => reader.logs({ fromBlock, to, topics }));
+  const emitters = (): Hex[] => pools.flatMap((pool) => [pool.poolAddress, collateralToken({ pool })]);
+  const found = await mapInFlight(queries, QUERIES_IN_FLIGHT, (topics) =>
+    anyonesLogs(reader, { fromBlock, to, topics }, emitters),
+  );
   return found.flat().map((log) => ({ log, accounts: log.topics.slice(1).map(toAddress) }));
 }
 

@@ -144,10 +144,10 @@ export class SettlementFollower {
 
   #logs({ fromBlock, to: { number, hash } }: BlockRange): Promise<[FoundEvents, MeansEvent[]]> {
     const to = { blockNumber: number, blockHash: hash };
-    const isKnown = (address: Hex): boolean => address === this.#poolFactory || !isEmpty(this.book.ordersIn(address));
+    const pools = [...this.book.quotedPools()];
     return Promise.all([
-      readSettlementEvents(this.reader, fromBlock, to, isKnown),
-      readMeansEvents(this.reader, fromBlock, to, [...this.book.providers()]),
+      readSettlementEvents(this.reader, fromBlock, to, this.#poolFactory, pools),
+      readMeansEvents(this.reader, fromBlock, to, [...this.book.providers()], pools),
     ]);
   }
 
@@ -207,8 +207,4 @@ export class SettlementFollower {
     if (this.book.touchedSince(position.blockNumber).length > 0) await this.#rewind(position);
     this.#isWhole = true;
   }
-}
-
-function isEmpty(items: Iterable<unknown>): boolean {
-  return items[Symbol.iterator]().next().done === true;
 }

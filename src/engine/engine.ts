@@ -9,7 +9,7 @@ import type { Order } from './order.js';
 import { OrderStore } from './order-store.js';
 import { PoolRegistry, type DeployedPool } from './pool-registry.js';
 import * as query from './query.js';
-import type { Hex } from './quote.js';
+import type { Hex, Pool } from './quote.js';
 
 export interface EngineOptions {
   /** Blocks of either chain that a reorg may undo, at least 1. A log is replayed with the depth it was written with. */
@@ -106,6 +106,11 @@ export class Engine {
   /** Every live or invalid order. */
   *known(): Iterable<Order> {
     for (const { orders } of this.#parts.store.book.pools()) yield* orders;
+  }
+
+  /** Pools with live or invalid orders. */
+  *quotedPools(): Iterable<Pool> {
+    for (const { pool } of this.#parts.store.book.pools()) yield pool;
   }
 
   /** Makers with live or invalid orders. */

@@ -127,6 +127,7 @@ export class Following {
         get: known,
         ordersOf: (provider) => engine.ordersOf(provider),
         ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
+        quotedPools: () => engine.quotedPools(),
         providers: () => engine.providers(),
         touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
       },

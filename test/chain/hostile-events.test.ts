@@ -8,8 +8,10 @@ import { sendTogether } from '../../src/chain/dev/dev-client.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { onChain } from './dev-actions.js';
 import { Market, ONE } from './dev/market.js';
+import { httpRpc } from './following.js';
 import { fillLog, logsWhatItIsTold } from './hostile-contracts.js';
 import { MarketBook } from './market-book.js';
+import { RpcProxy } from './rpc-proxy.js';
 import { signOffer, type SignedOffer } from './sign-quote.js';
 
 const market = await Market.open(t);
@@ -92,6 +94,32 @@ onChainAlone('fills and cancels of unknown quotes, and events of another form, a
   t.strictSame([...book.following.ignored].sort(), ['MALFORMED', 'MALFORMED', 'UNKNOWN_QUOTE', 'UNKNOWN_QUOTE']);
   t.equal(book.fillable(offer), (3n * ONE) / 4n, 'what follows them is read');
   t.strictSame(book.following.failures, []);
+});
+
+void t.test('a block with more logs than a node will answer is asked for what its pools and tokens say', async (t) => {
+  const proxy = await RpcProxy.open(market.chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  await MarketBook.isolated(market, { rpc: { settlement: httpRpc([proxy.url]) } }, async (book) => {
+    const [filled, cancelled, withoutMeans] = [
+      await market.sign(call),
+      await market.sign(put),
+      await market.sign(call, {}, stranger),
+    ];
+    await book.publish(filled, cancelled, withoutMeans);
+    proxy.trick = ({ method, params: [filter] }) => {
+      const isOfAnyone = method === 'eth_getLogs' && (filter as { address?: unknown }).address === undefined;
+      return isOfAnyone ? { error: { code: -32005, message: 'query returned more than 10000 results' } } : 'PASS';
+    };
+    await emitFrom('0x00000000000000000000000000000000000fa4e0', 4, fillLog(filled, ONE, taker.address));
+    await market.fill(taker.address, filled, ONE / 2n);
+    await market.cancel(maker.address, put.poolAddress, [cancelled.quoteId]);
+    await market.approve(stranger.address, call.poolKey.base, contracts.erc20Router, 0n);
+    await book.upToDate();
+    t.equal(book.fillable(filled), ONE / 2n);
+    t.equal(book.reasonOf(cancelled), null);
+    t.not(book.reasonOf(withoutMeans), 0);
+    t.strictSame(book.following.ignored, [], 'what others say there is not even heard');
+  });
 });
 
 onChainAlone('a deployment counts when it is the factory’s own alone', async (t, book) => {

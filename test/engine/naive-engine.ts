@@ -5,7 +5,15 @@ import type { LevelTotal } from '../../src/engine/level.js';
 import type { Order } from '../../src/engine/order.js';
 import type { DeployedPool } from '../../src/engine/pool-registry.js';
 import type * as query from '../../src/engine/query.js';
-import { sideOf, ZERO_ADDRESS, type Hex, type InvalidReason, type Origin, type Quote } from '../../src/engine/quote.js';
+import {
+  sideOf,
+  ZERO_ADDRESS,
+  type Hex,
+  type InvalidReason,
+  type Origin,
+  type Pool,
+  type Quote,
+} from '../../src/engine/quote.js';
 
 /** What a suite asks of an engine, so that it can be run on this one and on the real one. */
 export type EngineUnderTest = Pick<
@@ -16,6 +24,7 @@ export type EngineUnderTest = Pick<
   | 'privateQuotes'
   | 'orders'
   | 'ordersOf'
+  | 'quotedPools'
   | 'providers'
   | 'levels'
   | 'levelAt'
@@ -292,6 +301,13 @@ export class NaiveEngine implements EngineUnderTest {
 
   ordersOf(provider: Hex): Order[] {
     return this.#known.filter(({ quote, state }) => quote.provider === provider && state !== 'gone');
+  }
+
+  quotedPools(): Pool[] {
+    const ofAddress = new Map(this.#known.map(({ quote: { pool } }) => [pool.poolAddress, pool]));
+    return [...ofAddress.values()].filter(({ poolAddress }) =>
+      this.#known.some(({ quote, state }) => quote.pool.poolAddress === poolAddress && state !== 'gone'),
+    );
   }
 
   providers(): Hex[] {

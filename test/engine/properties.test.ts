@@ -27,6 +27,7 @@ function view(engine: EngineUnderTest): unknown {
     nextDueMs: engine.nextDueMs(),
     touched: states(engine.touchedSince(-1)),
     pools: [...engine.pools()].map(({ pool }) => pool.poolAddress).sort(),
+    quotedPools: [...engine.quotedPools()].map(({ poolAddress }) => poolAddress).sort(),
     providers: [...engine.providers()].sort(),
     ordersOf: MAKERS.map((maker) => numbers(engine.ordersOf(maker)).sort()),
     all: [both(engine.orders()), both(engine.orders({ minFillableSize: 4n }))],

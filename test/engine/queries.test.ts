@@ -196,6 +196,11 @@ function queries(t: Test, make: () => EngineUnderTest): void {
     t.same(numbers(engine.ordersOf(MAKER)).sort(), [1, 3]);
     t.same(numbers(engine.ordersOf(TAKER)), []);
   });
+
+  t.test('so are pools', async (t) => {
+    const engine = bookOf({ n: 1 }, { n: 2, reason: 8 }, { n: 3, pool: OTHER_POOL, reason: 8 });
+    t.same([...engine.quotedPools()], [POOL, OTHER_POOL]);
+  });
 }
 
 t.test('engine', async (t) => queries(t, () => newEngine()));

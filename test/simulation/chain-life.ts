@@ -74,6 +74,7 @@ export class ChainLife {
         },
         ordersOf: (provider) => engine.ordersOf(provider),
         ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
+        quotedPools: () => engine.quotedPools(),
         providers: () => engine.providers(),
         touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
       },

@@ -1,0 +1,35 @@
+import type { Hex } from '../engine/quote.js';
+import type { ChainLog, ChainReader, LogQuery } from './chain-reader.js';
+import { RpcError } from './http-rpc.js';
+import { mapInFlight } from './in-flight.js';
+
+/** Addresses of one `eth_getLogs`: a node takes some hundreds, not thousands. */
+const ADDRESSES_PER_QUERY = 200;
+const QUERIES_IN_FLIGHT = 8;
+/** What nodes say that do not have the block: they would say it of each part. Of too many logs each says another thing. */
+const LACKS_BLOCK = /not (be )?found|unknown block/i;
+
+/**
+ * Logs by their topics, whoever emitted them, in chain order. Anyone may emit logs with any topics, and in one block
+ * more of them than a node puts into one answer: 10,000 cost 15 million gas. That block cannot be halved. Its logs are
+ * asked of `emitters` alone, the contracts whose logs count. Rejects as ChainReader does.
+ */
+export async function anyonesLogs(
+  reader: Pick<ChainReader, 'logs'>,
+  query: Omit<LogQuery, 'address'>,
+  emitters: () => Iterable<Hex>,
+): Promise<ChainLog[]> {
+  try {
+    return await reader.logs(query);
+  } catch (error) {
+    const isOneBlock = query.fromBlock === query.to.blockNumber;
+    if (!isOneBlock || !(error instanceof RpcError) || LACKS_BLOCK.test(error.message)) throw error;
+  }
+  const addresses = [...new Set(emitters())];
+  const parts: Hex[][] = [];
+  for (let start = 0; start < addresses.length; start += ADDRESSES_PER_QUERY) {
+    parts.push(addresses.slice(start, start + ADDRESSES_PER_QUERY));
+  }
+  const found = await mapInFlight(parts, QUERIES_IN_FLIGHT, (address) => reader.logs({ ...query, address }));
+  return found.flat().sort((a, b) => a.logIndex - b.logIndex);
+}
