@@ -16,6 +16,7 @@ import type { IgnoredEvent } from '../../src/chain/settlement-events.js';
 import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
 import type { ChainRole } from '../../src/engine/command.js';
 import { EngineTime } from '../../src/engine/engine-time.js';
+import { followedBook } from '../../src/engine-side.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
@@ -101,10 +102,7 @@ export class Following {
     const expiry = new ExpiryTimer({ engine, sequencer, time, clock: systemClock, retryMs: limits.journalRetryMs });
     const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
     const signatures = new QuoteSignature(digests, await loadSecp256k1());
-    const known = (quoteId: Hex) => {
-      const order = engine.get(quoteId);
-      return order?.state === 'gone' ? undefined : order;
-    };
+    const book = followedBook(engine, sequencer);
     const listener: FollowListener = {
       onCaughtUp: () => undefined,
       onFailure: (error) => following.failures.push(error),
@@ -123,13 +121,8 @@ export class Following {
       },
       operator: options.operator ?? null,
       book: {
-        submit: (command) => (options.takes?.() ?? true) && sequencer.submit(command).refusal === null,
-        get: known,
-        ordersOf: (provider) => engine.ordersOf(provider),
-        ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
-        quotedPools: () => engine.quotedPools(),
-        providers: () => engine.providers(),
-        touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
+        ...book,
+        submit: (command) => (options.takes?.() ?? true) && book.submit(command),
       },
       known: () => engine.known(),
       readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },

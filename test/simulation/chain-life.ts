@@ -10,6 +10,7 @@ import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
 import { limits } from '../../src/config/limits.js';
 import type { ChainRole } from '../../src/engine/command.js';
 import type { EngineTime } from '../../src/engine/engine-time.js';
+import { followedBook } from '../../src/engine-side.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
 import type { Rpc } from '../../src/engine/ports.js';
@@ -66,18 +67,7 @@ export class ChainLife {
       profile: SIM_PROFILE,
       rpc,
       operator: null,
-      book: {
-        submit: (command) => sequencer.submit(command).refusal === null,
-        get(quoteId) {
-          const order = engine.get(quoteId);
-          return order?.state === 'gone' ? undefined : order;
-        },
-        ordersOf: (provider) => engine.ordersOf(provider),
-        ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
-        quotedPools: () => engine.quotedPools(),
-        providers: () => engine.providers(),
-        touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
-      },
+      book: followedBook(engine, sequencer),
       known: () => engine.known(),
       readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
       signatures,
