@@ -10,11 +10,6 @@ export function json(text: string | Uint8Array, status = 200): NetResponse {
   return { status, headers: JSON_HEADERS, body: text };
 }
 
-/** The same with its entity tag. */
-export function taggedJson(text: string | Uint8Array, etag: string): NetResponse {
-  return { status: 200, headers: { 'content-type': 'application/json', etag }, body: text };
-}
-
 /** An error with the service's own words, as plain JSON or as RFC 9457 where the client asks for it. */
 export function refuse(
   request: NetRequestHead,

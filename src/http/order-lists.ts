@@ -3,6 +3,7 @@ import { reasonName } from '../engine/quote.js';
 import { AsciiWriter } from '../schema/ascii-writer.js';
 import type { QuoteJson } from '../schema/quote-json.js';
 import type { TextDigest } from './etag.js';
+import { taggedJson, type TaggedAnswer } from './tagged-answer.js';
 import { WrittenLists } from './written-lists.js';
 
 /** Where on the stream chain an order was published first. */
@@ -16,13 +17,6 @@ export interface OrdersFound {
   readonly invalid: readonly Order[];
   /** Age of the oldest one here; null when there are no older ones. */
   readonly next: OrderAge | null;
-}
-
-/** The body of an answer. */
-export interface Written {
-  readonly body: string | Uint8Array;
-  /** Digest of all that it shows; null where nobody wants it. */
-  readonly shown: string | null;
 }
 
 export interface OrderListLimits {
@@ -57,7 +51,7 @@ export class OrderLists {
   }
 
   /** A short list, best first. `index`: of the last record that it shows. */
-  best(orders: readonly Order[], index: number): Written {
+  best(orders: readonly Order[], index: number): TaggedAnswer {
     const known = this.#written.find(orders, index);
     if (known !== undefined) return known;
     // A text, which costs less to make than bytes do, and less to forget.
@@ -68,13 +62,17 @@ export class OrderLists {
       body += this.#quoteJson.encode(order);
       marks += `${this.#quoteJson.mark(order, order.fillableSize, this.#digest)},`;
     }
-    const written = { body: `${body}]`, shown: this.#digest(marks) };
+    const written = taggedJson(`${body}]`, this.#digest(marks));
     this.#written.keep(orders, written);
     return written;
   }
 
-  /** Many orders are written in slices, others having their turn in between. `isTagged`: what is shown is wanted. */
-  newest({ valid, invalid, next }: OrdersFound, isPage: boolean, isTagged: boolean): Written | Promise<Written> {
+  /** Many orders are written in slices, others having their turn in between. */
+  newest(
+    { valid, invalid, next }: OrdersFound,
+    isPage: boolean,
+    isTagged: boolean,
+  ): TaggedAnswer | Promise<TaggedAnswer> {
     // Clients from before there were pages get the answer that they know.
     const tail = isPage ? `,"nextCursor":${next === null ? 'null' : `"${next.blockNumber}-${next.logIndex}"`}` : '';
     const count = valid.length + invalid.length;
@@ -119,7 +117,7 @@ function asShown(order: Order): Shown {
   return { order, fillableSize: order.fillableSize, reason: order.reason };
 }
 
-/** A body and, where a digest is given, what it shows. */
+/** An answer, with an entity tag where a digest is given. */
 class ListWriter {
   readonly #out: AsciiWriter;
   readonly #quoteJson: QuoteJson;
@@ -143,7 +141,7 @@ class ListWriter {
     if (this.#digest !== null) this.#marks += this.#quoteJson.mark(order, fillableSize, this.#digest);
   }
 
-  finish(): Written {
-    return { body: this.#out.finish(), shown: this.#digest && this.#digest(this.#marks) };
+  finish(): TaggedAnswer {
+    return taggedJson(this.#out.finish(), this.#digest && this.#digest(this.#marks));
   }
 }

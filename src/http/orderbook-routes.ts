@@ -6,12 +6,13 @@ import { compile } from '../schema/check.js';
 import { ordersQuery, QuotesQuery, RfqQuotesQuery, type OrdersQuery } from '../schema/orderbook.js';
 import { parseQuery } from '../schema/query.js';
 import type { QuoteJson } from '../schema/quote-json.js';
-import { json, refuse, taggedJson } from './answer.js';
-import { askedText, entityTag, unlessNamed, type Asked, type TextDigest } from './etag.js';
-import { OrderLists, type OrderAge, type OrderListLimits, type OrdersFound, type Written } from './order-lists.js';
+import { refuse } from './answer.js';
+import { unlessNamed, type TextDigest } from './etag.js';
+import { OrderLists, type OrderAge, type OrderListLimits, type OrdersFound } from './order-lists.js';
 import { RememberedAnswers } from './remembered-answers.js';
 import type { Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
+import type { TaggedAnswer } from './tagged-answer.js';
 
 export interface CoverQuery {
   readonly poolAddress: Hex;
@@ -72,33 +73,29 @@ export function orderbookRoutes(
   function reading<const S extends TObject>(
     path: string,
     schema: S,
-    answer: (query: Static<S>, isTagged: boolean) => Written | Promise<Written>,
+    answer: (query: Static<S>, isTagged: boolean) => TaggedAnswer | Promise<TaggedAnswer>,
   ): (request: NetRequest) => NetResponse | Promise<NetResponse> {
     const check = compile(schema, limits.schemaErrors);
-    const names = Object.keys(schema.properties);
     return (request) => {
       const pending = book.whenDurable();
       const known = remembered.find(path, request.query, book.index());
       if (known !== undefined) {
-        const again = unlessNamed(request, known.answer, known.etag);
+        const again = unlessNamed(request, known);
         return pending === null ? again : pending.then(() => again);
       }
       const parsed = parseQuery(request.query, { lists: ['quoteIds'], maxPairs: limits.queryPairs });
       if (!parsed.ok) return refuse(request, 400, parsed.message);
       const query = check(parsed.value);
       if (!query.ok) return refuse(request, 400, query.errors);
-      const asked = query.value as Asked;
+      const asked = query.value as Partial<Record<'chainId' | 'poolAddress', string>>;
       if ((asked.chainId ?? chainId) !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
-      const finish = ({ body, shown }: Written): NetResponse =>
-        shown === null ? json(body) : taggedJson(body, entityTag(askedText(path, names, asked), shown, digest));
-      const written = answer(query.value, asked.poolAddress !== undefined);
-      if (written instanceof Promise) {
+      const made = answer(query.value, asked.poolAddress !== undefined);
+      if (made instanceof Promise) {
         // The book goes on meanwhile: what has become of the answer is nobody's next one.
-        return Promise.all([written, pending]).then(([whole]) => unlessNamed(request, finish(whole)));
+        return Promise.all([made, pending]).then(([whole]) => unlessNamed(request, whole));
       }
-      const whole = finish(written);
-      remembered.keep(path, request.query, whole);
-      const answered = unlessNamed(request, whole);
+      remembered.keep(path, request.query, made);
+      const answered = unlessNamed(request, made);
       return pending === null ? answered : pending.then(() => answered);
     };
   }

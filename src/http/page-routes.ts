@@ -66,7 +66,7 @@ function fileRoute({ path, contentType, body, digest }: PageFile): Route {
     method: 'GET',
     path: path === '/index.html' ? '/' : path,
     needsKey: false,
-    handle: (request) => unlessNamed(request, answer),
+    handle: (request) => unlessNamed(request, { etag, answer }),
   };
 }
 

@@ -1,12 +1,4 @@
-import type { NetResponse } from '../net/net.js';
-import { SharedHeaders } from '../net/shared-headers.js';
-
-/** An answer that is ready to be given again. */
-export interface Remembered {
-  /** Undefined: it has none. */
-  readonly etag: string | undefined;
-  readonly answer: NetResponse;
-}
+import { readyAgain, type TaggedAnswer } from './tagged-answer.js';
 
 /**
  * Answers that were given since the last record of the log. Pages and bots ask the same of a pool again and again, and
@@ -16,7 +8,7 @@ export interface Remembered {
  */
 export class RememberedAnswers {
   /** By path and query. */
-  readonly #answers = new Map<string, Map<string, Remembered>>();
+  readonly #answers = new Map<string, Map<string, TaggedAnswer>>();
   /** Queries of whatever path. */
   readonly #askedOnce = new Set<string>();
   #askedOnceBytes = 0;
@@ -24,7 +16,7 @@ export class RememberedAnswers {
   #bytes = 0;
   #index = -1;
   /** What was found last: to see that a query is the same takes a twentieth of looking it up, which hashes it. */
-  #last: { readonly path: string; readonly query: string; readonly found: Remembered } | null = null;
+  #last: { readonly path: string; readonly query: string; readonly found: TaggedAnswer } | null = null;
 
   /**
    * `maxBytes`: of all answers with their paths and queries; one that does not fit takes the place of all before.
@@ -34,7 +26,7 @@ export class RememberedAnswers {
   }
 
   /** `path`: one of the service's own. `index`: of the last record. What was answered at another is forgotten. */
-  find(path: string, query: string, index: number): Remembered | undefined {
+  find(path: string, query: string, index: number): TaggedAnswer | undefined {
     if (index !== this.#index) {
       this.#clear();
       this.#index = index;
@@ -46,15 +38,15 @@ export class RememberedAnswers {
   }
 
   /** After `find` of the same and `index`. */
-  keep(path: string, query: string, answer: NetResponse): void {
+  keep(path: string, query: string, made: TaggedAnswer): void {
     if (!this.#askedOnce.has(query)) {
       this.#note(query);
       return;
     }
-    const bytes = path.length + query.length + answer.body.length;
+    const bytes = path.length + query.length + made.answer.body.length;
     if (bytes > this.#maxBytes) return;
     if (this.#bytes + bytes > this.#maxBytes) this.#forgetAnswers();
-    this.#of(path).set(query, readyAgain(answer));
+    this.#of(path).set(query, readyAgain(made));
     this.#bytes += bytes;
   }
 
@@ -69,7 +61,7 @@ export class RememberedAnswers {
     this.#askedOnceBytes += query.length;
   }
 
-  #of(path: string): Map<string, Remembered> {
+  #of(path: string): Map<string, TaggedAnswer> {
     let answers = this.#answers.get(path);
     if (answers === undefined) {
       answers = new Map();
@@ -97,12 +89,3 @@ export class RememberedAnswers {
 
 /** How many times as much room answers have as the queries that were asked once. */
 const ASKED_ONCE_SHARE = 16;
-
-const NO_HEADERS = {};
-
-/** As it goes out: a text would be written as bytes each time, and headers be joined. */
-function readyAgain({ status, headers, body }: NetResponse): Remembered {
-  const shared = [new SharedHeaders(headers)];
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  return { etag: headers.etag, answer: { status, headers: NO_HEADERS, shared, body: bytes } };
-}

@@ -1,19 +1,19 @@
 import type { Order } from '../engine/order.js';
+import { readyAgain, type TaggedAnswer } from './tagged-answer.js';
 
-export interface WrittenList {
-  readonly body: string | Uint8Array;
-  /** Digest of all that it shows. */
-  readonly shown: string;
+interface WrittenList {
+  readonly orders: readonly Order[];
+  readonly ready: TaggedAnswer;
 }
 
 /**
- * Lists of orders that were written since the last record of the log. Takers ask for sizes of their own, but what
+ * Answers with lists of orders that were written since the last record of the log. Takers ask for sizes of their own, but what
  * covers them is the same few quotes of a pool again and again. As with `RememberedAnswers`, what was wanted once is
  * not kept, only what is wanted again.
  */
 export class WrittenLists {
   /** By its last order, which next to always says where on which side a list ends; null: wanted once. */
-  readonly #lists = new Map<Order | undefined, (WrittenList & { readonly orders: readonly Order[] }) | null>();
+  readonly #lists = new Map<Order | undefined, WrittenList | null>();
   readonly #maxBytes: number;
   #bytes = 0;
   #index = -1;
@@ -24,24 +24,24 @@ export class WrittenLists {
   }
 
   /** `index`: of the last record. What was written at another is forgotten: orders change in their places. */
-  find(orders: readonly Order[], index: number): WrittenList | undefined {
+  find(orders: readonly Order[], index: number): TaggedAnswer | undefined {
     if (index !== this.#index) {
       this.#clear();
       this.#index = index;
     }
     const found = this.#lists.get(orders.at(-1)) ?? undefined;
-    return found !== undefined && isSame(found.orders, orders) ? found : undefined;
+    return found !== undefined && isSame(found.orders, orders) ? found.ready : undefined;
   }
 
   /** After `find` of the same. */
-  keep(orders: readonly Order[], { body, shown }: WrittenList): void {
+  keep(orders: readonly Order[], made: TaggedAnswer): void {
     const last = orders.at(-1);
     const isWantedAgain = this.#lists.has(last);
-    const bytes = isWantedAgain ? body.length : NOTE_BYTES;
+    const bytes = isWantedAgain ? made.answer.body.length : NOTE_BYTES;
     if (bytes > this.#maxBytes) return;
     if (this.#bytes + bytes > this.#maxBytes) this.#clear();
     this.#bytes += bytes;
-    this.#lists.set(last, isWantedAgain ? { orders, shown, body: Buffer.from(body) } : null);
+    this.#lists.set(last, isWantedAgain ? { orders, ready: readyAgain(made) } : null);
   }
 
   #clear(): void {

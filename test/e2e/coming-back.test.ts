@@ -136,7 +136,6 @@ await t.test('an answer about one pool is not sent again while it holds', async 
     t.strictSame(again.body, {}, 'without a body');
     t.equal(again.headers.get('etag'), tag);
   }
-  t.equal(new Set(tags.values()).size, tags.size, 'each question has its own');
 
   await post({ price: ONE / 17n });
   for (const target of targets) {

@@ -59,7 +59,7 @@ const targets = [
   `/orders?${about}&quoteIds[]=${quoteIdOf(1)}&quoteIds[]=${quoteIdOf(2)}`,
 ];
 
-t.test('two answers have the same tag just when the same was asked and the same is answered', async (t) => {
+t.test('two answers have the same tag just when they are the same', async (t) => {
   const answers = new Map<string, string>();
   await fc.assert(
     fc.asyncProperty(steps, async (script) => {
@@ -71,10 +71,9 @@ t.test('two answers have the same tag just when the same was asked and the same 
         sequencer.submit(commands.make(step, engine));
         const target = targets[place % targets.length] ?? '';
         const answer = await get(target);
-        const shown = `${target} ${answer.text}`;
         const tag = tagOf(answer);
-        if ((answers.get(tag) ?? shown) !== shown) throw new Error('one tag of two answers');
-        answers.set(tag, shown);
+        if ((answers.get(tag) ?? answer.text) !== answer.text) throw new Error('one tag of two answers');
+        answers.set(tag, answer.text);
         const again = await get(target, tag);
         if (again.status !== 304 || again.text !== '' || tagOf(again) !== tag) throw new Error('not recognised');
       }
@@ -85,38 +84,28 @@ t.test('two answers have the same tag just when the same was asked and the same 
   t.ok(answers.size > 100, `${answers.size} different answers came up`);
 });
 
-t.test('the order of the parameters and the letter case of addresses ask nothing else', async (t) => {
-  const { get } = served();
-  const tag = tagOf(await get(`/quotes?${about}&size=5&side=ask`));
-  const upper = POOL.poolAddress.toUpperCase().replace('0X', '0x');
-  t.equal(tagOf(await get(`/quotes?side=ask&&size=5&chainId=${CHAIN_ID}&poolAddress=${upper}`)), tag);
+t.test('sizes that the same quotes cover are answered alike, and anew after a change', async (t) => {
+  const { sequencer, get } = served();
+  sequencer.submit(enter(sampleQuote({ n: 1, size: 100n })));
+  const tags = new Set<string>();
+  const ask = async (sizes: readonly number[], fillableSize: string) => {
+    for (const size of sizes) {
+      const answer = await get(`/quotes?${about}&size=${size}&side=ask`);
+      t.match(JSON.parse(answer.text), [{ quoteId: quoteIdOf(1), fillableSize }]);
+      tags.add(tagOf(answer));
+    }
+  };
+  await ask([10, 20, 30, 40], '100');
+  sequencer.submit({
+    type: 'FILL_QUOTE',
+    quoteId: quoteIdOf(1),
+    size: 40n,
+    origin: originAt(60),
+    position: at('settlement', 60),
+  });
+  await ask([10, 20, 30, 40], '60');
+  t.equal(tags.size, 2);
 });
-
-t.test(
-  'sizes that the same quotes cover are answered alike, under tags of their own, and anew after a change',
-  async (t) => {
-    const { sequencer, get } = served();
-    sequencer.submit(enter(sampleQuote({ n: 1, size: 100n })));
-    const tags = new Set<string>();
-    const ask = async (sizes: readonly number[], fillableSize: string) => {
-      for (const size of sizes) {
-        const answer = await get(`/quotes?${about}&size=${size}&side=ask`);
-        t.match(JSON.parse(answer.text), [{ quoteId: quoteIdOf(1), fillableSize }]);
-        tags.add(tagOf(answer));
-      }
-    };
-    await ask([10, 20, 30, 40], '100');
-    sequencer.submit({
-      type: 'FILL_QUOTE',
-      quoteId: quoteIdOf(1),
-      size: 40n,
-      origin: originAt(60),
-      position: at('settlement', 60),
-    });
-    await ask([10, 20, 30, 40], '60');
-    t.equal(tags.size, 8);
-  },
-);
 
 t.test('the tag of an answer that is no longer so is given the whole new one', async (t) => {
   const { sequencer, get } = served();

@@ -1,12 +1,12 @@
 import t from 'tap';
 import { RememberedAnswers } from '../../src/http/remembered-answers.js';
 
-const answer = (body: string) => ({ status: 200, headers: { 'content-type': 'text/plain', etag: `"${body}"` }, body });
+const tagged = (body: string) => ({ etag: `"${body}"`, answer: { status: 200, headers: { etag: `"${body}"` }, body } });
 
 /** Asks as a route does, for an answer whose body is `body` when it has to be made. */
 function ask(answers: RememberedAnswers, path: string, query: string, index: number, body: string): string {
   const known = answers.find(path, query, index);
-  if (known === undefined) answers.keep(path, query, answer(body));
+  if (known === undefined) answers.keep(path, query, tagged(body));
   return known === undefined ? 'made' : Buffer.from(known.answer.body).toString();
 }
 
@@ -14,12 +14,7 @@ t.test('an answer is kept when it is asked for again, and given from then on', a
   const answers = new RememberedAnswers(1000);
   const asked = ['first', 'second', 'third', 'fourth'].map((body) => ask(answers, '/a', 'x=1', 1, body));
   t.strictSame(asked, ['made', 'made', 'second', 'second']);
-  const known = answers.find('/a', 'x=1', 1);
-  t.match(known, { etag: '"second"', answer: { status: 200 } });
-  t.strictSame(
-    known?.answer.shared?.map(({ record }) => record),
-    [{ 'content-type': 'text/plain', etag: '"second"' }],
-  );
+  t.equal(answers.find('/a', 'x=1', 1)?.etag, '"second"');
 });
 
 t.test('the same query of another path, and another query of the same, have answers of their own', async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { taggedJson } from '../../src/http/tagged-answer.js';
 import { WrittenLists } from '../../src/http/written-lists.js';
 import type { Order } from '../../src/engine/order.js';
 import { sampleQuote } from '../engine/samples.js';
@@ -9,9 +10,9 @@ const [one, two, three] = [order(1), order(2), order(3)];
 /** Wants a list as a route does, which is `body` when it has to be written. */
 function want(lists: WrittenLists, orders: readonly Order[], index: number, body: string): string {
   const known = lists.find(orders, index);
-  if (known === undefined) lists.keep(orders, { body, shown: `shown by ${body}` });
-  else t.equal(known.shown, `shown by ${Buffer.from(known.body).toString()}`);
-  return known === undefined ? 'written' : Buffer.from(known.body).toString();
+  if (known === undefined) lists.keep(orders, taggedJson(body, `shown by ${body}`));
+  else t.equal(known.etag, `"shown by ${Buffer.from(known.answer.body).toString()}"`);
+  return known === undefined ? 'written' : Buffer.from(known.answer.body).toString();
 }
 
 t.test('a list is kept when it is wanted again, and given from then on', async (t) => {
