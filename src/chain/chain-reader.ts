@@ -202,12 +202,16 @@ function blockParameter(at: AtBlock): unknown {
   return typeof at === 'number' ? numberToHex(at) : { blockHash: at.blockHash, requireCanonical: true };
 }
 
-/** The revert's data when `error` tells of one (geth's code 3, or the word in the message), else null. */
+/**
+ * The revert's data when `error` tells of one, else null: by geth's code 3, or the word in the message, or before the
+ * data, where older Nethermind and what stands in front of it have it.
+ */
 export function revertData(error: unknown): Hex | null {
   if (!(error instanceof Error) || !('code' in error)) return null;
-  if (error.code !== 3 && !/revert/i.test(error.message)) return null;
-  const data = 'data' in error ? error.data : undefined;
-  return typeof data === 'string' && isHex(data) ? data : '0x';
+  const data = 'data' in error && typeof error.data === 'string' ? error.data : '';
+  if (error.code !== 3 && !/revert/i.test(error.message) && !/^revert/i.test(data)) return null;
+  const hex = data.replace(/^Reverted /, '');
+  return isHex(hex) ? hex : '0x';
 }
 
 function readHead(answer: unknown): BlockHead {

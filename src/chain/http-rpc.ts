@@ -170,7 +170,9 @@ export class HttpRpc implements Rpc {
     const answer = await this.#post(endpoint.url, json, method);
     const { status } = answer;
     if (status === 429 || status === 503) this.#rest(endpoint, answer);
-    if ((status < 200 || status > 299) && status !== 400) throw new RpcUnreachable(`HTTP ${status} to ${method}`);
+    if ((status < 200 || status > 299) && status !== 400) {
+      throw tooMuchIn(answer.text, method) ?? new RpcUnreachable(`HTTP ${status} to ${method}`);
+    }
     return readAnswer(answer.text, id, method);
   }
 
@@ -200,23 +202,39 @@ export class HttpRpc implements Rpc {
 
 /** Some use the code of a rate limit for a query that matches too many logs, which the asker has to halve. */
 function isTooMuch(method: string, { message }: RpcError): boolean {
-  return method === 'eth_getLogs' && /results|block range|response size|too large/i.test(message);
+  return method === 'eth_getLogs' && /results|range|response (size|is too big)|too large|query timeout/i.test(message);
+}
+
+/** Some say so with an HTTP status of a failure: QuickNode with 413, gateways with 500. Null: it says anything else. */
+function tooMuchIn(text: string, method: string): RpcError | null {
+  const refusal = refusalIn(parsed(text));
+  return refusal !== null && isTooMuch(method, refusal) ? refusal : null;
 }
 
 function readAnswer(text: string, id: number, method: string): unknown {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch {
-    throw new RpcUnreachable(`The answer to ${method} is not JSON`);
-  }
+  const answer = parsed(text);
+  if (answer === undefined) throw new RpcUnreachable(`The answer to ${method} is not JSON`);
   if (typeof answer !== 'object' || answer === null) throw new RpcUnreachable(`The answer to ${method} is no object`);
-  if ('error' in answer && answer.error !== null && typeof answer.error === 'object') {
-    const { code, message, data } = answer.error as { code?: unknown; message?: unknown; data?: unknown };
-    throw new RpcError(Number(code), typeof message === 'string' ? message : 'Unknown error', data);
-  }
+  const refusal = refusalIn(answer);
+  if (refusal !== null) throw refusal;
   if (!('result' in answer) || !('id' in answer) || answer.id !== id) {
     throw new RpcUnreachable(`The answer to ${method} is not JSON-RPC`);
   }
   return answer.result;
+}
+
+/** Undefined where it is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function refusalIn(answer: unknown): RpcError | null {
+  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return null;
+  if (answer.error === null || typeof answer.error !== 'object') return null;
+  const { code, message, data } = answer.error as { code?: unknown; message?: unknown; data?: unknown };
+  return new RpcError(Number(code), typeof message === 'string' ? message : 'Unknown error', data);
 }

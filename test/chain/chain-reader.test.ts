@@ -163,9 +163,15 @@ t.test('a revert is an answer, in whatever form a node tells of it', async (t) =
     [new RpcError(3, 'execution failed', '0x1234'), '0x1234'],
     [new RpcError(-32000, 'execution reverted', undefined), '0x'],
     [new RpcError(-32015, 'VM execution error: Reverted', 'Reverted 0x'), '0x'],
+    [new RpcError(-32015, 'VM execution error.', 'Reverted 0x7a933234'), '0x7a933234'],
+    [new RpcError(-32015, 'VM execution error.', 'revert: not now'), '0x'],
   ];
   for (const [error, data] of reverts) t.strictSame(await call(error), { reverted: true, data }, error.message);
-  const failures = [new RpcError(-32000, 'header not found', '0x12'), new RpcUnreachable('reverted to nothing')];
+  const failures = [
+    new RpcError(-32015, 'VM execution error.', 'OutOfGas'),
+    new RpcError(-32000, 'header not found', '0x12'),
+    new RpcUnreachable('reverted to nothing'),
+  ];
   for (const error of failures) await t.rejects(call(error), error);
 });
 

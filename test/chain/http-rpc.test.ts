@@ -118,6 +118,27 @@ t.test('too many results are not taken for a rate limit, although they may have 
   t.equal(await ask(rpc), 1, 'with any other request it is one');
 });
 
+t.test('so it is under whatever words and status a provider says it', async (t) => {
+  for (const [status, code, message] of [
+    [413, -32614, 'eth_getLogs is limited to a 10,000 range'], // QuickNode
+    [500, -32020, 'backend response too large'], // proxyd
+    [200, -32005, 'query timeout exceeded'], // Infura
+    [429, -32005, 'query returned more than 10000 results'],
+  ] as const) {
+    const { rpc, proxies } = await endpoints(t, 2);
+    play(proxies[0], ({ id }) => ({ status, body: JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }) }));
+    await t.rejects(ask(rpc, 'eth_getLogs'), { name: 'RpcError', code, message });
+    t.equal(await ask(rpc), 1, 'with any other request it is a fault');
+  }
+});
+
+t.test('any other refusal under the status of a failure is the fault of that endpoint', async (t) => {
+  const { rpc, proxies } = await endpoints(t, 2);
+  const error = { code: -32600, message: 'Must be authenticated!' };
+  play(proxies[0], ({ id }) => ({ status: 401, body: JSON.stringify({ jsonrpc: '2.0', id, error }) }));
+  t.equal(await ask(rpc, 'eth_getLogs'), 1);
+});
+
 t.test('Retry-After is obeyed: the endpoint is left alone until then', async (t) => {
   const clock = new ManualClock();
   const { rpc, proxies } = await endpoints(t, 2, {}, clock);
@@ -320,7 +341,13 @@ async function finishes(done: Promise<unknown>, clock: ManualClock, atLeastSteps
 
 t.test('code that breaks is an answer under whatever number: nobody else is asked', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
-  const words = ['EVM error InvalidFEOpcode', 'out of gas', 'invalid opcode: INVALID', 'stack underflow (0 <=> 1)'];
+  const words = [
+    'EVM error InvalidFEOpcode',
+    'VM execution error.',
+    'out of gas',
+    'invalid opcode: INVALID',
+    'stack underflow (0 <=> 1)',
+  ];
   for (const message of words) {
     if (proxies[0]) proxies[0].trick = () => ({ error: { code: -32603, message } });
     await t.rejects(ask(rpc, 'eth_call'), { message });
