@@ -27,8 +27,9 @@ export async function signVersion(
 }
 
 /**
- * SENT: the node has it, or may have it (no answer came, or one that says nothing). NONCE_USED: another transaction was
- * mined under its nonce. NONCE_PENDING: another one waits under it. UNDERPRICED: the node wants more for it.
+ * SENT: the node has it, or may have it (no answer came, or one that says nothing), or takes it when its turn has come.
+ * NONCE_USED: another transaction was mined under its nonce. NONCE_PENDING: another one waits under it. UNDERPRICED:
+ * the node wants more for it.
  */
 export type BroadcastOutcome = 'SENT' | 'NONCE_USED' | 'NONCE_PENDING' | 'UNDERPRICED';
 
@@ -52,6 +53,10 @@ function readRefusal(error: unknown): BroadcastOutcome | null {
   if (error instanceof RpcUnreachable || isPassing(error)) return 'SENT';
   const { message } = error as Error;
   if (/already known|already imported|known transaction/i.test(message)) return 'SENT';
+  // A node that passes it on, or a sequencer's queue, gave up waiting: it may be mined all the same.
+  if (/deadline exceeded|context canceled|timed? ?out/i.test(message)) return 'SENT';
+  // Nitro's sequencer keeps none that comes before its predecessor for longer than a second: ours is on its way.
+  if (/nonce too high/i.test(message)) return 'SENT';
   if (/nonce too low/i.test(message)) return 'NONCE_USED';
   if (/replacement transaction underpriced/i.test(message)) return 'NONCE_PENDING';
   if (/underpriced|less than block base fee|fee cap/i.test(message)) return 'UNDERPRICED';

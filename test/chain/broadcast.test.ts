@@ -21,6 +21,9 @@ function node(why: Error, found: unknown): Rpc {
 t.test('a refusal is read by its words', async (t) => {
   for (const [message, outcome] of [
     ['already known', 'SENT'],
+    ['nonce too high: address 0x01, tx: 8 state: 7', 'SENT'],
+    ['context deadline exceeded', 'SENT'],
+    ['request timed out', 'SENT'],
     ['nonce too low: next nonce 5, tx nonce 4', 'NONCE_USED'],
     ['replacement transaction underpriced', 'NONCE_PENDING'],
     ['transaction underpriced', 'UNDERPRICED'],
