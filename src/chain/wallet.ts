@@ -33,6 +33,11 @@ export interface Means {
   readonly fees: Promise<Fees>;
 }
 
+/** Another's end is awaited: it has the nonce, and is the very same. */
+interface Joined {
+  readonly joined: Promise<TxReceipt | null>;
+}
+
 const TOO_FAR_AHEAD =
   "a node must have counted wrong when it got its nonce: too many before it are nobody's to be closed";
 
@@ -124,7 +129,7 @@ export class Wallet {
       this.#receipts.checkRunning();
       this.checkMaySpend?.();
       const gas = request.gas ?? means?.gas ?? this.#sender.estimate(request);
-      return await this.#sendUntilMined(request, gas, means?.fees);
+      return await this.#sendUntilMined(request, gas, means?.fees, true);
     } catch (error) {
       if (error instanceof RpcError) this.onTrouble(null, `not sent: ${error.message}`); // clients get the code alone
       throw error;
@@ -142,13 +147,21 @@ export class Wallet {
   /** Another signer's transaction was mined under the nonce. */
   protected onLost?(nonce: number): Promise<void>;
 
-  /** The node estimates the gas while its predecessors are sent, and what comes of that is heard in its turn. */
-  async #sendUntilMined(request: TxRequest, gas: bigint | Promise<bigint>, fees?: Promise<Fees>): Promise<TxReceipt> {
+  /**
+   * The node estimates the gas while its predecessors are sent, and what comes of that is heard in its turn. `mayJoin`:
+   * the very same that is found by then to have been taken back.
+   */
+  async #sendUntilMined(
+    request: TxRequest,
+    gas: bigint | Promise<bigint>,
+    fees?: Promise<Fees>,
+    mayJoin = false,
+  ): Promise<TxReceipt> {
     const estimate = Promise.resolve(gas);
     estimate.catch(() => undefined);
     for (let known = fees; ; known = undefined) {
-      const tx = await this.#inTurn(() => this.#sendNext(request, estimate, known));
-      const receipt = await this.#sent.untilUsed(tx);
+      const sent = await this.#inTurn(() => this.#sendNext(request, estimate, known, mayJoin));
+      const receipt = sent instanceof OwnTx ? await this.#sent.untilUsed(sent) : await sent.joined;
       if (receipt !== null) return receipt;
     }
   }
@@ -161,14 +174,21 @@ export class Wallet {
   }
 
   /** Sends under the next nonce. What the node refused was not sent: its nonce is free again. */
-  async #sendNext({ to, data }: TxRequest, estimate: Promise<bigint>, known?: Promise<Fees>): Promise<OwnTx> {
+  async #sendNext(
+    { to, data }: TxRequest,
+    estimate: Promise<bigint>,
+    known: Promise<Fees> | undefined,
+    mayJoin: boolean,
+  ): Promise<OwnTx | Joined> {
     this.#receipts.checkRunning();
     const [gas, current] = await bothToTheirEnd(estimate, known ?? this.#look());
+    this.#revive(this.#line.takenBack());
+    const joined = mayJoin ? this.#left.find({ to, data }) : undefined;
+    if (joined !== undefined) return { joined };
     this.checkMaySpend?.();
     const request = { to, data, gas };
     let fees = current;
     let tx = this.#line.begin(request);
-    this.#revive(this.#line.takenBack());
     try {
       for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
         const outcome = await this.#sender.send(tx, fees);
@@ -216,15 +236,16 @@ export class Wallet {
   #revive(mined: readonly OwnTx[]): void {
     for (const tx of mined) {
       this.#line.goOn(tx);
-      this.#left.add(tx.request, this.#goOnWith(tx, 'a reorg took it back: sent again'));
+      this.#left.add(tx.request, this.#goOnWith(tx, 'a reorg took it back: sent again', true));
     }
   }
 
   /**
-   * Nobody need wait for its end: it is left by an earlier run, taken back, or closes a gap. Null: it was given up, or
-   * mined before. Who asks for the same by then means another one.
+   * Nobody need wait for its end: it is left by an earlier run, taken back (`isTakenBack`), or closes a gap. Null: it was
+   * given up, or an earlier run's was mined before: who asks for the same by then means another one. Who finds undone
+   * what may be taken back means the same one, also where it is still there.
    */
-  async #goOnWith(tx: OwnTx, why: string): Promise<TxReceipt | null> {
+  async #goOnWith(tx: OwnTx, why: string, isTakenBack = false): Promise<TxReceipt | null> {
     try {
       await this.#sender.learnHashes(tx);
       let wasUsed = false;
@@ -238,7 +259,7 @@ export class Wallet {
         // No answer: the first round finds out.
       }
       const receipt = await this.#sent.untilUsed(tx);
-      if (receipt !== null) return wasUsed ? null : receipt;
+      if (receipt !== null) return wasUsed && !isTakenBack ? null : receipt;
       const { to, data } = tx.request;
       const isNothing = to === this.address && data === '0x';
       return isNothing ? null : await this.#sendUntilMined(tx.request, tx.request.gas);

@@ -107,6 +107,25 @@ await t.test('who asks for what is on its way again joins it', async (t) => {
   t.equal((await chain.minedOf(run.account)).length, 1);
 });
 
+await t.test('so does who asks before the reorg is read', async (t) => {
+  const run = await chain.newRun(t);
+  await run.whileMining(chain, run.wallet.send(request('0x23')));
+  await takeBack(run, '0x23');
+  const receipt = await run.whileMining(chain, run.wallet.send(request('0x23')));
+  t.ok(receipt.succeeded);
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x23' }]);
+  t.equal((await chain.minedOf(run.account)).length, 1);
+});
+
+await t.test('and who asks for what is in the new branch before anybody looks', async (t) => {
+  const run = await chain.newRun(t);
+  const first = await run.whileMining(chain, run.wallet.send(request('0x24')));
+  run.wallet.onReorg(first.blockNumber - 1);
+  const receipt = await run.whileMining(chain, run.wallet.send(request('0x24')));
+  t.equal(receipt.txHash, first.txHash);
+  t.equal((await chain.minedOf(run.account)).length, 1);
+});
+
 await t.test('where no node answers just then, it comes again once one does', async (t) => {
   const run = await chain.newRun(t);
   await run.whileMining(chain, run.wallet.send(request('0x1f')));
