@@ -239,7 +239,10 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
         options.onSettlementTime(head.timestamp);
       },
       onLag: () => rpc[role].preferAnother?.(),
-      onReorg: ({ blockNumber }: BlockId) => wallets?.[role].onReorg(blockNumber),
+      onReorg({ blockNumber }: BlockId): void {
+        wallets?.[role].onReorg(blockNumber);
+        if (role === 'stream') publisher?.onReorg(blockNumber);
+      },
       onRead: () => health[role].onRead(),
     };
   }

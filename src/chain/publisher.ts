@@ -3,6 +3,7 @@ import type { Hex, SignedQuote } from '../engine/quote.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import { poolKeyWords, streamSignatureWords, termWords, uintWord } from './abi-words.js';
 import { orderbookStreamAbi } from './abi/orderbook-stream.js';
+import { MinedPublications, type PublicationMemory } from './mined-publications.js';
 import type { IdentifiedQuote } from './quote-states.js';
 import type { TxReceipt } from './receipts.js';
 import { TxReverted } from './wallet-errors.js';
@@ -23,7 +24,7 @@ export type PublicationOutcome =
   | { readonly type: 'REFUSED'; readonly reason: string }
   | { readonly type: 'FAILED'; readonly error: Error };
 
-export interface PublisherLimits {
+export interface PublisherLimits extends PublicationMemory {
   readonly maxTxBytes: number;
   /** Quotes waiting or under way. */
   readonly publishQueue: number;
@@ -69,6 +70,7 @@ export class Publisher {
   #txInFlight = 0;
   #gathering = false;
   readonly #deadlines = new Set<CancelTimer>();
+  readonly #mined: MinedPublications;
 
   constructor(
     private readonly wallet: Pick<Wallet, 'address' | 'prepare' | 'send'>,
@@ -77,7 +79,9 @@ export class Publisher {
     private readonly limits: PublisherLimits,
     /** Told of each mined transaction, so that its events are read at once. */
     private readonly onMined: (receipt: TxReceipt) => void,
-  ) {}
+  ) {
+    this.#mined = new MinedPublications(limits);
+  }
 
   get walletAddress(): Hex {
     return this.wallet.address;
@@ -118,13 +122,25 @@ export class Publisher {
   publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
     const known = this.#publications.get(quote.quoteId);
     if (known !== undefined) return known.outcome;
-    let settle: (outcome: PublicationOutcome) => void = () => undefined;
-    const outcome = new Promise<PublicationOutcome>((resolve) => (settle = resolve));
-    const publication = { quote, outcome, settle, isSent: false };
-    this.#publications.set(quote.quoteId, publication);
+    const publication = this.#begin(quote, false);
     this.#queue.push(publication);
     this.#gather();
-    return outcome;
+    return publication.outcome;
+  }
+
+  /**
+   * The stream has another branch now, from the block after this one on. The wallet sends again what was mined in later
+   * ones, and the book reads it again: until then it is under way, and who posts its quotes joins it.
+   */
+  onReorg(ancestorNumber: number): void {
+    for (const { quotes, receipt } of this.#mined.takenBackAfter(ancestorNumber)) {
+      const gone = quotes.filter(({ quoteId }) => !this.#publications.has(quoteId));
+      if (gone.length === 0) continue;
+      this.#expectEvents(
+        gone.map((quote) => this.#begin(quote, true)),
+        receipt,
+      );
+    }
   }
 
   /** The quote's event was read; `refusal` says why the book did not take it. */
@@ -137,6 +153,14 @@ export class Publisher {
     this.#queue = [];
     for (const cancel of this.#deadlines) cancel();
     this.#deadlines.clear();
+  }
+
+  #begin(quote: IdentifiedQuote, isSent: boolean): Publication {
+    let settle: (outcome: PublicationOutcome) => void = () => undefined;
+    const outcome = new Promise<PublicationOutcome>((resolve) => (settle = resolve));
+    const publication = { quote, outcome, settle, isSent };
+    this.#publications.set(quote.quoteId, publication);
+    return publication;
   }
 
   get #quotesPerTx(): number {
@@ -174,6 +198,7 @@ export class Publisher {
       const receipt = await this.wallet.send({ to: this.orderbookStream, data }, foreseen?.means);
       if (!receipt.succeeded) throw new TxReverted(`The transaction ${receipt.txHash} reverted`);
       this.onMined(receipt);
+      this.#mined.add({ quotes, receipt });
       this.#expectEvents(batch, receipt);
     } catch (error) {
       this.#fail(batch, error as Error);
@@ -188,7 +213,7 @@ export class Publisher {
   }
 
   /** Forgets what never turns up, so that a quote that is posted again is published again. */
-  #expectEvents(batch: readonly Publication[], { txHash }: TxReceipt): void {
+  #expectEvents(batch: readonly Publication[], { txHash }: Pick<TxReceipt, 'txHash'>): void {
     const cancel = this.clock.after(this.limits.publishSettleMs, () => {
       this.#deadlines.delete(cancel);
       this.#fail(batch, new PublicationUnseen(`No event of ${txHash} was read`));

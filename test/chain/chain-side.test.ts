@@ -1,8 +1,9 @@
 import t from 'tap';
 import { Market, ONE } from './dev/market.js';
-import { httpRpc } from './following.js';
+import { httpRpc, newOperator, type FollowingOptions } from './following.js';
 import { MarketBook } from './market-book.js';
 import { RpcProxy } from './rpc-proxy.js';
+import type { SignedOffer } from './sign-quote.js';
 
 const market = await Market.open(t);
 const call = market.pool('testWETH', 1800n, true);
@@ -51,5 +52,29 @@ t.test('where each chain has a node that refuses, each comes to the other one of
       await mining;
     }
     t.strictSame([settlement.endpoint, stream.endpoint], [1, 0]);
+  });
+});
+
+t.test('what a reorg took back is published once, in whatever company it is posted again', async (t) => {
+  const [first, second] = [await market.sign(call), await market.sign(call)];
+  const outcomes: Promise<unknown>[] = [];
+  const operator = newOperator(market.operator.privateKey);
+  const onEvents: FollowingOptions['onEvents'] = (events) => {
+    for (const event of events) if (event.type === 'QUOTE_REMOVED') outcomes.push(publish(first));
+  };
+  let publish = (...offers: readonly SignedOffer[]): Promise<unknown> => Promise.resolve(offers);
+  await MarketBook.isolated(market, { operator, onEvents }, async (book) => {
+    const { publisher } = book.following.chains;
+    if (publisher === null) throw new Error('There is a wallet');
+    publish = (...offers) => Promise.all(offers.map((offer) => publisher.publish(offer)));
+    await book.upToDate();
+    const nonce = await market.client.getTransactionCount({ address: market.operator.address });
+    await publish(first, second);
+    await market.reorg(1);
+    await book.following.until(() => outcomes.length === 2);
+    t.strictSame((await Promise.all(outcomes)).flat(), [{ type: 'ENTERED' }, { type: 'ENTERED' }]);
+    await book.upToDate();
+    t.strictSame(book.ids, [first.quoteId, second.quoteId].sort());
+    t.equal(await market.client.getTransactionCount({ address: market.operator.address }), nonce + 1);
   });
 });

@@ -48,7 +48,14 @@ function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n
       });
     },
   };
-  const limits = { maxTxBytes, publishQueue: 100, publishTxInFlight: 2, publishSettleMs: 1_000 };
+  const limits = {
+    maxTxBytes,
+    publishQueue: 100,
+    publishTxInFlight: 2,
+    publishSettleMs: 1_000,
+    reorgDepth: 4,
+    txRemembered: 2,
+  };
   const publisher = new Publisher(wallet, STREAM, clock, limits, ({ txHash }) => mined.push(txHash));
   const publish = (...quotes: IdentifiedQuote[]): Promise<PublicationOutcome>[] => {
     const outcomes = quotes.map((quote) => publisher.publish(quote));
@@ -68,6 +75,29 @@ t.test('what was foreseen is sent with what the node said meanwhile', async (t) 
   t.equal(sent.length, 1);
   t.equal(await sent[0]?.means?.gas, 7n);
   t.equal(sent[0]?.means?.fees, FEES);
+});
+
+t.test('what a reorg took back is under way again until it is read: who posts it joins', async (t) => {
+  const { clock, publisher, publish, sent, mine } = newPublisher();
+  const outcomes = publish(first, second);
+  mine[0]?.();
+  await turn();
+  for (const { quoteId } of [first, second]) publisher.settle(quoteId, null);
+  await Promise.all(outcomes);
+  publisher.onReorg(1);
+  t.notOk(publisher.has(first.quoteId), 'it stands in an older block');
+  publisher.onReorg(0);
+  publisher.onReorg(0); // told again while the book could not be told
+  t.strictSame([...publisher.awaited()], [first, second]);
+  const [again] = publish(first);
+  t.equal(sent.length, 1, 'nothing is sent for it');
+  publisher.settle(first.quoteId, null);
+  t.match(await again, { type: 'ENTERED' });
+  const [never] = publish(second);
+  clock.advance(1_000);
+  t.match(await never, { type: 'FAILED', error: PublicationUnseen });
+  publisher.onReorg(5);
+  t.ok(publisher.has(second.quoteId), 'in which block it has come again is not known');
 });
 
 t.test('an estimate is not taken for other quotes than those it was made for', (t) => {
