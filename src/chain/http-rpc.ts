@@ -36,20 +36,23 @@ export class RpcUnreachable extends Error {
 
 /** More was asked than the node answers just now (EIP-1474; some use the number of HTTP). */
 const LIMIT_CODES = new Set([-32005, 429]);
-/** JSON-RPC errors that another try, perhaps elsewhere, may cure: limits, a node that is behind or broken inside. */
-const PASSING_CODES = new Set([...LIMIT_CODES, -32603]);
+/** Many have a code of their own for it: QuickNode, Ankr, proxyd; nodes pass on the words of whom they ask. */
+const LIMIT_WORDS = /too many requests|rate.?limit|request limit reached|limited to \d+\/\w/i;
+/** A node that is broken inside. Another try, perhaps elsewhere, may cure it, as it may a limit. */
+const INTERNAL_ERROR = -32603;
 
 /**
  * Whether the same request may be answered at another time. Some nodes give broken code the number of a fault of their
  * own.
  */
 export function isPassing(error: unknown): boolean {
-  return error instanceof RpcError && PASSING_CODES.has(error.code) && !isBrokenCall(error.message);
+  if (!(error instanceof RpcError) || isBrokenCall(error.message)) return false;
+  return error.code === INTERNAL_ERROR || isLimit(error);
 }
 
 /** The node gave no answer because it was asked too much: it may well know one. */
 export function isLimit(error: RpcError): boolean {
-  return LIMIT_CODES.has(error.code);
+  return LIMIT_CODES.has(error.code) || LIMIT_WORDS.test(error.message);
 }
 
 /** The endpoint is of another chain than it should be. */
