@@ -54,8 +54,8 @@ const MESSAGES_AHEAD = 2;
 
 /**
  * Checks batches on threads of their own: two of them check 1.8 times as many a second as one thread (bench/), and the
- * engine's thread does something else meanwhile. A thread that dies is not started again; what it had is checked by
- * `fallback`, and so is everything once no thread is left.
+ * engine's thread does something else meanwhile. A thread that dies is not started again, nor is one that the system has
+ * no room for; what it had is checked by `fallback`, and so is everything while there is no thread.
  */
 export class SignaturePool implements SignatureChecks {
   readonly #fallback: SignatureChecks;
@@ -67,7 +67,12 @@ export class SignaturePool implements SignatureChecks {
   readonly #queue: Part[] = [];
   #jobs = 0;
 
-  constructor(fallback: SignatureChecks, limits: SignaturePoolLimits, onFault: (error: unknown) => void) {
+  constructor(
+    fallback: SignatureChecks,
+    limits: SignaturePoolLimits,
+    onFault: (error: unknown) => void,
+    private readonly startThread = () => new Worker(new URL('./signature-worker.js', import.meta.url)),
+  ) {
     this.#fallback = fallback;
     this.#limits = limits;
     this.#onFault = onFault;
@@ -109,7 +114,7 @@ export class SignaturePool implements SignatureChecks {
 
   /** Sends what waits to whoever has the least to do, as far as the threads have room. */
   #feed(): void {
-    this.#workers ??= Array.from({ length: this.#limits.signatureWorkers }, () => this.#start());
+    this.#workers ??= this.#startAll();
     const [first, ...others] = this.#workers;
     for (;;) {
       const worker = others.reduce((least, other) => (least && other.load < least.load ? other : least), first);
@@ -134,8 +139,19 @@ export class SignaturePool implements SignatureChecks {
     void this.#fallback.verifyAll(claimed).then(resolve);
   }
 
+  /** Node throws where the system starts no more threads: a container's `pids.max`, for one. */
+  #startAll(): PoolWorker[] {
+    const workers: PoolWorker[] = [];
+    try {
+      while (workers.length < this.#limits.signatureWorkers) workers.push(this.#start());
+    } catch (error) {
+      this.#onFault(error);
+    }
+    return workers;
+  }
+
   #start(): PoolWorker {
-    const thread = new Worker(new URL('./signature-worker.js', import.meta.url));
+    const thread = this.startThread();
     const worker: PoolWorker = { thread, load: 0 };
     thread.on('message', ({ id, verdicts }: SignatureAnswer) => {
       const sent = this.#sent.get(id);
@@ -149,6 +165,7 @@ export class SignaturePool implements SignatureChecks {
     });
     thread.on('error', this.#onFault);
     thread.on('exit', () => this.#lose(worker));
+    thread.unref(); // last: to listen to it holds it again
     return worker;
   }
 

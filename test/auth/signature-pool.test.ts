@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import secp256k1 from 'secp256k1';
 import t, { type Test } from 'tap';
 import { toHex } from '../../src/auth/hex-text.js';
@@ -122,6 +122,37 @@ t.test('where one of two threads dies, the other does the work', async (t) => {
   const { asked } = counting;
   t.same(await pool.verifyAll(claimed), expected(200));
   t.equal(counting.asked, asked, 'and nothing else');
+});
+
+t.test(
+  'where the system starts fewer threads than there should be, those there are do the work, or this one',
+  async (t) => {
+    for (const started of [0, 1]) {
+      let room = started;
+      const startThread = (): Worker => {
+        if (room === 0) throw new Error('EAGAIN');
+        room -= 1;
+        return new Worker(new URL('../../src/auth/signature-worker.js', import.meta.url));
+      };
+      const faults: unknown[] = [];
+      const counting = new Counting(signatures, systemClock, 10);
+      const pool = new SignaturePool(counting, limits, (error) => faults.push(error), startThread);
+      t.teardown(() => pool.close());
+      const claimed = withForgeries(signed(100));
+      t.same(await pool.verifyAll(claimed), expected(100), `${started} threads`);
+      t.same(await pool.verifyAll(claimed), expected(100), `${started} threads, asked again`);
+      t.equal(counting.asked, started === 0 ? 200 : 0);
+      t.equal(faults.length, 1, 'of which it is told once');
+    }
+  },
+);
+
+t.test('a thread that has nothing to do keeps no process alive, whether or not it ever had', async (t) => {
+  const threads = threadsOf(t);
+  const pool = openPool(t);
+  await pool.verifyAll(signed(limits.signaturePoolFrom));
+  t.equal(threads.length, 2);
+  t.notOk(process.getActiveResourcesInfo().includes('MessagePort'));
 });
 
 t.test('a pool that is closed answers what is under way, and what comes later', async (t) => {
