@@ -231,7 +231,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
         health[role].onHead(head);
         if (head.hash === lastHash) return;
         lastHash = head.hash;
-        wallets?.[role].onHead(head.number);
+        wallets?.[role].onHead();
         balances?.[role].onHead();
         // A block that was seen before says nothing of how much time has passed since.
         if (role !== 'settlement' || head.timestamp <= newestTimestamp) return;
@@ -243,7 +243,11 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
         wallets?.[role].onReorg(blockNumber);
         if (role === 'stream') publisher?.onReorg(blockNumber);
       },
-      onRead: () => health[role].onRead(),
+      onRead(): void {
+        health[role].onRead();
+        const position = readTo(role);
+        if (position !== null) wallets?.[role].onRead(position);
+      },
     };
   }
 

@@ -1,16 +1,24 @@
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { ChainAnswerError } from './chain-answer-error.js';
+import type { BlockId } from './chain-reader.js';
 import type { IntentLog } from './intent-log.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
 import { readQuantity } from './rpc-answers.js';
 
 /** How long a mined transaction's nonce is remembered, for a reorg may take it back. */
 export interface NonceMemory {
-  /** Blocks that must follow it. */
+  /** Blocks that must have been read after it. */
   readonly reorgDepth: number;
   /** At most so many; the oldest are given up first. */
   readonly remembered: number;
+}
+
+interface MinedTx {
+  readonly tx: OwnTx;
+  readonly block: BlockId;
+  /** A reorg that takes the block back will be told of. */
+  isRead: boolean;
 }
 
 /** More nonces than that lie between what was mined and what is sent only where a node has counted wrong. */
@@ -24,7 +32,9 @@ const MOST_GAPS = 1_000;
 export class NonceLine {
   readonly #live = new Map<number, OwnTx>();
   /** Mined, oldest first. */
-  readonly #mined = new Map<number, { readonly tx: OwnTx; readonly blockNumber: number }>();
+  readonly #mined = new Map<number, MinedTx>();
+  /** The last block of the chain that was read; null: none since the start, or since a reorg. */
+  #readTo: BlockId | null = null;
   /** The next nonce, as the chain last said: when asked for `pending`, or by a receipt. */
   #pending = 0;
 
@@ -62,9 +72,11 @@ export class NonceLine {
     this.#live.set(tx.nonce, tx);
   }
 
-  mined(tx: OwnTx, blockNumber: number): void {
+  mined(tx: OwnTx, { blockNumber, blockHash }: BlockId): void {
+    const to = this.#readTo;
+    const isRead = to !== null && (blockNumber < to.blockNumber || blockHash === to.blockHash);
     this.#live.delete(tx.nonce);
-    this.#mined.set(tx.nonce, { tx, blockNumber });
+    this.#mined.set(tx.nonce, { tx, block: { blockNumber, blockHash }, isRead });
     this.#pending = Math.max(this.#pending, tx.nonce + 1);
   }
 
@@ -74,19 +86,39 @@ export class NonceLine {
     await this.intents.forget(nonce);
   }
 
-  /** Mined transactions that a reorg can no longer take back need not be remembered. */
-  async forgetSettled(headNumber: number): Promise<void> {
+  /**
+   * The chain was read to the end of this block. Ours whose blocks had not been read when their receipts came: where
+   * others have taken the place of these since, no reorg tells of it.
+   */
+  read(to: BlockId): OwnTx[] {
+    if (to.blockNumber >= (this.#readTo?.blockNumber ?? 0)) this.#readTo = to;
+    const doubtful: OwnTx[] = [];
+    for (const mined of this.#mined.values()) {
+      if (mined.isRead || mined.block.blockNumber > to.blockNumber) continue;
+      mined.isRead = true;
+      if (mined.block.blockHash !== to.blockHash) doubtful.push(mined.tx);
+    }
+    return doubtful;
+  }
+
+  /**
+   * Mined transactions that a reorg can no longer take back need not be remembered. By what was read and not by the
+   * head: a reader that is behind tells of a reorg late.
+   */
+  async forgetSettled(): Promise<void> {
+    const readTo = this.#readTo?.blockNumber ?? 0;
     let surplus = this.#mined.size - this.memory.remembered;
-    const settled = [...this.#mined].flatMap(([nonce, { blockNumber }]) =>
-      surplus-- > 0 || blockNumber + this.memory.reorgDepth <= headNumber ? [nonce] : [],
+    const settled = [...this.#mined].flatMap(([nonce, { block }]) =>
+      surplus-- > 0 || block.blockNumber + this.memory.reorgDepth <= readTo ? [nonce] : [],
     );
     for (const nonce of settled) this.#mined.delete(nonce);
     await Promise.all(settled.map((nonce) => this.intents.forget(nonce)));
   }
 
-  /** Ours that were mined in later blocks than this: a reorg that goes back to it may have taken them back. */
-  minedAfter(number: number): OwnTx[] {
-    return [...this.#mined.values()].flatMap(({ tx, blockNumber }) => (blockNumber > number ? [tx] : []));
+  /** Reading goes back to this block. Ours that were mined in later ones: a reorg may have taken them back. */
+  goBackTo(number: number): OwnTx[] {
+    this.#readTo = null;
+    return [...this.#mined.values()].flatMap(({ tx, block }) => (block.blockNumber > number ? [tx] : []));
   }
 
   /** Ours that were mined and, as the chain last said, are not: a reorg took them back. */

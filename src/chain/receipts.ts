@@ -1,17 +1,19 @@
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { ChainAnswerError } from './chain-answer-error.js';
-import { readQuantity, readWideQuantity } from './rpc-answers.js';
+import type { BlockId } from './chain-reader.js';
+import { readBytes, readQuantity, readWideQuantity } from './rpc-answers.js';
 
-export interface TxReceipt {
+export interface TxReceipt extends BlockId {
   readonly txHash: Hex;
-  readonly blockNumber: number;
   readonly gasUsed: bigint;
   /** What it cost, 1e-18 of the chain's own coin. */
   readonly feeWei: bigint;
   /** False: mined and reverted. */
   readonly succeeded: boolean;
 }
+
+const HASH_BYTES = 32;
 
 /** The receipt of whichever of these was mined; null: none of them, as the node says. */
 export async function findReceipt(rpc: Rpc, hashes: readonly Hex[]): Promise<TxReceipt | null> {
@@ -20,10 +22,11 @@ export async function findReceipt(rpc: Rpc, hashes: readonly Hex[]): Promise<TxR
     if (answer === null) continue;
     // Not the same as none, after which the transaction may be sent under another nonce.
     if (typeof answer !== 'object') throw new ChainAnswerError('A receipt is no object');
-    const { blockNumber, status, ...cost } = answer as Partial<Record<string, unknown>>;
+    const { blockNumber, blockHash, status, ...cost } = answer as Partial<Record<string, unknown>>;
     const gasUsed = BigInt(readQuantity(cost.gasUsed));
     const feeWei = gasUsed * readWideQuantity(cost.effectiveGasPrice);
-    return { txHash, blockNumber: readQuantity(blockNumber), gasUsed, feeWei, succeeded: status === '0x1' };
+    const block = { blockNumber: readQuantity(blockNumber), blockHash: readBytes(blockHash, HASH_BYTES) };
+    return { txHash, ...block, gasUsed, feeWei, succeeded: status === '0x1' };
   }
   return null;
 }

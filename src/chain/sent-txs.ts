@@ -44,7 +44,7 @@ export class SentTxs {
       const found = (await this.#find(tx)) ?? (await this.#findOrSendAgain(tx));
       if (found === 'LOST') return null;
       if (found === null) continue;
-      this.line.mined(tx, found.blockNumber);
+      this.line.mined(tx, found);
       await this.listener.mined(tx.nonce, found);
       return found;
     }

@@ -1,5 +1,6 @@
 import type { Clock, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import type { BlockId } from './chain-reader.js';
 import type { Fees } from './fees.js';
 import { RpcError } from './http-rpc.js';
 import { bothToTheirEnd } from './in-flight.js';
@@ -88,9 +89,14 @@ export class Wallet {
   }
 
   /** A new block may hold what is waited for: look now. */
-  onHead(blockNumber: number): void {
-    this.#line.forgetSettled(blockNumber).catch(() => undefined); // a log that fails says so itself
+  onHead(): void {
+    this.#line.forgetSettled().catch(() => undefined); // a log that fails says so itself
     this.#receipts.onHead();
+  }
+
+  /** The chain was read to the end of this block: reorgs tell of those up to it, and of no later ones. */
+  onRead(block: BlockId): void {
+    this.#revive(this.#line.read(block));
   }
 
   /**
@@ -98,7 +104,7 @@ export class Wallet {
    * until it is mined, or another signer's is in its place: the count of nonces alone would not tell one from the other.
    */
   onReorg(ancestorNumber: number): void {
-    this.#revive(this.#line.minedAfter(ancestorNumber));
+    this.#revive(this.#line.goBackTo(ancestorNumber));
   }
 
   /** Rejects all that waits with WalletStopped. What was sent may still be mined. */

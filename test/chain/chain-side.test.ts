@@ -4,6 +4,7 @@ import { httpRpc, newOperator, type FollowingOptions } from './following.js';
 import { MarketBook } from './market-book.js';
 import { RpcProxy } from './rpc-proxy.js';
 import type { SignedOffer } from './sign-quote.js';
+import { NOBODY } from './wallet-fixture.js';
 
 const market = await Market.open(t);
 const call = market.pool('testWETH', 1800n, true);
@@ -76,5 +77,31 @@ t.test('what a reorg took back is published once, in whatever company it is post
     await book.upToDate();
     t.strictSame(book.ids, [first.quoteId, second.quoteId].sort());
     t.equal(await market.client.getTransactionCount({ address: market.operator.address }), nonce + 1);
+  });
+});
+
+t.test('what the wallet sent is sent again where a block that nobody could read was replaced', async (t) => {
+  const proxy = await RpcProxy.open(market.chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  const [settlement, stream] = [httpRpc([proxy.url]), httpRpc([proxy.url])];
+  const operator = newOperator(market.operator.privateKey);
+  await MarketBook.isolated(market, { rpc: { settlement, stream }, operator }, async (book) => {
+    await book.upToDate();
+    const error = { code: -32000, message: 'this is not available on your plan' };
+    proxy.trick = (asked) => (asked.method === 'eth_getLogs' ? { error } : 'PASS');
+    const wallet = book.following.chains.settlementWallet;
+    if (wallet === null) throw new Error('There is a wallet');
+    const { txHash } = await wallet.send({ to: NOBODY, data: '0x57' });
+    const sent = (): Promise<number> => market.client.getTransactionCount({ address: market.operator.address });
+    const before = await sent();
+    await market.reorg(1);
+    await market.client.dropTransaction({ hash: txHash });
+    t.equal(await sent(), before - 1, 'it is gone');
+    proxy.trick = () => 'PASS';
+    await market.client.mine({ blocks: 1 });
+    await book.following.until(() => book.following.troubles.length > 0);
+    t.match(book.following.troubles, [/a reorg took it back: sent again/]);
+    await wallet.send({ to: NOBODY, data: '0x58' });
+    t.equal(await sent(), before + 1);
   });
 });

@@ -2,6 +2,7 @@ import t from 'tap';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { IntentLog } from '../../src/chain/intent-log.js';
 import { NonceLine } from '../../src/chain/nonce-line.js';
+import type { BlockId } from '../../src/chain/chain-reader.js';
 import type { OwnTx } from '../../src/chain/own-tx.js';
 import type { Rpc } from '../../src/engine/ports.js';
 import { MemoryKeptValues } from './memory-kept-values.js';
@@ -11,6 +12,11 @@ const REORG_DEPTH = 8;
 const REMEMBERED = 3;
 const FEES = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n };
 const REQUEST = { to: NOBODY, data: '0x01', gas: 21_000n } as const;
+
+const blockAt = (blockNumber: number, branch = ''): BlockId => ({
+  blockNumber,
+  blockHash: `0x${blockNumber}${branch}`,
+});
 
 /** A line of nonces on a chain that counts as many transactions as it is told to. */
 function newLine() {
@@ -30,7 +36,7 @@ function newLine() {
   const minedAt = async (blockNumber: number): Promise<OwnTx> => {
     const tx = line.begin(REQUEST);
     await write(tx);
-    line.mined(tx, blockNumber);
+    line.mined(tx, blockAt(blockNumber));
     chain.count += 1;
     return tx;
   };
@@ -39,14 +45,18 @@ function newLine() {
     await line.look();
     return line.takenBack().map(({ nonce }) => nonce);
   };
+  const readTo = async (blockNumber: number): Promise<void> => {
+    line.read(blockAt(blockNumber));
+    await line.forgetSettled();
+  };
   const kept = (): string[] => [...values.values.keys()];
-  return { chain, line, write, minedAt, takenBack, kept };
+  return { chain, line, write, minedAt, takenBack, readTo, kept };
 }
 
 t.test('what was mined is remembered while a reorg may take it back, and its nonce is for nothing else', async (t) => {
-  const { chain, line, minedAt, takenBack, kept } = newLine();
+  const { chain, line, minedAt, takenBack, readTo, kept } = newLine();
   await minedAt(100);
-  await line.forgetSettled(100 + REORG_DEPTH - 1);
+  await readTo(100 + REORG_DEPTH - 1);
   t.strictSame(kept(), ['0'], 'after a crash it is known, too');
   t.strictSame(await takenBack(), []);
   chain.count = 0;
@@ -55,21 +65,21 @@ t.test('what was mined is remembered while a reorg may take it back, and its non
 });
 
 t.test('what no reorg can take back is forgotten', async (t) => {
-  const { chain, line, minedAt, takenBack, kept } = newLine();
+  const { chain, line, minedAt, takenBack, readTo, kept } = newLine();
   await minedAt(100);
   await minedAt(101);
-  await line.forgetSettled(100 + REORG_DEPTH);
+  await readTo(100 + REORG_DEPTH);
   t.strictSame(kept(), ['1']);
   chain.count = 0;
   t.strictSame(await takenBack(), [1]);
-  await line.forgetSettled(101 + REORG_DEPTH);
+  await readTo(101 + REORG_DEPTH);
   t.equal(line.begin(REQUEST).nonce, 0, 'nothing is left of it');
 });
 
 t.test('of more than may be remembered the oldest are given up', async (t) => {
   const { line, minedAt, kept } = newLine();
   for (let n = 0; n < REMEMBERED + 2; n += 1) await minedAt(100);
-  await line.forgetSettled(100);
+  await line.forgetSettled();
   t.strictSame(kept(), ['2', '3', '4']);
 });
 
@@ -128,8 +138,8 @@ t.test('one that was refused is free again, and nothing is kept of it', async (t
 t.test('what was mined since the chain was asked was not taken back', (t) => {
   const { line } = newLine();
   const [first, second] = [line.begin(REQUEST), line.begin(REQUEST)];
-  line.mined(second, 100);
-  line.mined(first, 100); // receipts come in any order
+  line.mined(second, blockAt(100));
+  line.mined(first, blockAt(100)); // receipts come in any order
   t.strictSame(line.takenBack(), []);
   t.end();
 });
@@ -138,9 +148,36 @@ t.test('a reorg may have taken back what was mined after the block that it goes 
   const { line, minedAt } = newLine();
   await minedAt(100);
   const [second, third] = [await minedAt(101), await minedAt(102)];
-  t.strictSame(line.minedAfter(100), [second, third]);
+  t.strictSame(line.goBackTo(100), [second, third]);
   line.goOn(second);
-  t.strictSame(line.minedAfter(100), [third], 'what is on its way already is not');
+  t.strictSame(line.goBackTo(100), [third], 'what is on its way already is not');
+});
+
+t.test(
+  'what is in a block that was not read yet is looked at once more when it was, unless it is that block',
+  async (t) => {
+    const { line, minedAt } = newLine();
+    line.read(blockAt(100));
+    await minedAt(99);
+    await minedAt(100);
+    const [third, fourth, fifth] = [await minedAt(101), await minedAt(102), await minedAt(103)];
+    t.strictSame(line.read(blockAt(102)), [third], 'it may be that 101 was another when 102 was read');
+    t.strictSame(line.read(blockAt(102)), [], 'once');
+    t.strictSame(line.read(blockAt(103, 'f')), [fifth]);
+    line.goBackTo(102);
+    line.mined(fourth, blockAt(102));
+    t.strictSame(line.read(blockAt(102, 'f')), [fourth], 'after a reorg nothing counts as read');
+  },
+);
+
+t.test('however far the head is, what a reader that is behind may yet tell of is remembered', async (t) => {
+  const { line, minedAt, readTo, kept } = newLine();
+  const tx = await minedAt(100);
+  await readTo(101);
+  line.goBackTo(101);
+  await line.forgetSettled();
+  t.strictSame(kept(), ['0']);
+  t.strictSame(line.goBackTo(99), [tx]);
 });
 
 t.test('what is sent again is no longer among what was taken back', async (t) => {

@@ -17,7 +17,14 @@ import { ManualClock } from '../system/manual-clock.js';
 import { notingPayer } from './noting-payer.js';
 
 const revert = encodeErrorResult({ abi: contractErrorsAbi, errorName: 'Pool__ZeroSize' });
-const mined: TxReceipt = { txHash: '0x01', blockNumber: 7, gasUsed: 21_000n, feeWei: 21_000n, succeeded: true };
+const mined: TxReceipt = {
+  txHash: '0x01',
+  blockNumber: 7,
+  blockHash: '0x07',
+  gasUsed: 21_000n,
+  feeWei: 21_000n,
+  succeeded: true,
+};
 const request = { to: '0x02', data: '0x' } as const;
 
 function operator(

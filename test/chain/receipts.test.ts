@@ -3,12 +3,13 @@ import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { findReceipt } from '../../src/chain/receipts.js';
 import type { Rpc } from '../../src/engine/ports.js';
 
-const told = { blockNumber: '0x7', status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x2' };
+const blockHash = `0x${'7'.repeat(64)}`;
+const told = { blockNumber: '0x7', blockHash, status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x2' };
 
 const find = (receipt: unknown) => findReceipt({ request: () => Promise.resolve(receipt) }, ['0x01']);
 
 t.test('a receipt says where the transaction was mined, and what it cost', async (t) => {
-  const receipt = { txHash: '0x01', blockNumber: 7, gasUsed: 21_000n, feeWei: 42_000n, succeeded: true };
+  const receipt = { txHash: '0x01', blockNumber: 7, blockHash, gasUsed: 21_000n, feeWei: 42_000n, succeeded: true };
   t.strictSame(await find(told), receipt);
   t.equal(await find(null), null);
 });

@@ -12,7 +12,8 @@ import { MemoryKeptValues } from './memory-kept-values.js';
 import { NOBODY } from './wallet-fixture.js';
 
 const CHAIN_ID = 421_613;
-const RECEIPT = { blockNumber: '0x7', status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x1' };
+const BLOCK = { blockNumber: '0x7', blockHash: `0x${'7'.repeat(64)}` };
+const RECEIPT = { ...BLOCK, status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x1' };
 const [account] = devAccounts(1);
 if (account === undefined) throw new Error('There is an account');
 const { privateKey } = account;

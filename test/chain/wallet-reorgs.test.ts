@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { BlockId } from '../../src/chain/chain-reader.js';
 import { limits as defaultLimits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { QuietChain, request, type WalletRun } from './wallet-fixture.js';
@@ -143,6 +144,22 @@ await t.test('where no node answers just then, it comes again once one does', as
   t.equal((await chain.minedOf(run.account)).length, 1, 'who asks for it meanwhile joins it');
 });
 
+await t.test('what was taken back before its block was read comes again when reading has come there', async (t) => {
+  const run = await chain.newRun(t);
+  run.wallet.onRead(await newestBlock());
+  await run.whileMining(chain, run.wallet.send(request('0x23')));
+  await takeBack(run, '0x23');
+  await chain.mine();
+  run.wallet.onRead(await newestBlock());
+  await run.inPool(chain, 1);
+  await chain.mine();
+  t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x23' }]);
+  await run.until(async () => run.wallet.spending.spentWei === (await chain.paidBy(run.account)));
+  run.wallet.onRead(await newestBlock());
+  await run.whileMining(chain, run.wallet.send(request('0x24')));
+  t.equal((await chain.minedOf(run.account)).length, 2, 'what is still there is not sent again');
+});
+
 await t.test('what stands in an older block is left alone', async (t) => {
   const run = await chain.newRun(t);
   const { blockNumber } = await run.whileMining(chain, run.wallet.send(request('0x20')));
@@ -154,6 +171,11 @@ await t.test('what stands in an older block is left alone', async (t) => {
     .flatMap(({ method, params }) => (method === 'eth_getTransactionCount' ? [params[1]] : []));
   t.strictSame(counted, ['pending'], 'nobody asks whether its nonce is used');
 });
+
+async function newestBlock(): Promise<BlockId> {
+  const { number, hash } = await chain.client.getBlock();
+  return { blockNumber: Number(number), blockHash: hash };
+}
 
 async function blockOf({ account }: WalletRun, data: Hex): Promise<bigint> {
   for (let number = await chain.client.getBlockNumber(); number > 0n; number--) {

@@ -149,7 +149,9 @@ await t.test('what was left is forgotten when no reorg can take it back', async 
   second.wallet.resume();
   await second.until(async () => {
     await chain.mine();
-    second.wallet.onHead(Number(await chain.client.getBlockNumber()));
+    const { number, hash } = await chain.client.getBlock();
+    second.wallet.onRead({ blockNumber: Number(number), blockHash: hash });
+    second.wallet.onHead();
     return second.values.values.size === 0;
   });
   const [mined] = await chain.minedOf(account);
