@@ -27,22 +27,25 @@ export async function signVersion(
 }
 
 /**
- * SENT: the node has it, or may have it (no answer came, or one that says nothing), or takes it when its turn has come.
- * NONCE_USED: another transaction was mined under its nonce. NONCE_PENDING: another one waits under it. UNDERPRICED:
- * the node wants more for it.
+ * SENT: a node has it, or may have it (no answer came, or one that says nothing, or one of a node that took over from
+ * another), or takes it when its turn has come. NONCE_USED: another transaction was mined under its nonce.
+ * NONCE_PENDING: another one waits under it. UNDERPRICED: the node wants more for it.
  */
 export type BroadcastOutcome = 'SENT' | 'NONCE_USED' | 'NONCE_PENDING' | 'UNDERPRICED';
 
 /** Any other refusal of the node is thrown: it has not taken the transaction. */
 export async function broadcast(rpc: Rpc, { txHash, raw }: SignedTx): Promise<BroadcastOutcome> {
+  const { turn } = rpc;
   try {
     await rpc.request({ method: 'eth_sendRawTransaction', params: [raw] });
     return 'SENT';
   } catch (error) {
     const outcome = readRefusal(error);
-    if (outcome !== null && outcome !== 'NONCE_USED') return outcome;
+    if (outcome === 'SENT' || outcome === 'UNDERPRICED') return outcome;
     // A retried request meets its own first try: what is refused now may have been taken before.
-    if (await isKnown(rpc, txHash)) return 'SENT';
+    if (outcome !== 'NONCE_PENDING' && (await isKnown(rpc, txHash))) return 'SENT';
+    // By another node even, of which this one knows nothing: its nonce must not go to anything else.
+    if (rpc.turn !== turn) return 'SENT';
     if (outcome === null) throw error;
     return outcome;
   }

@@ -50,6 +50,28 @@ t.test('what is refused, and known to the node, was taken by an earlier try', as
   }
 });
 
+t.test('where another node took over meanwhile, the one before may have taken what this one refuses', async (t) => {
+  for (const [message, takesOverAt] of [
+    ['nonce too low', 'eth_sendRawTransaction'],
+    ['nonce too low', 'eth_getTransactionByHash'],
+    ['replacement transaction underpriced', 'eth_sendRawTransaction'],
+    ['insufficient funds for gas', 'eth_sendRawTransaction'],
+  ] as const) {
+    const refusing = node(refusal(message), null);
+    let turn = 3;
+    const rpc: Rpc = {
+      get turn() {
+        return turn;
+      },
+      request(asked) {
+        if (asked.method === takesOverAt) turn += 1;
+        return refusing.request(asked);
+      },
+    };
+    t.equal(await broadcast(rpc, signed), 'SENT', `${message}, ${takesOverAt}`);
+  }
+});
+
 t.test('where the node does not say whether it knows it, it may have been taken', async (t) => {
   const silence = new RpcUnreachable('no answer');
   t.equal(await broadcast(node(refusal('nonce too low'), silence), signed), 'SENT');
