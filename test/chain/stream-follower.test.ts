@@ -61,11 +61,13 @@ function follow({ height, resume = NOTHING, position, meanwhile }: Follow) {
         return { log, quote: event?.[2] };
       });
       return Promise.resolve({
-        candidates: found.flatMap(({ log, quote }) => (quote === undefined ? [] : [{ log, quote }])),
+        candidates: found.flatMap(({ log, quote }) =>
+          quote === undefined || entered.has(quote.quoteId) ? [] : [{ log, quote }],
+        ),
         refused: found.flatMap(({ log, quote }): RefusedEvent[] =>
           quote === undefined ? [{ why: 'MALFORMED', log, publication: null }] : [],
         ),
-        known: [],
+        known: found.flatMap(({ quote }) => (quote && entered.has(quote.quoteId) ? [quote.quoteId] : [])),
       });
     },
   } as unknown as PublicationCheck;
@@ -155,6 +157,20 @@ t.test(
     t.strictSame(await readOn(1), [['ADVANCE_POSITION', 29]]);
   },
 );
+
+t.test('whoever publishes what the book knows already hears that it is there', async (t) => {
+  const { chain, events, settled, step, readAll, told } = follow({ height: 20 });
+  events.push([20, 0, sampleQuote({ n: 1 })]);
+  await readAll();
+  t.strictSame(settled, [null]);
+  told();
+  chain.mine(1);
+  events.push([21, 0, sampleQuote({ n: 1 })]);
+  t.equal(await step(), true, 'nothing is left to be read');
+  t.strictSame(settled, [null, null]);
+  t.strictSame(told(), [['ADVANCE_POSITION', 21]]);
+  t.equal(await step(), true);
+});
 
 t.test('reading goes on when the book has been told, and not before', async (t) => {
   const { chain, follower, log, clock, step, readAll, told } = follow({ height: 20 });
