@@ -108,7 +108,7 @@ function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
       orderbookUpdate,
       tickerSnapshot: { summary: 'A page of the tickers of a key', schema: TickerSnapshot },
       ticker: { summary: 'A pool whose ticker changed', schema: TickerMessage },
-      rfq: { summary: 'A request for quotes', schema: RfqV2 },
+      rfqTold: { summary: 'A request for quotes, as a reader is told of it', schema: RfqV2 },
       resync: { summary: 'What was to be resumed is not kept: a snapshot follows', schema: Resync },
       heartbeat: { summary: 'How far everything has been told, the books and the chains', schema: Heartbeat },
     },
