@@ -59,7 +59,7 @@ export function openApi(routes: readonly RouteDoc[], { version }: ApiInfo): obje
 function operation(route: RouteDoc, components: Components): object {
   const answers = Object.entries(answersOf(route));
   return {
-    operationId: `${route.method.toLowerCase()}${route.path.replace(/[^a-z]+(.)/g, (_, letter: string) => letter.toUpperCase())}`,
+    operationId: operationId(route),
     summary: route.summary,
     tags: [route.tag],
     security: route.needsKey ? [{ apiKey: [] }] : [],
@@ -71,6 +71,11 @@ function operation(route: RouteDoc, components: Components): object {
       answers.map(([status, answer]) => [status, response(status, answer, route, components)]),
     ),
   };
+}
+
+/** A name for programs that are made from the document: `getVaultsQuote` of GET /vaults/quote, `get` of GET /. */
+function operationId({ method, path }: RouteDoc): string {
+  return method.toLowerCase() + path.replace(/[^a-z]+(.?)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** Its answers have an entity tag, and need not be sent again. */
