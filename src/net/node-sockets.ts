@@ -28,6 +28,8 @@ export class NodeSockets implements NodeSocketHost {
   readonly #looking: NodeJS.Timeout;
   #unflushed: NodeSocket[] = [];
   #lastId = 0;
+  /** Of a connection that was taken before the server stopped listening, an upgrade may come after `closeAll`. */
+  #closing: { readonly code: number; readonly reason: string } | null = null;
 
   constructor(host: NodeExchangeHost) {
     const { limits } = host.options;
@@ -53,7 +55,9 @@ export class NodeSockets implements NodeSocketHost {
     for (const socket of subscribers) socket.sendFrame(frame);
   }
 
+  /** Closes every socket, and each that opens from now on. */
   closeAll(code: number, reason: string): void {
+    this.#closing = { code, reason };
     for (const socket of this.#sockets) socket.close(code, reason);
   }
 
@@ -153,6 +157,7 @@ export class NodeSockets implements NodeSocketHost {
       guard(this.#options, socket, () => this.#options.sockets.close(socket, code));
     });
     guard(this.#options, socket, () => this.#options.sockets.open(socket));
+    if (this.#closing !== null) socket.close(this.#closing.code, this.#closing.reason);
   }
 
   /** Cuts a peer without one whole frame in `wsIdleSeconds`, and pings it before. */

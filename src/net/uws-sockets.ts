@@ -20,6 +20,8 @@ export class UwsSockets implements UwsSocketHost {
   #lastId = 0;
   #publishedBytes = 0;
   #lookingAgain = false;
+  /** Of a connection that was taken before the server stopped listening, an upgrade may come after `closeAll`. */
+  #closing: { readonly code: number; readonly reason: string } | null = null;
 
   constructor(host: UwsExchangeHost) {
     const { limits } = host.options;
@@ -47,6 +49,7 @@ export class UwsSockets implements UwsSocketHost {
         this.#sockets.add(socket);
         this.#host.underWay.began();
         guard(this.#options, socket, () => this.#options.sockets.open(socket));
+        if (this.#closing !== null) socket.close(this.#closing.code, this.#closing.reason);
       },
       message: (ws, data, isBinary) => {
         const { socket } = ws.getUserData();
@@ -94,7 +97,9 @@ export class UwsSockets implements UwsSocketHost {
     for (const socket of this.#sockets) if (!socket.closed) socket.keepToBudget();
   }
 
+  /** Closes every socket, and each that opens from now on. */
   closeAll(code: number, reason: string): void {
+    this.#closing = { code, reason };
     for (const socket of this.#sockets) socket.close(code, reason);
   }
 

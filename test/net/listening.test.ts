@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import t from 'tap';
 import type { NetResponse } from '../../src/net/net.js';
-import { head, RawConnection, statuses } from './raw-connection.js';
+import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js';
 import { eachBackend, limits, quietSockets, serve } from './serving.js';
 import { Client } from './socket-client.js';
 
@@ -105,6 +105,31 @@ eachBackend(t, (t, backend) => {
     t.strictSame(codes, [1012, 1012, 1012, 1012, 1012]);
     for (const client of clients) t.strictSame(await client.closed, { code: 1012, reason: 'restarting' });
     await t.rejects(RawConnection.open(port));
+  });
+
+  t.test('a socket that opens while the server closes is closed with the code and reason, too', async (t) => {
+    let finish: (response: NetResponse) => void = () => undefined;
+    let began: () => void = () => undefined;
+    const underWay = new Promise<void>((resolve) => (began = resolve));
+    const { server, port } = await serve(t, backend, {
+      http: () => {
+        began();
+        return new Promise((resolve) => (finish = resolve));
+      },
+    });
+    const late = await RawConnection.open(port);
+    const [line = '', ...rest] = upgradeHead().split('\r\n');
+    await late.send(`${line}\r\n`);
+    const busy = await RawConnection.open(port);
+    await busy.send(head('GET / HTTP/1.1', 'Host: x'));
+    await underWay;
+    const closed = server.close(1012, 'restarting');
+    await late.send(rest.join('\r\n'));
+    await late.until((text) => text.endsWith('\x88\x0c\x03\xf4restarting'));
+    late.reset();
+    finish(answer('at last'));
+    await closed;
+    t.match(late.text, 'HTTP/1.1 101 ');
   });
 
   t.test('closing waits for answers under way', async (t) => {
