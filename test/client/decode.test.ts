@@ -11,6 +11,9 @@ const levels = {
   asks: [{ price: '51', size: `${10n ** 60n}`, count: 2 }],
 };
 const chain = { block: null, lateMs: 12, stale: 'settlement: no answer' };
+const { poolAddress, poolKey, provider } = quote(1);
+const best = { price: '50', size: '7' };
+const ticker = { poolAddress, poolKey, bid: best, ask: best, filledSize24h: `${3n * 10n ** 18n}` };
 const messages: readonly ServerMessageV2[] = [
   { type: 'INFO', body: { channel: 'QUOTES', keys: [key], seq: 4, epoch }, message: 'Subscribed' },
   { type: 'ERROR', body: null, message: 'Not Authorized' },
@@ -27,6 +30,17 @@ const messages: readonly ServerMessageV2[] = [
     body: quote(2),
   },
   { type: 'UNDO_QUOTE', key, seq: 8, prevSeq: 7, tsMs: 1, cause: null, valid: true, body: quote(2) },
+  {
+    type: 'RFQ',
+    key: 'rfq:421613:*:*:*',
+    seq: 8,
+    prevSeq: 7,
+    tsMs: 1,
+    cause: null,
+    body: { poolAddress, side: 'ask', chainId: '421613', size: `${10n ** 18n}`, taker: provider },
+  },
+  { type: 'TICKER_SNAPSHOT', key: 'ticker:421613:*', seq: 8, tsMs: 1, more: true, body: [ticker] },
+  { type: 'TICKER', key: 'ticker:421613:*', seq: 9, tsMs: 1, body: { ...ticker, bid: null, filledSize24h: '0' } },
   {
     type: 'QUOTES_SNAPSHOT',
     key,

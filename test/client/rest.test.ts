@@ -22,6 +22,29 @@ t.test('a call carries the key, and its query the chain', async (t) => {
   ]);
 });
 
+t.test('each call has its route, and gives what was answered', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 299, body: '{"answered":true}' };
+  const { poolAddress, taker } = quote(1);
+  const option = { base: 'WETH', quote: 'USDC', expiration: '27NOV26', strike: '1800', type: 'C' } as const;
+  const calls: readonly (readonly [route: string, call: Promise<unknown>])[] = [
+    ['GET /quotes', rest.quotes({ poolAddress, size: '7', side: 'ask' })],
+    ['GET /rfq_quotes', rest.rfqQuotes({ poolAddress, side: 'ask', taker })],
+    ['GET /orders', rest.orders()],
+    ['GET /tickers', rest.tickers()],
+    ['POST /quotes', rest.postQuotes([])],
+    ['GET /pools', rest.pools()],
+    ['POST /pools', rest.deployPools([])],
+    ['GET /vaults/quote', rest.vaultQuote({ ...option, size: '1', direction: 'buy' })],
+    ['POST /pool/settle', rest.settle([])],
+  ];
+  for (const [route, call] of calls) t.strictSame(await call, { answered: true }, route);
+  t.strictSame(
+    server.requests.map(({ method, url }) => `${method} ${new URL(url).pathname}`),
+    calls.map(([route]) => route),
+  );
+});
+
 t.test('lists are written with brackets, and what is undefined is left out', async (t) => {
   const { server, rest } = client();
   server.answer = { status: 200, body: '{"validQuotes":[],"invalidQuotes":[]}' };
