@@ -54,7 +54,8 @@ export class LogHistory {
   async *recordsSince(tsMs: number, throughIndex: number): AsyncGenerator<readonly JournalRecord[]> {
     const segments = await this.#segments();
     let first = segments.length - 1;
-    while (first > 0 && (await this.#startMs(segments[first], throughIndex)) > tsMs) first -= 1;
+    // Records of one time may lie in two segments.
+    while (first > 0 && (await this.#startMs(segments[first], throughIndex)) >= tsMs) first -= 1;
     for (const [place, segment] of segments.entries()) {
       if (place < first) continue;
       try {

@@ -22,7 +22,7 @@ await t.test('records since a time are all of them, and few from before', async 
   t.ok([...files.keys()].filter((name) => name.startsWith('segment')).length > 3);
   const times = [...new Set(all.map(({ stamp }) => stamp.tsMs))];
   let skipped = 0;
-  for (const sinceMs of [0, ...times.filter((_, n) => n % 20 === 0), Infinity]) {
+  for (const sinceMs of [0, ...times, Infinity]) {
     const records = await read(history.recordsSince(sinceMs, through));
     const indexes = records.map(({ stamp }) => stamp.index);
     t.strictSame(
