@@ -7,11 +7,13 @@ export type KnownFlags = Readonly<Record<string, 'value' | 'switch'>>;
 
 export interface ParsedWords {
   readonly values: ReadonlyMap<string, string>;
-  readonly switches: ReadonlySet<string>;
   readonly positionals: readonly string[];
 }
 
-/** Reads `--name value`, `--name=value`, switches and what is neither. Throws a UsageError for anything unknown. */
+/**
+ * Reads `--name value`, `--name=value` and what is neither. Of a switch nothing is told: the only one is `--help`, which
+ * is looked for before. Throws a UsageError for anything unknown.
+ */
 export function parseFlags(words: readonly string[], known: KnownFlags): ParsedWords {
   const names = Object.keys(known);
   const options = Object.fromEntries(
@@ -25,14 +27,12 @@ export function parseFlags(words: readonly string[], known: KnownFlags): ParsedW
     allowPositionals: true,
   });
   const values = new Map<string, string>();
-  const switches = new Set<string>();
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     const kind = Object.hasOwn(known, token.name) ? known[token.name] : undefined;
     if (kind === undefined) throw new UsageError(`unknown flag ${token.rawName}${hint(token.name, names)}`);
     if (kind === 'switch') {
       if (token.value !== undefined) throw new UsageError(`--${token.name} takes no value`);
-      switches.add(token.name);
       continue;
     }
     // A flag in the value's place means that the value was forgotten; `--name=--value` says that it was not.
@@ -41,7 +41,7 @@ export function parseFlags(words: readonly string[], known: KnownFlags): ParsedW
     }
     values.set(token.name, token.value);
   }
-  return { values, switches, positionals };
+  return { values, positionals };
 }
 
 function hint(written: string, names: readonly string[]): string {
