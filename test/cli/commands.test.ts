@@ -52,10 +52,12 @@ t.test('help and version', async (t) => {
   }
 });
 
-t.test('the help of serve names every flag', async (t) => {
+t.test('the help of serve names every flag, and what holds without it', async (t) => {
   const { out } = await run(['serve', '--help']);
   for (const name of settingNames.filter((setting) => settingTable[setting].flag)) t.match(out, `--${flagOf(name)}\n`);
   t.notMatch(out, '--wallet-key\n');
+  t.match(out, `--port\n      ${settingTable.port.about}\n      Takes ${settingTable.port.form}. Default: 8080.\n`);
+  t.notMatch(out, 'Default: null', 'what has none tells none');
 });
 
 t.test('an unknown command or flag is refused with a hint', async (t) => {
@@ -139,6 +141,8 @@ t.test('config check looks into the files that settings name', async (t) => {
     'all of it at once',
   );
   t.match(await run(['serve', ...words.slice(2)], { files }), { code: 2, err: result.err }, 'and serve says the same');
+  const one = { code: 2, err: /^walletKeyFile key .*\n1 problem with the settings\.$/ };
+  t.match(await run(['serve', '--wallet-key-file', 'key'], { files }), one, 'one problem is enough');
   t.match(await run(['config']), { code: 2, err: /say `config check` or `config print`/ });
   t.match(await run(['config', 'check', 'more']), { code: 2 });
 });
