@@ -205,6 +205,11 @@ eachBackend(t, (t, backend) => {
       { status: 200, headers: { 'not a token': 'x' }, body: '' },
       { status: 99, headers: {}, body: '' },
       { status: 101, headers: {}, body: '' },
+      { status: 600, headers: {}, body: '' },
+      // Behind others that are fine.
+      { status: 200, headers: { 'x-one': '1', 'x-two': 'a\r\nset-cookie: b' }, body: '' },
+      { status: 200, headers: {}, ownHeaders: ['x-one', '1', 'x-two', 'a\r\nset-cookie: b'], body: '' },
+      { status: 200, headers: {}, ownHeaders: ['x-one', '1', 'not a token', 'x'], body: '' },
     ];
     const { url, faults } = await serve(t, backend, {
       faults: 'expected',
