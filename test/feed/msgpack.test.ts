@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
@@ -57,6 +58,8 @@ t.test('a message of any type and with any values is the same in both forms', as
   }
 });
 
+const PREV_SEQ = 7;
+
 /** What an event and the book after it are, written by the encodings that serve readers. */
 function bothForms() {
   const quoteJson = new QuoteJson(chainId, 100);
@@ -64,7 +67,7 @@ function bothForms() {
   const parsed = (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()) as Message;
   return {
     event(timed: TimedEvent) {
-      const place = { key: `quotes:${chainId}:*:*:*`, prevSeq: 7 };
+      const place = { key: `quotes:${chainId}:*:*:*`, prevSeq: PREV_SEQ };
       const [text, bytes] = [json.event(timed)?.(place), msgpack.event(timed)?.(place)];
       return text === undefined || bytes === undefined ? null : { text, bytes, message: parsed(text) };
     },
@@ -76,7 +79,7 @@ function bothForms() {
 }
 
 t.test(
-  'what readers are sent of the same event is the same in both forms, and half as long in MessagePack',
+  'what readers are sent of an event names its number and cause, and is the same in both forms, half as long in MessagePack',
   async (t) => {
     const forms = bothForms();
     const lengths = new Map<string, { count: number; json: number; msgpack: number }>();
@@ -101,7 +104,11 @@ t.test(
         for (const { events, stamp } of fixture.committed) {
           for (const event of events) {
             const both = forms.event({ event, tsMs: stamp.tsMs });
-            if (both !== null) compare(both);
+            if (both === null) continue;
+            compare(both);
+            const { seq, prevSeq, tsMs, cause } = both.message as Extract<Message, { cause: unknown }>;
+            const told = { seq: event.seq, prevSeq: PREV_SEQ, tsMs: stamp.tsMs, cause: event.cause };
+            assert.deepEqual({ seq, prevSeq, tsMs, cause }, told);
           }
         }
         const all = { poolAddress: null, side: null, taker: '*' as const, narrowing: { provider: null, minSize: 0n } };
