@@ -1,5 +1,5 @@
 import { postJson } from '../../src/chain/http-post.js';
-import { encodeAdd } from '../../src/chain/publisher.js';
+import { encodeAdd } from '../../src/chain/add-calldata.js';
 import type { Hex, SignedQuote } from '../../src/engine/quote.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import type { AnvilSetup } from '../servers/on-anvil.js';

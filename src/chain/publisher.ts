@@ -1,20 +1,11 @@
-import { getAbiItem, toFunctionSelector } from 'viem';
-import type { Hex, SignedQuote } from '../engine/quote.js';
+import type { Hex } from '../engine/quote.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import { poolKeyWords, streamSignatureWords, termWords, uintWord } from './abi-words.js';
-import { orderbookStreamAbi } from './abi/orderbook-stream.js';
+import { encodeAdd, quotesIn } from './add-calldata.js';
 import { MinedPublications, type PublicationMemory } from './mined-publications.js';
 import type { IdentifiedQuote } from './quote-states.js';
 import type { TxReceipt } from './receipts.js';
 import { TxReverted } from './wallet-errors.js';
 import type { Means, Wallet } from './wallet.js';
-
-/**
- * One quote in `add`'s calldata: 16 words; before them the selector, the array's offset and its length (ABI
- * specification).
- */
-const QUOTE_BYTES = 16 * 32;
-const CALL_BYTES = 4 + 2 * 32;
 
 /**
  * What became of a publication: the book knows the quote, the checks at entry refused it, or its transaction failed.
@@ -98,7 +89,7 @@ export class Publisher {
    */
   foresee(quotes: readonly IdentifiedQuote[]): void {
     const [first] = quotes;
-    if (first === undefined || quotes.length > this.#quotesPerTx) return;
+    if (first === undefined || quotes.length > quotesIn(this.limits.maxTxBytes)) return;
     if (this.#publications.size > 0 || this.#isForeseeing) return;
     const data = encodeAdd(quotes);
     const means = this.wallet.prepare({ to: this.orderbookStream, data });
@@ -163,10 +154,6 @@ export class Publisher {
     return publication;
   }
 
-  get #quotesPerTx(): number {
-    return Math.max(1, Math.floor((this.limits.maxTxBytes - CALL_BYTES) / QUOTE_BYTES));
-  }
-
   /** What one turn of the event loop brings goes into the same transaction. */
   #gather(): void {
     if (this.#gathering || this.#txInFlight >= this.limits.publishTxInFlight) return;
@@ -178,7 +165,7 @@ export class Publisher {
   }
 
   #sendBatch(): void {
-    const batch = this.#queue.splice(0, this.#quotesPerTx);
+    const batch = this.#queue.splice(0, quotesIn(this.limits.maxTxBytes));
     if (batch.length === 0) return;
     this.#txInFlight++;
     void this.#send(batch).finally(() => {
@@ -241,16 +228,4 @@ export class Publisher {
     if (!publication.isSent) this.#queue = this.#queue.filter((waiting) => waiting !== publication);
     publication.settle(outcome);
   }
-}
-
-const ADD_SELECTOR = toFunctionSelector(getAbiItem({ abi: orderbookStreamAbi, name: 'add' }));
-/** Where the array begins, from behind the selector: after this one word. */
-const ARRAY_OFFSET = uintWord(32);
-
-/** Calldata of `OrderbookStream.add`. */
-export function encodeAdd(quotes: readonly SignedQuote[]): Hex {
-  const items = quotes.map(
-    (quote) => poolKeyWords(quote.pool.poolKey) + termWords(quote) + streamSignatureWords(quote.signature),
-  );
-  return `${ADD_SELECTOR}${ARRAY_OFFSET}${uintWord(quotes.length)}${items.join('')}`;
 }

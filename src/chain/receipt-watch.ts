@@ -46,12 +46,12 @@ export class ReceiptWatch {
       this.checkRunning();
       const receipt = await this.look(hashes).catch(() => null);
       if (receipt !== null || this.clock.monotonicMs() >= giveUpAtMs) return receipt;
-      await this.#pause();
+      await this.pause();
     }
   }
 
-  /** Ends early with the next block, or when the watch is stopped. */
-  async #pause(): Promise<void> {
+  /** Until it is time to look again: now and then, and early with the next block, or when the watch is stopped. */
+  async pause(): Promise<void> {
     this.checkRunning();
     await new Promise<void>((resolve) => {
       const end = (): void => {

@@ -5,7 +5,6 @@ import type { Fees } from './fees.js';
 import { RpcError } from './http-rpc.js';
 import { bothToTheirEnd } from './in-flight.js';
 import type { IntentLog } from './intent-log.js';
-import { LeftTxs } from './left-txs.js';
 import { NonceLine, type NonceMemory } from './nonce-line.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
 import { ReceiptWatch } from './receipt-watch.js';
@@ -14,7 +13,8 @@ import { SentTxs, type OnTxTrouble, type ResendLimits } from './sent-txs.js';
 import type { TxAccount } from './tx-account.js';
 import { TxPlaces } from './tx-places.js';
 import { TxSender } from './tx-sender.js';
-import { TxRefused, WalletStopped } from './wallet-errors.js';
+import { UnattendedTxs } from './unattended-txs.js';
+import { TxRefused } from './wallet-errors.js';
 
 export interface WalletLimits extends NonceMemory, ResendLimits {
   /** Transactions sent and not yet mined; further ones wait their turn. */
@@ -39,9 +39,6 @@ interface Joined {
   readonly joined: Promise<TxReceipt | null>;
 }
 
-const TOO_FAR_AHEAD =
-  "a node must have counted wrong when it got its nonce: too many before it are nobody's to be closed";
-
 /**
  * One key on one chain. Nonces are given out one at a time, in the order of sending, and what each is for is written
  * down before anything is signed. A transaction is sent again under its nonce, for more, until the nonce is used up: by
@@ -55,7 +52,7 @@ export class Wallet {
   readonly #places: TxPlaces;
   readonly #receipts: ReceiptWatch;
   readonly #sent: SentTxs;
-  readonly #left = new LeftTxs();
+  readonly #unattended: UnattendedTxs;
   #sending: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -75,17 +72,22 @@ export class Wallet {
     this.#sent = new SentTxs(this.#sender, this.#line, this.#receipts, limits, onTrouble, {
       mined: (nonce, receipt) => this.onMined?.(nonce, receipt),
       lost: (nonce) => this.onLost?.(nonce),
-      unblock: (tx) => this.#inTurn(() => this.#closeGapsBefore(tx)),
+      unblock: (tx) => this.#inTurn(() => this.#unattended.closeGapsBefore(tx)),
     });
+    const sendAnew = (request: Required<TxRequest>): Promise<TxReceipt> => this.#sendUntilMined(request, request.gas);
+    this.#unattended = new UnattendedTxs(
+      this.#sender,
+      this.#line,
+      this.#sent,
+      this.#receipts,
+      onTrouble,
+      sendAnew,
+    );
   }
 
   /** Takes up what earlier runs left. Called once, before anything is sent. */
   resume(): void {
-    for (const { nonce, to, data, gas, versions } of this.intents.kept) {
-      const tx = new OwnTx(nonce, { to, data, gas }, versions);
-      this.#line.goOn(tx);
-      this.#left.add(tx.request, this.#goOnWith(tx, 'an earlier run left it unsettled'));
-    }
+    this.#unattended.resume(this.intents.kept);
   }
 
   /** A new block may hold what is waited for: look now. */
@@ -96,7 +98,7 @@ export class Wallet {
 
   /** The chain was read to the end of this block: reorgs tell of those up to it, and of no later ones. */
   onRead(block: BlockId): void {
-    this.#revive(this.#line.read(block));
+    this.#unattended.revive(this.#line.read(block));
   }
 
   /**
@@ -104,7 +106,7 @@ export class Wallet {
    * until it is mined, or another signer's is in its place: the count of nonces alone would not tell one from the other.
    */
   onReorg(ancestorNumber: number): void {
-    this.#revive(this.#line.goBackTo(ancestorNumber));
+    this.#unattended.revive(this.#line.goBackTo(ancestorNumber));
   }
 
   /** Rejects all that waits with WalletStopped. What was sent may still be mined. */
@@ -127,7 +129,7 @@ export class Wallet {
    * same. The very same that an earlier run sent or a reorg took back, and that is not mined yet, is not sent again.
    */
   async send(request: TxRequest, means?: Means): Promise<TxReceipt> {
-    const left = this.#left.find(request);
+    const left = this.#unattended.find(request);
     const joined = left === undefined ? null : await left;
     if (joined !== null) return joined;
     await this.#places.take();
@@ -188,8 +190,8 @@ export class Wallet {
   ): Promise<OwnTx | Joined> {
     this.#receipts.checkRunning();
     const [gas, current] = await bothToTheirEnd(estimate, known ?? this.#look());
-    this.#revive(this.#line.takenBack());
-    const joined = mayJoin ? this.#left.find({ to, data }) : undefined;
+    this.#unattended.revive(this.#line.takenBack());
+    const joined = mayJoin ? this.#unattended.find({ to, data }) : undefined;
     if (joined !== undefined) return { joined };
     this.checkMaySpend?.();
     const request = { to, data, gas };
@@ -217,61 +219,5 @@ export class Wallet {
   async #look(): Promise<Fees> {
     const [fees] = await bothToTheirEnd(this.#sender.currentFees(), this.#line.look());
     return fees;
-  }
-
-  /**
-   * The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. In turn, since
-   * all that waits behind a gap finds it at the same time, and it has to be closed once.
-   */
-  async #closeGapsBefore(tx: OwnTx): Promise<void> {
-    const gaps = await this.#line.gapsBefore(tx);
-    this.#revive(this.#line.takenBack());
-    if (gaps === null) return this.onTrouble(tx.nonce, TOO_FAR_AHEAD);
-    if (gaps.length === 0) return;
-    const nothing = { to: this.address, data: '0x' as const };
-    const gas = await this.#sender.estimate(nothing);
-    for (const nonce of gaps) {
-      void this.#goOnWith(
-        this.#line.beginAt(nonce, { ...nothing, gas }),
-        'nobody sends it: closed by an empty transaction',
-      );
-    }
-  }
-
-  /** What a reorg took back, or may have: nobody waits for it any more, and its nonce is still its own. */
-  #revive(mined: readonly OwnTx[]): void {
-    for (const tx of mined) {
-      this.#line.goOn(tx);
-      this.#left.add(tx.request, this.#goOnWith(tx, 'a reorg took it back: sent again', true));
-    }
-  }
-
-  /**
-   * Nobody need wait for its end: it is left by an earlier run, taken back (`isTakenBack`), or closes a gap. Null: it was
-   * given up, or an earlier run's was mined before: who asks for the same by then means another one. Who finds undone
-   * what may be taken back means the same one, also where it is still there.
-   */
-  async #goOnWith(tx: OwnTx, why: string, isTakenBack = false): Promise<TxReceipt | null> {
-    try {
-      await this.#sender.learnHashes(tx);
-      let wasUsed = false;
-      try {
-        wasUsed = await this.#line.isUsed(tx);
-        if (!wasUsed) {
-          this.onTrouble(tx.nonce, why);
-          await this.#sender.send(tx, await this.#sender.feesAgain(tx, false));
-        }
-      } catch {
-        // No answer: the first round finds out.
-      }
-      const receipt = await this.#sent.untilUsed(tx);
-      if (receipt !== null) return wasUsed && !isTakenBack ? null : receipt;
-      const { to, data } = tx.request;
-      const isNothing = to === this.address && data === '0x';
-      return isNothing ? null : await this.#sendUntilMined(tx.request, tx.request.gas);
-    } catch (error) {
-      if (!(error instanceof WalletStopped)) this.onTrouble(tx.nonce, `given up: ${(error as Error).message}`);
-      return null;
-    }
   }
 }

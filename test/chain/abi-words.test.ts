@@ -5,7 +5,7 @@ import { multicall3Abi } from '../../src/chain/abi/multicall3.js';
 import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
 import { poolAbi } from '../../src/chain/abi/pool.js';
 import { encodeAggregate3 } from '../../src/chain/multicall.js';
-import { encodeAdd } from '../../src/chain/publisher.js';
+import { encodeAdd } from '../../src/chain/add-calldata.js';
 import { askFilled, askValid, type IdentifiedQuote } from '../../src/chain/quote-states.js';
 import { ZERO_ADDRESS, type Hex } from '../../src/engine/quote.js';
 

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { encodeAdd, Publisher, PublicationUnseen, type PublicationOutcome } from '../../src/chain/publisher.js';
+import { encodeAdd } from '../../src/chain/add-calldata.js';
+import { Publisher, PublicationUnseen, type PublicationOutcome } from '../../src/chain/publisher.js';
 import type { IdentifiedQuote } from '../../src/chain/quote-states.js';
 import type { TxRequest } from '../../src/chain/own-tx.js';
 import type { TxReceipt } from '../../src/chain/receipts.js';

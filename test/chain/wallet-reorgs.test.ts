@@ -99,6 +99,23 @@ await t.test('so it is where the other has the place before anybody looks', asyn
   t.strictSame(await chain.poolOf(run.account), [], 'it is sent anew once');
 });
 
+await t.test('where no node answers when it is to be sent anew, that is done once one does', async (t) => {
+  const run = await chain.newRun(t);
+  await run.whileMining(chain, run.wallet.send(request('0x25')));
+  const ancestor = await takeBack(run, '0x25');
+  await chain.sendAsStranger(run.account, 0);
+  await chain.mine();
+  let cuts = 4 * defaultLimits.rpcAttempts;
+  run.proxy.trick = () => ((run.troubles.at(-1) ?? '').includes('another transaction') && cuts-- > 0 ? 'CUT' : 'PASS');
+  run.wallet.onReorg(ancestor);
+  await run.inPool(chain, 1);
+  await chain.mine();
+  t.match(await chain.minedOf(run.account), [
+    { nonce: 0, data: '0x57' },
+    { nonce: 1, data: '0x25' },
+  ]);
+});
+
 await t.test('who asks for what is on its way again joins it', async (t) => {
   const run = await chain.newRun(t);
   await run.whileMining(chain, run.wallet.send(request('0x22')));

@@ -1,0 +1,28 @@
+import { getAbiItem, toFunctionSelector } from 'viem';
+import type { Hex, SignedQuote } from '../engine/quote.js';
+import { poolKeyWords, streamSignatureWords, termWords, uintWord } from './abi-words.js';
+import { orderbookStreamAbi } from './abi/orderbook-stream.js';
+
+/**
+ * One quote in `add`'s calldata: 16 words; before them the selector, the array's offset and its length (ABI
+ * specification).
+ */
+const QUOTE_BYTES = 16 * 32;
+const CALL_BYTES = 4 + 2 * 32;
+
+/** How many quotes one call of `OrderbookStream.add` holds in so many bytes of calldata; one at least. */
+export function quotesIn(bytes: number): number {
+  return Math.max(1, Math.floor((bytes - CALL_BYTES) / QUOTE_BYTES));
+}
+
+const ADD_SELECTOR = toFunctionSelector(getAbiItem({ abi: orderbookStreamAbi, name: 'add' }));
+/** Where the array begins, from behind the selector: after this one word. */
+const ARRAY_OFFSET = uintWord(32);
+
+/** Calldata of `OrderbookStream.add`. */
+export function encodeAdd(quotes: readonly SignedQuote[]): Hex {
+  const items = quotes.map(
+    (quote) => poolKeyWords(quote.pool.poolKey) + termWords(quote) + streamSignatureWords(quote.signature),
+  );
+  return `${ADD_SELECTOR}${ARRAY_OFFSET}${uintWord(quotes.length)}${items.join('')}`;
+}
