@@ -75,14 +75,7 @@ export class Wallet {
       unblock: (tx) => this.#inTurn(() => this.#unattended.closeGapsBefore(tx)),
     });
     const sendAnew = (request: Required<TxRequest>): Promise<TxReceipt> => this.#sendUntilMined(request, request.gas);
-    this.#unattended = new UnattendedTxs(
-      this.#sender,
-      this.#line,
-      this.#sent,
-      this.#receipts,
-      onTrouble,
-      sendAnew,
-    );
+    this.#unattended = new UnattendedTxs(this.#sender, this.#line, this.#sent, this.#receipts, onTrouble, sendAnew);
   }
 
   /** Takes up what earlier runs left. Called once, before anything is sent. */
