@@ -25,6 +25,8 @@ export interface BlockHead {
   readonly parentHash: Hex;
   /** Unix seconds. */
   readonly timestamp: number;
+  /** Of the logs that the block may hold; absent where the node does not tell it. */
+  readonly logsBloom?: Hex;
 }
 
 /** One event log, as `eth_getLogs` gives it, with numbers read. */
@@ -66,6 +68,7 @@ export interface CallResult {
 /** Of hashes and topics. */
 const WORD_BYTES = 32;
 const ADDRESS_BYTES = 20;
+const BLOOM_DIGITS = 512;
 
 /**
  * Reads one chain: blocks, logs, and contract calls at a given block. A revert is a result; an error is thrown only
@@ -216,13 +219,18 @@ export function revertData(error: unknown): Hex | null {
 
 function readHead(answer: unknown): BlockHead {
   if (typeof answer !== 'object' || answer === null) throw new ChainAnswerError('The node does not have that block');
-  const { number, hash, parentHash, timestamp } = answer as Record<string, unknown>;
+  const { number, hash, parentHash, timestamp, logsBloom } = answer as Record<string, unknown>;
   return {
     number: readQuantity(number),
     hash: readBytes(hash, WORD_BYTES),
     parentHash: readBytes(parentHash, WORD_BYTES),
     timestamp: readTime(timestamp),
+    ...(isBloom(logsBloom) && { logsBloom }),
   };
+}
+
+function isBloom(logsBloom: unknown): logsBloom is Hex {
+  return isHex(logsBloom) && logsBloom.length === 2 + BLOOM_DIGITS;
 }
 
 /** A reorg took it back, as subscriptions tell it. Gateways that answer from what they heard there may show such logs. */

@@ -12,10 +12,12 @@ import { firstBlockSince } from './first-block.js';
 import { openWallets, type OperatorAccount, type WalletNumbers } from './open-wallets.js';
 import { PatientSubmitter, resumeAfter, resumeFrom, type FollowedBook } from './followed-book.js';
 import { ForeseenStates } from './foreseen-states.js';
+import { LateLogs } from './late-logs.js';
 import { PoolAddresses } from './pool-addresses.js';
 import type { Profile } from './profile.js';
 import { PublicationCheck, type StreamRefusal } from './publication-check.js';
 import { Publisher } from './publisher.js';
+import { publishQuoteTopics } from './quote-events.js';
 import { QuoteStates } from './quote-states.js';
 import { RefusingNode } from './refusing-node.js';
 import type { OnTxTrouble } from './sent-txs.js';
@@ -163,6 +165,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     submitter,
     new PublicationCheck(book, pools, signatures, checks, clock, options.nowSeconds, limits.checksPerTurn),
     foreseen,
+    new LateLogs(contracts.orderbookStream.address, publishQuoteTopics[0], clock, limits.lowerHeadMs),
     {
       onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
       onRefused: options.onRefusedEvent,

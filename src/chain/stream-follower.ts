@@ -14,6 +14,7 @@ import {
 import type { ForeseenStates } from './foreseen-states.js';
 import { publishedQuote } from './growing-quote.js';
 import { mapInFlight } from './in-flight.js';
+import type { LateLogs } from './late-logs.js';
 import { readRange } from './log-range.js';
 import type { Candidate, PublicationCheck, RefusedEvent, StreamRefusal } from './publication-check.js';
 import { publishQuoteTopics } from './quote-events.js';
@@ -57,6 +58,7 @@ export class StreamFollower {
     private readonly submitter: PatientSubmitter,
     private readonly publications: PublicationCheck,
     private readonly states: Pick<ForeseenStates, 'read'>,
+    private readonly late: Pick<LateLogs, 'mayLack'>,
     private readonly listener: StreamListener,
     private readonly options: StreamFollowerOptions,
   ) {
@@ -80,7 +82,9 @@ export class StreamFollower {
       address: this.options.orderbookStream,
       topics: publishQuoteTopics,
     };
-    return { type: 'BLOCKS', range: step, logs: await readRange(this.cursor, step, () => this.reader.logs(query)) };
+    const logs = await readRange(this.cursor, step, () => this.reader.logs(query));
+    if (step.isLast && logs !== null && this.late.mayLack(to, logs)) return { type: 'IDLE' };
+    return { type: 'BLOCKS', range: step, logs };
   }
 
   /** One range of blocks, or one reorg, entered with the state of `settlement`. True when nothing is left for now. */

@@ -189,8 +189,8 @@ export const limits = {
   /** A chain that gave no head for longer is stale, and so is one that gave heads and could not be read. */
   chainSilenceMs: 10_000,
   /**
-   * How long a lower head, or the lack of a block, must be shown before it is believed: a node may lag. After as long of
-   * refusing what it is asked, another is asked.
+   * How long a lower head, the lack of a block, or of quotes in one whose filter tells of some, must be shown before it
+   * is believed: a node may lag. After as long of refusing what it is asked, another is asked.
    */
   lowerHeadMs: 3_000,
   /** Blocks with nothing in them after which the position alone is logged. */

@@ -84,6 +84,7 @@ function follow({ height, resume = NOTHING, position, meanwhile }: Follow) {
     new PatientSubmitter(book, clock, RETRY_MS),
     publications,
     states,
+    { mayLack: () => false },
     {
       onSettled: (_quoteId, refusal) => settled.push(refusal),
       onRefused: (why, { blockNumber, logIndex }) => refused.push(`${why} ${blockNumber}:${logIndex}`),
