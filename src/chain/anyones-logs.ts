@@ -5,7 +5,8 @@ import { mapInFlight } from './in-flight.js';
 
 /** Addresses of one `eth_getLogs`: a node takes some hundreds, not thousands. */
 const ADDRESSES_PER_QUERY = 200;
-const QUERIES_IN_FLIGHT = 8;
+/** Few: the caller may have several of these under way itself. */
+const QUERIES_IN_FLIGHT = 2;
 /** What nodes say that do not have the block: they would say it of each part. Of too many logs each says another thing. */
 const LACKS_BLOCK = /not (be )?found|unknown block/i;
 

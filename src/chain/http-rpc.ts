@@ -50,9 +50,12 @@ export function isPassing(error: unknown): boolean {
   return error.code === INTERNAL_ERROR || isLimit(error);
 }
 
-/** The node gave no answer because it was asked too much: it may well know one. */
-export function isLimit(error: RpcError): boolean {
-  return LIMIT_CODES.has(error.code) || LIMIT_WORDS.test(error.message);
+/**
+ * The node gave no answer because it was asked too much: it may well know one. Any contract may revert with the words
+ * of a limit, which no other node would answer otherwise.
+ */
+export function isLimit({ code, message }: RpcError): boolean {
+  return LIMIT_CODES.has(code) || (LIMIT_WORDS.test(message) && !/revert/i.test(message));
 }
 
 /** The endpoint is of another chain than it should be. */

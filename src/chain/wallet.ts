@@ -119,7 +119,8 @@ export class Wallet {
   /**
    * Resolves when mined, however long that takes: how long they wait is for callers to say. Rejects with NoGasMoney,
    * WouldRevert, TxRefused, WalletBusy, WalletStopped, or the chain's own error. `means`: what `prepare` gave for the
-   * same. The very same that an earlier run sent or a reorg took back, and that is not mined yet, is not sent again.
+   * same. The very same that an earlier run sent and is not mined yet, or that a reorg may have taken back, is not sent
+   * again.
    */
   async send(request: TxRequest, means?: Means): Promise<TxReceipt> {
     const left = this.#unattended.find(request);

@@ -340,11 +340,13 @@ async function finishes(done: Promise<unknown>, clock: ManualClock, atLeastSteps
   }
 }
 
-t.test('code that breaks is an answer under whatever number: nobody else is asked', async (t) => {
+t.test('code that breaks, or reverts with the words of a limit, is an answer: nobody else is asked', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
   const words = ['EVM error InvalidFEOpcode', 'VM execution error.', 'out of gas', 'invalid opcode', 'stack underflow'];
-  for (const message of words) {
-    if (proxies[0]) proxies[0].trick = () => ({ error: { code: -32603, message } });
+  const broken = words.map((message) => ({ code: -32603, message }));
+  const reverted = [3, -32000].map((code) => ({ code, message: 'execution reverted: Too Many Requests' }));
+  for (const { code, message } of [...broken, ...reverted]) {
+    if (proxies[0]) proxies[0].trick = () => ({ error: { code, message } });
     await t.rejects(ask(rpc, 'eth_call'), { message });
   }
   t.equal(proxies[1]?.requests.length, 0);

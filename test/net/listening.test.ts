@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { NetResponse } from '../../src/net/net.js';
 import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js';
 import { eachBackend, limits, quietSockets, serve } from './serving.js';
@@ -95,6 +95,20 @@ eachBackend(t, (t, backend) => {
     t.match(connection.text, /200 OK[^]*connection: close[^]*ok$/i);
   });
 
+  /** A server that answers when it is told to. `began`: it was asked. */
+  async function serveSlowly(t: Test) {
+    let finish: (response: NetResponse) => void = () => undefined;
+    let tell: () => void = () => undefined;
+    const began = new Promise<void>((resolve) => (tell = resolve));
+    const serving = await serve(t, backend, {
+      http: () => {
+        tell();
+        return new Promise((resolve) => (finish = resolve));
+      },
+    });
+    return { ...serving, began, finish: (response: NetResponse): void => finish(response) };
+  }
+
   t.test('closing closes every socket with the code and reason', async (t) => {
     const codes: number[] = [];
     const { server, wsUrl, port } = await serve(t, backend, {
@@ -108,21 +122,13 @@ eachBackend(t, (t, backend) => {
   });
 
   t.test('a socket that opens while the server closes is closed with the code and reason, too', async (t) => {
-    let finish: (response: NetResponse) => void = () => undefined;
-    let began: () => void = () => undefined;
-    const underWay = new Promise<void>((resolve) => (began = resolve));
-    const { server, port } = await serve(t, backend, {
-      http: () => {
-        began();
-        return new Promise((resolve) => (finish = resolve));
-      },
-    });
+    const { server, port, began, finish } = await serveSlowly(t);
     const late = await RawConnection.open(port);
     const [line = '', ...rest] = upgradeHead().split('\r\n');
     await late.send(`${line}\r\n`);
     const busy = await RawConnection.open(port);
     await busy.send(head('GET / HTTP/1.1', 'Host: x'));
-    await underWay;
+    await began;
     const closed = server.close(1012, 'restarting');
     await late.send(rest.join('\r\n'));
     await late.until((text) => text.endsWith('\x88\x0c\x03\xf4restarting'));
@@ -133,18 +139,10 @@ eachBackend(t, (t, backend) => {
   });
 
   t.test('closing waits for answers under way', async (t) => {
-    let finish: (response: NetResponse) => void = () => undefined;
-    let began: () => void = () => undefined;
-    const underWay = new Promise<void>((resolve) => (began = resolve));
-    const { server, port } = await serve(t, backend, {
-      http: () => {
-        began();
-        return new Promise((resolve) => (finish = resolve));
-      },
-    });
+    const { server, port, began, finish } = await serveSlowly(t);
     const connection = await RawConnection.open(port);
     await connection.send(head('GET / HTTP/1.1', 'Host: x'));
-    await underWay;
+    await began;
     const closed = server.close(1001, '');
     finish(answer('at last'));
     await closed;
