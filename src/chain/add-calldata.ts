@@ -21,8 +21,10 @@ const ARRAY_OFFSET = uintWord(32);
 
 /** Calldata of `OrderbookStream.add`. */
 export function encodeAdd(quotes: readonly SignedQuote[]): Hex {
-  const items = quotes.map(
-    (quote) => poolKeyWords(quote.pool.poolKey) + termWords(quote) + streamSignatureWords(quote.signature),
-  );
-  return `${ADD_SELECTOR}${ARRAY_OFFSET}${uintWord(quotes.length)}${items.join('')}`;
+  return `${ADD_SELECTOR}${ARRAY_OFFSET}${uintWord(quotes.length)}${quotes.map(quoteDigits).join('')}`;
+}
+
+/** What such calldata has of this quote in it: hex digits, and the same in whatever company it is. */
+export function quoteDigits(quote: SignedQuote): string {
+  return poolKeyWords(quote.pool.poolKey) + termWords(quote) + streamSignatureWords(quote.signature);
 }

@@ -28,6 +28,14 @@ export class LeftTxs {
     // Mostly there are none, and calldata is long.
     return this.#ends.size === 0 ? undefined : this.#ends.get(nameOf(purpose));
   }
+
+  /** One whose calldata has these digits in it. */
+  findWith(digits: () => string): Promise<TxReceipt | null> | undefined {
+    if (this.#ends.size === 0) return undefined;
+    const wanted = digits();
+    for (const [name, end] of this.#ends) if (name.includes(wanted)) return end;
+    return undefined;
+  }
 }
 
 function nameOf({ to, data }: Purpose): string {

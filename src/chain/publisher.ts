@@ -1,11 +1,12 @@
 import type { Hex } from '../engine/quote.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import { encodeAdd, quotesIn } from './add-calldata.js';
+import { encodeAdd, quoteDigits, quotesIn } from './add-calldata.js';
+import { ForeseenTxs } from './foreseen-txs.js';
 import { MinedPublications, type PublicationMemory } from './mined-publications.js';
 import type { IdentifiedQuote } from './quote-states.js';
 import type { TxReceipt } from './receipts.js';
 import { TxReverted } from './wallet-errors.js';
-import type { Means, Wallet } from './wallet.js';
+import type { Wallet } from './wallet.js';
 
 /**
  * What became of a publication: the book knows the quote, the checks at entry refused it, or its transaction failed.
@@ -32,13 +33,6 @@ export class PublicationUnseen extends Error {
   override readonly name = 'PublicationUnseen';
 }
 
-/** A transaction that may be sent: for just these quotes, with what the node is asked for it meanwhile. */
-interface Foreseen {
-  readonly quotes: readonly IdentifiedQuote[];
-  readonly data: Hex;
-  readonly means: Means;
-}
-
 interface Publication {
   readonly quote: IdentifiedQuote;
   readonly outcome: Promise<PublicationOutcome>;
@@ -53,10 +47,7 @@ interface Publication {
  */
 export class Publisher {
   readonly #publications = new Map<Hex, Publication>();
-  /** By their first quotes, and for as long as those are kept by anybody. */
-  readonly #foreseen = new WeakMap<IdentifiedQuote, Foreseen>();
-  /** One at a time: of many that come at once most will share a transaction. */
-  #isForeseeing = false;
+  readonly #foreseen: ForeseenTxs;
   #queue: Publication[] = [];
   #txInFlight = 0;
   #gathering = false;
@@ -64,13 +55,14 @@ export class Publisher {
   readonly #mined: MinedPublications;
 
   constructor(
-    private readonly wallet: Pick<Wallet, 'address' | 'prepare' | 'send'>,
+    private readonly wallet: Pick<Wallet, 'address' | 'prepare' | 'send' | 'unattendedWith'>,
     private readonly orderbookStream: Hex,
     private readonly clock: Clock,
     private readonly limits: PublisherLimits,
     /** Told of each mined transaction, so that its events are read at once. */
     private readonly onMined: (receipt: TxReceipt) => void,
   ) {
+    this.#foreseen = new ForeseenTxs(wallet, orderbookStream);
     this.#mined = new MinedPublications(limits);
   }
 
@@ -88,20 +80,13 @@ export class Publisher {
    * transaction of their own, and the node can say meanwhile what it takes: two answers less to wait for.
    */
   foresee(quotes: readonly IdentifiedQuote[]): void {
-    const [first] = quotes;
-    if (first === undefined || quotes.length > quotesIn(this.limits.maxTxBytes)) return;
-    if (this.#publications.size > 0 || this.#isForeseeing) return;
-    const data = encodeAdd(quotes);
-    const means = this.wallet.prepare({ to: this.orderbookStream, data });
-    this.#foreseen.set(first, { quotes, data, means });
-    this.#isForeseeing = true;
-    // An error is told where it is sent, if it ever is.
-    void Promise.allSettled([means.gas, means.fees]).then(() => (this.#isForeseeing = false));
+    if (quotes.length > quotesIn(this.limits.maxTxBytes) || this.#publications.size > 0) return;
+    this.#foreseen.foresee(quotes);
   }
 
-  /** It is under way: `publish` would join it. */
-  has(quoteId: Hex): boolean {
-    return this.#publications.has(quoteId);
+  /** It is under way: `publish` would join it, and nobody pays for it again. */
+  has(quote: IdentifiedQuote): boolean {
+    return this.#publications.has(quote.quoteId) || this.#unattendedWith(quote) !== undefined;
   }
 
   /** The quotes of transactions that are on the way, or mined and not read yet. */
@@ -113,9 +98,10 @@ export class Publisher {
   publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
     const known = this.#publications.get(quote.quoteId);
     if (known !== undefined) return known.outcome;
-    const publication = this.#begin(quote, false);
-    this.#queue.push(publication);
-    this.#gather();
+    const left = this.#unattendedWith(quote);
+    const publication = this.#begin(quote, left !== undefined);
+    if (left === undefined) this.#enqueue(publication);
+    else void this.#join(publication, left);
     return publication.outcome;
   }
 
@@ -154,6 +140,25 @@ export class Publisher {
     return publication;
   }
 
+  /** Whatever else is in it: an earlier run's, or what a reorg took back. */
+  #unattendedWith(quote: IdentifiedQuote): Promise<TxReceipt | null> | undefined {
+    return this.wallet.unattendedWith(() => quoteDigits(quote));
+  }
+
+  async #join(publication: Publication, left: Promise<TxReceipt | null>): Promise<void> {
+    const receipt = await left;
+    // Its event may have been read before.
+    if (this.#publications.get(publication.quote.quoteId) !== publication) return;
+    if (receipt !== null) return this.#onReceipt([publication], receipt);
+    publication.isSent = false;
+    this.#enqueue(publication);
+  }
+
+  #enqueue(publication: Publication): void {
+    this.#queue.push(publication);
+    this.#gather();
+  }
+
   /** What one turn of the event loop brings goes into the same transaction. */
   #gather(): void {
     if (this.#gathering || this.#txInFlight >= this.limits.publishTxInFlight) return;
@@ -179,24 +184,20 @@ export class Publisher {
   async #send(batch: readonly Publication[]): Promise<void> {
     for (const publication of batch) publication.isSent = true;
     const quotes = batch.map(({ quote }) => quote);
-    const foreseen = this.#foreseenFor(quotes);
+    const foreseen = this.#foreseen.forJust(quotes);
     const data = foreseen?.data ?? encodeAdd(quotes);
     try {
-      const receipt = await this.wallet.send({ to: this.orderbookStream, data }, foreseen?.means);
-      if (!receipt.succeeded) throw new TxReverted(`The transaction ${receipt.txHash} reverted`);
-      this.onMined(receipt);
-      this.#mined.add({ quotes, receipt });
-      this.#expectEvents(batch, receipt);
+      this.#onReceipt(batch, await this.wallet.send({ to: this.orderbookStream, data }, foreseen?.means));
     } catch (error) {
       this.#fail(batch, error as Error);
     }
   }
 
-  /** Null where others have come into the transaction, or some of the quotes were refused. */
-  #foreseenFor(quotes: readonly IdentifiedQuote[]): Foreseen | null {
-    const foreseen = quotes[0] && this.#foreseen.get(quotes[0]);
-    const isSame = foreseen?.quotes.length === quotes.length && quotes.every((each, i) => each === foreseen.quotes[i]);
-    return isSame ? foreseen : null;
+  #onReceipt(batch: readonly Publication[], receipt: TxReceipt): void {
+    if (!receipt.succeeded) return this.#fail(batch, new TxReverted(`The transaction ${receipt.txHash} reverted`));
+    this.onMined(receipt);
+    this.#mined.add({ quotes: batch.map(({ quote }) => quote), receipt });
+    this.#expectEvents(batch, receipt);
   }
 
   /** Forgets what never turns up, so that a quote that is posted again is published again. */

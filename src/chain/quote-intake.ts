@@ -64,7 +64,7 @@ export class QuoteIntake {
     const promising = await this.checks.check(posted, (quotes) => this.publisher.foresee(quotes));
     const checked = promising.map((item) => this.#unlessEntered(item));
     const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
-    const isNew = good.map(({ quoteId }) => !this.publisher.has(quoteId));
+    const isNew = good.map((quote) => !this.publisher.has(quote));
     if (isNew.filter(Boolean).length > this.publisher.room) return { type: 'QUEUE_FULL' };
     const outcomes = await this.#publish(good);
     onPaid(outcomes.filter((outcome, i) => isNew[i] === true && isPaid(outcome)).length);

@@ -51,6 +51,11 @@ export class UnattendedTxs {
     return this.#left.find(request);
   }
 
+  /** The end, so too, of one whose calldata has these hex digits in it. */
+  findWith(digits: () => string): Promise<TxReceipt | null> | undefined {
+    return this.#left.findWith(digits);
+  }
+
   /**
    * The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. One at a time,
    * since all that waits behind a gap finds it at the same time, and it has to be closed once.

@@ -140,6 +140,14 @@ export class Wallet {
     }
   }
 
+  /**
+   * One that nobody waits for, an earlier run's or what a reorg took back, whose calldata has these hex digits in it: its
+   * end, which is null where it was given up.
+   */
+  unattendedWith(digits: () => string): Promise<TxReceipt | null> | undefined {
+    return this.#unattended.findWith(digits);
+  }
+
   /** Throws where no more may be spent. What waits for a place has been let in before that, so it is asked again. */
   protected checkMaySpend?(): void;
 

@@ -41,6 +41,29 @@ await t.test('who asks again for what an earlier run has on its way joins it, an
   t.equal(mined.length, 3);
 });
 
+await t.test('what an earlier run has on its way is found by a part of what it is for', async (t) => {
+  const account = chain.newKey();
+  const second = await nextRun(t, await leave(account, '0x01ab02'));
+  t.equal(
+    second.wallet.unattendedWith(() => 'ab'),
+    undefined,
+    'nothing is known of it yet',
+  );
+  second.wallet.resume();
+  t.equal(
+    second.wallet.unattendedWith(() => 'ac'),
+    undefined,
+  );
+  const end = second.wallet.unattendedWith(() => 'ab');
+  await second.until(() => second.troubles.length > 0);
+  t.match(await second.whileMining(chain, Promise.resolve(end)), { succeeded: true });
+  t.equal(
+    second.wallet.unattendedWith(() => 'ab'),
+    undefined,
+    'it is no longer on its way',
+  );
+});
+
 await t.test('nor is it paid for twice before the node has said what became of it', async (t) => {
   const account = chain.newKey();
   const second = await nextRun(t, await leave(account, '0x01'));

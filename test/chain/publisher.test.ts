@@ -34,8 +34,10 @@ function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n
   const mine: ((succeeded?: boolean) => void)[] = [];
   const refuse: ((error: Error) => void)[] = [];
   const mined: Hex[] = [];
+  const left: { data: Hex; end: Promise<TxReceipt | null> }[] = [];
   const wallet = {
     address: address(1),
+    unattendedWith: (digits: () => string) => left.find(({ data }) => data.includes(digits()))?.end,
     prepare(request: TxRequest) {
       prepared.push(request);
       return { gas: estimate(), fees: FEES };
@@ -63,7 +65,7 @@ function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n
     clock.advance(0);
     return outcomes;
   };
-  return { clock, publisher, publish, prepared, sent, mine, refuse, mined };
+  return { clock, publisher, publish, prepared, sent, mine, refuse, mined, left };
 }
 
 t.test('what was foreseen is sent with what the node said meanwhile', async (t) => {
@@ -86,7 +88,7 @@ t.test('what a reorg took back is under way again until it is read: who posts it
   for (const { quoteId } of [first, second]) publisher.settle(quoteId, null);
   await Promise.all(outcomes);
   publisher.onReorg(1);
-  t.notOk(publisher.has(first.quoteId), 'it stands in an older block');
+  t.notOk(publisher.has(first), 'it stands in an older block');
   publisher.onReorg(0);
   publisher.onReorg(0); // told again while the book could not be told
   t.strictSame([...publisher.awaited()], [first, second]);
@@ -98,7 +100,46 @@ t.test('what a reorg took back is under way again until it is read: who posts it
   clock.advance(1_000);
   t.match(await never, { type: 'FAILED', error: PublicationUnseen });
   publisher.onReorg(5);
-  t.ok(publisher.has(second.quoteId), 'in which block it has come again is not known');
+  t.ok(publisher.has(second), 'in which block it has come again is not known');
+});
+
+t.test('what an earlier run has on its way is joined in whatever company it is posted', async (t) => {
+  const { clock, publisher, publish, sent, mined, left } = newPublisher();
+  const receipt = { txHash: txHashOf(9), blockNumber: 1, succeeded: true } as TxReceipt;
+  left.push({ data: encodeAdd([first, second]), end: Promise.resolve(receipt) });
+  t.ok(publisher.has(second));
+  t.notOk(publisher.has(third));
+  const [joined] = publish(second, third);
+  t.match(sent, [{ data: encodeAdd([third]) }]);
+  t.strictSame([...publisher.awaited()], [second, third]);
+  await turn();
+  t.strictSame(mined, [receipt.txHash], 'its events are read at once');
+  publisher.settle(second.quoteId, null);
+  t.match(await joined, { type: 'ENTERED' });
+  const [never] = publish(first);
+  await turn();
+  clock.advance(1_000);
+  t.match(await never, { type: 'FAILED', error: PublicationUnseen });
+});
+
+t.test('where that is given up it is sent, unless others have published it meanwhile', async (t) => {
+  const { clock, publisher, publish, sent, left } = newPublisher();
+  let giveUp: (end: null) => void = () => undefined;
+  left.push({ data: encodeAdd([first, second]), end: new Promise((resolve) => (giveUp = resolve)) });
+  const [, entered] = publish(first, second);
+  publisher.settle(second.quoteId, null);
+  giveUp(null);
+  await turn();
+  clock.advance(0);
+  t.match(sent, [{ data: encodeAdd([first]) }]);
+  t.equal(sent.length, 1);
+  t.match(await entered, { type: 'ENTERED' });
+});
+
+t.test('where that reverted its quotes failed', async (t) => {
+  const { publish, left } = newPublisher();
+  left.push({ data: encodeAdd([first]), end: Promise.resolve({ succeeded: false } as TxReceipt) });
+  t.match(await Promise.all(publish(first)), [{ type: 'FAILED', error: TxReverted }]);
 });
 
 t.test('an estimate is not taken for other quotes than those it was made for', (t) => {
@@ -191,7 +232,7 @@ t.test('what comes for a quote that is under way joins it, and has the same outc
   publisher.settle(first.quoteId, 'QuoteOBExpired');
   const refused = { type: 'REFUSED', reason: 'QuoteOBExpired' };
   t.strictSame(await Promise.all(outcomes), [refused, refused]);
-  t.notOk(publisher.has(first.quoteId));
+  t.notOk(publisher.has(first));
 });
 
 t.test('one that was mined and never turns up is given up in time, and may be published again', async (t) => {
@@ -200,7 +241,7 @@ t.test('one that was mined and never turns up is given up in time, and may be pu
   mine[0]?.();
   await turn();
   clock.advance(999);
-  t.ok(publisher.has(first.quoteId));
+  t.ok(publisher.has(first));
   clock.advance(1);
   t.match(await lost, { type: 'FAILED', error: PublicationUnseen });
   publish(first);
@@ -216,7 +257,7 @@ t.test('a quote that was posted again is not given up with what it was first pub
   publish(first); // a reorg took it back
   clock.advance(1_000);
   t.match(await lost, { type: 'FAILED', error: PublicationUnseen });
-  t.ok(publisher.has(first.quoteId));
+  t.ok(publisher.has(first));
 });
 
 t.test('the last one that waits does not stay behind', async (t) => {
@@ -278,7 +319,7 @@ t.test('when a transaction fails or reverts so do all its quotes, and may be pub
     else mine[0]?.(false);
     const failed = { type: 'FAILED', error };
     t.strictSame(await Promise.all(outcomes), [failed, failed]);
-    t.notOk(publisher.has(first.quoteId));
+    t.notOk(publisher.has(first));
   }
 });
 

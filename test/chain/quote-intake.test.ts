@@ -62,7 +62,7 @@ function newIntake(
     {
       room: 10,
       walletAddress: quote.provider,
-      has: (quoteId) => underWay.has(quoteId),
+      has: ({ quoteId }) => underWay.has(quoteId),
       foresee: (quotes) => void foreseen.push(quotes.map(({ quoteId }) => quoteId)),
       publish({ quoteId }) {
         published.push(quoteId);
