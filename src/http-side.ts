@@ -60,6 +60,9 @@ export interface HttpSide {
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
 }
 
+/** Since the start of the process. */
+const UNREAD = 'the chains have not been read to their heads yet';
+
 /** Puts the routes together and gives each its port. */
 export function createHttp(options: HttpSideOptions): HttpSide {
   const { chainId, engine, sequencer, journal, chains, keys, quotas, unknownKeys, watch, quoteJson, clock, limits } =
@@ -69,7 +72,9 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     const { settlement, stream } = chains.health;
     const first = settlement.stale(nowMs);
     const second = stream.stale(nowMs);
-    return first !== null && second !== null ? `${first}; ${second}` : (first ?? second);
+    if (first !== null && second !== null) return `${first}; ${second}`;
+    // What is on the chain already is not to be paid for again, and may be in what is still to be read.
+    return first ?? second ?? (chains.follower.caughtUp ? null : UNREAD);
   };
   const book = {
     cover: engine.cover.bind(engine),
@@ -125,7 +130,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   function reasonsNotReady(): string[] {
     const refusal = journal.refusal();
     return [
-      ...(chains.follower.caughtUp ? [] : ['the chains have not been read to their heads yet']),
+      ...(chains.follower.caughtUp ? [] : [UNREAD]),
       ...staleReasons(chains),
       ...(refusal === null ? [] : [`the log takes nothing: ${refusal}`]),
     ];

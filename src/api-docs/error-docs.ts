@@ -80,6 +80,10 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
     { message: 'Too many quotes wait for their publication', when: again },
     { message: 'The chain does not answer', when: again },
     {
+      message: 'the chains have not been read to their heads yet',
+      when: `The service has started, and reads what happened meanwhile. ${again}`,
+    },
+    {
       message: 'The chains have not been reached yet: {why}',
       when: `The service has started and waits for them. ${again}`,
     },
