@@ -5,8 +5,8 @@ import { RecentlyUsed } from '../schema/recently-used.js';
 import type { QuotesSnapshot, ServerMessageV2 } from '../schema/feed-messages.js';
 import type { HeldQuote } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';
-import { MESSAGE_TYPES, MESSAGES, QUOTE } from './layout.js';
-import { arrayHead, encodeAmount, encodeElements, encodeMessage, joinElements, packFields } from './msgpack.js';
+import { MESSAGE_TYPES, MESSAGES, QUOTE, type Fields, type MessageType } from './layout.js';
+import { arrayHead, encodeAmount, encodeArray, encodeElements, encodeMessage, packFields } from './msgpack.js';
 import { toldOf, type Told } from './told.js';
 
 export type EncodingName = 'json' | 'msgpack';
@@ -83,21 +83,20 @@ export class MsgpackEncoding implements Encoding {
   event({ event, tsMs }: TimedEvent): PlacedIn | null {
     const told = toldOf(event);
     if (told === null) return null;
-    const { fields } = MESSAGES[told.type];
-    const type = MESSAGE_TYPES.indexOf(told.type);
-    const shared = { tsMs, cause: causeJson(event.cause), ...(told.type === 'RFQ' ? {} : told.extra) };
-    const tail = encodeElements(packFields({ fields: fields.slice(KEY_SEQ_PREV_SEQ, -1) }, shared));
+    const { type, count, shared } = WRITTEN[told.type];
+    const { cause, seq } = event;
+    const elements = packFields(shared, told.type === 'RFQ' ? { tsMs, cause } : { tsMs, cause, ...told.extra });
     const body = told.type === 'RFQ' ? [encodeElements([told.rfq])] : this.#quote(told.quote, told.fillableSize);
-    return ({ key, prevSeq }) =>
-      joinElements(1 + fields.length, encodeElements([type, key, event.seq, prevSeq]), tail, ...body);
+    const rest = encodeElements(elements, ...body);
+    return ({ key, prevSeq }) => encodeArray(count, [type, key, seq, prevSeq], rest);
   }
 
   quotes({ held, ...head }: QuotesPage): Uint8Array {
     const { fields } = MESSAGES.QUOTES_SNAPSHOT;
     const type = MESSAGE_TYPES.indexOf('QUOTES_SNAPSHOT');
-    const elements = encodeElements([type, ...packFields({ fields: fields.slice(0, -1) }, head)]);
+    const elements = [type, ...packFields({ fields: fields.slice(0, -1) }, head)];
     const body = held.flatMap(({ quote, fillableSize }) => this.#quote(quote, fillableSize));
-    return joinElements(1 + fields.length, elements, arrayHead(held.length), ...body);
+    return encodeArray(1 + fields.length, elements, arrayHead(held.length), ...body);
   }
 
   message(message: ServerMessageV2): Uint8Array {
@@ -108,8 +107,7 @@ export class MsgpackEncoding implements Encoding {
   #quote(quote: Quote, fillableSize: bigint): Uint8Array[] {
     let head = this.#heads.get(quote);
     if (head === undefined) {
-      const elements = encodeElements(packFields({ fields: QUOTE.fields.slice(0, -1) }, this.#quotes.fixed(quote)));
-      head = Buffer.concat([arrayHead(QUOTE.fields.length), elements]);
+      head = encodeArray(QUOTE.fields.length, packFields(FIXED, this.#quotes.fixed(quote)));
       this.#heads.set(quote, head);
     }
     return [head, encodeAmount(fillableSize)];
@@ -118,6 +116,20 @@ export class MsgpackEncoding implements Encoding {
 
 /** Fields of an event's message that differ from reader to reader, ahead of all others. */
 const KEY_SEQ_PREV_SEQ = 3;
+/** How a message is written: its type, how many elements it has, and those between what differs and its body. */
+interface Written {
+  readonly type: number;
+  readonly count: number;
+  readonly shared: Fields;
+}
+const WRITTEN = Object.fromEntries<Written>(
+  MESSAGE_TYPES.map((name, type) => {
+    const { fields } = MESSAGES[name];
+    return [name, { type, count: 1 + fields.length, shared: { fields: fields.slice(KEY_SEQ_PREV_SEQ, -1) } }];
+  }),
+) as Record<MessageType, Written>;
+/** All of a quote but what is fillable of it. */
+const FIXED: Fields = { fields: QUOTE.fields.slice(0, -1) };
 
 /** The fields in their order on the wire. */
 function causeJson(cause: Cause | null) {

@@ -3,12 +3,9 @@ import { MESSAGE_TYPES, MESSAGES, type Fields, type Kind, type MessageType } fro
 
 type Value = Readonly<Record<string, unknown>>;
 
-/** Heads of arrays: of at most 15 elements, and of at most 65,535. */
-const SHORT_ARRAY = 0x90;
-const SHORT_ELEMENTS = 15;
+/** Heads of arrays: of at most 15 elements, by their number, and of at most 65,535. */
+const SHORT_ARRAYS = Array.from({ length: 16 }, (_, count) => Uint8Array.of(0x90 | count));
 const LONG_ARRAY = 0xdc;
-/** Head of at most 255 bytes; their number follows. */
-const SHORT_BIN = 0xc4;
 
 const encoder = new Encoder();
 
@@ -18,26 +15,29 @@ export function encodeMessage(message: Value & { readonly type: MessageType }): 
   return encoder.encode([MESSAGE_TYPES.indexOf(message.type), ...elements]);
 }
 
-/** The bytes of at most 15 elements without the array's head, to be put together with others. */
-export function encodeElements(elements: readonly unknown[]): Uint8Array {
-  return encoder.encode(elements).subarray(1);
+/** The bytes of at most 15 elements without an array's head, and what follows them. */
+export function encodeElements(elements: readonly unknown[], ...others: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat([sharedElements(elements), ...others]);
+}
+
+/** An array of `count` elements, at most 65,535: at most 15 of them, and the bytes of the others. */
+export function encodeArray(count: number, elements: readonly unknown[], ...others: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat([arrayHead(count), sharedElements(elements), ...others]);
 }
 
 /** Of at most 2^256 - 1, as one element. */
 export function encodeAmount(amount: bigint): Uint8Array {
-  const bytes = packAmount(amount);
-  return Buffer.concat([Uint8Array.from([SHORT_BIN, bytes.length]), bytes]);
-}
-
-/** An array of `count` elements, at most 65,535, whose bytes these are. */
-export function joinElements(count: number, ...parts: readonly Uint8Array[]): Uint8Array {
-  return Buffer.concat([arrayHead(count), ...parts]);
+  return encoder.encode(packAmount(amount));
 }
 
 /** What comes before the `count` elements of an array, at most 65,535. */
 export function arrayHead(count: number): Uint8Array {
-  const isShort = count <= SHORT_ELEMENTS;
-  return Uint8Array.from(isShort ? [SHORT_ARRAY | count] : [LONG_ARRAY, count >> 8, count & 0xff]);
+  return SHORT_ARRAYS[count] ?? Uint8Array.of(LONG_ARRAY, count >> 8, count & 0xff);
+}
+
+/** In the encoder's own memory, which its next use writes over. */
+function sharedElements(elements: readonly unknown[]): Uint8Array {
+  return encoder.encodeSharedRef(elements).subarray(1);
 }
 
 export function packFields({ fields }: Fields, value: Value): unknown[] {
