@@ -137,13 +137,24 @@ export class NodeExchange {
     if (closing) headers.connection = 'close';
     const empty = answer.status === 204 || answer.status === 304;
     if (!empty) headers['content-length'] = Buffer.byteLength(answer.body);
-    const { socket } = this.#res;
     this.#res.writeHead(answer.status, headers);
     if (empty || this.#request.method === 'HEAD') this.#res.end();
     else this.#res.end(answer.body);
-    // For a peer that takes nothing: Node.js looks twice before it calls a connection idle that is being written to. It
-    // sets a time of its own for the wait between requests.
-    if (!this.#res.writableFinished) socket?.setTimeout(this.#host.options.limits.httpIdleMs / 2);
+    if (!this.#res.writableFinished) this.#boundTaking();
+  }
+
+  /**
+   * For a peer that takes nothing, from when the answer's turn has come until it is taken: what was asked after it may
+   * need longer.
+   */
+  #boundTaking(): void {
+    const { socket } = this.#incoming;
+    // Node.js looks twice before it calls a connection idle that is being written to.
+    const idleMs = this.#host.options.limits.httpIdleMs / 2;
+    if (this.#res.socket === null) this.#res.once('socket', () => socket.setTimeout(idleMs));
+    else socket.setTimeout(idleMs);
+    // First: Node.js then sets a time of its own for the wait between requests, if there is one.
+    this.#res.prependOnceListener('finish', () => socket.setTimeout(0));
   }
 
   #crashed(error: unknown): NetResponse {

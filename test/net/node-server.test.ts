@@ -78,6 +78,48 @@ t.test('a handler may take longer than a connection may idle', async (t) => {
   connection.reset();
 });
 
+t.test('a handler may take longer also where it was asked on top of an answer that took time to leave', async (t) => {
+  const httpIdleMs = 250;
+  const { port } = await serve(t, backend, {
+    http: async ({ path }) => {
+      if (path === '/large') return answer('x'.repeat(8 << 20));
+      await new Promise((resolve) => setTimeout(resolve, 2 * httpIdleMs));
+      return answer('done');
+    },
+    limits: { httpIdleMs },
+  });
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.write(head('GET /large HTTP/1.1', 'Host: x') + head('GET /slow HTTP/1.1', 'Host: x'));
+  let end = '';
+  for await (const piece of socket) {
+    end = (piece as Buffer).toString('latin1', (piece as Buffer).length - 4);
+    if (end === 'done') break;
+  }
+  t.equal(end, 'done');
+});
+
+t.test('a peer that does not take an answer that waited for its turn is cut off, too', async (t) => {
+  const requests: NetRequest[] = [];
+  let finish: () => void = () => undefined;
+  const { port } = await serve(t, backend, {
+    http: async (r) => {
+      requests.push(r);
+      if (r.path === '/large') return answer('x'.repeat(32 << 20));
+      await new Promise<void>((resolve) => (finish = resolve));
+      return answer('done');
+    },
+    limits: { httpIdleMs: 250 },
+  });
+  const connection = await RawConnection.open(port);
+  connection.socket.pause();
+  await connection.send(head('GET /slow HTTP/1.1', 'Host: x') + head('GET /large HTTP/1.1', 'Host: x'));
+  while (requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  finish();
+  while (!requests[1]?.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
+  t.pass('aborted');
+  connection.reset();
+});
+
 t.test('an upgrade that is refused leaves nothing behind, also where the peer keeps its end open', async (t) => {
   const { port, url, server } = await serve(t, backend, {
     sockets: { ...quietSockets, upgrade: () => ({ status: 429, headers: {}, body: 'refused' }) },
