@@ -99,6 +99,8 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   #upgrade(incoming: IncomingMessage, head: Buffer): void {
     const { socket } = incoming;
     socket.off('error', destroy).on('error', destroy);
+    // Of a peer that does not take what was asked before.
+    socket.off('timeout', destroy).on('timeout', destroy);
     const before = [...(this.#unanswered.get(socket) ?? [])].at(-1);
     if (before === undefined) {
       this.#goOn(incoming, head);
