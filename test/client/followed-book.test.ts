@@ -1,0 +1,77 @@
+import t from 'tap';
+import { LevelBook } from '../../src/client/level-book.js';
+import { OrderbookClient } from '../../src/client/node.js';
+import { epoch, quote, ScriptedServer } from './scripted-server.js';
+
+const key = 'orderbook';
+const { poolAddress } = quote(1);
+const levels = (...prices: number[]) => ({
+  bids: prices.map((price) => ({ price: String(price), size: '7', count: 1 })),
+  asks: [],
+});
+
+function snapshot(seq: number, ...prices: number[]): object {
+  const book = new LevelBook();
+  book.set(levels(...prices));
+  return { type: 'ORDERBOOK_SNAPSHOT', key, seq, tsMs: 0, levelsHash: book.hash, body: levels(...prices) };
+}
+
+function update(seq: number, prevSeq: number, ...prices: number[]): object {
+  return { type: 'ORDERBOOK_UPDATE', key, seq, prevSeq, tsMs: 0, body: levels(...prices) };
+}
+
+/** A book that is asked for over an open socket; `heard`: of each change its type, and the bids as they are by then. */
+function followed() {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient({ url: 'http://quotes.test', apiKey: 'k', chainId: '421613' }, server.ports);
+  const book = client.followBook({ poolAddress });
+  const heard: [string, number[]][] = [];
+  const stop = book.onChange(({ type }) => heard.push([type, book.book.bids.map(({ price }) => Number(price))]));
+  server.socket.authorizes().grants(10, [key]);
+  return { server, book, heard, stop };
+}
+
+t.test('whoever listens hears of each change when the book is as after it', (t) => {
+  const { server, heard, stop } = followed();
+  server.socket.says(snapshot(10, 5), update(11, 10, 6));
+  t.strictSame(heard, [
+    ['ORDERBOOK_SNAPSHOT', [5]],
+    ['ORDERBOOK_UPDATE', [6, 5]],
+  ]);
+  stop();
+  server.socket.says(update(12, 11, 7));
+  t.equal(heard.length, 2);
+  t.end();
+});
+
+t.test('a snapshot that was not asked for takes the place of the book', (t) => {
+  const { server, heard } = followed();
+  server.socket.says(snapshot(10, 5), snapshot(20, 8), update(21, 20, 9));
+  t.strictSame(heard.slice(1), [
+    ['ORDERBOOK_SNAPSHOT', [8]],
+    ['ORDERBOOK_UPDATE', [9, 8]],
+  ]);
+  t.end();
+});
+
+t.test('after a lost connection a book goes on where it was', (t) => {
+  const { server, heard } = followed();
+  server.socket.says(snapshot(10, 5));
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.match(server.socket.authorizes().grants(10, [key]), { epoch, fromSeq: 10 });
+  server.socket.says(update(11, 10, 6));
+  t.strictSame(heard.slice(1), [['ORDERBOOK_UPDATE', [6, 5]]]);
+  t.end();
+});
+
+t.test('whoever waits until it is live does so until it is whole', async (t) => {
+  const { server, book } = followed();
+  let isLive = false;
+  const live = book.whenLive().then(() => (isLive = true));
+  await Promise.resolve();
+  t.notOk(isLive);
+  server.socket.says(snapshot(10, 5));
+  await live;
+  await t.resolves(book.whenLive(), 'and not at all when it is live already');
+});
