@@ -220,6 +220,9 @@ t.test(
       body,
     });
     const tickers = client.followTickers();
+    const heard: string[] = [];
+    tickers.onSnapshot(() => heard.push('all'));
+    tickers.onTicker(({ filledSize24h }) => heard.push(filledSize24h));
     const filled = () => tickers.of(poolAddress)?.filledSize24h;
     t.strictSame(server.socket.grants(10, [tickerKey]), { chainId: '421613' });
     const otherPool = '0x00000000000000000000000000000000000000c1';
@@ -237,6 +240,7 @@ t.test(
     t.equal(filled(), '3');
     t.equal(tickers.of('0x00000000000000000000000000000000000000C1'), undefined, 'it has expired meanwhile');
     t.equal(tickers.of('0x00000000000000000000000000000000000000A1')?.filledSize24h, '3', 'in any letter case');
+    t.strictSame(heard, ['all', '2', 'all']);
   },
 );
 
