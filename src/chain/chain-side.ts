@@ -135,10 +135,17 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   const balances = wallets && { settlement: balanceOf(wallets, 'settlement'), stream: balanceOf(wallets, 'stream') };
   const publisher =
     wallets &&
-    new Publisher(wallets.stream, contracts.orderbookStream.address, clock, limits, ({ blockNumber }) => {
-      // Where the reader has seen that block or a later one, it reads it or has read it.
-      if (blockNumber > (health.stream.status().head?.number ?? -1)) follower.wake();
-    });
+    new Publisher(
+      wallets.stream,
+      contracts.orderbookStream.address,
+      clock,
+      limits,
+      ({ blockNumber }) => {
+        // Where the reader has seen that block or a later one, it reads it or has read it.
+        if (blockNumber > (health.stream.status().head?.number ?? -1)) follower.wake();
+      },
+      (blockNumber) => (readTo('stream')?.blockNumber ?? -1) >= blockNumber,
+    );
   const foreseen = new ForeseenStates(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
 
   const submitter = new PatientSubmitter(book, clock, limits.journalRetryMs);

@@ -2,7 +2,7 @@ import type { Hex } from '../engine/quote.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import { encodeAdd, quoteDigits, quotesIn } from './add-calldata.js';
 import { ForeseenTxs } from './foreseen-txs.js';
-import { MinedPublications, type PublicationMemory } from './mined-publications.js';
+import { MinedPublications, type MinedPublication, type PublicationMemory } from './mined-publications.js';
 import type { IdentifiedQuote } from './quote-states.js';
 import type { TxReceipt } from './receipts.js';
 import { TxReverted } from './wallet-errors.js';
@@ -23,7 +23,8 @@ export interface PublisherLimits extends PublicationMemory {
   /** Publish transactions under way at once; what arrives meanwhile is gathered into the next. */
   readonly publishTxInFlight: number;
   /**
-   * How long after its transaction was mined a quote's event may take to be read; then the publication is forgotten.
+   * How long after its transaction was mined a quote's event may take to be read, once its block has been; then the
+   * publication is forgotten.
    */
   readonly publishSettleMs: number;
 }
@@ -61,6 +62,8 @@ export class Publisher {
     private readonly limits: PublisherLimits,
     /** Told of each mined transaction, so that its events are read at once. */
     private readonly onMined: (receipt: TxReceipt) => void,
+    /** Whether the stream has been read to the end of that block. */
+    private readonly isRead: (blockNumber: number) => boolean,
   ) {
     this.#foreseen = new ForeseenTxs(wallet, orderbookStream);
     this.#mined = new MinedPublications(limits);
@@ -200,12 +203,23 @@ export class Publisher {
     this.#expectEvents(batch, receipt);
   }
 
-  /** Forgets what never turns up, so that a quote that is posted again is published again. */
-  #expectEvents(batch: readonly Publication[], { txHash }: Pick<TxReceipt, 'txHash'>): void {
-    const cancel = this.clock.after(this.limits.publishSettleMs, () => {
+  /**
+   * Forgets what never turns up, so that a quote that is posted again is published again. What cannot have turned up yet
+   * is waited for: its block may need many more after it, or the reader be behind.
+   */
+  #expectEvents(batch: readonly Publication[], receipt: MinedPublication['receipt']): void {
+    let cancelTimer: CancelTimer = () => undefined;
+    const cancel = (): void => cancelTimer();
+    const giveUp = (): void => {
       this.#deadlines.delete(cancel);
-      this.#fail(batch, new PublicationUnseen(`No event of ${txHash} was read`));
-    });
+      this.#fail(batch, new PublicationUnseen(`No event of ${receipt.txHash} was read`));
+    };
+    const wait = (): void => {
+      cancelTimer = this.clock.after(this.limits.publishSettleMs, () =>
+        this.isRead(receipt.blockNumber) ? giveUp() : wait(),
+      );
+    };
+    wait();
     this.#deadlines.add(cancel);
     void Promise.all(batch.map(({ outcome }) => outcome)).then(() => {
       this.#deadlines.delete(cancel);

@@ -129,7 +129,7 @@ export const limits = {
   txInFlight: 16,
   txWaiting: 5_000,
   receiptPollMs: 100,
-  /** How long after its transaction was mined a quote's event may take to be read. */
+  /** How long after its transaction was mined a quote's event may take to be read, once its block has been. */
   publishSettleMs: 120_000,
   /** After this long unmined a transaction is sent again, so many times with an eighth more fee. */
   txResendAfterMs: 10_000,

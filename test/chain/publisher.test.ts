@@ -59,13 +59,21 @@ function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n
     reorgDepth: 4,
     txRemembered: 2,
   };
-  const publisher = new Publisher(wallet, STREAM, clock, limits, ({ txHash }) => mined.push(txHash));
+  const reader = { readTo: 1 };
+  const publisher = new Publisher(
+    wallet,
+    STREAM,
+    clock,
+    limits,
+    ({ txHash }) => mined.push(txHash),
+    (blockNumber) => reader.readTo >= blockNumber,
+  );
   const publish = (...quotes: IdentifiedQuote[]): Promise<PublicationOutcome>[] => {
     const outcomes = quotes.map((quote) => publisher.publish(quote));
     clock.advance(0);
     return outcomes;
   };
-  return { clock, publisher, publish, prepared, sent, mine, refuse, mined, left };
+  return { clock, publisher, reader, publish, prepared, sent, mine, refuse, mined, left };
 }
 
 t.test('what was foreseen is sent with what the node said meanwhile', async (t) => {
@@ -246,6 +254,21 @@ t.test('one that was mined and never turns up is given up in time, and may be pu
   t.match(await lost, { type: 'FAILED', error: PublicationUnseen });
   publish(first);
   t.equal(sent.length, 2);
+});
+
+t.test('one whose block has not been read is not given up: who posts it again joins it', async (t) => {
+  const { clock, publisher, reader, publish, sent, mine } = newPublisher();
+  reader.readTo = 0;
+  const [late] = publish(first);
+  mine[0]?.();
+  await turn();
+  for (let waited = 0; waited < 5; waited++) clock.advance(1_000);
+  publish(first);
+  t.equal(sent.length, 1);
+  reader.readTo = 1;
+  clock.advance(1_000);
+  t.match(await late, { type: 'FAILED', error: PublicationUnseen });
+  t.notOk(publisher.has(first));
 });
 
 t.test('a quote that was posted again is not given up with what it was first published with', async (t) => {
