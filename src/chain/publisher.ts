@@ -145,7 +145,7 @@ export class Publisher {
 
   /** Whatever else is in it: an earlier run's, or what a reorg took back. */
   #unattendedWith(quote: IdentifiedQuote): Promise<TxReceipt | null> | undefined {
-    return this.wallet.unattendedWith(() => quoteDigits(quote));
+    return this.wallet.unattendedWith(() => quoteDigits(quote), this.isRead);
   }
 
   async #join(publication: Publication, left: Promise<TxReceipt | null>): Promise<void> {

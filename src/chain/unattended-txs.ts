@@ -1,6 +1,6 @@
 import { isPassing, RpcUnreachable } from './http-rpc.js';
 import type { TxIntent } from './intent-log.js';
-import { LeftTxs } from './left-txs.js';
+import { LeftTxs, type LeftEnd } from './left-txs.js';
 import type { NonceLine } from './nonce-line.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
 import type { ReceiptWatch } from './receipt-watch.js';
@@ -17,7 +17,7 @@ const TOO_FAR_AHEAD =
  * They are followed to their end all the same, and who asks for the very same meanwhile joins them.
  */
 export class UnattendedTxs {
-  readonly #left = new LeftTxs();
+  readonly #left: LeftTxs;
 
   constructor(
     private readonly sender: TxSender,
@@ -27,7 +27,10 @@ export class UnattendedTxs {
     private readonly onTrouble: OnTxTrouble,
     /** Under the next nonce; resolves when mined. */
     private readonly sendAnew: (request: Required<TxRequest>) => Promise<TxReceipt>,
-  ) {}
+    reorgDepth: number,
+  ) {
+    this.#left = new LeftTxs(reorgDepth);
+  }
 
   /** Takes up what earlier runs left. */
   resume(intents: Iterable<TxIntent>): void {
@@ -46,14 +49,19 @@ export class UnattendedTxs {
     }
   }
 
+  /** The chain was read to the end of this block. */
+  onRead(blockNumber: number): void {
+    this.#left.read(blockNumber);
+  }
+
   /** The end of one that is for the very same. Null: nobody is to join it, after all. */
   find(request: TxRequest): Promise<TxReceipt | null> | undefined {
     return this.#left.find(request);
   }
 
-  /** The end, so too, of one whose calldata has these hex digits in it. */
-  findWith(digits: () => string): Promise<TxReceipt | null> | undefined {
-    return this.#left.findWith(digits);
+  /** One whose calldata has these hex digits in it, on its way or in a block that has not been read. Null: given up. */
+  findWith(digits: () => string, isRead: (blockNumber: number) => boolean): Promise<TxReceipt | null> | undefined {
+    return this.#left.findWith(digits, isRead);
   }
 
   /**
@@ -73,11 +81,8 @@ export class UnattendedTxs {
     }
   }
 
-  /**
-   * Null: it was given up, or an earlier run's was mined before: who asks for the same by then means another one. Who
-   * finds undone what may be taken back (`isTakenBack`) means the same one, also where it is still there.
-   */
-  async #goOnWith(tx: OwnTx, why: string, isTakenBack = false): Promise<TxReceipt | null> {
+  /** Who finds undone what may be taken back (`isTakenBack`) means the same one, also where it is still there. */
+  async #goOnWith(tx: OwnTx, why: string, isTakenBack = false): Promise<LeftEnd> {
     try {
       await this.sender.learnHashes(tx);
       let wasUsed = false;
@@ -91,13 +96,13 @@ export class UnattendedTxs {
         // No answer: the first round finds out.
       }
       const receipt = await this.sent.untilUsed(tx);
-      if (receipt !== null) return wasUsed && !isTakenBack ? null : receipt;
+      if (receipt !== null) return { receipt, wasThere: wasUsed && !isTakenBack };
       const { to, data } = tx.request;
       const isNothing = to === this.sender.address && data === '0x';
-      return isNothing ? null : await this.#sendAnew(tx.request);
+      return { receipt: isNothing ? null : await this.#sendAnew(tx.request), wasThere: false };
     } catch (error) {
       if (!(error instanceof WalletStopped)) this.onTrouble(tx.nonce, `given up: ${(error as Error).message}`);
-      return null;
+      return { receipt: null, wasThere: false };
     }
   }
 

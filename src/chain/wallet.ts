@@ -75,7 +75,15 @@ export class Wallet {
       unblock: (tx) => this.#inTurn(() => this.#unattended.closeGapsBefore(tx)),
     });
     const sendAnew = (request: Required<TxRequest>): Promise<TxReceipt> => this.#sendUntilMined(request, request.gas);
-    this.#unattended = new UnattendedTxs(this.#sender, this.#line, this.#sent, this.#receipts, onTrouble, sendAnew);
+    this.#unattended = new UnattendedTxs(
+      this.#sender,
+      this.#line,
+      this.#sent,
+      this.#receipts,
+      onTrouble,
+      sendAnew,
+      limits.reorgDepth,
+    );
   }
 
   /** Takes up what earlier runs left. Called once, before anything is sent. */
@@ -91,6 +99,7 @@ export class Wallet {
 
   /** The chain was read to the end of this block: reorgs tell of those up to it, and of no later ones. */
   onRead(block: BlockId): void {
+    this.#unattended.onRead(block.blockNumber);
     this.#unattended.revive(this.#line.read(block));
   }
 
@@ -141,11 +150,14 @@ export class Wallet {
   }
 
   /**
-   * One that nobody waits for, an earlier run's or what a reorg took back, whose calldata has these hex digits in it: its
-   * end, which is null where it was given up.
+   * One that nobody waits for, an earlier run's or what a reorg took back, whose calldata has these hex digits in it, as
+   * long as the block that it is mined in has not been read: its end, which is null where it was given up.
    */
-  unattendedWith(digits: () => string): Promise<TxReceipt | null> | undefined {
-    return this.#unattended.findWith(digits);
+  unattendedWith(
+    digits: () => string,
+    isRead: (blockNumber: number) => boolean,
+  ): Promise<TxReceipt | null> | undefined {
+    return this.#unattended.findWith(digits, isRead);
   }
 
   /** Throws where no more may be spent. What waits for a place has been let in before that, so it is asked again. */

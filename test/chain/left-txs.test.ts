@@ -41,27 +41,42 @@ await t.test('who asks again for what an earlier run has on its way joins it, an
   t.equal(mined.length, 3);
 });
 
-await t.test('what an earlier run has on its way is found by a part of what it is for', async (t) => {
-  const account = chain.newKey();
-  const second = await nextRun(t, await leave(account, '0x01ab02'));
-  t.equal(
-    second.wallet.unattendedWith(() => 'ab'),
-    undefined,
-    'nothing is known of it yet',
-  );
+await t.test('it is found by a part of what it is for until its block has been read', async (t) => {
+  const second = await nextRun(t, await leave(chain.newKey(), '0x01ab02'));
+  let readTo = 0;
+  const find = (digits: string) =>
+    second.wallet.unattendedWith(
+      () => digits,
+      (blockNumber) => blockNumber <= readTo,
+    );
+  t.equal(find('ab'), undefined, 'nothing is known of it yet');
   second.wallet.resume();
-  t.equal(
-    second.wallet.unattendedWith(() => 'ac'),
-    undefined,
-  );
-  const end = second.wallet.unattendedWith(() => 'ab');
-  await second.until(() => second.troubles.length > 0);
-  t.match(await second.whileMining(chain, Promise.resolve(end)), { succeeded: true });
-  t.equal(
-    second.wallet.unattendedWith(() => 'ab'),
-    undefined,
-    'it is no longer on its way',
-  );
+  t.equal(find('ac'), undefined);
+  const receipt = await second.whileMining(chain, Promise.resolve(find('ab')));
+  t.match(receipt, { succeeded: true });
+  const { blockNumber, blockHash } = receipt ?? { blockNumber: 0, blockHash: '0x' as const };
+  second.wallet.onRead({ blockNumber, blockHash });
+  t.strictSame(await find('ab'), receipt, 'one of two readers of the same chain may be behind');
+  readTo = blockNumber;
+  t.equal(find('ab'), undefined);
+  readTo = 0;
+  second.wallet.onRead({ blockNumber: blockNumber + 64, blockHash: '0x' });
+  t.equal(find('ab'), undefined, 'too deep to be kept');
+});
+
+await t.test('so it is where it was mined before this run', async (t) => {
+  const first = await leave(chain.newKey(), '0x01ab02');
+  await chain.mine();
+  const second = await nextRun(t, first);
+  second.wallet.resume();
+  const find = () =>
+    second.wallet.unattendedWith(
+      () => 'ab',
+      () => false,
+    );
+  const receipt = await second.whileMining(chain, Promise.resolve(find()));
+  t.match(receipt, { succeeded: true });
+  t.strictSame(await find(), receipt);
 });
 
 await t.test('nor is it paid for twice before the node has said what became of it', async (t) => {

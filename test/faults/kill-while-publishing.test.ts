@@ -67,3 +67,26 @@ for (const [when, trick] of Object.entries(deaths)) {
     t.equal(await service.end('SIGTERM'), 0);
   });
 }
+
+await t.test('killed where a publication waits for confirmations, it publishes none of its quotes again', async (t) => {
+  t.setTimeout(120_000);
+  const stream = { ...chain.profile.stream, confirmations: 3 };
+  const service = await ServiceProcess.prepare({ ...chain, profile: { ...chain.profile, stream } }, t.testdir());
+  t.teardown(() => service.end('SIGKILL'));
+  await service.start();
+  const sign = () => signQuote(maker.privateKey, pool, { size: 10n ** 16n });
+  const [first, second, third] = [await sign(), await sign(), await sign()];
+  const post = (quotes: readonly unknown[]) => new RestClient(service.httpUrl, service.apiKey).post('/quotes', quotes);
+  const posted = post([first, second]).catch(() => 'broken');
+  while ((await published(second.salt)) === 0) await client.getBlockNumber();
+  await service.end('SIGKILL');
+  t.equal(await posted, 'broken');
+
+  await service.start();
+  const again = post([second, third]);
+  while ((await published(third.salt)) === 0) await client.getBlockNumber();
+  await client.mine({ blocks: 3 });
+  t.match((await again).body, { created: [{ salt: second.salt }, { salt: third.salt }], failed: [] });
+  t.strictSame(await Promise.all([first, second, third].map(({ salt }) => published(salt))), [1, 1, 1]);
+  t.equal(await service.end('SIGTERM'), 0);
+});
