@@ -1,11 +1,12 @@
-import { decodeFunctionResult, encodeFunctionData } from 'viem';
+import { getAbiItem, toFunctionSelector } from 'viem';
 import type { Hex, Pool, PoolKey } from '../engine/quote.js';
+import { poolKeyWords } from './abi-words.js';
 import { poolFactoryAbi } from './abi/pool-factory.js';
+import { ChainAnswerError } from './chain-answer-error.js';
 import type { ChainReader, ContractCall } from './chain-reader.js';
 import { checksummed } from './checksum.js';
 import { isLimit, RpcError } from './http-rpc.js';
 import { mapInFlight } from './in-flight.js';
-import { decoded } from './rpc-answers.js';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -96,17 +97,23 @@ export class PoolAddresses {
 }
 
 function decodePool(poolKey: PoolKey, data: Hex): Pool {
-  const [address] = decoded(() => decodeFunctionResult({ abi: poolFactoryAbi, functionName: 'getPoolAddress', data }));
-  return { poolAddress: address.toLowerCase() as Hex, poolKey: checksummed(poolKey) };
+  return { poolAddress: decodeGetPoolAddress(data).poolAddress, poolKey: checksummed(poolKey) };
 }
 
-/**
- * Calldata of `PoolFactory.getPoolAddress`. The key's addresses may have any letter case: viem itself refuses one that
- * is no checksum (EIP-55).
- */
+const SELECTOR = toFunctionSelector(getAbiItem({ abi: poolFactoryAbi, name: 'getPoolAddress' }));
+/** An address and a flag. */
+const ANSWER = /^0x0{24}([0-9a-f]{40})0{63}([01])$/;
+
+/** Calldata of `PoolFactory.getPoolAddress`. The key's addresses may have any letter case. */
 export function encodeGetPoolAddress(key: PoolKey): Hex {
-  const args = [{ ...checksummed(key), maturity: BigInt(key.maturity) }] as const;
-  return encodeFunctionData({ abi: poolFactoryAbi, functionName: 'getPoolAddress', args });
+  return `${SELECTOR}${poolKeyWords(key)}`;
+}
+
+/** What it returned, the address in lower case. Throws ChainAnswerError where it is of another form. */
+export function decodeGetPoolAddress(data: Hex): { readonly poolAddress: Hex; readonly isDeployed: boolean } {
+  const [, address, isDeployed] = ANSWER.exec(data.toLowerCase()) ?? [];
+  if (address === undefined) throw new ChainAnswerError('The answer of a contract is not of its form');
+  return { poolAddress: `0x${address}`, isDeployed: isDeployed === '1' };
 }
 
 function nameOf({ base, quote, oracleAdapter, strike, maturity, isCallPool }: PoolKey): string {

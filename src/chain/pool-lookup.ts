@@ -1,10 +1,7 @@
-import { decodeFunctionResult } from 'viem';
 import type { Hex, PoolKey } from '../engine/quote.js';
-import { poolFactoryAbi } from './abi/pool-factory.js';
 import { ChainAnswerError, type CallResult, type ChainReader } from './chain-reader.js';
 import { revertText } from './contract-errors.js';
-import { encodeGetPoolAddress } from './pool-addresses.js';
-import { decoded } from './rpc-answers.js';
+import { decodeGetPoolAddress, encodeGetPoolAddress } from './pool-addresses.js';
 
 /** What the factory says of a key now. */
 export type FoundPool =
@@ -29,8 +26,5 @@ function readAnswer(answer: CallResult | undefined): FoundPool {
   if (answer === undefined) throw new ChainAnswerError('Fewer answers came than were asked for');
   const { reverted, data } = answer;
   if (reverted) return { type: 'IMPOSSIBLE', reason: revertText(data) };
-  const [address, isDeployed] = decoded(() =>
-    decodeFunctionResult({ abi: poolFactoryAbi, functionName: 'getPoolAddress', data }),
-  );
-  return { type: 'FOUND', poolAddress: address.toLowerCase() as Hex, isDeployed };
+  return { type: 'FOUND', ...decodeGetPoolAddress(data) };
 }

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { encodeFunctionData, getAddress } from 'viem';
+import { encodeFunctionData, encodeFunctionResult, getAddress } from 'viem';
 import { multicall3Abi } from '../../src/chain/abi/multicall3.js';
+import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
 import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
 import { poolAbi } from '../../src/chain/abi/pool.js';
 import { encodeAggregate3 } from '../../src/chain/multicall.js';
 import { encodeAdd } from '../../src/chain/add-calldata.js';
+import { decodeGetPoolAddress, encodeGetPoolAddress } from '../../src/chain/pool-addresses.js';
 import { askFilled, askValid, type IdentifiedQuote } from '../../src/chain/quote-states.js';
 import { ZERO_ADDRESS, type Hex } from '../../src/engine/quote.js';
 
@@ -86,4 +88,17 @@ t.test('many calls in one are encoded as viem encodes them', async (t) => {
     }),
   );
   t.pass('over random calls');
+});
+
+t.test('the factory is asked for a pool, and its answer read, as viem does it', async (t) => {
+  fc.assert(
+    fc.property(quote, fc.boolean(), ({ pool: { poolKey, poolAddress } }, isDeployed) => {
+      const about = { abi: poolFactoryAbi, functionName: 'getPoolAddress' } as const;
+      const args = [{ ...poolKey, maturity: BigInt(poolKey.maturity) }] as const;
+      t.equal(encodeGetPoolAddress(poolKey), encodeFunctionData({ ...about, args }));
+      const answer = encodeFunctionResult({ ...about, result: [poolAddress, isDeployed] });
+      t.same(decodeGetPoolAddress(answer), { poolAddress, isDeployed });
+    }),
+    { numRuns: 50 },
+  );
 });
