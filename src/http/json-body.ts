@@ -5,14 +5,35 @@ export type JsonBody =
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The body as JSON (RFC 8259: UTF-8); its size was bounded before it came here. */
-export function readJson(body: Uint8Array): JsonBody {
+/**
+ * The body as JSON (RFC 8259: UTF-8); its size was bounded before it came here. `maxParts`: most objects, arrays and
+ * fields in it. What a megabyte of the smallest of them takes to parse, nobody else would get an answer in.
+ */
+export function readJson(body: Uint8Array, maxParts: number): JsonBody {
+  if (body.length > maxParts && hasMoreParts(body, maxParts)) {
+    const message = `must NOT have more than ${maxParts} objects, arrays and fields`;
+    return refused({ keyword: 'maxParts', params: { limit: maxParts }, message });
+  }
   try {
     return { ok: true, value: JSON.parse(utf8.decode(body)) };
   } catch {
-    const errors = [
-      { keyword: 'json', instancePath: '', schemaPath: '#', params: {}, message: 'must be JSON' } satisfies SchemaError,
-    ];
-    return { ok: false, errors };
+    return refused({ keyword: 'json', params: {}, message: 'must be JSON' });
   }
+}
+
+function refused({ keyword, params, message }: Pick<SchemaError, 'keyword' | 'params' | 'message'>): JsonBody {
+  return { ok: false, errors: [{ keyword, instancePath: '', schemaPath: '#', params, message }] };
+}
+
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+const COLON = 0x3a;
+
+/** By the characters that each begins with or has: within a text they count, too, but in no text of ours there are any. */
+function hasMoreParts(body: Uint8Array, maxParts: number): boolean {
+  let parts = 0;
+  for (const byte of body) {
+    if ((byte === BRACE || byte === BRACKET || byte === COLON) && ++parts > maxParts) return true;
+  }
+  return false;
 }

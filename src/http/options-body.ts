@@ -13,6 +13,8 @@ export type OptionsBody =
   | { readonly ok: false; readonly error: string | readonly SchemaError[] };
 
 export interface OptionsBodyLimits {
+  /** Objects, arrays and fields that a body may have. */
+  readonly bodyParts: number;
   readonly queryPairs: number;
   readonly schemaErrors: number;
 }
@@ -21,13 +23,13 @@ export interface OptionsBodyLimits {
 export function optionsReader(
   check: Check<Option[]>,
   symbols: readonly string[],
-  { queryPairs, schemaErrors }: OptionsBodyLimits,
+  { bodyParts, queryPairs, schemaErrors }: OptionsBodyLimits,
 ): (request: NetRequest) => OptionsBody {
   const checkQuery = compile(NoQuery, schemaErrors);
   return (request) => {
     const query = readQuery(request, checkQuery, queryPairs);
     if (!query.ok) return query;
-    const parsed = readJson(request.body);
+    const parsed = readJson(request.body, bodyParts);
     if (!parsed.ok) return { ok: false, error: parsed.errors };
     const body = check(parsed.value);
     if (!body.ok) return { ok: false, error: body.errors };

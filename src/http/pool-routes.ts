@@ -8,7 +8,7 @@ import { PoolsQuery, postPoolsBody } from '../schema/options.js';
 import { json, refuse, unavailable } from './answer.js';
 import { gasRefused } from './gas-refusal.js';
 import { chainUnreachable, noWallet } from './option-refusals.js';
-import { optionsReader } from './options-body.js';
+import { optionsReader, type OptionsBodyLimits } from './options-body.js';
 import { readQuery } from './read-query.js';
 import type { Caller, Route } from './router.js';
 
@@ -37,10 +37,8 @@ export interface PoolDeployments {
   >;
 }
 
-export interface PoolRouteLimits {
+export interface PoolRouteLimits extends OptionsBodyLimits {
   readonly poolsPerRequest: number;
-  readonly queryPairs: number;
-  readonly schemaErrors: number;
 }
 
 /** GET /pools and POST /pools. `symbols`: those with a token here. `deployments`: null when there is no wallet. */

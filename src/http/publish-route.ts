@@ -56,6 +56,8 @@ export interface QuotePublishing {
 }
 
 export interface PublishRouteLimits {
+  /** Objects, arrays and fields that a body may have. */
+  readonly bodyParts: number;
   readonly queryPairs: number;
   readonly quotesPerRequest: number;
   readonly schemaErrors: number;
@@ -80,7 +82,7 @@ export function publishRoute(
     const query = readQuery(request, checkQuery, limits.queryPairs);
     if (!query.ok) return refuse(request, 400, query.error);
     const isDryRun = query.value.dryRun === 'true';
-    const parsed = readJson(request.body);
+    const parsed = readJson(request.body, limits.bodyParts);
     if (!parsed.ok) return refuse(request, 400, parsed.errors);
     // What a large batch takes is spread over turns of the event loop: about 5 us a quote to parse, and as much to
     // check.

@@ -6,7 +6,7 @@ import { settleBody, type SettleResult } from '../schema/options.js';
 import { json, refuse, unavailable } from './answer.js';
 import { gasRefused } from './gas-refusal.js';
 import { chainUnreachable, noWallet } from './option-refusals.js';
-import { optionsReader } from './options-body.js';
+import { optionsReader, type OptionsBodyLimits } from './options-body.js';
 import type { Caller, Route } from './router.js';
 
 export type SettledItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
@@ -25,10 +25,8 @@ export interface Settlements {
   >;
 }
 
-export interface SettlementRouteLimits {
+export interface SettlementRouteLimits extends OptionsBodyLimits {
   readonly settlementsPerRequest: number;
-  readonly queryPairs: number;
-  readonly schemaErrors: number;
 }
 
 /** POST /pool/settle. `symbols`: those with a token here. `settlements`: null when there is no wallet. */

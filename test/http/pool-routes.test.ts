@@ -5,7 +5,7 @@ import type { GasRefusal } from '../../src/quota/gas-refusal.js';
 import { ask, requestOf } from './ask-route.js';
 import { tellsWhenToComeAgain } from './gas-refusals.js';
 
-const limits = { poolsPerRequest: 100, queryPairs: 10, schemaErrors: 3 };
+const limits = { bodyParts: 1_000, poolsPerRequest: 100, queryPairs: 10, schemaErrors: 3 };
 const symbols = ['WETH', 'USDC'];
 const option = { base: 'WETH', quote: 'USDC', expiration: '29NOV30', strike: 1800, type: 'C' };
 const ADDRESS = `0x${'ab'.repeat(20)}` as const;

@@ -10,7 +10,7 @@ import { postedQuote } from '../schema/samples.js';
 import { ask, requestOf } from './ask-route.js';
 
 const chainId = '421613';
-const limits = { queryPairs: 5, quotesPerRequest: 10, schemaErrors: 5, checksPerTurn: 100 };
+const limits = { bodyParts: 1_000, queryPairs: 5, quotesPerRequest: 10, schemaErrors: 5, checksPerTurn: 100 };
 
 interface Serving {
   readonly left: number;

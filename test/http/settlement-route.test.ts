@@ -4,7 +4,7 @@ import type { GasRefusal } from '../../src/quota/gas-refusal.js';
 import { ask, requestOf } from './ask-route.js';
 import { tellsWhenToComeAgain } from './gas-refusals.js';
 
-const limits = { settlementsPerRequest: 1000, queryPairs: 10, schemaErrors: 20 };
+const limits = { bodyParts: 10_000, settlementsPerRequest: 1000, queryPairs: 10, schemaErrors: 20 };
 const symbols = ['WETH', 'USDC'];
 const option = { base: 'WETH', quote: 'USDC', expiration: '06JAN23', strike: 1800, type: 'C' };
 
