@@ -49,6 +49,8 @@ export const limits = {
   headBytes: 128 << 10,
   /** Read and thrown away of a body that is too large, so that its sender gets to read the 413. */
   bodyDiscardBytes: 16 << 20,
+  /** Pieces of a body with fewer than 256 bytes each; with more of them the connection is closed. */
+  bodySmallPieces: 4_096,
   /** A connection without a whole request head, between requests, or that takes nothing of its answer. */
   httpIdleMs: 10_000,
   /**

@@ -35,6 +35,9 @@ export type RequestHeader = (typeof requestHeaders)[number];
 /** Methods whose requests have no body here: what comes with one all the same is thrown away. */
 export const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+/** Networks make no smaller pieces of what is larger, but for the last one. */
+export const SMALL_PIECE_BYTES = 256;
+
 /** Valid until its handler has answered, however long that takes. */
 export interface NetRequest {
   /** Upper case. */
@@ -125,6 +128,11 @@ export interface NetLimits {
    * closed on unread bytes is reset, and takes the answer with it.
    */
   readonly bodyDiscardBytes: number;
+  /**
+   * Pieces of a body with fewer than `SMALL_PIECE_BYTES`: one more closes the connection. Whoever sends a megabyte byte
+   * by byte, each a chunk of its own, would have us keep a buffer for each and be called a million times.
+   */
+  readonly bodySmallPieces: number;
   /**
    * From the end of the headers to the end of the body, else 408 and the connection is closed. uWebSockets.js closes it
    * without an answer after 8 to 12 s of its own.

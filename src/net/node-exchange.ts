@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { internalError, whyUnsendable } from './backend-answers.js';
-import { BODILESS, type BodyFault, type NetOptions, type NetResponse } from './net.js';
+import { BODILESS, SMALL_PIECE_BYTES, type BodyFault, type NetOptions, type NetResponse } from './net.js';
 import { NodeRequest } from './node-request.js';
 import type { UnderWay } from './under-way.js';
 
@@ -22,6 +22,7 @@ export class NodeExchange {
   #ended = false;
   /** The kernel has all of the answer. The finish event alone says so of a connection that broke, too. */
   #taken = false;
+  #smallPieces = 0;
   #deadline: NodeJS.Timeout | undefined;
 
   constructor(incoming: IncomingMessage, res: ServerResponse, host: NodeExchangeHost) {
@@ -43,7 +44,8 @@ export class NodeExchange {
       this.#collect(awaitsContinue);
       return;
     }
-    this.#incoming.resume();
+    if (this.#request.header('transfer-encoding') === undefined) this.#incoming.resume();
+    else this.#incoming.on('data', (chunk: Buffer) => this.#isCut(chunk));
     void this.#handle();
   }
 
@@ -93,6 +95,7 @@ export class NodeExchange {
     const chunks: Uint8Array[] = [];
     let size = 0;
     this.#incoming.on('data', (chunk: Buffer) => {
+      if (this.#isCut(chunk)) return;
       size += chunk.length;
       if (size <= limit) chunks.push(chunk);
       else chunks.length = 0;
@@ -108,6 +111,14 @@ export class NodeExchange {
       this.#request.body = Buffer.concat(chunks, size);
       void this.#handle();
     });
+  }
+
+  /** True when too many small pieces came: the connection is closed. */
+  #isCut(piece: Buffer): boolean {
+    if (piece.length < SMALL_PIECE_BYTES) this.#smallPieces++;
+    if (this.#smallPieces <= this.#host.options.limits.bodySmallPieces) return false;
+    this.#incoming.socket.destroy();
+    return true;
   }
 
   #refuseBody(fault: BodyFault): void {

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { ambiguousLength, internalError, whyUnsendable } from './backend-answers.js';
-import { BODILESS, type BodyFault, type NetOptions, type NetResponse } from './net.js';
+import { BODILESS, SMALL_PIECE_BYTES, type BodyFault, type NetOptions, type NetResponse } from './net.js';
 import type { SharedHeaders } from './shared-headers.js';
 import type { UnderWay } from './under-way.js';
 import { UwsRequest } from './uws-request.js';
@@ -94,13 +94,17 @@ export class UwsExchange {
     this.#deadline = setTimeout(() => this.#apart(() => this.#refuse('TOO_SLOW')), limits.bodyDeadlineMs);
     const chunks: Uint8Array[] = [];
     let size = 0;
+    let smallPieces = 0;
     this.#res.onData((chunk, isLast) => {
-      const before = size;
+      if (this.#over || size > limits.bodyDiscardBytes) return;
+      if (chunk.byteLength < SMALL_PIECE_BYTES && ++smallPieces > limits.bodySmallPieces) {
+        this.#res.close();
+        return;
+      }
       size += chunk.byteLength;
       // The library takes its buffer back when this callback returns.
       if (size <= limit) chunks.push(new Uint8Array(chunk.slice(0)));
       else chunks.length = 0;
-      if (this.#over || before > limits.bodyDiscardBytes) return;
       if (size > limits.bodyDiscardBytes) {
         setImmediate(() => this.#apart(() => this.#refuse('TOO_LARGE')));
       } else if (isLast) {

@@ -62,6 +62,25 @@ eachBackend(t, (t, backend) => {
     t.notMatch(statuses(connection.text), [200]);
   });
 
+  t.test('a body in more small pieces than are allowed is cut off, of whatever method it is', async (t) => {
+    const { port } = await serve(t, backend, {
+      http: (r) => answer(String(r.body.length)),
+      limits: { bodySmallPieces: 100 },
+    });
+    for (const method of backend.name === 'node' ? ['POST', 'GET'] : ['POST']) {
+      const connection = await RawConnection.open(port);
+      await connection.send(head(`${method} / HTTP/1.1`, 'Host: x', 'Transfer-Encoding: chunked'));
+      await connection.send('1\r\nx\r\n'.repeat(101));
+      await connection.closed;
+      t.strictSame(statuses(connection.text), method === 'GET' ? [200] : []);
+    }
+    const whole = await RawConnection.open(port);
+    await whole.send(head('POST / HTTP/1.1', 'Host: x', 'Transfer-Encoding: chunked'));
+    await whole.send(`${'1\r\nx\r\n'.repeat(99)}0\r\n\r\n`);
+    await whole.until((text) => text.endsWith('99'));
+    t.strictSame(statuses(whole.text), [200]);
+  });
+
   t.test('more than would be thrown away is refused before it comes', async (t) => {
     const { port } = await serve(t, backend, { http: unreachable, limits: { bodyDiscardBytes: 2000 } });
     const connection = await RawConnection.open(port);

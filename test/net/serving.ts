@@ -13,6 +13,7 @@ export const limits: NetLimits = {
   headBytes: 16 << 10,
   bodyBytes: () => 1024,
   bodyDiscardBytes: 16 << 20,
+  bodySmallPieces: 1_000,
   bodyDeadlineMs: 10_000,
   httpIdleMs: 10_000,
   pipelinedRequests: 16,
