@@ -30,7 +30,7 @@ export const limits = {
   /** Parameters in one query: the ids of GET /orders and every other one. */
   queryPairs: 1_100,
   /**
-   * Orders that GET /orders writes between two turns of the event loop; answers remembered while the book stands still,
+   * Orders that one GET writes between two turns of the event loop; answers remembered while the book stands still,
    * and as much again of the lists of quotes in them.
    */
   ordersPerTurn: 2_000,

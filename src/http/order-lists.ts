@@ -50,8 +50,9 @@ export class OrderLists {
     this.#written = new WrittenLists(limits.rememberedAnswerBytes);
   }
 
-  /** A short list, best first. `index`: of the last record that it shows. */
-  best(orders: readonly Order[], index: number): TaggedAnswer {
+  /** Best first: most often a short list. `index`: of the last record that it shows. */
+  best(orders: readonly Order[], index: number): TaggedAnswer | Promise<TaggedAnswer> {
+    if (orders.length >= this.#ordersPerTurn) return this.#bestInTurns(orders.map(asShown));
     const known = this.#written.find(orders, index);
     if (known !== undefined) return known;
     // A text, which costs less to make than bytes do, and less to forget.
@@ -65,6 +66,11 @@ export class OrderLists {
     const written = taggedJson(`${body}]`, this.#digest(marks));
     this.#written.keep(orders, written);
     return written;
+  }
+
+  #bestInTurns(orders: readonly Shown[]): Promise<TaggedAnswer> {
+    const out = new ListWriter(QUOTE_BYTES * (orders.length + 1), this.#quoteJson, this.#digest);
+    return this.#inTurns(this.#writing(out, '[', orders, ']')).then(() => out.finish());
   }
 
   /** Many orders are written in slices, others having their turn in between. */
@@ -89,13 +95,7 @@ export class OrderLists {
     invalid: readonly Shown[],
     tail: string,
   ): Generator<undefined> {
-    out.text('{"validQuotes":[');
-    for (const [i, { order, fillableSize }] of valid.entries()) {
-      if (i > 0) out.text(',');
-      out.order(order, fillableSize);
-      if ((i + 1) % this.#ordersPerTurn === 0) yield;
-    }
-    out.text('],"invalidQuotes":[');
+    yield* this.#writing(out, '{"validQuotes":[', valid, '],"invalidQuotes":[');
     for (const [i, { order, fillableSize, reason }] of invalid.entries()) {
       out.text(`${i > 0 ? ',' : ''}{"reason":"${reason === null ? '' : reasonName(reason)}","quote":`);
       out.order(order, fillableSize);
@@ -103,6 +103,16 @@ export class OrderLists {
       if ((i + 1) % this.#ordersPerTurn === 0) yield;
     }
     out.text(`]${tail}}`);
+  }
+
+  *#writing(out: ListWriter, before: string, orders: readonly Shown[], after: string): Generator<undefined> {
+    out.text(before);
+    for (const [i, { order, fillableSize }] of orders.entries()) {
+      if (i > 0) out.text(',');
+      out.order(order, fillableSize);
+      if ((i + 1) % this.#ordersPerTurn === 0) yield;
+    }
+    out.text(after);
   }
 
   async #inTurns(slices: Generator<undefined>): Promise<void> {

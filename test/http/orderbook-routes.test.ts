@@ -74,6 +74,22 @@ t.test('orders that change while a long answer is written are shown as they were
   t.match(after.validQuotes, [{ fillableSize: '6' }]);
 });
 
+t.test('many quotes that cover a size are written in turns, and shown as they were when they were read', async (t) => {
+  const { others, apply, get } = served(2);
+  for (const n of [1, 2, 3, 4, 5]) apply(enter(sampleQuote({ n, size: 10n })));
+  let turns = 0;
+  others.turn = () => {
+    turns++;
+    apply(fill(5, 1n));
+  };
+  const { text } = await get(`/quotes?${about}&side=ask&size=50`);
+  t.strictSame(
+    (JSON.parse(text) as OrderbookQuote[]).map(({ quoteId, fillableSize }) => [quoteId, fillableSize]),
+    [1, 2, 3, 4, 5].map((n) => [quoteIdOf(n), '10']),
+  );
+  t.equal(turns, 2);
+});
+
 t.test('makers and ids are found in any letter case', async (t) => {
   const { apply, get } = served();
   apply(enter(sampleQuote({ n: 0xab })));
