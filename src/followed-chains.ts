@@ -36,7 +36,8 @@ export function openFollowedChains(options: ServiceOptions, parts: FollowedChain
     nowSeconds,
     onRefusedEvent(why, { txHash, logIndex }) {
       metrics?.refusedEvents.labels(why).inc();
-      logger.info({ why, txHash, logIndex }, 'published event refused');
+      // Anybody can publish thousands of them in a block, for little gas.
+      logger.debug({ why, txHash, logIndex }, 'published event refused');
     },
     onIgnoredEvent: (why) => metrics?.ignoredEvents.labels(why).inc(),
     onTxTrouble: (nonce, what) => logger.warn({ nonce, what }, 'trouble with a transaction'),
