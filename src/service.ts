@@ -1,6 +1,7 @@
 import { chainsJson } from './chains-json.js';
 import { EngineTime } from './engine/engine-time.js';
 import { ExpiryTimer } from './engine/expiry-timer.js';
+import { othersTurn } from './engine/others-turn.js';
 import { Sequencer } from './engine/sequencer.js';
 import { rfqPorts } from './engine-side.js';
 import { eventsBefore } from './feed/event-history.js';
@@ -98,7 +99,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     page: { files: [], localKey: null, ...options.page, chainId },
     optionRoutes,
     tickers: () => feed.tickersJson(),
-    pastEvents: new EventPages(feed, limits),
+    pastEvents: new EventPages(feed, limits, () => othersTurn(clock)),
   });
   const server = openNetwork(options, http, hub, logFault);
 

@@ -18,6 +18,8 @@ export interface EventPagesLimits {
   /** Quotes in place of events that are gone, in all and in one message. */
   readonly eventsSnapshotQuotes: number;
   readonly wsSnapshotPageQuotes: number;
+  /** Such messages written between two turns of the event loop. */
+  readonly wsSnapshotPagesPerTurn: number;
   /** Levels of a side, at most and when nothing else is asked for. */
   readonly wsBookLevels: number;
 }
@@ -33,10 +35,13 @@ const BUSY: EventPageAnswer = { ok: false, problem: 'BUSY', busy: true };
 export class EventPages {
   readonly #feed: Feed;
   readonly #limits: EventPagesLimits;
+  readonly #othersTurn: () => Promise<void>;
 
-  constructor(feed: Feed, limits: EventPagesLimits) {
+  /** `othersTurn` resolves when others have had their turn. */
+  constructor(feed: Feed, limits: EventPagesLimits, othersTurn: () => Promise<void>) {
     this.#feed = feed;
     this.#limits = limits;
+    this.#othersTurn = othersTurn;
   }
 
   read(query: EventsQuery | BookEventsQuery): Promise<EventPageAnswer> {
@@ -72,8 +77,12 @@ export class EventPages {
       const problem = `Too many quotes for a snapshot: ${snapshot.quotes}, at most ${eventsSnapshotQuotes}. Name a pool`;
       return { ok: false, problem, busy: false };
     }
-    const pages = [...snapshot.pages()].map((page) => feed.encodings.json.quotes(page));
-    return this.#page(seq, [resync, ...pages]);
+    const messages = [resync];
+    for (const page of snapshot.pages()) {
+      messages.push(feed.encodings.json.quotes(page));
+      if (messages.length % this.#limits.wsSnapshotPagesPerTurn === 0) await this.#othersTurn();
+    }
+    return this.#page(seq, messages);
   }
 
   /** Levels are known as they are now alone, so that all that was missed is one message. */

@@ -10,6 +10,8 @@ export interface CatchUpLimits {
   readonly wsSlowBytes: number;
   /** Events read at a time for a reader that comes back, and pause before a slow one is looked at again. */
   readonly wsReplayEvents: number;
+  /** Messages to send first that are made between two turns of the event loop. */
+  readonly wsSnapshotPagesPerTurn: number;
   readonly wsCatchUpMs: number;
   /** Pause of a reader that the log has no time for. */
   readonly logBusyMs: number;
@@ -63,11 +65,15 @@ export class CatchUp {
 
   /** Goes as far as the reader takes it now; the rest follows by itself. */
   run(): void {
+    let pages = 0;
     while (!this.#isOver && !this.#socket.closed) {
       if (this.#socket.bufferedBytes() > this.#limits.wsSlowBytes) return this.#runIn(this.#limits.wsCatchUpMs);
+      // Others come in between: who reads fast would have a whole snapshot made in one turn.
+      if (pages >= this.#limits.wsSnapshotPagesPerTurn) return this.#runIn(0);
       const page = this.#steps.first.next();
       if (page.done !== true) {
         this.#socket.send(page.value, this.#isBinary);
+        pages++;
         continue;
       }
       const { missed } = this.#steps;

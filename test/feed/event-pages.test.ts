@@ -17,8 +17,10 @@ const limits: EventPagesLimits = {
   eventsPerBookPage: 10_000,
   eventsSnapshotQuotes: 1_000,
   wsSnapshotPageQuotes: 3,
+  wsSnapshotPagesPerTurn: 2,
   wsBookLevels: 1_000,
 };
+const noTurn = (): Promise<void> => Promise.resolve();
 const check = compile(EventsPage, 20);
 
 async function readPage(pages: EventPages, query: Query): Promise<EventsPage> {
@@ -61,7 +63,7 @@ t.test('page after page, what a connection under the same filter was sent', asyn
       }
       const told = takeMessages(live).filter((message) => 'prevSeq' in message);
       const fromSeq = Math.floor((fixture.feed.seq * share) / 1000);
-      const pages = new EventPages(fixture.feed, limits);
+      const pages = new EventPages(fixture.feed, limits, noTurn);
       for (const query of [{ channel: 'QUOTES' as const, ...body }, { channel: 'RFQ' as const }]) {
         const read = await readAll(pages, { ...query, epoch, fromSeq: String(fromSeq) });
         const messages = read.flatMap((page) => page.messages);
@@ -104,7 +106,10 @@ t.test('a book that goes on from any number is the present one, by hash', async 
       }
       if (until >= script.length) reader.take(takeMessages(live));
       const query = { channel: 'ORDERBOOK' as const, ...wish, ...(depth && { depth }), epoch };
-      const page = await readPage(new EventPages(fixture.feed, limits), { ...query, fromSeq: String(reader.seq) });
+      const page = await readPage(new EventPages(fixture.feed, limits, noTurn), {
+        ...query,
+        fromSeq: String(reader.seq),
+      });
       if (page.more || page.seq !== fixture.feed.seq) throw new Error('not the present');
       reader.take(page.messages);
       const joined = fixture.feed.levels.join(
@@ -122,7 +127,7 @@ t.test('a book that goes on from any number is the present one, by hash', async 
 t.test('who cannot go on is told why, and given the book', async (t) => {
   const fixture = new FeedFixture({ limits: { recentEvents: 3 } });
   for (let n = 0; n < 8; n++) fixture.do(enter(sampleQuote({ n })));
-  const pages = new EventPages(fixture.feed, limits);
+  const pages = new EventPages(fixture.feed, limits, noTurn);
   const cases = [
     ['another log', { epoch: '00000000000000ff', fromSeq: '8' }, 'OTHER_EPOCH'],
     ['too long ago', { epoch, fromSeq: '2' }, 'TOO_OLD'],
@@ -148,16 +153,29 @@ t.test('who cannot go on is told why, and given the book', async (t) => {
     ]);
   }
   const from = { channel: 'QUOTES', epoch, fromSeq: '2' } as const;
-  const narrow = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 7 });
+  const narrow = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 7 }, noTurn);
   t.match(await narrow.read(from), { ok: false, problem: /Too many quotes for a snapshot: 8, at most 7/ });
-  const wide = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 8 });
+  const wide = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 8 }, noTurn);
   t.match(await wide.read(from), { ok: true });
+});
+
+t.test('a snapshot of many pages is written in turns, and is of one moment', async (t) => {
+  const fixture = new FeedFixture({ limits: { recentEvents: 1 } });
+  for (let n = 0; n < 8; n++) fixture.do(enter(sampleQuote({ n })));
+  let turns = 0;
+  const pages = new EventPages(fixture.feed, { ...limits, wsSnapshotPageQuotes: 1 }, async () => {
+    fixture.do(enter(sampleQuote({ n: 100 + turns })));
+    turns++;
+  });
+  const page = await readPage(pages, { channel: 'QUOTES', fromSeq: '0' });
+  t.match(page, { seq: 8, more: true, messages: { length: 1 + 8 } });
+  t.equal(turns, 4);
 });
 
 t.test('a book that missed more events than a page merges is given anew, however many are at hand', async (t) => {
   const fixture = new FeedFixture();
   for (let n = 0; n < 8; n++) fixture.do(enter(sampleQuote({ n })));
-  const pages = new EventPages(fixture.feed, { ...limits, eventsPerBookPage: 3 });
+  const pages = new EventPages(fixture.feed, { ...limits, eventsPerBookPage: 3 }, noTurn);
   const book = (fromSeq: string) => readPage(pages, { channel: 'ORDERBOOK', poolAddress: POOL.poolAddress, fromSeq });
   t.match((await book('5')).messages, [{ type: 'ORDERBOOK_UPDATE', seq: 8, prevSeq: 5 }]);
   t.match((await book('4')).messages, [
@@ -169,7 +187,7 @@ t.test('a book that missed more events than a page merges is given anew, however
 t.test('without an epoch the present log is meant, and the answer names it', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1 })));
-  const page = await readPage(new EventPages(fixture.feed, limits), { channel: 'QUOTES', fromSeq: '0' });
+  const page = await readPage(new EventPages(fixture.feed, limits, noTurn), { channel: 'QUOTES', fromSeq: '0' });
   t.match(page, { epoch, seq: 1, more: false, messages: [{ type: 'POST_QUOTE', seq: 1, prevSeq: 0 }] });
 });
 
@@ -177,21 +195,21 @@ t.test('what is not durable yet is not on a page', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1 })));
   fixture.submit(enter(sampleQuote({ n: 2 })));
-  const page = await readPage(new EventPages(fixture.feed, limits), { channel: 'QUOTES', fromSeq: '0' });
+  const page = await readPage(new EventPages(fixture.feed, limits, noTurn), { channel: 'QUOTES', fromSeq: '0' });
   t.equal(page.messages.length, 1);
   t.equal(page.more, false);
 });
 
 t.test('a book that is asked for deeper than it is shown is refused', async (t) => {
   const query = { channel: 'ORDERBOOK', poolAddress: POOL.poolAddress, fromSeq: '0', depth: '1001' } as const;
-  const answer = await new EventPages(new FeedFixture().feed, limits).read(query);
+  const answer = await new EventPages(new FeedFixture().feed, limits, noTurn).read(query);
   t.strictSame(answer, { ok: false, problem: 'depth is 1001, at most 1000', busy: false });
 });
 
 t.test('whoever asked for a page of a book is not kept', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1 })));
-  const pages = new EventPages(fixture.feed, limits);
+  const pages = new EventPages(fixture.feed, limits, noTurn);
   const { poolAddress } = POOL;
   for (const fromSeq of ['0', '1', '2']) await readPage(pages, { channel: 'ORDERBOOK', poolAddress, fromSeq });
   t.equal(fixture.feed.levels.size, 0);
@@ -201,7 +219,7 @@ t.test('what the log drops while it is read is made up for by the book as it is'
   const log = new HeldLog();
   const fixture = new FeedFixture({ older: log, limits: { recentEvents: 1 } });
   for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
-  const pages = new EventPages(fixture.feed, limits);
+  const pages = new EventPages(fixture.feed, limits, noTurn);
   for (const [channel, snapshot] of [
     ['QUOTES', 'QUOTES_SNAPSHOT'],
     ['ORDERBOOK', 'ORDERBOOK_SNAPSHOT'],

@@ -19,7 +19,7 @@ const busyLog: EventHistory = {
 t.test('what the log has no time for is refused for now, what is in memory is not', async (t) => {
   const fixture = new FeedFixture({ older: busyLog, limits: { recentEvents: 1 } });
   for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
-  const routes = [eventsRoute(new EventPages(fixture.feed, limits), chainId, limits)];
+  const routes = [eventsRoute(new EventPages(fixture.feed, limits, () => Promise.resolve()), chainId, limits)];
   for (const channel of ['channel=QUOTES', `channel=ORDERBOOK&poolAddress=${POOL.poolAddress}`]) {
     const refused = await ask(routes, requestOf('GET', `/events?${channel}&fromSeq=0`));
     t.match(refused, { status: 503, headers: { 'retry-after': '1' }, text: '{"message":"BUSY"}' });

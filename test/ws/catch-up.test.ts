@@ -1,7 +1,7 @@
 import t from 'tap';
 import { limits } from '../../src/config/limits.js';
 import { enter, sampleQuote } from '../engine/samples.js';
-import { takeMessages } from '../feed/feed-fixture.js';
+import { FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
 import { returned } from '../feed/held-log.js';
 import { socketLimits } from './hub-fixture.js';
 
@@ -11,6 +11,17 @@ t.test('who comes back is told from the log what is not in memory, and follows f
   t.match(takeMessages(reader), [{ seq: 1 }, { seq: 2 }, { seq: 3 }]);
   fixture.do(enter(sampleQuote({ n: 3 })));
   t.match(takeMessages(reader), [{ seq: 4, prevSeq: 3 }]);
+});
+
+t.test('a snapshot of many pages is made in turns, however fast its reader takes it', async (t) => {
+  const fixture = new FeedFixture({ limits: { wsSnapshotPageQuotes: 1, wsSnapshotPagesPerTurn: 2 } });
+  for (let n = 0; n < 5; n++) fixture.do(enter(sampleQuote({ n })));
+  const reader = fixture.authorized();
+  takeMessages(reader);
+  reader.says(filter('QUOTES', { snapshot: true }));
+  t.equal(takeMessages(reader).length, 1 + 2, 'the answer to FILTER first');
+  fixture.clock.advance(0);
+  t.equal(takeMessages(reader).length, 3);
 });
 
 t.test('who comes back to a log that has nothing yet asks it again, after a while', async (t) => {

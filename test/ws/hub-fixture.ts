@@ -43,6 +43,7 @@ export const socketLimits: SocketLimits = {
   wsSnapshotPageQuotes: 3,
   wsSnapshotPageTickers: 2,
   wsReplayEvents: 4,
+  wsSnapshotPagesPerTurn: 1_000,
 };
 
 const nothingRead = { block: null, lateMs: null, stale: 'no block has been read yet' };
