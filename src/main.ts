@@ -206,6 +206,7 @@ function openRpc({ chainId, rpcUrls }: ChainProfile, limits: Limits, logger: Log
     backoffMs: limits.rpcBackoffMs,
     returnAfterMs: limits.rpcReturnAfterMs,
     maxAnswerBytes: limits.rpcAnswerBytes,
+    maxCallAnswerBytes: limits.rpcCallAnswerBytes,
   };
   return new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, (error, url) => {
     // Providers put their keys behind the host, so the rest of the URL is not for a log.

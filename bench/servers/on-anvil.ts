@@ -51,6 +51,7 @@ const patience = {
   backoffMs: limits.rpcBackoffMs,
   returnAfterMs: limits.rpcReturnAfterMs,
   maxAnswerBytes: limits.rpcAnswerBytes,
+  maxCallAnswerBytes: limits.rpcCallAnswerBytes,
 };
 const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
   new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, () => undefined);

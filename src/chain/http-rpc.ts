@@ -1,5 +1,5 @@
 import type { Clock, Random, Rpc } from '../engine/ports.js';
-import { isBrokenCall } from './broken-call.js';
+import { isBrokenCall, RETURN_TOO_LONG } from './broken-call.js';
 import { AnswerTooLong, postJson, type HttpAnswer } from './http-post.js';
 import { RpcEndpoints, type Endpoint } from './rpc-endpoints.js';
 
@@ -14,6 +14,8 @@ export interface RpcPatience {
   readonly returnAfterMs: number;
   /** Longest answer that is read; a node that sends more is not to be trusted with our memory. */
   readonly maxAnswerBytes: number;
+  /** Of those to `eth_call`, where what is read may be anybody's code. */
+  readonly maxCallAnswerBytes: number;
 }
 
 /** The node's own answer: a JSON-RPC error object (EIP-1474 codes). */
@@ -182,11 +184,14 @@ export class HttpRpc implements Rpc {
     return readAnswer(answer.text, id, method);
   }
 
-  /** Too many logs are the asker's to halve; any other answer of that size is the endpoint's fault. */
+  /** Too many logs are the asker's to halve, and what code returns is its own; any other answer of that size is the endpoint's fault. */
   async #post(url: string, json: string, method: string): Promise<HttpAnswer> {
+    const { timeoutMs, maxAnswerBytes, maxCallAnswerBytes } = this.patience;
+    const maxBytes = method === 'eth_call' ? maxCallAnswerBytes : maxAnswerBytes;
     try {
-      return await postJson(url, json, this.patience, this.clock);
+      return await postJson(url, json, { timeoutMs, maxAnswerBytes: maxBytes }, this.clock);
     } catch (error) {
+      if (error instanceof AnswerTooLong && method === 'eth_call') throw new RpcError(-32000, RETURN_TOO_LONG, null);
       if (error instanceof AnswerTooLong && method === 'eth_getLogs') {
         throw new RpcError(-32602, 'query returned more than can be read', null);
       }

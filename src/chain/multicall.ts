@@ -3,7 +3,7 @@ import type { Hex } from '../engine/quote.js';
 import { addressWord, boolWord, uintWord } from './abi-words.js';
 import { multicall3Abi } from './abi/multicall3.js';
 import { decodeAggregate3 } from './aggregate3-answer.js';
-import { isBrokenCall } from './broken-call.js';
+import { isBrokenCall, RETURN_TOO_LONG } from './broken-call.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import type { AtBlock, CallResult, ContractCall } from './chain-reader.js';
 import { RpcError } from './http-rpc.js';
@@ -22,7 +22,8 @@ export type AskOne = (call: ContractCall, at: AtBlock, gas?: number) => Promise<
 /**
  * Many reads in few requests, by Multicall3 where there is one. What is read may be hostile: a contract that burns all
  * the gas it is given makes the calls after it in its batch fail too. Those fail without a word, which no honest
- * contract does, so each such call is asked again by itself, with gas of its own.
+ * contract does, so each such call is asked again by itself, with gas of its own. One contract that returns more than is
+ * read of an answer is not asked again: megabytes of zeros are cheap, and everybody would wait while they are read.
  */
 export class Multicall {
   constructor(
@@ -46,8 +47,9 @@ export class Multicall {
     const { multicall3 } = this;
     if (multicall3 === null) return this.#eachAlone(calls, (call) => this.#ask(call, at, this.limits.gasPerCall));
     const answers = await this.#aggregate(multicall3, calls, at);
-    if (calls.length === 1) return answers ?? [BROKEN];
-    if (answers === null) {
+    if (answers === 'TOO_LONG' && calls.every(({ to }) => to === calls[0]?.to)) return calls.map(() => BROKEN);
+    if (calls.length === 1 && answers !== 'TOO_LONG') return answers ?? [BROKEN];
+    if (answers === null || answers === 'TOO_LONG') {
       const half = Math.ceil(calls.length / 2);
       return [...(await this.#batch(calls.slice(0, half), at)), ...(await this.#batch(calls.slice(half), at))];
     }
@@ -56,16 +58,22 @@ export class Multicall {
     const again = await this.#eachAlone(silent, async (call) => {
       // Within Multicall3 as before: what breaks there is told as an answer, and not as a fault that looks like the
       // node's.
-      const [answer = BROKEN] = (await this.#aggregate(multicall3, [call], at, this.limits.gasPerCall)) ?? [];
-      return answer;
+      const alone = await this.#aggregate(multicall3, [call], at, this.limits.gasPerCall);
+      return alone === 'TOO_LONG' ? BROKEN : (alone?.[0] ?? BROKEN);
     });
     const inTurn = again.values();
     return answers.map((answer) => (isSilent(answer) ? (inTurn.next().value ?? answer) : answer));
   }
 
   /** Null when the calls together are more than the gas, or one of them takes it all. */
-  async #aggregate(to: Hex, calls: readonly ContractCall[], at: AtBlock, gas?: number): Promise<CallResult[] | null> {
+  async #aggregate(
+    to: Hex,
+    calls: readonly ContractCall[],
+    at: AtBlock,
+    gas?: number,
+  ): Promise<CallResult[] | 'TOO_LONG' | null> {
     const answer = await this.#ask({ to, data: encodeAggregate3(calls) }, at, gas);
+    if (answer === TOO_LONG) return 'TOO_LONG';
     if (answer.reverted) return null;
     if (answer.data === '0x') throw new ChainAnswerError(`There is no Multicall3 at ${to}`);
     const answers = decodeAggregate3(answer.data);
@@ -82,6 +90,7 @@ export class Multicall {
     try {
       return await this.askOne(call, at, gas);
     } catch (error) {
+      if (error instanceof RpcError && error.message === RETURN_TOO_LONG) return TOO_LONG;
       if (error instanceof RpcError && isBrokenCall(error.message)) return BROKEN;
       throw error;
     }
@@ -89,6 +98,7 @@ export class Multicall {
 }
 
 const BROKEN: CallResult = { reverted: true, data: '0x' };
+const TOO_LONG: CallResult = { ...BROKEN };
 
 const AGGREGATE3_SELECTOR = toFunctionSelector(getAbiItem({ abi: multicall3Abi, name: 'aggregate3' }));
 const WORD_BYTES = 32;

@@ -165,6 +165,8 @@ export const limits = {
   rpcAttempts: 4,
   rpcBackoffMs: 100,
   rpcAnswerBytes: 64 << 20,
+  /** Of `eth_call`: a batch of good answers has 100 KB at most; megabytes come from code that is hostile. */
+  rpcCallAnswerBytes: 512 << 10,
   /**
    * How long after its failure a preferred endpoint is looked at again; twice as long each time that it then fails again
    * as soon, up to 16 times.

@@ -58,6 +58,7 @@ export function httpRpc(urls: readonly string[], limits: Limits = defaultLimits,
     backoffMs: limits.rpcBackoffMs,
     returnAfterMs: limits.rpcReturnAfterMs,
     maxAnswerBytes: limits.rpcAnswerBytes,
+    maxCallAnswerBytes: limits.rpcCallAnswerBytes,
   };
   return new HttpRpc(urls, chainId, patience, systemClock, systemRandom, () => undefined);
 }

@@ -5,7 +5,8 @@ import { systemClock } from '../../src/system/system-clock.js';
 import { RpcProxy, type RpcRequest, type Trick } from './rpc-proxy.js';
 import { ManualClock } from '../system/manual-clock.js';
 
-const PATIENCE = { timeoutMs: 10_000, attempts: 3, backoffMs: 1, returnAfterMs: 15_000, maxAnswerBytes: 10_000 };
+const BYTES = { maxAnswerBytes: 10_000, maxCallAnswerBytes: 10_000 };
+const PATIENCE = { timeoutMs: 10_000, attempts: 3, backoffMs: 1, returnAfterMs: 15_000, ...BYTES };
 const CHAIN_ID = 7;
 const NEVER_JITTERED = { bytes: (length: number) => new Uint8Array(length), unit: () => 0 };
 

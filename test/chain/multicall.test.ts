@@ -1,6 +1,7 @@
 import t from 'tap';
 import { decodeFunctionData, encodeFunctionResult } from 'viem';
 import { multicall3Abi } from '../../src/chain/abi/multicall3.js';
+import { RETURN_TOO_LONG } from '../../src/chain/broken-call.js';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import type { CallResult, ContractCall } from '../../src/chain/chain-reader.js';
 import { RpcError } from '../../src/chain/http-rpc.js';
@@ -16,6 +17,8 @@ const LIMITS = { callsPerBatch: 4, batchesInFlight: 2, gasPerCall: GAS };
 const REVERTS: Hex = '0xdead';
 /** Takes the gas of those after it in its batch, which fail without a word. */
 const EATS: Hex = '0xea';
+/** Returns more than is read. */
+const FLOODS: Hex = '0xf1';
 /** Takes all the gas there is: its batch fails as a whole. */
 const BURNS: Hex = '0xb0';
 
@@ -35,6 +38,7 @@ function opened(multicall3: Hex | null = MULTICALL3) {
     const [calls = []] = decodeFunctionData({ abi: multicall3Abi, data }).args;
     const datas = calls.map(({ callData }) => callData);
     asked.push([datas, gas]);
+    if (datas.includes(FLOODS)) return Promise.reject(new RpcError(-32000, RETURN_TOO_LONG, null));
     if (datas.includes(BURNS)) return Promise.resolve(BROKEN);
     const eaten = datas.includes(EATS) ? datas.indexOf(EATS) : Infinity;
     const result = datas.map((returnData, i) => {
@@ -107,3 +111,11 @@ t.test(
     );
   },
 );
+
+t.test('a contract that returns more than is read is asked once, and breaks no call of another', async (t) => {
+  const { multicall, asked } = opened();
+  t.strictSame(await multicall.ask(callsOf('0x01', FLOODS, '0x02'), undefined), [BROKEN, BROKEN, BROKEN]);
+  t.equal(asked.length, 1);
+  const mixed = [...callsOf('0x01', FLOODS), { to: address(2), data: '0x02' } as const];
+  t.match(await multicall.ask(mixed, undefined), [{}, { reverted: true }, given('0x02')]);
+});

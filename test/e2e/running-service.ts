@@ -92,6 +92,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     backoffMs: limits.rpcBackoffMs,
     returnAfterMs: limits.rpcReturnAfterMs,
     maxAnswerBytes: limits.rpcAnswerBytes,
+    maxCallAnswerBytes: limits.rpcCallAnswerBytes,
   };
   const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
     new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, () => undefined);
