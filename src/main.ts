@@ -14,9 +14,9 @@ import { effectiveLimits, effectiveQuotas } from './config/effective-limits.js';
 import type { Limits } from './config/limits.js';
 import { readProfileFile } from './config/profile-file.js';
 import { withEndpoints } from './config/profile-overrides.js';
-import type { SettingName, Settings } from './config/setting-table.js';
+import type { Settings } from './config/setting-table.js';
 import type { ReadSettings } from './config/settings.js';
-import { watchSettings } from './config/settings-watch.js';
+import { watchSettings, type Changes } from './config/settings-watch.js';
 import { isTierSetting } from './config/tier-settings.js';
 import { readWalletKey } from './config/wallet-key.js';
 import type { Hex } from './engine/quote.js';
@@ -139,7 +139,7 @@ async function serve(
       clock: systemClock,
       periodMs: limits.settingsWatchMs,
       reread,
-      onChange: (now, changed) => adoptSettings(service, now, changed, logger),
+      onChange: (now, changes) => adoptSettings(service, now, changes, logger),
       onProblems: (problems) => logger.warn({ problems }, 'the settings are wrong now: those before stay in force'),
     });
     ends.push(stopWatch);
@@ -158,10 +158,10 @@ async function serve(
   }
 }
 
-/** What can change while the service runs does; the rest is named. */
-function adoptSettings(service: Service, now: Settings, changed: readonly SettingName[], logger: Logger): void {
+/** What can change while the service runs does; the rest is named, unless it was put back to what is in force. */
+function adoptSettings(service: Service, now: Settings, { changed, sinceStart }: Changes, logger: Logger): void {
   const quotas = changed.filter(isTierSetting);
-  const later = changed.filter((name) => !isTierSetting(name));
+  const later = changed.filter((name) => !isTierSetting(name) && sinceStart.includes(name));
   if (quotas.length > 0) {
     service.adoptQuotas(effectiveQuotas(now));
     logger.info({ settings: quotas }, 'other quotas are in force');

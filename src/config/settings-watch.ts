@@ -2,14 +2,21 @@ import type { CancelTimer, Clock } from '../engine/ports.js';
 import { settingNames, type SettingName, type Settings } from './setting-table.js';
 import type { ReadSettings } from './settings.js';
 
+export interface Changes {
+  /** Others than at the look before. */
+  readonly changed: readonly SettingName[];
+  /** Others than at the start. */
+  readonly sinceStart: readonly SettingName[];
+}
+
 export interface SettingsWatchOptions {
   readonly clock: Pick<Clock, 'after'>;
   /** Between looks. */
   readonly periodMs: number;
   /** Reads all sources anew; of them only the settings file changes while a process lives. */
   readonly reread: () => Promise<ReadSettings>;
-  /** All settings as they are now, and which of them are others than before. */
-  readonly onChange: (settings: Settings, changed: readonly SettingName[]) => void;
+  /** All settings as they are now, and which of them are others. */
+  readonly onChange: (settings: Settings, changes: Changes) => void;
   /** What is wrong with them now: those before stay in force. Told once, not at each look. */
   readonly onProblems: (problems: readonly string[]) => void;
 }
@@ -35,9 +42,9 @@ export function watchSettings(first: Settings, options: SettingsWatchOptions): (
 
   function adopt(now: Settings): void {
     toldProblems = '';
-    const changed = settingNames.filter((name) => JSON.stringify(now[name]) !== JSON.stringify(settings[name]));
+    const changed = differing(now, settings);
     settings = now;
-    if (changed.length > 0) onChange(now, changed);
+    if (changed.length > 0) onChange(now, { changed, sinceStart: differing(now, first) });
   }
 
   function again(): void {
@@ -49,4 +56,8 @@ export function watchSettings(first: Settings, options: SettingsWatchOptions): (
     isStopped = true;
     cancel();
   };
+}
+
+function differing(one: Settings, other: Settings): SettingName[] {
+  return settingNames.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));
 }

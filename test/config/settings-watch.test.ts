@@ -11,11 +11,15 @@ async function watching(t: Test) {
   const first = await reread();
   if (!first.ok) throw new Error(first.problems.join());
   const told: unknown[] = [];
+  const since: string[] = [];
   const stop = watchSettings(first.settings, {
     clock,
     periodMs: 1000,
     reread,
-    onChange: (settings, changed) => told.push(Object.fromEntries(changed.map((name) => [name, settings[name]]))),
+    onChange: (settings, { changed, sinceStart }) => {
+      told.push(Object.fromEntries(changed.map((name) => [name, settings[name]])));
+      since.splice(0, since.length, ...sinceStart);
+    },
     onProblems: (problems) => told.push(...problems),
   });
   t.teardown(stop);
@@ -24,7 +28,7 @@ async function watching(t: Test) {
     await new Promise((resolve) => setImmediate(resolve));
     return told.splice(0);
   };
-  return { clock, file, look, stop };
+  return { clock, file, look, since, stop };
 }
 
 t.test('what was changed in the file is told, and nothing else', async (t) => {
@@ -33,6 +37,16 @@ t.test('what was changed in the file is told, and nothing else', async (t) => {
   file.text = '{"port": 1, "freeChannels": 7, "corsOrigins": ["https://a.example"]}';
   t.strictSame(await look(), [{ corsOrigins: ['https://a.example'], freeChannels: 7 }]);
   t.strictSame(await look(), []);
+});
+
+t.test('what was put back is no longer another than at the start', async (t) => {
+  const { file, look, since } = await watching(t);
+  file.text = '{"port": 2, "freeChannels": 7}';
+  await look();
+  t.strictSame(since, ['port', 'freeChannels']);
+  file.text = '{"port": 1, "freeChannels": 7}';
+  t.strictSame(await look(), [{ port: 1 }]);
+  t.strictSame(since, ['freeChannels']);
 });
 
 t.test('a file that is wrong changes nothing, and is told of once', async (t) => {
