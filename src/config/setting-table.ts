@@ -82,7 +82,8 @@ export const settingTable = {
     Type.Integer({ minimum: 1, maximum: 1_000_000_000_000_000 }),
     null,
     'a whole number of gwei (1e-9 of a coin)',
-    'What the wallet may spend on gas in 24 hours, on each chain: then nothing more is sent. Not set: no cap.',
+    'What the wallet may spend on gas in 24 hours, on each chain: once it has paid so much, nothing more is sent. ' +
+      'What is under way by then, at most `txInFlight` transactions, is still paid for. Not set: no cap.',
   ),
   settlementRpcUrls: rpcUrls('settlement'),
   streamRpcUrls: rpcUrls('stream'),
