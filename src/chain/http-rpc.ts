@@ -184,17 +184,17 @@ export class HttpRpc implements Rpc {
     return readAnswer(answer.text, id, method);
   }
 
-  /** Too many logs are the asker's to halve, and what code returns is its own; any other answer of that size is the endpoint's fault. */
+  /** Too many logs are the asker's to halve, and what code returns is its own: else so long an answer is the endpoint's. */
   async #post(url: string, json: string, method: string): Promise<HttpAnswer> {
-    const { timeoutMs, maxAnswerBytes, maxCallAnswerBytes } = this.patience;
-    const maxBytes = method === 'eth_call' ? maxCallAnswerBytes : maxAnswerBytes;
+    const { maxAnswerBytes: most, maxCallAnswerBytes } = this.patience;
+    const maxAnswerBytes = method === 'eth_call' ? maxCallAnswerBytes : most;
     try {
-      return await postJson(url, json, { timeoutMs, maxAnswerBytes: maxBytes }, this.clock);
+      return await postJson(url, json, { ...this.patience, maxAnswerBytes }, this.clock);
     } catch (error) {
-      if (error instanceof AnswerTooLong && method === 'eth_call') throw new RpcError(-32000, RETURN_TOO_LONG, null);
-      if (error instanceof AnswerTooLong && method === 'eth_getLogs') {
+      const isTooLong = error instanceof AnswerTooLong;
+      if (isTooLong && method === 'eth_call') throw new RpcError(-32000, RETURN_TOO_LONG, null);
+      if (isTooLong && method === 'eth_getLogs')
         throw new RpcError(-32602, 'query returned more than can be read', null);
-      }
       throw new RpcUnreachable(`No answer to ${method}`, { cause: error });
     }
   }

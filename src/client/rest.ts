@@ -139,8 +139,9 @@ export class Rest {
 function queryString(query: Query): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => {
     if (value === undefined) return [];
-    if (typeof value === 'string') return [`${name}=${encodeURIComponent(value)}`];
-    return value.map((item) => `${name}[]=${encodeURIComponent(item)}`);
+    if (typeof value === 'object') return value.map((item) => `${name}[]=${encodeURIComponent(item)}`);
+    // Without types somebody gives a number.
+    return [`${name}=${encodeURIComponent(value)}`];
   });
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }

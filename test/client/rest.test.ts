@@ -56,6 +56,13 @@ t.test('lists are written with brackets, and what is undefined is left out', asy
   );
 });
 
+t.test('a number that somebody without types gives is written as it is', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 200, body: '{"validQuotes":[],"invalidQuotes":[]}' };
+  await rest.orders({ limit: 5 } as object);
+  t.equal(server.requests[0]?.url, 'http://quotes.test/orders?limit=5&chainId=421613');
+});
+
 t.test('of no ids there are no orders: nothing is asked, since a query without them asks for all', async (t) => {
   const { server, rest } = client();
   t.strictSame(await rest.orders({ quoteIds: [] }), { validQuotes: [], invalidQuotes: [] });
