@@ -191,10 +191,9 @@ export class HttpRpc implements Rpc {
     try {
       return await postJson(url, json, { ...this.patience, maxAnswerBytes }, this.clock);
     } catch (error) {
-      const isTooLong = error instanceof AnswerTooLong;
-      if (isTooLong && method === 'eth_call') throw new RpcError(-32000, RETURN_TOO_LONG, null);
-      if (isTooLong && method === 'eth_getLogs')
-        throw new RpcError(-32602, 'query returned more than can be read', null);
+      const tooLong = error instanceof AnswerTooLong;
+      if (tooLong && method === 'eth_call') throw new RpcError(-32000, RETURN_TOO_LONG, null);
+      if (tooLong && method === 'eth_getLogs') throw new RpcError(-32602, 'query returned more than can be read', null);
       throw new RpcUnreachable(`No answer to ${method}`, { cause: error });
     }
   }
