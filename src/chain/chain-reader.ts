@@ -2,7 +2,7 @@ import { isHex, numberToHex } from 'viem';
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { ChainAnswerError } from './chain-answer-error.js';
-import { Multicall, type MulticallLimits } from './multicall.js';
+import { Multicall, type AskOne, type MulticallLimits } from './multicall.js';
 import { readBytes, readHex, readQuantity, readTime } from './rpc-answers.js';
 
 export { ChainAnswerError };
@@ -81,8 +81,8 @@ export class ChainReader {
   constructor(
     private readonly rpc: Rpc,
     /** Null: there is no Multicall3, and calls go out one by one. */
-    multicall3: Hex | null,
-    limits: MulticallLimits,
+    private readonly multicall3: Hex | null,
+    private readonly limits: MulticallLimits,
   ) {
     this.#multicall = new Multicall((call, at, gas) => this.call(call, at, undefined, gas), multicall3, limits);
   }
@@ -134,22 +134,23 @@ export class ChainReader {
   }
 
   /** One call, with the state at the end of a block. `gas` bounds what the node spends on it. */
-  async call({ to, data }: ContractCall, at?: AtBlock, from?: Hex, gas?: number): Promise<CallResult> {
-    const request = { to, data, ...(from && { from }), ...(gas !== undefined && { gas: numberToHex(gas) }) };
-    return this.#call([request, blockParameter(at)]);
-  }
-
-  /**
-   * One call with the newest state, as if the block's timestamp were this one (Unix seconds): the fourth parameter of
-   * `eth_call`, which geth and what is made of it have since 1.11. Rejects with RpcError where a node does not take it.
-   */
-  async callAtTime({ to, data }: ContractCall, timestamp: number): Promise<CallResult> {
-    return this.#call([{ to, data }, 'latest', {}, { time: numberToHex(timestamp) }]);
+  call(call: ContractCall, at?: AtBlock, from?: Hex, gas?: number): Promise<CallResult> {
+    return this.#call([requestOf(call, from, gas), blockParameter(at)]);
   }
 
   /** Calls answered in order, each of which may revert by itself. */
   multicall(calls: readonly ContractCall[], at?: AtBlock): Promise<CallResult[]> {
     return this.#multicall.ask(calls, at);
+  }
+
+  /**
+   * As `multicall` with the newest state, as if the block's timestamp were this one (Unix seconds): the fourth parameter
+   * of `eth_call`, which geth and what is made of it have since 1.11. Rejects with RpcError where a node does not take it.
+   */
+  multicallAtTime(calls: readonly ContractCall[], timestamp: number): Promise<CallResult[]> {
+    const block = { time: numberToHex(timestamp) };
+    const askOne: AskOne = (call, _, gas) => this.#call([requestOf(call, undefined, gas), 'latest', {}, block]);
+    return new Multicall(askOne, this.multicall3, this.limits).ask(calls, undefined);
   }
 
   async #logs({ fromBlock, to, address, topics }: LogQuery): Promise<ChainLog[]> {
@@ -215,6 +216,10 @@ export function revertData(error: unknown): Hex | null {
   if (error.code !== 3 && !/revert/i.test(error.message) && !/^revert/i.test(data)) return null;
   const hex = data.replace(/^Reverted /, '');
   return isHex(hex) ? hex : '0x';
+}
+
+function requestOf({ to, data }: ContractCall, from?: Hex, gas?: number) {
+  return { to, data, ...(from && { from }), ...(gas !== undefined && { gas: numberToHex(gas) }) };
 }
 
 function readHead(answer: unknown): BlockHead {

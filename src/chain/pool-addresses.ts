@@ -5,12 +5,19 @@ import { poolFactoryAbi } from './abi/pool-factory.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import type { ChainReader, ContractCall } from './chain-reader.js';
 import { checksummed } from './checksum.js';
+import { revertName } from './contract-errors.js';
 import { isLimit, RpcError } from './http-rpc.js';
 import { mapInFlight } from './in-flight.js';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
-/** Requests about keys that are refused as yet, one key each. */
+/** Of the factory's refusals those that pass as time does. */
+const DATE_REFUSAL = /^PoolFactory__Option(Expired|Maturity)/;
+/** So near its maturity, and nearer, a pool may have any date at 08:00 UTC. */
+const ANY_DATE_WITHIN = 3 * DAY;
+/** A pool can be deployed a year before its maturity; who quotes one a year before that is not listened to. */
+const FARTHEST = 2 * 365 * DAY;
+/** Requests about keys that are refused as yet, those of three days each: 250 at most, whatever anybody publishes. */
 const ASKED_IN_FLIGHT = 8;
 
 /**
@@ -23,7 +30,7 @@ export class PoolAddresses {
   readonly #later = new Map<string, Pool>();
 
   constructor(
-    private readonly settlement: Pick<ChainReader, 'multicall' | 'callAtTime'>,
+    private readonly settlement: Pick<ChainReader, 'multicall' | 'multicallAtTime'>,
     private readonly factory: Hex,
     /** Pools remembered; when full, the memory starts anew. */
     private readonly capacity: number,
@@ -31,18 +38,7 @@ export class PoolAddresses {
 
   /** In the order of `keys`; null where the factory refuses the key. One round trip for all that are not known. */
   async resolve(keys: readonly PoolKey[]): Promise<(Pool | null)[]> {
-    const found = new Map<string, Pool>();
-    const unknown = new Map<string, PoolKey>();
-    for (const key of keys) {
-      const name = nameOf(key);
-      const pool = this.#pools.get(name);
-      if (pool !== undefined) found.set(name, pool);
-      else unknown.set(name, key);
-    }
-    for (const [name, pool] of await this.#ask(unknown)) {
-      found.set(name, pool);
-      this.#remember(this.#pools, name, pool);
-    }
+    const { found } = await this.#look(keys);
     return keys.map((key) => found.get(nameOf(key)) ?? null);
   }
 
@@ -52,38 +48,67 @@ export class PoolAddresses {
    * keys.
    */
   async resolveEvenLater(keys: readonly PoolKey[], now: number): Promise<(Pool | null)[]> {
-    const pools = await this.resolve(keys);
-    const refused = keys.filter((key, i) => pools[i] === null && key.maturity > now && key.maturity % DAY === 8 * HOUR);
-    const later = new Map<string, Pool>();
-    const distinct = new Map(refused.map((key) => [nameOf(key), key]));
-    await mapInFlight([...distinct], ASKED_IN_FLIGHT, async ([name, key]) => {
-      const pool = this.#later.get(name) ?? (await this.#askLater(key));
-      if (pool === null) return;
-      later.set(name, pool);
-      this.#remember(this.#later, name, pool);
-    });
-    return keys.map((key, i) => pools[i] ?? later.get(nameOf(key)) ?? null);
-  }
-
-  async #ask(unknown: ReadonlyMap<string, PoolKey>): Promise<Map<string, Pool>> {
-    const found = new Map<string, Pool>();
-    if (unknown.size === 0) return found;
-    const answers = await this.settlement.multicall([...unknown.values()].map((key) => this.#call(key)));
-    [...unknown].forEach(([name, key], i) => {
-      const answer = answers[i];
-      if (answer !== undefined && !answer.reverted) found.set(name, decodePool(key, answer.data));
-    });
-    return found;
-  }
-
-  async #askLater(key: PoolKey): Promise<Pool | null> {
-    try {
-      const { reverted, data } = await this.settlement.callAtTime(this.#call(key), key.maturity - 1);
-      return reverted ? null : decodePool(key, data);
-    } catch (error) {
-      if (error instanceof RpcError && !isLimit(error)) return null;
-      throw error; // an answer may come yet: a quote that is refused here is lost
+    const { found, refusedForDates } = await this.#look(keys);
+    const later: PoolKey[] = [];
+    for (const [name, key] of refusedForDates) {
+      const known = this.#later.get(name);
+      if (known !== undefined) found.set(name, known);
+      else if (mayComeTrue(key.maturity, now)) later.push(key);
     }
+    await mapInFlight(inWindows(later), ASKED_IN_FLIGHT, async (window) => {
+      for (const [name, pool] of await this.#askLater(window)) {
+        found.set(name, pool);
+        this.#remember(this.#later, name, pool);
+      }
+    });
+    return keys.map((key) => found.get(nameOf(key)) ?? null);
+  }
+
+  /** By name. */
+  async #look(
+    keys: readonly PoolKey[],
+  ): Promise<{ readonly found: Map<string, Pool>; readonly refusedForDates: ReadonlyMap<string, PoolKey> }> {
+    const found = new Map<string, Pool>();
+    const unknown = new Map<string, PoolKey>();
+    for (const key of keys) {
+      const name = nameOf(key);
+      const pool = this.#pools.get(name);
+      if (pool !== undefined) found.set(name, pool);
+      else unknown.set(name, key);
+    }
+    const refusedForDates = new Map<string, PoolKey>();
+    if (unknown.size === 0) return { found, refusedForDates };
+    const answers = await this.settlement.multicall([...unknown.values()].map((key) => this.#call(key)));
+    for (const [i, [name, key]] of [...unknown].entries()) {
+      const answer = answers[i];
+      if (answer === undefined) continue;
+      if (answer.reverted) {
+        if (mayBeForItsDate(answer.data)) refusedForDates.set(name, key);
+        continue;
+      }
+      const pool = decodePool(key, answer.data);
+      found.set(name, pool);
+      this.#remember(this.#pools, name, pool);
+    }
+    return { found, refusedForDates };
+  }
+
+  /** Pools by name of keys whose maturities are near each other, as if they were near now. */
+  async #askLater(window: readonly PoolKey[]): Promise<Map<string, Pool>> {
+    const found = new Map<string, Pool>();
+    try {
+      const calls = window.map((key) => this.#call(key));
+      const first = Math.min(...window.map(({ maturity }) => maturity));
+      const answers = await this.settlement.multicallAtTime(calls, first - 1);
+      for (const [i, key] of window.entries()) {
+        const answer = answers[i];
+        if (answer !== undefined && !answer.reverted) found.set(nameOf(key), decodePool(key, answer.data));
+      }
+    } catch (error) {
+      // Else an answer may come yet: a quote that is refused here is lost.
+      if (!(error instanceof RpcError) || isLimit(error)) throw error;
+    }
+    return found;
   }
 
   #call(key: PoolKey): ContractCall {
@@ -98,6 +123,29 @@ export class PoolAddresses {
 
 function decodePool(poolKey: PoolKey, data: Hex): Pool {
   return { poolAddress: decodeGetPoolAddress(data).poolAddress, poolKey: checksummed(poolKey) };
+}
+
+/** Also for what this factory does not name. */
+function mayBeForItsDate(revert: Hex): boolean {
+  const name = revertName(revert);
+  return name === null || DATE_REFUSAL.test(name);
+}
+
+/** At 08:00 UTC of a day that is not too far. */
+function mayComeTrue(maturity: number, now: number): boolean {
+  return maturity > now && maturity % DAY === 8 * HOUR && maturity - now <= FARTHEST;
+}
+
+/** Keys by their maturities, so many together as are allowed at the same time. */
+function inWindows(keys: readonly PoolKey[]): PoolKey[][] {
+  const windows: PoolKey[][] = [];
+  let last: PoolKey[] = [];
+  for (const key of [...keys].sort((a, b) => a.maturity - b.maturity)) {
+    const [first] = last;
+    if (first === undefined || key.maturity - (first.maturity - 1) >= ANY_DATE_WITHIN) windows.push((last = []));
+    last.push(key);
+  }
+  return windows;
 }
 
 const SELECTOR = toFunctionSelector(getAbiItem({ abi: poolFactoryAbi, name: 'getPoolAddress' }));

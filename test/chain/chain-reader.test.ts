@@ -135,7 +135,7 @@ t.test('what a node is asked: no block with its transactions, one block’s logs
   await reader.call({ to, data: '0x01' });
   await reader.call({ to, data: '0x01' }, at);
   await reader.call({ to, data: '0x01' }, 6, from, 255);
-  await reader.callAtTime({ to, data: '0x01' }, 256);
+  await reader.multicallAtTime([{ to, data: '0x01' }], 256);
   t.strictSame(asked, [
     ['eth_getBlockByNumber', ['latest', false]],
     ['eth_getBlockByNumber', ['0x7', false]],
@@ -151,7 +151,7 @@ t.test('what a node is asked: no block with its transactions, one block’s logs
       ],
     ],
     ['eth_call', [{ to, data: '0x01', from, gas: '0xff' }, '0x6']],
-    ['eth_call', [{ to, data: '0x01' }, 'latest', {}, { time: '0x100' }]],
+    ['eth_call', [{ to, data: '0x01', gas: '0x1' }, 'latest', {}, { time: '0x100' }]],
   ]);
 });
 

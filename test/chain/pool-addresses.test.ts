@@ -1,5 +1,7 @@
 import t from 'tap';
-import { getAddress } from 'viem';
+import { decodeFunctionData, encodeErrorResult, getAddress } from 'viem';
+import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
+import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
 import type { CallResult, ContractCall } from '../../src/chain/chain-reader.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
 import { encodeGetPoolAddress, PoolAddresses } from '../../src/chain/pool-addresses.js';
@@ -8,32 +10,45 @@ import { address, samplePool, START } from '../engine/samples.js';
 import { addressOfStrike, answerAsFactory } from './factory-answers.js';
 
 const IMPOSSIBLE = 0n;
+/** Strikes from here on are refused for their dates. */
+const TOO_EARLY = 1_000n;
 const DAY = 86_400;
 /** At 08:00 UTC. */
 const MATURITY = START - (START % DAY) + 400 * DAY + DAY / 3;
 
 const keyOf = (strike: bigint, maturity = MATURITY): PoolKey => ({ ...samplePool(0, maturity).poolKey, strike });
 
-/** Pools by a factory that refuses one strike; `later` is what it says as if the time were another. */
-function opened(later: (call: ContractCall, time: number) => Promise<CallResult> = () => Promise.reject(new Error())) {
+type Later = (calls: readonly ContractCall[]) => Promise<CallResult[]>;
+
+function answer(call: ContractCall): CallResult {
+  const { functionName, args } = decodeFunctionData({ abi: poolFactoryAbi, data: call.data });
+  if (functionName !== 'getPoolAddress') throw new Error(`the factory was asked for ${functionName}`);
+  const [{ strike, maturity }] = args;
+  if (strike < TOO_EARLY) return answerAsFactory(call, [], IMPOSSIBLE);
+  const errorName = 'PoolFactory__OptionMaturityNotFriday';
+  return { reverted: true, data: encodeErrorResult({ abi: contractErrorsAbi, errorName, args: [maturity] }) };
+}
+
+const allowed: Later = (calls) => Promise.resolve(calls.map((call) => answerAsFactory(call, [], IMPOSSIBLE)));
+
+/** Pools by a factory that refuses some; `later` is what it says as if the time were another. */
+function opened(later: Later = allowed) {
   /** How many keys each question was about. */
   const asked: number[] = [];
-  const times: number[] = [];
+  /** As if at which time, and about how many. */
+  const askedLater: [time: number, keys: number][] = [];
   const factory = {
     multicall(calls: readonly ContractCall[]) {
       asked.push(calls.length);
-      return Promise.resolve(calls.map((call) => answerAsFactory(call, [], IMPOSSIBLE)));
+      return Promise.resolve(calls.map(answer));
     },
-    callAtTime(call: ContractCall, time: number) {
-      times.push(time);
-      return later(call, time);
+    multicallAtTime(calls: readonly ContractCall[], time: number) {
+      askedLater.push([time, calls.length]);
+      return later(calls);
     },
   };
-  return { pools: new PoolAddresses(factory, address(0xfa), 2), asked, times };
+  return { pools: new PoolAddresses(factory, address(0xfa), 2), asked, askedLater };
 }
-
-const allowed = ({ to }: ContractCall): Promise<CallResult> =>
-  Promise.resolve(answerAsFactory({ to, data: encodeGetPoolAddress(keyOf(7n)) }, [], IMPOSSIBLE));
 
 t.test('keys are asked about together, and of one that has a pool not again', async (t) => {
   const { pools, asked } = opened();
@@ -59,34 +74,49 @@ t.test('when the memory is full it starts anew, and nobody misses an answer', as
 });
 
 t.test('a key that is refused as yet is asked about as if its maturity were near', async (t) => {
-  const { pools, times } = opened(allowed);
-  const refused = keyOf(IMPOSSIBLE);
+  const { pools, askedLater } = opened();
+  const refused = keyOf(TOO_EARLY);
   const [found, again] = await pools.resolveEvenLater([refused, refused], START);
-  t.strictSame([found?.poolAddress, found?.poolKey], [addressOfStrike(7n), refused]);
+  t.strictSame([found?.poolAddress, found?.poolKey], [addressOfStrike(TOO_EARLY), refused]);
   t.equal(again, found);
   t.strictSame(await pools.resolveEvenLater([refused], START), [found]);
-  t.strictSame(times, [MATURITY - 1], 'once for all who ask');
+  t.strictSame(askedLater, [[MATURITY - 1, 1]], 'once for all who ask');
   t.strictSame(await pools.resolve([refused]), [null], 'a new quote cannot be posted for it');
 });
 
-t.test('so is none whose date is never allowed', async (t) => {
-  const { pools, times } = opened(allowed);
-  const keys = [keyOf(IMPOSSIBLE, MATURITY + 1), keyOf(IMPOSSIBLE)];
-  t.strictSame(await pools.resolveEvenLater(keys, MATURITY), [null, null]);
-  t.strictSame(times, []);
+t.test('keys that are allowed at the same time are asked about together, however many there are', async (t) => {
+  const { pools, askedLater } = opened();
+  const keys = [3, 0, 2, 1, 4, 0].map((days, i) => keyOf(TOO_EARLY + BigInt(i), MATURITY + days * DAY));
+  t.strictSame(
+    (await pools.resolveEvenLater(keys, START)).map((pool) => pool?.poolAddress),
+    keys.map(({ strike }) => addressOfStrike(strike)),
+  );
+  t.strictSame(askedLater, [
+    [MATURITY - 1, 4],
+    [MATURITY + 3 * DAY - 1, 2],
+  ]);
+});
+
+t.test('none is whose date is never allowed, is over or too far, or that is refused for something else', async (t) => {
+  const { pools, askedLater } = opened();
+  const tooFar = MATURITY - 400 * DAY + 731 * DAY;
+  const keys = [keyOf(TOO_EARLY, MATURITY + 1), keyOf(TOO_EARLY, tooFar), keyOf(IMPOSSIBLE)];
+  t.strictSame(await pools.resolveEvenLater(keys, START), [null, null, null]);
+  t.strictSame(await pools.resolveEvenLater([keyOf(TOO_EARLY)], MATURITY), [null]);
+  t.strictSame(askedLater, []);
 });
 
 t.test('a key that is refused even then, or by a node that cannot be asked so, has no pool', async (t) => {
-  const reverts = opened(() => Promise.resolve({ reverted: true, data: '0x' }));
-  t.strictSame(await reverts.pools.resolveEvenLater([keyOf(IMPOSSIBLE)], START), [null]);
+  const reverts = opened((calls) => Promise.resolve(calls.map(() => ({ reverted: true, data: '0x' }))));
+  t.strictSame(await reverts.pools.resolveEvenLater([keyOf(TOO_EARLY)], START), [null]);
   const cannot = opened(() => Promise.reject(new RpcError(-32602, 'too many arguments, want at most 3', null)));
-  t.strictSame(await cannot.pools.resolveEvenLater([keyOf(IMPOSSIBLE)], START), [null]);
+  t.strictSame(await cannot.pools.resolveEvenLater([keyOf(TOO_EARLY)], START), [null]);
 });
 
 t.test('of a node that does not answer, or not just now, nothing is known', async (t) => {
   for (const error of [new RpcUnreachable('gone'), new RpcError(-32005, 'limit', null), new RpcError(429, '', null)]) {
     const { pools } = opened(() => Promise.reject(error));
-    await t.rejects(pools.resolveEvenLater([keyOf(IMPOSSIBLE)], START), error);
+    await t.rejects(pools.resolveEvenLater([keyOf(TOO_EARLY)], START), error);
   }
 });
 
@@ -121,7 +151,7 @@ t.test(
     const answer = answerAsFactory({ to: address(0xfa), data: encodeGetPoolAddress(keyOf(1n)) }, [], IMPOSSIBLE);
     const factory = {
       multicall: (calls: readonly ContractCall[]) => Promise.resolve(calls.map(() => answer)),
-      callAtTime: () => Promise.reject(new Error()),
+      multicallAtTime: () => Promise.reject(new Error()),
     };
     const pools = new PoolAddresses(factory, address(0xfa), 3 * count);
     await pools.resolve(first); // the first time takes longer than any other
