@@ -85,7 +85,7 @@ export const limits = {
   /** Quotes of one snapshot, of one message of it, and events read at a time for a reader that comes back. */
   wsSnapshotQuotes: 100_000,
   wsSnapshotPageQuotes: 100,
-  /** Pages of a snapshot written between two turns of the event loop: at about 0.7 ms each. */
+  /** Pages of snapshots written between two turns of the event loop: at about 0.7 ms each. */
   wsSnapshotPagesPerTurn: 10,
   wsReplayEvents: 200,
   /** Events kept in memory for readers who come back, about 1 KB each; the log has those before. */

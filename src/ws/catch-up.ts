@@ -3,6 +3,7 @@ import type { Feed, ResyncReason } from '../feed/feed.js';
 import type { PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import { CloseCode } from '../net/close-codes.js';
 import type { NetSocket } from '../net/net.js';
+import type { SnapshotTurns } from './snapshot-turns.js';
 
 /** Bounds of a reader that is behind; the numbers come from the configuration's limits. */
 export interface CatchUpLimits {
@@ -10,8 +11,6 @@ export interface CatchUpLimits {
   readonly wsSlowBytes: number;
   /** Events read at a time for a reader that comes back, and pause before a slow one is looked at again. */
   readonly wsReplayEvents: number;
-  /** Messages to send first that are made between two turns of the event loop. */
-  readonly wsSnapshotPagesPerTurn: number;
   readonly wsCatchUpMs: number;
   /** Pause of a reader that the log has no time for. */
   readonly logBusyMs: number;
@@ -48,16 +47,20 @@ export class CatchUp {
   readonly #clock: Clock;
   readonly #limits: CatchUpLimits;
   readonly #steps: CatchUpSteps;
+  readonly #turns: SnapshotTurns;
   readonly #onFault: (fault: unknown) => void;
   #cancelTimer: CancelTimer = () => undefined;
+  #hasFirst = false;
   #isOver = false;
 
-  constructor({ socket, feed, isBinary, clock, limits, onFault }: CatchUpPorts, at: number, steps: CatchUpSteps) {
+  constructor(ports: CatchUpPorts, at: number, steps: CatchUpSteps) {
+    const { socket, feed, isBinary, clock, limits, turns, onFault } = ports;
     this.#socket = socket;
     this.#feed = feed;
     this.#isBinary = isBinary;
     this.#clock = clock;
     this.#limits = limits;
+    this.#turns = turns;
     this.#onFault = onFault;
     this.at = at;
     this.#steps = steps;
@@ -65,16 +68,18 @@ export class CatchUp {
 
   /** Goes as far as the reader takes it now; the rest follows by itself. */
   run(): void {
-    let pages = 0;
     while (!this.#isOver && !this.#socket.closed) {
       if (this.#socket.bufferedBytes() > this.#limits.wsSlowBytes) return this.#runIn(this.#limits.wsCatchUpMs);
-      // Others come in between: who reads fast would have a whole snapshot made in one turn.
-      if (pages >= this.#limits.wsSnapshotPagesPerTurn) return this.#runIn(0);
-      const page = this.#steps.first.next();
-      if (page.done !== true) {
-        this.#socket.send(page.value, this.#isBinary);
-        pages++;
-        continue;
+      if (!this.#hasFirst) {
+        // Others come in between: who reads fast would have a whole snapshot made in one turn.
+        if (!this.#turns.hasRoom) return void (this.#cancelTimer = this.#turns.wait(() => this.run()));
+        const page = this.#steps.first.next();
+        if (page.done !== true) {
+          this.#turns.made();
+          this.#socket.send(page.value, this.#isBinary);
+          continue;
+        }
+        this.#hasFirst = true;
       }
       const { missed } = this.#steps;
       if (missed === null || this.at >= this.#feed.seq) {
@@ -137,5 +142,7 @@ export interface CatchUpPorts {
   readonly isBinary: boolean;
   readonly clock: Clock;
   readonly limits: CatchUpLimits;
+  /** Shared by all readers. */
+  readonly turns: SnapshotTurns;
   readonly onFault: (fault: unknown) => void;
 }

@@ -11,6 +11,7 @@ import type { RfqPorts, SocketKeyHolder, SocketQuotas } from './ports.js';
 import { texts } from './replies.js';
 import { RfqQueue } from './rfq-queue.js';
 import { Session } from './session.js';
+import { SnapshotTurns } from './snapshot-turns.js';
 import { agreedProtocol, encodingOf } from './subprotocol.js';
 import { Tally } from './tally.js';
 
@@ -29,6 +30,7 @@ export class Hub implements SocketHandlers {
   readonly #options: HubOptions;
   readonly #requests: ClientRequests;
   readonly #readers: FeedReaders;
+  readonly #snapshotTurns: SnapshotTurns;
   readonly #sessions = new Map<number, Session>();
   readonly #keySessions: KeySessions;
   readonly #addresses = new Tally();
@@ -38,6 +40,7 @@ export class Hub implements SocketHandlers {
     this.#options = options;
     this.#keySessions = new KeySessions(quotas);
     this.#readers = new FeedReaders(chains, clock, limits);
+    this.#snapshotTurns = new SnapshotTurns(clock, limits.wsSnapshotPagesPerTurn);
     this.#requests = new ClientRequests(options, this.#readers, this.#keySessions);
   }
 
@@ -58,7 +61,9 @@ export class Hub implements SocketHandlers {
   open(socket: NetSocket): void {
     const { topics, feed, limits, rfqs, chainId, clock, onFault } = this.#options;
     const encoding = encodingOf(socket.protocol, feed.encodings);
-    const reader = new FeedReader({ socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, onFault });
+    const turns = this.#snapshotTurns;
+    const ofReader = { socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, turns, onFault };
+    const reader = new FeedReader(ofReader);
     const queue = new RfqQueue(rfqs, chainId, clock, limits.wsRfqLookupMs);
     const session = new Session(socket, { topics, rfqs: queue, reader, encoding, limits });
     this.#sessions.set(socket.id, session);

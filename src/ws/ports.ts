@@ -46,6 +46,8 @@ export interface SocketLimits extends FeedReaderLimits, FeedReadersLimits {
   /** Open at once: in all, and of one address. */
   readonly wsConnections: number;
   readonly wsConnectionsPerAddress: number;
+  /** Pages of snapshots made between two turns of the event loop, for all readers together. */
+  readonly wsSnapshotPagesPerTurn: number;
   /** Levels of a side that ORDERBOOK shows, at most and when nothing else is asked for. */
   readonly wsBookLevels: number;
   /** How long a socket may wait before its AUTH. */
