@@ -59,7 +59,7 @@ export class UnattendedTxs {
     return this.#left.find(request);
   }
 
-  /** One whose calldata has these hex digits in it, on its way or in a block that has not been read. Null: given up. */
+  /** One that publishes the quote of these hex digits, on its way or in a block that has not been read. Null: given up. */
   findWith(digits: () => string, isRead: (blockNumber: number) => boolean): Promise<TxReceipt | null> | undefined {
     return this.#left.findWith(digits, isRead);
   }

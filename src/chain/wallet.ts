@@ -150,8 +150,8 @@ export class Wallet {
   }
 
   /**
-   * One that nobody waits for, an earlier run's or what a reorg took back, whose calldata has these hex digits in it, as
-   * long as the block that it is mined in has not been read: its end, which is null where it was given up.
+   * One that nobody waits for, an earlier run's or what a reorg took back, that publishes the quote of these hex digits,
+   * as long as the block that it is mined in has not been read: its end, which is null where it was given up.
    */
   unattendedWith(
     digits: () => string,

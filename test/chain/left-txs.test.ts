@@ -1,10 +1,17 @@
 import t, { type Test } from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { Hex } from '../../src/engine/quote.js';
+import { encodeAdd, quoteDigits } from '../../src/chain/add-calldata.js';
+import { LeftTxs, type LeftEnd } from '../../src/chain/left-txs.js';
+import type { TxReceipt } from '../../src/chain/receipts.js';
+import type { Hex, SignedQuote } from '../../src/engine/quote.js';
+import { sampleQuote } from '../engine/samples.js';
 import { QuietChain, request, WalletRun } from './wallet-fixture.js';
 
 const chain = await QuietChain.start();
 t.teardown(() => chain.anvil.stop());
+
+const [first, second, third] = [sampleQuote({ n: 1 }), sampleQuote({ n: 2 }), sampleQuote({ n: 3 })];
+const published = encodeAdd([first, second]);
 
 /** A process that sent this and died before it was mined: its client had no answer. */
 async function leave(account: PrivateKeyAccount, data: Hex): Promise<WalletRun> {
@@ -41,42 +48,84 @@ await t.test('who asks again for what an earlier run has on its way joins it, an
   t.equal(mined.length, 3);
 });
 
-await t.test('it is found by a part of what it is for until its block has been read', async (t) => {
-  const second = await nextRun(t, await leave(chain.newKey(), '0x01ab02'));
+await t.test('it is found by each quote that it publishes until its block has been read', async (t) => {
+  const run = await nextRun(t, await leave(chain.newKey(), published));
   let readTo = 0;
-  const find = (digits: string) =>
-    second.wallet.unattendedWith(
-      () => digits,
+  const find = (quote: SignedQuote) =>
+    run.wallet.unattendedWith(
+      () => quoteDigits(quote),
       (blockNumber) => blockNumber <= readTo,
     );
-  t.equal(find('ab'), undefined, 'nothing is known of it yet');
-  second.wallet.resume();
-  t.equal(find('ac'), undefined);
-  const receipt = await second.whileMining(chain, Promise.resolve(find('ab')));
+  t.equal(find(second), undefined, 'nothing is known of it yet');
+  run.wallet.resume();
+  t.equal(find(third), undefined);
+  const receipt = await run.whileMining(chain, Promise.resolve(find(second)));
   t.match(receipt, { succeeded: true });
   const { blockNumber, blockHash } = receipt ?? { blockNumber: 0, blockHash: '0x' as const };
-  second.wallet.onRead({ blockNumber, blockHash });
-  t.strictSame(await find('ab'), receipt, 'one of two readers of the same chain may be behind');
+  run.wallet.onRead({ blockNumber, blockHash });
+  t.strictSame(await find(first), receipt, 'one of two readers of the same chain may be behind');
   readTo = blockNumber;
-  t.equal(find('ab'), undefined);
+  t.equal(find(second), undefined);
   readTo = 0;
-  second.wallet.onRead({ blockNumber: blockNumber + 64, blockHash: '0x' });
-  t.equal(find('ab'), undefined, 'too deep to be kept');
+  run.wallet.onRead({ blockNumber: blockNumber + 64, blockHash: '0x' });
+  t.equal(find(second), undefined, 'too deep to be kept');
 });
 
 await t.test('so it is where it was mined before this run', async (t) => {
-  const first = await leave(chain.newKey(), '0x01ab02');
+  const earlier = await leave(chain.newKey(), published);
   await chain.mine();
-  const second = await nextRun(t, first);
-  second.wallet.resume();
+  const run = await nextRun(t, earlier);
+  run.wallet.resume();
   const find = () =>
-    second.wallet.unattendedWith(
-      () => 'ab',
+    run.wallet.unattendedWith(
+      () => quoteDigits(second),
       () => false,
     );
-  const receipt = await second.whileMining(chain, Promise.resolve(find()));
+  const receipt = await run.whileMining(chain, Promise.resolve(find()));
   t.match(receipt, { succeeded: true });
   t.strictSame(await find(), receipt);
+});
+
+/** What is left of one that publishes two quotes, after each of these ends; all its blocks are still to be read. */
+async function leftAfter(...receipts: (Partial<TxReceipt> | null)[]) {
+  const left = new LeftTxs(64);
+  for (const receipt of receipts) {
+    const end = Promise.resolve({ receipt, wasThere: false } as LeftEnd);
+    left.add(request(published), end);
+    await end;
+  }
+  return left.findWith(
+    () => quoteDigits(first),
+    () => false,
+  );
+}
+
+await t.test('what reverted is not joined once that is known', async (t) => {
+  t.match(await leftAfter({ blockNumber: 7, succeeded: true }), { blockNumber: 7 });
+  t.equal(await leftAfter({ blockNumber: 7, succeeded: false }), undefined);
+});
+
+await t.test('nor what was mined, taken back and then given up', async (t) => {
+  t.equal(await leftAfter({ blockNumber: 7, succeeded: true }, null), undefined);
+});
+
+await t.test('a thousand quotes are looked for in full transactions in no time', (t) => {
+  const left = new LeftTxs(64);
+  for (let tx = 0; tx < 16; tx++) {
+    const quotes = Array.from({ length: 175 }, (_, i) => sampleQuote({ n: 175 * tx + i }));
+    left.add(request(encodeAdd(quotes)), new Promise(() => undefined));
+  }
+  const wanted = Array.from({ length: 1_000 }, (_, i) => quoteDigits(sampleQuote({ n: 10_000 + i })));
+  const begun = process.cpuUsage();
+  for (const digits of wanted) {
+    left.findWith(
+      () => digits,
+      () => false,
+    );
+  }
+  // Of 1,600 that a search through their calldata takes.
+  t.ok(process.cpuUsage(begun).user < 300_000);
+  t.end();
 });
 
 await t.test('nor is it paid for twice before the node has said what became of it', async (t) => {
