@@ -148,6 +148,7 @@ export function chainsAtOnce(options: ChainSideOptions): ChainSide {
     spending: null,
     balances: null,
     readTo: () => null,
+    hasWaiting: () => false,
     stop: () => Promise.resolve(),
   };
 }

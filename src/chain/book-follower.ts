@@ -45,7 +45,7 @@ export class BookFollower {
   #sweptAtMs: number;
 
   constructor(
-    private readonly settlement: Pick<SettlementFollower, 'position' | 'step' | 'check'>,
+    private readonly settlement: Pick<SettlementFollower, 'position' | 'step' | 'check' | 'checkWaiting'>,
     private readonly stream: Pick<StreamFollower, 'position' | 'look' | 'enter'>,
     /** Every known order, for the sweep. */
     private readonly orders: () => Iterable<Order>,
@@ -107,7 +107,7 @@ export class BookFollower {
     }
   }
 
-  /** True when both chains were read to their heads. */
+  /** True when both chains were read to their heads, and there is nothing left to ask. */
   async #step(): Promise<boolean> {
     if (!this.#caughtUp) return this.#catchUp();
     const [settled, news] = await bothToTheirEnd(this.settlement.step(), this.stream.look());
@@ -137,7 +137,7 @@ export class BookFollower {
       this.listener.onCaughtUp();
     }
     await this.#sweepSlice();
-    return true;
+    return this.settlement.checkWaiting();
   }
 
   /** A few orders each round, so that a sweep never stands in the way of an event. */

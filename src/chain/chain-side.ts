@@ -51,6 +51,7 @@ export interface ChainSideLimits extends WalletNumbers {
   readonly statesPerSlice: number;
   readonly stateSlicesInFlight: number;
   readonly restatedPerCommand: number;
+  readonly touchedSlice: number;
   readonly poolCache: number;
   readonly walletBalanceMs: number;
   readonly maxTxBytes: number;
@@ -110,6 +111,8 @@ export interface ChainSide {
    * The last block that was read of each chain; the book may have been told of an earlier one, with nothing in between.
    */
   readTo(role: ChainRole): BlockId | null;
+  /** Orders that a settlement block up to there has touched are still to be asked about. */
+  hasWaiting(): boolean;
   /** No command comes from the chains any more when it resolves. */
   stop(): Promise<void>;
 }
@@ -162,6 +165,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
       resumeAfter: resumeAfter(readSoFar.position('settlement')),
       tellEveryBlocks: limits.positionEveryBlocks,
       restatedPerCommand: limits.restatedPerCommand,
+      touchedSlice: limits.touchedSlice,
       blocksInFlight: limits.rpcBlocksInFlight,
     },
   );
@@ -206,7 +210,9 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   );
   const settlementWallet = wallets?.settlement ?? null;
   const spending = wallets && { settlement: wallets.settlement.spending, stream: wallets.stream.spending };
-  return { follower, health, settlement, pools, states, publisher, settlementWallet, spending, balances, readTo, stop };
+  const hasWaiting = (): boolean => settlementFollower.hasWaiting;
+  const ofWallets = { publisher, settlementWallet, spending, balances };
+  return { follower, health, settlement, pools, states, ...ofWallets, readTo, hasWaiting, stop };
 
   function onFailure(error: Error, failures: number): void {
     refusing.onFailure(error, failures);

@@ -60,3 +60,21 @@ function later(one: ChainLog | undefined, other: ChainLog | undefined): ChainLog
   if (one === undefined || other === undefined) return one ?? other;
   return (other.blockNumber - one.blockNumber || other.logIndex - one.logIndex) < 0 ? one : other;
 }
+
+/** So many of them at most, of each provider as many: nobody's many orders keep another's few waiting. */
+export function inTurn(touched: ReadonlyMap<Order, unknown>, most: number): Order[] {
+  if (touched.size <= most) return [...touched.keys()];
+  const ofProviders = new Map<Hex, Order[]>();
+  for (const order of touched.keys()) {
+    const { provider } = order.quote;
+    const orders = ofProviders.get(provider);
+    if (orders === undefined) ofProviders.set(provider, [order]);
+    else orders.push(order);
+  }
+  const due: Order[] = [];
+  for (let nth = 0; due.length < most; nth++) {
+    const round = [...ofProviders.values()].flatMap((orders) => orders[nth] ?? []);
+    due.push(...round.slice(0, most - due.length));
+  }
+  return due;
+}

@@ -1,6 +1,6 @@
 import type { ChainPosition } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
-import type { Hex } from '../engine/quote.js';
+import type { Hex, Origin } from '../engine/quote.js';
 import type { BlockRange, ChainCursor } from './chain-cursor.js';
 import type { BlockId, ChainLog, ChainReader } from './chain-reader.js';
 import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
@@ -10,7 +10,7 @@ import { readRange } from './log-range.js';
 import { OrderStates } from './order-states.js';
 import type { QuoteStates } from './quote-states.js';
 import { settlementCommand } from './settlement-commands.js';
-import { touchedOrders, whyIgnored } from './settlement-effects.js';
+import { inTurn, touchedOrders, whyIgnored } from './settlement-effects.js';
 import {
   originOf,
   readMeansEvents,
@@ -29,6 +29,8 @@ export interface SettlementFollowerOptions {
   readonly tellEveryBlocks: number;
   /** Quotes stated anew by one command. */
   readonly restatedPerCommand: number;
+  /** Touched orders that are asked about at once. */
+  readonly touchedSlice: number;
   /** Requests for the timestamps of blocks that are under way at once. */
   readonly blocksInFlight: number;
 }
@@ -53,6 +55,11 @@ export class SettlementFollower {
    * branch's state as the ancestor's, as anvil does for a moment; and all, where it is not known which differ there.
    */
   #inDoubt: readonly Order[] = [];
+  /**
+   * Touched, and not asked about yet, each with the last log that says so. One small transfer touches all that a maker
+   * has, however many: nothing else would be read while all of them are asked about.
+   */
+  readonly #waiting = new Map<Order, ChainLog>();
 
   constructor(
     private readonly reader: ChainReader,
@@ -72,6 +79,11 @@ export class SettlementFollower {
   /** The block whose state the book shows; null before the first. */
   get position(): BlockId | null {
     return this.cursor.position;
+  }
+
+  /** Touched orders are still to be asked about. */
+  get hasWaiting(): boolean {
+    return this.#waiting.size > 0;
   }
 
   /** One range of blocks, or one reorg. True when there is nothing left to be read for now. */
@@ -111,6 +123,17 @@ export class SettlementFollower {
     await this.#states.tell(orders, states, position, () => null);
   }
 
+  /** Asks about more of the touched orders, at the cursor's block. True: none of them is left. */
+  async checkWaiting(): Promise<boolean> {
+    const { position } = this;
+    if (position === null || this.#waiting.size === 0) return true;
+    const orders = inTurn(this.#waiting, this.options.touchedSlice);
+    const states = await this.#states.read(orders, position);
+    await this.#states.tell(orders, states, position, (order) => this.#originFor(order));
+    for (const order of orders) this.#waiting.delete(order);
+    return this.#waiting.size === 0;
+  }
+
   /**
    * Asks for everything first and tells the book afterwards, so that a failed request leaves nothing half told. False:
    * the node refused the range.
@@ -123,18 +146,16 @@ export class SettlementFollower {
     const [found, means] = logs;
     const { changes, ignored } = this.#sort(found);
     const touched = touchedOrders(changes, means, this.book);
-    const orders = [...new Set([...touched.keys(), ...this.#inDoubt])];
+    const due = inTurn(new Map([...this.#waiting, ...touched]), this.options.touchedSlice);
+    const orders = [...new Set([...due, ...this.#inDoubt])];
     const [states, deployedAt] = await Promise.all([this.#states.atEnd(range, orders), this.#deploymentTimes(changes)]);
     await this.cursor.confirm(range);
 
     for (const { why, log } of ignored) this.onIgnored(why, log);
     for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
-    if (states !== null) {
-      await this.#states.tell(orders, states, to, (order) => {
-        const log = touched.get(order);
-        return log === undefined ? null : originOf(log);
-      });
-    }
+    for (const [order, log] of touched) this.#waiting.set(order, log);
+    if (states !== null) await this.#states.tell(orders, states, to, (order) => this.#originFor(order));
+    for (const order of orders) this.#waiting.delete(order);
     await this.#tellPosition(to, changes.length > 0 || orders.length > 0);
     this.#inDoubt = states === null ? orders : [];
     this.cursor.advance(range, blocksOf(changes.map(({ log }) => log)));
@@ -187,10 +208,16 @@ export class SettlementFollower {
     await this.#states.restate(ancestor, restated, at.blockNumber);
     // Nothing touched those whose means left before the ancestor and came back in a block that is gone.
     const others = this.cursor.isEnd(ancestor) ? [] : this.#knownOrders();
-    this.#inDoubt = [...new Set([...this.#inDoubt, ...orders, ...others])];
+    this.#inDoubt = [...new Set([...this.#inDoubt, ...this.#waiting.keys(), ...orders, ...others])];
+    this.#waiting.clear(); // the logs may be gone
     this.cursor.moveTo(ancestor);
     this.#resumeAfter = null;
     this.#told = ancestor.blockNumber;
+  }
+
+  #originFor(order: Order): Origin | null {
+    const log = this.#waiting.get(order);
+    return log === undefined ? null : originOf(log);
   }
 
   #knownOrders(): Order[] {

@@ -184,6 +184,8 @@ export const limits = {
   stateSlicesInFlight: 4,
   /** Quotes that one command states anew. */
   restatedPerCommand: 500,
+  /** Quotes whose makers' means have changed that are asked about before the next look at the chains: some 80 ms. */
+  touchedSlice: 640,
   /** Blocks in one range of logs; halved when a node refuses. */
   logRangeBlocks: 10_000,
   /** How long a start waits for both chains before it listens and says that it is waiting. */

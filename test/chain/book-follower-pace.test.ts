@@ -25,6 +25,7 @@ function following(
       seen.steps += 1;
       return step();
     },
+    checkWaiting: () => Promise.resolve(true),
     async check(orders: readonly Order[]) {
       if (orders.length > 0) checks.push(orders.length);
     },

@@ -150,6 +150,7 @@ export class Following {
       const head = await clients[role].getBlock();
       await this.until(() => this.chains.follower.caughtUp && this.chains.readTo(role)?.blockHash === head.hash);
     }
+    await this.until(() => !this.chains.hasWaiting());
   }
 
   /**

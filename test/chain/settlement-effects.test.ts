@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { ChainLog } from '../../src/chain/chain-reader.js';
-import { touchedOrders, whyIgnored } from '../../src/chain/settlement-effects.js';
+import { inTurn, touchedOrders, whyIgnored } from '../../src/chain/settlement-effects.js';
 import type { SettlementEvent } from '../../src/chain/settlement-events.js';
 import type { Hex } from '../../src/engine/quote.js';
 import {
@@ -113,4 +113,17 @@ t.test('any number of logs that name a maker take no more than one walk through 
   touchedOrders([], means, counted);
   t.equal(walks, 1);
   t.end();
+});
+
+t.test('of more orders than are asked about at once, each maker has as many', async (t) => {
+  const engine = newEngine();
+  for (const n of [1, 2, 3, 4, 5, 6]) {
+    const quote = sampleQuote({ n, provider: n === 6 ? OTHER_MAKER : MAKER });
+    engine.apply(enter(quote), { index: n, tsMs: START * 1_000 });
+  }
+  const touched = new Map([...engine.known()].map((order) => [order, null]));
+  const salts = (most: number) => inTurn(touched, most).map(({ quote }) => quote.salt);
+  t.strictSame(salts(2), [1, 6]);
+  t.strictSame(salts(4), [1, 6, 2, 3]);
+  t.strictSame(salts(6), [1, 2, 3, 4, 5, 6]);
 });

@@ -245,3 +245,30 @@ t.test('where nothing happens the book hears of every so many blocks, of both ch
     t.strictSame(told(), [start + every, start + every]);
   });
 });
+
+t.test('a maker whose means change keeps nobody waiting until all of many quotes are asked about', async (t) => {
+  await MarketBook.isolated(market, { limits: { touchedSlice: 2 } }, async (book) => {
+    const many = await Promise.all(Array.from({ length: 12 }, () => market.sign(call)));
+    await book.publish(...many);
+    const events: EngineEvent[] = [];
+    book.following.sequencer.onEvents((records) => events.push(...records.flatMap((record) => record.events)));
+    await market.client.setAutomine(false);
+    const both = Promise.all([
+      market.approve(maker.address, call.poolKey.base, router.address, 0n),
+      market.publish(taker.address, [await market.sign(call, {}, stranger)]),
+    ]);
+    while ((await market.client.getTxpoolStatus()).pending < 2);
+    await market.client.mine({ blocks: 1 });
+    await both;
+    await market.client.setAutomine(true);
+    await book.following.until(() => many.every((offer) => book.reasonOf(offer) === 8));
+    const types = events.map(({ type }) => type);
+    t.equal(types.filter((type) => type === 'QUOTE_INVALIDATED').length, many.length);
+    const posted = types.indexOf('QUOTE_POSTED');
+    t.ok(posted >= 0 && posted < types.lastIndexOf('QUOTE_INVALIDATED'), `${posted} of ${types.length}`);
+    t.notOk(
+      events.some(({ cause }) => cause === null),
+      'each tells of the event that it comes from',
+    );
+  });
+});

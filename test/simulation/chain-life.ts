@@ -40,6 +40,7 @@ const SIM_LIMITS = {
   rpcCallsPerBatch: 8,
   statesPerSlice: 3,
   restatedPerCommand: 2,
+  touchedSlice: 2,
 };
 
 /** What a process has of its engine. */
@@ -96,7 +97,7 @@ export class ChainLife {
   hasRead(heads: Readonly<Record<ChainRole, { readonly hash: string }>>): boolean {
     const { follower } = this.chains;
     const isRead = (role: ChainRole): boolean => this.chains.readTo(role)?.blockHash === heads[role].hash;
-    return follower.caughtUp && isRead('settlement') && isRead('stream');
+    return follower.caughtUp && isRead('settlement') && isRead('stream') && !this.chains.hasWaiting();
   }
 
   async stop(): Promise<void> {
