@@ -48,9 +48,16 @@ const [APPROVAL] = encodeEventTopics({ abi: erc20Abi, eventName: 'Approval' });
 const [TRANSFER] = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer' });
 const [TRANSFER_SINGLE] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'TransferSingle' });
 const [TRANSFER_BATCH] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'TransferBatch' });
+const MEANS = [APPROVAL, TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH];
 
 /** Topics of one `eth_getLogs`: a node takes some hundreds in a position, not thousands. */
 const PROVIDERS_PER_QUERY = 200;
+/**
+ * Anyone can publish quotes of makers who own nothing, a thousand for 12 million gas: where that would take hundreds of
+ * queries for each new block, one asks for everybody's logs. In more blocks at once those would be too many.
+ */
+const MOST_NAMED_PROVIDERS = 2_000;
+const MOST_BLOCKS_OF_EVERYBODY = 100;
 const QUERIES_IN_FLIGHT = 8;
 
 /**
@@ -85,6 +92,17 @@ export async function readMeansEvents(
   providers: readonly Hex[],
   pools: readonly Pool[],
 ): Promise<MeansEvent[]> {
+  const isOfEverybody =
+    providers.length > MOST_NAMED_PROVIDERS && to.blockNumber - fromBlock < MOST_BLOCKS_OF_EVERYBODY;
+  const queries = isOfEverybody ? [[MEANS]] : queriesNaming(providers);
+  const emitters = (): Hex[] => pools.flatMap((pool) => [pool.poolAddress, collateralToken({ pool })]);
+  const found = await mapInFlight(queries, QUERIES_IN_FLIGHT, (topics) =>
+    anyonesLogs(reader, { fromBlock, to, topics }, emitters),
+  );
+  return found.flat().map((log) => ({ log, accounts: log.topics.slice(1).map(toAddress) }));
+}
+
+function queriesNaming(providers: readonly Hex[]): Topics[] {
   const queries: Topics[] = [];
   for (let start = 0; start < providers.length; start += PROVIDERS_PER_QUERY) {
     const accounts = providers.slice(start, start + PROVIDERS_PER_QUERY).map((provider) => pad(provider));
@@ -92,11 +110,7 @@ export async function readMeansEvents(
     queries.push([[TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH], null, accounts]);
     queries.push([[TRANSFER_SINGLE, TRANSFER_BATCH], null, null, accounts]);
   }
-  const emitters = (): Hex[] => pools.flatMap((pool) => [pool.poolAddress, collateralToken({ pool })]);
-  const found = await mapInFlight(queries, QUERIES_IN_FLIGHT, (topics) =>
-    anyonesLogs(reader, { fromBlock, to, topics }, emitters),
-  );
-  return found.flat().map((log) => ({ log, accounts: log.topics.slice(1).map(toAddress) }));
+  return queries;
 }
 
 /** Where a log stands, as commands carry it. */
