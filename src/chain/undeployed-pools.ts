@@ -63,7 +63,8 @@ export class UndeployedPools {
       asked.push(quote);
       byToken.set(token, asked);
     }
-    const read = await mapInFlight([...byToken], TOKENS_IN_FLIGHT, async ([token, asked]) => {
+    const tokens = await this.#withCode([...byToken], at);
+    const read = await mapInFlight(tokens, TOKENS_IN_FLIGHT, async ([token, asked]) => {
       const answers = await this.settlement.multicall(this.#askMeans(token, asked), at);
       const decimals = readUint(answers[0]);
       return asked.map((quote, i): [IdentifiedQuote, Means] => [
@@ -74,6 +75,19 @@ export class UndeployedPools {
     return new Map(read.flat());
   }
 
+  /**
+   * Anyone may name another address in each of a thousand quotes: those where nothing is are found by few requests. A
+   * hostile one in the same batch can take nobody's code away.
+   */
+  async #withCode<T>(tokens: readonly (readonly [Hex, T])[], at: AtBlock): Promise<readonly (readonly [Hex, T])[]> {
+    if (tokens.length <= TOKENS_IN_FLIGHT) return tokens;
+    const answers = await this.settlement.multicall(
+      tokens.map(([token]) => askDecimals(token)),
+      at,
+    );
+    return tokens.filter((_, i) => answers[i]?.reverted !== false || answers[i].data !== '0x');
+  }
+
   #askMeans(to: Hex, quotes: readonly IdentifiedQuote[]): ContractCall[] {
     const ofQuotes = quotes.flatMap(({ provider }) => {
       const allowance = [provider, this.router] as const;
@@ -82,8 +96,12 @@ export class UndeployedPools {
         { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [provider] }) },
       ];
     });
-    return [{ to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) }, ...ofQuotes];
+    return [askDecimals(to), ...ofQuotes];
   }
+}
+
+function askDecimals(to: Hex): ContractCall {
+  return { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) };
 }
 
 const NO_MEANS: Means = { decimals: null, allowance: null, balance: null };

@@ -1,10 +1,12 @@
 import t from 'tap';
+import { getAddress, numberToHex } from 'viem';
 import { LONG } from '../../src/chain/abi/option-token.js';
 import type { Pool, PoolKey } from '../../src/engine/quote.js';
 import { Market, ONE } from './dev/market.js';
 import { Following, httpRpc } from './following.js';
 import { MarketBook } from './market-book.js';
 import { RpcProxy } from './rpc-proxy.js';
+import type { SignedOffer } from './sign-quote.js';
 
 const DAY = 86_400;
 const market = await Market.open(t);
@@ -124,5 +126,23 @@ t.test('where a node cannot be asked about another time, such a quote is refused
     await book.publish(await market.sign(future));
     t.strictSame(book.following.refused, ['IMPOSSIBLE_POOL']);
     t.strictSame([book.ids, book.following.failures], [[], []]);
+  });
+});
+
+t.test('quotes that each name another address without code as their token are asked about together', async (t) => {
+  const proxy = await RpcProxy.open(market.chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  await MarketBook.isolated(market, { rpc: { settlement: httpRpc([proxy.url]) } }, async (book) => {
+    const tokens = [weth, ...Array.from({ length: 40 }, (_, i) => getAddress(numberToHex(0xdead00 + i, { size: 20 })))];
+    const offers: SignedOffer[] = [];
+    for (const base of tokens) offers.push(await market.sign(await poolOf({ ...callKey, base })));
+    proxy.requests.length = 0;
+    await book.publish(...offers);
+    t.strictSame(
+      offers.map((offer) => book.reasonOf(offer)),
+      tokens.map((token) => (token === weth ? 0 : 7)),
+    );
+    const asked = proxy.requests.filter(({ method }) => method === 'eth_call').length;
+    t.ok(asked < 10, `${asked} calls`);
   });
 });
