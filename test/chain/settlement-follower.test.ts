@@ -247,8 +247,8 @@ t.test('where nothing happens the book hears of every so many blocks, of both ch
 });
 
 t.test('a maker whose means change keeps nobody waiting until all of many quotes are asked about', async (t) => {
-  await MarketBook.isolated(market, { limits: { touchedSlice: 2 } }, async (book) => {
-    const many = await Promise.all(Array.from({ length: 12 }, () => market.sign(call)));
+  await MarketBook.isolated(market, { limits: { touchedSlice: 1 } }, async (book) => {
+    const many = await Promise.all(Array.from({ length: 60 }, () => market.sign(call)));
     await book.publish(...many);
     const events: EngineEvent[] = [];
     book.following.sequencer.onEvents((records) => events.push(...records.flatMap((record) => record.events)));
