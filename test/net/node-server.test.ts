@@ -45,39 +45,29 @@ t.test('a connection that asks nothing more is closed', async (t) => {
   t.strictSame(statuses(connection.text), [200]);
 });
 
-t.test('a peer that does not take its answer is cut off, and the handler told', async (t) => {
-  const requests: NetRequest[] = [];
-  const { port } = await serve(t, backend, {
-    http: (r) => {
-      requests.push(r);
-      return answer('x'.repeat(32 << 20));
-    },
-    limits: { httpIdleMs: 250 },
-  });
-  const connection = await RawConnection.open(port);
-  connection.socket.pause();
-  await connection.send(head('GET / HTTP/1.1', 'Host: x'));
-  while (!requests[0]?.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
-  t.pass('aborted');
-  connection.reset();
-});
+const untaken: readonly [string, string][] = [
+  ['is cut off, and the handler told', ''],
+  ['is cut off also where it has asked to go on as a WebSocket behind that', upgradeHead()],
+];
 
-t.test('so it is where the peer asks to go on as a WebSocket behind that', async (t) => {
-  const requests: NetRequest[] = [];
-  const { port } = await serve(t, backend, {
-    http: (r) => {
-      requests.push(r);
-      return answer('x'.repeat(32 << 20));
-    },
-    limits: { httpIdleMs: 250 },
+for (const [what, behind] of untaken) {
+  t.test(`a peer that does not take its answer ${what}`, async (t) => {
+    const requests: NetRequest[] = [];
+    const { port } = await serve(t, backend, {
+      http: (r) => {
+        requests.push(r);
+        return answer('x'.repeat(32 << 20));
+      },
+      limits: { httpIdleMs: 250 },
+    });
+    const connection = await RawConnection.open(port);
+    connection.socket.pause();
+    await connection.send(head('GET / HTTP/1.1', 'Host: x') + behind);
+    while (!requests[0]?.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
+    t.pass('aborted');
+    connection.reset();
   });
-  const connection = await RawConnection.open(port);
-  connection.socket.pause();
-  await connection.send(head('GET / HTTP/1.1', 'Host: x') + upgradeHead());
-  while (!requests[0]?.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
-  t.pass('aborted');
-  connection.reset();
-});
+}
 
 t.test('a handler may take longer than a connection may idle', async (t) => {
   // Long enough for the head to come in time where the machine stands still between it and the connection.
