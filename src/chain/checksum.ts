@@ -15,21 +15,20 @@ const DIGITS = 40;
 const SMALL_A = 0x61;
 const TO_CAPITAL = 0x41 - SMALL_A;
 
-const text = new Keccak256().message(DIGITS);
+const digits = new Keccak256().message(DIGITS);
 
 /**
  * EIP-55; the address's own letter case is not looked at. Not by viem, which takes twenty times as long: everybody may
  * name tokens by the thousand.
  */
 export function checksumAddress(address: Hex): Hex {
-  const { buffer } = text;
+  const { buffer } = digits;
   buffer.write(address.slice(2).toLowerCase(), 'latin1');
-  for (const [i, byte] of text
-    .passingHash()
-    .subarray(0, DIGITS / 2)
-    .entries()) {
-    capitalise(buffer, 2 * i, byte >> 4);
-    capitalise(buffer, 2 * i + 1, byte & 0xf);
+  const hash = digits.passingHash();
+  for (let i = 0; i < DIGITS; i += 2) {
+    const byte = hash[i / 2] ?? 0;
+    capitalise(buffer, i, byte >> 4);
+    capitalise(buffer, i + 1, byte & 0xf);
   }
   return `0x${buffer.toString('latin1')}`;
 }
