@@ -38,7 +38,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const recent = history === null ? [] : await eventsBefore(engine, history, limits.recentEvents);
 
   const time = new EngineTime(clock, engine.tsMs);
-  const sequencer = new Sequencer({ engine, journal, time, onFault });
+  const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce: limits.expiredAtOnce, onFault });
   const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
 
   const signing = await openSignatures(options, logFault);

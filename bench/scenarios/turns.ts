@@ -88,6 +88,17 @@ async function whileSnapshot(server: Child<QuotebookDialogue>, quotes: number, t
   return rowOf(label, times, server, prepare, LONGEST_BY_SNAPSHOT_MS);
 }
 
+/** Quotes of one pool that all run out of time in the same second, as they do at its maturity. */
+async function whileExpiring(server: Child<QuotebookDialogue>, quotes: number, times: number): Promise<Row> {
+  let deadline = START_SECONDS;
+  const prepare = async (): Promise<() => Promise<unknown>> => {
+    deadline += 1;
+    await server.ask('FILL_POOL', { pool: LARGEST_POOL + SNAPSHOT_POOLS + 2, quotes, deadline });
+    return () => server.ask('EXPIRE', { second: deadline + 1 });
+  };
+  return rowOf(`${quotes.toLocaleString('en-US')} quotes that expire at once`, times, server, prepare);
+}
+
 async function onAnvil(batch: number, times: number): Promise<Row> {
   return withChildren([openOnAnvil()] as const, async (server) => {
     const setup = await server.ask('SETUP', null);
@@ -113,7 +124,7 @@ export const turns: Scenario = {
   name: 'turns',
   title: 'Turns of the event loop',
   workload: `How long the service's event loop is held by a snapshot of its book, which another process makes, and by the largest requests there are: POST /quotes of 1,000 quotes, with the chains answering at once and on anvil, and GET /orders of
-a pool with 10,000. The longest time between two turns of a timer of 1 ms (\`monitorEventLoopDelay\`), less that millisecond, from before the request until
+a pool with 10,000, and by 20,000 quotes that run out of time in the same second. The longest time between two turns of a timer of 1 ms (\`monitorEventLoopDelay\`), less that millisecond, from before the request until
 after its answer; the median over several requests. Whatever else holds the process, garbage collection and other programs too, is in it: the baseline is the same
 process doing nothing for as long.`,
   async run(scale) {
@@ -133,7 +144,8 @@ process doing nothing for as long.`,
       const request = { port, connections: 1, targets: [target], apiKey, count: 1 };
       const label = `GET /orders of ${orders.toLocaleString('en-US')}`;
       const got = await rowOf(label, times, server, () => Promise.resolve(() => load.ask('GET_ALL', request)));
-      return [posted, got, await whileSnapshot(server, isFull ? 100_000 : 1000, times)];
+      const expired = await whileExpiring(server, isFull ? 20_000 : 1000, times);
+      return [posted, got, expired, await whileSnapshot(server, isFull ? 100_000 : 1000, times)];
     });
     // Starting a chain takes longer than all else that a tiny run does; the whole path's has one.
     return { rows: isFull ? [...rows, await onAnvil(batch, 3)] : rows };

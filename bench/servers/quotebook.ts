@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import type { ChainSideOptions } from '../../src/chain/chain-side.js';
@@ -23,7 +24,9 @@ import { plainOptions } from './plain-options.js';
 export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
   KEY: { given: null; answer: string };
   /** Puts quotes of one contract into a pool, all asks, each at a price of its own. */
-  FILL_POOL: { given: { readonly pool: number; readonly quotes: number }; answer: null };
+  FILL_POOL: { given: { readonly pool: number; readonly quotes: number; readonly deadline?: number }; answer: null };
+  /** Has the settlement chain's time come to that second; answers when all that was due is gone, and told of. */
+  EXPIRE: { given: { readonly second: number }; answer: null };
   /** Has a snapshot made of everything; answers when it is on the disk. */
   SNAPSHOT: { given: null; answer: null };
 }
@@ -99,13 +102,21 @@ function chains(): ChainSideOptions {
   return chainOptions;
 }
 
-async function fillPool({ pool, quotes }: { pool: number; quotes: number }): Promise<null> {
+async function fillPool({ pool, quotes, deadline }: QuotebookDialogue['FILL_POOL']['given']): Promise<null> {
   const into: Pool = poolOf(pool);
   for (let i = 0; i < quotes; i++) {
     const n = FIRST_RESTING + resting++;
     const price = BigInt(1 + i) * 10n ** 13n;
-    enterQuote(chains(), quoteOf({ n, pool: into, price, isBuy: false, provider: makerOf(n % MAKERS) }));
+    const quote = quoteOf({ n, pool: into, price, isBuy: false, provider: makerOf(n % MAKERS) });
+    enterQuote(chains(), deadline === undefined ? quote : { ...quote, deadline });
   }
+  await journal.flush();
+  return null;
+}
+
+async function expire({ second }: QuotebookDialogue['EXPIRE']['given']): Promise<null> {
+  chains().onSettlementTime(second);
+  while ((log.engine.nextDueMs() ?? Infinity) <= second * 1000) await pause(1);
   await journal.flush();
   return null;
 }
@@ -146,6 +157,7 @@ answerQuestions<QuotebookDialogue>(
     ...serverAnswers(service.port),
     KEY: () => key,
     FILL_POOL: fillPool,
+    EXPIRE: expire,
     SNAPSHOT: makeSnapshot,
     READY: makeReady,
     TELL: tell,

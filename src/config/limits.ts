@@ -223,6 +223,11 @@ export const limits = {
   chainStopMs: 1_000,
   /** Pause before a command is offered again to a log that takes none. */
   journalRetryMs: 100,
+  /**
+   * Quotes that expire within one record: what a commit tells is told in one turn of the event loop. Where more run out
+   * of time at once, as at a maturity, they go in several.
+   */
+  expiredAtOnce: 500,
   /** One file of the log, made ready ahead of its use. */
   logSegmentBytes: 32 << 20,
   /** Memory of a group of records that is kept for the next one. */

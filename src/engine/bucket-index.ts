@@ -65,6 +65,19 @@ export class BucketIndex<T> {
     return items;
   }
 
+  /** Items whose key is at most `key`: no more than `most`, and no certain ones. Looks at each bucket. */
+  through(key: number, most: number): T[] {
+    const items: T[] = [];
+    for (const [other, bucket] of this.#buckets) {
+      if (other > key) continue;
+      for (const item of bucket) {
+        if (items.length === most) return items;
+        items.push(item);
+      }
+    }
+    return items;
+  }
+
   /** Removes and returns every item whose key is at most `key`. */
   takeThrough(key: number): T[] {
     const items: T[] = [];

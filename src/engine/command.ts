@@ -114,6 +114,17 @@ export interface Rfq {
   readonly body: string;
 }
 
+/**
+ * Time has come to `second`, and more is due than one record is to hold: these go first. Orders that are not known, or
+ * not due by then, stay as they are.
+ */
+export interface ExpireQuotes {
+  readonly type: 'EXPIRE_QUOTES';
+  /** Unix seconds. The record's own stamp is still from before anything was due, or all of it would go with it. */
+  readonly second: number;
+  readonly quoteIds: readonly Hex[];
+}
+
 /** Nothing but time passed: quotes past their deadline and pools past their maturity go. */
 export interface Tick {
   readonly type: 'TICK';
@@ -129,7 +140,8 @@ export type Command =
   | RewindSettlement
   | AdvancePosition
   | PublishRfq
-  | Tick;
+  | Tick
+  | ExpireQuotes;
 
 /** What the sequencer gives every command before the engine sees it. */
 export interface Stamp {

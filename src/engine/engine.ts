@@ -162,6 +162,11 @@ export class Engine {
     return due === Infinity ? null : due * 1000;
   }
 
+  /** Orders that will be due at that Unix second, gone ones too: at most `most` and no certain ones, first due first. */
+  dueBy(second: number, most: number): Order[] {
+    return this.#parts.store.dueBy(second, most);
+  }
+
   /** Hex digest of everything that the engine will answer or do, leaving out what only counts records and events. */
   stateHash(): string {
     return hashParts(this.#parts, this.#sha256);

@@ -18,7 +18,8 @@ export interface ExpiryTimerOptions {
 }
 
 /**
- * Submits a TICK when engine time reaches the next deadline or maturity, so that quotes go on time in a quiet market.
+ * Has quotes expire when engine time reaches the next deadline or maturity, so that they go on time in a quiet market.
+ * What takes several records takes as many commits: between two of them others have their turn.
  */
 export class ExpiryTimer {
   readonly #options: ExpiryTimerOptions;
@@ -68,8 +69,8 @@ export class ExpiryTimer {
   #tick(): void {
     const { engine, sequencer, time, retryMs } = this.#options;
     const dueMs = engine.nextDueMs();
-    if (dueMs !== null && dueMs <= time.nowMs() && sequencer.submit({ type: 'TICK' }).refusal !== null) {
-      this.#wait(retryMs);
-    } else this.#rearm();
+    if (dueMs === null || dueMs > time.nowMs()) this.#rearm();
+    else if (sequencer.expire().refusal === null) sequencer.afterCommit(() => this.#rearm());
+    else this.#wait(retryMs);
   }
 }

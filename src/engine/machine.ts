@@ -6,6 +6,7 @@ import type {
   Command,
   DeployPool,
   EnterQuote,
+  ExpireQuotes,
   FillQuote,
   QuoteState,
   RewindSettlement,
@@ -42,10 +43,7 @@ export class Machine {
 
   #expire(): void {
     const { store, pools } = this.#parts;
-    for (const order of store.takeDue(this.#nowSeconds)) {
-      if (order.state === 'gone') store.forget(order);
-      else this.#takeOut(order, 'EXPIRED', null);
-    }
+    for (const order of store.takeDue(this.#nowSeconds)) this.#letGo(order, 'EXPIRED');
     pools.expire(this.#nowSeconds);
   }
 
@@ -68,9 +66,18 @@ export class Machine {
       case 'PUBLISH_RFQ':
         this.#events.push({ type: 'RFQ_PUBLISHED', seq: this.#next(), cause: null, rfq: command.rfq });
         return;
+      case 'EXPIRE_QUOTES':
+        return this.#expireSome(command);
       case 'ADVANCE_POSITION':
       case 'TICK':
         return;
+    }
+  }
+
+  #expireSome({ second, quoteIds }: ExpireQuotes): void {
+    for (const quoteId of quoteIds) {
+      const order = this.#parts.store.get(quoteId);
+      if (order !== undefined && order.due <= second) this.#letGo(order, 'EXPIRED');
     }
   }
 
@@ -128,10 +135,7 @@ export class Machine {
     const { store, stream } = this.#parts;
     stream.rewind(position);
     // Its publication may come again on the new branch, so unlike a filled or cancelled quote it leaves nothing behind.
-    for (const order of store.publishedAfter(position.blockNumber)) {
-      if (order.state === 'gone') store.forget(order);
-      else this.#takeOut(order, 'REWOUND', null);
-    }
+    for (const order of store.publishedAfter(position.blockNumber)) this.#letGo(order, 'REWOUND');
   }
 
   #rewindSettlement({ position, settlementBlock, restated }: RewindSettlement): void {
@@ -179,11 +183,11 @@ export class Machine {
     } else this.#events.push({ type: 'QUOTE_INVALIDATED', seq: this.#next(), cause, order, fillableSize, reason });
   }
 
-  /** Nothing on the settlement chain took it, so it is forgotten with the size it had. */
-  #takeOut(order: BookOrder, why: QuoteRemoved['why'], cause: Cause | null): void {
-    const valid = order.state === 'live';
+  /** Nothing on the settlement chain took it, so it is forgotten with the size it had; that of a gone one is not told. */
+  #letGo(order: BookOrder, why: QuoteRemoved['why']): void {
+    const { state } = order;
     this.#parts.store.forget(order);
-    this.#removed(order, why, valid, cause);
+    if (state !== 'gone') this.#removed(order, why, state === 'live', null);
   }
 
   #removed(order: BookOrder, why: QuoteRemoved['why'], valid: boolean, cause: Cause | null): void {

@@ -69,7 +69,12 @@ export class OrderStore {
   /** Every order that time has run out for, gone ones too, first due and oldest first; they are no longer known. */
   takeDue(nowSeconds: number): BookOrder[] {
     const due = this.#byDue.takeThrough(nowSeconds);
-    return due.length > 1 ? due.sort((a, b) => a.due - b.due || compareAge(a, b)) : due;
+    return due.length > 1 ? due.sort(compareDue) : due;
+  }
+
+  /** Orders that `takeDue` would take then, at most `most` and no certain ones, first due and oldest first. */
+  dueBy(nowSeconds: number, most: number): BookOrder[] {
+    return this.#byDue.through(nowSeconds, most).sort(compareDue);
   }
 
   /** Oldest first. */
@@ -153,4 +158,8 @@ export class OrderStore {
     this.sum.note(order);
     if (order.state === 'gone') this.forget(order);
   }
+}
+
+function compareDue(a: BookOrder, b: BookOrder): number {
+  return a.due - b.due || compareAge(a, b);
 }

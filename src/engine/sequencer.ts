@@ -15,6 +15,8 @@ export interface SequencerOptions {
   readonly engine: Engine;
   readonly journal: Journal;
   readonly time: EngineTime;
+  /** Orders that time runs out for within one record, at most. */
+  readonly expiredAtOnce: number;
   /** The engine or a listener threw. State and log may differ from then on, so the process has to stop. */
   readonly onFault: (error: unknown) => void;
 }
@@ -33,6 +35,7 @@ export class Sequencer {
   readonly #engine: Engine;
   readonly #journal: Journal;
   readonly #time: EngineTime;
+  readonly #expiredAtOnce: number;
   readonly #onFault: (error: unknown) => void;
   readonly #listeners: ((records: readonly JournalRecord[]) => void)[] = [];
   /** Applied and not yet handed to listeners, oldest first. */
@@ -42,10 +45,11 @@ export class Sequencer {
   #handedIndex: number;
   #isFaulty = false;
 
-  constructor({ engine, journal, time, onFault }: SequencerOptions) {
+  constructor({ engine, journal, time, expiredAtOnce, onFault }: SequencerOptions) {
     this.#engine = engine;
     this.#journal = journal;
     this.#time = time;
+    this.#expiredAtOnce = expiredAtOnce;
     this.#onFault = onFault;
     this.#handedIndex = engine.index;
     journal.onCommit((index) => this.#publish(index));
@@ -57,7 +61,7 @@ export class Sequencer {
     const refusal = this.#journal.refusal();
     if (refusal !== null) return { refusal };
     try {
-      const stamp = { index: this.#engine.index + 1, tsMs: this.#time.nowMs() };
+      const stamp = { index: this.#engine.index + 1, tsMs: this.#stampMs() };
       const events = this.#engine.apply(command, stamp);
       const record = { stamp, command, events };
       this.#pending.push(record);
@@ -67,6 +71,17 @@ export class Sequencer {
       this.#fail(error);
       throw error;
     }
+  }
+
+  /**
+   * Lets go of what time has run out for. Much of it goes in several records, one for each call until nothing is due.
+   */
+  expire(): Submitted {
+    const nowMs = this.#time.nowMs();
+    if (!this.#isMuchDue(nowMs)) return this.submit({ type: 'TICK' });
+    const second = Math.floor(nowMs / 1000);
+    const quoteIds = this.#engine.dueBy(second, this.#expiredAtOnce).map(({ quote }) => quote.quoteId);
+    return this.submit({ type: 'EXPIRE_QUOTES', second, quoteIds });
   }
 
   /**
@@ -92,6 +107,21 @@ export class Sequencer {
    */
   onEvents(listener: (records: readonly JournalRecord[]) => void): void {
     this.#listeners.push(listener);
+  }
+
+  /**
+   * A record takes all that is due by its stamp with it. So while that is more than one record is to hold, records are
+   * of the last moment before any of it was due.
+   */
+  #stampMs(): number {
+    const nowMs = this.#time.nowMs();
+    return this.#isMuchDue(nowMs) ? (this.#engine.nextDueMs() ?? nowMs + 1) - 1 : nowMs;
+  }
+
+  #isMuchDue(nowMs: number): boolean {
+    const dueMs = this.#engine.nextDueMs();
+    if (dueMs === null || dueMs > nowMs) return false;
+    return this.#engine.dueBy(Math.floor(nowMs / 1000), this.#expiredAtOnce + 1).length > this.#expiredAtOnce;
   }
 
   /** Listeners and tasks may submit and ask for tasks: what they add waits for its own commit, or for its turn. */

@@ -18,9 +18,15 @@ const FIELDS = {
   ADVANCE_POSITION: 1,
   PUBLISH_RFQ: 5,
   TICK: 0,
+  EXPIRE_QUOTES: 2,
 } as const satisfies Record<Command['type'], number>;
 const KINDS = Object.keys(FIELDS) as readonly Command['type'][];
 const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Command['type'], number>;
+
+/** Version of the layout of a record with that command: whoever does not know the command is to see it by this. */
+export function recordVersionOf(type: Command['type']): number {
+  return type === 'EXPIRE_QUOTES' ? 2 : 1;
+}
 
 export function writeCommand(out: QuoteWriter, command: Command): void {
   out.array(1 + FIELDS[command.type]);
@@ -67,6 +73,11 @@ export function writeCommand(out: QuoteWriter, command: Command): void {
     case 'PUBLISH_RFQ':
       return writeRfq(out, command.rfq);
     case 'TICK':
+      return;
+    case 'EXPIRE_QUOTES':
+      out.uint(command.second);
+      out.array(command.quoteIds.length);
+      for (const quoteId of command.quoteIds) out.word(quoteId);
       return;
   }
 }
@@ -132,6 +143,8 @@ function readFields(type: Command['type'], input: MsgpackReader, quotes: QuoteRe
       return { type, rfq: readRfq(input, quotes) };
     case 'TICK':
       return { type };
+    case 'EXPIRE_QUOTES':
+      return { type, second: input.uint(), quoteIds: Array.from({ length: input.array() }, () => quotes.word()) };
   }
 }
 

@@ -9,7 +9,7 @@ import { PersistenceError } from './persistence-error.js';
  * Version of the files' layout. A program reads its own and older ones; docs/log-format.md, "Formats", has what each
  * brought.
  */
-export const FILE_FORMAT = 2;
+export const FILE_FORMAT = 3;
 const OLDEST_FORMAT = 1;
 
 /** Bytes that any file's HEADER frame fits into. */

@@ -1,6 +1,6 @@
 import type { Command, Stamp } from '../engine/command.js';
 import type { JournalRecord } from '../engine/ports.js';
-import { readCommand, writeCommand } from './command-codec.js';
+import { readCommand, recordVersionOf, writeCommand } from './command-codec.js';
 import { readEvent, writeEvent } from './event-codec.js';
 import type { GrowingBuffer } from './growing-buffer.js';
 import { MsgpackFault, MsgpackReader } from './msgpack-reader.js';
@@ -8,8 +8,8 @@ import { QuoteReader } from './quote-reader.js';
 import { QuoteWriter } from './quote-writer.js';
 import { PersistenceError } from './persistence-error.js';
 
-/** Version of a record's layout. A program reads its own and older ones. */
-const RECORD_VERSION = 1;
+/** The newest version of a record's layout. A program reads its own and older ones. */
+const RECORD_VERSION = 2;
 const RECORD_FIELDS = 5;
 
 /** Writes records into a buffer, one after another. Equal records give equal bytes. */
@@ -25,7 +25,7 @@ export class RecordWriter {
     const out = this.#out;
     out.beginRecord();
     out.array(RECORD_FIELDS);
-    out.uint(RECORD_VERSION);
+    out.uint(recordVersionOf(command.type));
     out.uint(stamp.index);
     out.uint(stamp.tsMs);
     writeCommand(out, command);
@@ -86,8 +86,10 @@ export class RecordReader {
         `a record of version ${version}, this program reads up to ${RECORD_VERSION}`,
       );
     }
-    if (version !== RECORD_VERSION || length !== RECORD_FIELDS)
-      throw new MsgpackFault(`no record of version ${version}`);
-    return { stamp: { index: input.uint(), tsMs: input.uint() }, command: readCommand(input, this.#quotes) };
+    if (version < 1 || length !== RECORD_FIELDS) throw new MsgpackFault(`no record of version ${version}`);
+    const stamp = { index: input.uint(), tsMs: input.uint() };
+    const command = readCommand(input, this.#quotes);
+    if (version !== recordVersionOf(command.type)) throw new MsgpackFault(`no record of version ${version}`);
+    return { stamp, command };
   }
 }

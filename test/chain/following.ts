@@ -95,7 +95,13 @@ export class Following {
     const onFault = (error: unknown): void => {
       throw error;
     };
-    const sequencer = new Sequencer({ engine, journal: new MemoryJournal(), time, onFault });
+    const sequencer = new Sequencer({
+      engine,
+      journal: new MemoryJournal(),
+      time,
+      expiredAtOnce: limits.expiredAtOnce,
+      onFault,
+    });
     if (options.onEvents) {
       const { onEvents } = options;
       sequencer.onEvents((records) => onEvents(records.flatMap(({ events }) => events)));

@@ -53,7 +53,7 @@ export async function logIn(
   });
   const { engine, journal } = log;
   const time = new EngineTime(systemClock, engine.tsMs);
-  const sequencer = new Sequencer({ engine, journal, time, onFault: fail });
+  const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce: Infinity, onFault: fail });
   const address: Hex = `0x${'ab'.repeat(20)}`;
   for (let n = 1; n <= records; n++) {
     const rfq: Rfq = { poolAddress: address, side: 'ask', size: 1n, taker: address, body: `{"note":${n}}` };

@@ -7,6 +7,9 @@ import { pick } from './driver.js';
 import { ManualJournal } from './manual-journal.js';
 import { enter, newEngine, plain, quoteIdOf, sampleQuote, START } from './samples.js';
 
+/** Fewer than a book has, for tests. */
+const EXPIRED_AT_ONCE = 3;
+
 function setUp() {
   const clock = new ManualClock();
   const journal = new ManualJournal();
@@ -15,7 +18,7 @@ function setUp() {
   const onFault = (error: unknown) => {
     throw error;
   };
-  const sequencer = new Sequencer({ engine, journal, time, onFault });
+  const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce: EXPIRED_AT_ONCE, onFault });
   const timer = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: 500 });
   time.observe(START);
   const post = async (n: number, deadline: number) => {
@@ -43,12 +46,13 @@ t.test('a quote goes in the second after its deadline, with nothing else happeni
 });
 
 t.test('a nearer deadline that comes later is kept as well', async (t) => {
-  const { clock, engine, post, ticks } = setUp();
+  const { clock, engine, journal, post, ticks } = setUp();
   await post(1, START + 100);
   await post(2, START + 10);
   t.equal(clock.pending, 1, 'in place of the later one');
   clock.advance(11_000);
   t.equal(ticks().length, 1);
+  await journal.flush();
   t.equal(engine.get(quoteIdOf(2)), undefined);
   clock.advance(90_000);
   t.equal(ticks().length, 2);
@@ -70,7 +74,13 @@ t.test('what a restart finds in the book goes on time too, with no block read si
   const journal = new ManualJournal();
   const time = new EngineTime(clock, START * 1000);
   time.observe(START);
-  const sequencer = new Sequencer({ engine, journal, time, onFault: (error) => t.error(error) });
+  const sequencer = new Sequencer({
+    engine,
+    journal,
+    time,
+    expiredAtOnce: EXPIRED_AT_ONCE,
+    onFault: (error) => t.error(error),
+  });
   new ExpiryTimer({ engine, sequencer, time, clock, retryMs: 500 });
   clock.advance(11_000);
   t.equal(engine.get(quoteIdOf(1)), undefined);
@@ -172,4 +182,37 @@ t.test('it asks for no wait that timers are not made for, and for none so short 
   await post(2, START + 5);
   clock.advance(5_000);
   t.ok(waits.length > 0 && waits.every((waitMs) => waitMs >= 20), `${waits.length} waits`);
+});
+
+t.test('where more is due than one record is to hold, it goes in several, a commit for each', async (t) => {
+  const { clock, engine, journal, post } = setUp();
+  for (let n = 1; n <= 8; n += 1) await post(n, START + 10);
+  const gone = () => journal.appended.slice(8).map(({ command, events }) => [command.type, events.length]);
+  clock.advance(11_000);
+  clock.advance(1_000);
+  t.strictSame(gone(), [['EXPIRE_QUOTES', 3]], 'the next waits until this one is told');
+  for (const part of [2, 3]) {
+    await journal.flush();
+    t.equal(gone().length, part - 1, 'others have their turn first');
+    clock.advance(1);
+    t.equal(gone().length, part);
+  }
+  t.strictSame(gone().slice(1), [
+    ['EXPIRE_QUOTES', 3],
+    ['TICK', 2],
+  ]);
+  await journal.flush();
+  t.equal(engine.orders().valid.length, 0);
+  t.equal(clock.pending, 0);
+});
+
+t.test('a part that the journal does not take is tried again', async (t) => {
+  const { clock, engine, journal, post } = setUp();
+  for (let n = 1; n <= 4; n += 1) await post(n, START + 10);
+  journal.refusing = 'BUSY';
+  clock.advance(11_000);
+  t.equal(engine.orders().valid.length, 4);
+  journal.refusing = null;
+  clock.advance(500);
+  t.equal(engine.orders().valid.length, 1);
 });

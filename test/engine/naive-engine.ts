@@ -180,6 +180,14 @@ export class NaiveEngine implements EngineUnderTest {
         return this.#advance(command.position);
       case 'PUBLISH_RFQ':
         return this.#tell({ type: 'RFQ_PUBLISHED', cause: null, rfq: command.rfq });
+      case 'EXPIRE_QUOTES':
+        for (const quoteId of command.quoteIds) {
+          const order = this.#find(quoteId);
+          if (order === undefined || !isExpired(order.quote, command.second)) continue;
+          if (order.state !== 'gone') this.#remove(order, 'EXPIRED', null);
+          this.#forget(order);
+        }
+        return;
       case 'TICK':
         return;
     }

@@ -134,6 +134,18 @@ export class CommandMaker {
     }
   }
 
+  /** A few of what will be due after so many milliseconds more, one order that will not be, and one that nobody knows. */
+  expireSome(engine: Engine, ms: number): Command {
+    const second = Math.floor((engine.tsMs + ms) / 1000);
+    const due = engine.dueBy(second, ms % 4).map(({ quote }) => quote.quoteId);
+    const others = engine.dueBy(second + 5, QUOTES).slice(-1);
+    return {
+      type: 'EXPIRE_QUOTES',
+      second,
+      quoteIds: [...due, ...others.map(({ quote }) => quote.quoteId), quoteIdOf(QUOTES)],
+    };
+  }
+
   #ahead(engine: Engine, chain: ChainRole, blocks: number): ChainPosition {
     const now = engine.positions()[chain]?.blockNumber ?? 10;
     return at(chain, Math.max(0, now + blocks), this.#branch[chain]);

@@ -3,7 +3,8 @@ import { EngineTime } from '../../src/engine/engine-time.js';
 import { Sequencer } from '../../src/engine/sequencer.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ManualJournal } from './manual-journal.js';
-import { enter, newEngine, sampleQuote, START } from './samples.js';
+import { numbers } from './driver.js';
+import { at, enter, newEngine, originAt, samplePool, sampleQuote, START } from './samples.js';
 
 function setUp(engine = newEngine()) {
   const clock = new ManualClock();
@@ -11,7 +12,7 @@ function setUp(engine = newEngine()) {
   const time = new EngineTime(clock, 0);
   time.observe(START);
   const faults: unknown[] = [];
-  const sequencer = new Sequencer({ engine, journal, time, onFault: (error) => faults.push(error) });
+  const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce: 3, onFault: (error) => faults.push(error) });
   const handed: number[][] = [];
   sequencer.onEvents((records) => handed.push(records.map(({ stamp }) => stamp.index)));
   const post = (n: number) => sequencer.submit(enter(sampleQuote({ n })));
@@ -161,4 +162,52 @@ t.test('an engine that throws stops everything', async (t) => {
   t.equal(faults.length, 1);
   t.same(journal.appended, []);
   t.throws(() => post(2), { name: 'AssertionFailure' });
+});
+
+t.test('while more is due than one record is to hold, records are of the moment before any of it was', async (t) => {
+  const { clock, engine, journal, sequencer } = setUp();
+  // Two seconds' worth, in three parts; the last one is not due.
+  for (let n = 1; n <= 8; n += 1)
+    sequencer.submit(enter(sampleQuote({ n, deadline: START + (n % 2 === 0 ? 10 : 20) })));
+  sequencer.submit(enter(sampleQuote({ n: 9, deadline: START + 30 })));
+  clock.advance(25_000);
+  const stampsAfter = (from: number) => journal.appended.slice(from).map(({ stamp }) => stamp.tsMs - START * 1000);
+
+  sequencer.submit(enter(sampleQuote({ n: 10, deadline: START + 30 })));
+  t.strictSame(stampsAfter(9), [10_999]);
+  t.equal(engine.orders().valid.length, 10, 'nothing goes with it');
+
+  for (let part = 1; part <= 3; part += 1) sequencer.expire();
+  t.strictSame(
+    journal.appended.slice(10).map(({ command, events }) => [command.type, events.length]),
+    [
+      ['EXPIRE_QUOTES', 3],
+      ['EXPIRE_QUOTES', 3],
+      ['TICK', 2],
+    ],
+  );
+  const stamps = stampsAfter(10);
+  t.ok(stamps.slice(0, 2).every((ms) => ms === 10_999 || ms === 20_999));
+  t.equal(stamps[2], 25_000, 'the rest goes by the time that it is');
+  t.strictSame(numbers(engine.orders().valid).sort(), [10, 9]);
+});
+
+t.test('a pool that matures meanwhile stays until its quotes are gone', async (t) => {
+  const { clock, engine, sequencer } = setUp();
+  const pool = samplePool(1, START + 5);
+  sequencer.submit({
+    type: 'DEPLOY_POOL',
+    pool,
+    deployedAt: START,
+    origin: originAt(1),
+    position: at('settlement', 1),
+  });
+  for (let n = 1; n <= 4; n += 1) sequencer.submit(enter(sampleQuote({ n, pool })));
+  clock.advance(5_000);
+  sequencer.expire();
+  t.equal(engine.orders().valid.length, 1);
+  t.ok(engine.pool(pool.poolAddress));
+  sequencer.expire();
+  t.equal(engine.orders().valid.length, 0);
+  t.notOk(engine.pool(pool.poolAddress));
 });

@@ -77,7 +77,7 @@ export class FeedFixture {
     const onFault = (fault: unknown) => {
       throw fault;
     };
-    this.sequencer = new Sequencer({ engine, journal, time: this.time, onFault });
+    this.sequencer = new Sequencer({ engine, journal, time: this.time, expiredAtOnce: Infinity, onFault });
     const quoteJson = new QuoteJson(chainId, 100);
     this.feed = new Feed({
       chainId,

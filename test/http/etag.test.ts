@@ -25,6 +25,7 @@ function served(ordersPerTurn = 1) {
     engine,
     journal: new MemoryJournal(),
     time,
+    expiredAtOnce: Infinity,
     onFault(fault) {
       throw fault;
     },

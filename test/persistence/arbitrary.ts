@@ -92,6 +92,7 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ type: type('ADVANCE_POSITION'), position }),
   fc.record({ type: type('PUBLISH_RFQ'), rfq }),
   fc.record({ type: type('TICK') }),
+  fc.record({ type: type('EXPIRE_QUOTES'), second: uint, quoteIds: fc.array(word, { maxLength: 20 }) }),
 );
 
 const cause: fc.Arbitrary<Cause | null> = fc.option(

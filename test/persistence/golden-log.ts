@@ -7,6 +7,8 @@ import { SimDisk } from './sim-disk.js';
 const SEED = 8;
 const RECORDS = 110;
 const GROUPS_OF = 4;
+/** Behind the first snapshot. */
+const EXPIRING_RECORD = 70;
 
 /** Where the committed files are, from a compiled test. */
 export const GOLDEN = new URL('../../../test/persistence/golden/', import.meta.url);
@@ -31,7 +33,8 @@ export async function makeGoldenLog(): Promise<{
     for (const { command, events } of records) for (const { type } of [command, ...events]) kinds.add(type);
   });
   for (let record = 0; record < RECORDS; record += 1) {
-    workload.submitNext(process);
+    if (record === EXPIRING_RECORD) expireTwo(process);
+    else workload.submitNext(process);
     if (record % GROUPS_OF === 0) await clock.until(journal.flush());
     await clock.advance(1);
   }
@@ -40,6 +43,12 @@ export async function makeGoldenLog(): Promise<{
   if (missing.length > 0) throw new Error(`the golden log has no ${missing.join()}`);
   const files = new Map(disk.fileNames().map((name) => [name, disk.contentOf(name)]));
   return { files, expected: { lastIndex: engine.index, lastSeq: engine.seq, stateHash: engine.stateHash() } };
+}
+
+function expireTwo(process: LogProcess): void {
+  const { engine } = process.log;
+  const quoteIds = engine.dueBy(Infinity, 2).map(({ quote }) => quote.quoteId);
+  process.submit({ type: 'EXPIRE_QUOTES', second: Math.floor(engine.tsMs / 1000) + 1000, quoteIds });
 }
 
 const KINDS = [
@@ -52,6 +61,7 @@ const KINDS = [
   'REWIND_SETTLEMENT',
   'ADVANCE_POSITION',
   'PUBLISH_RFQ',
+  'EXPIRE_QUOTES',
   'QUOTE_POSTED',
   'QUOTE_FILLED',
   'QUOTE_REMOVED',

@@ -137,7 +137,13 @@ class ChainSimulation {
     const onFault = (error: unknown): void => {
       throw error;
     };
-    const sequencer = new Sequencer({ engine: fresh, journal: new MemoryJournal(), time, onFault });
+    const sequencer = new Sequencer({
+      engine: fresh,
+      journal: new MemoryJournal(),
+      time,
+      expiredAtOnce: Infinity,
+      onFault,
+    });
     const rpc = this.#chains.rpc(this.#random, 0);
     await this.#read(new ChainLife({ engine: fresh, sequencer, time }, rpc, this.#clock, this.#random));
     const nowMs = Math.max(engine.tsMs, fresh.tsMs);

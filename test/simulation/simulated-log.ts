@@ -84,6 +84,7 @@ export class LogProcess {
       engine,
       journal,
       time: this.time,
+      expiredAtOnce: Infinity,
       onFault: (error) => state.fatal.push(error),
     });
     this.sequencer.onEvents((records) => {
