@@ -81,7 +81,7 @@ export class FreeSpace {
   /** Not knowing is taken for having none, until the system tells again. */
   #unknown(error: unknown): void {
     this.#freeBytes = 0;
-    this.#set(true, { error });
+    this.#set(true, { err: error });
   }
 
   #set(isLow: boolean, details: object): void {

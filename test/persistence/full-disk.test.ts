@@ -197,6 +197,7 @@ t.test('not being told of the room is taken for having none', async (t) => {
   world.disk.inject({ nth: 1, code: 'EIO', persistent: false, calls: ['space'] });
   await world.clock.advance(100);
   t.equal(process.log.journal.refusal(), 'STORAGE_FULL');
+  t.match(process.lines.at(-1), { level: 'warn', details: { err: { code: 'EIO' } } }, 'named as the text log shows it');
   await world.clock.advance(100);
   t.equal(process.log.journal.refusal(), null);
 });
