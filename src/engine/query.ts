@@ -1,7 +1,7 @@
 import { compareBest, mergeTotals, walkBestFirst, walkPrivate } from './best-first.js';
 import { compareAge, type BookOrder } from './book-order.js';
 import type { Book, OrderList } from './book.js';
-import type { LevelTotal } from './level.js';
+import type { Level, LevelTotal } from './level.js';
 import type { Levels } from './levels.js';
 import type { Order } from './order.js';
 import type { OrderStore } from './order-store.js';
@@ -58,8 +58,8 @@ export interface OrdersAnswer {
 export interface LevelsQuery {
   readonly poolAddress: Hex;
   readonly side: Side;
-  /** Null: public quotes; an address: those and that taker's; '*': every quote. */
-  readonly taker: Hex | '*' | null;
+  /** Null: public quotes; an address: those and that taker's. */
+  readonly taker: Hex | null;
 }
 
 /** Best first, just enough to cover the size, or all there is; the last one is not cut. */
@@ -139,20 +139,19 @@ function isOlder({ blockNumber, logIndex }: Age, than: Age): boolean {
 export function levels(book: Book, query: LevelsQuery, depth: number): LevelTotal[] {
   const side = book.side(query.poolAddress, query.side);
   if (side === undefined) return [];
-  return mergeTotals(query.side, side.publicLevels, privateTotals(side, query.taker) ?? [], depth);
+  return mergeTotals(query.side, side.publicLevels, ownLevels(side, query.taker) ?? [], depth);
 }
 
 /** One price level; size 0 and count 0 where there is none. */
 export function levelAt(book: Book, query: LevelsQuery, price: bigint): LevelTotal {
   const side = book.side(query.poolAddress, query.side);
   const open = side?.publicLevels.at(price);
-  const own = side && privateTotals(side, query.taker)?.at(price);
+  const own = side && ownLevels(side, query.taker)?.at(price);
   return { price, size: (open?.size ?? 0n) + (own?.size ?? 0n), count: (open?.count ?? 0) + (own?.count ?? 0) };
 }
 
-function privateTotals(side: SideBook, taker: Hex | '*' | null): Levels<LevelTotal> | undefined {
-  if (taker === null) return undefined;
-  return taker === '*' ? side.privateTotals : side.privateLevels(taker);
+function ownLevels(side: SideBook, taker: Hex | null): Levels<Level> | undefined {
+  return taker === null ? undefined : side.privateLevels(taker);
 }
 
 const NO_ORDERS: OrderList = new Set<BookOrder>();

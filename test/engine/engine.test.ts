@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
+import type { Hex } from '../../src/engine/quote.js';
 import { Driver, numbers } from './driver.js';
 import {
   at,
@@ -205,14 +206,14 @@ t.test('thousands of prices keep a level while they have a quote, and no longer'
       origin: originAt(60),
       position: at('settlement', 60),
     });
-  const counts = (taker: '*' | null) =>
+  const counts = (taker: Hex | null) =>
     driver.engine.levels({ poolAddress: POOL.poolAddress, side: 'ask', taker }).map(({ count }) => count);
   const times = (count: number, levels: number) => Array.from({ length: levels }, () => count);
-  t.strictSame([counts(null), counts('*')], [times(2, PRICES), times(4, PRICES)]);
+  t.strictSame([counts(null), counts(TAKER)], [times(2, PRICES), times(4, PRICES)]);
   for (let price = 0; price < PRICES; price += 1) numbersAt(price).slice(0, 2).forEach(cancel);
   driver.engine.checkInvariants();
-  t.strictSame([counts(null), counts('*')], [times(1, PRICES), times(2, PRICES)]);
+  t.strictSame([counts(null), counts(TAKER)], [times(1, PRICES), times(2, PRICES)]);
   for (let price = 0; price < PRICES - 3; price += 1) numbersAt(price).slice(2).forEach(cancel);
   driver.engine.checkInvariants();
-  t.strictSame([counts(null), counts('*')], [times(1, 3), times(2, 3)]);
+  t.strictSame([counts(null), counts(TAKER)], [times(1, 3), times(2, 3)]);
 });

@@ -360,7 +360,7 @@ export class NaiveEngine implements EngineUnderTest {
     return this.#known
       .filter(({ quote, state }) => {
         if (state !== 'live' || quote.pool.poolAddress !== poolAddress || sideOf(quote) !== side) return false;
-        return taker === '*' || quote.taker === ZERO_ADDRESS || quote.taker === taker;
+        return quote.taker === ZERO_ADDRESS || quote.taker === taker;
       })
       .sort((a, b) => sign * Number(a.quote.price - b.quote.price) || byAge(a, b));
   }

@@ -39,8 +39,8 @@ function view(engine: EngineUnderTest): unknown {
       (['ask', 'bid'] as const).map((side) => [
         states(engine.cover({ poolAddress, side, size: 5n })),
         states(engine.cover({ poolAddress, side, size: 1000n })),
-        [null, '*' as const, ...TAKERS].map((taker) => engine.levels({ poolAddress, side, taker }, 3)),
-        engine.levelAt({ poolAddress, side, taker: '*' }, 101n),
+        [null, ...TAKERS].map((taker) => engine.levels({ poolAddress, side, taker }, 3)),
+        TAKERS.map((taker) => engine.levelAt({ poolAddress, side, taker }, 101n)),
         TAKERS.map((taker) => [
           states(engine.privateQuotes({ poolAddress, side, taker })),
           states(engine.cover({ poolAddress, side, size: 15n, taker })),

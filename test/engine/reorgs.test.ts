@@ -166,7 +166,9 @@ function book(engine: Engine): unknown {
     valid: valid.map(({ quote, fillableSize }) => [quote.salt, quote.origin, fillableSize]),
     invalid: invalid.map(({ quote, fillableSize, reason }) => [quote.salt, quote.origin, fillableSize, reason]),
     pools: [...engine.pools()].map(({ pool, origin }) => [pool.poolAddress, origin]).sort(),
-    levels: POOLS.map(({ poolAddress }) => engine.levels({ poolAddress, side: 'ask', taker: '*' })),
+    levels: POOLS.map(({ poolAddress }) =>
+      [null, ...TAKERS].map((taker) => engine.levels({ poolAddress, side: 'ask', taker })),
+    ),
   };
 }
 
