@@ -86,6 +86,7 @@ export class HttpRpc implements Rpc {
     this.#endpoints = new RpcEndpoints(urls, patience.returnAfterMs);
   }
 
+  /** Number of the endpoint that is asked now, from 0. */
   get endpoint(): number {
     return this.#endpoints.currentNumber;
   }

@@ -28,8 +28,6 @@ export interface Rpc {
   request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
   /** The node that answers is behind: ask another one from now on, where there is one. */
   preferAnother?(): void;
-  /** Which of several nodes answers now. */
-  readonly endpoint?: number;
   /**
    * Another number whenever another node has taken over, also one that answered before: what two of them said may be of
    * different branches.

@@ -33,9 +33,6 @@ export function measuredRpc(rpc: Rpc, chain: ChainRole, { rpcRequests }: Metrics
   const failed = rpcRequests.labels(chain, 'failed');
   return {
     preferAnother: () => rpc.preferAnother?.(),
-    get endpoint() {
-      return rpc.endpoint ?? 0;
-    },
     get turn() {
       return rpc.turn ?? 0;
     },
