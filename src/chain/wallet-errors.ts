@@ -3,10 +3,7 @@ import type { Hex } from '../engine/quote.js';
 /** The wallet can't pay for gas. */
 export class NoGasMoney extends Error {
   override readonly name = 'NoGasMoney';
-  constructor(
-    readonly wallet: Hex,
-    message = `The wallet ${wallet} has no money for gas`,
-  ) {
+  constructor(wallet: Hex, message = `The wallet ${wallet} has no money for gas`) {
     super(message);
   }
 }

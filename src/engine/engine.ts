@@ -98,11 +98,6 @@ export class Engine {
     return this.#parts.store.book.pool(poolAddress)?.orders ?? [];
   }
 
-  /** Orders that are known, gone ones too. */
-  get orderCount(): number {
-    return this.#parts.store.count;
-  }
-
   /** Every live or invalid order. */
   *known(): Iterable<Order> {
     for (const { orders } of this.#parts.store.book.pools()) yield* orders;

@@ -37,10 +37,6 @@ export class OrderStore {
     return this.#orders;
   }
 
-  get count(): number {
-    return this.#orders.size;
-  }
-
   get nextDue(): number | undefined {
     return this.#byDue.lowest;
   }

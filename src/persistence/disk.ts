@@ -12,7 +12,6 @@ export interface DiskFile {
   /** Fills `into` from `position`; resolves to the number of bytes read, less than asked only at the file's end. */
   read(into: Uint8Array, position: number): Promise<number>;
   size(): Promise<number>;
-  truncate(bytes: number): Promise<void>;
   /**
    * fdatasync: what was written and the file's size are durable. After a rejection nothing is known; never call it
    * again.
@@ -140,7 +139,6 @@ export function syncingEachWrite(file: DiskFile): DiskFile {
     },
     read: (into, position) => file.read(into, position),
     size: () => file.size(),
-    truncate: (bytes) => file.truncate(bytes),
     sync: () => file.sync(),
     close: () => file.close(),
   };

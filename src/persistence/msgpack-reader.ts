@@ -24,11 +24,6 @@ export class MsgpackReader {
     return this.#at;
   }
 
-  /** Passes over bytes that are known to be right. */
-  skip(count: number): void {
-    this.#need(count);
-  }
-
   /** Nothing is left. */
   end(): void {
     if (this.#at !== this.#end) throw new MsgpackFault(`${this.#end - this.#at} bytes too many`);

@@ -1,4 +1,4 @@
-import { close, constants, fdatasync, fstat, fsync, ftruncate, open, read, write } from 'node:fs';
+import { close, constants, fdatasync, fstat, fsync, open, read, write } from 'node:fs';
 import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { platform } from 'node:process';
@@ -139,10 +139,6 @@ class NodeFile implements DiskFile {
 
   async size(): Promise<number> {
     return (await promised<{ size: number }>((done) => fstat(this.#descriptor, done))).size;
-  }
-
-  async truncate(bytes: number): Promise<void> {
-    await promised((done) => ftruncate(this.#descriptor, bytes, done));
   }
 
   async sync(): Promise<void> {

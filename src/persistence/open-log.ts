@@ -41,8 +41,6 @@ export interface OpenLog {
   readonly epoch: string;
   /** The depth that the engine was made with. */
   readonly reorgDepth: number;
-  /** There was no log before. */
-  readonly isNew: boolean;
   /** Writes the engine's state hash, has a snapshot made, seals the log and gives the directory free. */
   close(): Promise<void>;
 }
@@ -87,7 +85,7 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
     await journal.close().catch(() => undefined);
     throw error;
   }
-  return { ...assemble(disk, lock, stamp, recovered, journal, options), isNew: found === null };
+  return assemble(disk, lock, stamp, recovered, journal, options);
 }
 
 function assemble(
@@ -97,7 +95,7 @@ function assemble(
   { engine, snapshotIndex }: Recovered,
   journal: LogJournal,
   options: OpenLogOptions,
-): Omit<OpenLog, 'isNew'> {
+): OpenLog {
   tellStateSums(engine, journal, options);
   const snapshotter = new Snapshotter(disk, journal, { ...options, epoch, reorgDepth, lastIndex: snapshotIndex });
   return {

@@ -18,7 +18,6 @@ export class CountedDisk extends MemoryDisk {
         return bytes;
       },
       size: () => file.size(),
-      truncate: (bytes) => file.truncate(bytes),
       sync: () => file.sync(),
       close: () => file.close(),
     };

@@ -36,7 +36,6 @@ export class HeldDisk implements Disk {
       },
       read: (into, position) => file.read(into, position),
       size: () => file.size(),
-      truncate: (bytes) => file.truncate(bytes),
       sync: async () => {
         await file.sync();
         await this.#held;

@@ -75,10 +75,6 @@ class MemoryFile implements DiskFile {
     return this.#bytes().length;
   }
 
-  async truncate(bytes: number): Promise<void> {
-    this.#files.set(this.name, this.#bytes().subarray(0, bytes));
-  }
-
   async sync(): Promise<void> {
     // Nothing here is ever lost.
   }

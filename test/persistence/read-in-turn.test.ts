@@ -47,7 +47,6 @@ class CountingDisk extends MemoryDisk {
       write: (bytes, position) => file.write(bytes, position),
       read: (into, position) => file.read(into, position),
       size: () => file.size(),
-      truncate: (bytes) => file.truncate(bytes),
       sync: () => file.sync(),
       close,
     };

@@ -20,18 +20,7 @@ export type Crash = 'kill' | 'power';
 
 type ErrorCode = 'EIO' | 'ENOSPC' | 'ENOENT' | 'EEXIST';
 type Call =
-  | 'open'
-  | 'write'
-  | 'read'
-  | 'size'
-  | 'truncate'
-  | 'sync'
-  | 'close'
-  | 'list'
-  | 'rename'
-  | 'remove'
-  | 'syncDirectory'
-  | 'space';
+  'open' | 'write' | 'read' | 'size' | 'sync' | 'close' | 'list' | 'rename' | 'remove' | 'syncDirectory' | 'space';
 
 export interface SimDiskOptions {
   readonly clock: Clock;
@@ -333,15 +322,6 @@ class SimFile implements DiskFile {
     });
   }
 
-  truncate(bytes: number): Promise<void> {
-    return this.#disk.call(this.#session, 'truncate', (error) => {
-      if (error) throw error;
-      const content = Buffer.alloc(bytes);
-      this.#inode.content.copy(content);
-      this.#inode.content = content;
-    });
-  }
-
   sync(): Promise<void> {
     return this.#disk.call(this.#session, 'sync', (error) => {
       const inode = this.#inode;
@@ -349,7 +329,6 @@ class SimFile implements DiskFile {
       // After a failed sync the kernel takes its pages for clean: the next one would say yes and do nothing.
       inode.dirty.clear();
       if (error) throw error;
-      if (inode.stable.length > inode.content.length) inode.stable = inode.stable.subarray(0, inode.content.length);
     });
   }
 
