@@ -155,11 +155,11 @@ eachBackend(t, (t, backend) => {
 
   t.test('OPTIONS reaches the handler', async (t) => {
     const { url } = await serve(t, backend, {
-      http: (r) => ({ status: 204, headers: { allow: r.header('access-control-request-method') ?? '' }, body: '' }),
+      http: (r) => ({ status: 204, headers: { allow: r.method }, body: '' }),
     });
-    const response = await fetch(url, { method: 'OPTIONS', headers: { 'access-control-request-method': 'POST' } });
+    const response = await fetch(url, { method: 'OPTIONS' });
     t.equal(response.status, 204);
-    t.equal(response.headers.get('allow'), 'POST');
+    t.equal(response.headers.get('allow'), 'OPTIONS');
   });
 
   t.test('204 and 304 have neither body nor length, and the connection goes on', async (t) => {
