@@ -115,8 +115,12 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     hub.onKeyChange(id);
   });
 
-  // Whatever runs by itself begins after this: where the port is taken, there is nothing to be stopped.
-  const port = await server.listen(options.host, options.port);
+  // Whatever runs by itself begins after this, but for the wallets, which take up at once what an earlier run left: where
+  // the port is taken, they alone have to be stopped.
+  const port = await server.listen(options.host, options.port).catch(async (error: unknown) => {
+    await chains.stop();
+    throw error;
+  });
   const expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
   keys.watch(limits.keyWatchMs, (error) => {
     logger.error({ err: error }, 'the API keys cannot be read: those known last stay in force');
