@@ -80,7 +80,7 @@ export class LogJournal implements Journal {
     this.#listeners.push(({ index }) => listener(index));
   }
 
-  /** As `onCommit`, with what it took to write the group. */
+  /** As `onCommit`, with how many records and bytes the group has. */
   onGroup(listener: GroupListener): void {
     this.#listeners.push(listener);
   }

@@ -41,8 +41,6 @@ export interface CommittedGroup {
   readonly index: number;
   readonly records: number;
   readonly bytes: number;
-  /** From the moment it left the queue. */
-  readonly tookMs: number;
 }
 
 interface WrittenGroup extends CommittedGroup {
@@ -218,7 +216,7 @@ export class LogWriter {
     if (sync.type === 'always') this.#durable = this.#written;
     else if (sync.type === 'interval') this.#due.syncAfter(sync.intervalMs);
     cancelWarning();
-    this.#untold = { index, records, frames, bytes: bytes.length, tookMs: clock.monotonicMs() - startMs };
+    this.#untold = { index, records, frames, bytes: bytes.length };
   }
 
   /** Whoever waits for the group that was written last hears of it. */
