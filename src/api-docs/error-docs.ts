@@ -148,9 +148,3 @@ export const socketCloses: readonly (ErrorDoc & { readonly code: number })[] = [
     when: 'The events that a reader missed are not kept, and a snapshot would be too large: name a pool.',
   },
 ];
-
-/** Whether a text is what the document says. */
-export function isMessageOf({ message }: ErrorDoc, text: string): boolean {
-  const parts = message.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.+')}$`).test(text);
-}

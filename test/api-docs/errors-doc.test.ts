@@ -1,6 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import t from 'tap';
-import { httpErrors, isMessageOf, socketCloses, socketErrors } from '../../src/api-docs/error-docs.js';
+import { httpErrors, socketCloses, socketErrors } from '../../src/api-docs/error-docs.js';
+import { isMessageOf } from './message-of.js';
 
 const source = new URL('../../../src/', import.meta.url);
 

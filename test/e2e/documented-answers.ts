@@ -1,7 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { httpErrors, isMessageOf, socketErrors } from '../../src/api-docs/error-docs.js';
+import { httpErrors, socketErrors } from '../../src/api-docs/error-docs.js';
 import { apiDocuments } from '../../src/api-documents.js';
 import { limits } from '../../src/config/limits.js';
+import { isMessageOf } from '../api-docs/message-of.js';
 
 /**
  * Every answer and every frame that a test gets from the service itself goes through here: over `fetch` and the client

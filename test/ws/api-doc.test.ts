@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
-import { isMessageOf, socketCloses } from '../../src/api-docs/error-docs.js';
+import { socketCloses } from '../../src/api-docs/error-docs.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import type { Order } from '../../src/engine/order.js';
@@ -8,6 +8,7 @@ import { compile } from '../../src/schema/check.js';
 import type { OrderbookQuote } from '../../src/schema/orderbook.js';
 import { ServerMessage } from '../../src/schema/socket.js';
 import { eventOf } from './event-samples.js';
+import { isMessageOf } from '../api-docs/message-of.js';
 import { HubFixture, settled } from './hub-fixture.js';
 
 const api = await readFile(new URL('../../../docs/api.md', import.meta.url), 'utf8');

@@ -1,0 +1,7 @@
+import type { ErrorDoc } from '../../src/api-docs/error-docs.js';
+
+/** Whether a text is what the document says. */
+export function isMessageOf({ message }: ErrorDoc, text: string): boolean {
+  const parts = message.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.+')}$`).test(text);
+}
