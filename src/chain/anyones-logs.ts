@@ -7,7 +7,10 @@ import { mapInFlight } from './in-flight.js';
 const ADDRESSES_PER_QUERY = 200;
 /** Few: the caller may have several of these under way itself. */
 const QUERIES_IN_FLIGHT = 2;
-/** What nodes say that do not have the block: they would say it of each part. Of too many logs each says another thing. */
+/**
+ * What a node says that lacks the block, and would say of each part as well. For too many logs every kind of node has
+ * words of its own.
+ */
 const LACKS_BLOCK = /not (be )?found|unknown block/i;
 
 /**

@@ -160,7 +160,7 @@ export class BookFollower {
     await this.settlement.check(slice);
   }
 
-  /** Where more is wanted at once, what was told to the book goes to the log first. */
+  /** Also where it is to look again at once, others get a turn: what was told to the book goes to the log in it. */
   async #sleep(delayMs: number): Promise<void> {
     if (this.#stopped) return;
     let cancel: CancelTimer = () => undefined;

@@ -128,7 +128,7 @@ export class ChainCursor {
     if (standing === 'STANDS') return this.#blocks(next, target);
     const ancestor = await this.#commonAncestor(target);
     if (ancestor.blockNumber === position.blockNumber) {
-      // The node has it after all. To go back to its end would pass over what is left of one that was told in part.
+      // The node has it after all. To go back to its end would skip the rest of a block that was told only in part.
       this.#lagsSinceMs = null;
       return this.#blocks(next, target);
     }

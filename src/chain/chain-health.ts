@@ -30,7 +30,7 @@ export class ChainHealth {
   onHead(head: BlockHead): void {
     this.#head = head;
     this.#repliedAtMs = this.clock.monotonicMs();
-    // The first head is where reading begins: it is given as long as it is later.
+    // Reading begins with the first head, and has as long for its first range as for each later one.
     this.#readAtMs ??= this.#repliedAtMs;
   }
 

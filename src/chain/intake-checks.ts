@@ -53,8 +53,8 @@ export class IntakeChecks {
   ) {}
 
   /**
-   * Items in the order of the request. A bad quote stops nobody else's. `onPromising` is told of the quotes that only
-   * their pools are still asked about.
+   * Items in the order of the request. A bad quote stops nobody else's. `onPromising` is told of the quotes that have
+   * passed every check but the last, that of their pools.
    */
   async check(
     posted: readonly PostedQuote[],

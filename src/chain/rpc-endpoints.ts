@@ -14,8 +14,8 @@ export interface Endpoint {
 }
 
 /**
- * So many times as long at most: one that tells of its head and refuses the rest looks well, is found out after seconds
- * in which nothing is read, and should not be again each time.
+ * How many times `doubtMs` an endpoint is left alone at most. One that tells of its head and refuses all else looks well
+ * each time that it is looked at, and each return to it costs seconds in which nothing is read: so these become rare.
  */
 const LONGEST_DOUBT = 16;
 

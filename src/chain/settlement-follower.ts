@@ -107,8 +107,9 @@ export class SettlementFollower {
   }
 
   /**
-   * The book knows of the block whose state it shows. Before anything enters with that state: else a process that
-   * starts anew would take it for what a rewind left undone, and tell of quotes that are long filled as they were before.
+   * Tells the book of the block whose state it shows, if it does not know of that yet; to be called before anything
+   * enters with that state. Else the next process would find orders touched above the book's position, take them for what
+   * a rewind left undone, and put quotes that are long filled back to what they were.
    */
   async tellBlock(): Promise<void> {
     const { position } = this;

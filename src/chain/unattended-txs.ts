@@ -81,7 +81,7 @@ export class UnattendedTxs {
     }
   }
 
-  /** Who finds undone what may be taken back (`isTakenBack`) means the same one, also where it is still there. */
+  /** `isTakenBack`: a reorg may have undone it. Who asks for the same then means this one, even if it is still there. */
   async #goOnWith(tx: OwnTx, why: string, isTakenBack = false): Promise<LeftEnd> {
     try {
       await this.sender.learnHashes(tx);

@@ -170,8 +170,8 @@ export class Wallet {
   protected onLost?(nonce: number): Promise<void>;
 
   /**
-   * The node estimates the gas while its predecessors are sent, and what comes of that is heard in its turn. `mayJoin`:
-   * the very same that is found by then to have been taken back.
+   * The node may still estimate the gas while earlier transactions are sent; a failure of that is told when its turn has
+   * come. `mayJoin`: where a reorg turns out by then to have taken back the very same, it joins that one.
    */
   async #sendUntilMined(
     request: TxRequest,

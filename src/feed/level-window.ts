@@ -28,7 +28,7 @@ export class LevelWindow {
   readonly #book: Book;
   readonly #hash: BookHash;
   readonly #shown: Sides<Map<bigint, LevelTotal>> = { bid: new Map(), ask: new Map() };
-  /** The side had no more levels than it shows. Where it is false, it may have been so all the same. */
+  /** True: the side has no levels beyond those shown. False: it may have some. */
   readonly #isWhole: Record<Side, boolean> = { bid: true, ask: true };
 
   constructor(book: Book, view: LevelView, hash: BookHash) {
@@ -84,7 +84,7 @@ export class LevelWindow {
     return [...prices].some((price) => compare(price, worst) <= 0);
   }
 
-  /** False also now and then where it does: a price with both public and private quotes counts as two. */
+  /** May be false where it does fit: a price with both public and private quotes counts as two. */
   #fitsWhole(side: Side): boolean {
     const book = this.#book.side(this.view.poolAddress, side);
     if (book === undefined) return true;

@@ -8,7 +8,7 @@ export interface Caller {
   readonly tier: 'free' | 'paid';
 }
 
-/** The last of them: too many unknown keys came from this address, and one more. */
+/** `retryAfterMs`: the key is unknown, and too many such came from this address. */
 export type KeyCheck = (
   rawKey: string | undefined,
   /** Asked for its address only when it matters: reading that costs more than all else here. */

@@ -12,7 +12,7 @@ interface WrittenList {
  * not kept, only what is wanted again.
  */
 export class WrittenLists {
-  /** By its last order, which next to always says where on which side a list ends; null: wanted once. */
+  /** By the list's last order, which nearly always tells one list from another; null: wanted once so far. */
   readonly #lists = new Map<Order | undefined, WrittenList | null>();
   readonly #maxBytes: number;
   #bytes = 0;

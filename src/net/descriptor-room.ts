@@ -1,8 +1,8 @@
 import type { NetOptions } from './net.js';
 
 /**
- * So many times the descriptors with which nobody is taken any more have to be there again: it would stop and begin in
- * turns otherwise.
+ * How many times `spareDescriptors` have to be free again before connections are taken again: with just as many it would
+ * stop and begin in turns.
  */
 export const ENOUGH_AGAIN = 2;
 

@@ -155,8 +155,8 @@ export class NodeExchange {
   }
 
   /**
-   * For a peer that takes nothing, from when the answer's turn has come until it is taken: what was asked after it may
-   * need longer.
+   * Closes the connection of a peer that takes nothing of this answer for too long, from when its turn has come until it
+   * is taken. Not longer: the answer to what was asked after it may be long in coming.
    */
   #boundTaking(): void {
     const { socket } = this.#incoming;

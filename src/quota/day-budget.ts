@@ -29,8 +29,8 @@ export class DayBudget {
   }
 
   /**
-   * What was taken at `takenMs` and not needed after all; below 0: what was needed besides. It is that day's alone, and
-   * none of the next one's.
+   * `amount`: of what was taken at `takenMs`, what was not needed after all; below 0: what was needed besides. Once that
+   * day is over it changes nothing: the next one's budget is its own.
    */
   giveBack(who: string, amount: number, takenMs: number): void {
     const { endsMs, used } = this.of(who);

@@ -6,9 +6,8 @@ const LIMITS_BYTES = 4_096;
 const OPEN_FILES = /^Max open files\s+(\d+)/m;
 
 /**
- * File descriptors that this process may still open. A new one is the lowest that is free, so all below it are taken;
- * some above it may be, too, so there may be fewer than this says until it is opened for opened. Infinity where nothing
- * tells.
+ * File descriptors that this process may still open. A new one is the lowest that is free, so all below it are taken.
+ * Some above it may be taken as well: then there are fewer than this says. Infinity where nothing tells.
  */
 export function spareDescriptors(): number {
   let descriptor: number;

@@ -67,7 +67,7 @@ export class RfqQueue {
     // Any address will do: a pool that nobody has deployed yet can be asked for, and only its key would tell more.
     if ('poolAddress' in body) return lowerCase(body.poolAddress);
     const leftMs = giveUpAtMs - this.#clock.monotonicMs();
-    // Those before it in the queue have waited in vain: it would, too, and the next one all the more.
+    // It has waited all that time for those before it in the queue: the chain does not answer.
     if (leftMs <= 0) return 'UNAVAILABLE';
     const poolKey = { ...body.poolKey, strike: BigInt(body.poolKey.strike) };
     return new Promise((resolve, reject) => {
