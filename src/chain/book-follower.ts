@@ -4,6 +4,7 @@ import { DeepReorg } from './chain-cursor.js';
 import type { BlockId } from './chain-reader.js';
 import type { PatientSubmitter } from './followed-book.js';
 import { bothToTheirEnd } from './in-flight.js';
+import { Patience } from './patience.js';
 import type { SettlementFollower } from './settlement-follower.js';
 import type { StreamFollower, StreamNews } from './stream-follower.js';
 
@@ -83,10 +84,7 @@ export class BookFollower {
     this.submitter.stop();
     this.wake();
     if (this.#running === null) return;
-    let cancel: CancelTimer = () => undefined;
-    const grace = new Promise<void>((resolve) => (cancel = this.clock.after(this.pace.stopGraceMs, resolve)));
-    await Promise.race([this.#running, grace]);
-    cancel();
+    await new Patience(this.clock, this.pace.stopGraceMs).wait(this.#running);
   }
 
   async #run(): Promise<void> {

@@ -1,5 +1,6 @@
 import { decodeFunctionResult, getAbiItem, toFunctionSelector } from 'viem';
 import type { QuoteState } from '../engine/command.js';
+import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
 import { InvalidReason, isPrivate, type Hex, type SignedQuote } from '../engine/quote.js';
 import { QUOTE_ERRORS, type QuoteError } from '../schema/orderbook.js';
@@ -58,14 +59,10 @@ export class QuoteStates {
     // One after the other: slices that only waited for the next turn each would all begin in that one.
     let turn: Promise<void> = Promise.resolve();
     const readings = await mapInFlight(slices, slicesInFlight, async (slice) => {
-      if (slices.length > 1) await (turn = turn.then(() => this.#othersTurn()));
+      if (slices.length > 1) await (turn = turn.then(() => othersTurn(this.clock)));
       return this.#readSlice(slice, at);
     });
     return readings.flat();
-  }
-
-  #othersTurn(): Promise<void> {
-    return new Promise((resolve) => this.clock.after(0, resolve));
   }
 
   async #readSlice(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<QuoteReading[]> {
