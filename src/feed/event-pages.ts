@@ -4,7 +4,7 @@ import type { TimedEvent } from './event-history.js';
 import type { Feed, ResyncReason } from './feed.js';
 import { orderbookKey } from './level-topics.js';
 import type { LevelView } from './level-window.js';
-import { takeSnapshot } from './quotes-snapshot.js';
+import { takeSnapshot, whyTooLarge } from './quotes-snapshot.js';
 import { LevelReplay, QuoteReplay } from './replay.js';
 import { filterParts } from './topics.js';
 import { filterOf, viewOf } from './wire-filter.js';
@@ -73,10 +73,8 @@ export class EventPages {
     if (channel === 'RFQ') return this.#page(seq, [resync]);
     const { eventsSnapshotQuotes, wsSnapshotPageQuotes: pageQuotes } = this.#limits;
     const snapshot = takeSnapshot(feed.book, filter, parts, { seq, tsMs, pageQuotes });
-    if (snapshot.quotes > eventsSnapshotQuotes) {
-      const problem = `Too many quotes for a snapshot: ${snapshot.quotes}, at most ${eventsSnapshotQuotes}. Name a pool`;
-      return { ok: false, problem, busy: false };
-    }
+    const problem = whyTooLarge(snapshot, eventsSnapshotQuotes);
+    if (problem !== null) return { ok: false, problem, busy: false };
     const messages = [resync];
     for (const page of snapshot.pages()) {
       messages.push(feed.encodings.json.quotes(page));

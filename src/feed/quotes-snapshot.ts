@@ -35,3 +35,8 @@ export function takeSnapshot(
     },
   };
 }
+
+/** In words for clients why such a snapshot is not given; null: it is. */
+export function whyTooLarge({ quotes }: Pick<QuotesSnapshotPages, 'quotes'>, most: number): string | null {
+  return quotes > most ? `Too many quotes for a snapshot: ${quotes}, at most ${most}. Name a pool` : null;
+}

@@ -3,7 +3,7 @@ import { orderbookKey } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';
 import { tickerKey } from '../feed/ticker-topics.js';
 import { emptyTicker, tickerJson, type Ticker } from '../feed/tickers.js';
-import { takeSnapshot } from '../feed/quotes-snapshot.js';
+import { takeSnapshot, whyTooLarge } from '../feed/quotes-snapshot.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
 import { filterParts, type Channel, type Filter, type FilterPart } from '../feed/topics.js';
 import type { Hex } from '../engine/quote.js';
@@ -73,9 +73,8 @@ export class FeedReader {
       channel === 'QUOTES' && isAnew
         ? takeSnapshot(feed.book, filter, parts, { seq, tsMs, pageQuotes: limits.wsSnapshotPageQuotes })
         : null;
-    if (snapshot !== null && snapshot.quotes > limits.wsSnapshotQuotes) {
-      return `Too many quotes for a snapshot: ${snapshot.quotes}, at most ${limits.wsSnapshotQuotes}. Name a pool`;
-    }
+    const problem = snapshot && whyTooLarge(snapshot, limits.wsSnapshotQuotes);
+    if (problem !== null) return problem;
     this.followed.drop(channel);
     const start = resume !== null && whyNot === null ? resume.fromSeq : seq;
     if (!acknowledge({ channel, keys, seq: start })) return null;
