@@ -14,6 +14,12 @@ const HEADERS = {
   'x-request-id': { schema: { type: 'string' }, description: 'Finds the request in the log; a client may choose it.' },
   'x-stale': { schema: { type: 'string' }, description: 'Present while the answer may be behind a chain: why.' },
 };
+const CACHE_CONTROL = {
+  'cache-control': {
+    schema: { const: 'private, no-cache' },
+    description: 'For who asked alone, and asked for each time.',
+  },
+};
 const QUOTA_HEADERS = {
   'ratelimit-policy': {
     schema: { type: 'string' },
@@ -100,7 +106,7 @@ function parameters(route: RouteDoc, query: TSchema, components: Components): ob
 function response(status: string, answer: AnswerDoc, route: RouteDoc, components: Components): object {
   const headers = {
     ...HEADERS,
-    ...(route.needsKey && QUOTA_HEADERS),
+    ...(route.needsKey && { ...CACHE_CONTROL, ...QUOTA_HEADERS }),
     ...(WITH_RETRY.has(status) && RETRY_AFTER),
     ...(isTagged(route) && TAGGED.has(status) && ETAG),
   };

@@ -3,22 +3,31 @@ import { AnswerHeaders } from '../../src/http/answer-headers.js';
 import { SharedHeaders } from '../../src/net/shared-headers.js';
 import { requestOf } from './ask-route.js';
 
-/** What both of an answer's shared headers say to who asks. */
-function toldTo(origin: string | null): Record<string, string> {
+/** What an answer's shared headers say to who asks; `own`: what the answer says itself. */
+function toldTo(origin: string | null, own: Record<string, string> = {}): Record<string, string> {
   const headers = new AnswerHeaders({ allowOrigin: () => origin, staleness: () => null });
-  const bare = { status: 200, headers: {}, body: '' };
-  const { shared = [] } = headers.addTo(requestOf('GET', '/'), bare, 0, 'id', []);
+  const { shared = [] } = headers.addTo(requestOf('GET', '/'), { status: 200, headers: own, body: '' }, 0, 'id', []);
   return Object.assign({}, ...shared.map(({ record }) => record)) as Record<string, string>;
 }
 
 t.test('where pages of some origins may read, a cache keeps answers by origin, also those that none may', async (t) => {
   t.match(toldTo('https://a.example'), { 'access-control-allow-origin': 'https://a.example', vary: 'origin' });
-  t.strictSame(toldTo(null), { vary: 'origin' });
+  t.match(toldTo(null), { vary: 'origin', 'access-control-allow-origin': undefined });
 });
 
 t.test('where all may, one answer is for everybody', async (t) => {
   t.match(toldTo('*'), { 'access-control-allow-origin': '*', vary: undefined });
 });
+
+t.test(
+  'no cache gives one key what another was answered, or an old answer, unless the answer says otherwise',
+  async (t) => {
+    for (const origin of [null, '*', 'https://a.example']) {
+      t.match(toldTo(origin), { 'cache-control': 'private, no-cache' });
+      t.match(toldTo(origin, { 'cache-control': 'no-store' }), { 'cache-control': undefined });
+    }
+  },
+);
 
 t.test('an answer keeps what it has, and gets its id, why it may be old, and what a page may read of it', async (t) => {
   const headers = new AnswerHeaders({ allowOrigin: () => '*', staleness: (nowMs) => `old at ${nowMs}` });
@@ -34,5 +43,6 @@ t.test('an answer keeps what it has, and gets its id, why it may be old, and wha
     etag: '"a"',
     'access-control-allow-origin': '*',
     'access-control-expose-headers': 'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale',
+    'cache-control': 'private, no-cache',
   });
 });
