@@ -138,6 +138,7 @@ export const socketCloses: readonly (ErrorDoc & { readonly code: number })[] = [
     when: "The key's tier, or what it allows, was changed: the newest sockets go.",
   },
   { code: 1008, message: 'No whole frame in time', when: 'Bytes came, but no whole frame.' },
+  { code: 1008, message: 'Too many pings', when: 'More than `wsIdleFrames` pings and pongs within `wsIdleSeconds`.' },
   { code: 1009, message: 'Message too big', when: 'A message was larger than `wsMessageBytes`.' },
   { code: 1011, message: 'Internal server error', when: 'A fault of the service: connect again.' },
   { code: 1012, message: 'service restart', when: 'The server stops: connect again in a moment.' },

@@ -7,3 +7,5 @@ export const CloseCode = {
   serviceRestart: 1012,
   tryAgainLater: 1013,
 } as const;
+
+export const TOO_MANY_PINGS = 'Too many pings';

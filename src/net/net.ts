@@ -148,6 +148,12 @@ export interface NetLimits {
   readonly wsBufferedBytes: number;
   /** Without a byte from the peer (pings are sent by the server), 8 to 960. */
   readonly wsIdleSeconds: number;
+  /**
+   * Frames of one peer within `wsIdleSeconds` that no handler hears of: pings, pongs, and what comes while its socket is
+   * being closed. With one more it is closed with 1008, or cut off. A piece read from the network may hold 80,000 of
+   * them, and the libraries call us for each before anybody else has a turn.
+   */
+  readonly wsIdleFrames: number;
   /** File descriptors that connections may not use up, and how often they are looked at. */
   readonly spareDescriptors: number;
   readonly descriptorCheckMs: number;

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
-import { CloseCode } from './close-codes.js';
+import { CloseCode, TOO_MANY_PINGS } from './close-codes.js';
 import type { NetSocket } from './net.js';
 import { messageFrame } from './ws-frame.js';
 
@@ -14,6 +14,7 @@ const GATHER_BYTES = 64 << 10;
 export interface NodeSocketHost {
   readonly bufferedBytes: number;
   readonly drainMs: number;
+  readonly idleFrames: number;
   overBudgetReason(socket: NodeSocket): string;
   join(socket: NodeSocket, topic: string): void;
   leave(socket: NodeSocket, topic: string): void;
@@ -33,6 +34,8 @@ export class NodeSocket implements NetSocket {
   readonly protocol: string;
   /** Looks since the last whole frame from the peer. */
   silentLooks = 0;
+  /** Frames in the present `wsIdleSeconds` that no handler heard of. */
+  idleFrames = 0;
   readonly #ws: WebSocket;
   readonly #connection: Duplex;
   readonly #host: NodeSocketHost;
@@ -114,13 +117,16 @@ export class NodeSocket implements NetSocket {
   }
 
   /**
-   * After ws sent the pong: a peer that pings and reads nothing makes us buffer pongs, and goes on with that while it
-   * is being closed.
+   * A ping, a pong, or what comes while the socket is being closed. A peer that pings and reads nothing makes us buffer
+   * pongs.
    */
-  pinged(): void {
+  idleFrame(): void {
     this.silentLooks = 0;
-    if (!this.closed) this.#keepToBudget();
-    else if (this.bufferedBytes() > 2 * this.#host.bufferedBytes) this.#ws.terminate();
+    this.idleFrames += 1;
+    if (this.idleFrames <= this.#host.idleFrames) {
+      if (!this.closed) this.#keepToBudget();
+    } else if (this.closed) this.cut();
+    else this.close(CloseCode.policyViolation, TOO_MANY_PINGS);
   }
 
   /** The connection is gone. */

@@ -19,6 +19,7 @@ const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
 export class NodeSockets implements NodeSocketHost {
   readonly bufferedBytes: number;
   readonly drainMs: number;
+  readonly idleFrames: number;
   readonly #host: NodeExchangeHost;
   readonly #options: NetOptions;
   readonly #wss: WebSocketServer;
@@ -28,6 +29,7 @@ export class NodeSockets implements NodeSocketHost {
   readonly #looking: NodeJS.Timeout;
   #unflushed: NodeSocket[] = [];
   #lastId = 0;
+  #looks = 0;
   /** Of a connection that was taken before the server stopped listening, an upgrade may come after `closeAll`. */
   #closing: { readonly code: number; readonly reason: string } | null = null;
 
@@ -38,6 +40,7 @@ export class NodeSockets implements NodeSocketHost {
     this.#options = host.options;
     this.bufferedBytes = limits.wsBufferedBytes;
     this.drainMs = limits.drainMs;
+    this.idleFrames = limits.wsIdleFrames;
     this.#wss = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -139,14 +142,13 @@ export class NodeSockets implements NodeSocketHost {
     this.#topicsOf.set(socket, new Set());
     this.#host.underWay.began();
     ws.on('message', (data, isBinary) => {
+      if (socket.closed) return socket.idleFrame();
       socket.silentLooks = 0;
-      if (!socket.closed)
-        guard(this.#options, socket, () => this.#options.sockets.message(socket, NodeSocket.bytes(data), isBinary));
+      guard(this.#options, socket, () => this.#options.sockets.message(socket, NodeSocket.bytes(data), isBinary));
     });
-    ws.on('ping', () => socket.pinged());
-    ws.on('pong', () => {
-      socket.silentLooks = 0;
-    });
+    // By then ws has sent the pong.
+    ws.on('ping', () => socket.idleFrame());
+    ws.on('pong', () => socket.idleFrame());
     // ws closes by itself with the code of the fault: 1002, 1007, 1009.
     ws.on('error', () => socket.leave());
     ws.on('close', (code) => {
@@ -162,7 +164,9 @@ export class NodeSockets implements NodeSocketHost {
 
   /** Cuts a peer without one whole frame in `wsIdleSeconds`, and pings it before. */
   #look(): void {
+    const isWholeIdle = ++this.#looks % LOOKS_PER_IDLE === 0;
     for (const socket of this.#sockets) {
+      if (isWholeIdle) socket.idleFrames = 0;
       socket.silentLooks++;
       if (socket.silentLooks > LOOKS_PER_IDLE) socket.cut();
       else if (socket.silentLooks === PING_AFTER_LOOKS) socket.ping();

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'uWebSockets.js';
-import { CloseCode } from './close-codes.js';
+import { CloseCode, TOO_MANY_PINGS } from './close-codes.js';
 import type { NetSocket } from './net.js';
 
 /** Attached to the library's socket when it is upgraded. */
@@ -11,6 +11,7 @@ export interface UwsSocketData {
 export interface UwsSocketHost {
   readonly bufferedBytes: number;
   readonly drainMs: number;
+  readonly idleFrames: number;
   overBudgetReason(socket: UwsSocket): string;
 }
 
@@ -28,6 +29,8 @@ export class UwsSocket implements NetSocket {
    * Whether a whole frame came since the last look: a peer that feeds one frame byte by byte is never idle otherwise.
    */
   heard = true;
+  /** Frames since the last look that no handler heard of. */
+  idleFrames = 0;
   readonly #host: UwsSocketHost;
   #ws: WebSocket<UwsSocketData> | null = null;
   #closed = false;
@@ -89,13 +92,16 @@ export class UwsSocket implements NetSocket {
   }
 
   /**
-   * The library's ping event, after it sent the pong: a peer that pings and reads nothing makes us buffer pongs, and
-   * goes on with that while it is being closed.
+   * A ping, a pong, or what comes while the socket is being closed. A peer that pings and reads nothing makes us buffer
+   * pongs.
    */
-  pinged(): void {
+  idleFrame(): void {
     this.heard = true;
-    if (!this.#closed) this.keepToBudget();
-    else if (this.bufferedBytes() > 2 * this.#host.bufferedBytes) this.#ws?.close();
+    this.idleFrames += 1;
+    if (this.idleFrames <= this.#host.idleFrames) {
+      if (!this.#closed) this.keepToBudget();
+    } else if (this.#closed) this.#ws?.close();
+    else this.close(CloseCode.policyViolation, TOO_MANY_PINGS);
   }
 
   /** The library's drain event. */

@@ -13,6 +13,7 @@ const FRAME_HEADER_BYTES = 10;
 export class UwsSockets implements UwsSocketHost {
   readonly bufferedBytes: number;
   readonly drainMs: number;
+  readonly idleFrames: number;
   readonly #options: NetOptions;
   readonly #host: UwsExchangeHost;
   readonly #sockets = new Set<UwsSocket>();
@@ -30,6 +31,7 @@ export class UwsSockets implements UwsSocketHost {
     this.#options = host.options;
     this.bufferedBytes = limits.wsBufferedBytes;
     this.drainMs = limits.drainMs;
+    this.idleFrames = limits.wsIdleFrames;
     this.#listening = setInterval(() => this.#dropSilent(), limits.wsIdleSeconds * 1000).unref();
   }
 
@@ -53,15 +55,14 @@ export class UwsSockets implements UwsSocketHost {
       },
       message: (ws, data, isBinary) => {
         const { socket } = ws.getUserData();
+        if (socket.closed) return socket.idleFrame();
         socket.heard = true;
-        if (socket.closed) return;
         if (data.byteLength > limits.wsMessageBytes) socket.close(CloseCode.messageTooBig, 'Message too big');
         else guard(this.#options, socket, () => this.#options.sockets.message(socket, new Uint8Array(data), isBinary));
       },
-      ping: (ws) => ws.getUserData().socket.pinged(),
-      pong: (ws) => {
-        ws.getUserData().socket.heard = true;
-      },
+      // By then the library has sent the pong.
+      ping: (ws) => ws.getUserData().socket.idleFrame(),
+      pong: (ws) => ws.getUserData().socket.idleFrame(),
       drain: (ws) => ws.getUserData().socket.drained(),
       close: (ws, code) => {
         const { socket } = ws.getUserData();
@@ -132,6 +133,7 @@ export class UwsSockets implements UwsSocketHost {
     for (const socket of this.#sockets) {
       if (!socket.heard) socket.close(CloseCode.policyViolation, 'No whole frame in time');
       socket.heard = false;
+      socket.idleFrames = 0;
     }
   }
 }

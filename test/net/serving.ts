@@ -22,6 +22,7 @@ export const limits: NetLimits = {
   wsMessageBytes: 1024,
   wsBufferedBytes: 1 << 20,
   wsIdleSeconds: 30,
+  wsIdleFrames: 1_000,
   drainMs: 2_000,
 };
 

@@ -140,7 +140,7 @@ eachBackend(t, (t, backend) => {
     const closes: number[] = [];
     const { port } = await serve(t, backend, {
       sockets: { ...quietSockets, close: (_, code) => closes.push(code) },
-      limits: { wsBufferedBytes: 64 << 10, drainMs: 50 },
+      limits: { wsBufferedBytes: 64 << 10, wsIdleFrames: Infinity, drainMs: 50 },
     });
     const connection = await RawConnection.open(port);
     const lines = ['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
