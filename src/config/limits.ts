@@ -58,6 +58,8 @@ export const limits = {
    * another comes meanwhile, and the answer is lost.
    */
   pipelinedRequests: 16,
+  /** Requests that uWebSockets.js has answered between two turns of the event loop: at 40 us each, 20 ms. */
+  requestsPerTurn: 512,
   /**
    * From the end of a request's headers to the end of its body. Below the 8 to 12 s (10, counted in steps of 4) after
    * which uWebSockets.js closes the connection of a slow body without a word: its sender gets to read the 408.

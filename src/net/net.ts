@@ -143,6 +143,11 @@ export interface NetLimits {
    * uWebSockets.js allows one.
    */
   readonly pipelinedRequests: number;
+  /**
+   * Requests answered between two turns of the event loop, for uWebSockets.js, which reads as many from one connection
+   * as came.
+   */
+  readonly requestsPerTurn: number;
   readonly wsMessageBytes: number;
   /** Bytes a peer may leave unread before its socket is closed with 1013. */
   readonly wsBufferedBytes: number;

@@ -2,9 +2,10 @@ import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { ambiguousLength, internalError, whyUnsendable } from './backend-answers.js';
 import { BODILESS, SMALL_PIECE_BYTES, type BodyFault, type NetOptions, type NetResponse } from './net.js';
+import type { RequestTurns } from './request-turns.js';
 import type { SharedHeaders } from './shared-headers.js';
 import type { UnderWay } from './under-way.js';
-import { UwsRequest } from './uws-request.js';
+import { lengthsOf, UwsRequest } from './uws-request.js';
 
 /** What the exchanges of one server share. */
 export interface UwsExchangeHost {
@@ -13,6 +14,7 @@ export interface UwsExchangeHost {
   readonly stopping: boolean;
   /** Exchanges that outlive the library's callback are counted here. */
   readonly underWay: UnderWay;
+  readonly turns: RequestTurns;
 }
 
 const STATUS_LINES = new Map(
@@ -41,29 +43,34 @@ export class UwsExchange {
     this.#host = host;
   }
 
-  /**
-   * The library's callback for every request that is not an upgrade. `method`: where the library chose the callback by
-   * it.
-   */
+  /** The library's callback for every request that is not an upgrade. `method`: where it was chosen by that. */
   static serve(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, method?: 'GET'): void {
     const exchange = new UwsExchange(res, req, host, method);
     const isBodiless = BODILESS.has(exchange.#request.method);
     // To go through all headers costs some: without a body there is seldom a length, too.
     const isTold = !isBodiless || exchange.#request.header('content-length') !== undefined;
-    if (isTold && lengthsOf(req) > 1) exchange.#refuseLengths();
+    if (isTold && lengthsOf(req) > 1) exchange.#refuseLater(ambiguousLength);
     else if (isBodiless) exchange.#handle();
     else exchange.#collect();
   }
 
-  /** Answers an upgrade request that is refused. */
+  /** Answers an upgrade request that is refused, and closes its connection: any number may have come with it. */
   static refuse(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, answer: NetResponse): void {
-    new UwsExchange(res, req, host).#write(answer, false);
+    new UwsExchange(res, req, host).#refuseLater(answer);
   }
 
   /**
-   * Calls the handler. An answer that is there at once is written from within the library's callback, which corks it.
+   * Now, or in a later turn of the event loop: a piece read from the network may hold 17,000 requests. Where one of them
+   * waits, the library closes the connection with the next.
    */
   #handle(): void {
+    if (this.#host.turns.take()) return this.#answer();
+    this.#watch();
+    this.#host.turns.wait(() => this.#apart(() => this.#answer()));
+  }
+
+  /** Calls the handler. An answer that is there at once is written before this returns: whoever calls it corks. */
+  #answer(): void {
     let answer: NetResponse | Promise<NetResponse>;
     try {
       answer = this.#host.options.http(this.#request);
@@ -119,9 +126,10 @@ export class UwsExchange {
     });
   }
 
-  #refuseLengths(): void {
+  /** One more request on the connection meanwhile, and the library closes it. */
+  #refuseLater(answer: NetResponse): void {
     this.#watch();
-    setImmediate(() => this.#apart(() => this.#write(ambiguousLength, true)));
+    setImmediate(() => this.#apart(() => this.#write(answer, true)));
   }
 
   /**
@@ -239,12 +247,4 @@ export class UwsExchange {
     this.#host.options.onFault(error);
     return internalError;
   }
-}
-
-function lengthsOf(req: HttpRequest): number {
-  let lengths = 0;
-  req.forEach((name) => {
-    if (name === 'content-length') lengths++;
-  });
-  return lengths;
 }

@@ -1,4 +1,5 @@
 import type { NetOptions, NetServer } from './net.js';
+import { RequestTurns } from './request-turns.js';
 import { UnderWay } from './under-way.js';
 import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
 import { UwsListening } from './uws-listening.js';
@@ -10,6 +11,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   readonly backend = 'uWebSockets.js';
   readonly options: NetOptions;
   readonly underWay = new UnderWay();
+  readonly turns: RequestTurns;
   stopping = false;
   readonly #app: UwsApp;
   readonly #sockets: UwsSockets;
@@ -18,6 +20,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
 
   constructor(uws: UwsModule, options: NetOptions) {
     this.options = options;
+    this.turns = new RequestTurns(options.limits.requestsPerTurn);
     // Otherwise every answer names the library and its version.
     uws._cfg('silent');
     this.#sockets = new UwsSockets(this);

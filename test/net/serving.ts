@@ -17,6 +17,7 @@ export const limits: NetLimits = {
   bodyDeadlineMs: 10_000,
   httpIdleMs: 10_000,
   pipelinedRequests: 16,
+  requestsPerTurn: 256,
   spareDescriptors: 16,
   descriptorCheckMs: 10,
   wsMessageBytes: 1024,
