@@ -73,7 +73,7 @@ export const limits = {
   wsBufferedBytes: 1 << 20,
   wsIdleSeconds: 30,
   /** Pings and pongs of one socket in that time, and what it sends while it is being closed: at 1.5 us each. */
-  wsIdleFrames: 200,
+  wsIdleFrames: 600,
   /** For a closing socket to read what is buffered for it, and for answers under way when the server stops. */
   drainMs: 5_000,
   /** Sockets open at once: in all, of one address (IPv6: one /64); those of one key are a quota of its tier. */

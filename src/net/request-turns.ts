@@ -1,6 +1,7 @@
 /**
- * So many requests are answered between two turns of the event loop, whoever sent them; all others wait for the next
- * turn, those that came first before the rest.
+ * At most so many requests are answered between two turns of the event loop, whoever sent them; all others wait for the
+ * next turn, those that came first before the rest. The count begins anew with a turn once half of them have been
+ * answered: to hear of each turn would cost more than to count.
  */
 export class RequestTurns {
   readonly #perTurn: number;
@@ -15,15 +16,16 @@ export class RequestTurns {
 
   /** False: there is no room for another one in this turn. */
   take(): boolean {
-    this.#awaitTurn();
     if (this.#left === 0) return false;
     this.#left -= 1;
+    if (this.#left < this.#perTurn / 2) this.#awaitTurn();
     return true;
   }
 
   /** Calls `task` in a later turn. */
   wait(task: () => void): void {
     this.#waiting.push(task);
+    this.#awaitTurn();
   }
 
   #awaitTurn(): void {

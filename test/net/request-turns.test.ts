@@ -19,6 +19,15 @@ t.test('in each turn there is room for so many, those that wait before all other
   t.strictSame([turns.take(), turns.take()], [true, false]);
 });
 
+t.test('the count goes on over turns until half of it is used, then it begins anew', async (t) => {
+  const turns = new RequestTurns(4);
+  t.ok(turns.take());
+  await turn();
+  t.strictSame([turns.take(), turns.take(), turns.take(), turns.take()], [true, true, true, false]);
+  await turn();
+  t.strictSame([turns.take(), turns.take(), turns.take(), turns.take(), turns.take()], [true, true, true, true, false]);
+});
+
 eachBackend(t, (t, backend) => {
   const MOST = 20;
 
