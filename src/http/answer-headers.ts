@@ -14,7 +14,7 @@ const CORS_EXPOSED_HEADERS = 'etag, retry-after, ratelimit, ratelimit-policy, x-
  * Of answers that say nothing of caches themselves. A key in `x-apikey` keeps no cache of many users from storing them, as
  * one in `authorization` would (RFC 9111, 3.5), and how long they stay true it might guess (4.2.2).
  */
-const FOR_ONE_READER = new SharedHeaders({ 'cache-control': 'private, no-cache' });
+const FOR_ONE_READER = { 'cache-control': 'private, no-cache' };
 
 /** What goes with answers that say nothing of caches, and with those that do. */
 interface ToldReader {
@@ -23,8 +23,10 @@ interface ToldReader {
 }
 
 function toldReader(headers: Readonly<Record<string, string>>): ToldReader {
-  const said = [new SharedHeaders(headers)];
-  return { said, unsaid: [...said, FOR_ONE_READER] };
+  return {
+    unsaid: [new SharedHeaders({ ...headers, ...FOR_ONE_READER })],
+    said: [new SharedHeaders(headers)],
+  };
 }
 
 /** Where not everybody may read it: a cache may not give a page what another origin, or none, was answered. */
