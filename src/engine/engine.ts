@@ -157,6 +157,11 @@ export class Engine {
     return due === Infinity ? null : due * 1000;
   }
 
+  /** Whether more than so many orders will be due at that Unix second, gone ones too. */
+  isMoreDue(second: number, than: number): boolean {
+    return this.#parts.store.isMoreDue(second, than);
+  }
+
   /** Orders that will be due at that Unix second, gone ones too: at most `most` and no certain ones, first due first. */
   dueBy(second: number, most: number): Order[] {
     return this.#parts.store.dueBy(second, most);

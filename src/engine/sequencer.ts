@@ -121,7 +121,7 @@ export class Sequencer {
   #isMuchDue(nowMs: number): boolean {
     const dueMs = this.#engine.nextDueMs();
     if (dueMs === null || dueMs > nowMs) return false;
-    return this.#engine.dueBy(Math.floor(nowMs / 1000), this.#expiredAtOnce + 1).length > this.#expiredAtOnce;
+    return this.#engine.isMoreDue(Math.floor(nowMs / 1000), this.#expiredAtOnce);
   }
 
   /** Listeners and tasks may submit and ask for tasks: what they add waits for its own commit, or for its turn. */
