@@ -103,6 +103,7 @@ t.test('the numbers in the text are the limits in force', async (t) => {
     `\`Failed to fetch pool address: the chain does not answer\` | Not within ${limits.wsRfqLookupMs / 1000} seconds.`,
     `\`Too many RFQs: ${limits.wsWaitingRfqs} of them wait to be published\``,
     `closes a connection from which nothing comes for ${limits.wsIdleSeconds} seconds.`,
+    `More than ${limits.wsIdleFrames} pings and pongs within ${limits.wsIdleSeconds} seconds.`,
     `larger than ${limits.wsMessageBytes / 1024} KiB.`,
     `More than ${limits.wsBufferedBytes / 2 ** 20} MiB waited to be read.`,
   ];
