@@ -65,17 +65,26 @@ export class BucketIndex<T> {
     return items;
   }
 
-  /** Items whose key is at most `key`: no more than `most`, and no certain ones. Looks at each bucket. */
+  /** Items whose key is at most `key`: no more than `most`, and no certain ones. */
   through(key: number, most: number): T[] {
     const items: T[] = [];
-    for (const [other, bucket] of this.#buckets) {
-      if (other > key) continue;
-      for (const item of bucket) {
+    for (const other of this.#keys.through(key)) {
+      for (const item of this.#buckets.get(other) ?? []) {
         if (items.length === most) return items;
         items.push(item);
       }
     }
     return items;
+  }
+
+  /** Whether more than `most` items have a key that is at most `key`. */
+  hasMoreThrough(key: number, most: number): boolean {
+    let count = 0;
+    for (const other of this.#keys.through(key)) {
+      count += this.#buckets.get(other)?.size ?? 0;
+      if (count > most) return true;
+    }
+    return false;
   }
 
   /** Removes and returns every item whose key is at most `key`. */

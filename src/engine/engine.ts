@@ -157,14 +157,14 @@ export class Engine {
     return due === Infinity ? null : due * 1000;
   }
 
-  /** Whether more than so many orders will be due at that Unix second, gone ones too. */
-  isMoreDue(second: number, than: number): boolean {
-    return this.#parts.store.isMoreDue(second, than);
-  }
-
   /** Orders that will be due at that Unix second, gone ones too: at most `most` and no certain ones, first due first. */
   dueBy(second: number, most: number): Order[] {
     return this.#parts.store.dueBy(second, most);
+  }
+
+  /** Whether more orders than `most` will be due at that Unix second. */
+  hasMoreDueBy(second: number, most: number): boolean {
+    return this.#parts.store.hasMoreDueBy(second, most);
   }
 
   /** Hex digest of everything that the engine will answer or do, leaving out what only counts records and events. */

@@ -42,6 +42,17 @@ export class KeyHeap {
     keys[place] = last;
   }
 
+  /** Every key that is at most `most`, in no particular order. None of the others is looked at, but for two under each. */
+  *through(most: number): Generator<number> {
+    const places = [0];
+    for (let place = places.pop(); place !== undefined; place = places.pop()) {
+      const key = this.#keys[place];
+      if (key === undefined || key > most) continue;
+      yield key;
+      places.push(2 * place + 2, 2 * place + 1);
+    }
+  }
+
   /** These instead of all that there are. */
   replace(keys: Iterable<number>): void {
     // What is sorted is a heap.

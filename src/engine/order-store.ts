@@ -68,14 +68,14 @@ export class OrderStore {
     return due.length > 1 ? due.sort(compareDue) : due;
   }
 
-  /** Whether `takeDue` would take more than so many then. */
-  isMoreDue(nowSeconds: number, than: number): boolean {
-    return this.#byDue.through(nowSeconds, than + 1).length > than;
-  }
-
   /** Orders that `takeDue` would take then, at most `most` and no certain ones, first due and oldest first. */
   dueBy(nowSeconds: number, most: number): BookOrder[] {
     return this.#byDue.through(nowSeconds, most).sort(compareDue);
+  }
+
+  /** Whether `takeDue` would take more than `most` then. */
+  hasMoreDueBy(nowSeconds: number, most: number): boolean {
+    return this.#byDue.hasMoreThrough(nowSeconds, most);
   }
 
   /** Oldest first. */

@@ -118,10 +118,9 @@ export class Sequencer {
     return this.#isMuchDue(nowMs) ? (this.#engine.nextDueMs() ?? nowMs + 1) - 1 : nowMs;
   }
 
+  /** Asked of each command: what it costs must not go with the book. */
   #isMuchDue(nowMs: number): boolean {
-    const dueMs = this.#engine.nextDueMs();
-    if (dueMs === null || dueMs > nowMs) return false;
-    return this.#engine.isMoreDue(Math.floor(nowMs / 1000), this.#expiredAtOnce);
+    return this.#engine.hasMoreDueBy(Math.floor(nowMs / 1000), this.#expiredAtOnce);
   }
 
   /** Listeners and tasks may submit and ask for tasks: what they add waits for its own commit, or for its turn. */

@@ -41,6 +41,14 @@ t.test('items come and go as in a plain list', async (t) => {
     }
     for (const item of items) t.ok(index.has(item.key, item.place, item));
     t.same(numbers(index.above(100)), numbers(items.filter(({ key }) => key > 100)));
+    const through = items.filter(({ key }) => key <= 100);
+    t.same(numbers(index.through(100, Infinity)), numbers(through));
+    const some = index.through(100, 5);
+    t.equal(some.length, Math.min(through.length, 5));
+    t.ok(some.every((item) => through.includes(item)));
+    for (const most of [0, Math.floor(through.length / 2), through.length]) {
+      t.equal(index.hasMoreThrough(100, most), most < through.length, `more than ${most} of ${through.length}`);
+    }
   });
   fc.assert(property, { numRuns: 60 });
 });
@@ -67,4 +75,14 @@ t.test('of hundreds of keys those that keep an item keep it, when the empty ones
   }
   t.same(numbers(index.takeThrough(400)), numbers(kept));
   t.equal(index.lowest, undefined);
+});
+
+t.test('how many items there are up to a key is found without a look at those above it', async (t) => {
+  const index = indexOfItems();
+  for (let key = 1; key <= 200_000; key += 1) add(index, key, key);
+  const startMs = performance.now();
+  let yes = 0;
+  for (let i = 0; i < 1_000; i += 1) if (index.hasMoreThrough(1, 0) && !index.hasMoreThrough(1, 1)) yes += 1;
+  t.equal(yes, 1_000);
+  t.ok(performance.now() - startMs < 1_000, 'a look at each would take seconds');
 });

@@ -34,6 +34,15 @@ t.test('the lowest of what is left is told, whatever comes and goes', async (t) 
   fc.assert(property, { numRuns: 100 });
 });
 
+t.test('just the keys up to any number are told', async (t) => {
+  const property = fc.property(fc.array(fc.nat(60), { maxLength: 300, size: 'max' }), fc.nat(70), (keys, most) => {
+    const heap = new KeyHeap();
+    for (const key of keys) heap.add(key);
+    t.same(rising([...heap.through(most)]), rising(keys.filter((key) => key <= most)));
+  });
+  fc.assert(property, { numRuns: 100 });
+});
+
 t.test('what replaces the keys is all that there is', async (t) => {
   const heap = new KeyHeap();
   for (const key of [3, 1, 2]) heap.add(key);
