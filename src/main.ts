@@ -2,6 +2,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import { privateKeyToAddress } from 'viem/accounts';
 import path from 'node:path';
 import type { Logger } from 'pino';
+import { adoptSettings } from './adopt-settings.js';
 import { DiskKeyFiles } from './auth/disk-key-files.js';
 import { KeyStore } from './auth/key-store.js';
 import { awaitChains } from './await-chains.js';
@@ -16,8 +17,7 @@ import { readProfileFile } from './config/profile-file.js';
 import { withEndpoints } from './config/profile-overrides.js';
 import type { Settings } from './config/setting-table.js';
 import type { ReadSettings } from './config/settings.js';
-import { watchSettings, type Changes } from './config/settings-watch.js';
-import { isTierSetting } from './config/tier-settings.js';
+import { watchSettings } from './config/settings-watch.js';
 import { readWalletKey } from './config/wallet-key.js';
 import type { Hex } from './engine/quote.js';
 import { Metrics } from './metrics/metrics.js';
@@ -31,7 +31,6 @@ import { LogEvents } from './log-events.js';
 import { lockFile } from './persistence/node-lock.js';
 import { writeReadyFile } from './ready-file.js';
 import { startService } from './service.js';
-import type { Service } from './service-options.js';
 import { spareDescriptors } from './system/spare-descriptors.js';
 import { systemClock } from './system/system-clock.js';
 import { systemRandom } from './system/system-random.js';
@@ -156,17 +155,6 @@ async function serve(
   } finally {
     await endAll(ends);
   }
-}
-
-/** What can change while the service runs does; the rest is named, unless it was put back to what is in force. */
-function adoptSettings(service: Service, now: Settings, { changed, sinceStart }: Changes, logger: Logger): void {
-  const quotas = changed.filter(isTierSetting);
-  const later = changed.filter((name) => !isTierSetting(name) && sinceStart.includes(name));
-  if (quotas.length > 0) {
-    service.adoptQuotas(effectiveQuotas(now));
-    logger.info({ settings: quotas }, 'other quotas are in force');
-  }
-  if (later.length > 0) logger.warn({ settings: later }, 'these settings take effect at the next start');
 }
 
 /** One line, and the end: nothing more may be told, and recovery starts from what is on the disk. */
