@@ -79,7 +79,7 @@ export class BucketIndex<T> {
 
   /** Whether more than `most` items have a key that is at most `key`. */
   hasMoreThrough(key: number, most: number): boolean {
-    // Next to always, and asked with each command: nothing is to be made for it.
+    // Each command asks, and nearly always this is the answer: no iterator is made for it.
     if ((this.#keys.lowest ?? Infinity) > key) return false;
     let count = 0;
     for (const other of this.#keys.through(key)) {
