@@ -95,7 +95,7 @@ class PublisherAtOnce {
       }),
     );
     this.#enter(quote);
-    return { type: 'ENTERED' };
+    return { type: 'ENTERED', isSent: true };
   }
 
   #enter(quote: IdentifiedQuote): void {

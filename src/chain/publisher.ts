@@ -10,10 +10,11 @@ import type { Wallet } from './wallet.js';
 
 /**
  * What became of a publication: the book knows the quote, the checks at entry refused it, or its transaction failed.
+ * Not sent: another's event of the quote was read while ours still waited.
  */
 export type PublicationOutcome =
-  | { readonly type: 'ENTERED' }
-  | { readonly type: 'REFUSED'; readonly reason: string }
+  | { readonly type: 'ENTERED'; readonly isSent: boolean }
+  | { readonly type: 'REFUSED'; readonly isSent: boolean; readonly reason: string }
   | { readonly type: 'FAILED'; readonly error: Error };
 
 export interface PublisherLimits extends PublicationMemory {
@@ -125,7 +126,13 @@ export class Publisher {
 
   /** The quote's event was read; `refusal` says why the book did not take it. */
   settle(quoteId: Hex, refusal: string | null): void {
-    this.#finish(quoteId, refusal === null ? { type: 'ENTERED' } : { type: 'REFUSED', reason: refusal });
+    const publication = this.#publications.get(quoteId);
+    if (publication === undefined) return;
+    const { isSent } = publication;
+    // Nobody has to pay for ours.
+    if (!isSent) this.#queue = this.#queue.filter((waiting) => waiting !== publication);
+    if (refusal === null) this.#finish(publication, { type: 'ENTERED', isSent });
+    else this.#finish(publication, { type: 'REFUSED', isSent, reason: refusal });
   }
 
   /** Nothing is sent any more; what is under way stays unanswered. */
@@ -231,16 +238,12 @@ export class Publisher {
     for (const publication of batch) {
       // The same quote may have been posted again since: that is another publication.
       if (this.#publications.get(publication.quote.quoteId) !== publication) continue;
-      this.#finish(publication.quote.quoteId, { type: 'FAILED', error });
+      this.#finish(publication, { type: 'FAILED', error });
     }
   }
 
-  #finish(quoteId: Hex, outcome: PublicationOutcome): void {
-    const publication = this.#publications.get(quoteId);
-    if (publication === undefined) return;
-    this.#publications.delete(quoteId);
-    // Another's publication of it was read first: nobody has to pay for ours.
-    if (!publication.isSent) this.#queue = this.#queue.filter((waiting) => waiting !== publication);
+  #finish(publication: Publication, outcome: PublicationOutcome): void {
+    this.#publications.delete(publication.quote.quoteId);
     publication.settle(outcome);
   }
 }

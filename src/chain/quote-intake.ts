@@ -117,8 +117,9 @@ export class QuoteIntake {
     const refusals = await this.#refusals(asked);
     const reasons = new Map(asked.map((quote, i) => [quote, refusals[i] ?? NOT_CONFIRMED]));
     const explained = quotes.map((quote, i): PublicationOutcome | null => {
+      const outcome = outcomes[i] ?? null;
       const reason = reasons.get(quote);
-      return reason === undefined ? (outcomes[i] ?? null) : { type: 'REFUSED', reason };
+      return reason === undefined || outcome?.type !== 'ENTERED' ? outcome : { ...outcome, type: 'REFUSED', reason };
     });
     return this.#explainGone(quotes, explained);
   }
@@ -182,7 +183,8 @@ function isPending(outcome: PublicationOutcome | null | undefined): boolean {
  * published, and spoil each on its way.
  */
 function isPaid(outcome: PublicationOutcome | null): boolean {
-  return isPending(outcome) || outcome?.type !== 'FAILED' || outcome.error instanceof TxReverted;
+  if (outcome === null || isPending(outcome)) return true;
+  return outcome.type === 'FAILED' ? outcome.error instanceof TxReverted : outcome.isSent;
 }
 
 /** The same quote a second time in one request exists if the first came in, and else failed as the first did. */

@@ -73,7 +73,10 @@ t.test('what a reorg took back is published once, in whatever company it is post
     await publish(first, second);
     await market.reorg(1);
     await book.following.until(() => outcomes.length === 2);
-    t.strictSame((await Promise.all(outcomes)).flat(), [{ type: 'ENTERED' }, { type: 'ENTERED' }]);
+    t.strictSame((await Promise.all(outcomes)).flat(), [
+      { type: 'ENTERED', isSent: true },
+      { type: 'ENTERED', isSent: true },
+    ]);
     await book.upToDate();
     t.strictSame(book.ids, [first.quoteId, second.quoteId].sort());
     t.equal(await market.client.getTransactionCount({ address: market.operator.address }), nonce + 1);

@@ -129,7 +129,7 @@ t.test('a quote that the wallet publishes is asked about before the logs of its 
     };
   };
   const offer = await market.sign(market.pool('testWETH', 1800n, true));
-  t.strictSame(await following.chains.publisher?.publish(offer), { type: 'ENTERED' });
+  t.strictSame(await following.chains.publisher?.publish(offer), { type: 'ENTERED', isSent: true });
   const number = following.engine.get(offer.quoteId)?.quote.origin.blockNumber ?? 0;
   const { hash } = await market.client.getBlock({ blockNumber: BigInt(number) });
   const ofItsBlock = seen.get(hash) ?? [];

@@ -216,8 +216,8 @@ t.test('what is read of a quote settles its publication, and of a quote of other
   publisher.settle(third.quoteId, null);
   publisher.settle(first.quoteId, null);
   publisher.settle(second.quoteId, 'QuoteOBExpired');
-  t.strictSame(await entered, { type: 'ENTERED' });
-  t.strictSame(await refused, { type: 'REFUSED', reason: 'QuoteOBExpired' });
+  t.strictSame(await entered, { type: 'ENTERED', isSent: true });
+  t.strictSame(await refused, { type: 'REFUSED', isSent: true, reason: 'QuoteOBExpired' });
 });
 
 t.test('what others publish while ours waits is not paid for again', async (t) => {
@@ -226,7 +226,7 @@ t.test('what others publish while ours waits is not paid for again', async (t) =
   publish(second);
   const [outcome] = publish(third);
   publisher.settle(third.quoteId, null);
-  t.strictSame(await outcome, { type: 'ENTERED' });
+  t.strictSame(await outcome, { type: 'ENTERED', isSent: false });
   mine[0]?.();
   await turn();
   clock.advance(0);
@@ -238,7 +238,7 @@ t.test('what comes for a quote that is under way joins it, and has the same outc
   const outcomes = [...publish(first), ...publish({ ...first })];
   t.equal(sent.length, 1);
   publisher.settle(first.quoteId, 'QuoteOBExpired');
-  const refused = { type: 'REFUSED', reason: 'QuoteOBExpired' };
+  const refused = { type: 'REFUSED', isSent: true, reason: 'QuoteOBExpired' };
   t.strictSame(await Promise.all(outcomes), [refused, refused]);
   t.notOk(publisher.has(first));
 });

@@ -23,13 +23,15 @@ const quote = sampleQuote({ n: 1 });
 const posted: PostedQuote = { ...quote, poolKey: quote.pool.poolKey };
 const LIMITS = { minQuoteLifeSeconds: 10, publishTimeoutMs: 1_000, checksPerTurn: 20 };
 
+const ENTERED = { type: 'ENTERED', isSent: true } as const;
+
 const ignore = (): void => undefined;
 
 /** An intake whose publisher only writes down; `whileChecked` happens while the chain is asked about the quotes. */
 function newIntake(
   whileChecked: (orders: Map<Hex, Order>) => void,
   outcomeOf: (quoteId: Hex) => Promise<PublicationOutcome> = () =>
-    Promise.resolve({ type: 'REFUSED', reason: 'not here' }),
+    Promise.resolve({ type: 'REFUSED', isSent: true, reason: 'not here' }),
   durable: Promise<void> | null = null,
   errorsOf: (readings: number) => QuoteError | null = () => null,
   underWay: ReadonlySet<Hex> = new Set(),
@@ -95,7 +97,7 @@ t.test('the publisher hears of good quotes before they are published', async (t)
     () => undefined,
     () => {
       heard.push([...foreseen]);
-      return Promise.resolve({ type: 'REFUSED', reason: 'not here' });
+      return Promise.resolve({ type: 'REFUSED', isSent: true, reason: 'not here' });
     },
   );
   await intake.submit([posted], ignore);
@@ -166,7 +168,7 @@ t.test('a cap that the wallet reaches meanwhile is told with the time until it e
     (quoteId) => {
       if (quoteId !== quote.quoteId) return Promise.resolve({ type: 'FAILED', error: capped });
       orders.set(quoteId, orderOf(1));
-      return Promise.resolve({ type: 'ENTERED' });
+      return Promise.resolve(ENTERED);
     },
   );
   const reason = `The wallet ${wallet} has spent what it may in a day`;
@@ -201,7 +203,7 @@ t.test('an answer waits until what it tells is durable', async (t) => {
 });
 
 t.test('what entered and is gone before it can be told is told by what its pool has against it', async (t) => {
-  const entered = (): Promise<PublicationOutcome> => Promise.resolve({ type: 'ENTERED' });
+  const entered = (): Promise<PublicationOutcome> => Promise.resolve(ENTERED);
   const cases: [() => QuoteError | null, string][] = [
     [() => 'QuoteOBCancelled', 'QuoteOBCancelled'],
     [() => 'QuoteOBExpired', 'QuoteOBExpired'],
@@ -229,9 +231,9 @@ t.test('beside one that is gone the others are told as what they are', async (t)
   const { intake, orders } = newIntake(
     ignore,
     (quoteId) => {
-      if (quoteId === refused.quoteId) return Promise.resolve({ type: 'REFUSED', reason: 'not here' });
+      if (quoteId === refused.quoteId) return Promise.resolve({ type: 'REFUSED', isSent: true, reason: 'not here' });
       if (quoteId === other.quoteId) orders.set(quoteId, orderOf(2));
-      return Promise.resolve({ type: 'ENTERED' });
+      return Promise.resolve(ENTERED);
     },
     null,
     (readings) => (readings === 1 ? null : 'QuoteOBCancelled'),
@@ -244,7 +246,7 @@ t.test('beside one that is gone the others are told as what they are', async (t)
 
 t.test('a quote whose publication is under way is joined: it takes no room and is not paid for again', async (t) => {
   const quotes = Array.from({ length: 11 }, (_, i) => sampleQuote({ n: i + 1 }));
-  const entered = (): Promise<PublicationOutcome> => Promise.resolve({ type: 'ENTERED' });
+  const entered = (): Promise<PublicationOutcome> => Promise.resolve(ENTERED);
   const { intake, published } = newIntake(ignore, entered, null, undefined, new Set([quote.quoteId]));
   const paid: number[] = [];
   const batch = quotes.map((each) => ({ ...each, poolKey: each.pool.poolKey }));
@@ -275,8 +277,8 @@ const failure = (error: Error): PublicationOutcome => ({ type: 'FAILED', error }
 
 t.test('what went to the chain is paid for, whatever became of it there', async (t) => {
   const sent: [string, PublicationOutcome | null][] = [
-    ['entered, and gone again', { type: 'ENTERED' }],
-    ['refused at entry', { type: 'REFUSED', reason: 'InsufficientCollateralBalance' }],
+    ['entered, and gone again', ENTERED],
+    ['refused at entry', { type: 'REFUSED', isSent: true, reason: 'InsufficientCollateralBalance' }],
     ['reverted', failure(new TxReverted('reverted'))],
     ['mined, and taken back', failure(new PublicationUnseen('unseen'))],
     ['not mined in time', null],
@@ -295,7 +297,12 @@ t.test('what was not sent is not paid for', async (t) => {
     new RpcUnreachable('gone'),
   ];
   for (const error of errors) t.strictSame(await paidOf([failure(error)]), [0], error.name);
-  t.strictSame(await paidOf([failure(new TxRefused('refused')), { type: 'ENTERED' }]), [1]);
+  const othersFirst = [
+    { ...ENTERED, isSent: false },
+    { type: 'REFUSED', isSent: false, reason: 'QuoteOBCancelled' },
+  ] as const;
+  for (const outcome of othersFirst) t.strictSame(await paidOf([outcome]), [0], outcome.type);
+  t.strictSame(await paidOf([failure(new TxRefused('refused')), ENTERED]), [1]);
 });
 
 t.test('a quote that stands twice in one request is paid for once', async (t) => {
@@ -311,7 +318,7 @@ t.test('the second of two that are the same exists once the first is created', a
   const order = orderOf(1);
   const { intake, orders } = newIntake(ignore, (quoteId) => {
     orders.set(quoteId, order);
-    return Promise.resolve({ type: 'ENTERED' });
+    return Promise.resolve(ENTERED);
   });
   const { fillableSize } = order;
   t.strictSame(await intake.submit([posted, posted], ignore), {
