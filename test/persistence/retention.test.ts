@@ -99,6 +99,39 @@ t.test('a segment goes when the older snapshot has its last group, and not one g
   t.strictSame(await droppedBy(made, second.last.group), [segmentName(1), segmentName(2)]);
 });
 
+/** Writes down in which order files go and names are made durable. */
+class WatchedDisk extends MemoryDisk {
+  readonly calls: string[] = [];
+
+  override remove(name: string): Promise<void> {
+    this.calls.push(name);
+    return super.remove(name);
+  }
+
+  override syncDirectory(): Promise<void> {
+    this.calls.push('sync');
+    return super.syncDirectory();
+  }
+}
+
+t.test('the oldest go first, and each for good before the next', async (t) => {
+  const made = await madeLog(24 << 10, true, { segmentBytes: 4 << 10 });
+  const disk = new WatchedDisk([...made.files].filter(([name]) => !name.endsWith('.snap')));
+  const { last } = await surveyLog(disk, made.epoch);
+  const state = newEngine().exportState();
+  for (const index of [1, 2, 3, 4]) {
+    await writeSnapshot(disk, snapshotName(index), made.epoch, { ...last, index }, state);
+  }
+  disk.calls.length = 0;
+  const { snapshots, segments } = await dropOld(disk, { snapshotsKept: 2, retainLogBytes: 0 });
+  t.strictSame(snapshots, [snapshotName(1), snapshotName(2)]);
+  t.ok(segments.length > 1);
+  t.strictSame(
+    disk.calls,
+    [...snapshots, ...segments].flatMap((name) => [name, 'sync']),
+  );
+});
+
 t.test('of a snapshot whose head cannot be read nobody knows what it has: no segment goes', async (t) => {
   const made = await madeLog(24 << 10, true, { segmentBytes: 4 << 10 });
   const rot = (bytes: Buffer): Buffer => bytes.fill(7, 20, 30);

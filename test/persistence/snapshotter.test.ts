@@ -70,6 +70,20 @@ t.test('where nothing else forces the log to the disk, one that is due does', as
   t.strictSame(snapshotIndexes(world.disk.fileNames()), [10]);
 });
 
+t.test('what the log tells of as a snapshot still has its name after a power cut', async (t) => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const world = new World(seed);
+    // No segment is made ready meanwhile, for which the directory would be synced, too.
+    const process = await world.start({ snapshotEveryRecords: 10, segmentBytes: 1 << 20 });
+    await world.clock.advance(1000);
+    world.submit(process, 10);
+    for (let waited = 0; madeBy(process) === 0 && waited < 1000; waited++) await world.clock.advance(1);
+    t.equal(madeBy(process), 1);
+    world.disk.crash('power');
+    t.strictSame(snapshotIndexes(world.disk.fileNames()), [10], `seed ${seed}`);
+  }
+});
+
 t.test('of one whose maker died nothing is left, people hear of it, and the log goes on', async (t) => {
   const { disk, log, fatal, lines, drafts } = await started(failing(new Error('it died')));
   await log.snapshotter.take();
