@@ -14,9 +14,15 @@ const ORDERS = [1, 2, 3, 4, 5].map((n) => ({ n }) as unknown as Order);
 /** A follower of chains on which nothing happens, by a clock that a test moves. */
 function following(
   step: () => Promise<boolean> = async () => true,
-  { clock = new ManualClock(), look = async () => ({ type: 'IDLE' as const }), pace: atPace = pace } = {},
+  {
+    clock = new ManualClock(),
+    look = async () => ({ type: 'IDLE' as const }),
+    enter = async () => true,
+    unit = (): number => 1,
+    pace: atPace = pace,
+  } = {},
 ) {
-  const seen = { steps: 0, failures: [] as number[], stopped: false };
+  const seen = { steps: 0, failures: [] as number[], progress: 0, stopped: false };
   /** How many orders were checked, each time. */
   const checks: number[] = [];
   const settlement = {
@@ -30,20 +36,20 @@ function following(
       if (orders.length > 0) checks.push(orders.length);
     },
   };
-  const stream = { position: POSITION, look, enter: async () => true };
+  const stream = { position: POSITION, look, enter };
   const follower = new BookFollower(
     settlement,
     stream,
     () => ORDERS,
     { stop: () => (seen.stopped = true) },
     clock,
-    { bytes: () => new Uint8Array(), unit: () => 1 },
+    { bytes: () => new Uint8Array(), unit },
     atPace,
     {
       onCaughtUp: () => undefined,
       onFailure: (_, failures) => seen.failures.push(failures),
       onHalt: () => undefined,
-      onProgress: () => undefined,
+      onProgress: () => void (seen.progress += 1),
     },
   );
   follower.start();
@@ -74,6 +80,39 @@ t.test(
     t.strictSame(seen.failures, [1, 2, 3, 4, 1]);
   },
 );
+
+t.test(
+  'how long is waited after a failure is drawn by lot: who failed together does not come again together',
+  async (t) => {
+    const { seen, passes } = following(() => Promise.reject(new Error('the node does not answer')), {
+      unit: () => 0.5,
+    });
+    for (const pauseMs of [5, 10, 20, 30]) {
+      const { steps } = seen;
+      await passes(pauseMs - 1);
+      t.equal(seen.steps, Math.max(1, steps), `not before ${pauseMs} ms`);
+      await passes(1);
+      t.equal(seen.steps, Math.max(1, steps) + 1);
+    }
+  },
+);
+
+t.test('of what is still to be read each part is told of as it comes', async (t) => {
+  const settled = [false, false, true, true];
+  const streamed = [false, false, true];
+  const asked: number[] = [];
+  const { seen, follower, passes } = following(async () => settled.shift() ?? true, {
+    look: async () => {
+      asked.push(seen.progress);
+      return { type: 'IDLE' as const };
+    },
+    enter: async () => streamed.shift() ?? true,
+  });
+  await passes(0);
+  t.ok(follower.caughtUp);
+  t.equal(seen.progress, 4, 'of each chain, all but the last part');
+  t.strictSame(asked, [2, 3, 4], 'the stream is not looked at before the settlement chain is read');
+});
 
 t.test('all orders are checked when both chains are read, and then in slices once in a while', async (t) => {
   const { checks, passes } = following();
