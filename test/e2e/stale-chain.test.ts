@@ -10,6 +10,7 @@ import { ONE, signQuote } from './maker.js';
 import { RestClient, type RestAnswer } from './rest-client.js';
 import { startTestService, type TestServiceOptions } from './running-service.js';
 import { SocketClient } from './socket-client.js';
+import { optionOf } from './wire-option.js';
 
 const chain = await startLocalChain();
 t.teardown(() => chain.stop());
@@ -216,6 +217,9 @@ await t.test('a chain that makes no blocks is stale where the profile sets an ag
   t.match((old.body.reasons as string[])[0], /^settlement: the newest block is \d+ s old$/);
   t.match((await ofStrict.get(BOOK)).headers.get('x-stale'), /s old/);
   t.equal((await ofStrict.post('/quotes', [await signQuote(maker.privateKey, pool)])).status, 503);
+  const refused = await ofStrict.post('/pools', [optionOf(chain, pool)]);
+  t.strictSame([refused.status, refused.headers.get('retry-after')], [503, '1']);
+  t.match(refused.body.message, /^settlement: the newest block is \d+ s old$/, 'no pools either');
   t.equal((await ofPatient.get('/ready')).status, 200);
   t.equal((await ofPatient.get(BOOK)).headers.get('x-stale'), null);
   await dev.client.mine({ blocks: 1 });
