@@ -11,6 +11,7 @@ import { ONE, signQuote, type WireQuote } from './maker.js';
 import { RestClient, type RestAnswer } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
+import { optionOf } from './wire-option.js';
 
 /** So few records may wait that a handful of quotes fill the queue. */
 const QUEUE_RECORDS = 6;
@@ -99,6 +100,12 @@ await t.test(
     const refused = await rest.post('/quotes', [late]);
     t.strictSame([refused.status, refused.body], [503, { message: 'BUSY' }]);
     t.match(refused.headers.get('retry-after'), /^[1-9][0-9]*$/);
+    const expired = { ...optionOf(chain, pool), expiration: '06JAN23' };
+    for (const path of ['/pools', '/pool/settle']) {
+      const { status, body, headers } = await rest.post(path, [expired]);
+      t.strictSame([status, body], [503, { message: 'BUSY' }], path);
+      t.match(headers.get('retry-after'), /^[1-9][0-9]*$/);
+    }
     t.equal(journal.waiting.records, QUEUE_RECORDS, 'the queue is full, and no fuller');
     t.ok(
       answers.every(({ status }) => status === 503),

@@ -12,6 +12,8 @@ const VOLUME_MIB = 64;
 /** What others leave free: less than 5 % of the volume, and then nothing at all. */
 const LEFT_BYTES = 1 << 20;
 const PATIENCE_MS = 5_000;
+/** How long the quickest of a few refusals may take: what is longer waits for something. */
+const REFUSED_MS = 100;
 
 const volume = SmallVolume.make(t, VOLUME_MIB);
 
@@ -56,8 +58,13 @@ t.test(
     t.strictSame([refused.status, refused.body], [503, { message: 'STORAGE_FULL' }]);
     t.equal(refused.headers.get('retry-after'), '1');
     const expired = { base: 'testWETH', quote: 'USDC', expiration: '06JAN23', strike: 1800, type: 'C' };
-    const { status, body } = await rest().post('/pool/settle', [expired]);
-    t.strictSame([status, body], [503, { message: 'STORAGE_FULL' }]);
+    for (const route of ['/pools', '/pool/settle']) {
+      const { status, body } = await rest().post(route, [expired]);
+      t.strictSame([status, body], [503, { message: 'STORAGE_FULL' }], route);
+    }
+    const answeredMs: number[] = [];
+    while (answeredMs.length < 10) answeredMs.push(await until(503));
+    t.ok(Math.min(...answeredMs) <= REFUSED_MS, `a write is refused after ${answeredMs.join(', ')} ms`);
     t.equal((await rest().get('/events?channel=QUOTES&fromSeq=0')).status, 200, 'the feed goes on');
     t.equal(await shown(), before, 'and the book is shown');
 
