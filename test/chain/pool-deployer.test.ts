@@ -83,6 +83,22 @@ t.test('each option fails, exists or is created by itself; all are looked up at 
   t.strictSame(seen, { sent: 2, lookUps: 1 });
 });
 
+t.test('of many pools a few are under way at once, and each that ends makes room for one', async (t) => {
+  const { ends, send } = untilTold<TxOutcome>();
+  const { deployer } = opened({ send });
+  const strikes = Array.from({ length: 10 }, (_, i) => BigInt(i + 1));
+  const answer = deployer.deploy(
+    strikes.map((strike) => option(strike)),
+    notingPayer(),
+  );
+  for (let ended = 0; ended < strikes.length; ended++) {
+    await settled();
+    t.equal(ends.length, Math.min(ended + 4, strikes.length));
+    ends[ended]?.(DONE);
+  }
+  t.match(await answer, { items: strikes.map(() => ({ type: 'CREATED' })) });
+});
+
 t.test('a pool that exists existed, whatever its date; only new ones are refused for theirs', async (t) => {
   const { seen, deployer } = opened();
   const past = '03NOV23';

@@ -4,6 +4,7 @@ import { RpcUnreachable } from '../../src/chain/http-rpc.js';
 import type { TxOutcome } from '../../src/chain/operator.js';
 import { IMPOSSIBLE, MATURITY, opened, option, type Holdings } from './held-positions.js';
 import { notingPayer } from './noting-payer.js';
+import { settled, untilTold } from './patient-operator.js';
 
 t.test('writers settle, holders exercise, and who is both gives up the pairs first', async (t) => {
   const holdings: Holdings = new Map([
@@ -47,6 +48,22 @@ t.test('one position is settled once, however many ask for it in one request and
     { type: 'ANSWERED', items: [gone] },
   ]);
   t.strictSame(sent, ['settle() of 1']);
+});
+
+t.test('of many positions a few are under way at once, and each that ends makes room for one', async (t) => {
+  const holdings: Holdings = new Map(Array.from({ length: 10 }, (_, i) => [BigInt(i + 1), { shorts: 1n, longs: 0n }]));
+  const { ends, send } = untilTold<null>();
+  const { settler } = opened({ holdings, refuse: send });
+  const answer = settler.settle(
+    [...holdings.keys()].map((strike) => option(strike)),
+    notingPayer(),
+  );
+  for (let ended = 0; ended < holdings.size; ended++) {
+    await settled();
+    t.equal(ends.length, Math.min(ended + 4, holdings.size));
+    ends[ended]?.(null);
+  }
+  t.match(await answer, { items: Array.from({ length: holdings.size }, () => ({ type: 'SETTLED' })) });
 });
 
 t.test('what cannot be settled is told apart, and asks for no transaction', async (t) => {
