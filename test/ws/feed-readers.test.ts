@@ -33,6 +33,18 @@ t.test('a heartbeat has the hash of each book that is followed, and none while o
   t.match(beat(), { seq: 0, books: { length: 0 } });
 });
 
+t.test('a heartbeat comes every five seconds, with what the clock on the wall says then', async (t) => {
+  const fixture = new FeedFixture();
+  const reader = fixture.authorized();
+  takeMessages(reader);
+  for (let beats = 0; beats < 3; beats++) {
+    fixture.clock.advance(4_999);
+    t.strictSame(takeMessages(reader), []);
+    fixture.clock.advance(1);
+    t.match(takeMessages(reader), [{ type: 'HEARTBEAT', serverTimeMs: fixture.clock.wallMs() }]);
+  }
+});
+
 t.test('who goes takes nothing from those who stay', async (t) => {
   const fixture = new FeedFixture();
   const [goes, stays] = [fixture.authorized(), fixture.authorized()];
