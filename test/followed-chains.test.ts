@@ -2,25 +2,64 @@ import pino from 'pino';
 import t from 'tap';
 import type { ChainSide, ChainSideOptions } from '../src/chain/chain-side.js';
 import { openFollowedChains, type FollowedChainsParts } from '../src/followed-chains.js';
+import { Metrics } from '../src/metrics/metrics.js';
 import type { ServiceOptions } from '../src/service-options.js';
 import { blockHashOf, newEngine, txHashOf } from './engine/samples.js';
+
+/** What the readers of the chains tell, and the log lines and metrics that come of it. */
+function listening(level: string) {
+  const lines: string[] = [];
+  const logger = pino({ level }, { write: (line: string) => lines.push(line) });
+  const metrics = new Metrics();
+  const opened: ChainSideOptions[] = [];
+  const openChains = (options: ChainSideOptions): ChainSide => {
+    opened.push(options);
+    return {} as ChainSide;
+  };
+  const options = { engine: newEngine(), logger, metrics, openChains };
+  openFollowedChains(options as unknown as ServiceOptions, { signing: {} } as FollowedChainsParts);
+  const [told] = opened;
+  if (told === undefined) throw new Error('The chains were not opened');
+  return { lines, metrics, told };
+}
+
+const log = {
+  blockNumber: 1,
+  blockHash: blockHashOf(1),
+  txHash: txHashOf(1),
+  logIndex: 0,
+  timestamp: null,
+  address: '0x',
+  topics: [],
+  data: '0x',
+} as const;
 
 t.test('an event that is refused, of which anybody can publish thousands, is a line for debugging alone', async (t) => {
   for (const [level, count] of [
     ['info', 0],
     ['debug', 1],
   ] as const) {
-    const lines: string[] = [];
-    const logger = pino({ level }, { write: (line: string) => lines.push(line) });
-    const opened: Pick<ChainSideOptions, 'onRefusedEvent'>[] = [];
-    const openChains = (options: ChainSideOptions): ChainSide => {
-      opened.push(options);
-      return {} as ChainSide;
-    };
-    const options = { engine: newEngine(), logger, metrics: null, openChains };
-    openFollowedChains(options as unknown as ServiceOptions, { signing: {} } as FollowedChainsParts);
-    const at = { blockNumber: 1, blockHash: blockHashOf(1), txHash: txHashOf(1), logIndex: 0, timestamp: null };
-    opened[0]?.onRefusedEvent('BAD_SIGNATURE', { ...at, address: '0x', topics: [], data: '0x' });
+    const { lines, told } = listening(level);
+    told.onRefusedEvent('BAD_SIGNATURE', log);
     t.equal(lines.length, count, level);
   }
+});
+
+t.test('events that are refused, and those that count for nothing, are counted by why', async (t) => {
+  const { metrics, told } = listening('info');
+  told.onRefusedEvent('BAD_SIGNATURE', log);
+  told.onRefusedEvent('BAD_SIGNATURE', log);
+  told.onIgnoredEvent('OTHER_PROVIDER', log);
+  const text = await metrics.text();
+  t.match(text, /^quotebook_refused_events_total\{why="BAD_SIGNATURE"\} 2$/m);
+  t.match(text, /^quotebook_ignored_events_total\{why="OTHER_PROVIDER"\} 1$/m);
+});
+
+t.test('trouble with a transaction is told to people', async (t) => {
+  const { lines, told } = listening('warn');
+  told.onTxTrouble(7, 'it was replaced');
+  t.match(
+    lines.map((line) => JSON.parse(line) as object),
+    [{ level: 40, nonce: 7, what: 'it was replaced', msg: 'trouble with a transaction' }],
+  );
 });
