@@ -95,6 +95,53 @@ t.test('clocks and randomness are reached through ports', async (t) => {
   t.strictSame(direct, []);
 });
 
+t.test('the disk, the network, other threads and processes are reached where a port is made of them', async (t) => {
+  /** Folders or files below src; what lies in none of them is given a port. */
+  const doors: Readonly<Record<string, readonly string[]>> = {
+    'node:fs': ['cli/', 'chain/dev/', 'persistence/node-lock', 'persistence/node-disk', 'persistence/snapshot-child'],
+    'node:fs/promises': [
+      'cli/',
+      'persistence/node-',
+      'auth/disk-key-files',
+      'main',
+      'local-setup',
+      'page-files',
+      'ready-file',
+    ],
+    // The names of HTTP's statuses open no connection.
+    'node:http': ['net/', 'chain/http-post', 'metrics/metrics-server', 'schema/problem'],
+    'node:https': ['chain/http-post'],
+    'node:net': ['net/', 'metrics/metrics-server'],
+    'node:tls': [],
+    'node:dgram': [],
+    'node:child_process': ['chain/dev/', 'persistence/node-lock', 'persistence/snapshot-process'],
+    'node:worker_threads': ['auth/signature-', 'persistence/snapshot-', 'persistence/survey-'],
+  };
+  const isDoor = (file: string): boolean => file.startsWith('system/');
+  t.strictSame(
+    offenders(({ file, to }) => {
+      const below = file.split(path.sep).join('/');
+      return doors[to]?.some((door) => below.startsWith(door)) === false && !isDoor(below);
+    }),
+    [],
+  );
+});
+
+t.test('timers, and what else tells the time or draws lots, are reached through ports, too', async (t) => {
+  const direct = files.filter((file) => {
+    const text = readFileSync(path.join(root, file), 'utf8');
+    const isTimed = /(?<![.#\w])(setTimeout|setInterval|setImmediate)\(/.test(text) && folderOf(file) !== 'net';
+    return isTimed || /\bnew Date\(\)|\bDate\(\)|\brandom(Bytes|Int|UUID|FillSync)\(|\bgetRandomValues\(/.test(text);
+  });
+  t.strictSame(direct.map((file) => file.split(path.sep).join('/')).sort(), [
+    'client/system-ports.ts',
+    // The index of orders is salted with it, which no state and no answer depends on.
+    'persistence/fresh-engine.ts',
+    'system/system-clock.ts',
+    'system/system-random.ts',
+  ]);
+});
+
 t.test('no folder or file is a grab-bag', async (t) => {
   t.strictSame(
     files.filter((file) => /(^|[/\\-])(utils?|helpers?|common|misc)([/\\.-]|$)/.test(file)),
