@@ -49,6 +49,8 @@ export interface TestServiceOptions {
   readonly page?: { readonly givesKey: boolean };
   /** Hears what it says; without one nobody does. */
   readonly logger?: Logger;
+  /** Absent: all. */
+  readonly corsOrigins?: readonly string[];
 }
 
 export interface TestService {
@@ -116,7 +118,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     host: '127.0.0.1',
     port: options.port ?? 0,
     netBackend: options.netBackend ?? 'auto',
-    corsOrigins: ['*'],
+    corsOrigins: options.corsOrigins ?? ['*'],
     page: {
       files: options.page === undefined ? [] : await readPageFiles(PAGE_DIRECTORY),
       localKey: options.page?.givesKey === true ? apiKey : null,
