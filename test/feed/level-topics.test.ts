@@ -121,6 +121,21 @@ t.test('who comes back and missed nothing goes on from its own number, whatever 
   t.end();
 });
 
+t.test('and so it does where others began to follow the book after that number', (t) => {
+  const market = new Market();
+  const { fixture } = market;
+  market.quote([9], ['ask']);
+  fixture.do(enter(sampleQuote({ n: 100, pool: samplePool(1) })));
+  const [newer, older] = [fixture.authorized(), fixture.authorized()];
+  newer.says(filter('ORDERBOOK', { poolAddress }));
+  older.says(filter('ORDERBOOK', { poolAddress, epoch, fromSeq: 1 }));
+  for (const reader of [newer, older]) takeMessages(reader);
+  market.quote([8], ['ask']);
+  for (const reader of [newer, older])
+    t.match(takeMessages(reader), [{ type: 'ORDERBOOK_UPDATE', prevSeq: 1, seq: 3 }]);
+  t.end();
+});
+
 t.test('who comes back is told no price of quotes that are private to others', (t) => {
   const market = new Market();
   market.fixture.do(enter(sampleQuote({ n: 1, taker: TAKER })));
