@@ -61,6 +61,17 @@ t.test('the next is due so many records after the last, and a stop makes none of
   t.equal(madeBy(process), 2);
 });
 
+t.test('a stop makes one of what came since the last: the next start has nothing to replay', async (t) => {
+  const world = new World(1);
+  const process = await world.start({ snapshotEveryRecords: 10 });
+  world.submit(process, 10);
+  await world.clock.advance(1000);
+  world.submit(process, 3);
+  await world.clock.until(process.log.close());
+  t.strictSame(snapshotIndexes(world.disk.fileNames()), [10, 13]);
+  t.match((await world.start()).lines, [{ details: { snapshotIndex: 13, replayed: 0 }, message: 'the log is read' }]);
+});
+
 t.test('where nothing else forces the log to the disk, one that is due does', async (t) => {
   const world = new World(1);
   const process = await world.start({ snapshotEveryRecords: 10, sync: { type: 'never' } });
