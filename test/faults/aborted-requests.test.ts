@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import t from 'tap';
 import { signQuote, ONE } from '../e2e/maker.js';
+import { optionOf, queryOf } from '../e2e/wire-option.js';
 import { head, RawConnection } from '../net/raw-connection.js';
 import { attackerAddress, isLong, Siege } from './siege.js';
 
@@ -22,11 +23,14 @@ await t.test('clients that leave in the middle', async (t) => {
     body;
 
   const stale = await signQuote(maker.privateKey, pool, { deadline: 1_700_000_000 });
+  // It has to ask the chain, so that who asks can leave meanwhile.
+  const vaultQuote = `/vaults/quote?${queryOf(optionOf(siege.chain, pool), { size: '1', direction: 'buy' })}`;
+  t.equal((await siege.rest.get(vaultQuote)).status, 200);
   const requests = [
     post(JSON.stringify(Array.from({ length: 50 }, () => stale))),
     head('GET /orders?chainId=421613 HTTP/1.1', 'Host: x', `x-apikey: ${apiKey}`),
     head('GET /pools HTTP/1.1', 'Host: x', `x-apikey: ${apiKey}`),
-    head(`GET /vaults/quote?poolAddress=${pool.poolAddress} HTTP/1.1`, 'Host: x', `x-apikey: ${apiKey}`),
+    head(`GET ${vaultQuote} HTTP/1.1`, 'Host: x', `x-apikey: ${apiKey}`),
   ];
 
   /** Sends all of a request or its first bytes, and resets the connection at once or a little later. */
