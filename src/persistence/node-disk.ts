@@ -116,8 +116,9 @@ class NodeFile implements DiskFile {
     while (written < bytes.length) {
       const from = written;
       // write(2) may take less than it was given, for instance just before the disk is full.
-      const count = await promised<number>((done) =>
-        write(this.#descriptor, bytes, from, bytes.length - from, position + from, done),
+      const count = await promised<number>(
+        (done) => write(this.#descriptor, bytes, from, bytes.length - from, position + from, done),
+        this.name,
       );
       if (count === 0) throw new Error(`write of ${bytes.length - from} bytes to ${this.name} took none`);
       written += count;
@@ -128,8 +129,9 @@ class NodeFile implements DiskFile {
     let filled = 0;
     while (filled < into.length) {
       const from = filled;
-      const count = await promised<number>((done) =>
-        read(this.#descriptor, into, from, into.length - from, position + from, done),
+      const count = await promised<number>(
+        (done) => read(this.#descriptor, into, from, into.length - from, position + from, done),
+        this.name,
       );
       if (count === 0) break;
       filled += count;
@@ -138,15 +140,15 @@ class NodeFile implements DiskFile {
   }
 
   async size(): Promise<number> {
-    return (await promised<{ size: number }>((done) => fstat(this.#descriptor, done))).size;
+    return (await promised<{ size: number }>((done) => fstat(this.#descriptor, done), this.name)).size;
   }
 
   async sync(): Promise<void> {
-    await promised((done) => fdatasync(this.#descriptor, done));
+    await promised((done) => fdatasync(this.#descriptor, done), this.name);
   }
 
   async close(): Promise<void> {
-    await promised((done) => close(this.#descriptor, done));
+    await promised((done) => close(this.#descriptor, done), this.name);
   }
 }
 
@@ -165,9 +167,14 @@ async function withDescriptor<Value>(start: () => Promise<Value>): Promise<Value
   }
 }
 
-function promised<Value = void>(start: (done: (error: Error | null, value?: Value) => void) => void): Promise<Value> {
+/** `file`: its name, for the calls whose errors of the system name none. */
+function promised<Value = void>(
+  start: (done: (error: Error | null, value?: Value) => void) => void,
+  file?: string,
+): Promise<Value> {
   return new Promise((resolve, reject) => {
     start((error, value) => {
+      if (error && file !== undefined) error.message = `${file}: ${error.message}`;
       if (error) reject(error);
       else resolve(value as Value);
     });

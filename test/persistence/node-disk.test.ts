@@ -82,3 +82,8 @@ t.test('what it makes only its owner can read', async (t) => {
   const modes = [directory, join(directory, 'a.log')].map(async (path) => (await stat(path)).mode & 0o777);
   t.strictSame(await Promise.all(modes), [0o700, 0o600]);
 });
+
+t.test('where a file that is open fails, one hears which', async (t) => {
+  const disk = await openNodeDisk(t.testdir({ 'a.log': {} }));
+  await t.rejects(readWhole(disk, 'a.log'), { code: 'EISDIR', message: /^a\.log: EISDIR/ });
+});
