@@ -183,3 +183,20 @@ await t.test('what was mined before this run is not joined: who asks for the sam
     { nonce: 1, data: '0x01' },
   ]);
 });
+
+t.test('one that is given up takes no later one of the same purpose with it, however that is written', async (t) => {
+  const left = new LeftTxs(64);
+  const [to, data] = [`0x${'ab'.repeat(20)}`, published] as const;
+  left.add({ to, data }, Promise.resolve({ receipt: null, wasThere: false }));
+  const receipt = { succeeded: true, blockNumber: 1 } as TxReceipt;
+  left.add({ to, data }, Promise.resolve({ receipt, wasThere: false }));
+  const found = left.find({ to: `0x${'AB'.repeat(20)}`, data });
+  t.equal(await found, receipt);
+  t.ok(
+    left.findWith(
+      () => quoteDigits(first),
+      () => false,
+    ),
+    'its block is still to be read',
+  );
+});
