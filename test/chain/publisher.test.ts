@@ -111,6 +111,18 @@ t.test('what a reorg took back is under way again until it is read: who posts it
   t.ok(publisher.has(second), 'in which block it has come again is not known');
 });
 
+t.test('one that is under way stays so where a reorg takes an earlier one of its quote back', async (t) => {
+  const { publisher, publish, mine } = newPublisher();
+  publish(first);
+  mine[0]?.();
+  await turn();
+  publisher.settle(first.quoteId, null);
+  const [again] = publish(first);
+  publisher.onReorg(0);
+  publisher.settle(first.quoteId, 'QuoteOBExpired');
+  t.match(await again, { type: 'REFUSED' });
+});
+
 t.test('what an earlier run has on its way is joined in whatever company it is posted', async (t) => {
   const { clock, publisher, publish, sent, mined, left } = newPublisher();
   const receipt = { txHash: txHashOf(9), blockNumber: 1, succeeded: true } as TxReceipt;
@@ -133,11 +145,12 @@ t.test('what an earlier run has on its way is joined in whatever company it is p
 t.test('where that is given up it is sent, unless others have published it meanwhile', async (t) => {
   const { clock, publisher, publish, sent, left } = newPublisher();
   let giveUp: (end: null) => void = () => undefined;
-  left.push({ data: encodeAdd([first, second]), end: new Promise((resolve) => (giveUp = resolve)) });
-  const [, entered] = publish(first, second);
+  left.push({ data: encodeAdd([first, second, third]), end: new Promise((resolve) => (giveUp = resolve)) });
+  const [, entered] = publish(first, second, third);
   publisher.settle(second.quoteId, null);
   giveUp(null);
   await turn();
+  publisher.settle(third.quoteId, null); // while it waits to be sent
   clock.advance(0);
   t.match(sent, [{ data: encodeAdd([first]) }]);
   t.equal(sent.length, 1);

@@ -15,7 +15,7 @@ import {
   WouldRevert,
 } from '../../src/chain/wallet-errors.js';
 import type { Order } from '../../src/engine/order.js';
-import type { Hex } from '../../src/engine/quote.js';
+import { InvalidReason, type Hex } from '../../src/engine/quote.js';
 import { enter, newEngine, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 
@@ -113,6 +113,16 @@ t.test('a quote that comes in while it is checked exists, and is not published a
     items: [{ type: 'EXISTS', order, fillableSize }],
   });
   t.strictSame(published, []);
+});
+
+t.test('a quote that entered and cannot be filled any more says why', async (t) => {
+  const order: Order = { ...orderOf(1), reason: InvalidReason.InsufficientCollateralBalance };
+  const { intake, orders } = newIntake(ignore, (quoteId) => {
+    orders.set(quoteId, order);
+    return Promise.resolve(ENTERED);
+  });
+  const reason = 'InsufficientCollateralBalance';
+  t.match(await intake.submit([posted], ignore), { items: [{ type: 'FAILED', reason }] });
 });
 
 t.test('a chain that does not answer is told of as such, be it asked about the quotes or to take them', async (t) => {
@@ -309,7 +319,10 @@ t.test('a quote that stands twice in one request is paid for once', async (t) =>
   const { intake } = newIntake(ignore);
   const paid: number[] = [];
   t.match(await intake.submit([posted, posted], (count) => paid.push(count)), {
-    items: [{ reason: 'not here' }, { reason: 'not here' }],
+    items: [
+      { type: 'FAILED', reason: 'not here' },
+      { type: 'FAILED', reason: 'not here' },
+    ],
   });
   t.strictSame(paid, [1]);
 });

@@ -36,6 +36,24 @@ t.test('one request waits once for the same option repeated, and sends it once',
   t.strictSame([sent, payer.taken], [['settle() of 1'], [2]]);
 });
 
+t.test(
+  'a transaction whose end is a fault leaves its pool to the next, though nobody waits to hear of it',
+  async (t) => {
+    let fail: (error: Error) => void = () => undefined;
+    const { sent, clock, settler } = opened({
+      holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]),
+      refuse: () => (sent.length > 1 ? null : new Promise((_, reject) => (fail = reject))),
+    });
+    const asked = settler.settle([option(1n)], notingPayer());
+    await settled();
+    clock.advance(PATIENCE_MS);
+    t.match(await asked, { items: [LATE] });
+    fail(new Error('a bug'));
+    await settled();
+    t.match(await settler.settle([option(1n)], notingPayer()), { items: [{ type: 'SETTLED' }] });
+  },
+);
+
 t.test('the turn comes with the end of the transaction, not with the patience of who sent it', async (t) => {
   const { ends, send: refuse } = untilTold<TxOutcome | null>();
   const { sent, clock, settler } = opened({ holdings: new Map([[1n, { shorts: 7n, longs: 5n }]]), refuse });
