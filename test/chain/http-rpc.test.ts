@@ -58,21 +58,22 @@ t.test('requests go to the first endpoint while it answers, and to the next when
   t.equal(requestsTo(first), 3);
 });
 
-const useless: readonly [string, Trick][] = [
+const useless: readonly [string, Trick | ((request: RpcRequest) => Trick)][] = [
   ['HTML of a gateway', { status: 200, body: '<html>It works!</html>' }],
   ['an HTTP error', { status: 502, body: 'Bad gateway' }],
   ['JSON that is no object', { status: 200, body: '42' }],
   ['an answer to another request', { status: 200, body: '{"jsonrpc":"2.0","id":-1,"result":"0x1"}' }],
-  ['an answer without a result', { status: 200, body: '{"jsonrpc":"2.0","id":1}' }],
+  ['an answer without a result', ({ id }) => good(id, undefined)],
   ['an answer that is too large', { status: 200, body: `{"jsonrpc":"2.0","id":1,"result":"0x${'0'.repeat(10_000)}"}` }],
   ['a node that is broken inside', { error: { code: -32603, message: 'Internal error' } }],
   ['a limit that is passed on', { error: { code: -32000, message: '429 Too Many Requests: {"code":-32016}' } }],
+  ['a limit by the number of HTTP', { error: { code: 429, message: 'Slow down' } }],
   ['a limit by its words', { error: { code: -32012, message: 'credits limited to 6000/sec' } }],
 ];
 for (const [what, trick] of useless) {
   t.test(`${what} is no answer: the next endpoint is asked`, async (t) => {
     const { rpc, proxies, failures } = await endpoints(t, 2);
-    play(proxies[0], () => trick);
+    play(proxies[0], (request) => (typeof trick === 'function' ? trick(request) : trick));
     t.equal(await ask(rpc), 1);
     t.equal(failures.length, 1);
   });

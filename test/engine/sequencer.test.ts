@@ -179,11 +179,13 @@ t.test('while more is due than one record is to hold, records are of the moment 
 
   for (let part = 1; part <= 3; part += 1) sequencer.expire();
   t.strictSame(
-    journal.appended.slice(10).map(({ command, events }) => [command.type, events.length]),
+    journal.appended
+      .slice(10)
+      .map(({ command, events }) => [command.type, 'second' in command && command.second - START, events.length]),
     [
-      ['EXPIRE_QUOTES', 3],
-      ['EXPIRE_QUOTES', 3],
-      ['TICK', 2],
+      ['EXPIRE_QUOTES', 25, 3],
+      ['EXPIRE_QUOTES', 25, 3],
+      ['TICK', false, 2],
     ],
   );
   const stamps = stampsAfter(10);

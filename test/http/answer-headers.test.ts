@@ -12,7 +12,9 @@ function toldTo(origin: string | null, own: Record<string, string> = {}): Record
 
 t.test('where pages of some origins may read, a cache keeps answers by origin, also those that none may', async (t) => {
   t.match(toldTo('https://a.example'), { 'access-control-allow-origin': 'https://a.example', vary: 'origin' });
-  t.match(toldTo(null), { vary: 'origin', 'access-control-allow-origin': undefined });
+  const toldNone = toldTo(null);
+  t.match(toldNone, { vary: 'origin' });
+  t.notOk('access-control-allow-origin' in toldNone, 'not even with the value null, which is the origin of a sandbox');
 });
 
 t.test('where all may, one answer is for everybody', async (t) => {
@@ -45,4 +47,10 @@ t.test('an answer keeps what it has, and gets its id, why it may be old, and wha
     'access-control-expose-headers': 'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale',
     'cache-control': 'private, no-cache',
   });
+});
+
+t.test('an answer about chains that are not behind says nothing of that', async (t) => {
+  const headers = new AnswerHeaders({ allowOrigin: () => null, staleness: () => null });
+  const { ownHeaders } = headers.addTo(requestOf('GET', '/'), { status: 200, headers: {}, body: '' }, 0, 'id', []);
+  t.strictSame(ownHeaders, ['x-request-id', 'id']);
 });

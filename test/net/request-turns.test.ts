@@ -28,6 +28,20 @@ t.test('the count goes on over turns until half of it is used, then it begins an
   t.strictSame([turns.take(), turns.take(), turns.take(), turns.take(), turns.take()], [true, true, true, true, false]);
 });
 
+t.test('who comes in a turn that those before have used up waits for the next', async (t) => {
+  const turns = new RequestTurns(2);
+  const begun: string[] = [];
+  turns.take();
+  turns.take();
+  for (const name of ['a', 'b']) turns.wait(() => begun.push(name));
+  await turn();
+  t.strictSame(begun, ['a', 'b']);
+  t.notOk(turns.take());
+  turns.wait(() => begun.push('c'));
+  await turn();
+  t.strictSame(begun, ['a', 'b', 'c']);
+});
+
 eachBackend(t, (t, backend) => {
   const MOST = 20;
 
