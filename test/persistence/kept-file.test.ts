@@ -1,11 +1,13 @@
 import { crc32 } from 'node:zlib';
+import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
-import { TEMPORARY, type Disk } from '../../src/persistence/disk.js';
+import { TEMPORARY, type Disk, type DiskFile, type OpenMode } from '../../src/persistence/disk.js';
 import { KeptFile, type KeptFileOptions } from '../../src/persistence/kept-file.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
 import { SimClock } from '../simulation/sim-clock.js';
 import { silent } from '../simulation/simulated-log.js';
+import { MemoryDisk } from './memory-disk.js';
 import { SimDisk } from './sim-disk.js';
 
 const NAME = 'kept.jsonl';
@@ -66,6 +68,16 @@ t.test('what changes while a line is on its way is in the next one, and neither 
   disk.crash('power');
   clock.clear();
   t.strictSame([...(await clock.until(open(disk.boot()))).found.keys()], keys);
+});
+
+t.test('a line holds the changes since the one before, and none a second time', async (t) => {
+  const { clock, disk } = newDisk();
+  const file = await clock.until(open(disk.boot()));
+  await clock.until(file.put('1', 'one'));
+  await clock.until(file.put('2', 'two'));
+  const lines = Buffer.from(disk.contentOf(NAME)).toString().trimEnd().split('\n');
+  t.match(lines[1], /\[\{"key":"1","value":"one"\}\]$/);
+  t.match(lines[2], /\[\{"key":"2","value":"two"\}\]$/);
 });
 
 t.test('a file that has grown too large is written anew with what it still holds', async (t) => {
@@ -208,6 +220,42 @@ t.test('a failed sync ends the process, and nothing is written after it', async 
       t.equal(disk.calls, 1, 'no sync is tried again');
     })(),
   );
+});
+
+t.test('what closing comes before is not written, and closing does not fail with it', async (t) => {
+  const { clock, disk } = newDisk();
+  const file = await clock.until(open(disk.boot()));
+  const outcomes = await clock.until(Promise.allSettled([file.put('1', 1), file.close()]));
+  t.match(outcomes, [{ reason: { code: 'FAILED' } }, { status: 'fulfilled' }]);
+});
+
+t.test('a disk that fails, and is not full, stops the start', async (t) => {
+  const { clock, disk } = newDisk();
+  await clock.until((await clock.until(open(disk.boot()))).close());
+  disk.inject({ nth: 1, code: 'EIO', persistent: false, calls: ['write'] });
+  await t.rejects(clock.until(open(disk.boot())), { code: 'EIO' });
+});
+
+t.test('each file that it opened is closed when it is', async (t) => {
+  let opened = 0;
+  class CountingDisk extends MemoryDisk {
+    override async open(name: string, mode: OpenMode): Promise<DiskFile> {
+      const file = await super.open(name, mode);
+      const close = file.close.bind(file);
+      opened += 1;
+      file.close = async () => {
+        await turn();
+        opened -= 1;
+        return close();
+      };
+      return file;
+    }
+  }
+  const file = await open(new CountingDisk([]), { maxBytes: 500 });
+  for (let n = 0; n < 10; n++) await file.put('1', 'x'.repeat(200));
+  t.equal(opened, 1);
+  await file.close();
+  t.equal(opened, 0);
 });
 
 t.test('whatever the crash, what was promised is there and what was removed is not', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { endOfContent, FrameType, readFrame } from '../../src/persistence/frame.js';
-import { segmentName, segmentNumbers } from '../../src/persistence/segment.js';
+import { HEADER_BYTES, readSnapshotHeader } from '../../src/persistence/file-header.js';
+import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from '../../src/persistence/segment.js';
 import { surveyLog, type LogSurvey } from '../../src/persistence/survey.js';
 import { madeLog } from './made-log.js';
 import { MemoryDisk } from './memory-disk.js';
@@ -77,6 +78,39 @@ t.test('with all before it dropped, the first segment has to be there whole', as
   const headless = bytesOf(MIDDLE);
   headless[0] = (headless[0] ?? 0) ^ 1;
   await t.rejects(survey({ ...dropped, [MIDDLE]: headless }), { code: 'DAMAGED', message: /CRC.*was dropped/ });
+});
+
+t.test('where no segment has a whole group, all of them are empty', async (t) => {
+  const disk = new MemoryDisk([[segmentName(1), zeros(1)]]);
+  t.match(await surveyLog(disk, log.epoch), { segments: [], emptySegments: [1], torn: null });
+});
+
+t.test('with each segment goes what was told of the state there, and in none of the others', async (t) => {
+  const told: unknown[] = [];
+  await surveyLog(new MemoryDisk(log.files), log.epoch, ({ stateHashes }) => told.push(...stateHashes));
+  t.ok(told.length > 1);
+  t.strictSame(told, whole.stateHashes);
+});
+
+t.test('the chain is told where a snapshot of the directory says to end, if its header can be read', async (t) => {
+  const { epoch, files } = await madeLog(24 << 10, true, { snapshotEveryRecords: 40 });
+  const snapshots = snapshotIndexes([...files.keys()]).map(snapshotName);
+  t.ok(snapshots.length > 0, `${snapshots.length} snapshots`);
+  const read = snapshots.map((name) => {
+    const header = readSnapshotHeader((files.get(name) ?? Buffer.alloc(0)).subarray(0, HEADER_BYTES));
+    if (typeof header === 'string') throw new Error(header);
+    return header.header;
+  });
+  const chainsOf = async (disk: MemoryDisk) => [...(await surveyLog(disk, epoch)).chains];
+  t.strictSame(
+    await chainsOf(new MemoryDisk(files)),
+    read.map(({ group, chain }) => [group, Buffer.from(chain)]),
+  );
+  const headless = new Map(files).set(snapshots[0] ?? '', Buffer.alloc(HEADER_BYTES));
+  t.strictSame(
+    (await chainsOf(new MemoryDisk(headless))).map(([group]) => group),
+    read.slice(1).map(({ group }) => group),
+  );
 });
 
 t.test('the header of a segment that was begun says that all before it was durable', async (t) => {
