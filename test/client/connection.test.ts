@@ -163,6 +163,15 @@ t.test('closing ends it for good', async (t) => {
   t.strictSame(outcomes, [false]);
 });
 
+t.test('what was closed is not opened by giving its socket up', (t) => {
+  const { server, connection, states } = opened();
+  connection.close();
+  connection.restart();
+  t.strictSame(states, ['CONNECTING', 'CLOSED']);
+  t.equal(server.clock.pending, 0);
+  t.end();
+});
+
 t.test('whoever closes it on hearing that it was lost is not connected again', async (t) => {
   const { server, connection, states } = opened((state) => {
     if (state === 'WAITING') connection.close();

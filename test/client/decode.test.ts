@@ -80,6 +80,7 @@ t.test('what is no message is an error', async (t) => {
   t.throws(() => decodeFrame('{"type":'), SyntaxError);
   t.throws(() => decodeFrame('[]'), TypeError);
   t.throws(() => decodeFrame(Uint8Array.from([0x01]).buffer), TypeError);
+  t.throws(() => decodeFrame(Uint8Array.from([0xa1, 0x61]).buffer), TypeError, 'text, which has elements too');
   t.throws(() => decodeFrame(7), TypeError);
 });
 

@@ -203,6 +203,18 @@ t.test('facts without a book follow from now, and go on after a lost connection'
   t.strictSame(ids, [3, 4]);
 });
 
+t.test('facts that begin anew in another log go on from there, however far the last one had come', async (t) => {
+  const { server, client } = following();
+  server.socket.grants(10, [key]);
+  client.followFacts({ taker: '*' });
+  server.socket.authorizes().grants(10, [key]);
+  server.socket.says(heartbeat(50));
+  server.socket.says({ type: 'RESYNC', channel: 'QUOTES', keys: [key], seq: 20, epoch: otherEpoch, reason: 'TOO_OLD' });
+  server.socket.drops();
+  server.clock.advance(1_000);
+  t.match(server.socket.authorizes().grants(20, [key], otherEpoch), { epoch: otherEpoch, fromSeq: 20 });
+});
+
 t.test(
   'tickers come whole: first all of them, then each that changed, and all again on another connection',
   async (t) => {
@@ -284,4 +296,13 @@ t.test('the connection of which least is to be expected is the client’s', asyn
   client.close();
   t.equal(client.connection, 'CLOSED');
   t.equal(server.clock.pending, 0);
+});
+
+t.test('the least size of a filter goes as text, and what is left out not at all', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient({ url: 'http://quotes.test', apiKey: 'k', chainId: '421613' }, server.ports);
+  client.followQuotes({ side: 'ask', size: 2n ** 64n });
+  const { socket } = server;
+  const filter = socket.authorizes().grants(0, [key]);
+  t.strictSame(filter, { chainId: '421613', side: 'ask', size: '18446744073709551616', snapshot: true });
 });

@@ -141,7 +141,8 @@ t.test('when to come back is told in seconds, or not at all', async (t) => {
 
 t.test('a proxy that does not reach the server says nothing of whether that is ready', async (t) => {
   const { server, rest } = client();
-  for (const body of ['<html>No server is available</html>', '{"message":"no upstream"}', 'null']) {
+  const others = ['{"message":"no upstream"}', 'null', '{"ready":false}', '{"ready":"no","reasons":[]}'];
+  for (const body of ['<html>No server is available</html>', ...others]) {
     server.answer = { status: 503, body, headers: { 'retry-after': '2' } };
     await t.rejects(rest.ready(), { name: 'ApiError', status: 503, retryAfterMs: 2_000 }, body);
   }

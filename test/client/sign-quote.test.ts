@@ -45,6 +45,21 @@ t.test('what is left out is public, an hour long, and of a salt of its own', asy
   t.ok(Number.isSafeInteger(two.posted.salt));
 });
 
+t.test('a salt is larger than any before it, whatever the clock does', async (t) => {
+  const { ports } = new ScriptedServer();
+  let wallMs = Date.UTC(2024, 0, 1);
+  const clock = { after: () => () => undefined, wallMs: () => wallMs };
+  const options = { url: 'http://quotes.test', apiKey: 'k', chainId: '421613' } as const;
+  const maker = new OrderbookClient(options, { ...ports, clock });
+  const salts: number[] = [];
+  for (const movesMs of [0, 0, 1, -2]) {
+    wallMs += movesMs;
+    salts.push((await maker.signQuote(signer, pool, terms('ask'))).posted.salt);
+  }
+  const beganAt = Date.UTC(2024, 0, 1) * 1000;
+  t.strictSame(salts, [beganAt, beganAt + 1, beganAt + 1000, beganAt + 1001]);
+});
+
 t.test('an option that is there and undefined is one that is left out', async (t) => {
   const options: object = { deadline: undefined, salt: undefined, taker: undefined };
   const { posted } = await client().signQuote(signer, pool, { ...terms('ask'), ...options });
