@@ -1,6 +1,7 @@
 import { decode } from '@msgpack/msgpack';
 import { MESSAGE_TYPES, MESSAGES, type Fields, type Kind } from '../feed/layout.js';
 import type { ServerMessageV2 } from '../schema/feed-messages.js';
+import { checkAnnounced } from './announced-elements.js';
 
 export type FeedEncoding = 'json' | 'msgpack';
 
@@ -18,8 +19,13 @@ export interface UnknownMessage {
 /** A frame as it came. Throws on what is neither a message's JSON text nor its MessagePack. */
 export function decodeFrame(data: unknown): ServerMessageV2 | UnknownMessage {
   if (typeof data === 'string') return readJson(JSON.parse(data));
-  if (data instanceof ArrayBuffer) return readArray(decode(new Uint8Array(data)));
+  if (data instanceof ArrayBuffer) return readArray(unpacked(new Uint8Array(data)));
   throw new TypeError('A frame is text, or an ArrayBuffer');
+}
+
+function unpacked(frame: Uint8Array): unknown {
+  checkAnnounced(frame);
+  return decode(frame);
 }
 
 function readJson(value: unknown): ServerMessageV2 | UnknownMessage {
