@@ -19,7 +19,13 @@ export interface ClientClock {
 /** What is used of the Fetch standard. */
 export type Fetch = (
   url: string,
-  init: { readonly method: string; readonly headers: Readonly<Record<string, string>>; readonly body?: string },
+  init: {
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string>>;
+    /** A redirect is an answer like any other: in browsers one of status 0. */
+    readonly redirect: 'manual';
+    readonly body?: string;
+  },
 ) => Promise<FetchedResponse>;
 
 export interface FetchedResponse {

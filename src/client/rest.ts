@@ -129,9 +129,13 @@ export class Rest {
   async #ask(method: 'GET' | 'POST', path: string, body?: string) {
     const { fetch, url, apiKey } = this.#options;
     const headers = { 'x-apikey': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }) };
-    const response = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }) });
+    // Whoever is redirected to would be sent the key, and a POST may become a GET on the way, which succeeds.
+    const init = { method, headers, redirect: 'manual' as const, ...(body !== undefined && { body }) };
+    const response = await fetch(`${url}${path}`, init);
     const header = (name: string): string | null => response.headers.get(name);
-    return { status: response.status, header, ...parsed(await response.text()) };
+    const { status } = response;
+    if (isRedirect(status)) throw new ApiError(status, { message: 'A redirect is not followed' }, header);
+    return { status, header, ...parsed(await response.text()) };
   }
 }
 
@@ -155,9 +159,15 @@ function parsed(text: string): { readonly body: unknown; readonly isJson: boolea
   }
 }
 
+function isRedirect(status: number): boolean {
+  return status === OPAQUE_REDIRECT || (status >= 300 && status < 400);
+}
+
 function isReadiness(body: unknown): body is Readiness {
   const { ready, reasons } = Object(body) as Readonly<Record<string, unknown>>;
   return typeof ready === 'boolean' && Array.isArray(reasons);
 }
 
+/** What browsers tell of a redirect that is not followed (Fetch standard, "opaque-redirect filtered response"). */
+const OPAQUE_REDIRECT = 0;
 const SHOWN_CHARACTERS = 200;

@@ -1,4 +1,7 @@
-import t from 'tap';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
 import { ApiError, OrderbookClient } from '../../src/client/node.js';
 import { quote, ScriptedServer } from './scripted-server.js';
 
@@ -18,6 +21,7 @@ t.test('a call carries the key, and its query the chain', async (t) => {
       url: `http://quotes.test/quotes?poolAddress=${quote(1).poolAddress}&size=7&side=ask&chainId=421613`,
       method: 'GET',
       headers: { 'x-apikey': 'k' },
+      redirect: 'manual',
     },
   ]);
 });
@@ -83,6 +87,7 @@ t.test('a body goes as JSON', async (t) => {
     url: 'http://quotes.test/pools',
     method: 'POST',
     headers: { 'x-apikey': 'k', 'content-type': 'application/json' },
+    redirect: 'manual',
     body: JSON.stringify([option]),
   });
 });
@@ -171,4 +176,34 @@ t.test('a schema error of the whole request says so', async (t) => {
   const { server, rest } = client();
   server.answer = { status: 400, body: '[{"instancePath":"","message":"must be array"}]' };
   await t.rejects(rest.postQuotes([]), { message: 'the request must be array' });
+});
+
+async function served(t: Test, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+t.test('nobody is sent the key whom a redirect names, and no POST becomes a GET that succeeds', async (t) => {
+  let asked = 0;
+  const elsewhere = await served(t, (_, response) => {
+    asked += 1;
+    response.setHeader('content-type', 'application/json').end('[]');
+  });
+  for (const status of [301, 302, 303, 307, 308]) {
+    const url = await served(t, (_, response) => response.writeHead(status, { location: elsewhere }).end());
+    const { rest } = new OrderbookClient({ url, apiKey: 'k', chainId: '421613' });
+    const refused = { name: 'ApiError', status, message: 'A redirect is not followed' };
+    await t.rejects(rest.postQuotes([]), refused);
+    await t.rejects(rest.pools(), refused);
+    await t.rejects(rest.ready(), refused);
+  }
+  t.equal(asked, 0);
+});
+
+t.test('a browser tells of a redirect as of status 0', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 0, body: '' };
+  await t.rejects(rest.pools(), { name: 'ApiError', status: 0, message: 'A redirect is not followed' });
 });
