@@ -105,13 +105,13 @@ export class ChainReader {
 
   /** Rejects with ChainAnswerError when the node does not have that block. */
   block(number: number): Promise<BlockHead> {
-    return this.#noting(async () => readHead(await this.#blockAnswer(number)));
+    return this.#noting(async () => readBlock(await this.#blockAnswer(number), number));
   }
 
   /** Rejects with ChainAnswerError also where the node has another block by that number. */
   blockOf({ blockNumber, blockHash }: BlockId): Promise<BlockHead> {
     return this.#noting(async () => {
-      const block = readHead(await this.#blockAnswer(blockNumber));
+      const block = readBlock(await this.#blockAnswer(blockNumber), blockNumber);
       if (block.hash !== blockHash) throw new ChainAnswerError(`The node has another block ${blockNumber}`);
       return block;
     });
@@ -121,7 +121,7 @@ export class ChainReader {
   findBlock(number: number): Promise<BlockHead | null> {
     return this.#noting(async () => {
       const answer = await this.#blockAnswer(number);
-      return answer === null ? null : readHead(answer);
+      return answer === null ? null : readBlock(answer, number);
     });
   }
 
@@ -232,6 +232,13 @@ function readHead(answer: unknown): BlockHead {
     timestamp: readTime(timestamp),
     ...(isBloom(logsBloom) && { logsBloom }),
   };
+}
+
+/** Another block than that asked for would show the reader a chain on which nothing is that it has read. */
+function readBlock(answer: unknown, number: number): BlockHead {
+  const block = readHead(answer);
+  if (block.number !== number) throw new ChainAnswerError(`The node gave block ${block.number} for block ${number}`);
+  return block;
 }
 
 function isBloom(logsBloom: unknown): logsBloom is Hex {

@@ -178,6 +178,16 @@ t.test('nor is one that has lost the older ones, and has others for the newer on
   await t.rejects(cursor.poll(), ChainAnswerError);
 });
 
+t.test('nor is one that gives other blocks than those it is asked for', async (t) => {
+  const { chain, cursor } = await cursorAt22();
+  for (const other of [chain.height, 3]) {
+    chain.giveInstead(other);
+    await t.rejects(cursor.poll(), ChainAnswerError);
+  }
+  chain.giveInstead(null);
+  t.match(await cursor.poll(), { type: 'BLOCKS', fromBlock: 23 });
+});
+
 t.test('a node below all that was read is no deep reorg: reading goes on when it has caught up', async (t) => {
   const { chain, cursor, clock, lags } = await cursorFarAhead();
   chain.cutTo(30);

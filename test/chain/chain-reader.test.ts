@@ -115,6 +115,15 @@ t.test('a block that is asked for by its hash is no other of the same number', a
   await t.rejects(other, new ChainAnswerError('The node has another block 7'));
 });
 
+t.test('a block of another number than that asked for is no answer', async (t) => {
+  const block = { number: '0x7', hash: hashOf(7), parentHash: hashOf(6), timestamp: '0x1' };
+  const wrong = new ChainAnswerError('The node gave block 7 for block 8');
+  await t.rejects(asked(block).block(8), wrong);
+  await t.rejects(asked(block).findBlock(8), wrong);
+  await t.rejects(asked(block).blockOf({ blockNumber: 8, blockHash: hashOf(7) }), wrong);
+  t.equal((await asked(block).findBlock(7))?.number, 7);
+});
+
 t.test('what a node is asked: no block with its transactions, one block’s logs and states by its hash', async (t) => {
   const asked: unknown[] = [];
   const block = { number: '0x7', hash: hashOf(7), parentHash: hashOf(6), timestamp: '0x1' };
@@ -129,7 +138,7 @@ t.test('what a node is asked: no block with its transactions, one block’s logs
   const at = { blockNumber: 7, blockHash: hashOf(7) };
   await reader.head();
   await reader.block(7);
-  await reader.findBlock(8);
+  await reader.findBlock(7);
   await reader.logs({ fromBlock: 7, to: at, topics: [] });
   await reader.logs({ fromBlock: 6, to: at, topics: [null, hashOf(1)], address: to });
   await reader.call({ to, data: '0x01' });
@@ -139,7 +148,7 @@ t.test('what a node is asked: no block with its transactions, one block’s logs
   t.strictSame(asked, [
     ['eth_getBlockByNumber', ['latest', false]],
     ['eth_getBlockByNumber', ['0x7', false]],
-    ['eth_getBlockByNumber', ['0x8', false]],
+    ['eth_getBlockByNumber', ['0x7', false]],
     ['eth_getLogs', [{ blockHash: hashOf(7), topics: [] }]],
     ['eth_getLogs', [{ fromBlock: '0x6', toBlock: '0x7', topics: [null, hashOf(1)], address: to }]],
     ['eth_call', [{ to, data: '0x01' }, 'latest']],

@@ -10,6 +10,7 @@ export class ScriptedChain implements Rpc {
   turn = 0;
   #branches: string[];
   readonly #lost = new Set<number>();
+  #instead: number | null = null;
 
   /** Blocks 0 to `height`. */
   constructor(height: number) {
@@ -42,6 +43,11 @@ export class ScriptedChain implements Rpc {
     this.#lost.delete(number);
   }
 
+  /** Whatever block is asked for by its number, the node gives this one. Null: it does so no more. */
+  giveInstead(number: number | null): void {
+    this.#instead = number;
+  }
+
   hash(number: number): Hex {
     const branch = (this.#branches[number] ?? 'x').charCodeAt(0).toString(16);
     return `0x${branch}${number.toString(16).padStart(62, '0')}`;
@@ -54,7 +60,7 @@ export class ScriptedChain implements Rpc {
   request({ method, params }: { method: string; params?: unknown }): Promise<unknown> {
     this.requests.push(method);
     const [asked] = params as [string];
-    const number = asked === 'latest' ? this.height : Number(asked);
+    const number = asked === 'latest' ? this.height : (this.#instead ?? Number(asked));
     if (number > this.height || this.#lost.has(number)) return Promise.resolve(null);
     return Promise.resolve({
       number: numberToHex(number),
