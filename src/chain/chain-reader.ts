@@ -171,6 +171,7 @@ export class ChainReader {
     if (logs.some((log) => log.blockNumber < fromBlock || log.blockNumber > to.blockNumber)) {
       throw new ChainAnswerError('The logs are of other blocks than those asked for');
     }
+    if (!logs.every(matcherOf(topics, address))) throw new ChainAnswerError('The logs are others than those asked for');
     return logs.filter((log, i) => !isTwin(log, logs[i - 1]));
   }
 
@@ -243,6 +244,23 @@ function readBlock(answer: unknown, number: number): BlockHead {
 
 function isBloom(logsBloom: unknown): logsBloom is Hex {
   return isHex(logsBloom) && logsBloom.length === 2 + BLOOM_DIGITS;
+}
+
+/**
+ * Whether a log is one of those asked for. The answer to another question says nothing of this one, and what came from
+ * another contract would be taken for the word of ours.
+ */
+function matcherOf(topics: Topics, address: LogQuery['address']): (log: ChainLog) => boolean {
+  const emitters = wanted(address ?? null);
+  const places = topics.map(wanted);
+  return (log) =>
+    emitters?.has(log.address) !== false &&
+    places.every((place, i) => place === null || place.has(log.topics[i] ?? 'none'));
+}
+
+/** In lower case; null: anything. */
+function wanted(words: Topics[number]): ReadonlySet<string> | null {
+  return words === null ? null : new Set([words].flat().map((word) => word.toLowerCase()));
 }
 
 /** A reorg took it back, as subscriptions tell it. Gateways that answer from what they heard there may show such logs. */

@@ -1,6 +1,12 @@
 import { numberToHex, pad } from 'viem';
 import t from 'tap';
-import { ChainAnswerError, ChainReader, type CallResult, type ChainLog } from '../../src/chain/chain-reader.js';
+import {
+  ChainAnswerError,
+  ChainReader,
+  type CallResult,
+  type ChainLog,
+  type Topics,
+} from '../../src/chain/chain-reader.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
 import type { Hex } from '../../src/engine/quote.js';
 
@@ -67,6 +73,36 @@ t.test('nor are logs of another branch than that of the last block, or of other 
   await t.rejects(read({ block: 9, index: 0, branch: 'bb' }), { message: 'The logs are of another branch' });
   await t.rejects(read({ block: 10, index: 0 }), ChainAnswerError);
   await t.rejects(read({ block: 0, index: 0 }), ChainAnswerError);
+});
+
+t.test('nor are logs of another contract than that asked for, or with other topics', async (t) => {
+  const [ours, others] = [pad('0xAB', { size: 20 }), pad('0xcd', { size: 20 })];
+  const [name, first, second] = [hashOf(1), hashOf(2), hashOf(3)];
+  const log = { ...told({ block: 7, index: 0 }), address: ours.toLowerCase(), topics: [name, first] };
+  const to = { blockNumber: 9, blockHash: hashOf(9) };
+  const reading = (topics: Topics, address?: Hex | Hex[]) =>
+    asked([log]).logs({ fromBlock: 1, to, topics, ...(address && { address }) });
+  const right: [Topics, (Hex | Hex[])?][] = [
+    [[]],
+    [[name]],
+    [[[first, name], first], ours],
+    [
+      [null, first],
+      [others, ours],
+    ],
+    [[name, null]],
+  ];
+  for (const query of right) t.equal((await reading(...query)).length, 1);
+  const wrong: [Topics, (Hex | Hex[])?][] = [
+    [[name], others],
+    [[], [others]],
+    [[first], ours],
+    [[[first, second]]],
+    [[name, second], ours],
+    [[name, null, second]],
+  ];
+  const refusal = new ChainAnswerError('The logs are others than those asked for');
+  for (const query of wrong) await t.rejects(reading(...query), refusal);
 });
 
 t.test('the time of a log is that of its block, or not known', async (t) => {
