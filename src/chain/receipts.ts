@@ -22,11 +22,20 @@ export async function findReceipt(rpc: Rpc, hashes: readonly Hex[]): Promise<TxR
     if (answer === null) continue;
     // Not the same as none, after which the transaction may be sent under another nonce.
     if (typeof answer !== 'object') throw new ChainAnswerError('A receipt is no object');
-    const { blockNumber, blockHash, status, ...cost } = answer as Partial<Record<string, unknown>>;
+    const { transactionHash, blockNumber, blockHash, status, ...cost } = answer as Partial<Record<string, unknown>>;
+    if (readBytes(transactionHash, HASH_BYTES) !== txHash)
+      throw new ChainAnswerError('The receipt is of another transaction');
     const gasUsed = BigInt(readQuantity(cost.gasUsed));
     const feeWei = gasUsed * readWideQuantity(cost.effectiveGasPrice);
     const block = { blockNumber: readQuantity(blockNumber), blockHash: readBytes(blockHash, HASH_BYTES) };
-    return { txHash, ...block, gasUsed, feeWei, succeeded: status === '0x1' };
+    return { txHash, ...block, gasUsed, feeWei, succeeded: hasSucceeded(status) };
   }
   return null;
+}
+
+/** EIP-658. Without it nobody knows: what did succeed and is taken for a revert is sent and paid for again. */
+function hasSucceeded(status: unknown): boolean {
+  const number = readQuantity(status);
+  if (number > 1) throw new ChainAnswerError('A receipt does not say whether the transaction succeeded');
+  return number === 1;
 }

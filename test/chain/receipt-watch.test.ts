@@ -5,9 +5,9 @@ import { ManualClock } from '../system/manual-clock.js';
 
 const POLL_MS = 100;
 const WITHIN_MS = 1_000;
-const HASHES = ['0x01'] as const;
+const HASHES = [`0x${'1'.repeat(64)}`] as const;
 const BLOCK = { blockNumber: '0x7', blockHash: `0x${'7'.repeat(64)}` };
-const RECEIPT = { ...BLOCK, status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x1' };
+const RECEIPT = { ...BLOCK, transactionHash: HASHES[0], status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x1' };
 
 /** Looks for one receipt, on a chain that has it once the test says so. */
 async function looking() {

@@ -13,7 +13,8 @@ import { NOBODY } from './wallet-fixture.js';
 
 const CHAIN_ID = 421_613;
 const BLOCK = { blockNumber: '0x7', blockHash: `0x${'7'.repeat(64)}` };
-const RECEIPT = { ...BLOCK, status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x1' };
+const TX_HASH = `0x${'01'.repeat(32)}` as const;
+const RECEIPT = { ...BLOCK, transactionHash: TX_HASH, status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x1' };
 const [account] = devAccounts(1);
 if (account === undefined) throw new Error('There is an account');
 const { privateKey } = account;
@@ -64,7 +65,7 @@ async function sendOn(rpc: Rpc) {
     listener,
   );
   const tx = line.begin({ to: NOBODY, data: '0x01', gas: 21_000n });
-  tx.hashes.push(`0x${'01'.repeat(32)}`);
+  tx.hashes.push(TX_HASH);
   return { receipt: await sent.untilUsed(tx), lost };
 }
 
