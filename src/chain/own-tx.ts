@@ -1,6 +1,7 @@
 import type { Hex } from '../engine/quote.js';
 import type { Fees } from './fees.js';
 import type { TxIntent } from './intent-log.js';
+import type { TxReceipt } from './receipts.js';
 
 export interface TxRequest {
   readonly to: Hex;
@@ -8,6 +9,9 @@ export interface TxRequest {
   /** Gas limit; estimated by the node when absent. */
   readonly gas?: bigint;
 }
+
+/** What a transaction cost, as its receipt says. */
+export type TxCost = Pick<TxReceipt, 'gasUsed' | 'feeWei'>;
 
 /** A transaction of ours on its way: what its nonce is for, and every version of it that any node may have. */
 export class OwnTx {
@@ -35,6 +39,13 @@ export class OwnTx {
   /** Of the first version, which asks for the least money; null before it. */
   get firstFees(): Fees | null {
     return this.#versions[0] ?? null;
+  }
+
+  /** No more than the newest version offers, whatever a node says of it: budgets of a day are counted by this. */
+  boundedCost({ gasUsed, feeWei }: TxCost): TxCost {
+    const { gas } = this.#request;
+    const most = gas * (this.fees?.maxFeePerGas ?? 0n);
+    return { gasUsed: gasUsed < gas ? gasUsed : gas, feeWei: feeWei < most ? feeWei : most };
   }
 
   isVersion(fees: Fees): boolean {

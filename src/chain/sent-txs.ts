@@ -44,9 +44,10 @@ export class SentTxs {
       const found = (await this.#find(tx)) ?? (await this.#findOrSendAgain(tx));
       if (found === 'LOST') return null;
       if (found === null) continue;
-      this.line.mined(tx, found);
-      await this.listener.mined(tx.nonce, found);
-      return found;
+      const receipt = { ...found, ...tx.boundedCost(found) };
+      this.line.mined(tx, receipt);
+      await this.listener.mined(tx.nonce, receipt);
+      return receipt;
     }
   }
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import type { CappedWallet } from '../../src/chain/capped-wallet.js';
-import { QuietChain, request, type WalletRun } from './wallet-fixture.js';
+import { NOBODY, QuietChain, request, type WalletRun } from './wallet-fixture.js';
 
 const chain = await QuietChain.start();
 t.teardown(() => chain.anvil.stop());
@@ -49,4 +49,14 @@ t.test('a receipt that does not say whether it succeeded is none: it would be se
     run.proxy.trick = () => 'PASS';
     t.equal((await run.whileMining(chain, sent)).succeeded, true, `status ${status}`);
   }
+});
+
+t.test('no transaction costs more than it offered, whatever a node says', async (t) => {
+  const far = `0x${'f'.repeat(60)}`;
+  const run = await lyingRun(t, (receipt) => receipt && { ...receipt, gasUsed: '0xfffffffff', effectiveGasPrice: far });
+  const { gasUsed, feeWei } = await run.whileMining(chain, run.wallet.send({ to: NOBODY, data: '0x01', gas: 50_000n }));
+  const [tx] = await chain.minedOf(run.account);
+  t.equal(gasUsed, 50_000n);
+  t.equal(feeWei, 50_000n * (tx?.maxFeePerGas ?? 0n));
+  t.equal(run.wallet.spending.spentWei, feeWei);
 });
