@@ -2,6 +2,7 @@ import { isHex } from 'viem';
 import type { KeptValues } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Fees } from './fees.js';
+import { NotWrittenDown } from './wallet-errors.js';
 
 /**
  * What one nonce is for. All transactions that are ever signed for it differ in their fees alone: whichever is mined
@@ -40,12 +41,21 @@ export class IntentLog {
       `${maxFeePerGas}`,
       `${maxPriorityFeePerGas}`,
     ]);
-    return this.values.put(`${nonce}`, { nonce, to, data, gas: `${gas}`, fees });
+    return written(this.values.put(`${nonce}`, { nonce, to, data, gas: `${gas}`, fees }));
   }
 
   /** The nonce is settled for good, or free again. Durable when it resolves. */
   forget(nonce: number): Promise<void> {
-    return this.values.remove(`${nonce}`);
+    return written(this.values.remove(`${nonce}`));
+  }
+}
+
+/** Rejects with NotWrittenDown alone. */
+async function written(change: Promise<void>): Promise<void> {
+  try {
+    await change;
+  } catch (error) {
+    throw new NotWrittenDown(error);
   }
 }
 

@@ -7,7 +7,15 @@ import type { TxRequest } from './own-tx.js';
 import { Patience } from './patience.js';
 import type { TxReceipt } from './receipts.js';
 import type { Wallet } from './wallet.js';
-import { NoGasMoney, SpendCapReached, TxRefused, WalletBusy, WalletStopped, WouldRevert } from './wallet-errors.js';
+import {
+  NoGasMoney,
+  NotWrittenDown,
+  SpendCapReached,
+  TxRefused,
+  WalletBusy,
+  WalletStopped,
+  WouldRevert,
+} from './wallet-errors.js';
 
 /** What became of one transaction, in words for whoever asked for it. */
 export type TxOutcome =
@@ -114,7 +122,7 @@ function failed(reason: string): TxOutcome {
   return { type: 'FAILED', reason };
 }
 
-const WALLET_FAILURES = [NoGasMoney, TxRefused, WalletBusy, WalletStopped];
+const WALLET_FAILURES = [NoGasMoney, NotWrittenDown, TxRefused, WalletBusy, WalletStopped];
 
 function failureText(error: unknown): string {
   const ofWallet = WALLET_FAILURES.some((type) => error instanceof type);

@@ -13,7 +13,15 @@ import {
 } from './intake-checks.js';
 import type { Publisher, PublicationOutcome } from './publisher.js';
 import { ERROR_NAMES, type IdentifiedQuote } from './quote-states.js';
-import { NoGasMoney, SpendCapReached, TxRefused, TxReverted, WalletBusy, WouldRevert } from './wallet-errors.js';
+import {
+  NoGasMoney,
+  NotWrittenDown,
+  SpendCapReached,
+  TxRefused,
+  TxReverted,
+  WalletBusy,
+  WouldRevert,
+} from './wallet-errors.js';
 
 export type IntakeResult =
   | { readonly type: 'ANSWERED'; readonly items: readonly IntakeItem[] }
@@ -198,7 +206,7 @@ const REFUSALS = [TxRefused, TxReverted, WouldRevert];
 /** Where it says that it is not confirmed yet, the quote may still enter. */
 function whyNotPublished(error: Error): string {
   if (REFUSALS.some((type) => error instanceof type)) return 'The stream chain refused the publication';
-  if (error instanceof NoGasMoney) return error.message;
+  if (error instanceof NoGasMoney || error instanceof NotWrittenDown) return error.message;
   if (error instanceof WalletBusy) return 'Too many quotes wait for their publication';
   return isChainFailure(error) ? 'The chain does not answer' : NOT_CONFIRMED;
 }

@@ -31,6 +31,17 @@ export class TxRefused extends Error {
   override readonly name = 'TxRefused';
 }
 
+/**
+ * The disk did not take what it is for, so that it was neither signed nor sent: it is full, or fails, which ends the
+ * process.
+ */
+export class NotWrittenDown extends Error {
+  override readonly name = 'NotWrittenDown';
+  constructor(cause: unknown) {
+    super('The transaction could not be written down', { cause });
+  }
+}
+
 /** It was mined, and did nothing. */
 export class TxReverted extends Error {
   override readonly name = 'TxReverted';

@@ -127,9 +127,9 @@ export class Wallet {
 
   /**
    * Resolves when mined, however long that takes: how long they wait is for callers to say. Rejects with NoGasMoney,
-   * WouldRevert, TxRefused, WalletBusy, WalletStopped, or the chain's own error. `means`: what `prepare` gave for the
-   * same. The very same that an earlier run sent and is not mined yet, or that a reorg may have taken back, is not sent
-   * again.
+   * WouldRevert, TxRefused, NotWrittenDown, WalletBusy, WalletStopped, or the chain's own error. `means`: what `prepare`
+   * gave for the same. The very same that an earlier run sent and is not mined yet, or that a reorg may have taken back,
+   * is not sent again.
    */
   async send(request: TxRequest, means?: Means): Promise<TxReceipt> {
     const left = this.#unattended.find(request);

@@ -7,6 +7,7 @@ import { Operator } from '../../src/chain/operator.js';
 import type { TxReceipt } from '../../src/chain/receipts.js';
 import {
   NoGasMoney,
+  NotWrittenDown,
   SpendCapReached,
   TxRefused,
   WalletBusy,
@@ -81,6 +82,7 @@ t.test('a wallet or chain that cannot says so', async (t) => {
     [new WalletBusy('Too many transactions wait'), 'Too many transactions wait'],
     [new WalletStopped('The service is stopping'), 'The service is stopping'],
     [new TxRefused('The node would not take it'), 'The node would not take it'],
+    [new NotWrittenDown(new Error('no space left')), 'The transaction could not be written down'],
     [new RpcUnreachable('No endpoint'), 'The chain does not answer'],
   ];
   for (const [error, reason] of cases) {

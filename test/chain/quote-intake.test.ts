@@ -8,6 +8,7 @@ import { PublicationUnseen, type PublicationOutcome } from '../../src/chain/publ
 import type { QuoteError } from '../../src/schema/orderbook.js';
 import {
   NoGasMoney,
+  NotWrittenDown,
   SpendCapReached,
   TxRefused,
   TxReverted,
@@ -161,6 +162,16 @@ t.test('where the wallet has no money the answer names it', async (t) => {
   const wallet = quote.provider;
   const { intake } = newIntake(ignore, () => Promise.resolve({ type: 'FAILED', error: new NoGasMoney(wallet) }));
   t.strictSame(await intake.submit([posted], ignore), { type: 'NO_GAS_MONEY', wallet });
+});
+
+t.test('what no disk would take was not sent: it is not said to be on its way, and nobody pays for it', async (t) => {
+  const error = new NotWrittenDown(new Error('no space left'));
+  const { intake } = newIntake(ignore, () => Promise.resolve({ type: 'FAILED', error }));
+  const paid: number[] = [];
+  t.match(await intake.submit([posted], (quotes) => paid.push(quotes)), {
+    items: [{ type: 'FAILED', reason: 'The transaction could not be written down' }],
+  });
+  t.strictSame(paid, [0]);
 });
 
 t.test('a cap that the wallet reaches meanwhile is told with the time until it ends', async (t) => {

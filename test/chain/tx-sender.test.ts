@@ -64,7 +64,7 @@ t.test(
     const full = new Error('the disk is full');
     const refused = sender.send(tx, FEES);
     write(full);
-    await t.rejects(refused, full);
+    await t.rejects(refused, { name: 'NotWrittenDown', cause: full });
     t.strictSame([asked, tx.hashes], [[], []]);
     const sent = sender.send(tx, FEES);
     await new Promise((resolve) => setImmediate(resolve));

@@ -188,6 +188,19 @@ class FullValues extends MemoryKeptValues {
   }
 }
 
+await t.test('one that could not be written down is not sent, and whoever asked for it is told so', async (t) => {
+  const values = new FullValues();
+  const account = chain.newKey();
+  const run = await WalletRun.start(chain, account, values);
+  t.teardown(() => run.die());
+  values.isFull = true;
+  await t.rejects(run.wallet.send(request('0x01')), { name: 'NotWrittenDown', cause: { code: 'ENOSPC' } });
+  t.strictSame(await chain.poolOf(account), []);
+  values.isFull = false;
+  await run.whileMining(chain, run.wallet.send(request('0x02')));
+  t.match(await chain.minedOf(account), [{ nonce: 0, data: '0x02' }], 'its nonce is free');
+});
+
 await t.test('a version that could not be written down is not sent: after a crash nobody would know it', async (t) => {
   const account = chain.newKey();
   const values = new FullValues();
