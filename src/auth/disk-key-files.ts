@@ -31,7 +31,7 @@ export class DiskKeyFiles implements KeyFiles {
   }
 
   async read(name: string): Promise<string | null> {
-    return unlessMissing(readFile(join(this.#directory, name), 'utf8'));
+    return unlessMissing(readFile(join(this.#directory, name), 'utf8').catch((error: unknown) => named(error, name)));
   }
 
   async stamp(name: string): Promise<string | null> {
@@ -95,6 +95,15 @@ async function write(path: string, content: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/**
+ * Of what fails after the file was opened the system does not say which file: so where a directory stands in its place,
+ * which is what a container gets whose mounted file is missing.
+ */
+function named(error: unknown, name: string): never {
+  if (error instanceof Error && !('path' in error)) error.message = `${name}: ${error.message}`;
+  throw error;
 }
 
 async function unlessMissing<T>(promise: Promise<T>): Promise<T | null> {

@@ -23,6 +23,11 @@ t.test('what is updated can be read, and its stamp changes', async (t) => {
   t.equal(await files.stamp('a'), await files.stamp('a'), 'and stays while nobody updates it');
 });
 
+t.test('a directory in the place of a file is told of by its name', async (t) => {
+  const files = new DiskKeyFiles(t.testdir({ 'keys.json': {} }), systemClock, PATIENCE_MS, lockFile);
+  await t.rejects(files.read('keys.json'), { code: 'EISDIR', message: /^keys\.json: EISDIR/ });
+});
+
 t.test('a stamp tells contents of one length apart, also where they are of one time or in one place', async (t) => {
   const directory = t.testdir({ a: 'one', b: 'two' });
   const path = join(directory, 'a');
