@@ -1,5 +1,6 @@
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { SignatureChecks } from '../auth/signature-checks.js';
+import { dueSecond } from '../engine/book-order.js';
 import type { ChainPosition, ChainRole } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
 import type { Clock, KeptValues, Random, Rpc } from '../engine/ports.js';
@@ -148,6 +149,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
         if (blockNumber > (health.stream.status().head?.number ?? -1)) follower.wake();
       },
       (blockNumber) => (readTo('stream')?.blockNumber ?? -1) >= blockNumber,
+      (quote) => dueSecond(quote) <= options.nowSeconds(),
     );
   const foreseen = new ForeseenStates(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
 

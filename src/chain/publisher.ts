@@ -10,7 +10,7 @@ import type { Wallet } from './wallet.js';
 
 /**
  * What became of a publication: the book knows the quote, the checks at entry refused it, or its transaction failed.
- * Not sent: another's event of the quote was read while ours still waited.
+ * Not sent: another's event of the quote was read while ours still waited, or its time was up.
  */
 export type PublicationOutcome =
   | { readonly type: 'ENTERED'; readonly isSent: boolean }
@@ -65,6 +65,8 @@ export class Publisher {
     private readonly onMined: (receipt: TxReceipt) => void,
     /** Whether the stream has been read to the end of that block. */
     private readonly isRead: (blockNumber: number) => boolean,
+    /** Whether its time is up: nobody can fill it any more. */
+    private readonly isDue: (quote: IdentifiedQuote) => boolean,
   ) {
     this.#foreseen = new ForeseenTxs(wallet, orderbookStream);
     this.#mined = new MinedPublications(limits);
@@ -171,24 +173,23 @@ export class Publisher {
 
   /** What one turn of the event loop brings goes into the same transaction. */
   #gather(): void {
-    if (this.#gathering || this.#txInFlight >= this.limits.publishTxInFlight) return;
+    if (this.#queue.length === 0 || this.#gathering || this.#txInFlight >= this.limits.publishTxInFlight) return;
     this.#gathering = true;
     this.clock.after(0, () => {
       this.#gathering = false;
-      this.#sendBatch();
+      const next = this.#queue.splice(0, quotesIn(this.limits.maxTxBytes));
+      const batch = next.filter((publication) => !this.#hasRefusedDue(publication));
+      if (batch.length > 0) void this.#send(batch);
+      // The next one has its own turn: signing 90 KB takes several milliseconds.
+      this.#gather();
     });
   }
 
-  #sendBatch(): void {
-    const batch = this.#queue.splice(0, quotesIn(this.limits.maxTxBytes));
-    if (batch.length === 0) return;
-    this.#txInFlight++;
-    void this.#send(batch).finally(() => {
-      this.#txInFlight--;
-      if (this.#queue.length > 0) this.#gather();
-    });
-    // The next one has its own turn: signing 90 KB takes several milliseconds.
-    if (this.#queue.length > 0) this.#gather();
+  /** A stream that stands still makes quotes wait longer than some of them hold: those are not paid for. */
+  #hasRefusedDue(publication: Publication): boolean {
+    const isDue = this.isDue(publication.quote);
+    if (isDue) this.#finish(publication, { type: 'REFUSED', isSent: false, reason: 'QuoteOBExpired' });
+    return isDue;
   }
 
   async #send(batch: readonly Publication[]): Promise<void> {
@@ -196,11 +197,14 @@ export class Publisher {
     const quotes = batch.map(({ quote }) => quote);
     const foreseen = this.#foreseen.forJust(quotes);
     const data = foreseen?.data ?? encodeAdd(quotes);
+    this.#txInFlight++;
     try {
       this.#onReceipt(batch, await this.wallet.send({ to: this.orderbookStream, data }, foreseen?.means));
     } catch (error) {
       this.#fail(batch, error as Error);
     }
+    this.#txInFlight--;
+    this.#gather();
   }
 
   #onReceipt(batch: readonly Publication[], receipt: TxReceipt): void {

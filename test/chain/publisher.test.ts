@@ -1,80 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { encodeAdd } from '../../src/chain/add-calldata.js';
-import { Publisher, PublicationUnseen, type PublicationOutcome } from '../../src/chain/publisher.js';
-import type { IdentifiedQuote } from '../../src/chain/quote-states.js';
-import type { TxRequest } from '../../src/chain/own-tx.js';
+import { PublicationUnseen, type PublicationOutcome } from '../../src/chain/publisher.js';
 import type { TxReceipt } from '../../src/chain/receipts.js';
 import { TxReverted, WalletBusy, WouldRevert } from '../../src/chain/wallet-errors.js';
-import type { Means } from '../../src/chain/wallet.js';
 import type { Hex } from '../../src/engine/quote.js';
-import { address, sampleQuote, txHashOf } from '../engine/samples.js';
-import { ManualClock } from '../system/manual-clock.js';
-
-const STREAM = address(0x99);
-const FEES = Promise.resolve({ maxFeePerGas: 2n, maxPriorityFeePerGas: 1n });
-const [first, second, third] = [1, 2, 3].map((n): IdentifiedQuote => sampleQuote({ n })) as [
-  IdentifiedQuote,
-  IdentifiedQuote,
-  IdentifiedQuote,
-];
-/** Three quotes and what stands before them. */
-const MAX_TX_BYTES = 3 * 512 + 68;
-
-interface Sent extends TxRequest {
-  /** Undefined: the wallet has to ask for them. */
-  readonly means: Means | undefined;
-}
-
-/** A publisher whose wallet only writes down: nothing is mined before the test says so. */
-function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n), maxTxBytes = MAX_TX_BYTES) {
-  const clock = new ManualClock();
-  const prepared: TxRequest[] = [];
-  const sent: Sent[] = [];
-  const mine: ((succeeded?: boolean) => void)[] = [];
-  const refuse: ((error: Error) => void)[] = [];
-  const mined: Hex[] = [];
-  const left: { data: Hex; end: Promise<TxReceipt | null> }[] = [];
-  const wallet = {
-    address: address(1),
-    unattendedWith: (digits: () => string) => left.find(({ data }) => data.includes(digits()))?.end,
-    prepare(request: TxRequest) {
-      prepared.push(request);
-      return { gas: estimate(), fees: FEES };
-    },
-    send(request: TxRequest, means?: Means) {
-      sent.push({ ...request, means });
-      const txHash = txHashOf(sent.length);
-      return new Promise<TxReceipt>((resolve, reject) => {
-        mine.push((succeeded = true) => resolve({ txHash, blockNumber: 1, succeeded } as TxReceipt));
-        refuse.push(reject);
-      });
-    },
-  };
-  const limits = {
-    maxTxBytes,
-    publishQueue: 100,
-    publishTxInFlight: 2,
-    publishSettleMs: 1_000,
-    reorgDepth: 4,
-    txRemembered: 2,
-  };
-  const reader = { readTo: 1 };
-  const publisher = new Publisher(
-    wallet,
-    STREAM,
-    clock,
-    limits,
-    ({ txHash }) => mined.push(txHash),
-    (blockNumber) => reader.readTo >= blockNumber,
-  );
-  const publish = (...quotes: IdentifiedQuote[]): Promise<PublicationOutcome>[] => {
-    const outcomes = quotes.map((quote) => publisher.publish(quote));
-    clock.advance(0);
-    return outcomes;
-  };
-  return { clock, publisher, reader, publish, prepared, sent, mine, refuse, mined, left };
-}
+import { sampleQuote, txHashOf } from '../engine/samples.js';
+import { FEES, first, MAX_TX_BYTES, newPublisher, second, STREAM, third } from './publisher-fixture.js';
 
 t.test('what was foreseen is sent with what the node said meanwhile', async (t) => {
   const { publisher, publish, prepared, sent } = newPublisher();
@@ -396,4 +328,20 @@ t.test('once stopped it sends nothing more, and what is under way stays unanswer
   await turn();
   t.equal(sent.length, 2);
   t.strictSame(answered, []);
+});
+
+t.test('one whose time is up while it waits is neither sent nor paid for', async (t) => {
+  const { reader, clock, publisher, publish, sent, mine } = newPublisher(undefined, 512 + 68);
+  const [fourth, fifth] = [sampleQuote({ n: 4 }), sampleQuote({ n: 5 })];
+  const [, , , expired, good] = publish(first, second, third, fourth, fifth);
+  clock.advance(0);
+  t.equal(sent.length, 2, 'as many transactions as may be under way');
+  for (const { quoteId } of [third, fourth]) reader.due.add(quoteId);
+  mine[0]?.();
+  await turn();
+  for (let batch = 0; batch < 3; batch++) clock.advance(0);
+  t.strictSame(await expired, { type: 'REFUSED', isSent: false, reason: 'QuoteOBExpired' });
+  t.match(sent.slice(2), [{ data: encodeAdd([fifth]) }], 'the next goes on behind them');
+  publisher.settle(fifth.quoteId, null);
+  t.strictSame(await good, { type: 'ENTERED', isSent: true });
 });
