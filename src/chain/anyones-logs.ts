@@ -1,5 +1,6 @@
 import type { Hex } from '../engine/quote.js';
-import type { ChainLog, ChainReader, LogQuery } from './chain-reader.js';
+import type { ChainLog, LogQuery } from './chain-log.js';
+import type { ChainReader } from './chain-reader.js';
 import { RpcError } from './http-rpc.js';
 import { mapInFlight } from './in-flight.js';
 

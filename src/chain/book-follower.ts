@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
 import type { Order } from '../engine/order.js';
 import { DeepReorg } from './chain-cursor.js';
-import type { BlockId } from './chain-reader.js';
+import type { BlockId } from './block-head.js';
 import type { PatientSubmitter } from './followed-book.js';
 import { bothToTheirEnd } from './in-flight.js';
 import { Patience } from './patience.js';

@@ -1,6 +1,7 @@
 import type { Clock } from '../engine/ports.js';
 import { ChainAnswerError } from './chain-answer-error.js';
-import type { BlockHead, BlockId, ChainReader } from './chain-reader.js';
+import type { BlockHead, BlockId } from './block-head.js';
+import type { ChainReader } from './chain-reader.js';
 import { ReadBlocks } from './read-blocks.js';
 
 export interface CursorOptions {

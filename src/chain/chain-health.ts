@@ -1,5 +1,5 @@
 import type { Clock } from '../engine/ports.js';
-import type { BlockHead } from './chain-reader.js';
+import type { BlockHead } from './block-head.js';
 
 /** How one chain looks from here; for readiness, headers and heartbeats. */
 export interface ChainStatus {

@@ -1,7 +1,7 @@
 import { decodeErrorResult, type Abi } from 'viem';
 import type { Hex } from '../engine/quote.js';
 import { contractErrorsAbi } from './abi/errors.js';
-import { ChainAnswerError } from './chain-reader.js';
+import { ChainAnswerError } from './chain-answer-error.js';
 import { RpcError, RpcUnreachable } from './http-rpc.js';
 
 /** Name of the error that a contract reverted with; null when it has none that is known. */

@@ -1,5 +1,5 @@
 import type { Hex } from '../engine/quote.js';
-import type { BlockId } from './chain-reader.js';
+import type { BlockId } from './block-head.js';
 import type { IdentifiedQuote, QuoteReading, QuoteStates } from './quote-states.js';
 
 interface Foreseen {

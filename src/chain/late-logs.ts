@@ -1,6 +1,7 @@
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
-import type { BlockHead, ChainLog } from './chain-reader.js';
+import type { BlockHead } from './block-head.js';
+import type { ChainLog } from './chain-log.js';
 import { keccak256 } from './keccak.js';
 
 const FILTER_BITS = 2048;

@@ -1,7 +1,7 @@
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { ChainAnswerError } from './chain-answer-error.js';
-import type { BlockId } from './chain-reader.js';
+import type { BlockId } from './block-head.js';
 import type { IntentLog } from './intent-log.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
 import { readQuantity } from './rpc-answers.js';

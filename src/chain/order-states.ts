@@ -2,7 +2,7 @@ import type { QuoteState } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
 import type { Hex, Origin } from '../engine/quote.js';
 import type { BlockRange, ChainCursor } from './chain-cursor.js';
-import type { BlockId } from './chain-reader.js';
+import type { BlockId } from './block-head.js';
 import { wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
 import { RpcError } from './http-rpc.js';
 import type { QuoteStates } from './quote-states.js';

@@ -1,5 +1,6 @@
 import type { Hex, PoolKey } from '../engine/quote.js';
-import { ChainAnswerError, type CallResult, type ChainReader } from './chain-reader.js';
+import { ChainAnswerError } from './chain-answer-error.js';
+import type { CallResult, ChainReader } from './chain-reader.js';
 import { revertText } from './contract-errors.js';
 import { decodeGetPoolAddress, encodeGetPoolAddress } from './pool-addresses.js';
 

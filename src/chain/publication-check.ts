@@ -5,7 +5,7 @@ import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
 import { MAX_PRICE, type Hex, type Pool } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
-import type { ChainLog } from './chain-reader.js';
+import type { ChainLog } from './chain-log.js';
 import { collateralNeeded } from './collateral.js';
 import type { FollowedBook } from './followed-book.js';
 import { boundQuote, identifiedQuote } from './growing-quote.js';

@@ -1,7 +1,7 @@
 import { encodeEventTopics } from 'viem';
 import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
 import { orderbookStreamAbi } from './abi/orderbook-stream.js';
-import type { ChainLog } from './chain-reader.js';
+import type { ChainLog } from './chain-log.js';
 
 /** What a `PublishQuote` event says, nothing of it checked but that JSON can carry its numbers. */
 export interface PublishedQuote {

@@ -1,4 +1,4 @@
-import type { BlockId } from './chain-reader.js';
+import type { BlockId } from './block-head.js';
 
 interface ReadBlock extends BlockId {
   /** A range ended there in this process: the book shows the state after it, and not only the events up to it. */

@@ -1,8 +1,8 @@
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { ChainAnswerError } from './chain-answer-error.js';
-import type { BlockId } from './chain-reader.js';
-import { readBytes, readQuantity, readWideQuantity } from './rpc-answers.js';
+import type { BlockId } from './block-head.js';
+import { HASH_BYTES, readBytes, readQuantity, readWideQuantity } from './rpc-answers.js';
 
 export interface TxReceipt extends BlockId {
   readonly txHash: Hex;
@@ -12,8 +12,6 @@ export interface TxReceipt extends BlockId {
   /** False: mined and reverted. */
   readonly succeeded: boolean;
 }
-
-const HASH_BYTES = 32;
 
 /** The receipt of whichever of these was mined; null: none of them, as the node says. */
 export async function findReceipt(rpc: Rpc, hashes: readonly Hex[]): Promise<TxReceipt | null> {

@@ -7,6 +7,9 @@ export function readHex(value: unknown): Hex {
   return value.toLowerCase() as Hex;
 }
 
+/** Of blocks and transactions; topics are as long. */
+export const HASH_BYTES = 32;
+
 /**
  * As `readHex`, of just so many bytes. Hashes and addresses go into the log, which has fixed places for them: one of
  * another length would end the process there.

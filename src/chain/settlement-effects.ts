@@ -1,6 +1,6 @@
 import type { Order } from '../engine/order.js';
 import type { Hex } from '../engine/quote.js';
-import type { ChainLog } from './chain-reader.js';
+import type { ChainLog } from './chain-log.js';
 import { collateralToken } from './collateral.js';
 import type { FollowedBook } from './followed-book.js';
 import type { IgnoredEvent, MeansEvent, SettlementEvent } from './settlement-events.js';

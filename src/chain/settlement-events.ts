@@ -6,7 +6,9 @@ import { poolFactoryAbi } from './abi/pool-factory.js';
 import { poolAbi } from './abi/pool.js';
 import { anyonesLogs } from './anyones-logs.js';
 import { checksummed } from './checksum.js';
-import type { BlockId, ChainLog, ChainReader, Topics } from './chain-reader.js';
+import type { BlockId } from './block-head.js';
+import type { ChainLog, Topics } from './chain-log.js';
+import type { ChainReader } from './chain-reader.js';
 import { collateralToken } from './collateral.js';
 import { mapInFlight } from './in-flight.js';
 

@@ -2,7 +2,9 @@ import type { ChainPosition } from '../engine/command.js';
 import type { Hex } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
 import type { BlockRange, ChainCursor, CursorStep } from './chain-cursor.js';
-import type { BlockId, ChainLog, ChainReader } from './chain-reader.js';
+import type { BlockId } from './block-head.js';
+import type { ChainLog } from './chain-log.js';
+import type { ChainReader } from './chain-reader.js';
 import {
   blocksOf,
   isBefore,

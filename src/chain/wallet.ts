@@ -1,6 +1,6 @@
 import type { Clock, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
-import type { BlockId } from './chain-reader.js';
+import type { BlockId } from './block-head.js';
 import type { Fees } from './fees.js';
 import { RpcError } from './http-rpc.js';
 import { bothToTheirEnd } from './in-flight.js';

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { BookFollower } from '../../src/chain/book-follower.js';
 import { ChainHealth } from '../../src/chain/chain-health.js';
-import type { BlockId } from '../../src/chain/chain-reader.js';
+import type { BlockId } from '../../src/chain/block-head.js';
 import { limits } from '../../src/config/limits.js';
 import type { Order } from '../../src/engine/order.js';
 import { ManualClock } from '../system/manual-clock.js';

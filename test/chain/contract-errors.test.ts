@@ -1,7 +1,7 @@
 import t from 'tap';
 import { encodeAbiParameters, encodeErrorResult } from 'viem';
 import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
-import { ChainAnswerError } from '../../src/chain/chain-reader.js';
+import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import {
   chainFailureText,
   isChainFailure,

@@ -2,7 +2,7 @@ import t from 'tap';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { IntentLog } from '../../src/chain/intent-log.js';
 import { NonceLine } from '../../src/chain/nonce-line.js';
-import type { BlockId } from '../../src/chain/chain-reader.js';
+import type { BlockId } from '../../src/chain/block-head.js';
 import type { OwnTx } from '../../src/chain/own-tx.js';
 import type { Rpc } from '../../src/engine/ports.js';
 import { MemoryKeptValues } from './memory-kept-values.js';

@@ -1,7 +1,8 @@
 import t from 'tap';
 import { encodeFunctionResult } from 'viem';
 import { multicall3Abi } from '../../src/chain/abi/multicall3.js';
-import { ChainAnswerError, ChainReader, type CallResult } from '../../src/chain/chain-reader.js';
+import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
+import { ChainReader, type CallResult } from '../../src/chain/chain-reader.js';
 import { PoolAddresses } from '../../src/chain/pool-addresses.js';
 import { lookUpPools } from '../../src/chain/pool-lookup.js';
 import { QuoteStates } from '../../src/chain/quote-states.js';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { BlockId } from '../../src/chain/chain-reader.js';
+import type { BlockId } from '../../src/chain/block-head.js';
 import { PatientSubmitter } from '../../src/chain/followed-book.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
 import { OrderStates } from '../../src/chain/order-states.js';

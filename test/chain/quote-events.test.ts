@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { decodeEventLog, encodeAbiParameters, getAbiItem, getAddress, pad } from 'viem';
 import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
-import type { ChainLog } from '../../src/chain/chain-reader.js';
+import type { ChainLog } from '../../src/chain/chain-log.js';
 import { decodePublishedQuote, publishQuoteTopics } from '../../src/chain/quote-events.js';
 import type { Hex } from '../../src/engine/quote.js';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { ChainLog } from '../../src/chain/chain-reader.js';
+import type { ChainLog } from '../../src/chain/chain-log.js';
 import { inTurn, touchedOrders, whyIgnored } from '../../src/chain/settlement-effects.js';
 import type { SettlementEvent } from '../../src/chain/settlement-events.js';
 import type { Hex } from '../../src/engine/quote.js';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { concat, decodeEventLog, encodeEventTopics, numberToHex, pad } from 'viem';
 import { poolAbi } from '../../src/chain/abi/pool.js';
-import type { ChainLog, LogQuery } from '../../src/chain/chain-reader.js';
+import type { ChainLog, LogQuery } from '../../src/chain/chain-log.js';
 import { readMeansEvents, readSettlementEvents } from '../../src/chain/settlement-events.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { address, blockHashOf, POOL, txHashOf } from '../engine/samples.js';

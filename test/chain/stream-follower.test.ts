@@ -1,6 +1,7 @@
 import t from 'tap';
 import { ChainMoved, type Resume } from '../../src/chain/chain-cursor.js';
-import type { ChainLog, ChainReader } from '../../src/chain/chain-reader.js';
+import type { ChainLog } from '../../src/chain/chain-log.js';
+import type { ChainReader } from '../../src/chain/chain-reader.js';
 import { PatientSubmitter, resumeAfter } from '../../src/chain/followed-book.js';
 import type { PublicationCheck, RefusedEvent } from '../../src/chain/publication-check.js';
 import type { IdentifiedQuote } from '../../src/chain/quote-states.js';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { BlockId } from '../../src/chain/chain-reader.js';
+import type { BlockId } from '../../src/chain/block-head.js';
 import { limits as defaultLimits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { QuietChain, request, type WalletRun } from './wallet-fixture.js';
