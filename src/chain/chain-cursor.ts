@@ -2,6 +2,7 @@ import type { Clock } from '../engine/ports.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import type { BlockHead, BlockId } from './block-head.js';
 import type { ChainReader } from './chain-reader.js';
+import { Doubt } from './doubt.js';
 import { ReadBlocks } from './read-blocks.js';
 
 export interface CursorOptions {
@@ -13,7 +14,10 @@ export interface CursorOptions {
   readonly reorgDepth: number;
   /** Most blocks in one range of logs. */
   readonly maxRange: number;
-  /** How long a lower head, or the lack of a block, must be shown before it is believed: it may be a node that lags. */
+  /**
+   * How long a lower head, the lack of a block or a deep reorg must be shown before it is believed: it may be a node
+   * that lags, or is on a dead branch.
+   */
   readonly lowerHeadMs: number;
 }
 
@@ -28,7 +32,7 @@ export interface Resume {
 export interface CursorListener {
   /** Every head that a node answers with, also one seen before. */
   onHead(head: BlockHead): void;
-  /** The node shows a lower head than it did, or lacks a block that was read. */
+  /** The node shows a lower head than it did, lacks a block that was read, or shows another chain altogether. */
   onLag(): void;
   /** Blocks that were read after this one are on the chain no more. Told again while the book could not be told. */
   onReorg(ancestor: BlockId): void;
@@ -82,8 +86,10 @@ export class ChainCursor {
   #range: number;
   /** The newest block to be read, as the last poll found it. */
   #newest: BlockHead | null = null;
-  /** Since when the node shows less than it did. */
-  #lagsSinceMs: number | null = null;
+  /** That the node shows less than it did. */
+  readonly #lag: Doubt;
+  /** That it shows nothing of what was read. */
+  readonly #strangeness: Doubt;
   /** The turn of the node that told of the head: one poll and what follows from it are of one node's view. */
   #turn = 0;
 
@@ -91,9 +97,11 @@ export class ChainCursor {
     private readonly reader: ChainReader,
     private readonly options: CursorOptions,
     { trail, isPartial }: Resume,
-    private readonly clock: Clock,
+    clock: Clock,
     private readonly listener: CursorListener,
   ) {
+    this.#lag = new Doubt(clock, options.lowerHeadMs);
+    this.#strangeness = new Doubt(clock, options.lowerHeadMs);
     this.#trail = new ReadBlocks(trail);
     this.#position = trail.at(-1) ?? null;
     this.#isPartial = isPartial;
@@ -130,7 +138,7 @@ export class ChainCursor {
     const ancestor = await this.#commonAncestor(target);
     if (ancestor.blockNumber === position.blockNumber) {
       // The node has it after all. To go back to its end would skip the rest of a block that was told only in part.
-      this.#lagsSinceMs = null;
+      this.#lag.end();
       return this.#blocks(next, target);
     }
     this.listener.onReorg(ancestor);
@@ -172,7 +180,8 @@ export class ChainCursor {
     this.#trail.goBackTo(block);
     this.#position = block;
     this.#isPartial = false;
-    this.#lagsSinceMs = null;
+    this.#lag.end();
+    this.#strangeness.end();
     this.listener.onRead();
   }
 
@@ -223,16 +232,16 @@ export class ChainCursor {
     const isParent = target.number === blockNumber + 1;
     const hash = isParent ? target.parentHash : (await this.#find(blockNumber, target))?.hash;
     if (hash === undefined) return this.#patience();
-    this.#lagsSinceMs = null;
-    return hash === blockHash ? 'STANDS' : 'GONE';
+    this.#lag.end();
+    if (hash !== blockHash) return 'GONE';
+    this.#strangeness.end();
+    return 'STANDS';
   }
 
   /** What a node does not show is taken for a node behind the others, until it has not been shown for long enough. */
   #patience(): Standing {
-    const now = this.clock.monotonicMs();
-    this.#lagsSinceMs ??= now;
     this.listener.onLag();
-    return now - this.#lagsSinceMs < this.options.lowerHeadMs ? 'UNSURE' : 'GONE';
+    return this.#lag.isOver() ? 'GONE' : 'UNSURE';
   }
 
   async #find(number: number, target: BlockHead): Promise<BlockHead | null> {
@@ -260,9 +269,9 @@ export class ChainCursor {
         `The node is behind: its head ${target.number} is below block ${oldest?.blockNumber}, the oldest that reading can go back to`,
       );
     }
-    throw new DeepReorg(
-      `None of the blocks ${oldest?.blockNumber}..${newest?.blockNumber} that were read is on the chain with head ${target.number}, ${target.hash}`,
-    );
+    const message = `None of the blocks ${oldest?.blockNumber}..${newest?.blockNumber} that were read is on the chain with head ${target.number}, ${target.hash}`;
+    this.listener.onLag();
+    throw this.#strangeness.isOver() ? new DeepReorg(message) : new ChainAnswerError(message);
   }
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { BlockHead } from './block-head.js';
 import type { ChainLog } from './chain-log.js';
+import { Doubt } from './doubt.js';
 import { keccak256 } from './keccak.js';
 
 const FILTER_BITS = 2048;
@@ -15,30 +16,20 @@ const MOST_BITS = FILTER_BITS / 2;
  */
 export class LateLogs {
   readonly #bits: readonly number[];
-  #sinceMs: number | null = null;
+  readonly #doubt: Doubt;
 
   /** Logs of `topic` by `emitter`. `patienceMs`: after that the node is believed, for the filter may be mistaken. */
-  constructor(
-    emitter: Hex,
-    topic: Hex,
-    private readonly clock: Clock,
-    private readonly patienceMs: number,
-  ) {
+  constructor(emitter: Hex, topic: Hex, clock: Clock, patienceMs: number) {
+    this.#doubt = new Doubt(clock, patienceMs);
     this.#bits = [emitter, topic].flatMap(bitsOf);
   }
 
   /** Whether of the logs up to this block its own may still be missing. `logs`: what the node gave. */
   mayLack({ number, logsBloom }: BlockHead, logs: readonly ChainLog[]): boolean {
     const isDoubtful = logsBloom !== undefined && !logs.some((log) => log.blockNumber === number);
-    if (!isDoubtful || !this.#mayHold(logsBloom)) {
-      this.#sinceMs = null;
-      return false;
-    }
-    const now = this.clock.monotonicMs();
-    this.#sinceMs ??= now;
-    if (now - this.#sinceMs < this.patienceMs) return true;
-    this.#sinceMs = null;
-    return false;
+    const mayLack = isDoubtful && this.#mayHold(logsBloom) && !this.#doubt.isOver();
+    if (!mayLack) this.#doubt.end();
+    return mayLack;
   }
 
   #mayHold(logsBloom: Hex): boolean {

@@ -206,8 +206,9 @@ export const limits = {
   /** A chain that gave no head for longer is stale, and so is one that gave heads and could not be read. */
   chainSilenceMs: 10_000,
   /**
-   * How long a lower head, the lack of a block, or of quotes in one whose filter tells of some, must be shown before it
-   * is believed: a node may lag. After as long of refusing what it is asked, another is asked.
+   * How long a lower head, the lack of a block, or of quotes in one whose filter tells of some, or a reorg deeper than
+   * `reorgDepth` must be shown before it is believed: a node may lag, or be on a dead branch. After as long of refusing
+   * what it is asked, another is asked.
    */
   lowerHeadMs: 3_000,
   /** Blocks with nothing in them after which the position alone is logged. */

@@ -62,11 +62,15 @@ t.test('a reorg as deep as is followed is followed; a deeper one stops the curso
     [8, true],
     [9, false],
   ] as const) {
-    const { chain, cursor } = await cursorFarAhead();
+    const { chain, cursor, clock } = await cursorFarAhead();
     chain.cutTo(40 - depth);
     chain.mine(depth, 'b');
     if (isFollowed) t.match(await cursor.poll(), { type: 'REORG', ancestor: { blockNumber: 40 - depth } });
-    else await t.rejects(cursor.poll(), DeepReorg);
+    else {
+      await t.rejects(cursor.poll(), ChainAnswerError);
+      clock.advance(1000);
+      await t.rejects(cursor.poll(), DeepReorg);
+    }
   }
 });
 
@@ -204,6 +208,31 @@ t.test('a node below all that was read is no deep reorg: reading goes on when it
   t.strictSame(await readAll(cursor), [[41, 42]]);
 });
 
+t.test('a chain of which nothing was read is not believed until it has been shown for long enough', async (t) => {
+  const { chain, cursor, clock, lags } = await cursorFarAhead();
+  const show = (branch: string) => {
+    chain.cutTo(0);
+    chain.mine(40, branch);
+  };
+  const strange = async () => {
+    show('b');
+    await t.rejects(cursor.poll(), {
+      name: 'ChainAnswerError',
+      message: /^None of the blocks 32\.\.40 that were read/,
+    });
+    show('a');
+  };
+  await strange();
+  t.equal(lags(), 1, 'another node is asked for');
+  clock.advance(1000);
+  t.strictSame(await cursor.poll(), { type: 'IDLE' });
+  await strange();
+  clock.advance(999);
+  await strange();
+  chain.mine(1);
+  t.strictSame(await readAll(cursor), [[41, 41]], 'as if it had not been');
+});
+
 t.test('on the way up it is followed from the oldest block that reading can go back to', async (t) => {
   const { chain, cursor, clock } = await cursorFarAhead();
   chain.cutTo(30);
@@ -221,6 +250,8 @@ t.test('a node that comes back from below on another branch is a deep reorg', as
   clock.advance(1000);
   await t.rejects(cursor.poll(), ChainAnswerError);
   chain.mine(12, 'b');
+  await t.rejects(cursor.poll(), ChainAnswerError);
+  clock.advance(1000);
   await t.rejects(cursor.poll(), DeepReorg);
 });
 
