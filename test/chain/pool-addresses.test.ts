@@ -138,29 +138,30 @@ t.test(
   'a request of keys that nobody knows is looked up in half the time that viem takes for their checksums',
   async (t) => {
     const count = 1_000;
+    const rounds = 5;
     const keysFrom = (start: number): PoolKey[] =>
       Array.from({ length: count }, (_, i) => {
         const at = start + 3 * i;
         return { ...keyOf(1n), base: address(at), quote: address(at + 1), oracleAdapter: address(at + 2) };
       });
-    const [first, second, third] = [1, 2, 3].map((turn) => keysFrom(10_000 * turn)) as [
-      PoolKey[],
-      PoolKey[],
-      PoolKey[],
-    ];
     const answer = answerAsFactory({ to: address(0xfa), data: encodeGetPoolAddress(keyOf(1n)) }, [], IMPOSSIBLE);
     const factory = {
       multicall: (calls: readonly ContractCall[]) => Promise.resolve(calls.map(() => answer)),
       multicallAtTime: () => Promise.reject(new Error()),
     };
-    const pools = new PoolAddresses(factory, address(0xfa), 3 * count);
-    await pools.resolve(first); // the first time takes longer than any other
-    const begun = performance.now();
-    await pools.resolve(second);
-    const took = performance.now() - begun;
-    for (const { base, quote, oracleAdapter } of third)
-      for (const each of [base, quote, oracleAdapter]) getAddress(each);
-    const viemTook = performance.now() - begun - took;
+    const pools = new PoolAddresses(factory, address(0xfa), rounds * count);
+    // The shortest of a few rounds: the first takes longer than any other, and so does one on a busy machine.
+    let [took, viemTook] = [Infinity, Infinity];
+    for (let round = 1; round <= rounds; round++) {
+      const [known, others] = [keysFrom(20_000 * round), keysFrom(20_000 * round + 10_000)];
+      const begun = performance.now();
+      await pools.resolve(known);
+      const between = performance.now();
+      for (const { base, quote, oracleAdapter } of others)
+        for (const each of [base, quote, oracleAdapter]) getAddress(each);
+      took = Math.min(took, between - begun);
+      viemTook = Math.min(viemTook, performance.now() - between);
+    }
     t.ok(took < viemTook / 2, `${took} ms, and viem ${viemTook} ms`);
   },
 );

@@ -80,12 +80,17 @@ t.test('fills and cancels are read as viem decodes them, and not where words are
 
 t.test('a block of thousands of cancels takes a small part of what viem takes for them', async (t) => {
   const logs = Array.from({ length: 8_000 }, (_, i) => poolLog(cancelTopics, 1, BigInt(i), i));
-  const timed = async (work: () => unknown): Promise<number> => {
-    const startedMs = performance.now();
-    await work();
-    return performance.now() - startedMs;
+  // The shortest of a few rounds, in milliseconds: one may fall into a busy moment.
+  const shortest = async (work: () => unknown): Promise<number> => {
+    const tries: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      const startedMs = performance.now();
+      await work();
+      tries.push(performance.now() - startedMs);
+    }
+    return Math.min(...tries);
   };
-  const oursMs = await timed(() => read(logs));
-  const viemMs = await timed(() => logs.map(decodedByViem));
+  const oursMs = await shortest(() => read(logs));
+  const viemMs = await shortest(() => logs.map(decodedByViem));
   t.ok(oursMs < viemMs / 4, `${oursMs} ms of ${viemMs}`);
 });
