@@ -114,9 +114,12 @@ export class HttpRpc implements Rpc {
     throw failure;
   }
 
+  /** Behind a balancer, what looks like a node that is behind may be one of another chain: it is asked again for that. */
   preferAnother(): void {
     const { current } = this.#endpoints;
-    if (current !== undefined) this.#endpoints.moveOnFrom(current, this.clock.monotonicMs());
+    if (current === undefined) return;
+    current.isOfChain = false;
+    this.#endpoints.moveOnFrom(current, this.clock.monotonicMs());
   }
 
   /** When every endpoint has asked for a pause, the shortest is kept. */

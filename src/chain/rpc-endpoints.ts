@@ -9,7 +9,7 @@ export interface Endpoint {
   doubtMs: number;
   /** It took over again then. */
   backSinceMs: number;
-  /** It said that it is of the right chain. */
+  /** It said that it is of the right chain, and nobody has doubted it since. */
   isOfChain: boolean;
 }
 
