@@ -27,10 +27,14 @@ export function readQuantity(value: unknown): number {
   return number;
 }
 
-/** As `readQuantity`, of any size: wei and gas. */
+/** Of 2^256 - 1: no word of the EVM counts more. A node could fill an answer with one number, which takes seconds to print. */
+const WORD_DIGITS = 64;
+
+/** As `readQuantity`, up to 2^256 - 1: wei and gas. */
 export function readWideQuantity(value: unknown): bigint {
   const digits = readHex(value);
   if (digits === '0x') throw new ChainAnswerError('A number has no digits');
+  if (digits.length > 2 + WORD_DIGITS) throw new ChainAnswerError('A number is out of range');
   return BigInt(digits);
 }
 
