@@ -227,13 +227,13 @@ function tooMuchIn(text: string, method: string): RpcError | null {
 
 function readAnswer(text: string, id: number, method: string): unknown {
   const answer = parsed(text);
-  if (answer === undefined) throw new RpcUnreachable(`The answer to ${method} is not JSON`);
-  if (typeof answer !== 'object' || answer === null) throw new RpcUnreachable(`The answer to ${method} is no object`);
+  if (typeof answer !== 'object' || answer === null)
+    throw new RpcUnreachable(`The answer to ${method} is no JSON object`);
+  const { id: idOfAnswer = null } = answer as { id?: unknown };
   const refusal = refusalIn(answer);
-  if (refusal !== null) throw refusal;
-  if (!('result' in answer) || !('id' in answer) || answer.id !== id) {
-    throw new RpcUnreachable(`The answer to ${method} is not JSON-RPC`);
-  }
+  // Null where the request could not be read; with another id it is another request that is refused.
+  if (refusal !== null && (idOfAnswer === null || idOfAnswer === id)) throw refusal;
+  if (!('result' in answer) || idOfAnswer !== id) throw new RpcUnreachable(`The answer to ${method} is not JSON-RPC`);
   return answer.result;
 }
 

@@ -63,6 +63,7 @@ const useless: readonly [string, Trick | ((request: RpcRequest) => Trick)][] = [
   ['an HTTP error', { status: 502, body: 'Bad gateway' }],
   ['JSON that is no object', { status: 200, body: '42' }],
   ['an answer to another request', { status: 200, body: '{"jsonrpc":"2.0","id":-1,"result":"0x1"}' }],
+  ['the refusal of another request', { status: 200, body: '{"jsonrpc":"2.0","id":-1,"error":{"code":3}}' }],
   ['an answer without a result', ({ id }) => good(id, undefined)],
   ['an answer that is too large', { status: 200, body: `{"jsonrpc":"2.0","id":1,"result":"0x${'0'.repeat(10_000)}"}` }],
   ['a node that is broken inside', { error: { code: -32603, message: 'Internal error' } }],
@@ -221,11 +222,14 @@ t.test('a 503 is a pause where it asks for one, and else a failed try', async (t
   await t.rejects(ask(rpc), { message: 'Every endpoint has asked for a long pause' });
 });
 
-t.test('what a node says with HTTP 400 is its answer', async (t) => {
+t.test('what a node says with HTTP 400 is its answer, also where it knows no id', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
   const error = { code: -32602, message: 'Invalid params' };
-  play(proxies[0], ({ id }) => ({ status: 400, body: JSON.stringify({ jsonrpc: '2.0', id, error }) }));
-  await t.rejects(ask(rpc), error);
+  for (const known of [true, false]) {
+    const body = (id: number): string => JSON.stringify({ jsonrpc: '2.0', id: known ? id : null, error });
+    play(proxies[0], ({ id }) => ({ status: 400, body: body(id) }));
+    await t.rejects(ask(rpc), error);
+  }
   t.equal(requestsTo(proxies[1]), 0);
 });
 
