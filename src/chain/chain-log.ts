@@ -68,11 +68,20 @@ function isRemoved(log: unknown): boolean {
   return typeof log === 'object' && log !== null && 'removed' in log && log.removed === true;
 }
 
-/** The same log again: a gateway may put the answers of several nodes together. Logs of two branches are an error. */
+/**
+ * The same log again: a gateway may put the answers of several nodes together. Logs of two branches are an error, and so
+ * are two in one place: one of them would be lost.
+ */
 function isTwin(log: ChainLog, before: ChainLog | undefined): boolean {
   if (log.blockNumber !== before?.blockNumber) return false;
   if (log.blockHash !== before.blockHash) throw new ChainAnswerError('The logs are of two branches');
-  return log.logIndex === before.logIndex;
+  if (log.logIndex !== before.logIndex) return false;
+  if (contentOf(log) !== contentOf(before)) throw new ChainAnswerError('Two logs have the same place in a block');
+  return true;
+}
+
+function contentOf({ address, topics, data, txHash }: ChainLog): string {
+  return [txHash, address, data, ...topics].join();
 }
 
 function readLog(answer: unknown): ChainLog {

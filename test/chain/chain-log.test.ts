@@ -59,6 +59,15 @@ t.test('logs of two branches are no answer', (t) => {
   t.end();
 });
 
+t.test('nor are two logs that have one place: one of them would be lost', (t) => {
+  const log = told({ block: 7, index: 0 });
+  t.equal(readLogs([log, { ...log, blockTimestamp: '0x1' }], ALL).length, 1, 'which one node may date and another not');
+  const others = { transactionHash: hashOf(1), address: pad('0x2', { size: 20 }), data: '0x01', topics: [hashOf(1)] };
+  for (const [name, value] of Object.entries(others))
+    t.throws(() => readLogs([log, { ...log, [name]: value }], ALL), ChainAnswerError, name);
+  t.end();
+});
+
 t.test('nor are logs of another branch than that of the last block, or of other blocks', (t) => {
   t.throws(() => read({ block: 9, index: 0, branch: 'bb' }), { message: 'The logs are of another branch' });
   t.throws(() => read({ block: 10, index: 0 }), ChainAnswerError);
