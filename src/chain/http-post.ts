@@ -63,6 +63,8 @@ function answerTo(request: ClientRequest, json: string): Promise<IncomingMessage
   return new Promise((resolve, reject) => {
     request.on('response', resolve);
     request.on('error', reject);
+    // Such as an upgrade to another protocol, which is no response, and no error either.
+    request.on('close', () => reject(new Error('The connection ended without an answer')));
     request.end(json);
   });
 }

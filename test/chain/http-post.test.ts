@@ -52,6 +52,12 @@ t.test('an answer that ends too early is none', async (t) => {
   await t.rejects(post(url), { code: 'ECONNRESET' });
 });
 
+t.test('so is one that changes to another protocol, which no time limit would end', { timeout: 5_000 }, async (t) => {
+  const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
+  const { url } = await serve(t, (response) => response.socket?.write(upgrade));
+  await t.rejects(post(url), { message: 'The connection ended without an answer' });
+});
+
 t.test('an answer that never ends is given up when its time is over', async (t) => {
   const clock = new ManualClock();
   let begun = (): void => undefined;
