@@ -172,9 +172,13 @@ export class StreamFollower {
     }
   }
 
+  /** What a log says of its time counts where it can be so, and its block has not been seen. */
   async #timestamps(candidates: readonly Candidate[], { to }: BlockRange): Promise<ReadonlyMap<number, number>> {
-    const timestamps = new Map([[to.number, to.timestamp]]);
-    for (const { log } of candidates) if (log.timestamp !== null) timestamps.set(log.blockNumber, log.timestamp);
+    const timestamps = new Map<number, number>();
+    for (const { log } of candidates) {
+      if (log.timestamp !== null && log.timestamp <= to.timestamp) timestamps.set(log.blockNumber, log.timestamp);
+    }
+    timestamps.set(to.number, to.timestamp);
     const missing = blocksOf(candidates.map(({ log }) => log)).filter(
       ({ blockNumber }) => !timestamps.has(blockNumber),
     );

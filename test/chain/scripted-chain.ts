@@ -3,6 +3,9 @@ import { ChainReader } from '../../src/chain/chain-reader.js';
 import type { Rpc } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 
+/** Unix seconds of a block. */
+export const timeOf = (number: number): number => 1_700_000_000 + number;
+
 /** A chain of empty blocks, as a node shows it: tests say which branch the node is on and how far it has got. */
 export class ScriptedChain implements Rpc {
   readonly requests: string[] = [];
@@ -66,7 +69,7 @@ export class ScriptedChain implements Rpc {
       number: numberToHex(number),
       hash: this.hash(number),
       parentHash: number === 0 ? `0x${'0'.repeat(64)}` : this.hash(number - 1),
-      timestamp: numberToHex(1_700_000_000 + number),
+      timestamp: numberToHex(timeOf(number)),
     });
   }
 }

@@ -10,7 +10,7 @@ import type { ChainPosition, Command } from '../../src/engine/command.js';
 import { blockHashOf, sampleQuote } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { cursorOn } from './scripted-cursor.js';
-import { ScriptedChain } from './scripted-chain.js';
+import { ScriptedChain, timeOf } from './scripted-chain.js';
 import { NOBODY } from './wallet-fixture.js';
 
 const TELL_EVERY_BLOCKS = 5;
@@ -23,12 +23,14 @@ interface Follow {
   readonly height: number;
   readonly resume?: Resume;
   readonly position?: ChainPosition;
+  /** What the node says of the time of each log. */
+  readonly logTime?: number;
   /** What happens while the settlement chain is asked about quotes. */
   readonly meanwhile?: (chain: ScriptedChain) => void;
 }
 
 /** A stream whose events, each by block and index, are quotes where a test says so, and are refused where not. */
-function follow({ height, resume = NOTHING, position, meanwhile }: Follow) {
+function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: Follow) {
   const chain = new ScriptedChain(height);
   const { cursor } = cursorOn(chain, {}, resume);
   const events: [blockNumber: number, logIndex: number, quote?: IdentifiedQuote][] = [];
@@ -48,11 +50,18 @@ function follow({ height, resume = NOTHING, position, meanwhile }: Follow) {
     },
   } as unknown as ConstructorParameters<typeof PatientSubmitter>[0];
   const reader = {
+    blockOf: ({ blockNumber }: { blockNumber: number }) =>
+      Promise.resolve({ number: blockNumber, timestamp: timeOf(blockNumber) }),
     logs: ({ fromBlock, to }: { fromBlock: number; to: { blockNumber: number } }) =>
       Promise.resolve(
         events
           .filter(([blockNumber]) => blockNumber >= fromBlock && blockNumber <= to.blockNumber)
-          .map(([blockNumber, logIndex]) => ({ ...chain.id(blockNumber), logIndex, timestamp: 1, txHash: '0x01' })),
+          .map(([blockNumber, logIndex]) => ({
+            ...chain.id(blockNumber),
+            logIndex,
+            timestamp: logTime,
+            txHash: '0x01',
+          })),
       ),
   } as unknown as ChainReader;
   const publications = {
@@ -107,7 +116,9 @@ function follow({ height, resume = NOTHING, position, meanwhile }: Follow) {
     commands
       .splice(0)
       .map((command) => [command.type, 'position' in command ? command.position.blockNumber : undefined]);
-  return { chain, follower, events, log, clock, settled, refused, step, readAll, told };
+  const times = (): number[] =>
+    commands.flatMap((command) => (command.type === 'ENTER_QUOTE' ? [command.quote.ts] : []));
+  return { chain, follower, events, log, clock, settled, refused, step, readAll, told, times };
 }
 
 t.test('of a range whose end was replaced while its quotes were asked about nobody hears', async (t) => {
@@ -159,6 +170,13 @@ t.test(
     t.strictSame(await readOn(1), [['ADVANCE_POSITION', 29]]);
   },
 );
+
+t.test("quotes have their blocks' times, whatever a node says of those of the logs", async (t) => {
+  const { events, readAll, times } = follow({ height: 20, logTime: timeOf(20) + 1 });
+  events.push([12, 0, sampleQuote({ n: 1 })], [20, 0, sampleQuote({ n: 2 })]);
+  await readAll();
+  t.strictSame(times(), [12, 20].map(timeOf));
+});
 
 t.test('whoever publishes what the book knows already hears that it is there', async (t) => {
   const { chain, events, settled, step, readAll, told } = follow({ height: 20 });
