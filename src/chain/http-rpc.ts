@@ -250,5 +250,12 @@ function refusalIn(answer: unknown): RpcError | null {
   if (typeof answer !== 'object' || answer === null || !('error' in answer)) return null;
   if (answer.error === null || typeof answer.error !== 'object') return null;
   const { code, message, data } = answer.error as { code?: unknown; message?: unknown; data?: unknown };
-  return new RpcError(Number(code), typeof message === 'string' ? message : 'Unknown error', data);
+  return new RpcError(Number(code), beginning(message) ?? 'Unknown error', beginning(data));
+}
+
+/** Both are logged: a node may echo what it was asked, or say megabytes. All errors of our contracts are shorter. */
+const MOST_CHARS = 2_000;
+
+function beginning(text: unknown): string | null {
+  return typeof text === 'string' ? text.slice(0, MOST_CHARS) : null;
 }
