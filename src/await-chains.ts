@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { isChainFailure, whyNoAnswer } from './chain/contract-errors.js';
-import { WrongChain } from './chain/http-rpc.js';
+import { WrongChain } from './chain/rpc-errors.js';
 import type { ChainIdentity } from './chain/identity.js';
 import type { Limits } from './config/limits.js';
 import type { CancelTimer, Clock, Random } from './engine/ports.js';

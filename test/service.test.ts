@@ -4,7 +4,7 @@ import pino from 'pino';
 import t from 'tap';
 import { KeyStore } from '../src/auth/key-store.js';
 import { arbitrumGoerli } from '../src/chain/deployments.js';
-import { RpcUnreachable } from '../src/chain/http-rpc.js';
+import { RpcUnreachable } from '../src/chain/rpc-errors.js';
 import { IntentLog } from '../src/chain/intent-log.js';
 import { limits, tierQuotas } from '../src/config/limits.js';
 import { startService } from '../src/service.js';

@@ -1,7 +1,7 @@
 import type { Hex } from '../engine/quote.js';
 import type { ChainLog, LogQuery } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
-import { RpcError } from './http-rpc.js';
+import { RpcError } from './rpc-errors.js';
 import { mapInFlight } from './in-flight.js';
 
 /** Addresses of one `eth_getLogs`: a node takes some hundreds, not thousands. */

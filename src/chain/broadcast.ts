@@ -2,7 +2,7 @@ import { parseSignature } from 'viem';
 import type { Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Fees } from './fees.js';
-import { isPassing, RpcUnreachable } from './http-rpc.js';
+import { isPassing, RpcUnreachable } from './rpc-errors.js';
 import type { TxIntent } from './intent-log.js';
 import { keccak256 } from './keccak.js';
 import type { TxAccount } from './tx-account.js';

@@ -2,7 +2,7 @@ import { decodeErrorResult, type Abi } from 'viem';
 import type { Hex } from '../engine/quote.js';
 import { contractErrorsAbi } from './abi/errors.js';
 import { ChainAnswerError } from './chain-answer-error.js';
-import { RpcError, RpcUnreachable } from './http-rpc.js';
+import { RpcError, RpcUnreachable } from './rpc-errors.js';
 
 /** Name of the error that a contract reverted with; null when it has none that is known. */
 export function revertName(data: Hex): string | null {

@@ -1,7 +1,9 @@
 import type { Clock, Random, Rpc } from '../engine/ports.js';
-import { isBrokenCall, RETURN_TOO_LONG } from './broken-call.js';
+import { RETURN_TOO_LONG } from './broken-call.js';
 import { AnswerTooLong, postJson, type HttpAnswer } from './http-post.js';
+import { isTooMuch, readAnswer, tooMuchIn } from './json-rpc-answer.js';
 import { RpcEndpoints, type Endpoint } from './rpc-endpoints.js';
+import { isPassing, RpcError, RpcUnreachable, WrongChain } from './rpc-errors.js';
 
 /** How patiently a chain's endpoints are asked. */
 export interface RpcPatience {
@@ -16,53 +18,6 @@ export interface RpcPatience {
   readonly maxAnswerBytes: number;
   /** Of those to `eth_call`, where what is read may be anybody's code. */
   readonly maxCallAnswerBytes: number;
-}
-
-/** The node's own answer: a JSON-RPC error object (EIP-1474 codes). */
-export class RpcError extends Error {
-  override readonly name = 'RpcError';
-  constructor(
-    /** NaN where the node gave none. */
-    readonly code: number,
-    message: string,
-    readonly data: unknown,
-  ) {
-    super(message);
-  }
-}
-
-/** No endpoint gave an answer: a connection, a timeout, an HTTP status, or something that is not JSON-RPC. */
-export class RpcUnreachable extends Error {
-  override readonly name: string = 'RpcUnreachable';
-}
-
-/** More was asked than the node answers just now (EIP-1474; some use the number of HTTP). */
-const LIMIT_CODES = new Set([-32005, 429]);
-/** Many have a code of their own for it: QuickNode, Ankr, proxyd; nodes pass on the words of whom they ask. */
-const LIMIT_WORDS = /too many requests|rate.?limit|request limit reached|limited to \d+\/\w/i;
-/** A node that is broken inside. Another try, perhaps elsewhere, may cure it, as it may a limit. */
-const INTERNAL_ERROR = -32603;
-
-/**
- * Whether the same request may be answered at another time. Some nodes give broken code the number of a fault of their
- * own.
- */
-export function isPassing(error: unknown): boolean {
-  if (!(error instanceof RpcError) || isBrokenCall(error.message)) return false;
-  return error.code === INTERNAL_ERROR || isLimit(error);
-}
-
-/**
- * The node gave no answer because it was asked too much: it may well know one. Any contract may revert with the words
- * of a limit, which no other node would answer otherwise.
- */
-export function isLimit({ code, message }: RpcError): boolean {
-  return LIMIT_CODES.has(code) || (LIMIT_WORDS.test(message) && !/revert/i.test(message));
-}
-
-/** The endpoint is of another chain than it should be. */
-export class WrongChain extends RpcUnreachable {
-  override readonly name = 'WrongChain';
 }
 
 /**
@@ -212,50 +167,4 @@ export class HttpRpc implements Rpc {
     const seconds = Number.isNaN(asked) ? (Date.parse(retryAfter ?? '') - this.clock.wallMs()) / 1000 : asked;
     endpoint.restUntilMs = this.clock.monotonicMs() + Math.min(Math.max(seconds || 1, 0), 60) * 1000;
   }
-}
-
-/** Some use the code of a rate limit for a query that matches too many logs, which the asker has to halve. */
-function isTooMuch(method: string, { message }: RpcError): boolean {
-  return method === 'eth_getLogs' && /results|range|response (size|is too big)|too large|query timeout/i.test(message);
-}
-
-/** Some say so with an HTTP status of a failure: QuickNode with 413, gateways with 500. Null: it says anything else. */
-function tooMuchIn(text: string, method: string): RpcError | null {
-  const refusal = refusalIn(parsed(text));
-  return refusal !== null && isTooMuch(method, refusal) ? refusal : null;
-}
-
-function readAnswer(text: string, id: number, method: string): unknown {
-  const answer = parsed(text);
-  if (typeof answer !== 'object' || answer === null)
-    throw new RpcUnreachable(`The answer to ${method} is no JSON object`);
-  const { id: idOfAnswer = null } = answer as { id?: unknown };
-  const refusal = refusalIn(answer);
-  // Null where the request could not be read; with another id it is another request that is refused.
-  if (refusal !== null && (idOfAnswer === null || idOfAnswer === id)) throw refusal;
-  if (!('result' in answer) || idOfAnswer !== id) throw new RpcUnreachable(`The answer to ${method} is not JSON-RPC`);
-  return answer.result;
-}
-
-/** Undefined where it is no JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function refusalIn(answer: unknown): RpcError | null {
-  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return null;
-  if (answer.error === null || typeof answer.error !== 'object') return null;
-  const { code, message, data } = answer.error as { code?: unknown; message?: unknown; data?: unknown };
-  return new RpcError(Number(code), beginning(message) ?? 'Unknown error', beginning(data));
-}
-
-/** Both are logged: a node may echo what it was asked, or say megabytes. All errors of our contracts are shorter. */
-const MOST_CHARS = 2_000;
-
-function beginning(text: unknown): string | null {
-  return typeof text === 'string' ? text.slice(0, MOST_CHARS) : null;
 }

@@ -1,5 +1,5 @@
 import type { BlockRange, ChainCursor } from './chain-cursor.js';
-import { RpcError } from './http-rpc.js';
+import { RpcError } from './rpc-errors.js';
 
 /**
  * Reads a range of logs. Null when the node itself refused it: half of it is to be asked for at once. When no answer

@@ -6,7 +6,7 @@ import { decodeAggregate3 } from './aggregate3-answer.js';
 import { isBrokenCall, RETURN_TOO_LONG } from './broken-call.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import type { AtBlock, CallResult, ContractCall } from './chain-reader.js';
-import { RpcError } from './http-rpc.js';
+import { RpcError } from './rpc-errors.js';
 import { mapInFlight } from './in-flight.js';
 
 export interface MulticallLimits {

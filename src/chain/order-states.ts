@@ -4,7 +4,7 @@ import type { Hex, Origin } from '../engine/quote.js';
 import type { BlockRange, ChainCursor } from './chain-cursor.js';
 import type { BlockId } from './block-head.js';
 import { wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
-import { RpcError } from './http-rpc.js';
+import { RpcError } from './rpc-errors.js';
 import type { QuoteStates } from './quote-states.js';
 
 interface Restated {

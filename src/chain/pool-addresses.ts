@@ -6,7 +6,7 @@ import { ChainAnswerError } from './chain-answer-error.js';
 import type { ChainReader, ContractCall } from './chain-reader.js';
 import { checksummed } from './checksum.js';
 import { revertName } from './contract-errors.js';
-import { isLimit, RpcError } from './http-rpc.js';
+import { isLimit, RpcError } from './rpc-errors.js';
 import { mapInFlight } from './in-flight.js';
 
 const HOUR = 3600;

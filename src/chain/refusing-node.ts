@@ -2,7 +2,7 @@ import type { ChainRole } from '../engine/command.js';
 import type { Clock, Rpc } from '../engine/ports.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import type { ChainReader } from './chain-reader.js';
-import { RpcError } from './http-rpc.js';
+import { RpcError } from './rpc-errors.js';
 
 /**
  * A node may tell of heads and refuse what else is asked: its logs, the state of a block. What it lacks for a moment it

@@ -1,4 +1,4 @@
-import { isPassing, RpcUnreachable } from './http-rpc.js';
+import { isPassing, RpcUnreachable } from './rpc-errors.js';
 import type { TxIntent } from './intent-log.js';
 import { LeftTxs, type LeftEnd } from './left-txs.js';
 import type { NonceLine } from './nonce-line.js';

@@ -2,7 +2,7 @@ import type { Clock, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { BlockId } from './block-head.js';
 import type { Fees } from './fees.js';
-import { RpcError } from './http-rpc.js';
+import { RpcError } from './rpc-errors.js';
 import { bothToTheirEnd } from './in-flight.js';
 import type { IntentLog } from './intent-log.js';
 import { NonceLine, type NonceMemory } from './nonce-line.js';

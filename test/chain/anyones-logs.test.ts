@@ -1,7 +1,7 @@
 import t from 'tap';
 import { anyonesLogs } from '../../src/chain/anyones-logs.js';
 import type { ChainLog, LogQuery } from '../../src/chain/chain-log.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { address, blockHashOf, txHashOf } from '../engine/samples.js';
 

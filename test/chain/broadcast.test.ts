@@ -1,6 +1,6 @@
 import t from 'tap';
 import { broadcast, type BroadcastOutcome } from '../../src/chain/broadcast.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { Rpc } from '../../src/engine/ports.js';
 
 const signed = { txHash: '0x01', raw: '0x02' } as const;

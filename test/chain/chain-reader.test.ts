@@ -2,7 +2,7 @@ import { numberToHex, pad } from 'viem';
 import t from 'tap';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { ChainReader, type CallResult } from '../../src/chain/chain-reader.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { Hex } from '../../src/engine/quote.js';
 
 const LIMITS = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 1 };

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import { WrongChain } from '../../src/chain/http-rpc.js';
+import { WrongChain } from '../../src/chain/rpc-errors.js';
 import { limits as defaultLimits } from '../../src/config/limits.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { DevActions } from './dev-actions.js';

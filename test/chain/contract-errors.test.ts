@@ -9,7 +9,7 @@ import {
   revertText,
   whyNoAnswer,
 } from '../../src/chain/contract-errors.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 
 const named = encodeErrorResult({ abi: contractErrorsAbi, errorName: 'Pool__OptionNotExpired' });
 /** `Error(string)`, what `require` with a message reverts with. */

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { FeeQuote, type Fees } from '../../src/chain/fees.js';
-import { RpcError } from '../../src/chain/http-rpc.js';
+import { RpcError } from '../../src/chain/rpc-errors.js';
 import type { Rpc } from '../../src/engine/ports.js';
 
 const CEILING = 1_000n;

@@ -1,50 +1,9 @@
 import t, { type Test } from 'tap';
 import { isChainFailure } from '../../src/chain/contract-errors.js';
-import { HttpRpc, RpcError, RpcUnreachable, WrongChain } from '../../src/chain/http-rpc.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { RpcProxy, type RpcRequest, type Trick } from './rpc-proxy.js';
+import { RpcError, RpcUnreachable, WrongChain } from '../../src/chain/rpc-errors.js';
 import { ManualClock } from '../system/manual-clock.js';
-
-const BYTES = { maxAnswerBytes: 10_000, maxCallAnswerBytes: 10_000 };
-const PATIENCE = { timeoutMs: 10_000, attempts: 3, backoffMs: 1, returnAfterMs: 15_000, ...BYTES };
-const CHAIN_ID = 7;
-const NEVER_JITTERED = { bytes: (length: number) => new Uint8Array(length), unit: () => 0 };
-
-interface Endpoints {
-  readonly rpc: HttpRpc;
-  readonly proxies: readonly RpcProxy[];
-  readonly failures: string[];
-}
-
-/** Endpoints that answer with their own number, each played by a proxy that never needs its node. */
-async function endpoints(t: Test, count: number, patience: Partial<typeof PATIENCE> = {}, clock = systemClock) {
-  const proxies = await Promise.all(Array.from({ length: count }, () => RpcProxy.open('http://127.0.0.1:9')));
-  t.teardown(() => proxies.forEach((proxy) => proxy.close()));
-  proxies.forEach((proxy, n) => play(proxy, ({ id }) => good(id, n)));
-  const failures: string[] = [];
-  const urls = proxies.map(({ url }) => url);
-  const rpc = new HttpRpc(urls, CHAIN_ID, { ...PATIENCE, ...patience }, clock, NEVER_JITTERED, (error) => {
-    failures.push(error.message);
-  });
-  return { rpc, proxies, failures } satisfies Endpoints;
-}
-
-function good(id: number, result: unknown): Trick {
-  return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id, result }) };
-}
-
-/** What it does with all requests but for the chain id, which every endpoint is asked for once. */
-function play(proxy: RpcProxy | undefined, trick: (request: RpcRequest) => Trick): void {
-  if (proxy === undefined) throw new Error('There are fewer');
-  proxy.trick = (request) => (request.method === 'eth_chainId' ? good(request.id, CHAIN_ID) : trick(request));
-}
-
-/** How often it was asked for anything else. */
-function requestsTo(proxy: RpcProxy | undefined): number | undefined {
-  return proxy?.requests.filter(({ method }) => method !== 'eth_chainId').length;
-}
-
-const ask = (rpc: HttpRpc, method = 'eth_gasPrice'): Promise<unknown> => rpc.request({ method });
+import { ask, CHAIN_ID, endpoints, finishes, good, PATIENCE, play, requestsTo, until } from './played-endpoints.js';
+import type { RpcRequest, Trick } from './rpc-proxy.js';
 
 t.test('requests go to the first endpoint while it answers, and to the next when it does not', async (t) => {
   const { rpc, proxies } = await endpoints(t, 3);
@@ -141,85 +100,6 @@ t.test('any other refusal under the status of a failure is the fault of that end
   const error = { code: -32600, message: 'Must be authenticated!' };
   play(proxies[0], ({ id }) => ({ status: 401, body: JSON.stringify({ jsonrpc: '2.0', id, error }) }));
   t.equal(await ask(rpc, 'eth_getLogs'), 1);
-});
-
-t.test('Retry-After is obeyed: the endpoint is left alone until then', async (t) => {
-  const clock = new ManualClock();
-  const { rpc, proxies } = await endpoints(t, 2, {}, clock);
-  const [first] = proxies;
-  if (!first) throw new Error('There are two');
-  play(first, () => ({ status: 429, headers: { 'retry-after': '7' }, body: '' }));
-  const asked = ask(rpc);
-  await until(() => requestsTo(first) === 1 && clock.pending > 0);
-  await finishes(asked, clock, 1);
-  play(first, ({ id }) => good(id, 0));
-  rpc.preferAnother();
-  t.equal(await ask(rpc), 1, 'asked for by name it still rests');
-  clock.advance(7_000);
-  t.equal(await ask(rpc), 0, 'and answers when the pause is over');
-});
-
-t.test('a lone endpoint that asks for a pause gets it, whether in seconds or as a date', async (t) => {
-  for (const retryAfter of ['5', new Date(Date.UTC(2024, 0, 1) + 5_000).toUTCString()]) {
-    const clock = new ManualClock();
-    const { rpc, proxies } = await endpoints(t, 1, {}, clock);
-    const [only] = proxies;
-    if (!only) throw new Error('There is one');
-    play(only, () => ({ status: 429, headers: { 'retry-after': retryAfter }, body: '' }));
-    const asked = ask(rpc);
-    await until(() => requestsTo(only) === 1 && clock.pending > 0);
-    play(only, ({ id }) => good(id, 'at last'));
-    await finishes(Promise.resolve(), clock, 10);
-    t.equal(requestsTo(only), 1, 'not asked before');
-    clock.advance(5_000);
-    t.equal(await asked, 'at last');
-  }
-});
-
-t.test('a pause longer than a request may take fails it at once', async (t) => {
-  const clock = new ManualClock();
-  const { rpc, proxies } = await endpoints(t, 1, { attempts: 1 }, clock);
-  play(proxies[0], () => ({ status: 429, headers: { 'retry-after': '40' }, body: '' }));
-  await t.rejects(ask(rpc), { message: 'HTTP 429 to eth_gasPrice' });
-  await t.rejects(ask(rpc), { message: 'Every endpoint has asked for a long pause' });
-  t.equal(requestsTo(proxies[0]), 1);
-});
-
-t.test('no endpoint is left alone for more than a minute, whatever it asks for', async (t) => {
-  const clock = new ManualClock();
-  const { rpc, proxies } = await endpoints(t, 1, { attempts: 1 }, clock);
-  play(proxies[0], () => ({ status: 429, headers: { 'retry-after': '86400' }, body: '' }));
-  await t.rejects(ask(rpc), { message: 'HTTP 429 to eth_gasPrice' });
-  play(proxies[0], ({ id }) => good(id, 'at last'));
-  clock.advance(30_000);
-  await t.rejects(ask(rpc), { message: 'Every endpoint has asked for a long pause' });
-  clock.advance(30_000);
-  t.equal(await ask(rpc), 'at last');
-});
-
-t.test('a 429 that asks for no pause is given a second', async (t) => {
-  const clock = new ManualClock();
-  const { rpc, proxies } = await endpoints(t, 1, { attempts: 1 }, clock);
-  play(proxies[0], () => ({ status: 429, body: '' }));
-  await t.rejects(ask(rpc), { message: 'HTTP 429 to eth_gasPrice' });
-  play(proxies[0], ({ id }) => good(id, 'at last'));
-  const asked = ask(rpc);
-  await until(() => clock.pending > 0);
-  clock.advance(999);
-  t.equal(requestsTo(proxies[0]), 1);
-  clock.advance(1);
-  t.equal(await asked, 'at last');
-});
-
-t.test('a 503 is a pause where it asks for one, and else a failed try', async (t) => {
-  const clock = new ManualClock();
-  const { rpc, proxies } = await endpoints(t, 1, { attempts: 1 }, clock);
-  for (const headers of [{}, { 'retry-after': '40' }]) {
-    play(proxies[0], () => ({ status: 503, headers, body: '' }));
-    await t.rejects(ask(rpc), { message: 'HTTP 503 to eth_gasPrice' });
-  }
-  t.equal(requestsTo(proxies[0]), 2, 'asked again at once after the first');
-  await t.rejects(ask(rpc), { message: 'Every endpoint has asked for a long pause' });
 });
 
 t.test('what a node says with HTTP 400 is its answer, also where it knows no id', async (t) => {
@@ -331,21 +211,6 @@ t.test('a preferred endpoint that has come to be of another chain is not returne
   t.equal(requestsTo(first), 1, 'nor asked for anything else');
 });
 
-/** Lets real I/O happen until it is so. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 1));
-}
-
-/** Moves the clock by small steps, with I/O in between, until `done` and for so many steps at least. */
-async function finishes(done: Promise<unknown>, clock: ManualClock, atLeastSteps: number): Promise<void> {
-  const waiting = new Set([done]);
-  void done.finally(() => waiting.clear());
-  for (let step = 0; step < atLeastSteps || waiting.size > 0; step++) {
-    clock.advance(1);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-}
-
 t.test('code that breaks, or reverts with the words of a limit, is an answer: nobody else is asked', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
   const words = ['EVM error InvalidFEOpcode', 'VM execution error.', 'out of gas', 'invalid opcode', 'stack underflow'];
@@ -380,24 +245,4 @@ t.test('which chain an endpoint is of is asked once', async (t) => {
   const { rpc, proxies } = await endpoints(t, 1);
   for (let n = 0; n < 3; n++) await ask(rpc);
   t.equal(proxies[0]?.requests.filter(({ method }) => method === 'eth_chainId').length, 1);
-});
-
-t.test('between the tries of a request there are pauses, each up to twice as long as the last', async (t) => {
-  const pauses: number[] = [];
-  const clock = {
-    monotonicMs: () => systemClock.monotonicMs(),
-    wallMs: () => systemClock.wallMs(),
-    after(delayMs: number, callback: () => void) {
-      if (delayMs !== PATIENCE.timeoutMs) pauses.push(delayMs);
-      return systemClock.after(delayMs === PATIENCE.timeoutMs ? delayMs : 0, callback);
-    },
-  };
-  const half = { ...NEVER_JITTERED, unit: () => 0.5 };
-  const proxy = await RpcProxy.open('http://127.0.0.1:9');
-  t.teardown(() => proxy.close());
-  proxy.trick = () => 'CUT';
-  const patience = { ...PATIENCE, attempts: 4, backoffMs: 100 };
-  const rpc = new HttpRpc([proxy.url], CHAIN_ID, patience, clock, half, () => undefined);
-  await t.rejects(ask(rpc), RpcUnreachable);
-  t.strictSame(pauses, [50, 100, 200]);
 });

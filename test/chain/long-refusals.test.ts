@@ -1,5 +1,5 @@
 import t from 'tap';
-import { RpcError } from '../../src/chain/http-rpc.js';
+import { RpcError } from '../../src/chain/rpc-errors.js';
 import { revertData } from '../../src/chain/chain-reader.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { httpRpc } from './following.js';

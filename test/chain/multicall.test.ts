@@ -4,7 +4,7 @@ import { multicall3Abi } from '../../src/chain/abi/multicall3.js';
 import { RETURN_TOO_LONG } from '../../src/chain/broken-call.js';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import type { CallResult, ContractCall } from '../../src/chain/chain-reader.js';
-import { RpcError } from '../../src/chain/http-rpc.js';
+import { RpcError } from '../../src/chain/rpc-errors.js';
 import { Multicall } from '../../src/chain/multicall.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { address } from '../engine/samples.js';

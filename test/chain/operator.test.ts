@@ -2,7 +2,7 @@ import t from 'tap';
 import { encodeErrorResult } from 'viem';
 import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
 import type { CallResult } from '../../src/chain/chain-reader.js';
-import { RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import { Operator } from '../../src/chain/operator.js';
 import type { TxReceipt } from '../../src/chain/receipts.js';
 import {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { BlockId } from '../../src/chain/block-head.js';
 import { PatientSubmitter } from '../../src/chain/followed-book.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import { OrderStates } from '../../src/chain/order-states.js';
 import type { QuoteStates } from '../../src/chain/quote-states.js';
 import type { Command, QuoteState } from '../../src/engine/command.js';

@@ -3,7 +3,7 @@ import { decodeFunctionData, encodeErrorResult, getAddress } from 'viem';
 import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
 import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
 import type { CallResult, ContractCall } from '../../src/chain/chain-reader.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import { encodeGetPoolAddress, PoolAddresses } from '../../src/chain/pool-addresses.js';
 import type { Hex, PoolKey } from '../../src/engine/quote.js';
 import { address, samplePool, START } from '../engine/samples.js';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { arbitrum } from '../../src/chain/deployments.js';
-import { RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { TxOutcome } from '../../src/chain/operator.js';
 import { OptionSeries } from '../../src/chain/option-series.js';
 import { PoolDeployer } from '../../src/chain/pool-deployer.js';

@@ -3,7 +3,7 @@ import t from 'tap';
 import { QuoteChecks } from '../../src/chain/quote-checks.js';
 import { IntakeChecks, type PostedQuote } from '../../src/chain/intake-checks.js';
 import { QuoteIntake } from '../../src/chain/quote-intake.js';
-import { RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import { PublicationUnseen, type PublicationOutcome } from '../../src/chain/publisher.js';
 import type { QuoteError } from '../../src/schema/orderbook.js';
 import {

@@ -4,7 +4,7 @@ import { QuoteDigest } from '../../src/auth/quote-digest.js';
 import { QuoteSignature } from '../../src/auth/quote-signature.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
 import { devAccounts } from '../../src/chain/dev/accounts.js';
-import { RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { PostedQuote } from '../../src/chain/intake-checks.js';
 import { NO_POOL, QuoteChecks } from '../../src/chain/quote-checks.js';
 import { QuoteRehearsal } from '../../src/chain/quote-rehearsal.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { CallResult } from '../../src/chain/chain-reader.js';
-import { RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { TxOutcome } from '../../src/chain/operator.js';
 import { IMPOSSIBLE, MATURITY, opened, option, type Holdings } from './held-positions.js';
 import { notingPayer } from './noting-payer.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { privateKeyToAccount } from 'viem/accounts';
-import { RpcError } from '../../src/chain/http-rpc.js';
+import { RpcError } from '../../src/chain/rpc-errors.js';
 import { IntentLog } from '../../src/chain/intent-log.js';
 import { OwnTx } from '../../src/chain/own-tx.js';
 import { TxSender } from '../../src/chain/tx-sender.js';

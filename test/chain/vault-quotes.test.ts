@@ -4,7 +4,7 @@ import { poolAbi } from '../../src/chain/abi/pool.js';
 import { vaultAbi } from '../../src/chain/abi/vault.js';
 import type { CallResult, ContractCall } from '../../src/chain/chain-reader.js';
 import { arbitrum } from '../../src/chain/deployments.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import { OptionSeries } from '../../src/chain/option-series.js';
 import { VaultQuotes, type VaultTrade } from '../../src/chain/vault-quotes.js';
 import type { Pool } from '../../src/engine/quote.js';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { privateKeyToAccount } from 'viem/accounts';
 import { CappedWallet } from '../../src/chain/capped-wallet.js';
-import { RpcError } from '../../src/chain/http-rpc.js';
+import { RpcError } from '../../src/chain/rpc-errors.js';
 import { IntentLog } from '../../src/chain/intent-log.js';
 import { WouldRevert } from '../../src/chain/wallet-errors.js';
 import { WalletSpending } from '../../src/chain/wallet-spending.js';

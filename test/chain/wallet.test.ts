@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
-import { RpcError } from '../../src/chain/http-rpc.js';
+import { RpcError } from '../../src/chain/rpc-errors.js';
 import { NoGasMoney, SpendCapReached, TxRefused, WalletBusy, WalletStopped } from '../../src/chain/wallet-errors.js';
 import { QuietChain, request, WalletRun } from './wallet-fixture.js';
 

@@ -6,7 +6,7 @@ import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { ChainMoved } from '../../src/chain/chain-cursor.js';
 import { openChainSide, type ChainSide } from '../../src/chain/chain-side.js';
 import { SubmitterStopped } from '../../src/chain/followed-book.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import { limits } from '../../src/config/limits.js';
 import type { ChainRole } from '../../src/engine/command.js';
 import type { EngineTime } from '../../src/engine/engine-time.js';

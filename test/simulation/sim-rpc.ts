@@ -1,5 +1,5 @@
 import { RpcEndpoints } from '../../src/chain/rpc-endpoints.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/http-rpc.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { Clock, Rpc } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { SeededRandom } from './seeded-random.js';
