@@ -201,7 +201,9 @@ export class KeyStore {
 
   #adopt(keys: readonly KeyRecord[]): void {
     const before = this.#holders;
-    const inForce = keys.filter(({ revokedAt }) => revokedAt === undefined);
+    // Two lists that were put together may have a key twice: as it was before it was revoked, too.
+    const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== undefined).map(({ hash }) => hash));
+    const inForce = keys.filter(({ hash }) => !revoked.has(hash));
     this.#keys = keys;
     this.#holders = new Map(inForce.map(({ hash, id, tier }) => [hash, { id, tier }]));
     const changes: KeyChange[] = [];

@@ -67,6 +67,22 @@ t.test('a revoked key is unknown at once, cached or not, and stays in the list',
   t.equal(await store.revoke('0000000000000000'), 'NOT_FOUND');
 });
 
+t.test('a key that stands in the file twice is revoked when either says so', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store } = await openStore(files);
+  const { id, key } = await store.create('free', 'a maker');
+  const before = JSON.parse(files.contents.get('keys.json') ?? '') as { readonly keys: readonly object[] };
+  await store.revoke(id);
+  const after = JSON.parse(files.contents.get('keys.json') ?? '') as { readonly keys: readonly object[] };
+  for (const keys of [
+    [...before.keys, ...after.keys],
+    [...after.keys, ...before.keys],
+  ]) {
+    files.contents.set('keys.json', JSON.stringify({ version: 1, keys }));
+    t.equal((await openStore(files)).store.verify(key), 'NOT_FOUND');
+  }
+});
+
 t.test('what another process creates or revokes is seen at the next look', async (t) => {
   const files = new MemoryKeyFiles();
   const server = await openStore(files);
