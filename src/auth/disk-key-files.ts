@@ -1,10 +1,11 @@
-import { mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, open, readFile, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../engine/ports.js';
 import type { KeyFiles } from './key-files.js';
 
 const OWNER_ONLY = 0o600;
 const RETRY_MS = 20;
+const ROOT = 0;
 
 /**
  * Takes the lock on the file at this path, made when it is absent; null while another process has it. It ends with the
@@ -41,13 +42,15 @@ export class DiskKeyFiles implements KeyFiles {
 
   async update(name: string, change: (current: string | null) => string): Promise<string> {
     await mkdir(this.#directory, { recursive: true });
-    const path = join(this.#directory, name);
+    const named = join(this.#directory, name);
+    // Through a link: to put a file into the link's place would leave the one that others read as it was.
+    const path = (await unlessMissing(realpath(named))) ?? named;
     const next = `${path}.new`;
     const lock = await this.#claim(next);
     let content: string;
     try {
       content = change(await this.read(name));
-      await write(next, content);
+      await write(next, content, await ownerFor(path));
       await rename(next, path);
     } catch (error) {
       await unlink(next);
@@ -55,7 +58,7 @@ export class DiskKeyFiles implements KeyFiles {
     } finally {
       await lock.release();
     }
-    await this.#syncDirectory();
+    await syncDirectory(dirname(path));
     return content;
   }
 
@@ -74,22 +77,41 @@ export class DiskKeyFiles implements KeyFiles {
       });
     }
   }
+}
 
-  /** A rename is durable once its directory is. */
-  async #syncDirectory(): Promise<void> {
-    const directory = await open(this.#directory, 'r');
-    try {
-      await directory.sync();
-    } finally {
-      await directory.close();
-    }
+/** A rename is durable once its directory is. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
   }
 }
 
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Whose the file at this path is, or its directory where there is none; null: nobody but root gives files away. */
+async function ownerFor(path: string): Promise<Owner | null> {
+  if (process.geteuid?.() !== ROOT) return null;
+  return (await unlessMissing(stat(path))) ?? stat(dirname(path));
+}
+
+async function giveTo({ uid, gid }: Owner, handle: FileHandle): Promise<void> {
+  const now = await handle.stat();
+  // Not every volume lets root do it: where there is nothing to do it is not asked.
+  if (now.uid !== uid || now.gid !== gid) await handle.chown(uid, gid);
+}
+
 /** All of it is on the disk when this resolves. */
-async function write(path: string, content: string): Promise<void> {
+async function write(path: string, content: string, owner: Owner | null): Promise<void> {
   const handle = await open(path, 'w', OWNER_ONLY);
   try {
+    // The service of another user could not read what root has written: a key that root revoked would stay in force.
+    if (owner !== null) await giveTo(owner, handle);
     await handle.writeFile(content);
     await handle.sync();
   } finally {

@@ -1,4 +1,14 @@
-import fsPromises, { mkdir, readdir, rename, stat, utimes, writeFile } from 'node:fs/promises';
+import fsPromises, {
+  chown,
+  mkdir,
+  readdir,
+  readlink,
+  rename,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename, join } from 'node:path';
 import t from 'tap';
@@ -10,6 +20,7 @@ import { systemRandom } from '../../src/system/system-random.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const PATIENCE_MS = 60_000;
+const NOBODY = 65_534;
 
 t.test('what is updated can be read, and its stamp changes', async (t) => {
   const files = new DiskKeyFiles(join(t.testdir(), 'made', 'when absent'), systemClock, PATIENCE_MS, lockFile);
@@ -101,6 +112,33 @@ t.test('only the owner may read the files, and nothing is left beside them', asy
   t.equal((await stat(join(directory, 'a'))).mode & 0o777, 0o600);
   t.strictSame(await readdir(directory), ['a']);
 });
+
+t.test('behind a link the file is updated, and the link stays', async (t) => {
+  const directory = t.testdir({ shared: { a: 'old' }, one: {}, other: {} });
+  for (const name of ['one', 'other']) await symlink('../shared/a', join(directory, name, 'a'));
+  const [one, other] = ['one', 'other'].map(
+    (name) => new DiskKeyFiles(join(directory, name), systemClock, PATIENCE_MS, lockFile),
+  );
+  await one?.update('a', (current) => `${String(current)}er`);
+  t.equal(await other?.read('a'), 'older', 'who reads the same file hears of it');
+  t.equal(await readlink(join(directory, 'one', 'a')), '../shared/a');
+  t.strictSame(await readdir(join(directory, 'shared')), ['a'], 'nothing is left beside it');
+});
+
+t.test(
+  'what root updates stays the file of whom it was of, and what is new is of its directory’s owner',
+  { skip: process.geteuid?.() !== 0 && 'only root gives files away' },
+  async (t) => {
+    const directory = t.testdir({ a: 'old' });
+    await chown(join(directory, 'a'), NOBODY, NOBODY);
+    await chown(directory, NOBODY - 1, NOBODY - 1);
+    const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS, lockFile);
+    await files.update('a', () => 'new');
+    await files.update('b', () => 'new');
+    t.match(await stat(join(directory, 'a')), { uid: NOBODY, gid: NOBODY });
+    t.match(await stat(join(directory, 'b')), { uid: NOBODY - 1, gid: NOBODY - 1 });
+  },
+);
 
 t.test('an update that fails leaves the old content and the way free', async (t) => {
   const directory = t.testdir({ a: 'old' });
