@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
-import { EXIT_OK, type Command } from './command.js';
+import { EXIT_FAILED, EXIT_OK, type Command } from './command.js';
 import { configCommand } from './config.js';
 import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
@@ -20,10 +20,12 @@ const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version
 
 const [command] = process.argv.slice(2);
 // Who has read enough, as `log dump DIR | head` does, closes the pipe: the rest is for nobody. A service goes on
-// without its console.
+// without its console, and where that is a file without room.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  if (command !== serve.name) process.exit(EXIT_OK);
+  if (command === serve.name) return;
+  if (error.code === 'EPIPE') process.exit(EXIT_OK);
+  process.stderr.write(`quotebook: the output could not be written: ${error.message}\n`);
+  process.exit(EXIT_FAILED);
 });
 
 process.exitCode = await runCommand(process.argv.slice(2), commands, version, {

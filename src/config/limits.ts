@@ -242,6 +242,8 @@ export const limits = {
   /** A commit that takes longer is warned of. */
   logSlowCommitMs: 1_000,
   logSpareRetryMs: 1_000,
+  /** The text log's lines that wait while their volume has no room; beyond it they are dropped. */
+  textLogWaitingBytes: 1 << 20,
   /** Records and bytes that wait for their commit; beyond it writes are refused as BUSY. */
   logQueueRecords: 200_000,
   logQueueBytes: 64 << 20,

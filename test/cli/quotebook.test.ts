@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -44,6 +45,23 @@ t.test('a key that one process creates is one that another lists and revokes', a
   t.match(await run(['keys', 'revoke', id], cwd), { code: 0, err: `Key ${id} is revoked.\n` });
   t.match(await run(['keys', 'revoke', id], cwd), { code: 0, err: `Key ${id} was revoked before.\n` });
 });
+
+t.test(
+  'an output for which its volume has no room is said in a line, and fails the command',
+  { skip: process.platform !== 'linux' && 'there is no /dev/full' },
+  async (t) => {
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [program, 'config', 'print'], {
+      stdio: ['ignore', full, 'pipe'],
+      env: environment,
+    });
+    closeSync(full);
+    const said: Buffer[] = [];
+    child.stderr?.on('data', (data: Buffer) => said.push(data));
+    t.strictSame(await once(child, 'close'), [1, null]);
+    t.match(Buffer.concat(said).toString(), /^quotebook: the output could not be written: ENOSPC[^\n]*\n$/);
+  },
+);
 
 t.test('who has read enough of a listing ends the command, without an error', async (t) => {
   const directory = t.testdir();
