@@ -60,13 +60,13 @@ export class ChainReader {
 
   /** Rejects with ChainAnswerError when the node does not have that block. */
   block(number: number): Promise<BlockHead> {
-    return this.#noting(async () => readBlock(await this.#blockAnswer(number), number));
+    return this.#noting(async () => this.#chosen(readBlock(await this.#blockAnswer(number), number)));
   }
 
   /** Rejects with ChainAnswerError also where the node has another block by that number. */
   blockOf({ blockNumber, blockHash }: BlockId): Promise<BlockHead> {
     return this.#noting(async () => {
-      const block = readBlock(await this.#blockAnswer(blockNumber), blockNumber);
+      const block = await this.#chosen(readBlock(await this.#blockAnswer(blockNumber), blockNumber));
       if (block.hash !== blockHash) throw new ChainAnswerError(`The node has another block ${blockNumber}`);
       return block;
     });
@@ -76,7 +76,7 @@ export class ChainReader {
   findBlock(number: number): Promise<BlockHead | null> {
     return this.#noting(async () => {
       const answer = await this.#blockAnswer(number);
-      return answer === null ? null : readBlock(answer, number);
+      return answer === null ? null : this.#chosen(readBlock(answer, number));
     });
   }
 
@@ -117,6 +117,16 @@ export class ChainReader {
     const filter = { ...blocks, topics, ...(address && { address }) };
     const answer = await this.rpc.request({ method: 'eth_getLogs', params: [filter] });
     return readLogs(answer, query);
+  }
+
+  /**
+   * Of the genesis block, the one that the first block names as its parent. Anvil, restored from its state file, puts a
+   * new one beside those that it saved, and answers for number 0 with any; which one its chain stands on never changes.
+   */
+  async #chosen(block: BlockHead): Promise<BlockHead> {
+    if (block.number !== 0) return block;
+    const first = await this.#blockAnswer(1);
+    return first === null ? block : { ...block, hash: readBlock(first, 1).parentHash };
   }
 
   #blockAnswer(number: number): Promise<unknown> {

@@ -4,6 +4,8 @@ import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { ChainReader, type CallResult } from '../../src/chain/chain-reader.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { Hex } from '../../src/engine/quote.js';
+import { RestoredChain } from './scripted-chain.js';
+import { cursorOn, readAll } from './scripted-cursor.js';
 
 const LIMITS = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 1 };
 
@@ -45,6 +47,17 @@ t.test('a block of another number than that asked for is no answer', async (t) =
   await t.rejects(asked(block).findBlock(8), wrong);
   await t.rejects(asked(block).blockOf({ blockNumber: 8, blockHash: hashOf(7) }), wrong);
   t.equal((await asked(block).findBlock(7))?.number, 7);
+});
+
+t.test('the genesis block is the one that the chain stands on, whichever one a node shows', async (t) => {
+  const chain = new RestoredChain(3);
+  const { reader } = chain;
+  t.equal((await reader.block(0)).hash, chain.hash(0));
+  t.equal((await reader.findBlock(0))?.hash, chain.hash(0));
+  t.equal((await reader.blockOf(chain.id(0))).hash, chain.hash(0));
+  const { cursor, reorgs } = cursorOn(chain, {}, { trail: [chain.id(0)], isPartial: false });
+  t.strictSame(await readAll(cursor), [[1, 3]], 'what was read to there is gone on with');
+  t.strictSame(reorgs, []);
 });
 
 t.test('what a node is asked: no block with its transactions, one block’s logs and states by its hash', async (t) => {

@@ -2,17 +2,7 @@ import t from 'tap';
 import { arbitrum } from '../../src/chain/deployments.js';
 import { readIdentity } from '../../src/chain/identity.js';
 import type { Hex } from '../../src/engine/quote.js';
-import { ScriptedChain } from './scripted-chain.js';
-
-/** A restored anvil: it has a genesis block of its own beside the one that its chain stands on, and shows the former. */
-class RestoredChain extends ScriptedChain {
-  override request(asked: { method: string; params?: unknown }): Promise<unknown> {
-    const [number] = asked.params as [string];
-    return super
-      .request(asked)
-      .then((block) => (Number(number) === 0 ? { ...(block as object), hash: `0x${'9'.repeat(64)}` } : block));
-  }
-}
+import { RestoredChain, ScriptedChain } from './scripted-chain.js';
 
 async function genesisOf(rpc: ScriptedChain): Promise<Hex> {
   const { settlementGenesis, streamGenesis } = await readIdentity(arbitrum, { settlement: rpc, stream: rpc });
