@@ -24,7 +24,9 @@ function wsUrl(chain: string) {
   );
 }
 
-const path = Type.String({ minLength: 1 });
+/** With no space or line end around it: one that a file of variables left there would name another directory. */
+const path = Type.String({ pattern: '^\\S(.*\\S)?$' });
+const address = Type.String({ pattern: '^\\S+$' });
 
 /** Every setting there is. The name gives the key in the settings file, the flag and the environment variable. */
 export const settingTable = {
@@ -34,7 +36,7 @@ export const settingTable = {
     '`local`, `arbitrum`, `arbitrum-goerli` or the path of a profile file',
     'Which deployment of the protocol is served: a built-in profile, or a file of your own.',
   ),
-  host: setting(Type.String({ minLength: 1 }), '127.0.0.1', 'an address of this machine', 'Address to listen on.'),
+  host: setting(address, '127.0.0.1', 'an address of this machine', 'Address to listen on.'),
   port: integer(0, 65_535, 8080, 'Port of HTTP and WebSocket; 0 picks a free one.'),
   metricsPort: setting(
     Type.Integer({ minimum: 0, maximum: 65_535 }),
@@ -43,7 +45,7 @@ export const settingTable = {
     'Port of GET /metrics in the format of Prometheus; 0 picks a free one. Without it nothing is measured.',
   ),
   metricsHost: setting(
-    Type.String({ minLength: 1 }),
+    address,
     '127.0.0.1',
     'an address of this machine',
     'Address that /metrics listens on; it asks for no key.',

@@ -73,6 +73,19 @@ t.test('an empty variable and a null in the file count as not set', async (t) =>
   t.match(result, { ok: true, settings: { port: 8080, walletKey: null, readyFile: null } });
 });
 
+t.test('a path or an address has no space or line end around it', async (t) => {
+  for (const wrong of ['data\r', 'data\n', ' data', 'data ', ' ']) {
+    for (const name of ['DATA_DIR', 'PROFILE', 'READY_FILE', 'WALLET_KEY_FILE', 'HOST', 'METRICS_HOST']) {
+      const result = read({ environment: { [`QUOTEBOOK_${name}`]: wrong } });
+      t.match(problemsOf(result), [JSON.stringify(wrong).slice(1, -1)], `${name} ${JSON.stringify(wrong)}`);
+    }
+  }
+  const inside = read({
+    environment: { QUOTEBOOK_DATA_DIR: 'my data', QUOTEBOOK_READY_FILE: 'r', QUOTEBOOK_HOST: '::1' },
+  });
+  t.match(settingsOf(inside), { dataDir: 'my data', readyFile: 'r', host: '::1' });
+});
+
 t.test('lists are separated by commas in texts', async (t) => {
   const environment = { QUOTEBOOK_STREAM_RPC_URLS: 'http://a.example, http://b.example/x' };
   t.strictSame(settingsOf(read({ environment })).streamRpcUrls, ['http://a.example', 'http://b.example/x']);
