@@ -79,6 +79,16 @@ export class Subscription {
 
   take(message: ServerMessageV2): void {
     if (this.#connection === null || this.#isAsking) return;
+    try {
+      this.#read(message);
+    } catch (error) {
+      // It counts as taken, and may have changed the book by half.
+      if (this.#content.book !== null) this.#forget();
+      throw error;
+    }
+  }
+
+  #read(message: ServerMessageV2): void {
     switch (message.type) {
       case 'INFO':
       case 'ERROR':

@@ -62,6 +62,24 @@ t.test('what is on its way when something is asked anew belongs to before', asyn
   t.strictSame(healings, ['GAP']);
 });
 
+t.test('of a message that cannot be read to its end nothing stays: the book begins anew', async (t) => {
+  const wrongs = [
+    { ...post(11, 10, 3), body: { ...quote(3), fillableSize: 'much' } },
+    { ...post(11, 10, 1), type: 'FILL_QUOTE', body: { ...quote(1), fillableSize: undefined } },
+    { ...snapshot(11, [1, 2]), body: [quote(1), null] },
+  ];
+  for (const wrong of wrongs) {
+    const { server, quotes } = live();
+    server.socket.says(wrong);
+    t.equal(quotes.state, 'WAITING', 'the connection is given up');
+    server.clock.advance(500);
+    const filter = server.socket.authorizes().grants(11, [key]);
+    t.strictSame(filter, { chainId: '421613', taker: '*', snapshot: true });
+    server.socket.says(snapshot(11, [1, 2, 3]));
+    t.strictSame([quotes.state, quotes.book.size, quotes.book.hash(key)], ['LIVE', 3, hashOf(1, 2, 3)]);
+  }
+});
+
 t.test('a message that comes twice counts once', async (t) => {
   const { server, ids } = live();
   server.socket.says(post(11, 10, 3), post(11, 10, 3), post(11, 9, 3));
