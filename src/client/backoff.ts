@@ -9,7 +9,9 @@ export interface BackoffRange {
  * that restarts loses all its readers in one instant; drawn over the whole range they come back spread out.
  */
 export function backoffMs({ minMs, maxMs }: BackoffRange, attempt: number, random: () => number): number {
-  const bound = Math.min(maxMs, minMs * 2 ** (Math.min(attempt, MAX_DOUBLINGS) + 1));
+  // Nothing, doubled, would stay nothing.
+  const first = Math.max(minMs, 1);
+  const bound = Math.min(maxMs, first * 2 ** (Math.min(attempt, MAX_DOUBLINGS) + 1));
   return minMs + random() * (bound - minMs);
 }
 

@@ -72,12 +72,17 @@ export class OrderbookClient {
   #lastSalt = 0;
 
   constructor(options: OrderbookClientOptions, ports: ClientPorts) {
-    const { apiKey, chainId, encoding = 'json', patience = {} } = options;
+    const { chainId, encoding = 'json', patience = {} } = options;
     // By name, and not by spreading: an option that is there and undefined is one that is absent.
     const { answerMs = DEFAULT_PATIENCE.answerMs, silenceMs = DEFAULT_PATIENCE.silenceMs } = patience;
-    const { reconnect = DEFAULT_PATIENCE.reconnect } = patience;
+    const { minMs = DEFAULT_PATIENCE.reconnect.minMs, maxMs = DEFAULT_PATIENCE.reconnect.maxMs } =
+      patience.reconnect ?? {};
     const url = options.url.replace(/\/+$/, '');
-    if (!/^https?:\/\//.test(url)) throw new TypeError(`Not the URL of a service: ${options.url}`);
+    if (!isServiceUrl(url)) throw new TypeError(`Not the URL of a service: ${options.url}`);
+    // Without types somebody gives a variable that is not set, which the feed would refuse again and again.
+    if (typeof options.apiKey !== 'string') throw new TypeError('There is no API key');
+    // As the routes take it: the feed does not know a key with the line end of the file that it was read from.
+    const apiKey = options.apiKey.trim();
     this.#options = options;
     this.#ports = ports;
     this.rest = new Rest({ url, apiKey, chainId, fetch: ports.fetch });
@@ -85,7 +90,7 @@ export class OrderbookClient {
       url: url.replace(/^http/, 'ws'),
       apiKey,
       encoding,
-      patience: { answerMs, silenceMs, reconnect },
+      patience: { answerMs, silenceMs, reconnect: { minMs, maxMs } },
       ports,
     });
   }
@@ -177,6 +182,11 @@ export class OrderbookClient {
 const DEFAULT_LIFE_SECONDS = 3600;
 /** So many quotes of one client in a millisecond have salts of their own; below 2^53 until the year 2255. */
 const SALTS_PER_MS = 1000;
+
+/** A WebSocket's has neither a fragment (RFC 6455, 3) nor, where paths are put behind it, a query. */
+function isServiceUrl(text: string): boolean {
+  return /^https?:\/\/[^?#]+$/.test(text) && URL.canParse(text);
+}
 
 function onWire({ size, ...filter }: QuotesFilter): object {
   return { ...filter, ...(size !== undefined && { size: size.toString() }) };

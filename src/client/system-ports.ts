@@ -6,7 +6,7 @@ export function systemPorts(WebSocket: SocketConstructor): ClientPorts {
     clock: {
       wallMs: () => Date.now(),
       after(delayMs, task) {
-        const timer = setTimeout(task, delayMs);
+        const timer = setTimeout(task, Math.min(delayMs, LONGEST_MS));
         return () => clearTimeout(timer);
       },
     },
@@ -15,3 +15,6 @@ export function systemPorts(WebSocket: SocketConstructor): ClientPorts {
     WebSocket,
   };
 }
+
+/** Timers hold no more: what is asked to wait for longer, as for ever, would not wait at all. */
+const LONGEST_MS = 2 ** 31 - 1;

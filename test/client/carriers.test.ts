@@ -254,9 +254,44 @@ t.test('patience that is there and undefined is the default', (t) => {
 });
 
 t.test('an address that is no URL of a service is said at once', (t) => {
-  for (const url of ['quotes.test', 'ws://quotes.test', '']) {
+  const wrong = [
+    'quotes.test',
+    'ws://quotes.test',
+    '',
+    'http://[',
+    'http://quotes.test:99999',
+    'http://quotes.test/#a',
+    'http://quotes.test?a',
+  ];
+  for (const url of wrong) {
     t.throws(() => new OrderbookClient({ ...options, url }, new ScriptedServer().ports), /URL of a service/, url);
   }
+  t.end();
+});
+
+t.test('a key that is not there is said at once, and one is taken as the routes take it', (t) => {
+  const server = new ScriptedServer();
+  const untyped: object = { apiKey: undefined };
+  t.throws(() => new OrderbookClient({ ...options, ...untyped }, server.ports), /API key/);
+  const client = new OrderbookClient({ ...options, apiKey: 'k\n' }, server.ports);
+  client.followQuotes();
+  server.socket.onopen?.();
+  t.match(server.socket.next(), { type: 'AUTH', apiKey: 'k' });
+  client.close();
+  t.end();
+});
+
+t.test('a pause that is given in part is the default for the rest', (t) => {
+  const server = new ScriptedServer();
+  const untyped: object = { reconnect: { minMs: 1000 } };
+  const client = new OrderbookClient({ ...options, patience: untyped }, server.ports);
+  client.followQuotes();
+  server.socket.drops();
+  server.clock.advance(1_499);
+  t.equal(client.connection, 'WAITING');
+  server.clock.advance(1);
+  t.equal(client.connection, 'CONNECTING');
+  client.close();
   t.end();
 });
 
