@@ -3,10 +3,11 @@ import type { Journal, JournalRecord } from '../engine/ports.js';
 import type { Disk } from './disk.js';
 import type { LogPoint } from './file-header.js';
 import { FreeSpace, type FreeSpaceOptions } from './free-space.js';
-import { LogWriter, type CommittedGroup, type LogWriterOptions } from './log-writer.js';
+import type { LogSurvey } from './log-survey.js';
+import type { CommittedGroup, LogWriterOptions } from './log-writer-options.js';
+import { LogWriter } from './log-writer.js';
 import type { Note } from './notes.js';
 import { RecordWriter } from './record-codec.js';
-import type { LogSurvey } from './survey.js';
 
 export interface LogJournalOptions extends Omit<LogWriterOptions, 'hasRoom' | 'onCommit'>, FreeSpaceOptions {
   /** What may wait for the next group before nothing more is taken. */

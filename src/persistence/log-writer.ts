@@ -1,47 +1,18 @@
-import type { Clock } from '../engine/ports.js';
 import { COMMIT_BYTES, putCommit } from './commit.js';
-import type { Disk, OpenMode } from './disk.js';
+import type { Disk } from './disk.js';
 import { DueWork } from './due-work.js';
 import { DurabilityWaiters } from './durability-waiters.js';
+import { endOfPromises } from './end-of-promises.js';
 import type { LogPoint } from './file-header.js';
 import { FRAME_HEAD_BYTES } from './frame.js';
 import { GroupQueue } from './group-queue.js';
 import { GrowingBuffer } from './growing-buffer.js';
-import type { Logger } from './logger.js';
+import type { LogSurvey } from './log-survey.js';
+import type { CommittedGroup, LogWriterOptions } from './log-writer-options.js';
 import type { Note } from './notes.js';
 import { OpenSegment } from './open-segment.js';
 import { PersistenceError } from './persistence-error.js';
-import type { LogSurvey } from './survey.js';
-import type { SyncMode } from './sync-mode.js';
-
-export interface LogWriterOptions {
-  readonly sync: SyncMode;
-  readonly segmentBytes: number;
-  /** A group's memory that is kept for the next one. */
-  readonly bufferBytes: number;
-  /** How long nothing may come before the last group is sealed by an empty one. */
-  readonly sealDelayMs: number;
-  /** A commit that takes longer is warned of. */
-  readonly slowCommitMs: number;
-  /** How soon a next segment is tried again that there was no room for. */
-  readonly spareRetryMs: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Whether so many bytes can be taken from the disk without touching its reserve. */
-  readonly hasRoom: (bytes: number) => boolean;
-  /** Every record up to `index` may be told. Called once a group that has records, in order. */
-  readonly onCommit: (group: CommittedGroup) => void;
-  /** Once, after the first failure: nothing is written or told any more. The process has to end. */
-  readonly onFatal: (error: Error) => void;
-}
-
-/** One write and, with `sync: always`, one sync. */
-export interface CommittedGroup {
-  /** Its last record, and how many it has. */
-  readonly index: number;
-  readonly records: number;
-  readonly bytes: number;
-}
+import { openModeFor } from './sync-mode.js';
 
 interface WrittenGroup extends CommittedGroup {
   /** Up to its end, since the start. */
@@ -278,16 +249,4 @@ export class LogWriter {
     this.#waiters.fail(this.#failure);
     this.#options.onFatal(this.#failure);
   }
-}
-
-function openModeFor(sync: SyncMode): OpenMode {
-  return sync.type === 'always' ? 'durable' : 'write';
-}
-
-/**
- * Resolves when nobody who waited for a settled promise, one after the other, is left: in the same turn of the event
- * loop.
- */
-function endOfPromises(): Promise<void> {
-  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
 }

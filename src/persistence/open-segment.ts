@@ -1,9 +1,9 @@
 import type { Disk, DiskFile } from './disk.js';
 import { FILE_FORMAT, putSegmentHeader, type LogPoint } from './file-header.js';
 import { GrowingBuffer } from './growing-buffer.js';
+import type { LogSurvey } from './log-survey.js';
 import { segmentName } from './segment.js';
 import { SpareSegment, type SpareSegmentOptions } from './spare-segment.js';
-import type { LogSurvey } from './survey.js';
 
 /** The segment that groups are written to, one behind the other, and the step from a full one to the next. */
 export class OpenSegment {

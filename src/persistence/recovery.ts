@@ -1,13 +1,14 @@
 import type { Engine } from '../engine/engine.js';
 import type { Disk } from './disk.js';
 import { readRecords } from './log-records.js';
+import type { LogSurvey, PassedSegment } from './log-survey.js';
 import type { Logger } from './logger.js';
 import { PersistenceError } from './persistence-error.js';
 import { goesWith, replayAhead } from './replay-ahead.js';
 import { Replayer } from './replayer.js';
 import { segmentName, segmentNumbers, snapshotIndexes } from './segment.js';
 import { factsOf, findBase } from './snapshot-base.js';
-import { surveyLog, type LogSurvey, type PassedSegment } from './survey.js';
+import { surveyLog } from './survey.js';
 import { ToldHashes } from './told-hashes.js';
 
 /** An engine as the log leaves it. */

@@ -1,9 +1,9 @@
 import type { Engine } from '../engine/engine.js';
 import type { Disk } from './disk.js';
 import { readRecordsOf } from './log-records.js';
+import type { LogSurvey, PassedSegment, SurveyedSegment } from './log-survey.js';
 import { Replayer } from './replayer.js';
 import { factsOf, objection, readCandidate, type Candidate } from './snapshot-base.js';
-import type { LogSurvey, PassedSegment, SurveyedSegment } from './survey.js';
 import { ToldHashes, type StateAt } from './told-hashes.js';
 
 /** What was replayed of a log before all of it had been looked through. */

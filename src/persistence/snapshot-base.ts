@@ -2,12 +2,12 @@ import type { Engine } from '../engine/engine.js';
 import type { Disk } from './disk.js';
 import type { LogPoint } from './file-header.js';
 import { freshEngine } from './fresh-engine.js';
+import type { LogSurvey } from './log-survey.js';
 import type { Logger } from './logger.js';
 import type { SnapshotNote } from './notes.js';
 import { PersistenceError } from './persistence-error.js';
 import { snapshotName } from './segment.js';
 import { readSnapshot, type ReadSnapshot } from './snapshot.js';
-import type { LogSurvey } from './survey.js';
 import type { SegmentStart } from './log-records.js';
 
 /** What a log says that a snapshot has to agree with. */

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { LogPoint } from './file-header.js';
+import type { LogSurvey, PassedSegment, SurveyedSegment } from './log-survey.js';
 import { PersistenceError, type LogPlace, type PersistenceFault } from './persistence-error.js';
 import { Arrivals } from './arrivals.js';
 import type { Survey } from './recovery.js';
-import type { LogSurvey, PassedSegment, SurveyedSegment } from './survey.js';
 
 /** What the worker is started with. */
 export interface SurveyWork {

@@ -1,8 +1,8 @@
 import { placeOf, type PlacedRecord } from './log-records.js';
+import type { LogSurvey } from './log-survey.js';
 import type { Note } from './notes.js';
 import { PersistenceError } from './persistence-error.js';
 import { snapshotName } from './segment.js';
-import type { LogSurvey } from './survey.js';
 
 /** An engine, or what one was. */
 export interface StateAt {

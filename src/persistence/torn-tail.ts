@@ -1,8 +1,8 @@
 import { readWhole, writeWhole, type Disk } from './disk.js';
 import { endOfContent } from './frame.js';
+import type { LogSurvey } from './log-survey.js';
 import type { Logger } from './logger.js';
 import { segmentName } from './segment.js';
-import type { LogSurvey } from './survey.js';
 
 /** Rewriting goes in pieces of this size. */
 const PIECE_BYTES = 1 << 20;

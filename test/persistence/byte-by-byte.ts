@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import type { LogSurvey } from '../../src/persistence/log-survey.js';
 import { recover } from '../../src/persistence/recovery.js';
 import { PersistenceError } from '../../src/persistence/persistence-error.js';
-import { surveyLog, type LogSurvey } from '../../src/persistence/survey.js';
+import { surveyLog } from '../../src/persistence/survey.js';
 import { REORG_DEPTH } from '../engine/samples.js';
 import type { SeededRandom } from '../simulation/seeded-random.js';
 import { silent } from '../simulation/simulated-log.js';

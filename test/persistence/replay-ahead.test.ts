@@ -1,11 +1,12 @@
 import t from 'tap';
 import { Arrivals } from '../../src/persistence/arrivals.js';
 import { readRecords } from '../../src/persistence/log-records.js';
+import type { LogSurvey, PassedSegment } from '../../src/persistence/log-survey.js';
 import { PersistenceError } from '../../src/persistence/persistence-error.js';
 import { recover, type Recovered, type Survey } from '../../src/persistence/recovery.js';
 import { goesWith, replayAhead } from '../../src/persistence/replay-ahead.js';
 import { segmentName, snapshotIndexes } from '../../src/persistence/segment.js';
-import { surveyLog, type LogSurvey, type PassedSegment } from '../../src/persistence/survey.js';
+import { surveyLog } from '../../src/persistence/survey.js';
 import { REORG_DEPTH } from '../engine/samples.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
 import { silent } from '../simulation/simulated-log.js';

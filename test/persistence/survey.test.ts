@@ -1,8 +1,9 @@
 import t from 'tap';
 import { endOfContent, FrameType, readFrame } from '../../src/persistence/frame.js';
 import { HEADER_BYTES, readSnapshotHeader } from '../../src/persistence/file-header.js';
+import type { LogSurvey } from '../../src/persistence/log-survey.js';
 import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from '../../src/persistence/segment.js';
-import { surveyLog, type LogSurvey } from '../../src/persistence/survey.js';
+import { surveyLog } from '../../src/persistence/survey.js';
 import { madeLog } from './made-log.js';
 import { MemoryDisk } from './memory-disk.js';
 
