@@ -1,6 +1,7 @@
 import pino from 'pino';
 import t from 'tap';
-import type { ChainSide, ChainSideOptions } from '../src/chain/chain-side.js';
+import type { ChainSideOptions } from '../src/chain/chain-side-options.js';
+import type { ChainSide } from '../src/chain/chain-side.js';
 import { openFollowedChains, type FollowedChainsParts } from '../src/followed-chains.js';
 import { Metrics } from '../src/metrics/metrics.js';
 import type { ServiceOptions } from '../src/service-options.js';

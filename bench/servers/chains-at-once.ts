@@ -1,9 +1,10 @@
 import { ChainHealth } from '../../src/chain/chain-health.js';
 import { ChainReader } from '../../src/chain/chain-reader.js';
-import type { ChainSide, ChainSideOptions } from '../../src/chain/chain-side.js';
+import type { ChainSideOptions } from '../../src/chain/chain-side-options.js';
+import type { ChainSide } from '../../src/chain/chain-side.js';
 import { publishedQuote } from '../../src/chain/growing-quote.js';
 import type { Profile } from '../../src/chain/profile.js';
-import type { PublicationOutcome } from '../../src/chain/publisher.js';
+import type { PublicationOutcome } from '../../src/chain/publication.js';
 import type { IdentifiedQuote, QuoteReading } from '../../src/chain/quote-states.js';
 import type { Rpc } from '../../src/engine/ports.js';
 import type { Pool, PoolKey, Quote } from '../../src/engine/quote.js';

@@ -4,7 +4,6 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
-import type { ChainSideOptions } from '../../src/chain/chain-side.js';
 import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
 import type { Journal } from '../../src/engine/ports.js';
 import type { Pool, Quote } from '../../src/engine/quote.js';
@@ -20,6 +19,7 @@ import { toldQuotes } from '../workload/told-quotes.js';
 import { chainsAtOnce, enterQuote, profileAtOnce, rpcOfNobody } from './chains-at-once.js';
 import { nowMicros, onSchedule, type Telling, type TellingDialogue } from './telling.js';
 import { plainOptions } from './plain-options.js';
+import type { ChainSideOptions } from '../../src/chain/chain-side-options.js';
 
 export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
   KEY: { given: null; answer: string };

@@ -21,6 +21,10 @@ export interface BlockHead {
 
 const BLOOM_DIGITS = 512;
 
+export function idOf({ number, hash }: BlockHead): BlockId {
+  return { blockNumber: number, blockHash: hash };
+}
+
 /** Throws ChainAnswerError on what is none. */
 export function readHead(answer: unknown): BlockHead {
   if (typeof answer !== 'object' || answer === null) throw new ChainAnswerError('The node does not have that block');

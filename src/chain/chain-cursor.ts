@@ -1,9 +1,11 @@
 import type { Clock } from '../engine/ports.js';
 import { ChainAnswerError } from './chain-answer-error.js';
-import type { BlockHead, BlockId } from './block-head.js';
+import { idOf, type BlockHead, type BlockId } from './block-head.js';
 import type { ChainReader } from './chain-reader.js';
+import type { BlockRange, CursorStep } from './cursor-step.js';
 import { Doubt } from './doubt.js';
 import { ReadBlocks } from './read-blocks.js';
+import { reorgAncestor } from './reorg-ancestor.js';
 
 export interface CursorOptions {
   /** First block that can hold anything of interest; asked once, when nothing was read yet. */
@@ -39,24 +41,6 @@ export interface CursorListener {
   /** There was nothing to be read; or what there was, a range or a reorg, is in the book. */
   onRead(): void;
 }
-
-/** A range of blocks whose logs are to be read. */
-export interface BlockRange {
-  readonly fromBlock: number;
-  readonly to: BlockHead;
-  /** `to` is the newest block to be read for now. */
-  readonly isLast: boolean;
-}
-
-export type CursorStep =
-  /** There is nothing to be read now, or the node lags. */
-  | { readonly type: 'IDLE' }
-  /** Nothing was read yet: tell the book of this block, which holds nothing of interest, then `moveTo(at)`. */
-  | { readonly type: 'BEGIN'; readonly at: BlockId }
-  /** Read the logs of the range, then `advance`. */
-  | ({ readonly type: 'BLOCKS' } & BlockRange)
-  /** All above `ancestor` never happened; undo it, then `moveTo(ancestor)`. */
-  | { readonly type: 'REORG'; readonly ancestor: BlockId };
 
 /**
  * The block that was read last is part of the chain; or that is not to be told yet, since the node may lag; or it is
@@ -135,7 +119,8 @@ export class ChainCursor {
     if (standing === 'UNSURE') return { type: 'IDLE' };
     const next = this.#isPartial ? position.blockNumber : position.blockNumber + 1;
     if (standing === 'STANDS') return this.#blocks(next, target);
-    const ancestor = await this.#commonAncestor(target);
+    const find = (number: number): Promise<BlockHead | null> => this.#find(number, target);
+    const ancestor = (await reorgAncestor(this.#trail, target, find)) ?? this.#strange(target);
     if (ancestor.blockNumber === position.blockNumber) {
       // The node has it after all. To go back to its end would skip the rest of a block that was told only in part.
       this.#lag.end();
@@ -248,33 +233,11 @@ export class ChainCursor {
     return number === target.number ? target : this.reader.findBlock(number);
   }
 
-  /**
-   * A block that the node has lost, or not reached, proves nothing: an older one that it has is as good an ancestor.
-   * Only a block that differs shows that the chain changed.
-   */
-  async #commonAncestor(target: BlockHead): Promise<BlockId> {
-    let lost: BlockId | null = null;
-    let differs = false;
-    for (const candidate of this.#trail.newestFirst()) {
-      if (candidate.blockNumber > target.number) continue;
-      const block = await this.#find(candidate.blockNumber, target);
-      if (block?.hash === candidate.blockHash) return idOf(block);
-      if (block === null) lost = candidate;
-      else differs = true;
-    }
-    if (lost !== null) throw new ChainAnswerError(`The node lacks block ${lost.blockNumber}, below its own head`);
-    const { oldest, newest } = this.#trail;
-    if (!differs) {
-      throw new ChainAnswerError(
-        `The node is behind: its head ${target.number} is below block ${oldest?.blockNumber}, the oldest that reading can go back to`,
-      );
-    }
-    const message = `None of the blocks ${oldest?.blockNumber}..${newest?.blockNumber} that were read is on the chain with head ${target.number}, ${target.hash}`;
+  /** Another chain altogether is believed only when it has been shown for long enough. */
+  #strange(target: BlockHead): never {
     this.listener.onLag();
+    const { oldest, newest } = this.#trail;
+    const message = `None of the blocks ${oldest?.blockNumber}..${newest?.blockNumber} that were read is on the chain with head ${target.number}, ${target.hash}`;
     throw this.#strangeness.isOver() ? new DeepReorg(message) : new ChainAnswerError(message);
   }
-}
-
-function idOf({ number, hash }: BlockHead): BlockId {
-  return { blockNumber: number, blockHash: hash };
 }

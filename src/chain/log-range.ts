@@ -1,4 +1,5 @@
-import type { BlockRange, ChainCursor } from './chain-cursor.js';
+import type { ChainCursor } from './chain-cursor.js';
+import type { BlockRange } from './cursor-step.js';
 import { RpcError } from './rpc-errors.js';
 
 /**

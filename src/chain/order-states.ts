@@ -1,8 +1,9 @@
 import type { QuoteState } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
 import type { Hex, Origin } from '../engine/quote.js';
-import type { BlockRange, ChainCursor } from './chain-cursor.js';
-import type { BlockId } from './block-head.js';
+import { idOf, type BlockId } from './block-head.js';
+import type { ChainCursor } from './chain-cursor.js';
+import type { BlockRange } from './cursor-step.js';
 import { wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
 import { RpcError } from './rpc-errors.js';
 import type { QuoteStates } from './quote-states.js';
@@ -37,7 +38,7 @@ export class OrderStates {
    */
   async atEnd({ to, isLast }: BlockRange, orders: readonly Order[]): Promise<QuoteState[] | null> {
     try {
-      return await this.read(orders, { blockNumber: to.number, blockHash: to.hash });
+      return await this.read(orders, idOf(to));
     } catch (error) {
       if (isLast || !(error instanceof RpcError)) throw error;
       return null;

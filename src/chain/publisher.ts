@@ -3,19 +3,11 @@ import type { CancelTimer, Clock } from '../engine/ports.js';
 import { encodeAdd, quoteDigits, quotesIn } from './add-calldata.js';
 import { ForeseenTxs } from './foreseen-txs.js';
 import { MinedPublications, type MinedPublication, type PublicationMemory } from './mined-publications.js';
+import { type Publication, type PublicationOutcome, PublicationUnseen } from './publication.js';
 import type { IdentifiedQuote } from './quote-states.js';
 import type { TxReceipt } from './receipts.js';
 import { TxReverted } from './wallet-errors.js';
 import type { Wallet } from './wallet.js';
-
-/**
- * What became of a publication: the book knows the quote, the checks at entry refused it, or its transaction failed.
- * Not sent: another's event of the quote was read while ours still waited, or its time was up.
- */
-export type PublicationOutcome =
-  | { readonly type: 'ENTERED'; readonly isSent: boolean }
-  | { readonly type: 'REFUSED'; readonly isSent: boolean; readonly reason: string }
-  | { readonly type: 'FAILED'; readonly error: Error };
 
 export interface PublisherLimits extends PublicationMemory {
   readonly maxTxBytes: number;
@@ -28,19 +20,6 @@ export interface PublisherLimits extends PublicationMemory {
    * publication is forgotten.
    */
   readonly publishSettleMs: number;
-}
-
-/** Mined, and its event never came: a reorg took the transaction back. */
-export class PublicationUnseen extends Error {
-  override readonly name = 'PublicationUnseen';
-}
-
-interface Publication {
-  readonly quote: IdentifiedQuote;
-  readonly outcome: Promise<PublicationOutcome>;
-  readonly settle: (outcome: PublicationOutcome) => void;
-  /** Its transaction is on the way: no longer in the queue. */
-  isSent: boolean;
 }
 
 /**

@@ -11,7 +11,8 @@ import {
   type KnownOrders,
   type PostedQuote,
 } from './intake-checks.js';
-import type { Publisher, PublicationOutcome } from './publisher.js';
+import type { PublicationOutcome } from './publication.js';
+import type { Publisher } from './publisher.js';
 import { ERROR_NAMES, type IdentifiedQuote } from './quote-states.js';
 import {
   NoGasMoney,

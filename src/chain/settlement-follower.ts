@@ -1,10 +1,11 @@
 import type { ChainPosition } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
 import type { Hex, Origin } from '../engine/quote.js';
-import type { BlockRange, ChainCursor } from './chain-cursor.js';
-import type { BlockId } from './block-head.js';
+import { idOf, type BlockId } from './block-head.js';
+import type { ChainCursor } from './chain-cursor.js';
 import type { ChainLog } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
+import type { BlockRange } from './cursor-step.js';
 import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
 import type { ForeseenStates } from './foreseen-states.js';
 import { mapInFlight } from './in-flight.js';
@@ -142,7 +143,7 @@ export class SettlementFollower {
    * the node refused the range.
    */
   async #read(range: BlockRange): Promise<boolean> {
-    const to = { blockNumber: range.to.number, blockHash: range.to.hash };
+    const to = idOf(range.to);
     if (range.isLast) this.foreseen.foresee(to);
     const logs = await readRange(this.cursor, range, () => this.#logs(range));
     if (logs === null) return false;

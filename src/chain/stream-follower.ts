@@ -1,10 +1,11 @@
 import type { ChainPosition } from '../engine/command.js';
 import type { Hex } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
-import type { BlockRange, ChainCursor, CursorStep } from './chain-cursor.js';
-import type { BlockId } from './block-head.js';
+import { idOf, type BlockId } from './block-head.js';
+import type { ChainCursor } from './chain-cursor.js';
 import type { ChainLog } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
+import type { BlockRange, CursorStep } from './cursor-step.js';
 import {
   blocksOf,
   isBefore,
@@ -80,7 +81,7 @@ export class StreamFollower {
     const { fromBlock, to } = step;
     const query = {
       fromBlock,
-      to: { blockNumber: to.number, blockHash: to.hash },
+      to: idOf(to),
       address: this.options.orderbookStream,
       topics: publishQuoteTopics,
     };
@@ -113,7 +114,7 @@ export class StreamFollower {
 
   /** Asks for everything first and tells the book afterwards. */
   async #enterLogs(range: BlockRange, all: readonly ChainLog[], settlement: BlockId): Promise<void> {
-    const to = { blockNumber: range.to.number, blockHash: range.to.hash };
+    const to = idOf(range.to);
     const logs = all.filter((log) => !isBefore(log, this.#resumeAfter));
     const checked = await this.publications.check(logs);
     const { candidates } = checked;

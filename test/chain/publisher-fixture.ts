@@ -1,4 +1,5 @@
-import { Publisher, type PublicationOutcome } from '../../src/chain/publisher.js';
+import type { PublicationOutcome } from '../../src/chain/publication.js';
+import { Publisher } from '../../src/chain/publisher.js';
 import type { IdentifiedQuote } from '../../src/chain/quote-states.js';
 import type { TxRequest } from '../../src/chain/own-tx.js';
 import type { TxReceipt } from '../../src/chain/receipts.js';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { encodeAdd } from '../../src/chain/add-calldata.js';
-import { PublicationUnseen, type PublicationOutcome } from '../../src/chain/publisher.js';
+import { type PublicationOutcome, PublicationUnseen } from '../../src/chain/publication.js';
 import type { TxReceipt } from '../../src/chain/receipts.js';
 import { TxReverted, WalletBusy, WouldRevert } from '../../src/chain/wallet-errors.js';
 import type { Hex } from '../../src/engine/quote.js';

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
+import { type PublicationOutcome, PublicationUnseen } from '../../src/chain/publication.js';
 import { QuoteChecks } from '../../src/chain/quote-checks.js';
 import { IntakeChecks, type PostedQuote } from '../../src/chain/intake-checks.js';
 import { QuoteIntake } from '../../src/chain/quote-intake.js';
 import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
-import { PublicationUnseen, type PublicationOutcome } from '../../src/chain/publisher.js';
 import type { QuoteError } from '../../src/schema/orderbook.js';
 import {
   NoGasMoney,
