@@ -58,7 +58,7 @@ t.test('where the port is taken, the wallet does not go on with what an earlier 
     logger: pino({ level: 'silent' }),
     onFault: (error) => t.fail(String(error)),
   });
-  await t.rejects(service, { code: 'EADDRINUSE' });
+  await t.rejects(service, { name: 'CannotListen', cause: { code: 'EADDRINUSE' } });
   t.ok(requests > 0, 'it had begun');
   t.equal(clock.pending, 0, 'and waits for no receipt');
 });

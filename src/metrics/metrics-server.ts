@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenOn } from '../net/listen-on.js';
 import type { Metrics } from './metrics.js';
 
 export interface MetricsServer {
@@ -39,14 +39,11 @@ export async function serveMetrics(
   server.maxConnections = metricsConnections;
   // It must never be what keeps the process alive.
   server.unref();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, resolve);
-  });
+  const ownPort = await listenOn(server, host, port);
   // A connection that it cannot take, for want of file descriptors: an error without a listener would end the process.
   server.on('error', () => undefined);
   return {
-    port: (server.address() as AddressInfo).port,
+    port: ownPort,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { DescriptorRoom } from './descriptor-room.js';
+import { listenOn } from './listen-on.js';
 import type { NetOptions, NetServer } from './net.js';
 import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
 import { NodeSockets } from './node-sockets.js';
@@ -44,15 +45,10 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     this.#http.on('upgrade', (incoming: IncomingMessage, _, head: Buffer) => this.#upgrade(incoming, head));
   }
 
-  listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#http.once('error', reject);
-      this.#http.listen({ host, port }, () => {
-        this.#http.off('error', reject);
-        this.#http.on('error', this.options.onFault);
-        resolve((this.#http.address() as AddressInfo).port);
-      });
-    });
+  async listen(host: string, port: number): Promise<number> {
+    const ownPort = await listenOn(this.#http, host, port);
+    this.#http.on('error', this.options.onFault);
+    return ownPort;
   }
 
   publish(topic: string, message: string | Uint8Array, isBinary: boolean): void {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import type { us_listen_socket } from 'uWebSockets.js';
 import { ENOUGH_AGAIN } from './descriptor-room.js';
+import { CannotListen, listenOn } from './listen-on.js';
 import type { NetOptions } from './net.js';
 import type { UwsApp, UwsModule } from './uws-native.js';
 
@@ -31,7 +32,7 @@ export class UwsListening {
       this.#listenSocket = await this.#listen(host, ownPort);
     }
     if (this.#listenSocket === null) {
-      throw new Error(`Cannot listen on ${host} port ${port}: it is taken, or not this machine's to take`);
+      throw new CannotListen(host, port, new Error("it is taken, or not this machine's to take"));
     }
     const { descriptors, limits } = this.options;
     if (descriptors !== undefined) {
@@ -79,9 +80,7 @@ export class UwsListening {
  */
 async function freePortAt(host: string): Promise<number> {
   const server = createServer();
-  server.listen({ host, port: 0 });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server, host, 0);
   server.close();
   await once(server, 'close');
   return port;

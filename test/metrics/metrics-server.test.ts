@@ -34,7 +34,10 @@ t.test('it answers GET /metrics alone, whatever the query', async (t) => {
 t.test('a port that is taken is an error of the start', async (t) => {
   const server = await serveMetrics(new Metrics(), '127.0.0.1', 0, LIMITS);
   t.teardown(() => server.close());
-  await t.rejects(serveMetrics(new Metrics(), '127.0.0.1', server.port, LIMITS), { code: 'EADDRINUSE' });
+  await t.rejects(serveMetrics(new Metrics(), '127.0.0.1', server.port, LIMITS), {
+    name: 'CannotListen',
+    cause: { code: 'EADDRINUSE' },
+  });
 });
 
 t.test('a reading that fails is a 500, and the next one may be right', async (t) => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import t, { type Test } from 'tap';
+import { CannotListen } from '../../src/net/listen-on.js';
 import type { NetResponse } from '../../src/net/net.js';
 import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js';
 import { eachBackend, limits, quietSockets, serve } from './serving.js';
@@ -27,7 +28,12 @@ eachBackend(t, (t, backend) => {
   t.test('port 0 finds a free one, and a port is taken once', async (t) => {
     const { port } = await serve(t, backend);
     t.ok(port > 1023);
-    await t.rejects(backend.create(options).listen('127.0.0.1', port));
+    await t.rejects(backend.create(options).listen('127.0.0.1', port), CannotListen);
+  });
+
+  t.test('a name that is no address of this machine is told with the port', async (t) => {
+    const listening = backend.create(options).listen('nowhere.invalid', 0);
+    await t.rejects(listening, { message: 'Cannot listen on nowhere.invalid port 0', cause: { message: /nowhere/ } });
   });
 
   t.test('a port that another program has is not shared', async (t) => {
