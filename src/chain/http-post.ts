@@ -71,7 +71,8 @@ function answerTo(request: ClientRequest, json: string): Promise<IncomingMessage
 
 function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const isPacked = response.headers['content-encoding'] === 'gzip';
+    // In capitals it is the same (RFC 9110, 8.4.1).
+    const isPacked = response.headers['content-encoding']?.toLowerCase() === 'gzip';
     const body: Readable = isPacked ? response.pipe(createGunzip()) : response;
     const chunks: Buffer[] = [];
     let bytes = 0;

@@ -35,10 +35,14 @@ t.test('requests that follow on each other share a connection', async (t) => {
 });
 
 t.test('a compressed answer is read, and its length is what it is unpacked', async (t) => {
-  const packed = (text: string) => (response: ServerResponse) =>
-    void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text));
-  const short = await serve(t, packed('{"result":"0x1"}'));
-  t.equal((await post(short.url)).text, '{"result":"0x1"}');
+  const packed =
+    (text: string, coding = 'gzip') =>
+    (response: ServerResponse) =>
+      void response.writeHead(200, { 'content-encoding': coding }).end(gzipSync(text));
+  for (const coding of ['gzip', 'GZIP']) {
+    const short = await serve(t, packed('{"result":"0x1"}', coding));
+    t.equal((await post(short.url)).text, '{"result":"0x1"}', coding);
+  }
   const bomb = await serve(t, packed('0'.repeat(1_000_000)));
   await t.rejects(post(bomb.url), AnswerTooLong);
   const damaged = await serve(t, (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('plain'));
