@@ -3,6 +3,7 @@ import { IntakeChecks } from './chain/intake-checks.js';
 import { QuoteChecks } from './chain/quote-checks.js';
 import { QuoteIntake } from './chain/quote-intake.js';
 import { QuoteRehearsal } from './chain/quote-rehearsal.js';
+import type { Clock } from './engine/ports.js';
 import type { Hex } from './engine/quote.js';
 import type { Sequencer } from './engine/sequencer.js';
 import { knownOrder } from './engine-side.js';
@@ -15,6 +16,8 @@ export interface IntakeSideParts {
   readonly signing: SignatureSide;
   /** Engine time, Unix seconds. */
   readonly nowSeconds: () => number;
+  /** Of those who wait for their quotes. */
+  readonly askersClock: Clock;
 }
 
 /** What becomes of posted quotes. */
@@ -27,7 +30,7 @@ export interface IntakeSide {
 
 /** Puts together the checks of posted quotes, and with a wallet their publication. */
 export function openIntake({ engine, clock, limits }: ServiceOptions, parts: IntakeSideParts): IntakeSide {
-  const { sequencer, nowSeconds } = parts;
+  const { sequencer, nowSeconds, askersClock } = parts;
   const { pools, states, publisher } = parts.chains;
   const { digests, signatures, signatureChecks } = parts.signing;
   const { checksPerTurn } = limits;
@@ -36,5 +39,5 @@ export function openIntake({ engine, clock, limits }: ServiceOptions, parts: Int
   const rehearsal = new QuoteRehearsal(known, pools, digests, signatures, checks, states, clock, checksPerTurn);
   if (publisher === null) return { intake: null, rehearsal };
   const intakeChecks = new IntakeChecks(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
-  return { intake: new QuoteIntake(known, intakeChecks, publisher, clock, limits), rehearsal };
+  return { intake: new QuoteIntake(known, intakeChecks, publisher, askersClock, limits), rehearsal };
 }

@@ -31,7 +31,8 @@ export interface OptionSideOptions {
   readonly time: EngineTime;
   readonly chains: ChainSide;
   readonly operatorGas: OperatorGas;
-  readonly clock: Clock;
+  /** Of those who wait for a transaction. */
+  readonly askersClock: Clock;
   readonly limits: Limits;
   readonly logger: Logger;
 }
@@ -52,7 +53,7 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
   ];
 
   /** What only an operator with a wallet can do. */
-  function openServices({ clock, logger }: OptionSideOptions, series: OptionSeries) {
+  function openServices({ askersClock, logger }: OptionSideOptions, series: OptionSeries) {
     const { settlementWallet, follower, health } = chains;
     if (settlementWallet === null) return null;
     const settlement = tellingRefusals(chains.settlement, (error) => {
@@ -60,12 +61,18 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
     });
     const factory = profile.contracts.poolFactory.address;
     const now: ChainSeconds = () => (health.settlement.status().head === null ? null : engineSeconds());
-    const operator = new Operator(settlementWallet, settlement, () => follower.wake(), clock, limits.txPatienceMs);
+    const operator = new Operator(
+      settlementWallet,
+      settlement,
+      () => follower.wake(),
+      askersClock,
+      limits.txPatienceMs,
+    );
     const known = {
       knows: (poolAddress: `0x${string}`) => engine.pool(poolAddress) !== undefined,
       whenDurable: () => sequencer.whenDurable(),
     };
-    const arrivals = new PoolArrivals(known, clock, limits.poolArrivalMs);
+    const arrivals = new PoolArrivals(known, askersClock, limits.poolArrivalMs);
     sequencer.onEvents((records) => {
       for (const event of records.flatMap(({ events }) => events)) {
         if (event.type === 'POOL_DEPLOYED') arrivals.arrived(event.pool.poolAddress);

@@ -1,3 +1,4 @@
+import { AskersClock } from './chain/askers-clock.js';
 import { chainsJson } from './chains-json.js';
 import { EngineTime } from './engine/engine-time.js';
 import { ExpiryTimer } from './engine/expiry-timer.js';
@@ -84,13 +85,14 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     limits,
     onFault: logFault,
   });
-  const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains, operatorGas });
+  const askersClock = new AskersClock(clock);
+  const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains, operatorGas, askersClock });
   const http = createHttp({
     ...options,
     chainId,
     sequencer,
     chains,
-    ...openIntake(options, { sequencer, chains, signing, nowSeconds }),
+    ...openIntake(options, { sequencer, chains, signing, nowSeconds, askersClock }),
     quotas,
     operatorGas,
     unknownKeys,
@@ -141,7 +143,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     server.stopListening();
     for (const watch of watches) watch.stop();
     hub.closeReaders(CloseCode.serviceRestart, 'service restart');
+    const cancelTimeUp = clock.after(limits.stopPatienceMs, () => askersClock.timeIsUp());
     await server.close(CloseCode.serviceRestart, 'service restart');
+    cancelTimeUp();
     await chains.stop();
     await signing.signatureChecks.close();
     expiry.stop();

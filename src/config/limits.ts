@@ -76,6 +76,8 @@ export const limits = {
   wsIdleFrames: 600,
   /** For a closing socket to read what is buffered for it, and for answers under way when the server stops. */
   drainMs: 5_000,
+  /** Of it, how long a request may go on to wait for its transaction or quotes; then it is told how far they have come. */
+  stopPatienceMs: 4_000,
   /** Sockets open at once: in all, of one address (IPv6: one /64); those of one key are a quota of its tier. */
   wsConnections: 10_000,
   wsConnectionsPerAddress: 32,

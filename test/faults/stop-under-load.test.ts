@@ -10,6 +10,7 @@ import { RpcProxy } from '../chain/rpc-proxy.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient, type RestAnswer } from '../e2e/rest-client.js';
+import { optionOf } from '../e2e/wire-option.js';
 import { ServiceProcess } from './service-process.js';
 
 /** From a signal to the end of the process. */
@@ -74,10 +75,9 @@ class Listener {
 }
 
 /** Posts batch after batch until it is told to stop; every answer is kept, a broken connection is a failure. */
-async function postUntil(service: ServiceProcess, maker: number, isOver: () => boolean): Promise<RestAnswer[]> {
+async function postUntil(service: ServiceProcess, n: number, isOver: () => boolean): Promise<RestAnswer[]> {
   const rest = new RestClient(service.httpUrl, service.apiKey);
-  const account = chain.accounts[1 + maker];
-  if (account === undefined) throw new Error('The local chain lacks accounts');
+  const account = maker(n);
   const answers: RestAnswer[] = [];
   while (!isOver()) {
     const batch = Array.from({ length: BATCH }, () => signQuote(account.privateKey, quoted, { size: ONE / 1000n }));
@@ -105,7 +105,7 @@ await t.test('a stop under load answers all that is under way, and readers go on
     const reader = await Listener.open(service, 'quotebook.v2.json', resume ?? SNAPSHOT);
     const plain = await Listener.open(service, '', {});
     let isOver = false;
-    const posting = Promise.all(Array.from({ length: MAKERS }, (_, maker) => postUntil(service, maker, () => isOver)));
+    const posting = Promise.all(Array.from({ length: MAKERS }, (_, n) => postUntil(service, n, () => isOver)));
     await reader.has(40);
     await pause(Math.random() * 200);
     isOver = true;
@@ -146,34 +146,60 @@ await t.test('a stop under load answers all that is under way, and readers go on
   await stopsInTime(t, service);
 });
 
-await t.test('a post that the chain keeps waiting holds up no stop, and a second signal ends it at once', async (t) => {
+await t.test(
+  'a stop tells who waits for the chain how far it has come, and what was sent is not sent again',
+  async (t) => {
+    const service = await ServiceProcess.prepare(chain, t.testdir());
+    t.teardown(() => service.end('SIGKILL'));
+    const dev = devClient(chain.rpcUrl, chain.chainId);
+    await service.start();
+    await dev.setAutomine(false);
+    t.teardown(() => dev.setAutomine(true));
+    const quote = await signQuote(maker(0).privateKey, quoted, { size: ONE / 1000n });
+    const option = { ...optionOf(chain, quoted), strike: 2_900 };
+    const before = await sentCount(dev);
+    const rest = new RestClient(service.httpUrl, service.apiKey);
+    const posts = Promise.all([rest.post('/quotes', [quote]), rest.post('/pools', [option])]);
+    while ((await sentCount(dev)) < before + 2) await pause(20);
+    await stopsInTime(t, service);
+
+    const [published, deployed] = await posts;
+    t.match(published, { status: 504, body: { message: 'Publication not confirmed yet', pending: [/^0x/] } });
+    const [quoteId] = published.body.pending as readonly string[];
+    t.match(deployed, { status: 200, body: { failed: [{ reason: 'Transaction not confirmed yet' }] } });
+
+    await dev.setAutomine(true);
+    await dev.mine({ blocks: 1 });
+    await service.start();
+    const again = new RestClient(service.httpUrl, service.apiKey);
+    t.match(await again.post('/quotes', [quote]), { status: 200, body: { exists: [{ quoteId, salt: quote.salt }] } });
+    t.match(await again.post('/pools', [option]), { status: 200, body: { existed: [option] } });
+    t.equal(await sentCount(dev), before + 2);
+  },
+);
+
+await t.test('a second signal ends it at once', async (t) => {
   const service = await ServiceProcess.prepare(chain, t.testdir());
   t.teardown(() => service.end('SIGKILL'));
   const dev = devClient(chain.rpcUrl, chain.chainId);
+  await service.start();
   await dev.setAutomine(false);
   t.teardown(() => dev.setAutomine(true));
-  for (const signals of [1, 2]) {
-    await service.start();
-    const plain = await Listener.open(service, '', {});
-    const pending = postUntil(service, 0, () => false).then(
-      () => 'ANSWERED',
-      () => 'BROKEN',
-    );
-    while ((await dev.getTransactionCount({ address: operator(), blockTag: 'pending' })) <= (await minedCount(dev))) {
-      await pause(20);
-    }
-    if (signals === 1) await stopsInTime(t, service);
-    else {
-      const ended = service.end('SIGTERM');
-      await plain.closed;
-      process.kill(service.pid ?? 0, 'SIGTERM');
-      await pause(limits.sameSignalMs);
-      t.ok(service.isRunning, 'what comes together with the first is the same');
-      process.kill(service.pid ?? 0, 'SIGTERM');
-      t.equal(await ended, 1, 'a second signal is not waited for');
-    }
-    t.equal(await pending, 'BROKEN');
-  }
+  const before = await sentCount(dev);
+  const plain = await Listener.open(service, '', {});
+  const pending = postUntil(service, 0, () => false).then(
+    () => 'ANSWERED',
+    () => 'BROKEN',
+  );
+  while ((await sentCount(dev)) === before) await pause(20);
+  const ended = service.end('SIGTERM');
+  await plain.closed;
+  process.kill(service.pid ?? 0, 'SIGTERM');
+  await pause(limits.sameSignalMs);
+  t.ok(service.isRunning, 'what comes together with the first is the same');
+  process.kill(service.pid ?? 0, 'SIGTERM');
+  t.equal(await ended, 1, 'it is not waited for');
+  t.equal(await pending, 'BROKEN');
 });
 
 await t.test('a node that takes requests and answers none holds up no stop', async (t) => {
@@ -199,12 +225,15 @@ await t.test('a node that takes requests and answers none holds up no stop', asy
   await t.rejects(unfinished, 'it had not reached its chains yet');
 });
 
-function operator(): `0x${string}` {
-  const [account] = chain.accounts;
+function maker(n: number) {
+  const account = chain.accounts[1 + n];
   if (account === undefined) throw new Error('The local chain lacks accounts');
-  return account.address;
+  return account;
 }
 
-function minedCount(dev: ReturnType<typeof devClient>): Promise<number> {
-  return dev.getTransactionCount({ address: operator(), blockTag: 'latest' });
+/** How many transactions of the operator the node has, mined or not. */
+function sentCount(dev: ReturnType<typeof devClient>): Promise<number> {
+  const [operator] = chain.accounts;
+  if (operator === undefined) throw new Error('The local chain lacks accounts');
+  return dev.getTransactionCount({ address: operator.address, blockTag: 'pending' });
 }
