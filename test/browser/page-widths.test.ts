@@ -1,0 +1,42 @@
+import t from 'tap';
+import { inPage, until, withPage } from './in-page.js';
+
+const ONE = 10n ** 18n;
+const HEIGHT = 900;
+
+await withPage(async ({ browser, service, maker, call }) => {
+  const dear = service.chain.pools.find(({ poolKey }) => !poolKey.isCallPool && poolKey.strike === 28_000n * ONE);
+  if (dear === undefined) throw new Error('a chain has puts of a dear token');
+  await maker.ask(dear, (9n * ONE) / 10n, 12n * ONE);
+  await maker.ask(call, ONE / 20n, 15n * ONE);
+  await maker.requestQuotes(call, ONE);
+
+  await t.test('at no width is anything cut off of a price, a strike or what the tape tells', async (t) => {
+    for (const width of [360, 390, 641, 768, 1081, 1280, 1440]) {
+      for (const [pool, ask] of [
+        [dear, '25\u202f200.00'],
+        [call, '0.0500'],
+      ] as const) {
+        const options = { viewport: { width, height: HEIGHT } };
+        await inPage(t, browser, { service, options, pool }, async (page) => {
+          await until(page, '#ladder-rows .ask:nth-child(9)', ask);
+          await until(page, `td[data-side=ask] [data-pool="${pool.poolAddress}"]`, ask);
+          await until(page, '#tape-rows', '28000 P');
+          const cut = await page.evaluate(() =>
+            [...document.querySelectorAll('main td, main th, main td button, main td span')]
+              .filter((element) => element.childElementCount === 0 && getComputedStyle(element).fontSize !== '0px')
+              .filter((element) => {
+                const { paddingLeft, paddingRight } = getComputedStyle(element);
+                const room = element.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+                const text = document.createRange();
+                text.selectNodeContents(element);
+                return text.getBoundingClientRect().width > room + 0.5;
+              })
+              .map(({ textContent }) => textContent),
+          );
+          t.strictSame(cut, [], `${width} wide, with an ask of ${ask}`);
+        });
+      }
+    }
+  });
+});
