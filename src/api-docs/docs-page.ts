@@ -11,9 +11,10 @@ nav a { margin-right: 1rem; }
 h2 { margin-top: 3rem; }
 summary { cursor: pointer; padding: .4rem 0; }
 code, pre { font: .85rem/1.4 ui-monospace, monospace; }
-pre { overflow-x: auto; padding: .8rem; border: 1px solid #8886; border-radius: 6px; }
+pre { white-space: pre-wrap; padding: .8rem; border: 1px solid #8886; border-radius: 6px; }
+code, pre { overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
-td, th { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8884; }
+td, th { text-align: left; vertical-align: top; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #8884; }
 `;
 
 interface Section {
