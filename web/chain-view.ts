@@ -1,7 +1,7 @@
 import type { Pool } from 'quotebook/client';
 import { contracts } from './amounts.js';
 import { Choices } from './choices.js';
-import { byId, create, flash, setText } from './elements.js';
+import { byId, create, flash, replaceChildren, setText } from './elements.js';
 import type { Market } from './market.js';
 import { expiryOrder, nameOf, pairOf, premiumText, premiumToken } from './option.js';
 
@@ -79,7 +79,10 @@ export class ChainView {
       return { halves: [call, put], row: create('tr', '', ...call.cells, title, ...put.cells) };
     });
     this.#halves = rows.flatMap(({ halves }) => halves);
-    this.#rows.replaceChildren(...rows.map(({ row }) => row));
+    replaceChildren(
+      this.#rows,
+      rows.map(({ row }) => row),
+    );
     const unit = (type: 'C' | 'P') => pools.filter((pool) => pool.type === type).map(premiumToken)[0];
     setText(byId('call-unit'), `Calls, ${unit('C') ?? '–'}`);
     setText(byId('put-unit'), `Puts, ${unit('P') ?? '–'}`);
@@ -94,6 +97,7 @@ export class ChainView {
       button.disabled = pool === undefined;
       if (pool !== undefined) {
         button.dataset.pool = pool.poolAddress;
+        button.dataset.key = `${pool.poolAddress} ${side}`;
         button.addEventListener('click', () => this.#onChoice(pool));
       }
       const cell = create('td', '', button);

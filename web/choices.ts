@@ -1,4 +1,4 @@
-import { create } from './elements.js';
+import { create, replaceChildren } from './elements.js';
 
 /** A row of buttons of which one is pressed. */
 export class Choices {
@@ -23,9 +23,10 @@ export class Choices {
     const buttons = values.map((value) => {
       const button = create('button', '', value);
       button.type = 'button';
+      button.dataset.key = value;
       button.addEventListener('click', () => this.#onChoice(value));
       return button;
     });
-    this.#element.replaceChildren(...buttons);
+    replaceChildren(this.#element, buttons);
   }
 }

@@ -21,6 +21,15 @@ export function create<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** Other children; whoever is on an old one with the keyboard is on the new one of the same `data-key` after it. */
+export function replaceChildren(element: Element, children: readonly Node[]): void {
+  const { activeElement } = document;
+  const key = element.contains(activeElement) ? activeElement?.getAttribute('data-key') : null;
+  element.replaceChildren(...children);
+  if (typeof key !== 'string') return;
+  element.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+}
+
 /** Touches the document only when the text is another; true then. */
 export function setText(element: Element, text: string): boolean {
   if (element.textContent === text) return false;

@@ -43,6 +43,31 @@ await withPage(async ({ browser, service, maker, call, put }) => {
     });
   });
 
+  await t.test('a pool or an expiry that is listed anew takes the focus from nobody', async (t) => {
+    const [last] = service.chain.pools.slice(-1);
+    if (last === undefined) throw new Error('a chain has pools');
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
+      for (const where of [`td[data-side=ask] [data-pool="${call.poolAddress}"]`, '#expiries [aria-pressed=true]']) {
+        await changePools(page, (listed, time) =>
+          time > 1
+            ? listed
+            : listed.filter(({ poolAddress }) => poolAddress === call.poolAddress || poolAddress === last.poolAddress),
+        );
+        await page.reload();
+        await page.waitForSelector('#pool[aria-busy=false]');
+        await page.focus(where);
+        t.equal(await page.locator('#chain-rows tr').count(), 1);
+        t.equal(await page.locator('#expiries button').count(), 1);
+        // Somebody quotes in a pool that the page does not know, so that it asks for the list.
+        await maker.ask(put, ONE / 2n, 543_210n * ONE);
+        await page.waitForFunction(() => document.querySelectorAll('#chain-rows tr').length === 5);
+        t.equal(await page.locator('#expiries button').count(), 3);
+        t.ok(await page.$eval(where, (element) => element === document.activeElement), where);
+        await page.unrouteAll();
+      }
+    });
+  });
+
   await t.test('a page whose first answers were errors is whole as soon as they are not', async (t) => {
     await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
       const failed: string[] = [];
