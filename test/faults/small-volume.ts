@@ -4,9 +4,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Test } from 'tap';
 
+/** The file systems whose power can be cut, with what makes one in a file. */
+const MAKERS = { ext4: ['mkfs.ext4', '-q', '-m', '0'], xfs: ['mkfs.xfs', '-q'] } as const;
+export type FileSystem = keyof typeof MAKERS;
+
 /**
  * EXT4_IOC_SHUTDOWN of Linux, with EXT4_GOING_FLAGS_NOLOGFLUSH: what is in memory, journal included, never reaches the
- * disk.
+ * disk. XFS took the same numbers for its XFS_IOC_GOINGDOWN before.
  */
 const SHUTDOWN_IOCTL = 0x8004587d;
 const NO_LOG_FLUSH = 2;
@@ -21,7 +25,7 @@ const IOCTL_PROGRAMS: readonly (readonly [program: string, script: string])[] = 
 ];
 const SCRIPT_FLAG = { perl: '-e', python3: '-c' } as Readonly<Record<string, string>>;
 
-/** An ext4 of its own in a file, mounted: small enough to be filled, and its power can be cut. */
+/** A file system of its own in a file, mounted: small enough to be filled, and its power can be cut. */
 export class SmallVolume {
   /** Where it is mounted. */
   readonly path: string;
@@ -29,7 +33,7 @@ export class SmallVolume {
   #isMounted = false;
 
   /** Gone after the test. A string says why there can be none here. */
-  static make(t: Test, mebibytes: number): SmallVolume | string {
+  static make(t: Test, mebibytes: number, fileSystem: FileSystem = 'ext4'): SmallVolume | string {
     if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'only root on Linux can mount a volume';
     const directory = mkdtempSync(path.join(tmpdir(), 'quotebook-volume-'));
     const volume = new SmallVolume(directory);
@@ -40,11 +44,12 @@ export class SmallVolume {
     try {
       writeFileSync(volume.#image, '');
       truncateSync(volume.#image, mebibytes << 20);
-      run('mkfs.ext4', ['-q', '-m', '0', volume.#image]);
+      const [program, ...words] = MAKERS[fileSystem];
+      run(program, [...words, volume.#image]);
       volume.mount();
       return volume;
     } catch (error) {
-      return `no ext4 in a file can be mounted here: ${(error as Error).message.split('\n').slice(0, 2).join(' ')}`;
+      return `no ${fileSystem} in a file can be mounted here: ${(error as Error).message.split('\n').slice(0, 2).join(' ')}`;
     }
   }
 
