@@ -21,8 +21,6 @@ const ROUNDS = isLong ? 7 : 3;
 const WHERE_IN_DOUBT = 5;
 const ROUND_MS = isLong ? 5_000 : 1_500;
 const REQUESTS_PER_SECOND = 100;
-/** Below this a ratio tells of the scheduler of a shared machine, not of the service. */
-const NOISE_MS = 25;
 
 export interface SiegeOptions {
   /** Environment variables of the service. */
@@ -35,13 +33,11 @@ export interface SiegeOptions {
 export interface Bearable {
   /** Of its p99 under the storm and in the calm. */
   readonly ratio: number;
-  /** A p99 up to this is good in any case. */
-  readonly noiseMs: number;
   readonly rounds: number;
   readonly roundMs: number;
 }
 
-const bearable: Bearable = { ratio: 2, noiseMs: NOISE_MS, rounds: ROUNDS, roundMs: ROUND_MS };
+const bearable: Bearable = { ratio: 2, rounds: ROUNDS, roundMs: ROUND_MS };
 
 /** The real program on a real chain with some quotes in the book, and one good client. */
 export class Siege {
@@ -116,7 +112,7 @@ export class Siege {
   async withstands(
     t: Test,
     storm: (signal: AbortSignal) => Promise<void>,
-    { ratio, noiseMs, rounds, roundMs } = bearable,
+    { ratio, rounds, roundMs } = bearable,
   ): Promise<void> {
     const calm: Measured[] = [];
     const stormy: Measured[] = [];
@@ -127,7 +123,7 @@ export class Siege {
     });
     const isBorne = (): boolean => {
       const { calmMs, stormMs, idleMs } = medians();
-      return stormMs <= Math.max(ratio * Math.max(calmMs, idleMs), noiseMs);
+      return stormMs <= ratio * Math.max(calmMs, idleMs);
     };
     while (stormy.length < rounds || (!isBorne() && stormy.length < WHERE_IN_DOUBT * rounds)) {
       calm.push(await this.measure(roundMs));

@@ -15,10 +15,8 @@ const FREE_KEYS = isLong ? 100 : 10;
 const TIMES_ITS_LIMIT = 10;
 const PAID_REQUESTS_PER_SECOND = 500;
 const { requestsPerSecond } = tierQuotas.free;
-/** By hand, on a machine that does nothing else, only what the client's own timers may be off is no difference. */
 const paidStay: Bearable = {
   ratio: 1.2,
-  noiseMs: isLong ? 1 : 25,
   rounds: isLong ? 15 : 5,
   roundMs: isLong ? 4_000 : 2_000,
 };
