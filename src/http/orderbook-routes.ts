@@ -144,10 +144,15 @@ function toFilter(query: OrdersQuery): OrdersFilter {
     ...(provider && { provider: lower(provider) }),
     ...(taker && { taker: lower(taker) }),
     ...(size && { minFillableSize: BigInt(size) }),
-    ...(quoteIds && { quoteIds: quoteIds.map(lower) }),
+    ...(quoteIds && { quoteIds: quoteIds.filter(isQuoteId).map(lower) }),
     ...(limit && { limit: Number(limit) }),
     ...(cursor && { olderThan: ageOf(cursor) }),
   };
+}
+
+/** A text that is no id names no order, as an unknown id does. */
+function isQuoteId(text: string): boolean {
+  return /^0x[a-fA-F0-9]{64}$/.test(text);
 }
 
 function ageOf(cursor: string): OrderAge {

@@ -148,7 +148,12 @@ export function ordersQuery(maxQuoteIds: number) {
       side: Type.Optional(Side),
       provider: Type.Optional(Address),
       taker: Type.Optional(Address),
-      quoteIds: Type.Optional(Type.Array(Hash, { minItems: 1, maxItems: maxQuoteIds })),
+      quoteIds: Type.Optional(
+        Type.Array(Type.String({ description: 'Id of a quote; any other text names none.' }), {
+          minItems: 1,
+          maxItems: maxQuoteIds,
+        }),
+      ),
       limit: Type.Optional(
         text<string>('^([1-9][0-9]{0,2}|1000)$', 'Most orders in the answer, 1 to 1000; absent: all.'),
       ),

@@ -132,6 +132,8 @@ await t.test('sloppy query strings are read, wrong ones refused', async (t) => {
   const id = `0x${'00'.repeat(32)}`;
   const byIds = await rest.get(`/orders?quoteIds%5B%5D=${id}&quoteIds[]=${id}&quoteIds=${id}`);
   t.strictSame([byIds.status, byIds.body], [200, { validQuotes: [], invalidQuotes: [] }]);
+  const withBad = await rest.get(`/orders?quoteIds[]=${id}&quoteIds[]=0x12&quoteIds[]=`);
+  t.strictSame([withBad.status, withBad.body], [200, { validQuotes: [], invalidQuotes: [] }], 'malformed ids');
   t.equal((await rest.get('/orders')).status, 400, 'no chain and no ids');
   t.equal((await rest.get('/nowhere')).status, 404);
 });

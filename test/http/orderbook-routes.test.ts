@@ -100,6 +100,17 @@ t.test('makers and ids are found in any letter case', async (t) => {
   t.match(JSON.parse(named.text), { validQuotes: [{ quoteId: quoteIdOf(0xab) }] });
 });
 
+t.test('a malformed id among others finds nothing and spoils none of them', async (t) => {
+  const { apply, get } = served();
+  apply(enter(sampleQuote({ n: 1 })));
+  const bad = ['', '0x12', 'x', `${quoteIdOf(1)}0`, quoteIdOf(1).replace('0x', '0X')].map((id) => `quoteIds[]=${id}`);
+  const among = await get(`/orders?${bad.join('&')}&quoteIds[]=${quoteIdOf(1)}`);
+  t.equal(among.status, 200);
+  t.match(JSON.parse(among.text), { validQuotes: [{ quoteId: quoteIdOf(1) }], invalidQuotes: [] });
+  const alone = await get(`/orders?${about}&${bad.join('&')}`);
+  t.strictSame([alone.status, JSON.parse(alone.text)], [200, { validQuotes: [], invalidQuotes: [] }]);
+});
+
 t.test('each parameter reaches the book as the book has it', async (t) => {
   const asked: unknown[] = [];
   const noting = (answer: unknown) => (query: unknown) => {
