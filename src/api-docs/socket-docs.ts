@@ -7,6 +7,7 @@ import {
   ReplyMessage,
   RfqByPoolAddressMessage,
   RfqByPoolKeyMessage,
+  RfqByPoolKeyRequest,
   UnsubscribeMessage,
 } from '../schema/socket.js';
 import {
@@ -44,7 +45,7 @@ export interface SocketDocLimits {
 }
 
 const auth = { summary: 'Says whose socket this is', schema: AuthMessage };
-const rfq = { summary: 'A request for quotes, by pool key', schema: RfqByPoolKeyMessage };
+const rfq = { summary: 'A request for quotes, by pool key', schema: RfqByPoolKeyRequest };
 const rfqByAddress = { summary: 'A request for quotes, by pool address', schema: RfqByPoolAddressMessage };
 const unsubscribe = { summary: 'Ends the subscription to a channel', schema: UnsubscribeMessage };
 const orderbookSnapshot = { summary: 'All levels of a book', schema: OrderbookSnapshot };
@@ -71,7 +72,7 @@ function plain(wsBookLevels: number): ChannelDoc {
       deleteQuote: { summary: 'It is not in the book any more', schema: DeleteQuoteMessage },
       orderbookSnapshot,
       orderbookUpdate,
-      rfq,
+      rfqTold: { summary: 'A request for quotes by pool key, as a reader is told of it', schema: RfqByPoolKeyMessage },
       rfqByAddress,
     },
   };

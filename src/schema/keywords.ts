@@ -6,7 +6,7 @@ export interface KeywordRefusal {
   readonly message: string;
 }
 
-export const KEYWORD_NAMES = ['uint256', 'fixed18', 'positive'] as const;
+export const KEYWORD_NAMES = ['uint256', 'fixed18', 'positive', 'safeUint'] as const;
 export type KeywordName = (typeof KEYWORD_NAMES)[number];
 
 /**
@@ -35,6 +35,10 @@ export const keywords: Readonly<Record<KeywordName, (value: string | number) => 
   /** A decimal text that says a number above zero: some digit of it is not 0. */
   positive(value) {
     return /^[0.]+$/.test(String(value)) ? { params: { comparison: '>', limit: 0 }, message: 'must be > 0' } : null;
+  },
+  /** A whole number in decimal digits, at most 2^53 - 1: it becomes a JSON number, which is not exact above that. */
+  safeUint(value) {
+    return Number(value) > Number.MAX_SAFE_INTEGER ? tooLarge(String(Number.MAX_SAFE_INTEGER)) : null;
   },
 };
 

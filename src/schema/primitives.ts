@@ -37,6 +37,11 @@ export const UnixSeconds = Type.Integer({
   maximum: Number.MAX_SAFE_INTEGER,
   description: 'Unix time in seconds.',
 });
+/** The same from clients that serialise 64-bit integers as text. Longer texts exceed the maximum. */
+export const UnixSecondsText = withKeyword(
+  text<string>('^[0-9]+$', 'Unix time in seconds, in decimal digits, at most 2^53 - 1.', { maxLength: 16 }),
+  'safeUint',
+);
 export const Uint8 = Type.Integer({ minimum: 0, maximum: 255 });
 
 /** Token amounts and strikes of the option routes, in whole tokens. */

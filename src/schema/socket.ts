@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { Static } from 'typebox';
 import { OrderbookQuote, PoolKey } from './orderbook.js';
-import { Address, ChainId, Side, Uint256, closed } from './primitives.js';
+import { Address, ChainId, Side, Uint256, UnixSeconds, UnixSecondsText, closed } from './primitives.js';
 
 /** Messages of the plain WebSocket protocol. A message's `type` says which schema holds. */
 const NoBody = Type.Optional(Type.Null());
@@ -37,6 +37,15 @@ const rfq = { side: Side, chainId: ChainId, size: Uint256, taker: Address };
 /** A request for quotes names its pool by key, or in the older form by address: exactly one of the two. */
 export const RfqByPoolKey = closed({ poolKey: PoolKey, ...rfq });
 export const RfqByPoolAddress = closed({ poolAddress: Address, ...rfq });
+
+/** As clients may send it: the protocol's public SDK writes the maturity as text. It is published as a number. */
+export const RfqByPoolKeyRequest = closed({
+  type: Type.Literal('RFQ'),
+  body: closed({
+    poolKey: closed({ ...PoolKey.properties, maturity: Type.Union([UnixSeconds, UnixSecondsText]) }),
+    ...rfq,
+  }),
+});
 
 export const RfqByPoolKeyMessage = closed({ type: Type.Literal('RFQ'), body: RfqByPoolKey });
 export type RfqByPoolKeyMessage = Static<typeof RfqByPoolKeyMessage>;

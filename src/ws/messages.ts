@@ -4,8 +4,9 @@ import {
   AuthMessage,
   FilterMessage,
   RfqByPoolAddressMessage,
-  RfqByPoolKeyMessage,
+  RfqByPoolKeyRequest,
   UnsubscribeMessage,
+  type RfqByPoolKeyMessage,
 } from '../schema/socket.js';
 import {
   FilterV2Message,
@@ -35,7 +36,7 @@ const QUOTED_CHARACTERS = 40;
 const checkAuth = compile(AuthMessage, MAX_ERRORS);
 const checkFilter = compile(FilterMessage, MAX_ERRORS);
 const checkUnsubscribe = compile(UnsubscribeMessage, MAX_ERRORS);
-const checkRfqByPoolKey = compile(RfqByPoolKeyMessage, MAX_ERRORS);
+const checkRfqByPoolKey = compile(RfqByPoolKeyRequest, MAX_ERRORS);
 const checkRfqByPoolAddress = compile(RfqByPoolAddressMessage, MAX_ERRORS);
 const checkFilterV2 = compile(FilterV2Message, MAX_ERRORS);
 const checkTicker = compile(TickerFilterMessage, MAX_ERRORS);
@@ -80,11 +81,20 @@ export class MessageReader {
           'UNSUBSCRIBE',
         );
       case 'RFQ':
-        return checked<RfqMessage>(namesPoolAddress(raw) ? checkRfqByPoolAddress : checkRfqByPoolKey, raw, 'RFQ');
+        return namesPoolAddress(raw) ? checked(checkRfqByPoolAddress, raw, 'RFQ') : readRfqByPoolKey(raw);
       default:
         return refused('Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ');
     }
   }
+}
+
+/** As it is published: with the maturity as a number. */
+function readRfqByPoolKey(raw: RawMessage): Reading<RfqMessage> {
+  const request = checked(checkRfqByPoolKey, raw, 'RFQ');
+  if (!request.ok) return request;
+  const { type, body } = request.value;
+  const poolKey = { ...body.poolKey, maturity: Number(body.poolKey.maturity) };
+  return { ok: true, value: { type, body: { ...body, poolKey } } };
 }
 
 function namesPoolAddress({ body }: RawMessage): boolean {

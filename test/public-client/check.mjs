@@ -84,6 +84,8 @@ const chain = String(chainId);
 
 /** What the taker's socket has been sent. */
 const heard = [];
+/** What the maker's socket has been sent of takers' requests. */
+const asked = [];
 let open;
 let own;
 
@@ -153,7 +155,6 @@ t.test('the transaction that it makes of the best quote fills it', async (t) => 
 });
 
 t.test('a maker hears what takers ask for, also who does not say for whom', async (t) => {
-  const asked = [];
   await make.orderbook.subscribe({ type: 'FILTER', channel: 'RFQ', body: { chainId: chain } }, (m) => asked.push(m));
   await until(() => asked.length > 1, 'the subscription');
   const bodies = [taker.address, ZeroAddress].map((whom) => ({
@@ -171,14 +172,26 @@ t.test('a maker hears what takers ask for, also who does not say for whom', asyn
   );
 });
 
-t.test('its stream begins with the best quote and goes on to a better one', async (t) => {
-  const prices = [];
-  const wanted = { poolAddress, size: ONE, isBuy: true, poolKey, pool, provider: take.provider, forceSendRFQ: true };
-  await take.orders.streamQuotes(wanted, (best) => prices.push(best?.price));
-  await make.orders.publishUnsignedQuoteWithApiKey(poolAddress, offer(ONE / 25n));
-  await until(() => prices.length > 1, 'the better quote');
-  t.strictSame(prices, [ONE / 10n, ONE / 25n]);
-});
+/** Without the pool's key the SDK reads it from the chain, and sends its maturity as text. */
+const streams = [
+  { how: 'a pool key', given: { poolKey }, first: ONE / 10n, better: ONE / 25n },
+  { how: 'no pool key', given: {}, first: ONE / 25n, better: ONE / 30n },
+];
+
+for (const { how, given, first, better } of streams) {
+  t.test(`its stream with ${how} asks makers, begins with the best quote and goes on to a better one`, async (t) => {
+    const before = asked.length;
+    const prices = [];
+    const wanted = { poolAddress, size: ONE, isBuy: true, pool, provider: take.provider, forceSendRFQ: true, ...given };
+    await take.orders.streamQuotes(wanted, (best) => prices.push(best?.price));
+    await until(() => asked.length > before, 'the request');
+    t.match(asked.slice(before), [{ type: 'RFQ', body: { poolKey, side: 'bid', taker: ZeroAddress } }]);
+    await make.orders.publishUnsignedQuoteWithApiKey(poolAddress, offer(better));
+    await until(() => prices.length > 1, 'the better quote');
+    t.strictSame(prices, [first, better]);
+    take.orders.cancelQuoteStream();
+  });
+}
 
 t.test('it tells its user what was refused, and why', async (t) => {
   const stranger = sdkOf(taker, 'no-such-key').orderbook;

@@ -14,9 +14,10 @@ import {
   ordersQuery,
   postQuotesBody,
 } from '../../src/schema/orderbook.js';
-import { FilterMessage, ServerMessage, UnsubscribeMessage } from '../../src/schema/socket.js';
+import { FilterMessage, RfqByPoolKeyRequest, ServerMessage, UnsubscribeMessage } from '../../src/schema/socket.js';
 import { option, orderbookQuote, postedQuote } from './samples.js';
 
+const { taker } = postedQuote;
 const ajv = new Ajv({ allErrors: true, strict: false, strictNumbers: true });
 for (const keyword of KEYWORD_NAMES) {
   ajv.addKeyword({
@@ -62,6 +63,14 @@ const schemas: readonly { name: string; schema: TSchema; good: unknown }[] = [
   },
   { name: 'FILTER', schema: FilterMessage, good: { type: 'FILTER', channel: 'RFQ', body: { chainId: '42161' } } },
   { name: 'UNSUBSCRIBE', schema: UnsubscribeMessage, good: { type: 'UNSUBSCRIBE', channel: 'RFQ', body: null } },
+  {
+    name: 'RFQ',
+    schema: RfqByPoolKeyRequest,
+    good: {
+      type: 'RFQ',
+      body: { poolKey: { ...postedQuote.poolKey, maturity: '1' }, side: 'ask', chainId: '42161', size: '1', taker },
+    },
+  },
   {
     name: 'texts and amounts with one bound each',
     schema: Type.Object({

@@ -15,11 +15,16 @@ t.test('what a keyword says of a value has the shape of AJV’s errors', async (
   });
   t.strictSame(keywords.fixed18(1e-19), { params: { limit: 18 }, message: 'must NOT have more than 18 decimals' });
   t.strictSame(keywords.positive('0.0'), { params: { comparison: '>', limit: 0 }, message: 'must be > 0' });
+  t.strictSame(keywords.safeUint(String(2n ** 53n)), {
+    params: { comparison: '<=', limit: '9007199254740991' },
+    message: 'must be <= 9007199254740991',
+  });
 });
 
 t.test('a keyword has nothing to say of what it is not broken by, or not meant for', async (t) => {
   t.equal(keywords.uint256(MAX), null);
   t.equal(keywords.fixed18(1e-18), null);
   t.equal(keywords.positive('0.01'), null);
+  t.equal(keywords.safeUint(String(2n ** 53n - 1n)), null);
   for (const keyword of Object.values(keywords)) t.equal(keyword('x'.repeat(80)), null);
 });

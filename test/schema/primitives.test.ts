@@ -32,6 +32,10 @@ const edges: Readonly<Record<Name, readonly [good: readonly unknown[], bad: read
     [0, 2 ** 53 - 1],
     [-1, 2 ** 53, 0.5, '1'],
   ],
+  UnixSecondsText: [
+    ['0', '007', String(2n ** 53n - 1n)],
+    [String(2n ** 53n), '0'.repeat(17), '', '-1', '1.0', '1e3', ' 1', 1],
+  ],
   Uint8: [
     [0, 27, 255],
     [-1, 256, 0.5],

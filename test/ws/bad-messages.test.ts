@@ -109,6 +109,16 @@ const badMessages: readonly (readonly [what: string, message: unknown, answer: s
     'Invalid RFQ: body.poolKey.maturity must be integer',
   ],
   [
+    'a maturity in text above 2^53 - 1',
+    withPoolKey({ maturity: String(2n ** 53n) }),
+    'Invalid RFQ: body.poolKey.maturity must be integer',
+  ],
+  [
+    'a maturity in text that is no whole number',
+    withPoolKey({ maturity: '1709280000.0' }),
+    'Invalid RFQ: body.poolKey.maturity must be integer',
+  ],
+  [
     'a maturity above 2^53 - 1',
     withPoolKey({ maturity: 2 ** 53 }),
     `Invalid RFQ: body.poolKey.maturity must be <= ${Number.MAX_SAFE_INTEGER}`,

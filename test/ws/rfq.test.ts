@@ -52,6 +52,21 @@ t.test('a request by pool key is routed by the address that belongs to the key',
   t.same(asked, [{ ...poolKey, strike: 1800n * 10n ** 18n }]);
 });
 
+t.test('a maturity in decimal text is published as a number', async (t) => {
+  const fixture = new HubFixture({ poolAddressOf: async () => poolAddress });
+  const maker = fixture.subscribed('RFQ');
+  const asking = fixture.authorized();
+  asking.says(rfq({ ...byPoolKey, poolKey: { ...poolKey, maturity: String(poolKey.maturity) } }));
+  await settled();
+  t.same(asking.take(), [published(`rfq:421613:${poolAddress}:ask:${taker.toLowerCase()}`)]);
+  t.strictSame(maker.take(), [rfq(byPoolKey)]);
+  t.same(
+    fixture.log.map(({ body }) => body),
+    [JSON.stringify(byPoolKey)],
+    'with its fields in the order in which they came',
+  );
+});
+
 t.test('what goes into the log is read by the letter and by the number', async (t) => {
   const fixture = new HubFixture();
   fixture.authorized().says(rfq(byAddress));
