@@ -30,7 +30,7 @@ try {
   console.log('posted a quote and read it back');
   const maker = spawn(process.execPath, ['examples/market-maker.mjs', readyFile, '1', '0.03', '2']);
   await new Promise((resolve, reject) => {
-    maker.stdout.on('data', (text) => `${text}`.includes('ask 2 at') && resolve());
+    maker.stdout.on('data', (text) => `${text}`.includes('ask 1.5 at') && resolve());
     maker.on('exit', () => reject(new Error('the market maker ended')));
   });
   const { stdout: taken } = await promisify(execFile)(process.execPath, ['examples/taker.mjs', readyFile, '1', '1']);

@@ -1,9 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { OrderbookClient } from '../../src/client/node.js';
+import { OrderbookClient, type QuoteFact } from '../../src/client/node.js';
+import { tierQuotas } from '../../src/config/limits.js';
 import { writeReadyFile } from '../../src/ready-file.js';
 import { documentedPorts } from './documented-network.js';
 import { startTestService } from './running-service.js';
@@ -11,13 +13,15 @@ import { startTestService } from './running-service.js';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const ONE = 10n ** 18n;
 
-const service = await startTestService({ limits: { wsHeartbeatMs: 200 } });
+const service = await startTestService({ limits: { wsHeartbeatMs: 200, minQuoteLifeSeconds: 1 } });
 t.teardown(() => service.stop());
 const { apiKey, chain, httpUrl } = service;
 const readyFile = path.join(t.testdir(), 'ready.json');
 const operatorKey = chain.accounts[0]?.privateKey ?? '0x';
 await writeReadyFile(readyFile, '127.0.0.1', service.service.port, { local: { chain, operatorKey }, apiKey });
-const { rest } = new OrderbookClient({ url: httpUrl, apiKey, chainId: '421613' }, documentedPorts);
+const client = new OrderbookClient({ url: httpUrl, apiKey, chainId: '421613' }, documentedPorts);
+t.teardown(() => client.close());
+const { rest } = client;
 const [pool] = chain.pools;
 if (pool === undefined) throw new Error('a chain has pools');
 const { poolAddress } = pool;
@@ -63,36 +67,112 @@ async function offered(side: 'bid' | 'ask'): Promise<bigint> {
 
 t.test('a maker quotes both sides, a taker asks, is answered and covers its size, and the book is drawn', async (t) => {
   const maker = new Example(t, 'market-maker', '0', '0.05', '2');
-  await maker.prints(/ask 2 at 0\.051/);
-  t.match(maker.output, /bid 2 at 0\.049/);
-  t.strictSame([await offered('bid'), await offered('ask')], [2n * ONE, 2n * ONE]);
+  await maker.prints(/ask 1\.5 at 0\.051/);
+  t.match(maker.output, /bid 1\.5 at 0\.049/);
+  t.strictSame([await offered('bid'), await offered('ask')], [(3n * ONE) / 2n, (3n * ONE) / 2n]);
 
   const book = new Example(t, 'terminal-book');
-  await book.prints(/0\.051 .* 2 .* 1[\s\S]*0\.049 .* 2 .* 1/);
+  await book.prints(/0\.051 .* 1\.5 .* 1[\s\S]*0\.049 .* 1\.5 .* 1/);
   t.match(book.output, /testWETH .* 1600 C .*LIVE, connection OPEN/);
   await book.prints(/settlement block \d+/);
 
   const taker = new Example(t, 'taker', '1.5');
   t.equal(await taker.ends(), 0, taker.output);
-  t.match(taker.output, /asked for 1\.5: 0x[0-9a-f]{40} offers 1\.5 at 0\.0505/);
-  t.match(taker.output, /covered 1\.5 of 1\.5, premium 0\.07575\n/);
+  t.match(taker.output, /asked for 1\.5: 0x[0-9a-f]{40} offers 0\.5 at 0\.0505/);
+  t.match(
+    taker.output,
+    /bought 0\.5 at 0\.0505 [^]*bought 1 at 0\.051 /,
+    'the private quote first, then the public one',
+  );
+  t.match(taker.output, /covered 1\.5 of 1\.5, premium 0\.07625\n/);
   await maker.prints(/filled: 0 left/);
-
-  const more = new Example(t, 'taker', '3');
-  t.equal(await more.ends(), 0, more.output);
-  t.match(more.output, /bought 2 at 0\.0505 [^]*bought 1 at 0\.051 /, 'the private quote first, then the public one');
   await maker.prints(/ask 1 at 0\.051\n/);
-  while ((await offered('ask')) < 2n * ONE) await new Promise((resolve) => setTimeout(resolve, 10));
+  while ((await offered('ask')) < (3n * ONE) / 2n) await new Promise((resolve) => setTimeout(resolve, 10));
   t.equal(await maker.ends('SIGINT'), 0);
   t.equal(await book.ends('SIGINT'), 0);
 });
 
 t.test('without a maker who answers, public quotes are taken, and what is missing is said', async (t) => {
   const maker = new Example(t, 'market-maker', '1', '0.03', '2');
-  await maker.prints(/ask 2 at 0\.0306/);
+  await maker.prints(/ask 1\.5 at 0\.0306/);
   t.equal(await maker.ends('SIGINT'), 0);
   const taker = new Example(t, 'taker', '3', '1');
   t.equal(await taker.ends(), 1);
   t.match(taker.output, /nobody answered/);
-  t.match(taker.output, /covered 2 of 3/);
+  t.match(taker.output, /covered 1\.5 of 3/);
 });
+
+t.test('through renewals, fills and answers a maker never offers more than its size on a side', async (t) => {
+  const makerPool = chain.pools[2];
+  if (makerPool === undefined) throw new Error('a chain has pools');
+  const seen = await watchMaker(makerPool.poolAddress);
+  const maker = new Example(t, 'market-maker', '2', '0.04', '2', '0.5', '4');
+  await maker.prints(/ask 1\.5 at 0\.0408/);
+  for (const size of ['1.5', '2']) {
+    const taker = new Example(t, 'taker', size, '2');
+    await taker.ends();
+    t.match(taker.output, /offers 0\.5 at 0\.0404/);
+  }
+  await seen.until(() => seen.posted.filter(({ body }) => body.isBuy).length >= 4);
+  t.ok(seen.samples.length > 20, `${seen.samples.length} samples`);
+  for (const side of ['bid', 'ask'] as const) {
+    t.equal(Math.max(...seen.samples.map((sample) => sample[side])), side === 'bid' ? 1.5 : 2, side);
+  }
+  t.equal(await maker.ends('SIGINT'), 0);
+  seen.close();
+});
+
+t.test('a maker posts no more quotes than its key may have in a day', async (t) => {
+  const makerPool = chain.pools[4];
+  if (makerPool === undefined) throw new Error('a chain has pools');
+  const seen = await watchMaker(makerPool.poolAddress);
+  // A fifteenth of 60 at once, and another one only after 26 minutes.
+  const maker = new Example(t, 'market-maker', '4', '0.04', '2', '0.5', '2', '60');
+  await seen.until(() => seen.expired.length === 4);
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  t.equal(seen.posted.length, 4);
+  t.equal(await maker.ends('SIGINT'), 0);
+  seen.close();
+
+  const source = await readFile(path.join(ROOT, 'examples', 'market-maker.mjs'), 'utf8');
+  const [, life, perDay] = /words\[5\] \?\? '(\d+)', words\[6\] \?\? '(\d+)'/.exec(source)?.map(Number) ?? [];
+  const { quotesPerDay, gasPerDay } = tierQuotas.free;
+  if (life === undefined || perDay === undefined) throw new Error('the example has defaults');
+  t.ok((2 * 86_400) / life < perDay / 2, 'renewals leave half of the quotes to fills and answers');
+  t.ok(perDay <= quotesPerDay && perDay * GAS_OF_ONE <= gasPerDay, 'the defaults are within the free tier');
+});
+
+/** Gas of publishing a quote in a request of its own. */
+const GAS_OF_ONE = 33_900;
+
+/** What the makers of a pool offer in whole contracts, after each change of their quotes and every 50 ms. */
+async function watchMaker(poolAddress: `0x${string}`) {
+  const followed = client.followQuotes({ poolAddress, taker: '*' });
+  const [posted, expired]: [QuoteFact[], QuoteFact[]] = [[], []];
+  const samples: { readonly bid: number; readonly ask: number }[] = [];
+  const sample = (): void => {
+    const sum = (side: 'bid' | 'ask'): number =>
+      Number(followed.book.side(poolAddress, side).reduce((total, each) => total + BigInt(each.fillableSize), 0n)) /
+      1e18;
+    samples.push({ bid: sum('bid'), ask: sum('ask') });
+  };
+  const timer = setInterval(sample, 50);
+  followed.onFact((fact) => {
+    if (fact.type === 'POST_QUOTE') posted.push(fact);
+    if (fact.type === 'EXPIRE_QUOTE') expired.push(fact);
+    sample();
+  });
+  await followed.whenLive();
+  return {
+    posted,
+    expired,
+    samples,
+    async until(isSo: () => boolean): Promise<void> {
+      while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
+    },
+    close(): void {
+      clearInterval(timer);
+      followed.close();
+    },
+  };
+}
