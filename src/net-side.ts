@@ -26,6 +26,7 @@ export function openNetwork(
     http: http.handler,
     refuseBody: (fault, request) => http.refuseBody(fault, request),
     socketPath: '/',
+    trustedProxies: options.trustedProxies ?? [],
     sockets: metrics === null ? sockets : measuredSockets(sockets, metrics),
     limits: {
       ...limits,

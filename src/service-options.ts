@@ -44,6 +44,8 @@ export interface ServiceOptions {
   /** File descriptors that the process may still open; absent: nobody knows. */
   readonly spareDescriptors?: () => number;
   readonly corsOrigins: readonly string[];
+  /** Proxies whose X-Forwarded-For names the client; none by default. */
+  readonly trustedProxies?: readonly string[];
   /** What is served at /; none by default. */
   readonly page?: Omit<PageOptions, 'chainId'>;
   readonly logger: Logger;

@@ -1,8 +1,10 @@
 import Type from 'typebox';
 import type { Static } from 'typebox';
+import { readNetwork } from '../net/trusted-proxies.js';
 import { limits } from './limits.js';
 import { integer, oneOf, setting, type Setting } from './setting.js';
 import { tierSettings } from './tier-settings.js';
+import { isUrl } from './url-text.js';
 
 function rpcUrls(chain: string) {
   return setting(
@@ -10,7 +12,7 @@ function rpcUrls(chain: string) {
     null,
     '1 to 10 http(s) URLs, separated by commas',
     `JSON-RPC endpoints of the ${chain} chain, the preferred one first, in place of the profile's.`,
-    { secret: 'url' },
+    { secret: 'url', isRight: isUrl },
   );
 }
 
@@ -20,7 +22,7 @@ function wsUrl(chain: string) {
     null,
     'a ws(s) URL',
     `WebSocket endpoint of the ${chain} chain whose new heads wake the reader, in place of the profile's.`,
-    { secret: 'url' },
+    { secret: 'url', isRight: isUrl },
   );
 }
 
@@ -100,6 +102,14 @@ export const settingTable = {
     'origins such as https://example.org, separated by commas, or *',
     'Pages that may read answers in a browser, and open sockets; the page at `/` always may.',
   ),
+  trustedProxies: setting(
+    Type.Array(address, { maxItems: 100 }),
+    [] as readonly string[],
+    'addresses or networks such as 10.0.0.0/8, separated by commas',
+    'Proxies whose `X-Forwarded-For` is believed: the client is the rightmost address in it that is none of them. ' +
+      'Limits by address then hold for each client.',
+    { isRight: (text) => readNetwork(text) !== null },
+  ),
   sync: setting(
     Type.String({ pattern: '^(always|never|interval\\([1-9][0-9]{0,5}\\))$' }),
     'always',
@@ -155,7 +165,7 @@ export const settingTable = {
     1,
     1_000_000,
     limits.wsConnectionsPerAddress,
-    'WebSockets open at once from one address, or one IPv6 network of 64 bits; behind a proxy all come from one.',
+    'WebSockets open at once from one address, or one IPv6 network of 64 bits; behind a proxy that is not among `trustedProxies` all come from one.',
   ),
   ...tierSettings('free'),
   ...tierSettings('paid'),

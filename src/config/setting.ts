@@ -12,18 +12,20 @@ export interface Setting<S extends TSchema = TSchema, D = unknown> {
   readonly secret: 'all' | 'url' | null;
   /** False: not taken from the command line, which every user of the machine can read. */
   readonly flag: boolean;
+  /** What its schema cannot say of a value, or of each in a list. */
+  readonly isRight: (value: string) => boolean;
 }
 
-type Extras = Partial<Pick<Setting, 'secret' | 'flag'>>;
+type Extras = Partial<Pick<Setting, 'secret' | 'flag' | 'isRight'>>;
 
 export function setting<const S extends TSchema, const D>(
   schema: S,
   defaultValue: D,
   form: string,
   about: string,
-  { secret = null, flag = true }: Extras = {},
+  { secret = null, flag = true, isRight = () => true }: Extras = {},
 ): Setting<S, D> {
-  return { schema, default: defaultValue, form, about, secret, flag };
+  return { schema, default: defaultValue, form, about, secret, flag, isRight };
 }
 
 export function oneOf<const V extends string>(values: readonly V[], defaultValue: V, about: string) {

@@ -11,7 +11,6 @@ import {
   type Settings,
 } from './setting-table.js';
 import { whyNotJson } from './text-files.js';
-import { isUrl } from './url-text.js';
 
 /** Where settings come from. A flag goes before the environment, the environment before the file. */
 export interface SettingSources {
@@ -95,9 +94,9 @@ function inFile({ schema }: Setting, { origin, value }: Given): string {
   return origin === 'file' && type === 'array' && !Array.isArray(value) ? ', in the file as a JSON list' : '';
 }
 
-/** What has passed its schema, and is a URL where one is wanted. */
-function isUsable({ secret }: Setting, value: unknown): boolean {
-  return secret !== 'url' || [value].flat().every((text) => isUrl(String(text)));
+/** What has passed its schema, and is what the setting wants besides. */
+function isUsable({ isRight }: Setting, value: unknown): boolean {
+  return [value].flat().every((text) => isRight(String(text)));
 }
 
 /** What a text says, for a schema that wants a number or a list; a text that says neither is left for the check. */

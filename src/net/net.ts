@@ -27,6 +27,12 @@ export const requestHeaders = [
 
 export type RequestHeader = (typeof requestHeaders)[number];
 
+/**
+ * Headers that are lists, and may come in several lines (RFC 9110, 5.3): names of subprotocols (RFC 6455, 11.3.4), and
+ * the hops of a request, of which a client's own line would hide those of the proxies.
+ */
+export const LISTS: ReadonlySet<RequestHeader> = new Set(['sec-websocket-protocol', 'x-forwarded-for']);
+
 /** Methods whose requests have no body here: what comes with one all the same is thrown away. */
 export const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -42,10 +48,13 @@ export interface NetRequest {
   readonly query: string;
   /**
    * The header's value; undefined when it is absent or empty, the first one when it is repeated. All of them, joined by
-   * commas, of `sec-websocket-protocol`: a client may give each name a line of its own (RFC 6455, 11.3.4).
+   * commas, of the headers in `LISTS`.
    */
   header(name: RequestHeader): string | undefined;
-  /** Text form of the peer's address; an IPv4 peer of an IPv6 listener is written as IPv4. */
+  /**
+   * Text form of the client's address; an IPv4 peer of an IPv6 listener is written as IPv4. The peer's, unless that is a
+   * trusted proxy: then the one that it forwards for.
+   */
   readonly remoteAddress: string;
   /** The whole body; empty for a method that is `BODILESS`. */
   readonly body: Uint8Array;
@@ -171,6 +180,8 @@ export interface NetOptions {
   /** Sockets are served at this path alone. */
   readonly socketPath: string;
   readonly sockets: SocketHandlers;
+  /** Proxies whose X-Forwarded-For names the client: addresses, or networks in CIDR notation. Absent: none. */
+  readonly trustedProxies?: readonly string[];
   /** The answer to a request whose body was refused. */
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
   readonly limits: NetLimits;

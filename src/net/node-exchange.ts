@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { internalError, whyUnsendable } from './backend-answers.js';
 import { BODILESS, SMALL_PIECE_BYTES, type BodyFault, type NetOptions, type NetResponse } from './net.js';
 import { NodeRequest } from './node-request.js';
+import type { TrustedProxies } from './trusted-proxies.js';
 import type { UnderWay } from './under-way.js';
 
 /** What the exchanges of one server share. */
@@ -10,6 +11,7 @@ export interface NodeExchangeHost {
   /** No more requests are wanted: every answer closes its connection. */
   readonly stopping: boolean;
   readonly underWay: UnderWay;
+  readonly proxies: TrustedProxies;
 }
 
 /** One request and its answer on node:http. */
@@ -28,7 +30,7 @@ export class NodeExchange {
   constructor(incoming: IncomingMessage, res: ServerResponse, host: NodeExchangeHost) {
     this.#incoming = incoming;
     this.#res = res;
-    this.#request = new NodeRequest(incoming);
+    this.#request = new NodeRequest(incoming, host.proxies);
     this.#host = host;
     host.underWay.began();
     res.on('finish', () => (this.#taken = !incoming.socket.destroyed));

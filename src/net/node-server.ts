@@ -6,6 +6,7 @@ import type { NetOptions, NetServer } from './net.js';
 import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
 import { NodeSockets } from './node-sockets.js';
 import { headWithoutUpgrade } from './node-upgrade.js';
+import { TrustedProxies } from './trusted-proxies.js';
 import { UnderWay } from './under-way.js';
 
 /** The service's network on node:http and ws, for where uWebSockets.js has no binary. */
@@ -13,6 +14,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   readonly backend = 'node';
   readonly options: NetOptions;
   readonly underWay = new UnderWay();
+  readonly proxies: TrustedProxies;
   stopping = false;
   readonly #http: Server;
   readonly #sockets: NodeSockets;
@@ -24,6 +26,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   constructor(options: NetOptions) {
     const { headBytes, httpIdleMs } = options.limits;
     this.options = options;
+    this.proxies = new TrustedProxies(options.trustedProxies ?? []);
     this.#sockets = new NodeSockets(this);
     this.#http = createServer({
       maxHeaderSize: headBytes,

@@ -82,7 +82,7 @@ export class NodeSockets implements NodeSocketHost {
   /** An upgrade that is for us, on a connection that is no longer node:http's. */
   upgrade(incoming: IncomingMessage, head: Buffer): void {
     const { socket } = incoming;
-    const request = new NodeRequest(incoming);
+    const request = new NodeRequest(incoming, this.#host.proxies);
     const decision = decideUpgrade(this.#options, request);
     if (!('accept' in decision)) {
       this.#refuse(incoming, decision);

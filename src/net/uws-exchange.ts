@@ -4,6 +4,7 @@ import { ambiguousLength, internalError, whyUnsendable } from './backend-answers
 import { BODILESS, SMALL_PIECE_BYTES, type BodyFault, type NetOptions, type NetResponse } from './net.js';
 import type { RequestTurns } from './request-turns.js';
 import type { SharedHeaders } from './shared-headers.js';
+import type { TrustedProxies } from './trusted-proxies.js';
 import type { UnderWay } from './under-way.js';
 import { lengthsOf, UwsRequest } from './uws-request.js';
 
@@ -15,6 +16,7 @@ export interface UwsExchangeHost {
   /** Exchanges that outlive the library's callback are counted here. */
   readonly underWay: UnderWay;
   readonly turns: RequestTurns;
+  readonly proxies: TrustedProxies;
 }
 
 const STATUS_LINES = new Map(
@@ -39,7 +41,7 @@ export class UwsExchange {
 
   private constructor(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, method?: string) {
     this.#res = res;
-    this.#request = new UwsRequest(req, res, method);
+    this.#request = new UwsRequest(req, res, host.proxies, method);
     this.#host = host;
   }
 

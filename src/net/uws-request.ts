@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { addressText } from './address.js';
-import { requestHeaders, type NetRequest, type RequestHeader } from './net.js';
+import { LISTS, requestHeaders, type NetRequest, type RequestHeader } from './net.js';
+import type { TrustedProxies } from './trusted-proxies.js';
 
 const NO_BODY = new Uint8Array(0);
 /** The library tells methods in lower case. */
@@ -24,28 +25,31 @@ export class UwsRequest implements NetRequest {
   #address: string | undefined;
   #req: HttpRequest | null;
   #res: HttpResponse | null;
+  readonly #proxies: TrustedProxies;
 
   /** `method`: when it is known already, since each question to the library costs a tenth of a microsecond. */
-  constructor(req: HttpRequest, res: HttpResponse, method?: string) {
+  constructor(req: HttpRequest, res: HttpResponse, proxies: TrustedProxies, method?: string) {
     this.method = method ?? upperCase(req.getMethod());
     this.path = req.getUrl();
     // Declared as a string, but undefined when the URL has no `?`.
     this.query = req.getQuery() || '';
     this.#req = req;
     this.#res = res;
+    this.#proxies = proxies;
   }
 
   header(name: RequestHeader): string | undefined {
     if (this.#req === null) return this.#copied?.get(name);
     const value = this.#req.getHeader(NAME_BYTES[name]);
     if (value === '') return undefined;
-    return name === 'sec-websocket-protocol' ? allOf(this.#req, name) : value;
+    return LISTS.has(name) ? allOf(this.#req, name) : value;
   }
 
   get remoteAddress(): string {
     if (this.#address === undefined) {
       if (this.#res === null) return '';
-      this.#address = addressText(new Uint8Array(this.#res.getRemoteAddress()));
+      const peer = addressText(new Uint8Array(this.#res.getRemoteAddress()));
+      this.#address = this.#proxies.clientOf(peer, () => this.header('x-forwarded-for'));
     }
     return this.#address;
   }

@@ -1,5 +1,6 @@
 import type { NetOptions, NetServer } from './net.js';
 import { RequestTurns } from './request-turns.js';
+import { TrustedProxies } from './trusted-proxies.js';
 import { UnderWay } from './under-way.js';
 import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
 import { UwsListening } from './uws-listening.js';
@@ -11,6 +12,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   readonly backend = 'uWebSockets.js';
   readonly options: NetOptions;
   readonly underWay = new UnderWay();
+  readonly proxies: TrustedProxies;
   readonly turns: RequestTurns;
   stopping = false;
   readonly #app: UwsApp;
@@ -20,6 +22,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
 
   constructor(uws: UwsModule, options: NetOptions) {
     this.options = options;
+    this.proxies = new TrustedProxies(options.trustedProxies ?? []);
     this.turns = new RequestTurns(options.limits.requestsPerTurn);
     // Otherwise every answer names the library and its version.
     uws._cfg('silent');

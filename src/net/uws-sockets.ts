@@ -113,7 +113,7 @@ export class UwsSockets implements UwsSocketHost {
   }
 
   #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
-    const request = new UwsRequest(req, res);
+    const request = new UwsRequest(req, res, this.#host.proxies);
     const decision = decideUpgrade(this.#options, request);
     if (!('accept' in decision)) {
       UwsExchange.refuse(res, req, this.#host, decision);

@@ -9,7 +9,7 @@ function row(name: keyof typeof settingTable): string {
     `\`${name}\``,
     flag ? `\`--${flagOf(name)}\`` : '-',
     `\`${environmentNameOf(name)}\``,
-    value === null ? '-' : `\`${String(value)}\``,
+    value === null || (Array.isArray(value) && value.length === 0) ? '-' : `\`${String(value)}\``,
     form,
     about,
   ];

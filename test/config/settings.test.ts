@@ -259,3 +259,20 @@ t.test('of a long value that is wrong the beginning is shown', async (t) => {
   const [problem] = problemsOf(read({ flags: { port: 'x'.repeat(200) } }));
   t.match(problem, /^port cannot be "x{79}\.\.\. \(from --port\)/);
 });
+
+t.test('trusted proxies are addresses and networks', async (t) => {
+  const given = '127.0.0.1, 10.0.0.0/8,2001:db8::/32,::1';
+  t.strictSame(settingsOf(read({ flags: { trustedProxies: given } })).trustedProxies, [
+    '127.0.0.1',
+    '10.0.0.0/8',
+    '2001:db8::/32',
+    '::1',
+  ]);
+  for (const wrong of ['proxy.example', '10.0.0.0/33', '10.0.0.0/', '10.0.0/8', '::1/129', 'fe80::1%eth0', '']) {
+    t.match(
+      problemsOf(read({ flags: { trustedProxies: `127.0.0.1,${wrong}` } })),
+      [/^trustedProxies cannot be /],
+      wrong,
+    );
+  }
+});

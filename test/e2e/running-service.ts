@@ -51,6 +51,7 @@ export interface TestServiceOptions {
   readonly logger?: Logger;
   /** Absent: all. */
   readonly corsOrigins?: readonly string[];
+  readonly trustedProxies?: readonly string[];
 }
 
 export interface TestService {
@@ -119,6 +120,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     port: options.port ?? 0,
     netBackend: options.netBackend ?? 'auto',
     corsOrigins: options.corsOrigins ?? ['*'],
+    trustedProxies: options.trustedProxies ?? [],
     page: {
       files: options.page === undefined ? [] : await readPageFiles(PAGE_DIRECTORY),
       localKey: options.page?.givesKey === true ? apiKey : null,
