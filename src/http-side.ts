@@ -28,6 +28,8 @@ import type { QuoteJson } from './schema/quote-json.js';
 
 export interface HttpSideOptions {
   readonly chainId: string;
+  /** Those with a token on the settlement chain. */
+  readonly symbols: readonly string[];
   readonly engine: Engine;
   readonly sequencer: Sequencer;
   readonly journal: Journal;
@@ -93,7 +95,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     tickersRoute(options.tickers, chainId, limits),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
-    ...docsRoutes(apiDocuments(limits)),
+    ...docsRoutes(apiDocuments(limits, { chainId, symbols: options.symbols })),
     ...pageRoutes(options.page),
   ];
   return {

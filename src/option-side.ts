@@ -48,7 +48,7 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
   const { symbols } = series;
   return [
     ...poolRoutes(pools, services?.deployments ?? null, symbols, limits),
-    vaultRoute(services?.vaults ?? null, limits),
+    vaultRoute(services?.vaults ?? null, symbols, limits),
     settlementRoute(services?.settlements ?? null, symbols, limits),
   ];
 

@@ -90,6 +90,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const http = createHttp({
     ...options,
     chainId,
+    symbols: options.profile.tokens.map(({ symbol }) => symbol),
     sequencer,
     chains,
     ...openIntake(options, { sequencer, chains, signing, nowSeconds, askersClock }),

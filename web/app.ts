@@ -2,7 +2,7 @@ import { KeyDialog } from './key-dialog.js';
 import { Session } from './session.js';
 
 interface PageSettings {
-  readonly chainId: '42161' | '421613';
+  readonly chainId: string;
   /** The local set-up's own; null: one has to be typed in. */
   readonly apiKey: string | null;
 }

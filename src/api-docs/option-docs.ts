@@ -1,11 +1,11 @@
 import {
-  PoolsQuery,
+  poolsQuery,
   PoolsResult,
   postPoolsBody,
   PostPoolsResult,
   settleBody,
   SettleResult,
-  VaultQuoteQuery,
+  vaultQuoteQuery,
   VaultQuoteResult,
 } from '../schema/options.js';
 import { ErrorBody } from '../schema/problem.js';
@@ -20,8 +20,11 @@ const tag = 'Options';
 const NO_WALLET: AnswerDoc = { about: 'No wallet is configured', schema: ErrorBody };
 const UNREACHABLE: AnswerDoc = { about: 'The chain or the disk does not answer; try again', schema: ErrorBody };
 
-/** Pools, vault quotes and settlement. */
-export function optionDocs({ poolsPerRequest, settlementsPerRequest }: OptionDocLimits): RouteDoc[] {
+/** Pools, vault quotes and settlement. `symbols`: those with a token on the chain that is served. */
+export function optionDocs(
+  symbols: readonly string[],
+  { poolsPerRequest, settlementsPerRequest }: OptionDocLimits,
+): RouteDoc[] {
   return [
     {
       method: 'GET',
@@ -29,7 +32,7 @@ export function optionDocs({ poolsPerRequest, settlementsPerRequest }: OptionDoc
       needsKey: true,
       tag,
       summary: 'Pools deployed in the last 90 days that have not expired',
-      query: PoolsQuery,
+      query: poolsQuery(symbols),
       answers: { 200: { about: 'The pools', schema: PoolsResult }, 400: BAD_REQUEST },
     },
     {
@@ -38,7 +41,7 @@ export function optionDocs({ poolsPerRequest, settlementsPerRequest }: OptionDoc
       needsKey: true,
       tag,
       summary: 'Deploy pools',
-      body: postPoolsBody(poolsPerRequest),
+      body: postPoolsBody(symbols, poolsPerRequest),
       answers: {
         200: { about: 'What became of each option', schema: PostPoolsResult },
         400: BAD_REQUEST,
@@ -52,7 +55,7 @@ export function optionDocs({ poolsPerRequest, settlementsPerRequest }: OptionDoc
       needsKey: true,
       tag,
       summary: 'The price of a trade against a vault',
-      query: VaultQuoteQuery,
+      query: vaultQuoteQuery(symbols),
       answers: {
         200: { about: 'The price', schema: VaultQuoteResult },
         400: BAD_REQUEST,
@@ -67,7 +70,7 @@ export function optionDocs({ poolsPerRequest, settlementsPerRequest }: OptionDoc
       needsKey: true,
       tag,
       summary: 'Settle expired positions',
-      body: settleBody(settlementsPerRequest),
+      body: settleBody(symbols, settlementsPerRequest),
       answers: {
         200: { about: 'What became of each position', schema: SettleResult },
         400: BAD_REQUEST,

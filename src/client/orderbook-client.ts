@@ -22,7 +22,7 @@ export interface OrderbookClientOptions {
   readonly url: string;
   readonly apiKey: string;
   /** The settlement chain's. */
-  readonly chainId: '42161' | '421613';
+  readonly chainId: string;
   /** Of the feed. Default `json`; `msgpack` is about half the bytes. */
   readonly encoding?: FeedEncoding;
   readonly patience?: Partial<Patience>;

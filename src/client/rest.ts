@@ -30,7 +30,7 @@ export interface RestOptions {
   /** Without a slash at its end. */
   readonly url: string;
   readonly apiKey: string;
-  readonly chainId: '42161' | '421613';
+  readonly chainId: string;
   readonly fetch: Fetch;
 }
 

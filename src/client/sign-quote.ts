@@ -53,7 +53,7 @@ const QUOTE_TYPES = {
 /** Signs a quote as the pool's contract will check it. `chainId`: the settlement chain's. */
 export async function signQuote(
   signer: QuoteSigner,
-  chainId: '42161' | '421613',
+  chainId: string,
   { poolAddress, poolKey }: QuotedPool,
   { side, price, size, deadline, salt, taker = ZERO_ADDRESS }: QuoteTerms,
 ): Promise<SignedQuote> {

@@ -18,24 +18,21 @@ const MAX_PROBLEMS = 50;
 const Url = Type.String({ pattern: '^https?://\\S+$' });
 const BlockNumber = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-const chain = {
+const Chain = closed({
+  chainId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   rpcUrls: Type.Array(Url, { minItems: 1, maxItems: 10 }),
   wsUrl: Type.Optional(Type.String({ pattern: '^wss?://\\S+$' })),
   confirmations: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
   maxHeadAgeSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
-};
-
-/** The wire format knows these two settlement chains. */
-const SettlementChain = closed({ chainId: Type.Enum([42_161, 421_613], { type: 'integer' }), ...chain });
-const StreamChain = closed({ chainId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), ...chain });
+});
 
 const Contract = closed({ address: Address, startBlock: Type.Optional(BlockNumber) });
 
 /** What a profile file holds; docs/profile.md explains each field. */
 export const ProfileFile = closed({
   name: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$' }),
-  settlement: SettlementChain,
-  stream: StreamChain,
+  settlement: Chain,
+  stream: Chain,
   contracts: closed({
     orderbookStream: Contract,
     poolFactory: Contract,

@@ -1,5 +1,6 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
+import { onChain } from '../schema/primitives.js';
 import { parseQuery } from '../schema/query.js';
 import { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
 import { json, refuse, unavailable } from './answer.js';
@@ -24,8 +25,8 @@ export interface EventsRouteLimits {
 
 /** GET /events: what a reader of the feed missed, for those who come back without a socket. */
 export function eventsRoute(past: PastEvents, chainId: string, limits: EventsRouteLimits): Route {
-  const checkEvents = compile(EventsQuery, limits.schemaErrors);
-  const checkBookEvents = compile(BookEventsQuery, limits.schemaErrors);
+  const checkEvents = compile(onChain(EventsQuery, chainId), limits.schemaErrors);
+  const checkBookEvents = compile(onChain(BookEventsQuery, chainId), limits.schemaErrors);
   return {
     method: 'GET',
     path: '/events',

@@ -4,7 +4,6 @@ import type { SchemaError } from '../schema/explain.js';
 import { readOption, type OptionTerms } from '../schema/option-json.js';
 import { NoQuery, type Option } from '../schema/options.js';
 import { readJson } from './json-body.js';
-import { unknownSymbols } from './option-symbols.js';
 import { readQuery } from './read-query.js';
 
 export type OptionsBody =
@@ -19,10 +18,9 @@ export interface OptionsBodyLimits {
   readonly schemaErrors: number;
 }
 
-/** Reads a request without parameters whose body is a list of options, of tokens that this chain has. */
+/** Reads a request without parameters whose body is a list of options. */
 export function optionsReader(
   check: Check<Option[]>,
-  symbols: readonly string[],
   { bodyParts, queryPairs, schemaErrors }: OptionsBodyLimits,
 ): (request: NetRequest) => OptionsBody {
   const checkQuery = compile(NoQuery, schemaErrors);
@@ -33,8 +31,6 @@ export function optionsReader(
     if (!parsed.ok) return { ok: false, error: parsed.errors };
     const body = check(parsed.value);
     if (!body.ok) return { ok: false, error: body.errors };
-    const errors = unknownSymbols(body.value, symbols, schemaErrors);
-    if (errors.length > 0) return { ok: false, error: errors };
     return { ok: true, options: body.value, terms: body.value.map(readOption) };
   };
 }

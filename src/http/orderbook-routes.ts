@@ -4,6 +4,7 @@ import type { Hex, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
 import { ordersQuery, QuotesQuery, RfqQuotesQuery, type OrdersQuery } from '../schema/orderbook.js';
+import { onChain } from '../schema/primitives.js';
 import { parseQuery } from '../schema/query.js';
 import type { QuoteJson } from '../schema/quote-json.js';
 import { refuse } from './answer.js';
@@ -75,7 +76,7 @@ export function orderbookRoutes(
     schema: S,
     answer: (query: Static<S>, isTagged: boolean) => TaggedAnswer | Promise<TaggedAnswer>,
   ): (request: NetRequest) => NetResponse | Promise<NetResponse> {
-    const check = compile(schema, limits.schemaErrors);
+    const check = compile(onChain(schema, chainId), limits.schemaErrors);
     return (request) => {
       const pending = book.whenDurable();
       const known = remembered.find(path, request.query, book.index());

@@ -4,7 +4,7 @@ import type { GasRefusal } from '../quota/gas-refusal.js';
 import { compile } from '../schema/check.js';
 import { parseExpiration } from '../schema/expiration.js';
 import { poolJson, type OptionTerms } from '../schema/option-json.js';
-import { PoolsQuery, postPoolsBody } from '../schema/options.js';
+import { poolsQuery, postPoolsBody } from '../schema/options.js';
 import { json, refuse, unavailable } from './answer.js';
 import { gasRefused } from './gas-refusal.js';
 import { chainUnreachable, noWallet } from './option-refusals.js';
@@ -48,9 +48,9 @@ export function poolRoutes(
   symbols: readonly string[],
   limits: PoolRouteLimits,
 ): Route[] {
-  const checkQuery = compile(PoolsQuery, limits.schemaErrors);
-  const checkBody = compile(postPoolsBody(limits.poolsPerRequest), limits.schemaErrors);
-  const readOptions = optionsReader(checkBody, symbols, limits);
+  const checkQuery = compile(poolsQuery(symbols), limits.schemaErrors);
+  const checkBody = compile(postPoolsBody(symbols, limits.poolsPerRequest), limits.schemaErrors);
+  const readOptions = optionsReader(checkBody, limits);
 
   function list(request: NetRequest): NetResponse | Promise<NetResponse> {
     const query = readQuery(request, checkQuery, limits.queryPairs);

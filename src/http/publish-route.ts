@@ -4,6 +4,7 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-refusal.js';
 import { compile } from '../schema/check.js';
 import { postQuotesBody, PostQuotesQuery, type DryRunResult, type PostedQuote } from '../schema/orderbook.js';
+import { onChain } from '../schema/primitives.js';
 import type { QuoteJson } from '../schema/quote-json.js';
 import { json, rateLimited, refuse, unavailable } from './answer.js';
 import { gasRefused } from './gas-refusal.js';
@@ -74,7 +75,7 @@ export function publishRoute(
   /** Resolves when others have had their turn. */
   othersTurn: () => Promise<void>,
 ): Route {
-  const checkBody = compile(postQuotesBody(limits.quotesPerRequest), limits.schemaErrors);
+  const checkBody = compile(onChain(postQuotesBody(limits.quotesPerRequest), chainId), limits.schemaErrors);
 
   const checkQuery = compile(PostQuotesQuery, limits.schemaErrors);
 

@@ -35,8 +35,8 @@ export function settlementRoute(
   symbols: readonly string[],
   limits: SettlementRouteLimits,
 ): Route {
-  const checkBody = compile(settleBody(limits.settlementsPerRequest), limits.schemaErrors);
-  const readOptions = optionsReader(checkBody, symbols, limits);
+  const checkBody = compile(settleBody(symbols, limits.settlementsPerRequest), limits.schemaErrors);
+  const readOptions = optionsReader(checkBody, limits);
 
   async function settle(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const body = readOptions(request);

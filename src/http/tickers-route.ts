@@ -1,6 +1,7 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
 import { TickersQuery } from '../schema/feed-queries.js';
+import { onChain } from '../schema/primitives.js';
 import { json, refuse } from './answer.js';
 import { readQuery } from './read-query.js';
 import type { Route } from './router.js';
@@ -13,7 +14,7 @@ export interface TickersRouteLimits {
 
 /** GET /tickers: all pools at a glance. `tickers`: JSON text of the answer, of what is committed. */
 export function tickersRoute(tickers: () => string, chainId: string, limits: TickersRouteLimits): Route {
-  const checkQuery = compile(TickersQuery, limits.schemaErrors);
+  const checkQuery = compile(onChain(TickersQuery, chainId), limits.schemaErrors);
   return {
     method: 'GET',
     path: '/tickers',

@@ -2,7 +2,7 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
 import { formatDecimal } from '../schema/decimal.js';
 import { readAmount, type OptionTerms } from '../schema/option-json.js';
-import { VaultQuoteQuery } from '../schema/options.js';
+import { vaultQuoteQuery } from '../schema/options.js';
 import { json, refuse } from './answer.js';
 import { chainUnreachable, noWallet } from './option-refusals.js';
 import { readQuery } from './read-query.js';
@@ -30,9 +30,9 @@ export interface VaultRouteLimits {
   readonly schemaErrors: number;
 }
 
-/** GET /vaults/quote. `vaults`: null when there is no wallet to quote for. */
-export function vaultRoute(vaults: VaultPrices | null, limits: VaultRouteLimits): Route {
-  const checkQuery = compile(VaultQuoteQuery, limits.schemaErrors);
+/** GET /vaults/quote. `vaults`: null when there is no wallet to quote for. `symbols`: those with a token here. */
+export function vaultRoute(vaults: VaultPrices | null, symbols: readonly string[], limits: VaultRouteLimits): Route {
+  const checkQuery = compile(vaultQuoteQuery(symbols), limits.schemaErrors);
 
   async function quote(request: NetRequest): Promise<NetResponse> {
     const query = readQuery(request, checkQuery, limits.queryPairs);

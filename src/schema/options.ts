@@ -1,13 +1,17 @@
 import Type from 'typebox';
 import type { Static } from 'typebox';
-import { Address, DecimalNumber, DecimalText, Direction, Expiration, OptionType, closed } from './primitives.js';
+import { Address, DecimalNumber, DecimalText, Direction, Expiration, OptionType, closed, text } from './primitives.js';
 
-/** The tokens that options are listed in. */
-const SYMBOLS = ['testWETH', 'WETH', 'WBTC', 'PREMIA', 'LINK', 'USDC', 'DAI', 'ARB'] as const;
+/** Symbols that GET /pools takes as filters on every deployment, whether it has such a token or not. */
+const LISTED_SYMBOLS = ['testWETH', 'WETH', 'WBTC', 'PREMIA', 'LINK', 'USDC', 'DAI', 'ARB'] as const;
 
-/** Only the listing restricts symbols; elsewhere one that the chain has no token for is refused by name. */
 const Symbol = Type.String({ description: 'Token symbol.' });
-const ListedSymbol = Type.Enum([...SYMBOLS], { type: 'string' });
+
+/** One of `symbols`, in their order. A pattern rather than an enum: clients compare the text of the refusal. */
+function symbolOf(symbols: readonly string[]) {
+  const pattern = symbols.map((symbol) => `^${symbol.replaceAll('.', '\\.')}$`).join('|');
+  return text<string>(pattern, 'Token symbol.');
+}
 
 const option = { base: Symbol, quote: Symbol, expiration: Expiration, strike: DecimalNumber, type: OptionType };
 
@@ -17,12 +21,12 @@ export type Option = Static<typeof Option>;
 export const Pool = closed({ ...option, poolAddress: Address });
 export type Pool = Static<typeof Pool>;
 
-export const PoolsQuery = closed({
-  base: Type.Optional(ListedSymbol),
-  quote: Type.Optional(ListedSymbol),
-  expiration: Type.Optional(Expiration),
-});
-export type PoolsQuery = Static<typeof PoolsQuery>;
+/** `symbols`: those with a token on the deployment's chain, as in all that follow. */
+export function poolsQuery(symbols: readonly string[]) {
+  const symbol = Type.Optional(symbolOf([...new Set([...LISTED_SYMBOLS, ...symbols])]));
+  return closed({ base: symbol, quote: symbol, expiration: Type.Optional(Expiration) });
+}
+export type PoolsQuery = Static<ReturnType<typeof poolsQuery>>;
 
 export const PoolsResult = Type.Array(Pool);
 
@@ -31,9 +35,15 @@ export const PoolsResult = Type.Array(Pool);
  */
 export const NoQuery = closed({});
 
+/** Options of tokens that the chain has. */
+function optionsOf(symbols: readonly string[], maxOptions: number) {
+  const symbol = symbolOf(symbols);
+  return Type.Array(closed({ ...option, base: symbol, quote: symbol }), { minItems: 1, maxItems: maxOptions });
+}
+
 /** `maxOptions`: most pools in one request. */
-export function postPoolsBody(maxOptions: number) {
-  return Type.Array(Option, { minItems: 1, maxItems: maxOptions });
+export function postPoolsBody(symbols: readonly string[], maxOptions: number) {
+  return optionsOf(symbols, maxOptions);
 }
 
 export const PostPoolsResult = closed({
@@ -44,8 +54,8 @@ export const PostPoolsResult = closed({
 export type PostPoolsResult = Static<typeof PostPoolsResult>;
 
 /** `maxOptions`: most positions in one request. */
-export function settleBody(maxOptions: number) {
-  return Type.Array(Option, { minItems: 1, maxItems: maxOptions });
+export function settleBody(symbols: readonly string[], maxOptions: number) {
+  return optionsOf(symbols, maxOptions);
 }
 
 export const SettleResult = closed({
@@ -54,16 +64,19 @@ export const SettleResult = closed({
 });
 export type SettleResult = Static<typeof SettleResult>;
 
-export const VaultQuoteQuery = closed({
-  base: Symbol,
-  quote: Symbol,
-  expiration: Expiration,
-  strike: DecimalText,
-  type: OptionType,
-  size: DecimalText,
-  direction: Direction,
-});
-export type VaultQuoteQuery = Static<typeof VaultQuoteQuery>;
+export function vaultQuoteQuery(symbols: readonly string[]) {
+  const symbol = symbolOf(symbols);
+  return closed({
+    base: symbol,
+    quote: symbol,
+    expiration: Expiration,
+    strike: DecimalText,
+    type: OptionType,
+    size: DecimalText,
+    direction: Direction,
+  });
+}
+export type VaultQuoteQuery = Static<ReturnType<typeof vaultQuoteQuery>>;
 
 export const VaultQuoteResult = closed({
   market: closed({

@@ -20,7 +20,31 @@ function withKeyword<T>(schema: TUnsafe<T>, keyword: KeywordName): TUnsafe<T> {
 }
 
 /** The alternatives are patterns, not enums: clients compare the text of the refusal. */
-export const ChainId = text<'42161' | '421613'>('^42161$|^421613$', 'Settlement chain.');
+export const ChainId = text<string>('^42161$|^421613$', 'Settlement chain.');
+
+/**
+ * `schema`, or anything that holds schemas, as a server of the settlement chain `chainId` has it: one of a chain other
+ * than the protocol's two accepts its own id alone.
+ */
+export function onChain<T>(schema: T, chainId: string): T {
+  const { pattern: protocol } = ChainId as unknown as { readonly pattern: string };
+  return new RegExp(protocol).test(chainId) ? schema : (withPattern(schema, protocol, `^${chainId}$`) as T);
+}
+
+/** A deep copy with another pattern in place of `pattern`. */
+function withPattern(value: unknown, pattern: string, other: string): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withPattern(item, pattern, other));
+  // TypeBox marks its schemas by properties that are not enumerable.
+  const properties = Object.entries(Object.getOwnPropertyDescriptors(value)).map(([name, descriptor]) => {
+    const inner: unknown = descriptor.value;
+    return [
+      name,
+      { ...descriptor, value: name === 'pattern' && inner === pattern ? other : withPattern(inner, pattern, other) },
+    ] as const;
+  });
+  return Object.defineProperties({}, Object.fromEntries(properties));
+}
 export const Side = text<'bid' | 'ask'>('^bid$|^ask$', "The book's side: `ask` to buy from, `bid` to sell to.");
 export const Address = text<`0x${string}`>('^0x[a-fA-F0-9]{40}$', 'Address, in any letter case.');
 export const Hash = text<`0x${string}`>('^0x[a-fA-F0-9]{64}$', '32 bytes.');

@@ -46,6 +46,7 @@ export const RfqByPoolKeyRequest = closed({
     ...rfq,
   }),
 });
+export type RfqByPoolKeyRequest = Static<typeof RfqByPoolKeyRequest>;
 
 export const RfqByPoolKeyMessage = closed({ type: Type.Literal('RFQ'), body: RfqByPoolKey });
 export type RfqByPoolKeyMessage = Static<typeof RfqByPoolKeyMessage>;

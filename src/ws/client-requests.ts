@@ -44,7 +44,7 @@ export class ClientRequests {
     this.#options = options;
     this.#readers = readers;
     this.#keySessions = keySessions;
-    this.#messages = new MessageReader(options.limits.wsBookLevels);
+    this.#messages = new MessageReader(options.chainId, options.limits.wsBookLevels);
   }
 
   /** `holder` null: it has not said yet who it is. */

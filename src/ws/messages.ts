@@ -1,5 +1,7 @@
+import type { Static, TSchema } from 'typebox';
 import { compile, type Check } from '../schema/check.js';
 import type { SchemaError } from '../schema/explain.js';
+import { onChain } from '../schema/primitives.js';
 import {
   AuthMessage,
   FilterMessage,
@@ -33,15 +35,6 @@ const MAX_ERRORS = 1;
 /** How much of a client's own field name is repeated to it. */
 const QUOTED_CHARACTERS = 40;
 
-const checkAuth = compile(AuthMessage, MAX_ERRORS);
-const checkFilter = compile(FilterMessage, MAX_ERRORS);
-const checkUnsubscribe = compile(UnsubscribeMessage, MAX_ERRORS);
-const checkRfqByPoolKey = compile(RfqByPoolKeyRequest, MAX_ERRORS);
-const checkRfqByPoolAddress = compile(RfqByPoolAddressMessage, MAX_ERRORS);
-const checkFilterV2 = compile(FilterV2Message, MAX_ERRORS);
-const checkTicker = compile(TickerFilterMessage, MAX_ERRORS);
-const checkUnsubscribeV2 = compile(UnsubscribeV2Message, MAX_ERRORS);
-
 /** First step: a text frame that holds a JSON object. */
 export function readFrame(data: Uint8Array, isBinary: boolean): Reading<RawMessage> {
   if (isBinary) return refused('Binary messages are not accepted: send JSON text');
@@ -56,45 +49,60 @@ export function readFrame(data: Uint8Array, isBinary: boolean): Reading<RawMessa
 
 /** Second step: one of the messages that clients may send, whole and in its exact shape. */
 export class MessageReader {
-  readonly #checkOrderbook: Check<OrderbookFilterMessage>;
-  readonly #checkPlainOrderbook: Check<OrderbookFilterMessage>;
+  readonly #auth = compile(AuthMessage, MAX_ERRORS);
+  readonly #unsubscribe = compile(UnsubscribeMessage, MAX_ERRORS);
+  readonly #unsubscribeV2 = compile(UnsubscribeV2Message, MAX_ERRORS);
+  readonly #filter: Check<FilterMessage>;
+  readonly #filterV2: Check<FilterV2Message>;
+  readonly #orderbook: Check<OrderbookFilterMessage>;
+  readonly #plainOrderbook: Check<OrderbookFilterMessage>;
+  readonly #ticker: Check<TickerFilterMessage>;
+  readonly #rfqByPoolKey: Check<RfqByPoolKeyRequest>;
+  readonly #rfqByPoolAddress: Check<RfqByPoolAddressMessage>;
 
-  /** `maxDepth`: most levels of a side that ORDERBOOK may ask for. */
-  constructor(maxDepth: number) {
-    this.#checkOrderbook = compile(orderbookFilterMessage(maxDepth), MAX_ERRORS);
-    this.#checkPlainOrderbook = compile(plainOrderbookFilterMessage(maxDepth), MAX_ERRORS);
+  /** `chainId`: the settlement chain's. `maxDepth`: most levels of a side that ORDERBOOK may ask for. */
+  constructor(chainId: string, maxDepth: number) {
+    const check = <const S extends TSchema>(schema: S): Check<Static<S>> =>
+      compile(onChain(schema, chainId), MAX_ERRORS);
+    this.#filter = check(FilterMessage);
+    this.#filterV2 = check(FilterV2Message);
+    this.#orderbook = check(orderbookFilterMessage(maxDepth));
+    this.#plainOrderbook = check(plainOrderbookFilterMessage(maxDepth));
+    this.#ticker = check(TickerFilterMessage);
+    this.#rfqByPoolKey = check(RfqByPoolKeyRequest);
+    this.#rfqByPoolAddress = check(RfqByPoolAddressMessage);
   }
 
   read(raw: RawMessage, isPlain: boolean): Reading<ClientMessage> {
     const isOrderbook = raw.channel === 'ORDERBOOK';
     switch (raw.type) {
       case 'AUTH':
-        return checked(checkAuth, raw, 'AUTH');
+        return checked(this.#auth, raw, 'AUTH');
       case 'FILTER':
-        if (isOrderbook) return checked(isPlain ? this.#checkPlainOrderbook : this.#checkOrderbook, raw, 'FILTER');
-        if (raw.channel === 'TICKER' && !isPlain) return checked(checkTicker, raw, 'FILTER');
-        return checked<FilterV2Message>(isPlain ? checkFilter : checkFilterV2, raw, 'FILTER');
+        if (isOrderbook) return checked(isPlain ? this.#plainOrderbook : this.#orderbook, raw, 'FILTER');
+        if (raw.channel === 'TICKER' && !isPlain) return checked(this.#ticker, raw, 'FILTER');
+        return checked<FilterV2Message>(isPlain ? this.#filter : this.#filterV2, raw, 'FILTER');
       case 'UNSUBSCRIBE':
         return checked<UnsubscribeV2Message>(
-          isPlain && !isOrderbook ? checkUnsubscribe : checkUnsubscribeV2,
+          isPlain && !isOrderbook ? this.#unsubscribe : this.#unsubscribeV2,
           raw,
           'UNSUBSCRIBE',
         );
       case 'RFQ':
-        return namesPoolAddress(raw) ? checked(checkRfqByPoolAddress, raw, 'RFQ') : readRfqByPoolKey(raw);
+        return namesPoolAddress(raw) ? checked(this.#rfqByPoolAddress, raw, 'RFQ') : this.#readRfqByPoolKey(raw);
       default:
         return refused('Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ');
     }
   }
-}
 
-/** As it is published: with the maturity as a number. */
-function readRfqByPoolKey(raw: RawMessage): Reading<RfqMessage> {
-  const request = checked(checkRfqByPoolKey, raw, 'RFQ');
-  if (!request.ok) return request;
-  const { type, body } = request.value;
-  const poolKey = { ...body.poolKey, maturity: Number(body.poolKey.maturity) };
-  return { ok: true, value: { type, body: { ...body, poolKey } } };
+  /** As it is published: with the maturity as a number. */
+  #readRfqByPoolKey(raw: RawMessage): Reading<RfqMessage> {
+    const request = checked(this.#rfqByPoolKey, raw, 'RFQ');
+    if (!request.ok) return request;
+    const { type, body } = request.value;
+    const poolKey = { ...body.poolKey, maturity: Number(body.poolKey.maturity) };
+    return { ok: true, value: { type, body: { ...body, poolKey } } };
+  }
 }
 
 function namesPoolAddress({ body }: RawMessage): boolean {

@@ -43,6 +43,12 @@ t.test('the documented example is a profile', async (t) => {
   });
 });
 
+t.test('the documented profile of a test network is one', async (t) => {
+  const testNetwork = /```json profile\n([^]*?)```/.exec(documentation)?.[1] ?? '';
+  const result = await readProfileFile('sepolia.json', () => Promise.resolve(testNetwork));
+  t.match(result, { ok: true, profile: { name: 'sepolia', settlement: { chainId: 421_614 }, vaults: [] } });
+});
+
 t.test('every field of the documentation is one of the file', async (t) => {
   const content = JSON.parse(example) as Json;
   const fields = [...documentation.matchAll(/^\| `([a-zA-Z0-9.]+)`\*? \|/gm)].map(([, name = '']) => name);
@@ -56,6 +62,12 @@ t.test('the documentation lists just the profiles that need no file', async (t) 
   const [, table = ''] = documentation.split('are built in:');
   const listed = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
   t.strictSame(listed, BUILT_IN_PROFILES);
+});
+
+t.test('any chain id is one of a settlement chain', async (t) => {
+  for (const chainId of [1, 31_337, 42_161, 421_613, 421_614]) {
+    t.match(await readChanged({ 'settlement.chainId': chainId }), { ok: true, profile: { settlement: { chainId } } });
+  }
 });
 
 t.test('what begins like a URL and is none is named by its place', async (t) => {
@@ -83,7 +95,7 @@ t.test('everything that is wrong is told at once', async (t) => {
   t.strictSame(
     await problems({
       name: 'My Testnet',
-      'settlement.chainId': 1,
+      'settlement.chainId': 0,
       'stream.rpcUrls': [],
       'contracts.poolFactory': { address: '0x12' },
       'contracts.vault': {},
@@ -91,7 +103,7 @@ t.test('everything that is wrong is told at once', async (t) => {
     }),
     [
       'The profile profile.json: /name must match pattern "^[a-z0-9][a-z0-9-]{0,31}$".',
-      'The profile profile.json: /settlement/chainId must be equal to one of the allowed values.',
+      'The profile profile.json: /settlement/chainId must be >= 1.',
       'The profile profile.json: /stream/rpcUrls must NOT have fewer than 1 items.',
       'The profile profile.json: /contracts must NOT have additional properties (vault).',
       'The profile profile.json: /contracts/poolFactory/address must match pattern "^0x[a-fA-F0-9]{40}$".',

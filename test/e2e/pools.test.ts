@@ -137,7 +137,7 @@ await t.test('bad input to POST /pools is refused in the words of its schema', a
     instancePath: '/0/expiration',
     keyword: 'pattern',
   });
-  await refused(t, '/pools', [call, { ...call, base: 'DOGE' }], { instancePath: '/1/base', keyword: 'enum' });
+  await refused(t, '/pools', [call, { ...call, base: 'DOGE' }], { instancePath: '/1/base', keyword: 'pattern' });
   await refused(t, '/pools', call, { message: 'must be array' });
   await refused(t, '/pools', [], { keyword: 'minItems' });
   await refused(t, '/pools', Array.from({ length: 101 }).fill(call), { keyword: 'maxItems' });
@@ -145,7 +145,7 @@ await t.test('bad input to POST /pools is refused in the words of its schema', a
 });
 
 await t.test('bad input to GET /pools is refused', async (t) => {
-  await refused(t, '/pools?base=DOGE', undefined, { instancePath: '/base', keyword: 'enum' });
+  await refused(t, '/pools?base=DOGE', undefined, { instancePath: '/base', keyword: 'pattern' });
   await refused(t, '/pools?expiration=SOON', undefined, { instancePath: '/expiration', keyword: 'pattern' });
   await refused(t, '/pools?base=WETH&base=WBTC', undefined, { instancePath: '/base' });
   await refused(t, '/pools?limit=1', undefined, { message: 'must NOT have additional properties' });

@@ -207,7 +207,7 @@ await t.test('bad input is refused in the words of its schema', async (t) => {
   await refused(t, [{ ...option, strike: -1800 }], { message: 'must be > 0' });
   await refused(t, [{ ...option, strike: '1800' }], { message: 'must be number' });
   await refused(t, [{ ...option, expiration: '1JAN23' }], { keyword: 'pattern' });
-  await refused(t, [{ ...option, quote: 'EUR' }], { instancePath: '/0/quote', keyword: 'enum' });
+  await refused(t, [{ ...option, quote: 'EUR' }], { instancePath: '/0/quote', keyword: 'pattern' });
   await refused(t, option, { message: 'must be array' });
   await refused(t, [], { keyword: 'minItems' });
   await refused(t, Array.from({ length: 1001 }).fill(option), { keyword: 'maxItems' });

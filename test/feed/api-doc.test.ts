@@ -39,7 +39,7 @@ t.test('every message of the feed has an example that is one', async (t) => {
 });
 
 t.test('what a client sends in the examples is understood', async (t) => {
-  const reader = new MessageReader(limits.wsBookLevels);
+  const reader = new MessageReader('421613', limits.wsBookLevels);
   t.ok(fromClient.length >= 3);
   for (const message of fromClient) t.match(reader.read(message, false), { ok: true }, JSON.stringify(message));
   const orderbook = fromClient.find(({ channel }) => channel === 'ORDERBOOK');

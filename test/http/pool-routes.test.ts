@@ -149,12 +149,23 @@ t.test('every unknown symbol is named, up to the limit of errors', async (t) => 
   const routes = poolRoutes(noPools, deploying([]), symbols, limits);
   const options = [option, { ...option, base: 'A', quote: 'B' }, { ...option, quote: 'C' }, { ...option, base: 'D' }];
   const { text } = await ask(routes, requestOf('POST', '/pools', options));
-  const errors = JSON.parse(text) as { instancePath: string; params: unknown }[];
+  const errors = JSON.parse(text) as { instancePath: string; keyword: string; message: string }[];
   t.strictSame(
     errors.map(({ instancePath }) => instancePath),
     ['/1/base', '/1/quote', '/2/quote'],
   );
-  t.strictSame(errors[0]?.params, { allowedValues: symbols });
+  t.match(errors[0], { keyword: 'pattern', message: 'must match pattern "^WETH$|^USDC$"' });
+});
+
+t.test('the list is filtered by the symbols of every deployment and by those of this one', async (t) => {
+  const routes = poolRoutes(noPools, null, ['WETH', 'TOK.1'], limits);
+  for (const symbol of ['ARB', 'WETH', 'TOK.1']) {
+    t.equal((await ask(routes, requestOf('GET', `/pools?base=${symbol}&quote=${symbol}`))).status, 200, symbol);
+  }
+  const { status, text } = await ask(routes, requestOf('GET', '/pools?base=TOKx1'));
+  const pattern = '^testWETH$|^WETH$|^WBTC$|^PREMIA$|^LINK$|^USDC$|^DAI$|^ARB$|^TOK\\.1$';
+  const refused = { keyword: 'pattern', instancePath: '/base', message: `must match pattern "${pattern}"` };
+  t.match([status, JSON.parse(text)], [400, [refused]]);
 });
 
 t.test('a chain that does not answer is 503, to be tried again', async (t) => {

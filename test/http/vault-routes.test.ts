@@ -3,6 +3,7 @@ import { vaultRoute, type VaultAnswer, type VaultPrices } from '../../src/http/v
 import { ask, requestOf } from './ask-route.js';
 
 const limits = { queryPairs: 10, schemaErrors: 20 };
+const symbols = ['WETH', 'USDC', 'X.Y'];
 const QUERY = '/vaults/quote?base=WETH&quote=USDC&expiration=29NOV30&type=P&direction=buy';
 
 function answering(answer: VaultAnswer): VaultPrices & { asked: unknown[] } {
@@ -23,7 +24,10 @@ t.test('numbers are written as the contracts have them, however many digits that
     quote: { units: 123_456_789_012_345_678_901n, decimals: 6 },
     fee: { units: 1n, decimals: 18 },
   });
-  const { status, text } = await ask([vaultRoute(vaults, limits)], requestOf('GET', `${QUERY}&strike=0.42&size=10.50`));
+  const { status, text } = await ask(
+    [vaultRoute(vaults, symbols, limits)],
+    requestOf('GET', `${QUERY}&strike=0.42&size=10.50`),
+  );
   t.equal(status, 200);
   t.equal(
     text,
@@ -50,18 +54,39 @@ t.test('each way to have no quote has its status and words', async (t) => {
     [{ type: 'CHAIN_UNREACHABLE' }, 503, 'The chain does not answer'],
   ];
   for (const [answer, status, message] of cases) {
-    const got = await ask([vaultRoute(answering(answer), limits)], requestOf('GET', `${QUERY}&strike=1&size=1`));
+    const got = await ask(
+      [vaultRoute(answering(answer), symbols, limits)],
+      requestOf('GET', `${QUERY}&strike=1&size=1`),
+    );
     t.strictSame([got.status, JSON.parse(got.text)], [status, { message }]);
   }
 });
 
 t.test('without a wallet the missing setting is named', async (t) => {
-  const { status, text } = await ask([vaultRoute(null, limits)], requestOf('GET', `${QUERY}&strike=1&size=1`));
+  const { status, text } = await ask([vaultRoute(null, symbols, limits)], requestOf('GET', `${QUERY}&strike=1&size=1`));
   t.equal(status, 501);
   t.match(text, 'walletKey');
 });
 
+t.test('an unknown symbol is refused in the words of a pattern, before anything else', async (t) => {
+  const vaults = answering({ type: 'FAILED' });
+  for (const field of ['base', 'quote']) {
+    for (const symbol of ['DOGE', 'weth', 'XzY', 'WETHUSDC']) {
+      const query = `${QUERY}&strike=1&size=1`.replace(new RegExp(`${field}=\\w+`), `${field}=${symbol}`);
+      for (const prices of [vaults, null]) {
+        const { status, text } = await ask([vaultRoute(prices, symbols, limits)], requestOf('GET', query));
+        const message = 'must match pattern "^WETH$|^USDC$|^X\\.Y$"';
+        t.match([status, JSON.parse(text)], [400, [{ keyword: 'pattern', instancePath: `/${field}`, message }]]);
+      }
+    }
+  }
+  t.strictSame(vaults.asked, []);
+});
+
 t.test('a query that is not well encoded is refused', async (t) => {
-  const { status, text } = await ask([vaultRoute(null, limits)], requestOf('GET', `${QUERY}&strike=%zz&size=1`));
+  const { status, text } = await ask(
+    [vaultRoute(null, symbols, limits)],
+    requestOf('GET', `${QUERY}&strike=%zz&size=1`),
+  );
   t.strictSame([status, text], [400, '{"message":"The query has a malformed percent-encoding"}']);
 });

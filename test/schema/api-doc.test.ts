@@ -25,7 +25,7 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'POST /quotes 200': PostQuotesResult,
   'POST /quotes dryRun 200': DryRunResult,
   'GET /pools 200': PoolsResult,
-  'POST /pools request': postPoolsBody(100),
+  'POST /pools request': postPoolsBody(['testWETH', 'USDC'], 100),
   'POST /pools 200': PostPoolsResult,
   'GET /vaults/quote 200': VaultQuoteResult,
   'POST /pool/settle 200': SettleResult,

@@ -6,7 +6,7 @@ import Type, { type TSchema } from 'typebox';
 import { compile } from '../../src/schema/check.js';
 import { explain, type SchemaError, type SchemaNode } from '../../src/schema/explain.js';
 import { KEYWORD_NAMES, keywords } from '../../src/schema/keywords.js';
-import { PoolsQuery, Option, VaultQuoteQuery, postPoolsBody } from '../../src/schema/options.js';
+import { Option, poolsQuery, postPoolsBody, vaultQuoteQuery } from '../../src/schema/options.js';
 import {
   OrderbookQuote,
   PostQuotesResult,
@@ -14,10 +14,12 @@ import {
   ordersQuery,
   postQuotesBody,
 } from '../../src/schema/orderbook.js';
+import { onChain } from '../../src/schema/primitives.js';
 import { FilterMessage, RfqByPoolKeyRequest, ServerMessage, UnsubscribeMessage } from '../../src/schema/socket.js';
 import { option, orderbookQuote, postedQuote } from './samples.js';
 
 const { taker } = postedQuote;
+const coverQuery = { poolAddress: postedQuote.provider, size: '1', side: 'ask', chainId: '42161' };
 const ajv = new Ajv({ allErrors: true, strict: false, strictNumbers: true });
 for (const keyword of KEYWORD_NAMES) {
   ajv.addKeyword({
@@ -51,14 +53,19 @@ const schemas: readonly { name: string; schema: TSchema; good: unknown }[] = [
   {
     name: 'GET /quotes',
     schema: QuotesQuery,
-    good: { poolAddress: postedQuote.provider, size: '1', side: 'ask', chainId: '42161' },
+    good: coverQuery,
   },
   { name: 'GET /orders', schema: ordersQuery(2), good: { chainId: '421613', quoteIds: [orderbookQuote.quoteId] } },
-  { name: 'GET /pools', schema: PoolsQuery, good: { base: 'WETH', expiration: '03NOV23' } },
-  { name: 'POST /pools', schema: postPoolsBody(2), good: [option] },
+  { name: 'GET /pools', schema: poolsQuery(['X.Y']), good: { base: 'WETH', expiration: '03NOV23' } },
+  {
+    name: 'GET /quotes of another chain',
+    schema: onChain(QuotesQuery, '31337'),
+    good: { ...coverQuery, chainId: '31337' },
+  },
+  { name: 'POST /pools', schema: postPoolsBody(['WETH', 'USDC'], 2), good: [option] },
   {
     name: 'GET /vaults/quote',
-    schema: VaultQuoteQuery,
+    schema: vaultQuoteQuery(['WETH', 'USDC']),
     good: { ...option, strike: '1800', size: '1.5', direction: 'buy' },
   },
   { name: 'FILTER', schema: FilterMessage, good: { type: 'FILTER', channel: 'RFQ', body: { chainId: '42161' } } },

@@ -1,12 +1,12 @@
 import t from 'tap';
-import type { TSchema } from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { compile } from '../../src/schema/check.js';
 import * as primitives from '../../src/schema/primitives.js';
 
 const MAX_UINT256 = String(2n ** 256n - 1n);
 const hex = (digits: number) => `0x${'aF'.repeat(digits / 2)}`;
 
-type Name = Exclude<keyof typeof primitives, 'closed' | 'text'>;
+type Name = Exclude<keyof typeof primitives, 'closed' | 'onChain' | 'text'>;
 
 /** Of each primitive: values that it takes, and values just beside them that it does not. */
 const edges: Readonly<Record<Name, readonly [good: readonly unknown[], bad: readonly unknown[]]>> = {
@@ -78,3 +78,28 @@ t.test('a closed object has just its fields', async (t) => {
   t.ok(check({ a: 'ask' }).ok);
   for (const value of [{}, { a: 'ask', b: 'ask' }, { b: 'ask' }]) t.notOk(check(value).ok, JSON.stringify(value));
 });
+
+t.test(
+  'only a chain besides the protocol’s two has a pattern of its own, wherever a schema names chains',
+  async (t) => {
+    const { ChainId, closed, onChain } = primitives;
+    const schema = closed({
+      one: ChainId,
+      other: Type.Optional(ChainId),
+      many: Type.Array(Type.Union([closed({ chain: ChainId }), Type.Null()])),
+      amount: primitives.Uint256,
+    });
+    for (const known of ['42161', '421613']) t.equal(onChain(schema, known), schema);
+    const of = (chain: string, amount = '1') => ({ one: chain, other: chain, many: [{ chain }, null], amount });
+    for (const chain of ['1', '4216', '421614']) {
+      const check = compile(onChain(schema, chain), 1);
+      t.ok(check(of(chain)).ok, chain);
+      t.ok(check({ one: chain, many: [], amount: '1' }).ok, 'what is optional stays so');
+      t.notOk(check(of(chain, MAX_UINT256.replace('1', '9'))).ok, 'and keywords stay');
+      const message = `must match pattern "^${chain}$"`;
+      for (const other of ['42161', '421613', `${chain}0`])
+        t.match(check(of(other)), { ok: false, errors: [{ message }] });
+    }
+    t.ok(compile(schema, 1)(of('42161')).ok, 'the schema itself stays as it was');
+  },
+);

@@ -11,6 +11,8 @@ import { loadDeployment, saveDeployment, type SavedDeployment } from './saved-de
 export const LOCAL_CHAIN_ID = 421_613;
 
 export interface LocalChainOptions {
+  /** LOCAL_CHAIN_ID, unless another network is to be played. */
+  readonly chainId?: number;
   /** 0, the default, picks a free one. */
   readonly port?: number;
   /** The chain survives restarts in this file; the deployment is kept beside it in `<stateFile>.deployment`. */
@@ -37,9 +39,10 @@ export interface LocalChain extends LocalEndpoints {
 
 /** Starts anvil with the protocol deployed on it, or with what a state file brings back. Ends with this process. */
 export async function startLocalChain(options: LocalChainOptions = {}): Promise<LocalChain> {
-  const anvil = await startAnvil({ ...options, chainId: LOCAL_CHAIN_ID });
+  const { chainId = LOCAL_CHAIN_ID } = options;
+  const anvil = await startAnvil({ ...options, chainId });
   try {
-    const client = devClient(anvil.rpcUrl, LOCAL_CHAIN_ID);
+    const client = devClient(anvil.rpcUrl, chainId);
     // Nobody reads what anvil says of each call.
     await client.setLoggingEnabled(false);
     await continueTime(client);
@@ -55,10 +58,12 @@ export async function startLocalChain(options: LocalChainOptions = {}): Promise<
  * Deploys onto an anvil that is running already and goes on running. With `stateFile`, what was deployed there before
  * is found again.
  */
-export async function attachLocalChain(options: { rpcUrl: string; stateFile?: string }): Promise<LocalChain> {
-  const { rpcUrl, stateFile } = options;
-  const endpoints = { chainId: LOCAL_CHAIN_ID, rpcUrl, wsUrl: rpcUrl.replace(/^http/, 'ws') };
-  const client = devClient(rpcUrl, LOCAL_CHAIN_ID);
+export async function attachLocalChain(
+  options: Pick<LocalChainOptions, 'chainId' | 'stateFile'> & { readonly rpcUrl: string },
+): Promise<LocalChain> {
+  const { chainId = LOCAL_CHAIN_ID, rpcUrl, stateFile } = options;
+  const endpoints = { chainId, rpcUrl, wsUrl: rpcUrl.replace(/^http/, 'ws') };
+  const client = devClient(rpcUrl, chainId);
   const accounts = devAccounts();
   const { deployment, pools } = await deployed(client, accounts, stateFile);
   return {
