@@ -1,20 +1,30 @@
 const ONE = 10n ** 18n;
 
-/** An amount in 1e-18 with so many decimals, cut off; with more of them where there would be only zeros. */
-export function decimal(amount: bigint, digits: number): string {
-  const shown = amount > 0n && amount < ONE / 10n ** BigInt(digits) ? MOST_DIGITS : digits;
-  const whole = (amount / ONE).toString().replace(/\B(?=(\d{3})+$)/g, '\u202f');
-  const rest = (amount % ONE).toString().padStart(18, '0').slice(0, shown);
-  return shown === 0 ? whole : `${whole}.${rest}`;
+/** An amount in 1e-18 with so many decimals, rounded up or down. */
+export function decimal(amount: bigint, digits: number, rounding: 'UP' | 'DOWN'): string {
+  const unit = 10n ** BigInt(MOST_DIGITS - digits);
+  const units = (rounding === 'UP' ? amount + unit - 1n : amount) / unit;
+  const scale = 10n ** BigInt(digits);
+  const whole = (units / scale).toString().replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  return digits === 0 ? whole : `${whole}.${(units % scale).toString().padStart(digits, '0')}`;
 }
 
-const MOST_DIGITS = 8;
+/** Decimals that show so many significant digits of an amount in 1e-18. */
+export function decimalsOf(amount: bigint, significantDigits: number): number {
+  const missing = MOST_DIGITS + significantDigits - amount.toString().length;
+  return Math.min(MOST_DIGITS, Math.max(0, missing));
+}
 
-/** Contracts, short enough for a narrow column. */
+/** All that an amount in 1e-18 can have. */
+const MOST_DIGITS = 18;
+const SMALL_SIZE_DIGITS = 8;
+
+/** Contracts, short enough for a narrow column; never more than there are. */
 export function contracts(size: bigint): string {
-  if (size >= 1_000_000n * ONE) return `${decimal(size / 1_000_000n, 1)}M`;
-  if (size >= 10_000n * ONE) return `${decimal(size / 1_000n, 1)}k`;
-  return decimal(size, size >= 100n * ONE ? 0 : 2);
+  if (size >= 1_000_000n * ONE) return `${decimal(size / 1_000_000n, 1, 'DOWN')}M`;
+  if (size >= 10_000n * ONE) return `${decimal(size / 1_000n, 1, 'DOWN')}k`;
+  if (size >= 100n * ONE) return decimal(size, 0, 'DOWN');
+  return decimal(size, size > 0n && size < ONE / 100n ? SMALL_SIZE_DIGITS : 2, 'DOWN');
 }
 
 /** For drawing alone: what is shown as text is never a float. */

@@ -121,7 +121,7 @@ export class ChainView {
   #drawBest(pool: Pool, side: 'bid' | 'ask', price: HTMLElement, size: HTMLElement): void {
     const best = this.#market.best(pool, side);
     const wasEmpty = price.textContent === '';
-    const text = best === null ? '–' : premiumText(pool, best.price);
+    const text = best === null ? '–' : premiumText(pool, best.price, side, this.#market.digits(pool));
     const changed = setText(price, text);
     // Whoever comes to it by keyboard hears nothing of its row and column.
     if (changed) price.setAttribute('aria-label', `${nameOf(pool)} ${side} ${best === null ? 'none' : text}`);

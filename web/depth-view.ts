@@ -1,7 +1,7 @@
 import type { Level, LevelBook, Pool } from 'quotebook/client';
 import { contracts, drawn } from './amounts.js';
 import { byId, found, setText } from './elements.js';
-import { premiumText } from './option.js';
+import { premiumText, priceDigits, spreadText } from './option.js';
 
 const WIDTH = 400;
 const HEIGHT = 240;
@@ -24,9 +24,14 @@ export class DepthView {
     this.#bid?.setAttribute('d', steps(bids, x, y, 0));
     this.#ask?.setAttribute('d', steps(asks, x, y, WIDTH));
     const [low, high] = [bids.at(-1), asks.at(-1)];
-    setText(byId('depth-low'), low === undefined ? '–' : premiumText(pool, low.price));
-    setText(byId('depth-high'), high === undefined ? '–' : premiumText(pool, high.price));
-    const told = `Depth: ${contracts(exactSum(bids))} bid, ${contracts(exactSum(asks))} asked`;
+    const [bid, ask] = [bids[0]?.price, asks[0]?.price];
+    const digits = priceDigits(pool, [bid, ask]);
+    setText(byId('depth-low'), low === undefined ? '–' : premiumText(pool, low.price, 'bid', digits));
+    setText(byId('depth-high'), high === undefined ? '–' : premiumText(pool, high.price, 'ask', digits));
+    const crossing = bid !== undefined && ask !== undefined && bid > ask ? spreadText(pool, bid, ask) : null;
+    setText(byId('depth-middle'), crossing ?? 'cumulative size');
+    const sums = `Depth: ${contracts(exactSum(bids))} bid, ${contracts(exactSum(asks))} asked`;
+    const told = crossing === null ? sums : `${sums}, ${crossing}`;
     if (this.#svg.getAttribute('aria-label') !== told) this.#svg.setAttribute('aria-label', told);
   }
 }

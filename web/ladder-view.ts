@@ -1,7 +1,7 @@
 import type { Level, LevelBook, Pool } from 'quotebook/client';
 import { contracts, drawn } from './amounts.js';
 import { byId, create, setText } from './elements.js';
-import { premiumText } from './option.js';
+import { premiumText, priceDigits, spreadText } from './option.js';
 
 /** Levels of each side that have a row, whether there is anything in it or not. */
 const ROWS = 9;
@@ -37,23 +37,28 @@ export class LadderView {
 
   draw(pool: Pool, { bids, asks }: Pick<LevelBook, 'bids' | 'asks'>): void {
     const largest = Math.max(total(bids.slice(0, ROWS)), total(asks.slice(0, ROWS)));
-    drawSide(this.#asks, pool, asks, largest);
-    drawSide(this.#bids, pool, bids, largest);
-    const [bid, ask] = [bids[0], asks[0]];
-    const spread = bid === undefined || ask === undefined ? null : ask.price - bid.price;
-    const text =
-      spread === null ? 'no spread: a side is empty' : `spread ${premiumText(pool, spread < 0n ? 0n : spread)}`;
-    setText(this.#spread, text);
+    const [bid, ask] = [bids[0]?.price, asks[0]?.price];
+    const digits = priceDigits(pool, [bid, ask]);
+    const textOf = (side: 'bid' | 'ask') => (price: bigint) => premiumText(pool, price, side, digits);
+    drawSide(this.#asks, textOf('ask'), asks, largest);
+    drawSide(this.#bids, textOf('bid'), bids, largest);
+    const isEmpty = bid === undefined || ask === undefined;
+    setText(this.#spread, isEmpty ? 'no spread: a side is empty' : spreadText(pool, bid, ask));
   }
 }
 
-function drawSide(rows: readonly Row[], pool: Pool, levels: readonly Level[], largest: number): void {
+function drawSide(
+  rows: readonly Row[],
+  textOf: (price: bigint) => string,
+  levels: readonly Level[],
+  largest: number,
+): void {
   let sum = 0n;
   rows.forEach(({ bar, price, rest }, i) => {
     const level = levels[i];
     sum += level?.size ?? 0n;
     const texts = level === undefined ? ['', '', ''] : [contracts(level.size), contracts(sum), String(level.count)];
-    setText(price, level === undefined ? '' : premiumText(pool, level.price));
+    setText(price, level === undefined ? '' : textOf(level.price));
     rest.forEach((cell, place) => setText(cell, texts[place] ?? ''));
     // A transform: the bar's length moves nothing.
     bar.style.transform = `scaleX(${level === undefined || largest === 0 ? 0 : drawn(sum) / largest})`;

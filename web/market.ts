@@ -1,4 +1,5 @@
 import type { FollowedTickers, Pool, PoolKey } from 'quotebook/client';
+import { priceDigits } from './option.js';
 
 interface Best {
   readonly price: bigint;
@@ -38,6 +39,12 @@ export class Market {
   best({ poolAddress }: Pool, side: 'bid' | 'ask'): Best | null {
     const best = this.tickers?.of(poolAddress)?.[side];
     return best ? { price: BigInt(best.price), size: BigInt(best.size) } : null;
+  }
+
+  /** Decimals of the pool's prices. Where it has none just now, those of `price`. */
+  digits(pool: Pool, price?: bigint): number {
+    const [bid, ask] = [this.best(pool, 'bid')?.price, this.best(pool, 'ask')?.price];
+    return priceDigits(pool, bid === undefined && ask === undefined ? [price] : [bid, ask]);
   }
 
   /** 1e-18 contracts. */

@@ -1,5 +1,5 @@
 import type { Pool } from 'quotebook/client';
-import { decimal } from './amounts.js';
+import { decimal, decimalsOf } from './amounts.js';
 
 const ONE = 10n ** 18n;
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
@@ -19,16 +19,42 @@ export function premiumToken({ base, quote, type }: Pool): string {
   return type === 'C' ? base : quote;
 }
 
+/**
+ * Decimals that all prices of a pool are shown with, so that they line up: enough for the significant digits of the
+ * lower one of its best prices.
+ */
+export function priceDigits(pool: Pool, best: readonly (bigint | undefined)[]): number {
+  const premiums = best.filter((price) => price !== undefined).map((price) => premium(pool, price, 'DOWN'));
+  const digits = premiums.filter((each) => each > 0n).map((each) => decimalsOf(each, SIGNIFICANT_DIGITS));
+  return Math.max(pool.type === 'C' ? 4 : 2, ...digits);
+}
+
+/**
+ * What a contract costs at an ask, or brings at a bid, rounded against the taker. A bid that would read as nothing has
+ * more decimals.
+ */
+export function premiumText(pool: Pool, price: bigint, side: 'bid' | 'ask', digits: number): string {
+  const rounding = side === 'ask' ? 'UP' : 'DOWN';
+  const exact = premium(pool, price, rounding);
+  const isTooSmall = exact > 0n && decimalsOf(exact, 1) > digits;
+  return decimal(exact, isTooSmall ? decimalsOf(exact, SIGNIFICANT_DIGITS) : digits, rounding);
+}
+
+/** How far apart the best prices are; of a crossed book how far the best bid is above the best ask. */
+export function spreadText(pool: Pool, bid: bigint, ask: bigint): string {
+  const apart = bid > ask ? bid - ask : ask - bid;
+  const text = premiumText(pool, apart, 'ask', priceDigits(pool, [bid, ask]));
+  return bid > ask ? `crossed by ${text}` : `spread ${text}`;
+}
+
+const SIGNIFICANT_DIGITS = 4;
+
 /** 1e-18 tokens per contract. On the wire the price of a put is per unit of strike. */
-function premium(pool: Pool, price: bigint): bigint {
+function premium(pool: Pool, price: bigint, rounding: 'UP' | 'DOWN'): bigint {
   if (pool.type === 'C') return price;
   // Nine decimals of a strike are more than the contracts allow it.
   const strike = BigInt(Math.round(pool.strike * 1e9)) * 10n ** 9n;
-  return (price * strike) / ONE;
-}
-
-export function premiumText(pool: Pool, price: bigint): string {
-  return decimal(premium(pool, price), pool.type === 'C' ? 4 : 2);
+  return (price * strike + (rounding === 'UP' ? ONE - 1n : 0n)) / ONE;
 }
 
 /** For sorting expirations such as 27NOV26. */

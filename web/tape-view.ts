@@ -66,7 +66,7 @@ export class TapeView {
   draw(): void {
     this.#rows.forEach((cells, i) => {
       const entry = this.#entries[i];
-      const texts = entry === undefined ? [] : textsOf(entry, this.#poolOf(entry));
+      const texts = entry === undefined ? [] : this.#textsOf(entry);
       cells.forEach((cell, column) => setText(cell, texts[column] ?? ''));
       const [, , , side] = cells;
       if (side !== undefined) side.className = entry === undefined ? '' : `${entry.side}-text`;
@@ -81,8 +81,22 @@ export class TapeView {
     return { tsMs, what, poolAddress, side, price: BigInt(price), size: BigInt(size) };
   }
 
-  #poolOf({ poolAddress }: Entry): Pool | undefined {
-    return poolAddress === undefined ? undefined : this.#market.pool(poolAddress);
+  #textsOf({ tsMs, what, poolAddress, side, price, size }: Entry): readonly string[] {
+    const pool = poolAddress === undefined ? undefined : this.#market.pool(poolAddress);
+    const time = new Date(tsMs).toLocaleTimeString([], { hour12: false });
+    return [
+      time,
+      what,
+      pool === undefined ? 'another pool' : nameOf(pool),
+      side,
+      this.#priceText(pool, side, price),
+      contracts(size),
+    ];
+  }
+
+  #priceText(pool: Pool | undefined, side: 'bid' | 'ask', price: bigint | null): string {
+    if (price === null) return '–';
+    return pool === undefined ? '…' : premiumText(pool, price, side, this.#market.digits(pool, price));
   }
 
   #add(entry: Entry): void {
@@ -90,10 +104,4 @@ export class TapeView {
     this.#entries.splice(TAPE_ROWS);
     this.#hasNews = true;
   }
-}
-
-function textsOf({ tsMs, what, side, price, size }: Entry, pool: Pool | undefined): readonly string[] {
-  const shownPrice = price === null ? '–' : pool === undefined ? '…' : premiumText(pool, price);
-  const time = new Date(tsMs).toLocaleTimeString([], { hour12: false });
-  return [time, what, pool === undefined ? 'another pool' : nameOf(pool), side, shownPrice, contracts(size)];
 }

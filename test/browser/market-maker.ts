@@ -42,8 +42,16 @@ export class MarketMaker {
     if (first !== undefined) throw new Error(`a quote was refused: ${first.reason}`);
   }
 
-  async ask(pool: Pool, price: bigint, size: bigint): Promise<void> {
-    await this.#client.rest.postQuotes([await this.sign(pool, 'ask', price, size)]);
+  ask(pool: Pool, price: bigint, size: bigint): Promise<void> {
+    return this.#post(pool, 'ask', price, size);
+  }
+
+  bid(pool: Pool, price: bigint, size: bigint): Promise<void> {
+    return this.#post(pool, 'bid', price, size);
+  }
+
+  async #post(pool: Pool, side: Side, price: bigint, size: bigint): Promise<void> {
+    await this.#client.rest.postQuotes([await this.sign(pool, side, price, size)]);
   }
 
   /** Takes a part of the pool's best ask. */

@@ -59,16 +59,59 @@ await withPage(async ({ browser, service, maker, call, put }) => {
     if (other === undefined) throw new Error('a chain has pools');
     await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: other }, async (page) => {
       await maker.ask(other, ONE / 1_000_000n, (12_345n * ONE) / 100n);
-      await until(page, '#ladder-rows .ask:nth-child(9)', '0.00000100');
+      await until(page, '#ladder-rows .ask:nth-child(9)', '0.000001000');
       const best = page.locator('#ladder-rows .ask:nth-child(9) td');
-      t.strictSame(await best.allTextContents(), ['0.00000100', '123', '123', '1']);
+      t.strictSame(await best.allTextContents(), ['0.000001000', '123', '123', '1']);
       await maker.ask(other, ONE / 1_000_000n, ONE / 1_000n);
       await until(page, '#ladder-rows .ask:nth-child(9)', '1232');
       await maker.ask(other, ONE / 2_000_000n, ONE / 1_000n);
-      await until(page, '#ladder-rows .ask:nth-child(9)', '0.00000050');
-      t.strictSame(await best.allTextContents(), ['0.00000050', '0.00100000', '0.00100000', '1']);
+      await until(page, '#ladder-rows .ask:nth-child(9)', '0.0000005000');
+      t.strictSame(await best.allTextContents(), ['0.0000005000', '0.00100000', '0.00100000', '1']);
       const second = page.locator('#ladder-rows .ask:nth-child(8) td');
-      t.strictSame((await second.allTextContents()).slice(0, 2), ['0.00000100', '123']);
+      t.strictSame((await second.allTextContents()).slice(0, 2), ['0.0000010000', '123']);
+    });
+  });
+
+  await t.test('prices have the significant digits of the best one, rounded against the taker', async (t) => {
+    const [, , , , cheap] = service.chain.pools;
+    if (cheap === undefined) throw new Error('a chain has pools');
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: cheap }, async (page) => {
+      // 0.00110001, and eight more that are dearer by 0.000001 each.
+      for (let n = 0n; n < 9n; n++)
+        await maker.ask(cheap, ONE / 1_000n + ONE / 10_000n + ONE / 100_000_000n + n * (ONE / 1_000_000n), ONE);
+      await maker.bid(cheap, ONE / 1_000n + (ONE * 9_999n) / 100_000_000n, ONE);
+      await maker.bid(cheap, ONE / 1_000_000_000n, ONE);
+      await until(page, '#ladder-rows .bid:nth-child(12)', '0.000000001');
+      const prices = (side: string): Promise<string[]> => page.locator(`#ladder-rows .${side} span`).allTextContents();
+      const asks = Array.from({ length: 9 }, (_, n) => `0.00110${n + 1}`);
+      t.strictSame((await prices('ask')).reverse(), asks, 'asks are rounded up');
+      t.strictSame((await prices('bid')).slice(0, 2), ['0.001099', '0.000000001000'], 'bids are rounded down');
+      t.equal(await page.textContent('#ladder-rows .spread'), 'spread 0.00000002000', 'never nothing');
+      for (const [side, price] of [
+        ['bid', '0.001099'],
+        ['ask', '0.001101'],
+      ]) {
+        t.equal(await page.textContent(`td[data-side=${side}] [data-pool="${cheap.poolAddress}"]`), price);
+      }
+      t.equal(await page.textContent('#depth-high'), '0.001109');
+      await until(page, '#tape-rows', '0.001109');
+    });
+  });
+
+  await t.test('a crossed book says so, in the ladder and in the chart', async (t) => {
+    const crossed = service.chain.pools[6];
+    if (crossed === undefined) throw new Error('a chain has pools');
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: crossed }, async (page) => {
+      await maker.ask(crossed, ONE / 20n, ONE);
+      await until(page, '#ladder-rows .spread', 'no spread: a side is empty');
+      await maker.bid(crossed, ONE / 20n + ONE / 500n, ONE);
+      await until(page, '#ladder-rows .spread', 'crossed by 0.00200');
+      t.equal(await page.textContent('#depth-middle'), 'crossed by 0.00200');
+      t.match(await page.getAttribute('#depth', 'aria-label'), /, crossed by 0\.00200$/);
+      await maker.fill(crossed, ONE);
+      await maker.ask(crossed, ONE / 10n, ONE);
+      await until(page, '#ladder-rows .spread', 'spread 0.04800');
+      t.equal(await page.textContent('#depth-middle'), 'cumulative size');
     });
   });
 

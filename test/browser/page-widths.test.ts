@@ -15,7 +15,7 @@ await withPage(async ({ browser, service, maker, call }) => {
     for (const width of [360, 390, 641, 768, 1081, 1280, 1440]) {
       for (const [pool, ask] of [
         [dear, '25\u202f200.00'],
-        [call, '0.0500'],
+        [call, '0.05000'],
       ] as const) {
         const options = { viewport: { width, height: HEIGHT } };
         await inPage(t, browser, { service, options, pool }, async (page) => {

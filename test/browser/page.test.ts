@@ -17,12 +17,12 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await maker.fill(call, ONE / 4n);
       await until(page, '#tape-rows', 'Fill');
       const cell = (pool: Hex, side: string) => page.textContent(`td[data-side=${side}] [data-pool="${pool}"]`);
-      t.equal(await cell(call.poolAddress, 'bid'), '0.0290');
-      t.equal(await cell(call.poolAddress, 'ask'), '0.0310');
+      t.equal(await cell(call.poolAddress, 'bid'), '0.02900');
+      t.equal(await cell(call.poolAddress, 'ask'), '0.03100');
       t.equal(await cell(put.poolAddress, 'bid'), '56.00', 'of a put, in the quote token');
       t.match(await page.textContent('#pool-title'), /testWETH .* 1600 C/);
       await until(page, '#ladder-rows .ask:nth-child(9)', '0.75');
-      t.match(await page.textContent('#ladder-rows .spread'), 'spread 0.0020');
+      t.match(await page.textContent('#ladder-rows .spread'), 'spread 0.00200');
       t.match(await page.getAttribute('#depth .bid', 'd'), /^M.*H0V240Z$/, 'to the left edge');
       const ask = (await page.getAttribute('#depth .ask', 'd')) ?? '';
       t.match(ask, /^M.*H400V240Z$/, 'to the right edge');
