@@ -5,7 +5,7 @@ import type { Clock } from '../engine/ports.js';
 import type { Hex, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
 import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';
-import { NO_POOL, type QuoteChecks } from './quote-checks.js';
+import type { QuoteChecks } from './quote-checks.js';
 import type { IdentifiedQuote, QuoteStates } from './quote-states.js';
 
 /** A posted quote, checked for its form alone. */
@@ -66,16 +66,14 @@ export class IntakeChecks {
       if (i > 0 && i % this.checksPerTurn === 0) await othersTurn(this.clock);
       const pool = pools[i];
       items.push(
-        pool === null || pool === undefined ? this.#withoutPool(quote) : this.#identify(boundQuote(quote, pool)),
+        pool === null || pool === undefined
+          ? failed(this.checks.reasonsWithoutPool(quote)[0])
+          : this.#identify(boundQuote(quote, pool)),
       );
     }
     // What follows, packing the signatures and the reading of the chain, has turns of its own.
     if (posted.length > this.checksPerTurn) await othersTurn(this.clock);
     return this.#askChain(withTwins(await this.#verify(items)), onPromising);
-  }
-
-  #withoutPool({ deadline }: PostedQuote): IntakeItem {
-    return failed(this.checks.isTooShort(deadline) ? this.checks.tooShort : NO_POOL);
   }
 
   #identify(quote: SignedQuote): IntakeItem | Unverified {

@@ -7,7 +7,7 @@ import type { Hex, Pool, SignedQuote } from '../engine/quote.js';
 import { isChainFailure } from './contract-errors.js';
 import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';
-import { NO_POOL, type QuoteChecks } from './quote-checks.js';
+import type { QuoteChecks } from './quote-checks.js';
 import type { KnownOrders, PostedQuote } from './intake-checks.js';
 import type { QuoteStates } from './quote-states.js';
 
@@ -30,7 +30,7 @@ export type RehearsalResult =
   { readonly type: 'REHEARSED'; readonly items: readonly RehearsedQuote[] } | { readonly type: 'CHAIN_UNREACHABLE' };
 
 /** Reasons with which the chain's own check is not asked: it reverts on such a quote, or says the same. */
-const UNASKABLE = new Set(['OutOfBoundsPrice', 'InvalidQuoteOBSignature', 'InvalidAssetUpdate']);
+const UNASKABLE = new Set(['QuoteOBExpired', 'OutOfBoundsPrice', 'InvalidQuoteOBSignature', 'InvalidAssetUpdate']);
 
 interface Rehearsing extends RehearsedQuote {
   readonly quote: (SignedQuote & { readonly quoteId: Hex }) | null;
@@ -68,7 +68,7 @@ export class QuoteRehearsal {
 
   #look(posted: PostedQuote, pool: Pool | null): Rehearsing {
     if (pool === null) {
-      const reasons = [...(this.checks.isTooShort(posted.deadline) ? [this.checks.tooShort] : []), NO_POOL];
+      const reasons = this.checks.reasonsWithoutPool(posted);
       const unknown = { poolAddress: null, domainSeparator: null, digest: null, signer: null, quote: null };
       return { outcome: 'failed', reasons, ...unknown };
     }

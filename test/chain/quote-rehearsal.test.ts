@@ -6,7 +6,7 @@ import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
 import { devAccounts } from '../../src/chain/dev/accounts.js';
 import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { PostedQuote } from '../../src/chain/intake-checks.js';
-import { NO_POOL, QuoteChecks } from '../../src/chain/quote-checks.js';
+import { QuoteChecks } from '../../src/chain/quote-checks.js';
 import { QuoteRehearsal } from '../../src/chain/quote-rehearsal.js';
 import type { IdentifiedQuote } from '../../src/chain/quote-states.js';
 import type { Hex } from '../../src/engine/quote.js';
@@ -16,6 +16,7 @@ import { ManualClock } from '../system/manual-clock.js';
 import { signOffer, type Offer, type SignedOffer } from './sign-quote.js';
 
 const CHAIN_ID = 421_613;
+const NO_POOL = 'Failed to fetch pool address';
 const LATE = 'Quote deadline is invalid (cannot be less than 10 sec)';
 const secp256k1 = await loadSecp256k1();
 const [maker] = devAccounts();
@@ -97,11 +98,23 @@ t.test('past its maturity a pool takes no quote, from that very second on, and i
   const { maturity } = POOL.poolKey;
   for (const [now, reasons] of [
     [maturity - 1, []],
-    [maturity, ['InvalidAssetUpdate']],
+    [maturity, ['QuoteOBExpired']],
   ] as const) {
     const { rehearsal, asked } = newRehearsal(undefined, undefined, now);
     t.match(await rehearsal.rehearse([quote]), { items: [{ reasons }] });
     t.equal(asked.length, 1 - reasons.length);
+  }
+});
+
+t.test('where the factory refuses a key that has matured the quote has expired, too', async (t) => {
+  const { maturity } = POOL.poolKey;
+  const quote = homeless(await signed({ deadline: maturity + 1_000 }));
+  for (const [now, reason] of [
+    [maturity - 1, NO_POOL],
+    [maturity, 'QuoteOBExpired'],
+  ] as const) {
+    const { rehearsal } = newRehearsal(undefined, undefined, now);
+    t.match(await rehearsal.rehearse([quote]), { items: [{ outcome: 'failed', reasons: [reason] }] });
   }
 });
 

@@ -95,6 +95,25 @@ await t.test('what the settlement chain takes back is compensated to subscribers
   t.strictSame(socket.unread, []);
 });
 
+await t.test(
+  'a deleted quote shows what is left of it: nothing after a cancel, all of it after an undone fill',
+  async (t) => {
+    const socket = await subscriber(t);
+    const quote = await quoted(socket);
+    await market.fill(taker.address, quote, ONE / 4n);
+    await is(socket, 'FILL_QUOTE', quote, (3n * ONE) / 4n);
+    await market.fill(taker.address, quote, ONE / 4n);
+    await is(socket, 'FILL_QUOTE', quote, ONE / 2n);
+    await market.reorg(1);
+    await is(socket, 'DELETE_QUOTE', quote, (3n * ONE) / 4n);
+    await is(socket, 'POST_QUOTE', quote, (3n * ONE) / 4n);
+    await market.cancel(maker.address, call.poolAddress, [quote.quoteId]);
+    await is(socket, 'DELETE_QUOTE', quote, 0n);
+    t.strictSame(await inTheBook(), []);
+    t.strictSame(socket.unread, []);
+  },
+);
+
 await t.test('a publication that the stream chain takes back is taken back, and may come again', async (t) => {
   const socket = await subscriber(t);
   const first = await quoted(socket);

@@ -5,6 +5,7 @@ import { LONG, optionTokenAbi } from '../../src/chain/abi/option-token.js';
 import { poolAbi } from '../../src/chain/abi/pool.js';
 import { ZERO_ADDRESS, type Hex, type Pool } from '../../src/engine/quote.js';
 import { Market, ONE } from '../chain/dev/market.js';
+import { signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, type WireOption } from './wire-option.js';
@@ -196,6 +197,19 @@ async function refused(t: Test, body: unknown, first: Record<string, unknown>): 
   t.equal(answer.status, 400, JSON.stringify(answer.body));
   t.match((answer.body as unknown as unknown[])[0], first);
 }
+
+await t.test('a quote into a pool that has expired is refused as expired, deployed or not', async (t) => {
+  const deadline = maturity + 30 * 86_400;
+  const quotes = await Promise.all(
+    [longCall, { ...longCall, poolKey: { ...longCall.poolKey, strike: 2100n * ONE } }].map((pool) =>
+      signQuote(operator.privateKey, pool, { deadline }),
+    ),
+  );
+  const posted = await rest.post('/quotes', quotes);
+  t.match(posted, { status: 200, body: { created: [], failed: quotes.map(() => ({ reason: 'QuoteOBExpired' })) } });
+  const rehearsed = await rest.post('/quotes?dryRun=true', quotes);
+  t.match(rehearsed.body, { quotes: quotes.map(() => ({ outcome: 'failed', reasons: ['QuoteOBExpired'] })) });
+});
 
 await t.test('bad input is refused in the words of its schema', async (t) => {
   const option = wire(longCall);
