@@ -29,6 +29,12 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
     { message: 'Vault does not exist', when: 'The pair has no vault of that type.' },
     { message: '{library}__{error}', when: "GET /vaults/quote: the vault's or the factory's own name of its refusal." },
     { message: 'Content-Length is repeated', when: 'Two readers of the request could disagree on where it ends.' },
+    { message: 'Transfer-Encoding is repeated', when: 'For the same reason.' },
+    { message: 'Transfer-Encoding must be chunked', when: 'For the same reason.' },
+    { message: 'Host is missing', when: 'HTTP/1.1 requires it.' },
+    { message: 'Host is repeated', when: 'Two readers of the request could disagree on what it asks for.' },
+    { message: 'x-apikey is repeated', when: 'Two readers of the request could disagree on whose it is.' },
+    { message: 'The request target is malformed', when: 'It is no path and no URL of http or https.' },
   ],
   401: [
     { message: 'API key not provided', when: 'No `x-apikey`.' },
@@ -58,6 +64,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
       when: 'A WebSocket handshake: close another first.',
     },
   ],
+  431: [{ message: 'More than {number} header fields', when: 'At most `headerFields`. The connection is closed.' }],
   500: [
     { message: 'Internal server error', when: unexpected },
     { message: 'Failed to get quote from vault', when: 'It reverted, and gave no name to why.' },
@@ -95,6 +102,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
       when: '`pending` lists the ids that may still enter the book; posting again is safe.',
     },
   ],
+  505: [{ message: 'HTTP/1.1 is required', when: 'The request is of HTTP/1.0. The connection is closed.' }],
 };
 
 /** Every `message` of an ERROR on a socket. The socket stays open. */

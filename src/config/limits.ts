@@ -44,10 +44,14 @@ export const limits = {
   schemaErrors: 20,
   /**
    * Request line and headers of one request: the longest query and 32 KiB. uWebSockets.js 20.30 has a bound of its own:
-   * what comes in several pieces may have 4 KiB, and there may be 48 header fields.
+   * what comes in several pieces may have 4 KiB.
    */
   headBytes: 128 << 10,
-  /** Read and thrown away of a body that is too large, so that its sender gets to read the 413. */
+  /** Header lines of one request: as many as uWebSockets.js 20.30 reads, which closes the connection of more. */
+  headerFields: 48,
+  /** How long a request that is refused before its body came may go on to send it. */
+  refusedBodyMs: 1_000,
+  /** Read and thrown away of a body that is refused, so that its sender gets to read why. */
   bodyDiscardBytes: 16 << 20,
   /** Pieces of a body with fewer than 256 bytes each; with more of them the connection is closed. */
   bodySmallPieces: 4_096,

@@ -1,7 +1,7 @@
 import type { NetResponse } from './net.js';
 
 /** What a backend answers by itself, when no handler can: the same words on both. */
-function json(status: number, message: string, headers: Readonly<Record<string, string>> = {}): NetResponse {
+export function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): NetResponse {
   return {
     status,
     headers: { ...headers, 'content-type': 'application/json' },
@@ -10,13 +10,10 @@ function json(status: number, message: string, headers: Readonly<Record<string, 
 }
 
 /** A handler threw, or answered what HTTP cannot carry. */
-export const internalError = json(500, 'Internal server error');
-
-/** Two Content-Length headers: two readers of the message could disagree on where it ends (RFC 9112 section 6.3). */
-export const ambiguousLength = json(400, 'Content-Length is repeated');
+export const internalError = refusal(500, 'Internal server error');
 
 /** RFC 6455 section 4.4. */
-export const wrongWebSocketVersion = json(426, 'Sec-WebSocket-Version must be 13', {
+export const wrongWebSocketVersion = refusal(426, 'Sec-WebSocket-Version must be 13', {
   'sec-websocket-version': '13',
   upgrade: 'websocket',
 });

@@ -125,13 +125,17 @@ export interface SocketHandlers {
 export interface NetLimits {
   /** Request line and headers together, where the library lets us say: the node backend. */
   readonly headBytes: number;
+  /** Header lines of one request; more are 431. uWebSockets.js 20.30 has a bound of its own and does not answer. */
+  readonly headerFields: number;
   /** Body bytes allowed for this request; over it the answer is 413 and the handler is not called. */
   bodyBytes(method: string, path: string): number;
   /**
-   * How much of a body that is too large is read and thrown away, so that its sender gets to read the 413: a connection
-   * closed on unread bytes is reset, and takes the answer with it.
+   * How much of a body that is refused is read and thrown away, so that its sender gets to read why: a connection closed
+   * on unread bytes is reset, and takes the answer with it.
    */
   readonly bodyDiscardBytes: number;
+  /** For how long, where the answer does not wait for the body's end. */
+  readonly refusedBodyMs: number;
   /**
    * Pieces of a body with fewer than `SMALL_PIECE_BYTES`: one more closes the connection. Whoever sends a megabyte byte
    * by byte, each a chunk of its own, would have us keep a buffer for each and be called a million times.

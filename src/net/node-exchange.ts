@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { internalError, whyUnsendable } from './backend-answers.js';
 import { BODILESS, SMALL_PIECE_BYTES, type BodyFault, type NetOptions, type NetResponse } from './net.js';
 import { NodeRequest } from './node-request.js';
@@ -12,6 +13,8 @@ export interface NodeExchangeHost {
   readonly stopping: boolean;
   readonly underWay: UnderWay;
   readonly proxies: TrustedProxies;
+  /** No more requests of this connection are to be looked at. */
+  ignoreNext(socket: Socket): void;
 }
 
 /** One request and its answer on node:http. */
@@ -40,6 +43,10 @@ export class NodeExchange {
     res.on('error', () => undefined);
   }
 
+  get answered(): boolean {
+    return this.#answered;
+  }
+
   /** `awaitsContinue`: the client sends its body only when told to (RFC 9110 section 10.1.1). */
   serve(awaitsContinue: boolean): void {
     if (!BODILESS.has(this.#request.method)) {
@@ -54,6 +61,32 @@ export class NodeExchange {
   /** Answers a request on a connection that is closed afterwards. */
   refuse(answer: NetResponse): void {
     this.#write(answer, true);
+  }
+
+  /**
+   * Answers before the body came, and throws away what of it still comes, within `bodyDiscardBytes` and
+   * `refusedBodyMs`: a connection closed on unread bytes is reset, and takes the answer with it.
+   */
+  refuseUnread(answer: NetResponse, awaitsContinue: boolean): void {
+    this.#host.ignoreNext(this.#incoming.socket);
+    // Nothing is on its way.
+    if (awaitsContinue) {
+      this.#write(answer, true);
+      return;
+    }
+    const { bodyDiscardBytes, refusedBodyMs } = this.#host.options.limits;
+    const close = (): void => {
+      clearTimeout(this.#deadline);
+      this.#res.end();
+    };
+    this.#deadline = setTimeout(close, refusedBodyMs);
+    let size = 0;
+    this.#incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (this.#isCut(chunk) || size > bodyDiscardBytes) close();
+    });
+    this.#incoming.on('end', close);
+    this.#write(answer, true, true);
   }
 
   /** Calls `task` when the answer is with the kernel or the connection is gone, unless its turn never came. */
@@ -137,7 +170,8 @@ export class NodeExchange {
     this.#write(answer, true);
   }
 
-  #write(wanted: NetResponse, close: boolean): void {
+  /** `stayOpen`: the connection is closed later, when `res` is ended. */
+  #write(wanted: NetResponse, close: boolean, stayOpen = false): void {
     if (this.#answered || this.#ended) return;
     this.#answered = true;
     const unsendable = whyUnsendable(wanted);
@@ -151,8 +185,8 @@ export class NodeExchange {
     const empty = answer.status === 204 || answer.status === 304;
     if (!empty) headers['content-length'] = Buffer.byteLength(answer.body);
     this.#res.writeHead(answer.status, headers);
-    if (empty || this.#request.method === 'HEAD') this.#res.end();
-    else this.#res.end(answer.body);
+    if (!empty && this.#request.method !== 'HEAD') this.#res.write(answer.body);
+    if (!stayOpen) this.#res.end();
     if (!this.#res.writableFinished) this.#boundTaking();
   }
 

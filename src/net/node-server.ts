@@ -1,13 +1,21 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { DescriptorRoom } from './descriptor-room.js';
 import { listenOn } from './listen-on.js';
 import type { NetOptions, NetServer } from './net.js';
 import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
+import { nodeHeadFault } from './node-request.js';
 import { NodeSockets } from './node-sockets.js';
 import { headWithoutUpgrade } from './node-upgrade.js';
 import { TrustedProxies } from './trusted-proxies.js';
 import { UnderWay } from './under-way.js';
+
+/** What the codes of node:http's parser are answered with; any other is 400. */
+const PARSER_STATUS: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_HEADER_OVERFLOW: 431,
+};
 
 /** The service's network on node:http and ws, for where uWebSockets.js has no binary. */
 export class NodeServer implements NetServer, NodeExchangeHost {
@@ -19,23 +27,29 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   readonly #http: Server;
   readonly #sockets: NodeSockets;
   readonly #unanswered = new WeakMap<Socket, Set<NodeExchange>>();
+  /** Connections that are closed after an answer which did not wait for its request's body: what follows is ignored. */
+  readonly #refused = new WeakSet<Socket>();
   /** Connections that node:http has let go of, and nobody else has yet. */
   readonly #between = new Set<Socket>();
   #closed: Promise<void> | null = null;
 
   constructor(options: NetOptions) {
-    const { headBytes, httpIdleMs } = options.limits;
+    const { headBytes, headerFields, httpIdleMs } = options.limits;
     this.options = options;
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
     this.#sockets = new NodeSockets(this);
     this.#http = createServer({
       maxHeaderSize: headBytes,
+      // Checked with all else that heads are refused for: node:http would look at what comes behind such a request.
+      requireHostHeader: false,
       headersTimeout: httpIdleMs,
       keepAliveTimeout: httpIdleMs,
       // The body has a deadline of its own.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.ceil(httpIdleMs / 4),
     });
+    // One more than are allowed: what is beyond, node:http drops, and nobody would hear of it.
+    this.#http.maxHeadersCount = headerFields + 1;
     const room = new DescriptorRoom(options);
     this.#http.on('connection', (socket: Socket) => {
       // One that is given back has been taken already.
@@ -45,6 +59,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     this.#http.on('checkContinue', (incoming: IncomingMessage, res: ServerResponse) =>
       this.#serve(incoming, res, true),
     );
+    this.#http.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#cannotParse(error, socket));
     this.#http.on('upgrade', (incoming: IncomingMessage, _, head: Buffer) => this.#upgrade(incoming, head));
   }
 
@@ -81,6 +96,10 @@ export class NodeServer implements NetServer, NodeExchangeHost {
         this.#between.delete(socket);
       });
     }
+    if (this.#refused.has(socket)) {
+      incoming.resume();
+      return;
+    }
     if (unanswered.size >= this.options.limits.pipelinedRequests) {
       socket.destroy();
       return;
@@ -88,7 +107,27 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     const exchange = new NodeExchange(incoming, res, this);
     unanswered.add(exchange);
     res.on('close', () => unanswered.delete(exchange));
-    exchange.serve(awaitsContinue);
+    const fault = nodeHeadFault(incoming, this.options.limits);
+    if (fault === null) exchange.serve(awaitsContinue);
+    else exchange.refuseUnread(fault, awaitsContinue);
+  }
+
+  ignoreNext(socket: Socket): void {
+    this.#refused.add(socket);
+  }
+
+  /**
+   * As node:http does by itself, but for an answer that is being written: node:http would drop that, and it may be the
+   * one to the head of just the request whose body cannot be parsed.
+   */
+  #cannotParse({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
+    const isFree = [...(this.#unanswered.get(socket) ?? [])].every(({ answered }) => !answered);
+    if (socket.writable && isFree && !this.#refused.has(socket)) {
+      const status = PARSER_STATUS[code] ?? 400;
+      socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\n\r\n`);
+    }
+    if (code === 'ECONNRESET') socket.destroy();
+    else socket.destroySoon();
   }
 
   /**

@@ -4,7 +4,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { decideUpgrade, guard, overBudgetReason } from './asked-of-handlers.js';
 import type { NetOptions, NetResponse } from './net.js';
 import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
-import { NodeRequest } from './node-request.js';
+import { NodeRequest, nodeHeadFault } from './node-request.js';
 import { NodeSocket, type NodeSocketHost } from './node-socket.js';
 import { messageFrame } from './ws-frame.js';
 
@@ -70,10 +70,11 @@ export class NodeSockets implements NodeSocketHost {
   }
 
   /** Whether an upgrade is to a WebSocket of ours, and asks for it as it must. */
-  isForUs({ method, url = '', headers }: IncomingMessage): boolean {
+  isForUs(incoming: IncomingMessage): boolean {
+    const { method, headers } = incoming;
     return (
       method === 'GET' &&
-      url.split('?', 1)[0] === this.#options.socketPath &&
+      new NodeRequest(incoming, this.#host.proxies).path === this.#options.socketPath &&
       headers.upgrade?.toLowerCase() === 'websocket' &&
       WEBSOCKET_KEY.test(headers['sec-websocket-key'] ?? '')
     );
@@ -83,7 +84,8 @@ export class NodeSockets implements NodeSocketHost {
   upgrade(incoming: IncomingMessage, head: Buffer): void {
     const { socket } = incoming;
     const request = new NodeRequest(incoming, this.#host.proxies);
-    const decision = decideUpgrade(this.#options, request);
+    const fault = nodeHeadFault(incoming, this.#options.limits);
+    const decision = fault ?? decideUpgrade(this.#options, request);
     if (!('accept' in decision)) {
       this.#refuse(incoming, decision);
       return;

@@ -1,12 +1,13 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { ambiguousLength, internalError, whyUnsendable } from './backend-answers.js';
+import { internalError, whyUnsendable } from './backend-answers.js';
+import { headFault } from './head-check.js';
 import { BODILESS, SMALL_PIECE_BYTES, type BodyFault, type NetOptions, type NetResponse } from './net.js';
 import type { RequestTurns } from './request-turns.js';
 import type { SharedHeaders } from './shared-headers.js';
 import type { TrustedProxies } from './trusted-proxies.js';
 import type { UnderWay } from './under-way.js';
-import { lengthsOf, UwsRequest } from './uws-request.js';
+import { UwsRequest } from './uws-request.js';
 
 /** What the exchanges of one server share. */
 export interface UwsExchangeHost {
@@ -35,6 +36,11 @@ export class UwsExchange {
   readonly #request: UwsRequest;
   readonly #host: UwsExchangeHost;
   #watched = false;
+  /**
+   * 20.30 reads chunks that are malformed, so that the next request may begin where no proxy sees one: the connection is
+   * closed after the answer.
+   */
+  #isChunked = false;
   /** Answered in full, or aborted: the response object is dead. */
   #over = false;
   #deadline: NodeJS.Timeout | undefined;
@@ -49,9 +55,9 @@ export class UwsExchange {
   static serve(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, method?: 'GET'): void {
     const exchange = new UwsExchange(res, req, host, method);
     const isBodiless = BODILESS.has(exchange.#request.method);
-    // To go through all headers costs some: without a body there is seldom a length, too.
-    const isTold = !isBodiless || exchange.#request.header('content-length') !== undefined;
-    if (isTold && lengthsOf(req) > 1) exchange.#refuseLater(ambiguousLength);
+    const fault = headFault((visit) => req.forEach(visit), host.options.limits);
+    exchange.#isChunked = exchange.#request.header('transfer-encoding') !== undefined;
+    if (fault !== null) exchange.#refuseLater(fault);
     else if (isBodiless) exchange.#handle();
     else exchange.#collect();
   }
@@ -66,7 +72,8 @@ export class UwsExchange {
    * waits, the library closes the connection with the next.
    */
   #handle(): void {
-    if (this.#host.turns.take()) return this.#answer();
+    // An answer within the callback would be followed by that to the next request, though it closes the connection.
+    if (!this.#isChunked && this.#host.turns.take()) return this.#answer();
     this.#watch();
     this.#host.turns.wait(() => this.#apart(() => this.#answer()));
   }
@@ -177,21 +184,27 @@ export class UwsExchange {
   }
 
   /** Must run corked: each piece would be a system call of its own otherwise. */
-  #write(wanted: NetResponse, close: boolean): void {
+  #write(wanted: NetResponse, isLast: boolean): void {
+    const close = isLast || this.#isChunked || this.#host.stopping;
     const unsendable = whyUnsendable(wanted);
     const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));
-    this.#writeHead(answer);
-    if (answer.status === 204 || answer.status === 304) {
+    const isEmpty = answer.status === 204 || answer.status === 304;
+    const isHead = this.#request.method === 'HEAD';
+    if (close && this.#watched && (isEmpty || isHead)) {
+      this.#writeWhole(answer);
+      setImmediate(() => this.#cut());
+      return;
+    }
+    this.#res.writeStatus(statusAndHeaders(answer));
+    if (isEmpty) {
       this.#res.endWithoutBody();
       this.#finish();
-    } else if (this.#request.method === 'HEAD' && close) {
-      this.#cutAfterHead(Buffer.byteLength(answer.body));
-    } else if (this.#request.method === 'HEAD') {
+    } else if (isHead) {
       // With a length given as its argument, 20.30 ends nothing, and the process with it.
       this.#res.writeHeader('content-length', String(Buffer.byteLength(answer.body))).endWithoutBody();
       this.#finish();
-    } else if (close || this.#host.stopping || answer.body.length === 0) {
-      this.#res.end(answer.body, close || this.#host.stopping);
+    } else if (close || answer.body.length === 0) {
+      this.#res.end(answer.body, close);
       this.#finish();
     } else {
       this.#stream(answer.body);
@@ -199,27 +212,21 @@ export class UwsExchange {
   }
 
   /**
-   * The library ends an answer without its body or closes the connection, and does not do both (20.30). So the body is
-   * left to come, and the connection cut when the head is with the kernel. `size`: above 0; to be called watched.
+   * Writes all of an answer, and leaves the connection to be cut: the library closes one only after an answer that has a
+   * body, and only when the request's has come (20.30). What it adds is an empty line, which no client minds before the
+   * end of a connection (RFC 9112, 2.2). Must run corked, and watched.
    */
-  #cutAfterHead(size: number): void {
-    this.#res.writeHeader('connection', 'close').tryEnd('', size);
-    setImmediate(() => {
-      if (!this.#over) this.#res.close();
-    });
+  #writeWhole(answer: NetResponse): void {
+    const isEmpty = answer.status === 204 || answer.status === 304;
+    const length = isEmpty ? '' : `content-length: ${Buffer.byteLength(answer.body)}\r\n`;
+    const head = `${statusAndHeaders(answer)}\r\nconnection: close\r\n${length}\r\n`;
+    const body = isEmpty || this.#request.method === 'HEAD' ? '' : answer.body;
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    this.#res.writeStatus(Buffer.concat([Buffer.from(head, 'latin1'), bytes]));
   }
 
-  /**
-   * Status and headers all in one call, which costs as much as one header would: the library writes the text and a line
-   * end, and does not look at it. No line end can come in with a value: `whyUnsendable` has looked at each, and
-   * `SharedHeaders` at its own.
-   */
-  #writeHead({ status, headers, shared = NONE_SHARED, ownHeaders = NO_HEADERS }: NetResponse): void {
-    let head = STATUS_LINES.get(status) ?? String(status);
-    for (let i = 0; i < ownHeaders.length; i += 2) head += `\r\n${ownHeaders[i] ?? ''}: ${ownHeaders[i + 1] ?? ''}`;
-    for (const name in headers) head += `\r\n${name}: ${headers[name] ?? ''}`;
-    for (const { lines } of shared) head += `\r\n${lines}`;
-    this.#res.writeStatus(head);
+  #cut(): void {
+    if (!this.#over) this.#res.close();
   }
 
   /**
@@ -249,4 +256,17 @@ export class UwsExchange {
     this.#host.options.onFault(error);
     return internalError;
   }
+}
+
+/**
+ * Status and headers all in one text, which costs as much to write as one header would: the library writes it and a line
+ * end, and does not look at it. No line end can come in with a value: `whyUnsendable` has looked at each, and
+ * `SharedHeaders` at its own.
+ */
+function statusAndHeaders({ status, headers, shared = NONE_SHARED, ownHeaders = NO_HEADERS }: NetResponse): string {
+  let head = STATUS_LINES.get(status) ?? String(status);
+  for (let i = 0; i < ownHeaders.length; i += 2) head += `\r\n${ownHeaders[i] ?? ''}: ${ownHeaders[i + 1] ?? ''}`;
+  for (const name in headers) head += `\r\n${name}: ${headers[name] ?? ''}`;
+  for (const { lines } of shared) head += `\r\n${lines}`;
+  return head;
 }

@@ -85,12 +85,3 @@ function allOf(req: HttpRequest, wanted: RequestHeader): string {
 function upperCase(method: string): string {
   return UPPER_CASE.get(method) ?? method.toUpperCase();
 }
-
-/** How many lengths of its body it tells. */
-export function lengthsOf(req: HttpRequest): number {
-  let lengths = 0;
-  req.forEach((name) => {
-    if (name === 'content-length') lengths++;
-  });
-  return lengths;
-}

@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocketBehavior } from 'uWebSockets.js';
 import { decideUpgrade, guard, overBudgetReason } from './asked-of-handlers.js';
 import { CloseCode } from './close-codes.js';
+import { headFault } from './head-check.js';
 import type { NetOptions } from './net.js';
 import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
 import { UwsRequest } from './uws-request.js';
@@ -114,7 +115,8 @@ export class UwsSockets implements UwsSocketHost {
 
   #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const request = new UwsRequest(req, res, this.#host.proxies);
-    const decision = decideUpgrade(this.#options, request);
+    const fault = headFault((visit) => req.forEach(visit), this.#options.limits);
+    const decision = fault ?? decideUpgrade(this.#options, request);
     if (!('accept' in decision)) {
       UwsExchange.refuse(res, req, this.#host, decision);
       return;

@@ -11,6 +11,8 @@ export interface Backend {
 
 export const limits: NetLimits = {
   headBytes: 16 << 10,
+  headerFields: 48,
+  refusedBodyMs: 1_000,
   bodyBytes: () => 1024,
   bodyDiscardBytes: 16 << 20,
   bodySmallPieces: 1_000,
