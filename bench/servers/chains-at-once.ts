@@ -123,7 +123,7 @@ export function enterQuote({ book }: Pick<ChainSideOptions, 'book'>, quote: Quot
 /** The chains' place in the service: each answer is there when it is asked for, and what is published has happened. */
 export function chainsAtOnce(options: ChainSideOptions): ChainSide {
   const { clock } = options;
-  const multicall = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 0 };
+  const multicall = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 0, gasPerCheck: 0 };
   const settlement = new ChainReader(rpcOfNobody, null, multicall);
   const head = { number: SETTLEMENT_BLOCK, hash: blockHashOf(SETTLEMENT_BLOCK), timestamp: START_SECONDS };
   const healthy = (name: string): ChainHealth => {

@@ -32,6 +32,8 @@ export interface Resume {
 }
 
 export interface CursorListener {
+  /** A node is about to be asked for its head. */
+  onAsk(): void;
   /** Every head that a node answers with, also one seen before. */
   onHead(head: BlockHead): void;
   /** The node shows a lower head than it did, lacks a block that was read, or shows another chain altogether. */
@@ -107,6 +109,7 @@ export class ChainCursor {
   }
 
   async poll(): Promise<CursorStep> {
+    this.listener.onAsk();
     const head = await this.reader.head();
     this.#turn = this.reader.turn;
     this.listener.onHead(head);

@@ -14,6 +14,8 @@ export interface ChainStatus {
  */
 export class ChainHealth {
   #head: BlockHead | null = null;
+  /** Of the first request for a head since the last reply; null: none was asked for. */
+  #askedAtMs: number | null = null;
   #repliedAtMs: number | null = null;
   #readAtMs: number | null = null;
   #halted: string | null = null;
@@ -27,8 +29,14 @@ export class ChainHealth {
     private readonly maxHeadAgeSeconds: number | null,
   ) {}
 
+  /** A node is about to be asked for its head. */
+  onAsk(): void {
+    this.#askedAtMs ??= this.clock.monotonicMs();
+  }
+
   onHead(head: BlockHead): void {
     this.#head = head;
+    this.#askedAtMs = null;
     this.#repliedAtMs = this.clock.monotonicMs();
     // Reading begins with the first head, and has as long for its first range as for each later one.
     this.#readAtMs ??= this.#repliedAtMs;
@@ -53,11 +61,19 @@ export class ChainHealth {
     if (this.#halted !== null) return `${this.name}: ${this.#halted}`;
     if (this.#head === null || this.#repliedAtMs === null) return `${this.name}: no block has been read yet`;
     const silentMs = nowMs - this.#repliedAtMs;
-    if (silentMs > this.maxSilenceMs) return `${this.name}: no answer for ${Math.floor(silentMs / 1000)} s`;
+    if (silentMs > this.maxSilenceMs) return this.#silence(nowMs, silentMs);
     const stoodMs = nowMs - (this.#readAtMs ?? this.#repliedAtMs);
     if (stoodMs > this.maxSilenceMs) return `${this.name}: reading has stood still for ${Math.floor(stoodMs / 1000)} s`;
     if (this.maxHeadAgeSeconds === null) return null;
     const ageSeconds = Math.floor(this.clock.wallMs() / 1000) - this.#head.timestamp;
     return ageSeconds > this.maxHeadAgeSeconds ? `${this.name}: the newest block is ${ageSeconds} s old` : null;
+  }
+
+  /** A chain that was not asked did not fail to answer: what counts is where most of the time went. */
+  #silence(nowMs: number, silentMs: number): string {
+    const seconds = Math.floor(silentMs / 1000);
+    const waitedMs = nowMs - (this.#askedAtMs ?? nowMs);
+    if (2 * waitedMs < silentMs) return `${this.name}: the service is busy and has not asked for ${seconds} s`;
+    return `${this.name}: no answer for ${seconds} s`;
   }
 }

@@ -4,7 +4,7 @@ import type { Hex } from '../engine/quote.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import { readBlock, readHead, type BlockHead, type BlockId } from './block-head.js';
 import { readLogs, type ChainLog, type LogQuery } from './chain-log.js';
-import { Multicall, type AskOne, type MulticallLimits } from './multicall.js';
+import { Multicall, NO_BREAKER, type AskOne, type Breaker, type MulticallLimits } from './multicall.js';
 import { readHex } from './rpc-answers.js';
 
 /**
@@ -17,6 +17,8 @@ export type AtBlock = BlockId | number | undefined;
 export interface ContractCall {
   readonly to: Hex;
   readonly data: Hex;
+  /** It runs code that anyone may have written, such as a token's: its gas is capped, and `ContractBreaker` watches it. */
+  readonly runsForeignCode?: true;
 }
 
 /** What came back: the return data (empty where there is no code), or the revert's own data. */
@@ -38,8 +40,11 @@ export class ChainReader {
     /** Null: there is no Multicall3, and calls go out one by one. */
     private readonly multicall3: Hex | null,
     private readonly limits: MulticallLimits,
+    breaker: Breaker = NO_BREAKER,
   ) {
-    this.#multicall = new Multicall((call, at, gas) => this.call(call, at, undefined, gas), multicall3, limits);
+    const askOne: AskOne = (call, at, { gas, code }) =>
+      this.#call([requestOf(call, undefined, gas), blockParameter(at), ...(code ? [{ [call.to]: { code } }] : [])]);
+    this.#multicall = new Multicall(askOne, multicall3, limits, breaker);
   }
 
   /** Of the node that answers now: the same number as before, and it alone has answered since. */
@@ -93,6 +98,11 @@ export class ChainReader {
     return this.#call([requestOf(call, from, gas), blockParameter(at)]);
   }
 
+  /** Whether the call, which runs foreign code, is answered at the newest block with the gas that a check may have. */
+  isAnswered(call: ContractCall): Promise<boolean> {
+    return this.#multicall.isAnswered(call);
+  }
+
   /** Calls answered in order, each of which may revert by itself. */
   multicall(calls: readonly ContractCall[], at?: AtBlock): Promise<CallResult[]> {
     return this.#multicall.ask(calls, at);
@@ -104,8 +114,8 @@ export class ChainReader {
    */
   multicallAtTime(calls: readonly ContractCall[], timestamp: number): Promise<CallResult[]> {
     const block = { time: numberToHex(timestamp) };
-    const askOne: AskOne = (call, _, gas) => this.#call([requestOf(call, undefined, gas), 'latest', {}, block]);
-    return new Multicall(askOne, this.multicall3, this.limits).ask(calls, undefined);
+    const askOne: AskOne = (call, _, { gas }) => this.#call([requestOf(call, undefined, gas), 'latest', {}, block]);
+    return new Multicall(askOne, this.multicall3, this.limits, NO_BREAKER).ask(calls, undefined);
   }
 
   async #logs(query: LogQuery): Promise<ChainLog[]> {

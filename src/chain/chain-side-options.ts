@@ -31,6 +31,11 @@ export interface ChainSideLimits extends WalletNumbers {
   readonly rpcCallsPerBatch: number;
   readonly rpcBatchesInFlight: number;
   readonly rpcGasPerCall: number;
+  readonly rpcGasPerCheck: number;
+  readonly trippedContracts: number;
+  readonly contractPauseMs: number;
+  readonly contractMaxPauseMs: number;
+  readonly contractProbeGapMs: number;
   readonly rpcBlocksInFlight: number;
   readonly statesPerSlice: number;
   readonly stateSlicesInFlight: number;

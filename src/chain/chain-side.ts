@@ -6,6 +6,7 @@ import { ChainCursor, type CursorOptions } from './chain-cursor.js';
 import { ChainHealth } from './chain-health.js';
 import type { BlockHead, BlockId } from './block-head.js';
 import { ChainReader } from './chain-reader.js';
+import { ContractBreaker } from './contract-breaker.js';
 import type { ChainSideOptions } from './chain-side-options.js';
 import { firstBlockSince } from './first-block.js';
 import { openWallets } from './open-wallets.js';
@@ -57,8 +58,24 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     callsPerBatch: limits.rpcCallsPerBatch,
     batchesInFlight: limits.rpcBatchesInFlight,
     gasPerCall: limits.rpcGasPerCall,
+    gasPerCheck: limits.rpcGasPerCheck,
   };
-  const settlement = new ChainReader(rpc.settlement, contracts.multicall3?.address ?? null, multicall);
+  const breaker = new ContractBreaker(
+    clock,
+    {
+      contracts: limits.trippedContracts,
+      pauseMs: limits.contractPauseMs,
+      maxPauseMs: limits.contractMaxPauseMs,
+      probeGapMs: limits.contractProbeGapMs,
+    },
+    (call) => settlement.isAnswered(call),
+    (contract) => {
+      settlementFollower.recheck(contract);
+      follower.wake();
+    },
+  );
+  const multicall3 = contracts.multicall3?.address ?? null;
+  const settlement: ChainReader = new ChainReader(rpc.settlement, multicall3, multicall, breaker);
   const stream = new ChainReader(rpc.stream, null, multicall);
   const pools = new PoolAddresses(settlement, contracts.poolFactory.address, limits.poolCache);
   const undeployed = new UndeployedPools(settlement, contracts.poolFactory.address, contracts.erc20Router.address);
@@ -86,13 +103,14 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   const foreseen = new ForeseenStates(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
 
   const submitter = new PatientSubmitter(book, clock, limits.journalRetryMs);
-  const settlementFollower = new SettlementFollower(
+  const settlementFollower: SettlementFollower = new SettlementFollower(
     settlement,
     openCursor('settlement', settlement, () => Promise.resolve(contracts.poolFactory.startBlock)),
     book,
     submitter,
     states,
     foreseen,
+    breaker,
     options.onIgnoredEvent,
     {
       poolFactory: contracts.poolFactory.address,
@@ -177,6 +195,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     let lastHash: Hex | null = null;
     let newestTimestamp = 0;
     return {
+      onAsk: () => health[role].onAsk(),
       onHead(head: BlockHead): void {
         health[role].onHead(head);
         if (head.hash === lastHash) return;
@@ -205,6 +224,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     publisher?.stop();
     wallets?.settlement.stop();
     wallets?.stream.stop();
+    breaker.stop();
     await follower.stop();
   }
 }

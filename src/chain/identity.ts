@@ -22,7 +22,7 @@ export async function readIdentity(profile: Profile, rpc: Readonly<Record<ChainR
 }
 
 /** A block is read, and no contract. */
-const NO_CALLS = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 0 };
+const NO_CALLS = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 0, gasPerCheck: 0 };
 
 /**
  * The block that the first one names as its parent. Anvil, restored from its state file, puts a new genesis block beside

@@ -141,7 +141,7 @@ export function askFilled({ pool, provider, quoteId }: IdentifiedQuote): Contrac
 export function askValid(quote: IdentifiedQuote, size: bigint): ContractCall {
   const filler = addressWord(isPrivate(quote) ? quote.taker : ANYONE);
   const words = filler + termWords(quote) + uintWord(size) + poolSignatureWords(quote.signature);
-  return { to: quote.pool.poolAddress, data: `${VALID_SELECTOR}${words}` };
+  return { to: quote.pool.poolAddress, data: `${VALID_SELECTOR}${words}`, runsForeignCode: true };
 }
 
 function hasNoCode(answer: CallResult): boolean {

@@ -18,6 +18,11 @@ export function whyIgnored(
   return event.type === 'FILL' || event.provider === quote.provider ? null : 'OTHER_PROVIDER';
 }
 
+/** Whether the check of this order runs the contract: its pool or the token that its provider pays with. */
+export function dependsOn({ quote }: Order, contract: Hex): boolean {
+  return quote.pool.poolAddress === contract || collateralToken(quote) === contract;
+}
+
 /** Orders whose provider's means may have changed, each with the last log that says so. */
 export function touchedOrders(
   changes: readonly SettlementEvent[],

@@ -1,10 +1,12 @@
 import type { ChainPosition } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
-import type { Hex, Origin } from '../engine/quote.js';
+import { InvalidReason, type Hex, type Origin } from '../engine/quote.js';
 import { idOf, type BlockId } from './block-head.js';
 import type { ChainCursor } from './chain-cursor.js';
 import type { ChainLog } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
+import { collateralToken } from './collateral.js';
+import type { ContractBreaker } from './contract-breaker.js';
 import type { BlockRange } from './cursor-step.js';
 import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
 import type { ForeseenStates } from './foreseen-states.js';
@@ -13,7 +15,7 @@ import { readRange } from './log-range.js';
 import { OrderStates } from './order-states.js';
 import type { QuoteStates } from './quote-states.js';
 import { settlementCommand } from './settlement-commands.js';
-import { inTurn, touchedOrders, whyIgnored } from './settlement-effects.js';
+import { dependsOn, inTurn, touchedOrders, whyIgnored } from './settlement-effects.js';
 import {
   originOf,
   readMeansEvents,
@@ -59,10 +61,10 @@ export class SettlementFollower {
    */
   #inDoubt: readonly Order[] = [];
   /**
-   * Touched, and not asked about yet, each with the last log that says so. One small transfer touches all that a maker
+   * Touched, and not asked about yet, each with the last log that says so, if one does. One small transfer touches all that a maker
    * has, however many: nothing else would be read while all of them are asked about.
    */
-  readonly #waiting = new Map<Order, ChainLog>();
+  readonly #waiting = new Map<Order, ChainLog | null>();
 
   constructor(
     private readonly reader: ChainReader,
@@ -71,6 +73,7 @@ export class SettlementFollower {
     private readonly submitter: PatientSubmitter,
     states: QuoteStates,
     private readonly foreseen: Pick<ForeseenStates, 'foresee'>,
+    private readonly breaker: Pick<ContractBreaker, 'isOpen'>,
     private readonly onIgnored: (why: IgnoredEvent, log: ChainLog) => void,
     private readonly options: SettlementFollowerOptions,
   ) {
@@ -122,9 +125,18 @@ export class SettlementFollower {
   /** Checks these orders at the cursor's block, and tells the book of every difference. */
   async check(orders: readonly Order[]): Promise<void> {
     const { position } = this;
-    if (position === null || orders.length === 0) return;
-    const states = await this.#states.read(orders, position);
-    await this.#states.tell(orders, states, position, () => null);
+    const due = orders.filter((order) => !this.#isHeld(order));
+    if (position === null || due.length === 0) return;
+    const states = await this.#states.read(due, position);
+    await this.#states.tell(due, states, position, () => null);
+  }
+
+  /** The pool or token is answering again: all orders that depend on it wait for their turn to be asked about. */
+  recheck(contract: Hex): void {
+    for (const order of this.#knownOrders()) {
+      if (!dependsOn(order, contract) || this.#waiting.has(order)) continue;
+      this.#waiting.set(order, null);
+    }
   }
 
   /** Asks about more of the touched orders, at the cursor's block. True: none of them is left. */
@@ -150,6 +162,7 @@ export class SettlementFollower {
     const [found, means] = logs;
     const { changes, ignored } = this.#sort(found);
     const touched = touchedOrders(changes, means, this.book);
+    for (const order of touched.keys()) if (this.#isHeld(order)) touched.delete(order);
     const due = inTurn(new Map([...this.#waiting, ...touched]), this.options.touchedSlice);
     const orders = [...new Set([...due, ...this.#inDoubt])];
     const [states, deployedAt] = await Promise.all([this.#states.atEnd(range, orders), this.#deploymentTimes(changes)]);
@@ -221,7 +234,13 @@ export class SettlementFollower {
 
   #originFor(order: Order): Origin | null {
     const log = this.#waiting.get(order);
-    return log === undefined ? null : originOf(log);
+    return log == null ? null : originOf(log);
+  }
+
+  /** Nothing would come of asking: its pool or token is not asked now, and the book says so already. */
+  #isHeld({ quote, reason }: Order): boolean {
+    if (reason !== InvalidReason.InvalidAssetUpdate) return false;
+    return this.breaker.isOpen(quote.pool.poolAddress) || this.breaker.isOpen(collateralToken(quote));
   }
 
   #knownOrders(): Order[] {

@@ -92,8 +92,8 @@ export class UndeployedPools {
     const ofQuotes = quotes.flatMap(({ provider }) => {
       const allowance = [provider, this.router] as const;
       return [
-        { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args: allowance }) },
-        { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [provider] }) },
+        foreign(to, encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args: allowance })),
+        foreign(to, encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [provider] })),
       ];
     });
     return [askDecimals(to), ...ofQuotes];
@@ -101,7 +101,11 @@ export class UndeployedPools {
 }
 
 function askDecimals(to: Hex): ContractCall {
-  return { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) };
+  return foreign(to, encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }));
+}
+
+function foreign(to: Hex, data: Hex): ContractCall {
+  return { to, data, runsForeignCode: true };
 }
 
 const NO_MEANS: Means = { decimals: null, allowance: null, balance: null };

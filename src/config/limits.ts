@@ -189,6 +189,16 @@ export const limits = {
   rpcBlocksInFlight: 8,
   /** Gas of a contract call that is asked alone. */
   rpcGasPerCall: 10_000_000,
+  /** Gas of one check of a quote, which may run anyone's token: an honest one takes 60,000. */
+  rpcGasPerCheck: 300_000,
+  /**
+   * Pools and tokens remembered because a check of theirs took more. Each is then asked one call alone, after a pause
+   * that doubles from the first to the longest, and so long after any other such call.
+   */
+  trippedContracts: 10_000,
+  contractPauseMs: 1_000,
+  contractMaxPauseMs: 300_000,
+  contractProbeGapMs: 100,
   /** Quotes whose state is asked for in one turn of the event loop, two calls each, and such slices under way. */
   statesPerSlice: 80,
   stateSlicesInFlight: 4,

@@ -26,6 +26,7 @@ t.test('a chain is stale until it has shown a block', async (t) => {
 t.test('without an answer for more than ten seconds it is stale, and with the next it is not', async (t) => {
   const { clock, health } = watched(null);
   looks(health, NOW);
+  health.onAsk();
   clock.advance(10_000);
   t.equal(health.status().stale, null);
   clock.advance(1);
@@ -64,10 +65,28 @@ t.test('of a chain that says nothing at all it is said that it does not answer',
   const { clock, health } = watched(null);
   health.onHead(headAt(NOW));
   health.onRead();
-  clock.advance(11_000);
+  clock.advance(500);
+  health.onAsk();
+  clock.advance(10_500);
   t.equal(health.status().stale, 'stream: no answer for 11 s');
   health.onHead(headAt(NOW));
   t.equal(health.status().stale, 'stream: reading has stood still for 11 s', 'and then that it is yet to be read');
+});
+
+t.test('of a chain that was not asked it is said that the service is busy', async (t) => {
+  const { clock, health } = watched(null);
+  looks(health, NOW);
+  clock.advance(12_000);
+  const busy = 'stream: the service is busy and has not asked for';
+  t.equal(health.status().stale, `${busy} 12 s`);
+  health.onAsk();
+  clock.advance(1_000);
+  t.equal(health.status().stale, `${busy} 13 s`, 'it was asked a moment ago');
+  clock.advance(15_000);
+  health.onAsk();
+  t.equal(health.status().stale, 'stream: no answer for 28 s', 'it has left the first question unanswered since');
+  looks(health, NOW);
+  t.equal(health.status().stale, null);
 });
 
 t.test('the age of its head counts where the profile says how old it may be', async (t) => {

@@ -7,7 +7,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { RestoredChain } from './scripted-chain.js';
 import { cursorOn, readAll } from './scripted-cursor.js';
 
-const LIMITS = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 1 };
+const LIMITS = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 1, gasPerCheck: 1 };
 
 const hashOf = (block: number, branch = 'aa'): Hex => `0x${branch}${`${block}`.padStart(62, '0')}`;
 

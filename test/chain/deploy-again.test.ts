@@ -45,6 +45,7 @@ function life(kept: MemoryKeptValues) {
     callsPerBatch: limits.rpcCallsPerBatch,
     batchesInFlight: limits.rpcBatchesInFlight,
     gasPerCall: limits.rpcGasPerCall,
+    gasPerCheck: limits.rpcGasPerCheck,
   });
   const deployer = new PoolDeployer(
     new Operator(wallet, reader, () => undefined, systemClock, limits.txPatienceMs),

@@ -10,11 +10,32 @@ import type { SignedOffer } from './sign-quote.js';
 /** Whatever it is asked, all gas is gone. */
 export const BURNS_ALL_GAS: Hex = '0xfe';
 
+/** As above, and the node works for all of it. */
+export const LOOPS_FOR_EVER: Hex = '0x5b600056';
+
 /** Whatever it is asked, it refuses without a word. */
 export const REFUSES: Hex = '0x60006000fd';
 
 /** Answers every call with two million bytes: who copies them pays for the memory. */
 export const ANSWERS_ENDLESSLY: Hex = '0x621e84806000f3';
+
+/**
+ * A token whose `allowance` and `balanceOf`, which have short calldata, take all gas by work; and that logs longer
+ * calldata as `logsWhatItIsTold` does.
+ */
+export function burnsWhenAsked(topics: 3 | 4): Hex {
+  const LONGEST_QUESTION = 100;
+  return concat([
+    '0x36',
+    push(LONGEST_QUESTION),
+    '0x10',
+    push(11),
+    '0x57',
+    '0x5b600756',
+    '0x5b',
+    logsWhatItIsTold(topics),
+  ]);
+}
 
 /** Logs its calldata: the first words are the topics, the rest the data. */
 export function logsWhatItIsTold(topics: 1 | 2 | 3 | 4): Hex {

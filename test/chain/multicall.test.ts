@@ -5,13 +5,13 @@ import { RETURN_TOO_LONG } from '../../src/chain/broken-call.js';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import type { CallResult, ContractCall } from '../../src/chain/chain-reader.js';
 import { RpcError } from '../../src/chain/rpc-errors.js';
-import { Multicall } from '../../src/chain/multicall.js';
+import { Multicall, type AskOne } from '../../src/chain/multicall.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { address } from '../engine/samples.js';
 
 const MULTICALL3 = address(0x3);
 const GAS = 5_000;
-const LIMITS = { callsPerBatch: 4, batchesInFlight: 2, gasPerCall: GAS };
+const LIMITS = { callsPerBatch: 4, batchesInFlight: 2, gasPerCall: GAS, gasPerCheck: GAS };
 
 /** What a contract does that is called with this; anything else is given back as it came. */
 const REVERTS: Hex = '0xdead';
@@ -29,7 +29,7 @@ const BROKEN: CallResult = { reverted: true, data: '0x' };
 /** A chain with Multicall3 (or without), and what it was asked: the calls of each request, and the request's gas. */
 function opened(multicall3: Hex | null = MULTICALL3) {
   const asked: [calls: readonly Hex[], gas: number | undefined][] = [];
-  const askOne = ({ to, data }: ContractCall, _at: unknown, gas?: number): Promise<CallResult> => {
+  const askOne: AskOne = ({ to, data }, _at, { gas }) => {
     if (to !== MULTICALL3) {
       asked.push([[data], gas]);
       if (data === BURNS) return Promise.reject(new RpcError(-32000, 'out of gas', null));

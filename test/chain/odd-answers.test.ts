@@ -12,7 +12,7 @@ import { samplePool, sampleQuote } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const FACTORY: Hex = `0x${'fa'.repeat(20)}`;
-const LIMITS = { callsPerBatch: 2, batchesInFlight: 1, gasPerCall: 1 };
+const LIMITS = { callsPerBatch: 2, batchesInFlight: 1, gasPerCall: 1, gasPerCheck: 1 };
 
 /** Of a node that gives every call this answer. */
 function readerOf(data: Hex, multicall3: Hex | null = null): ChainReader {

@@ -21,7 +21,7 @@ export class ScriptedChain implements Rpc {
   }
 
   get reader(): ChainReader {
-    return new ChainReader(this, null, { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 1 });
+    return new ChainReader(this, null, { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 1, gasPerCheck: 1 });
   }
 
   get height(): number {

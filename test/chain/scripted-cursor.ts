@@ -15,6 +15,7 @@ export function cursorOn(chain: ScriptedChain, options: Partial<CursorOptions> =
   let reads = 0;
   const all = { ...OPTIONS, firstBlock: () => Promise.resolve(10), ...options };
   const cursor = new ChainCursor(chain.reader, all, resume, clock, {
+    onAsk: () => undefined,
     onHead: ({ number }) => heads.push(number),
     onLag: () => lags++,
     onReorg: (ancestor) => reorgs.push(ancestor),

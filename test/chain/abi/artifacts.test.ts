@@ -5,6 +5,7 @@ import t from 'tap';
 import { toEventSelector, toFunctionSelector, type Abi } from 'viem';
 import { formatAbiItem } from 'viem/utils';
 import { artifactText, compileContracts } from '../../../scripts/solidity-compiler.js';
+import { CAPPED_MULTICALL_CODE } from '../../../src/chain/abi/capped-multicall.js';
 import { discountsAbi, lockableAbi, priceOracleAbi, testTokenAbi } from '../../../src/chain/dev/dev-abi.js';
 import { contractErrorsAbi } from '../../../src/chain/abi/errors.js';
 import { multicall3Abi } from '../../../src/chain/abi/multicall3.js';
@@ -49,6 +50,8 @@ t.test('the committed artifacts are what the sources compile to', async (t) => {
     const text = readFileSync(new URL(`${name}.json`, artifactsDir), 'utf8');
     t.ok(text === artifactText(artifact), `${name} is up to date: run "npm run contracts" when it is not`);
   }
+  // Without a constructor, what runs stands at the end of what creates it.
+  t.ok(compiled.get('CappedMulticall')?.bytecode.endsWith(CAPPED_MULTICALL_CODE.slice(2)), 'as does the code in src');
 });
 
 t.test('our contracts have every function and event that the service calls or reads', async (t) => {
