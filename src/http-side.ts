@@ -9,7 +9,7 @@ import { othersTurn } from './engine/others-turn.js';
 import type { Clock, Journal } from './engine/ports.js';
 import type { Sequencer } from './engine/sequencer.js';
 import { apiDocuments } from './api-documents.js';
-import { refuse } from './http/answer.js';
+import { refuse, type LargeAnswers } from './http/answer.js';
 import { AnswerHeaders } from './http/answer-headers.js';
 import { docsRoutes } from './http/docs-routes.js';
 import { eventsRoute, type PastEvents } from './http/events-route.js';
@@ -18,7 +18,7 @@ import { pageRoutes, type PageOptions } from './http/page-routes.js';
 import { publishRoute } from './http/publish-route.js';
 import { createRouter, toldMethod, type RequestWatch, type Route } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
-import { tickersRoute } from './http/tickers-route.js';
+import { tickersRoute, type TickersQueries } from './http/tickers-route.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
 import type { OperatorGas } from './quota/operator-gas.js';
 import type { Quotas } from './quota/quotas.js';
@@ -44,8 +44,8 @@ export interface HttpSideOptions {
   readonly unknownKeys: UnknownKeyGuard;
   readonly quoteJson: QuoteJson;
   readonly pastEvents: PastEvents;
-  /** JSON text of every pool's ticker. */
-  readonly tickers: () => string;
+  readonly tickers: TickersQueries;
+  readonly largeAnswers: LargeAnswers;
   readonly optionRoutes: readonly Route[];
   readonly page: PageOptions;
   readonly corsOrigins: readonly string[];
@@ -82,6 +82,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     cover: engine.cover.bind(engine),
     privateQuotes: engine.privateQuotes.bind(engine),
     orders: engine.orders.bind(engine),
+    candidates: engine.candidateCount.bind(engine),
     whenDurable: () => sequencer.whenDurable(),
     index: () => engine.index,
   };
@@ -89,10 +90,10 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   const turn = (): Promise<void> => othersTurn(clock);
   const answerHeaders = new AnswerHeaders({ allowOrigin: allowedOrigin(options.corsOrigins), staleness });
   const routes = [
-    ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, turn),
-    eventsRoute(options.pastEvents, chainId, limits),
+    ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, options.largeAnswers),
+    eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers),
     publishRoute(publishing, quoteJson, chainId, limits, turn),
-    tickersRoute(options.tickers, chainId, limits),
+    tickersRoute(options.tickers, chainId, limits, options.largeAnswers),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
     ...docsRoutes(apiDocuments(limits, { chainId, symbols: options.symbols })),

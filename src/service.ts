@@ -2,7 +2,6 @@ import { AskersClock } from './chain/askers-clock.js';
 import { chainsJson } from './chains-json.js';
 import { EngineTime } from './engine/engine-time.js';
 import { ExpiryTimer } from './engine/expiry-timer.js';
-import { othersTurn } from './engine/others-turn.js';
 import { Sequencer } from './engine/sequencer.js';
 import { rfqPorts } from './engine-side.js';
 import { eventsBefore } from './feed/event-history.js';
@@ -16,8 +15,10 @@ import { measuredOptions, measureEngine, measuredPublish } from './metrics-side.
 import { CloseCode } from './net/close-codes.js';
 import { openNetwork } from './net-side.js';
 import { createOptionRoutes } from './option-side.js';
+import { LargeAnswers } from './quota/large-answers.js';
 import { OperatorGas } from './quota/operator-gas.js';
 import { Quotas } from './quota/quotas.js';
+import { SliceTurns } from './quota/slice-turns.js';
 import type { QuotaTable } from './quota/tier-quotas.js';
 import { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import { openRequestWatch } from './request-watch.js';
@@ -57,7 +58,10 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       hub.published(message.length);
     },
   });
-  const quotas = new Quotas(options.tierQuotas, (quota, tier) => metrics?.refusedByQuota.labels(quota, tier).inc());
+  const quotas = new Quotas(options.tierQuotas, limits.answerBurstSeconds, (quota, tier) =>
+    metrics?.refusedByQuota.labels(quota, tier).inc(),
+  );
+  const turns = new SliceTurns(clock, limits.slicesPerTurn);
   const unknownKeys = new UnknownKeyGuard(limits, clock);
   const operatorGas = new OperatorGas({
     of: (tier) => quotas.of(tier),
@@ -79,6 +83,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       strike: (remoteAddress) => unknownKeys.strike(remoteAddress),
     },
     quotas,
+    turns,
     rfqs: rfqPorts(chains, sequencer),
     clock,
     corsOrigins: options.corsOrigins,
@@ -101,8 +106,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     quoteJson,
     page: { files: [], localKey: null, ...options.page, chainId },
     optionRoutes,
-    tickers: () => feed.tickersJson(),
-    pastEvents: new EventPages(feed, limits, () => othersTurn(clock)),
+    tickers: feed,
+    pastEvents: new EventPages(feed, limits),
+    largeAnswers: new LargeAnswers(quotas, turns, clock),
   });
   const server = openNetwork(options, http, hub, logFault);
 

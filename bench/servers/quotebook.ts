@@ -49,6 +49,9 @@ const unbounded = {
   connections: 1e9,
   channels: 1e9,
   messagesPerSecond: 1e9,
+  rowsPerSecond: 1e9,
+  answerBytesPerSecond: 1e12,
+  answersWaiting: 1e6,
 };
 
 /** Every commit, before the service hears of it. */

@@ -111,7 +111,7 @@ export const socketErrors: readonly ErrorDoc[] = [
   { message: 'NOT_FOUND', when: 'AUTH with a key that is unknown or revoked.' },
   {
     message: 'RATELIMITED',
-    when: 'More messages than the tier of the key allows, or too many unknown keys from this address. Wait a second.',
+    when: 'More messages than the tier of the key allows, too many FILTERs that wait for their turn, or too many unknown keys from this address. Wait a second.',
   },
   { message: 'Message is not valid JSON', when: 'A text frame that cannot be parsed.' },
   { message: 'Message must be a JSON object', when: 'A list, a number, a text.' },

@@ -30,10 +30,15 @@ export const limits = {
   /** Parameters in one query: the ids of GET /orders and every other one. */
   queryPairs: 1_100,
   /**
-   * Orders that one GET writes between two turns of the event loop; answers remembered while the book stands still,
-   * and as much again of the lists of quotes in them.
+   * Rows (quotes, events, levels, tickers) that one slice of a large answer writes between two turns of the event loop,
+   * at 1 to 7 us each; an answer with more of them is large.
    */
-  ordersPerTurn: 2_000,
+  rowsPerSlice: 100,
+  /** Slices of large answers, snapshots and replays between two turns of the event loop, for all clients together. */
+  slicesPerTurn: 1,
+  /** How many seconds' worth of its rows and bytes a key that used none may use at once. */
+  answerBurstSeconds: 4,
+  /** Answers remembered while the book stands still, and as much again of the lists of quotes in them. */
   rememberedAnswerBytes: 4 << 20,
   /**
    * Quotes whose text is kept for whoever wants it next, about 1 KB each, and as many again from before those; the same
@@ -95,9 +100,9 @@ export const limits = {
   /** Quotes of one snapshot, of one message of it, and events read at a time for a reader that comes back. */
   wsSnapshotQuotes: 100_000,
   wsSnapshotPageQuotes: 100,
-  /** Pages of snapshots written between two turns of the event loop: at about 0.7 ms each. */
-  wsSnapshotPagesPerTurn: 10,
-  wsReplayEvents: 200,
+  wsReplayEvents: 100,
+  /** FILTERs and UNSUBSCRIBEs of one socket that wait while its key is over its rows or bytes. */
+  wsWaitingFilters: 200,
   /** Events kept in memory for readers who come back, about 1 KB each; the log has those before. */
   recentEvents: 32_768,
   /** Filled quotes remembered for a reorg that takes their fills back. */
@@ -124,6 +129,8 @@ export const limits = {
   eventsPerBookPage: 10_000,
   /** Quotes in its answer in place of events that are gone, about 1 KB each. */
   eventsSnapshotQuotes: 10_000,
+  /** Written messages of snapshots that are kept for others who request the same before the next event. */
+  sharedSnapshotBytes: 32 << 20,
   /** How long a socket may wait before its AUTH. */
   wsAuthDeadlineMs: 60_000,
   /** Bad messages in the window after which a socket is closed with 1008. */
@@ -319,6 +326,9 @@ export const tierQuotas = {
     connections: 4,
     channels: 32,
     messagesPerSecond: 20,
+    rowsPerSecond: 20_000,
+    answerBytesPerSecond: 16 << 20,
+    answersWaiting: 8,
   },
   paid: {
     requestsPerSecond: 20_000,
@@ -329,5 +339,8 @@ export const tierQuotas = {
     connections: 256,
     channels: 1_024,
     messagesPerSecond: 1_000,
+    rowsPerSecond: 100_000_000,
+    answerBytesPerSecond: 10_000_000_000,
+    answersWaiting: 1_000,
   },
 } as const;

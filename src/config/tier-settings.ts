@@ -14,10 +14,16 @@ const about: Readonly<Record<QuotaName, string>> = {
   connections: 'WebSockets open at once',
   channels: 'Channels followed at once over all sockets',
   messagesPerSecond: 'WebSocket messages sent in a second',
+  rowsPerSecond: 'Quotes, events and levels in large answers, snapshots and replays in a second',
+  answerBytesPerSecond: 'Bytes of large answers, snapshots and replays in a second',
+  answersWaiting: 'Large answers that wait while another one is made',
 };
 
 /** What a setting may be at most, where that is more than usual. */
-const MOST: Readonly<Partial<Record<QuotaName, number>>> = { gasPerDay: 1_000_000_000_000_000 };
+const MOST: Readonly<Partial<Record<QuotaName, number>>> = {
+  gasPerDay: 1_000_000_000_000_000,
+  answerBytesPerSecond: 1_000_000_000_000,
+};
 
 export type TierSettingName<T extends Tier> = `${T}${Capitalize<QuotaName>}`;
 

@@ -88,6 +88,11 @@ export class Engine {
     return query.orders(this.#parts.store, about);
   }
 
+  /** How many orders `orders` reads. */
+  candidateCount(about: query.OrdersQuery): number {
+    return query.candidateCount(this.#parts.store, about);
+  }
+
   /** Live and invalid orders of a maker, in no particular order. */
   ordersOf(provider: Hex): Iterable<Order> {
     return this.#parts.store.book.provider(provider) ?? [];

@@ -1,6 +1,6 @@
 import { assert } from './assert.js';
 import { BookOrder, compareAge, NO_BLOCK } from './book-order.js';
-import { Book } from './book.js';
+import { Book, type OrderList } from './book.js';
 import { BucketIndex } from './bucket-index.js';
 import { ChangingSum } from './changing-sum.js';
 import type { Hex, InvalidReason, Quote } from './quote.js';
@@ -33,7 +33,7 @@ export class OrderStore {
     return this.#orders.get(quoteId);
   }
 
-  all(): Iterable<BookOrder> {
+  all(): OrderList {
     return this.#orders;
   }
 

@@ -96,6 +96,12 @@ export function privateQuotes(book: Book, query: PrivateQuery): Order[] {
   return found;
 }
 
+/** How many orders `orders` reads for a query. */
+export function candidateCount(store: OrderStore, query: OrdersQuery): number {
+  if (query.quoteIds !== undefined) return query.quoteIds.length;
+  return candidates(store, query).size;
+}
+
 /** What is in the book and what is known as invalid, each newest first. */
 export function orders(store: OrderStore, query: OrdersQuery): OrdersAnswer {
   const { poolAddress, side, provider, taker, minFillableSize = 0n, quoteIds, olderThan, limit = Infinity } = query;
@@ -157,7 +163,7 @@ function ownLevels(side: SideBook, taker: Hex | null): Levels<Level> | undefined
 const NO_ORDERS: OrderList = new Set<BookOrder>();
 
 /** The smallest set that holds every order a query can mean; each order once. */
-function candidates(store: OrderStore, { quoteIds, poolAddress, provider }: OrdersQuery): Iterable<BookOrder> {
+function candidates(store: OrderStore, { quoteIds, poolAddress, provider }: OrdersQuery): OrderList {
   if (quoteIds !== undefined) {
     const named = new Set<BookOrder>();
     for (const quoteId of quoteIds) {

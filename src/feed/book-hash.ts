@@ -5,6 +5,8 @@ import type { Hex, Side } from '../engine/quote.js';
 export type Keccak256 = (bytes: Uint8Array) => Uint8Array;
 
 const WORD_BYTES = 32;
+/** Terms of levels that are kept, of each side: to find one takes an eighth of the time that hashing it takes. */
+const KEPT_TERMS = 16_384;
 const LOW_64 = (1n << 64n) - 1n;
 const MASK = (1n << 256n) - 1n;
 const SIDE_WORD: Readonly<Record<Side, bigint>> = { bid: 0n, ask: 1n };
@@ -17,6 +19,8 @@ export class BookHash {
   readonly #keccak256: Keccak256;
   readonly #quote = Buffer.alloc(2 * WORD_BYTES);
   readonly #level = Buffer.alloc(4 * WORD_BYTES);
+  /** By price, size and count. Those who begin to follow a book have the terms of all of its levels added up. */
+  readonly #levelTerms: Readonly<Record<Side, Map<string, bigint>>> = { bid: new Map(), ask: new Map() };
 
   constructor(keccak256: Keccak256) {
     this.#keccak256 = keccak256;
@@ -36,8 +40,15 @@ export class BookHash {
    */
   levelTerm(side: Side, { price, size, count }: LevelTotal): bigint {
     if (count === 0) return 0n;
+    const terms = this.#levelTerms[side];
+    const name = `${price} ${size} ${count}`;
+    const known = terms.get(name);
+    if (known !== undefined) return known;
     [SIDE_WORD[side], price, size, BigInt(count)].forEach((word, place) => writeWord(this.#level, place, word));
-    return this.#number(this.#level);
+    const term = this.#number(this.#level);
+    if (terms.size >= KEPT_TERMS) terms.clear();
+    terms.set(name, term);
+    return term;
   }
 
   #number(bytes: Uint8Array): bigint {

@@ -82,6 +82,12 @@ export class CommittedBook {
     return sum;
   }
 
+  /** How many quotes `select` and `sum` read for a filter. */
+  candidates({ poolAddress, narrowing: { provider } }: Filter): number {
+    if (poolAddress !== null) return this.book.pool(poolAddress)?.orders.size ?? 0;
+    return provider !== null ? (this.book.provider(provider)?.size ?? 0) : this.#orders.size;
+  }
+
   *#selected(filter: Filter, taker: Hex | '*'): Generator<HeldOrder> {
     for (const { quoteId } of this.#candidates(filter)) {
       const order = this.#orders.get(quoteId);

@@ -1,10 +1,11 @@
+import { rowsOfReading, type PacedWork } from '../engine/others-turn.js';
 import type { FeedChannel } from '../schema/feed-filters.js';
 import type { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
 import type { TimedEvent } from './event-history.js';
 import type { Feed, ResyncReason } from './feed.js';
 import { orderbookKey } from './level-topics.js';
 import type { LevelView } from './level-window.js';
-import { takeSnapshot, whyTooLarge } from './quotes-snapshot.js';
+import { whyTooLarge } from './quotes-snapshot.js';
 import { LevelReplay, QuoteReplay } from './replay.js';
 import { filterParts } from './topics.js';
 import { filterOf, viewOf } from './wire-filter.js';
@@ -18,15 +19,15 @@ export interface EventPagesLimits {
   /** Quotes in place of events that are gone, in all and in one message. */
   readonly eventsSnapshotQuotes: number;
   readonly wsSnapshotPageQuotes: number;
-  /** Such messages written between two turns of the event loop. */
-  readonly wsSnapshotPagesPerTurn: number;
+  /** Events that one slice of a page looks at. */
+  readonly rowsPerSlice: number;
   /** Levels of a side, at most and when nothing else is asked for. */
   readonly wsBookLevels: number;
 }
 
-/** JSON text of a page, or why there is none; busy: there may be one later. */
+/** JSON of a page, or why there is none; busy: there may be one later. */
 export type EventPageAnswer =
-  | { readonly ok: true; readonly page: string }
+  | { readonly ok: true; readonly page: Uint8Array }
   | { readonly ok: false; readonly problem: string; readonly busy: boolean };
 
 const BUSY: EventPageAnswer = { ok: false, problem: 'BUSY', busy: true };
@@ -35,36 +36,59 @@ const BUSY: EventPageAnswer = { ok: false, problem: 'BUSY', busy: true };
 export class EventPages {
   readonly #feed: Feed;
   readonly #limits: EventPagesLimits;
-  readonly #othersTurn: () => Promise<void>;
 
-  /** `othersTurn` resolves when others have had their turn. */
-  constructor(feed: Feed, limits: EventPagesLimits, othersTurn: () => Promise<void>) {
+  constructor(feed: Feed, limits: EventPagesLimits) {
     this.#feed = feed;
     this.#limits = limits;
-    this.#othersTurn = othersTurn;
   }
 
-  read(query: EventsQuery | BookEventsQuery): Promise<EventPageAnswer> {
+  /** Most rows that a page reads. */
+  rows(query: EventsQuery | BookEventsQuery): number {
+    const { eventsPerPage, eventsPerBookPage } = this.#limits;
     const fromSeq = Number(query.fromSeq);
     const whyNot = this.#feed.whyNotFrom(query.epoch ?? this.#feed.epoch, fromSeq);
-    if (query.channel !== 'ORDERBOOK') return this.#quotes(query, fromSeq, whyNot);
+    const missed = whyNot === null ? this.#feed.seq - fromSeq : 0;
+    if (query.channel === 'ORDERBOOK') return missed > eventsPerBookPage ? Infinity : missed + this.#levelsOf(query);
+    if (whyNot === null) return Math.min(eventsPerPage, missed);
+    return query.channel === 'RFQ' ? 0 : this.#feed.book.candidates(filterOf(query.channel, query));
+  }
+
+  read(query: EventsQuery | BookEventsQuery, work: PacedWork): Promise<EventPageAnswer> {
+    const fromSeq = Number(query.fromSeq);
+    const whyNot = this.#feed.whyNotFrom(query.epoch ?? this.#feed.epoch, fromSeq);
+    if (query.channel !== 'ORDERBOOK') return this.#quotes(query, fromSeq, whyNot, work);
     const { wsBookLevels } = this.#limits;
     const depth = Number(query.depth ?? wsBookLevels);
     if (depth > wsBookLevels) {
       return Promise.resolve({ ok: false, problem: `depth is ${depth}, at most ${wsBookLevels}`, busy: false });
     }
-    return this.#levels(viewOf(query, depth), fromSeq, whyNot);
+    return this.#levels(viewOf(query, depth), fromSeq, whyNot, work);
   }
 
-  async #quotes(query: EventsQuery, fromSeq: number, whyNot: ResyncReason | null): Promise<EventPageAnswer> {
+  async #quotes(
+    query: EventsQuery,
+    fromSeq: number,
+    whyNot: ResyncReason | null,
+    work: PacedWork,
+  ): Promise<EventPageAnswer> {
     const feed = this.#feed;
     const { channel } = query;
     const filter = filterOf(channel, query);
     const parts = filterParts(channel, feed.chainId, filter);
-    const events = whyNot === null ? await feed.read(fromSeq, this.#limits.eventsPerPage) : null;
+    const reading = whyNot === null ? feed.read(fromSeq, this.#limits.eventsPerPage) : null;
+    const events = await reading;
     if (events === 'BUSY') return BUSY;
     if (events !== null) {
-      const messages = new QuoteReplay(channel, filter, parts, fromSeq).take(events, feed.encodings.json);
+      const replay = new QuoteReplay(channel, filter, parts, fromSeq);
+      const messages: Uint8Array[] = [];
+      const { rowsPerSlice } = this.#limits;
+      if (reading instanceof Promise) work.charge(events.length, 0);
+      for (let start = 0; start < events.length; start += rowsPerSlice) {
+        if (start > 0) await work.turn();
+        const slice = replay.take(events.slice(start, start + rowsPerSlice), feed.encodings.json);
+        work.charge(slice.length + rowsOfReading(rowsPerSlice), bytesOf(slice));
+        for (const message of slice) messages.push(message);
+      }
       return this.#page(events.at(-1)?.event.seq ?? fromSeq, messages);
     }
     const { seq, tsMs } = feed;
@@ -72,35 +96,50 @@ export class EventPages {
     const resync = this.#resync(channel, keys, whyNot ?? 'TOO_OLD');
     if (channel === 'RFQ') return this.#page(seq, [resync]);
     const { eventsSnapshotQuotes, wsSnapshotPageQuotes: pageQuotes } = this.#limits;
-    const snapshot = takeSnapshot(feed.book, filter, parts, { seq, tsMs, pageQuotes });
+    const snapshot = feed.snapshots.take(feed.book, filter, parts, { seq, tsMs, pageQuotes });
+    work.charge(snapshot.rowsRead, 0);
     const problem = whyTooLarge(snapshot, eventsSnapshotQuotes);
     if (problem !== null) return { ok: false, problem, busy: false };
     const messages = [resync];
-    for (const page of snapshot.pages()) {
-      messages.push(feed.encodings.json.quotes(page));
-      if (messages.length % this.#limits.wsSnapshotPagesPerTurn === 0) await this.#othersTurn();
+    for (const { rows, message } of snapshot.messages(feed.encodings.json)) {
+      messages.push(message);
+      work.charge(rows, message.length);
+      await work.turn();
     }
     return this.#page(seq, messages);
   }
 
   /** Levels are known as they are now alone, so that all that was missed is one message. */
-  async #levels(view: LevelView, fromSeq: number, whyNot: ResyncReason | null): Promise<EventPageAnswer> {
+  async #levels(
+    view: LevelView,
+    fromSeq: number,
+    whyNot: ResyncReason | null,
+    work: PacedWork,
+  ): Promise<EventPageAnswer> {
     const feed = this.#feed;
     const replay = new LevelReplay(view);
-    const replayed = whyNot === null ? await this.#replayAll(fromSeq, (events) => replay.take(events)) : 'NOT_ALL';
+    const take = (events: readonly TimedEvent[]): void => {
+      replay.take(events);
+      work.charge(rowsOfReading(events.length), 0);
+    };
+    const replayed = whyNot === null ? await this.#replayAll(fromSeq, take, work) : 'NOT_ALL';
     if (replayed === 'BUSY') return BUSY;
     // No await from here on: the book has to be the one at `seq`.
     const { seq, tsMs } = feed;
     const { json } = feed.encodings;
     const joined = feed.levels.join(view, json.name, seq, tsMs);
+    const page = (messages: readonly Uint8Array[]): EventPageAnswer => {
+      work.charge(feed.levels.rowsOf(view), bytesOf(messages));
+      return this.#page(seq, messages);
+    };
     try {
       if (replayed === 'NOT_ALL') {
         const resync = this.#resync('ORDERBOOK', [orderbookKey(feed.chainId, view)], whyNot ?? 'TOO_OLD');
-        return this.#page(seq, [resync, json.message(feed.levels.snapshot(joined, seq, tsMs))]);
+        return page([resync, json.message(feed.levels.snapshot(joined, seq, tsMs))]);
       }
-      if (replay.firstSeq === null) return this.#page(seq, []);
+      if (replay.firstSeq === null) return page([]);
       const missed = { fromSeq, from: replay.firstSeq, seq, tsMs };
-      return this.#page(seq, [json.message(feed.levels.catchUp(joined, replay.prices, missed))]);
+      return page([json.message(feed.levels.catchUp(joined, replay.prices, missed))]);
     } finally {
       feed.levels.leave(joined);
     }
@@ -113,6 +152,7 @@ export class EventPages {
   async #replayAll(
     fromSeq: number,
     take: (events: readonly TimedEvent[]) => void,
+    work: PacedWork,
   ): Promise<'ALL' | 'NOT_ALL' | 'BUSY'> {
     const { eventsPerBookPage, eventsPerPage } = this.#limits;
     let at = fromSeq;
@@ -124,6 +164,7 @@ export class EventPages {
       if (events === null || last === undefined) return 'NOT_ALL';
       take(events);
       at = last.event.seq;
+      if (at < this.#feed.seq) await work.turn();
     }
     return 'ALL';
   }
@@ -133,9 +174,24 @@ export class EventPages {
     return encodings.json.message({ type: 'RESYNC', channel, keys, seq, epoch, reason });
   }
 
-  #page(seq: number, messages: readonly Uint8Array[]): EventPageAnswer {
-    const texts = messages.map((message) => Buffer.from(message).toString());
-    const head = JSON.stringify({ epoch: this.#feed.epoch, seq, more: seq < this.#feed.seq });
-    return { ok: true, page: `${head.slice(0, -1)},"messages":[${texts.join(',')}]}` };
+  #levelsOf(query: BookEventsQuery): number {
+    return this.#feed.levels.rowsOf(viewOf(query, Number(query.depth ?? this.#limits.wsBookLevels)));
   }
+
+  #page(seq: number, messages: readonly Uint8Array[]): EventPageAnswer {
+    const head = JSON.stringify({ epoch: this.#feed.epoch, seq, more: seq < this.#feed.seq });
+    const parts: Uint8Array[] = [Buffer.from(`${head.slice(0, -1)},"messages":[`)];
+    for (const [i, message] of messages.entries()) parts.push(i > 0 ? COMMA : NOTHING, message);
+    parts.push(END);
+    return { ok: true, page: Buffer.concat(parts) };
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+const utf8 = new TextEncoder();
+const COMMA = utf8.encode(',');
+const END = utf8.encode(']}');
+
+function bytesOf(messages: readonly Uint8Array[]): number {
+  return messages.reduce((sum, { length }) => sum + length, 0);
 }

@@ -11,6 +11,7 @@ import { JsonEncoding, MsgpackEncoding, type Encoding, type EncodingName } from 
 import { RecentEvents, type EventHistory, type PastEventsPage, type TimedEvent } from './event-history.js';
 import { LevelTopics } from './level-topics.js';
 import { QuoteTopics, type Publish } from './quote-topics.js';
+import { SharedSnapshots } from './quotes-snapshot.js';
 import { TickerTopics } from './ticker-topics.js';
 import { tickerJson, Tickers } from './tickers.js';
 
@@ -26,6 +27,10 @@ export interface FeedLimits {
   readonly unreadEvents: number;
   /** Quotes whose MessagePack is kept for whoever wants it next. */
   readonly writtenQuotes: number;
+  /** Written messages of snapshots that are kept until the next event. */
+  readonly sharedSnapshotBytes: number;
+  /** Tickers written between two turns of the event loop. */
+  readonly rowsPerSlice: number;
 }
 
 export interface FeedOptions {
@@ -66,6 +71,8 @@ export class Feed {
   readonly epoch: string;
   readonly chainId: string;
   readonly encodings: Readonly<Record<EncodingName, Encoding>>;
+  readonly snapshots: SharedSnapshots;
+  readonly #rowsPerSlice: number;
   readonly #book: CommittedBook;
   readonly #quotes: QuoteTopics;
   readonly #levels: LevelTopics;
@@ -113,6 +120,8 @@ export class Feed {
     this.#recent = new RecentEvents(limits.recentEvents, start.seq, start.recent);
     this.#older = older;
     this.#maxUnread = limits.unreadEvents;
+    this.snapshots = new SharedSnapshots(limits.sharedSnapshotBytes);
+    this.#rowsPerSlice = limits.rowsPerSlice;
   }
 
   /** The valid quotes, as the events told so far leave them. */
@@ -186,11 +195,23 @@ export class Feed {
       .then((page) => (page === null || page === 'BUSY' ? page : toldOnly(page)));
   }
 
-  /** Answer of GET /tickers. */
-  tickersJson(): string {
-    const tickers = Array.from(this.tickers.all(), tickerJson);
-    const answer: TickersResult = { epoch: this.epoch, seq: this.#seq, tsMs: this.#tsMs, tickers };
-    return JSON.stringify(answer);
+  /** Tickers that there are. */
+  get tickerCount(): number {
+    return this.#tickers.size;
+  }
+
+  /** JSON text of the answer of GET /tickers, of the moment of its first piece, with the tickers in each piece. */
+  *tickersJson(): Generator<{ readonly rows: number; readonly text: string }, undefined> {
+    const tickers = [...this.tickers.all()];
+    const head: Omit<TickersResult, 'tickers'> = { epoch: this.epoch, seq: this.#seq, tsMs: this.#tsMs };
+    yield { rows: 0, text: `${JSON.stringify(head).slice(0, -1)},"tickers":[` };
+    for (let start = 0; start < tickers.length; start += this.#rowsPerSlice) {
+      const slice = tickers.slice(start, start + this.#rowsPerSlice);
+      const text = JSON.stringify(slice.map(tickerJson)).slice(1, -1);
+      yield { rows: slice.length, text: start > 0 ? `,${text}` : text };
+    }
+    yield { rows: 0, text: ']}' };
+    return undefined;
   }
 
   #onRecord(events: JournalRecord['events'], { index, tsMs }: Stamp): void {

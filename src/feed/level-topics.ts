@@ -118,6 +118,17 @@ export class LevelTopics {
     return { type: 'ORDERBOOK_SNAPSHOT', key, seq, tsMs, levelsHash: hashText(window.hash), body };
   }
 
+  /** Rows that beginning to follow a view is charged for: it hashes and writes all of its levels at once. */
+  rowsOf({ poolAddress, taker, depth }: LevelView): number {
+    const { book } = this.#options.book;
+    const levelsOf = (side: Side): number => {
+      const levels = book.side(poolAddress, side);
+      const own = taker === null ? undefined : levels?.privateLevels(taker);
+      return Math.min(depth, (levels?.publicLevels.size ?? 0) + (own?.size ?? 0));
+    };
+    return ROWS_PER_LEVEL * (levelsOf('bid') + levelsOf('ask'));
+  }
+
   /** Levels that one update may have for a reader that was away or is slow. */
   mostInUpdate({ depth }: LevelView): number {
     return SIDES.length * depth + this.#options.maxChanged;
@@ -225,6 +236,9 @@ export class LevelTopics {
     return state;
   }
 }
+
+/** A level costs more than a row of a snapshot, since no slice ends between two of them. */
+const ROWS_PER_LEVEL = 3;
 
 export function noPrices(): Prices {
   return { bid: new Set(), ask: new Set() };

@@ -43,6 +43,10 @@ export class Tickers {
     return this.#tickers.get(poolAddress);
   }
 
+  get size(): number {
+    return this.#tickers.size;
+  }
+
   /** In the order in which they came to be known. */
   all(): Iterable<Ticker> {
     return this.#tickers.values();

@@ -1,6 +1,27 @@
+import type { PacedWork } from '../engine/others-turn.js';
 import type { NetRequestHead, NetResponse } from '../net/net.js';
 import type { SchemaError } from '../schema/explain.js';
 import { renderError, type ErrorBody } from '../schema/problem.js';
+
+/** Where answers that cost more than a request should are made, one at a time for each key. */
+export interface LargeAnswers {
+  /** Gives when to retry where too many answers of the key wait already; `make` is not called then. */
+  run<T>(
+    caller: { readonly id: string; readonly tier: 'free' | 'paid' },
+    make: (work: PacedWork) => T | Promise<T>,
+  ): Promise<T> | { readonly retryAfterMs: number };
+}
+
+/** The answer that `make` gives, or 429. */
+export function largeAnswer(
+  answers: LargeAnswers,
+  request: NetRequestHead,
+  caller: Parameters<LargeAnswers['run']>[0],
+  make: (work: PacedWork) => NetResponse | Promise<NetResponse>,
+): NetResponse | Promise<NetResponse> {
+  const made = answers.run(caller, make);
+  return 'retryAfterMs' in made ? rateLimited(request, made.retryAfterMs) : made;
+}
 
 const NO_HEADERS = {};
 const JSON_HEADERS = { 'content-type': 'application/json' };

@@ -1,19 +1,23 @@
+import { UNPACED, type PacedWork } from '../engine/others-turn.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
 import { onChain } from '../schema/primitives.js';
 import { parseQuery } from '../schema/query.js';
 import { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
-import { json, refuse, unavailable } from './answer.js';
-import type { Route } from './router.js';
+import { json, largeAnswer, refuse, unavailable, type LargeAnswers } from './answer.js';
+import type { Caller, Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
 
 /** Past messages of the feed. */
 export interface PastEvents {
-  /** JSON text of one page, or why there is none; busy: there may be one later. */
+  /** Most rows that a page reads. */
+  rows(query: EventsQuery | BookEventsQuery): number;
+  /** JSON of one page, or why there is none; busy: there may be one later. */
   read(
     query: EventsQuery | BookEventsQuery,
+    work: PacedWork,
   ): Promise<
-    | { readonly ok: true; readonly page: string }
+    | { readonly ok: true; readonly page: Uint8Array }
     | { readonly ok: false; readonly problem: string; readonly busy: boolean }
   >;
 }
@@ -21,17 +25,24 @@ export interface PastEvents {
 export interface EventsRouteLimits {
   readonly queryPairs: number;
   readonly schemaErrors: number;
+  /** A page that reads more is a large answer. */
+  readonly rowsPerSlice: number;
 }
 
 /** GET /events: what a reader of the feed missed, for those who come back without a socket. */
-export function eventsRoute(past: PastEvents, chainId: string, limits: EventsRouteLimits): Route {
+export function eventsRoute(
+  past: PastEvents,
+  chainId: string,
+  limits: EventsRouteLimits,
+  answers: LargeAnswers,
+): Route {
   const checkEvents = compile(onChain(EventsQuery, chainId), limits.schemaErrors);
   const checkBookEvents = compile(onChain(BookEventsQuery, chainId), limits.schemaErrors);
   return {
     method: 'GET',
     path: '/events',
     needsKey: true,
-    async handle(request: NetRequest): Promise<NetResponse> {
+    handle(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
       const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
       if (!parsed.ok) return refuse(request, 400, parsed.message);
       const query = (parsed.value.channel === 'ORDERBOOK' ? checkBookEvents : checkEvents)(parsed.value);
@@ -39,9 +50,13 @@ export function eventsRoute(past: PastEvents, chainId: string, limits: EventsRou
       if ((query.value.chainId ?? chainId) !== chainId) {
         return refuse(request, 400, chainNotServed(null, chainId));
       }
-      const answer = await past.read(query.value);
-      if (answer.ok) return json(answer.page);
-      return answer.busy ? unavailable(request, answer.problem) : refuse(request, 400, answer.problem);
+      const read = async (work: PacedWork): Promise<NetResponse> => {
+        const answer = await past.read(query.value, work);
+        if (answer.ok) return json(answer.page);
+        return answer.busy ? unavailable(request, answer.problem) : refuse(request, 400, answer.problem);
+      };
+      if (past.rows(query.value) <= limits.rowsPerSlice) return read(UNPACED);
+      return largeAnswer(answers, request, caller, read);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Order } from '../engine/order.js';
+import type { PacedWork } from '../engine/others-turn.js';
 import { reasonName } from '../engine/quote.js';
 import { AsciiWriter } from '../schema/ascii-writer.js';
 import type { QuoteJson } from '../schema/quote-json.js';
@@ -20,8 +21,8 @@ export interface OrdersFound {
 }
 
 export interface OrderListLimits {
-  /** Orders written between two turns of the event loop: at about 1 us each, 2,000 take 2 ms. */
-  readonly ordersPerTurn: number;
+  /** Orders written between two turns of the event loop; lists of more are large answers. */
+  readonly rowsPerSlice: number;
   /** Of answers, and again of lists in them, that are given again while the book stands as it did. */
   readonly rememberedAnswerBytes: number;
 }
@@ -37,22 +38,18 @@ const QUOTE_BYTES = 1000;
 export class OrderLists {
   readonly #quoteJson: QuoteJson;
   readonly #digest: TextDigest;
-  readonly #ordersPerTurn: number;
-  readonly #othersTurn: () => Promise<void>;
+  readonly #rowsPerSlice: number;
   readonly #written: WrittenLists;
 
-  /** `othersTurn` resolves when others have had their turn. */
-  constructor(quoteJson: QuoteJson, digest: TextDigest, limits: OrderListLimits, othersTurn: () => Promise<void>) {
+  constructor(quoteJson: QuoteJson, digest: TextDigest, limits: OrderListLimits) {
     this.#quoteJson = quoteJson;
     this.#digest = digest;
-    this.#ordersPerTurn = limits.ordersPerTurn;
-    this.#othersTurn = othersTurn;
+    this.#rowsPerSlice = limits.rowsPerSlice;
     this.#written = new WrittenLists(limits.rememberedAnswerBytes);
   }
 
   /** Best first: most often a short list. `index`: of the last record that it shows. */
-  best(orders: readonly Order[], index: number): TaggedAnswer | Promise<TaggedAnswer> {
-    if (orders.length >= this.#ordersPerTurn) return this.#bestInTurns(orders.map(asShown));
+  best(orders: readonly Order[], index: number): TaggedAnswer {
     const known = this.#written.find(orders, index);
     if (known !== undefined) return known;
     // A text, which costs less to make than bytes do, and less to forget.
@@ -68,25 +65,37 @@ export class OrderLists {
     return written;
   }
 
-  #bestInTurns(orders: readonly Shown[]): Promise<TaggedAnswer> {
+  /** The same of a long list, in slices. */
+  async bestOfMany(orders: readonly Order[], index: number, work: PacedWork): Promise<TaggedAnswer> {
+    const known = this.#written.find(orders, index);
+    if (known !== undefined) {
+      work.charge(0, known.answer.body.length);
+      return known;
+    }
     const out = new ListWriter(QUOTE_BYTES * (orders.length + 1), this.#quoteJson, this.#digest);
-    return this.#inTurns(this.#writing(out, '[', orders, ']')).then(() => out.finish());
+    await this.#inSlices(out, this.#writing(out, '[', orders.map(asShown), ']'), work);
+    return out.finish();
   }
 
-  /** Many orders are written in slices, others having their turn in between. */
-  newest(
-    { valid, invalid, next }: OrdersFound,
-    isPage: boolean,
-    isTagged: boolean,
-  ): TaggedAnswer | Promise<TaggedAnswer> {
+  newest(found: OrdersFound, isPage: boolean, isTagged: boolean): TaggedAnswer {
+    const { out, slices } = this.#newest(found, isPage, isTagged);
+    while (slices.next().done !== true);
+    return out.finish();
+  }
+
+  /** The same of many orders, in slices. */
+  async newestOfMany(found: OrdersFound, isPage: boolean, isTagged: boolean, work: PacedWork): Promise<TaggedAnswer> {
+    const { out, slices } = this.#newest(found, isPage, isTagged);
+    await this.#inSlices(out, slices, work);
+    return out.finish();
+  }
+
+  #newest({ valid, invalid, next }: OrdersFound, isPage: boolean, isTagged: boolean) {
     // Clients from before there were pages get the answer that they know.
     const tail = isPage ? `,"nextCursor":${next === null ? 'null' : `"${next.blockNumber}-${next.logIndex}"`}` : '';
     const count = valid.length + invalid.length;
     const out = new ListWriter(QUOTE_BYTES * (count + 1), this.#quoteJson, isTagged ? this.#digest : null);
-    const slices = this.#writingBoth(out, valid.map(asShown), invalid.map(asShown), tail);
-    if (count >= this.#ordersPerTurn) return this.#inTurns(slices).then(() => out.finish());
-    slices.next();
-    return out.finish();
+    return { out, slices: this.#writingBoth(out, valid.map(asShown), invalid.map(asShown), tail) };
   }
 
   *#writingBoth(
@@ -100,7 +109,7 @@ export class OrderLists {
       out.text(`${i > 0 ? ',' : ''}{"reason":"${reason === null ? '' : reasonName(reason)}","quote":`);
       out.order(order, fillableSize);
       out.text('}');
-      if ((i + 1) % this.#ordersPerTurn === 0) yield;
+      if ((i + 1) % this.#rowsPerSlice === 0) yield;
     }
     out.text(`]${tail}}`);
   }
@@ -110,13 +119,18 @@ export class OrderLists {
     for (const [i, { order, fillableSize }] of orders.entries()) {
       if (i > 0) out.text(',');
       out.order(order, fillableSize);
-      if ((i + 1) % this.#ordersPerTurn === 0) yield;
+      if ((i + 1) % this.#rowsPerSlice === 0) yield;
     }
     out.text(after);
   }
 
-  async #inTurns(slices: Generator<undefined>): Promise<void> {
-    while (slices.next().done !== true) await this.#othersTurn();
+  async #inSlices(out: ListWriter, slices: Generator<undefined>, work: PacedWork): Promise<void> {
+    for (let isDone = false; !isDone;) {
+      const before = out.bytes;
+      isDone = slices.next().done === true;
+      work.charge(this.#rowsPerSlice, out.bytes - before);
+      if (!isDone) await work.turn();
+    }
   }
 }
 
@@ -139,6 +153,10 @@ class ListWriter {
     this.#out = new AsciiWriter(capacity);
     this.#quoteJson = quoteJson;
     this.#digest = digest;
+  }
+
+  get bytes(): number {
+    return this.#out.length;
   }
 
   text(text: string): void {

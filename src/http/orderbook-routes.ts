@@ -1,5 +1,6 @@
 import type { Static, TObject } from 'typebox';
 import type { Order } from '../engine/order.js';
+import { rowsOfReading, type PacedWork } from '../engine/others-turn.js';
 import type { Hex, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
@@ -7,11 +8,11 @@ import { ordersQuery, QuotesQuery, RfqQuotesQuery, type OrdersQuery } from '../s
 import { onChain } from '../schema/primitives.js';
 import { parseQuery } from '../schema/query.js';
 import type { QuoteJson } from '../schema/quote-json.js';
-import { refuse } from './answer.js';
+import { largeAnswer, refuse, type LargeAnswers } from './answer.js';
 import { unlessNamed, type TextDigest } from './etag.js';
 import { OrderLists, type OrderAge, type OrderListLimits, type OrdersFound } from './order-lists.js';
 import { RememberedAnswers } from './remembered-answers.js';
-import type { Route } from './router.js';
+import type { Caller, Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
 import type { TaggedAnswer } from './tagged-answer.js';
 
@@ -39,6 +40,8 @@ export interface BookQueries {
   cover(query: CoverQuery): readonly Order[];
   privateQuotes(query: { poolAddress: Hex; side: Side; taker: Hex }): readonly Order[];
   orders(filter: OrdersFilter): OrdersFound;
+  /** How many orders `orders` reads. */
+  candidates(filter: OrdersFilter): number;
   /**
    * Of the last record that what is read shows. A record may change it without an event, as the reason of an invalid
    * order.
@@ -61,10 +64,9 @@ export function orderbookRoutes(
   chainId: string,
   limits: OrderbookRouteLimits,
   digest: TextDigest,
-  /** Resolves when others have had their turn. */
-  othersTurn: () => Promise<void>,
+  answers: LargeAnswers,
 ): Route[] {
-  const lists = new OrderLists(quoteJson, digest, limits, othersTurn);
+  const lists = new OrderLists(quoteJson, digest, limits);
   const remembered = new RememberedAnswers(limits.rememberedAnswerBytes);
 
   /**
@@ -74,14 +76,34 @@ export function orderbookRoutes(
   function reading<const S extends TObject>(
     path: string,
     schema: S,
-    answer: (query: Static<S>, isTagged: boolean) => TaggedAnswer | Promise<TaggedAnswer>,
-  ): (request: NetRequest) => NetResponse | Promise<NetResponse> {
+    planned: (query: Static<S>, isTagged: boolean) => Planned,
+  ): (request: NetRequest, caller: Caller) => NetResponse | Promise<NetResponse> {
     const check = compile(onChain(schema, chainId), limits.schemaErrors);
-    return (request) => {
+
+    /** Many orders are read and written in slices, when the key's large answers before it are made. */
+    async function inSlices(request: NetRequest, plan: Planned, work: PacedWork): Promise<NetResponse> {
+      const [pending, index] = [book.whenDurable(), book.index()];
+      const known = remembered.find(path, request.query, index);
+      if (known !== undefined) work.charge(0, known.answer.body.length);
+      const made = known ?? (await plan.many(work));
+      await pending;
+      // Where the book went on meanwhile, what has become of the answer is nobody's next one.
+      if (known === undefined && book.index() === index) remembered.keep(path, request.query, made);
+      return unlessNamed(request, made);
+    }
+
+    return (request, caller) => {
       const pending = book.whenDurable();
       const known = remembered.find(path, request.query, book.index());
       if (known !== undefined) {
         const again = unlessNamed(request, known);
+        if (again.body.length > LARGE_BYTES) {
+          return largeAnswer(answers, request, caller, async (work) => {
+            work.charge(0, again.body.length);
+            await pending;
+            return again;
+          });
+        }
         return pending === null ? again : pending.then(() => again);
       }
       const parsed = parseQuery(request.query, { lists: ['quoteIds'], maxPairs: limits.queryPairs });
@@ -90,14 +112,24 @@ export function orderbookRoutes(
       if (!query.ok) return refuse(request, 400, query.errors);
       const asked = query.value as Partial<Record<'chainId' | 'poolAddress', string>>;
       if ((asked.chainId ?? chainId) !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
-      const made = answer(query.value, asked.poolAddress !== undefined);
-      if (made instanceof Promise) {
-        // The book goes on meanwhile: what has become of the answer is nobody's next one.
-        return Promise.all([made, pending]).then(([whole]) => unlessNamed(request, whole));
+      const plan = planned(query.value, asked.poolAddress !== undefined);
+      if (plan.rows >= limits.rowsPerSlice) {
+        return largeAnswer(answers, request, caller, (work) => inSlices(request, plan, work));
       }
+      const made = plan.few();
       remembered.keep(path, request.query, made);
       const answered = unlessNamed(request, made);
       return pending === null ? answered : pending.then(() => answered);
+    };
+  }
+
+  /** The best orders are found at once: a long list of them is found anew when it is its turn to be written. */
+  function plannedBest(find: () => readonly Order[]): Planned {
+    const orders = find();
+    return {
+      rows: orders.length,
+      few: () => lists.best(orders, book.index()),
+      many: (work) => lists.bestOfMany(find(), book.index(), work),
     };
   }
 
@@ -106,36 +138,58 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/quotes',
       needsKey: true,
-      handle: reading('/quotes', QuotesQuery, ({ poolAddress, size, side, provider, taker }) => {
-        const orders = book.cover({
-          poolAddress: lower(poolAddress),
-          size: BigInt(size),
-          side,
-          ...(provider && { provider: lower(provider) }),
-          ...(taker && { taker: lower(taker) }),
-        });
-        return lists.best(orders, book.index());
-      }),
+      handle: reading('/quotes', QuotesQuery, ({ poolAddress, size, side, provider, taker }) =>
+        plannedBest(() =>
+          book.cover({
+            poolAddress: lower(poolAddress),
+            size: BigInt(size),
+            side,
+            ...(provider && { provider: lower(provider) }),
+            ...(taker && { taker: lower(taker) }),
+          }),
+        ),
+      ),
     },
     {
       method: 'GET',
       path: '/rfq_quotes',
       needsKey: true,
-      handle: reading('/rfq_quotes', RfqQuotesQuery, ({ poolAddress, side, taker }) => {
-        const orders = book.privateQuotes({ poolAddress: lower(poolAddress), side, taker: lower(taker) });
-        return lists.best(orders, book.index());
-      }),
+      handle: reading('/rfq_quotes', RfqQuotesQuery, ({ poolAddress, side, taker }) =>
+        plannedBest(() => book.privateQuotes({ poolAddress: lower(poolAddress), side, taker: lower(taker) })),
+      ),
     },
     {
       method: 'GET',
       path: '/orders',
       needsKey: true,
-      handle: reading('/orders', ordersQuery(limits.quoteIdsPerRequest), (query, isTagged) =>
-        lists.newest(book.orders(toFilter(query)), query.limit !== undefined, isTagged),
-      ),
+      handle: reading('/orders', ordersQuery(limits.quoteIdsPerRequest), (query, isTagged) => {
+        const filter = toFilter(query);
+        const rows = book.candidates(filter);
+        const isPage = query.limit !== undefined;
+        return {
+          rows,
+          few: () => lists.newest(book.orders(filter), isPage, isTagged),
+          many(work) {
+            work.charge(rowsOfReading(rows), 0);
+            return lists.newestOfMany(book.orders(filter), isPage, isTagged, work);
+          },
+        };
+      }),
     },
   ];
 }
+
+/** How an answer is made. */
+interface Planned {
+  /** Most orders that it reads. */
+  readonly rows: number;
+  few(): TaggedAnswer;
+  /** Of more than fit into a slice. */
+  many(work: PacedWork): Promise<TaggedAnswer>;
+}
+
+/** Of a remembered answer: to send more at once costs more than a request should. */
+const LARGE_BYTES = 256 << 10;
 
 function toFilter(query: OrdersQuery): OrdersFilter {
   const { poolAddress, side, provider, taker, size, quoteIds, limit, cursor } = query;

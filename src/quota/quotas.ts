@@ -8,11 +8,14 @@ interface Buckets {
   readonly requests: TokenBucket;
   readonly quotes: TokenBucket;
   readonly messages: TokenBucket;
+  /** Below 0: what was done is paid for before more is done. */
+  readonly rows: TokenBucket;
+  readonly bytes: TokenBucket;
 }
 
 type BucketKind = 'requests' | 'quotes' | 'messages';
 /** What can be refused. */
-export type QuotaKind = BucketKind | 'connections' | 'channels' | 'day';
+export type QuotaKind = BucketKind | 'connections' | 'channels' | 'day' | 'answers';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -24,12 +27,14 @@ const MINUTE_MS = 60 * SECOND_MS;
  */
 export class Quotas {
   #table: QuotaTable;
+  readonly #burstSeconds: number;
   readonly #onRefusal: (quota: QuotaKind, tier: Tier) => void;
   readonly #buckets = new Map<string, Buckets>();
 
-  /** `onRefusal` hears of each refusal. */
-  constructor(table: QuotaTable, onRefusal: (quota: QuotaKind, tier: Tier) => void) {
+  /** `burstSeconds`: of rows and bytes. `onRefusal` hears of each refusal. */
+  constructor(table: QuotaTable, burstSeconds: number, onRefusal: (quota: QuotaKind, tier: Tier) => void) {
     this.#table = table;
+    this.#burstSeconds = burstSeconds;
     this.#onRefusal = onRefusal;
   }
 
@@ -56,6 +61,19 @@ export class Quotas {
   /** Takes one message of a socket. Returns as `takeRequest`. */
   takeMessage(holder: QuotaHolder): number {
     return this.#take(holder, 'messages', 1);
+  }
+
+  /** Counts rows and bytes that were written for the key, more than it has left too: it waits for them afterwards. */
+  charge(holder: QuotaHolder, rows: number, bytes: number): void {
+    const buckets = this.#of(holder);
+    buckets.rows.content -= rows;
+    buckets.bytes.content -= bytes;
+  }
+
+  /** 0, or how many milliseconds the key waits until it has paid for its rows and bytes. */
+  debtMs(holder: QuotaHolder): number {
+    const { rows, bytes } = this.#of(holder);
+    return Math.max(rows.getWaitTime(0), bytes.getWaitTime(0));
   }
 
   /**
@@ -90,7 +108,8 @@ export class Quotas {
   #of({ id, tier }: QuotaHolder): Buckets {
     const known = this.#buckets.get(id);
     if (known?.tier === tier) return known;
-    const { requestsPerSecond, quotesPerMinute, quoteBurst, messagesPerSecond } = this.#table[tier];
+    const { requestsPerSecond, quotesPerMinute, quoteBurst, messagesPerSecond, ...answers } = this.#table[tier];
+    const burst = (perSecond: number) => fullBucket(perSecond * this.#burstSeconds, perSecond, SECOND_MS);
     const policy = `"requests";q=${requestsPerSecond};w=1`;
     const buckets: Buckets = {
       tier,
@@ -98,6 +117,8 @@ export class Quotas {
       requests: fullBucket(requestsPerSecond, requestsPerSecond, SECOND_MS),
       quotes: fullBucket(quoteBurst, quotesPerMinute, MINUTE_MS),
       messages: fullBucket(messagesPerSecond, messagesPerSecond, SECOND_MS),
+      rows: burst(answers.rowsPerSecond),
+      bytes: burst(answers.answerBytesPerSecond),
     };
     this.#buckets.set(id, buckets);
     return buckets;

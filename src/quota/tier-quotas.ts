@@ -13,6 +13,11 @@ export interface TierQuotas {
   readonly channels: number;
   /** Messages that its sockets may send, all together. */
   readonly messagesPerSecond: number;
+  /** Quotes, events and levels, and their bytes, in large answers and in what its sockets request. */
+  readonly rowsPerSecond: number;
+  readonly answerBytesPerSecond: number;
+  /** Large answers that wait while another one is made. */
+  readonly answersWaiting: number;
 }
 
 export type Tier = 'free' | 'paid';

@@ -8,6 +8,10 @@ export class AsciiWriter {
     this.#bytes = Buffer.allocUnsafeSlow(capacity);
   }
 
+  get length(): number {
+    return this.#length;
+  }
+
   write(text: string): void {
     const end = this.#length + text.length;
     if (end > this.#bytes.length) this.#grow(end);

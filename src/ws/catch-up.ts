@@ -3,7 +3,7 @@ import type { Feed, ResyncReason } from '../feed/feed.js';
 import type { PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import { CloseCode } from '../net/close-codes.js';
 import type { NetSocket } from '../net/net.js';
-import type { SnapshotTurns } from './snapshot-turns.js';
+import type { SliceTurns } from './ports.js';
 
 /** Bounds of a reader that is behind; the numbers come from the configuration's limits. */
 export interface CatchUpLimits {
@@ -14,6 +14,14 @@ export interface CatchUpLimits {
   readonly wsCatchUpMs: number;
   /** Pause of a reader that the log has no time for. */
   readonly logBusyMs: number;
+}
+
+/** How fast the key of a reader may be sent what it requests. */
+export interface ReaderPace {
+  /** 0, or how many milliseconds the key waits until it has paid for its rows and bytes. */
+  debtMs(): number;
+  /** Counts rows and bytes that were written for the key. */
+  charge(rows: number, bytes: number): void;
 }
 
 /** What is done with a reader on its way to the present. */
@@ -47,20 +55,22 @@ export class CatchUp {
   readonly #clock: Clock;
   readonly #limits: CatchUpLimits;
   readonly #steps: CatchUpSteps;
-  readonly #turns: SnapshotTurns;
+  readonly #turns: SliceTurns;
+  readonly #pace: ReaderPace;
   readonly #onFault: (fault: unknown) => void;
   #cancelTimer: CancelTimer = () => undefined;
   #hasFirst = false;
   #isOver = false;
 
   constructor(ports: CatchUpPorts, at: number, steps: CatchUpSteps) {
-    const { socket, feed, isBinary, clock, limits, turns, onFault } = ports;
+    const { socket, feed, isBinary, clock, limits, turns, pace, onFault } = ports;
     this.#socket = socket;
     this.#feed = feed;
     this.#isBinary = isBinary;
     this.#clock = clock;
     this.#limits = limits;
     this.#turns = turns;
+    this.#pace = pace;
     this.#onFault = onFault;
     this.at = at;
     this.#steps = steps;
@@ -70,9 +80,15 @@ export class CatchUp {
   run(): void {
     while (!this.#isOver && !this.#socket.closed) {
       if (this.#socket.bufferedBytes() > this.#limits.wsSlowBytes) return this.#runIn(this.#limits.wsCatchUpMs);
-      if (!this.#hasFirst) {
-        // Others come in between: who reads fast would have a whole snapshot made in one turn.
+      const { missed } = this.#steps;
+      const isPresent = missed === null || this.at >= this.#feed.seq;
+      if (!this.#hasFirst || !isPresent) {
+        const debtMs = this.#pace.debtMs();
+        if (debtMs > 0) return this.#runIn(debtMs);
+        // Other clients come in between: a fast reader would have a whole snapshot made in one turn.
         if (!this.#turns.hasRoom) return void (this.#cancelTimer = this.#turns.wait(() => this.run()));
+      }
+      if (!this.#hasFirst) {
         const page = this.#steps.first.next();
         if (page.done !== true) {
           this.#turns.made();
@@ -80,12 +96,15 @@ export class CatchUp {
           continue;
         }
         this.#hasFirst = true;
+        if (!isPresent) continue;
       }
-      const { missed } = this.#steps;
-      if (missed === null || this.at >= this.#feed.seq) {
+      if (isPresent) {
         this.#isOver = true;
+        // What it joins may have to be added up first.
+        this.#turns.made();
         return this.#steps.arrive();
       }
+      this.#turns.made();
       const events = this.#feed.read(this.at, this.#limits.wsReplayEvents);
       if (events instanceof Promise) {
         events.then(
@@ -107,6 +126,8 @@ export class CatchUp {
 
   #onRead(missed: MissedEvents, events: PastEventsPage): void {
     if (this.#isOver || this.#socket.closed) return;
+    // To read events from the log costs about as much as to write them.
+    if (events !== 'BUSY') this.#pace.charge(events?.length ?? 0, 0);
     if (events === 'BUSY') this.#runIn(this.#limits.logBusyMs);
     else if (events?.length === 0) this.#runIn(this.#limits.wsCatchUpMs);
     else if (this.#tell(missed, events)) this.run();
@@ -143,6 +164,7 @@ export interface CatchUpPorts {
   readonly clock: Clock;
   readonly limits: CatchUpLimits;
   /** Shared by all readers. */
-  readonly turns: SnapshotTurns;
+  readonly turns: SliceTurns;
+  readonly pace: ReaderPace;
   readonly onFault: (fault: unknown) => void;
 }

@@ -13,8 +13,8 @@ import type {
 import type { Acknowledge, ResumePoint } from './feed-reader.js';
 import type { FeedReaders } from './feed-readers.js';
 import type { KeySessions } from './key-sessions.js';
-import { MessageReader, readFrame, type RfqMessage } from './messages.js';
-import type { SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
+import { MessageReader, readFrame, type ChannelChange, type RfqMessage } from './messages.js';
+import type { SliceTurns, SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
 import { texts } from './replies.js';
 import type { Session } from './session.js';
 
@@ -25,6 +25,8 @@ export interface ClientRequestsOptions {
   readonly feed: Feed;
   readonly keys: SocketKeys;
   readonly clock: Clock;
+  /** Shared with all else that is done in slices. */
+  readonly turns: SliceTurns;
   readonly limits: SocketLimits;
   /** A port failed where it may not; the client is told that its message was not carried out. */
   readonly onFault: (fault: unknown) => void;
@@ -60,19 +62,59 @@ export class ClientRequests {
     if (message.type === 'AUTH') return this.#auth(session, message);
     if (holder === null) return texts.notAuthorized;
     switch (message.type) {
-      case 'FILTER': {
-        const whyNot =
-          this.#whyNotFollow(session, message, holder) ??
-          (message.channel === 'TICKER' ? null : resumeProblem(message.body));
-        if (whyNot !== null) return whyNot;
-        if (message.channel === 'ORDERBOOK') return this.#filterBook(session, message);
-        return message.channel === 'TICKER' ? this.#filterTickers(session, message) : this.#filter(session, message);
-      }
+      case 'FILTER':
       case 'UNSUBSCRIBE':
-        return this.#unsubscribe(session, message);
+        return this.#changeInOrder(session, message, holder);
       case 'RFQ':
         return this.#rfq(session, message);
     }
+  }
+
+  /**
+   * A FILTER that reads the book waits until the key has paid for what it was sent before, and for its turn among all
+   * that is done in slices. What the socket sends after it about its channels waits with it.
+   */
+  #changeInOrder(session: Session, message: ChannelChange, holder: SocketKeyHolder): Refusal {
+    const { waiting } = session;
+    if (waiting.length === 0 && !this.#mustWait(session, message)) return this.#change(session, message, holder);
+    if (waiting.length >= this.#options.limits.wsWaitingFilters) return texts.rateLimited;
+    waiting.push(message);
+    if (waiting.length === 1) this.#wait(session);
+    return null;
+  }
+
+  #mustWait(session: Session, message: ChannelChange): boolean {
+    return readsBook(session, message) && (session.pace.debtMs() > 0 || !this.#options.turns.hasRoom);
+  }
+
+  #wait(session: Session): void {
+    const { clock, turns } = this.#options;
+    const proceed = (): void => this.#proceed(session);
+    const debtMs = session.pace.debtMs();
+    session.cancelWait = debtMs > 0 ? clock.after(debtMs, proceed) : turns.wait(proceed);
+  }
+
+  #proceed(session: Session): void {
+    for (let [next] = session.waiting; next !== undefined; [next] = session.waiting) {
+      const holder = session.credentials && this.#options.keys.verify(session.credentials.apiKey);
+      // Its key was revoked: the hub closes the socket.
+      if (session.socket.closed || holder === null || typeof holder === 'string') return;
+      if (this.#mustWait(session, next)) return this.#wait(session);
+      session.waiting.shift();
+      const refusal = this.#change(session, next, holder);
+      if (refusal !== null) session.refuse(refusal);
+    }
+  }
+
+  #change(session: Session, message: ChannelChange, holder: SocketKeyHolder): Refusal {
+    if (message.type === 'UNSUBSCRIBE') return this.#unsubscribe(session, message);
+    const whyNot =
+      this.#whyNotFollow(session, message, holder) ??
+      (message.channel === 'TICKER' ? null : resumeProblem(message.body));
+    if (whyNot !== null) return whyNot;
+    if (readsBook(session, message)) this.#options.turns.made();
+    if (message.channel === 'ORDERBOOK') return this.#filterBook(session, message);
+    return message.channel === 'TICKER' ? this.#filterTickers(session, message) : this.#filter(session, message);
   }
 
   /** A bad key changes nothing: who was authorised stays so. A good one takes the place of the one before. */
@@ -167,6 +209,11 @@ export class ClientRequests {
   #otherChain(chainId: string): string {
     return `Chain ${chainId} is not served here, only ${this.#options.chainId} is`;
   }
+}
+
+/** Plain readers of QUOTES and RFQ are sent what comes from now on, which costs next to nothing to begin with. */
+function readsBook(session: Session, { type, channel }: ChannelChange): boolean {
+  return type === 'FILTER' && (!session.isPlain || channel === 'ORDERBOOK');
 }
 
 interface Resumable {

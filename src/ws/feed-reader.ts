@@ -1,16 +1,17 @@
+import { rowsOfReading } from '../engine/others-turn.js';
 import type { ResyncReason } from '../feed/feed.js';
 import { orderbookKey } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';
 import { tickerKey } from '../feed/ticker-topics.js';
 import { emptyTicker, tickerJson, type Ticker } from '../feed/tickers.js';
-import { takeSnapshot, whyTooLarge } from '../feed/quotes-snapshot.js';
+import { whyTooLarge } from '../feed/quotes-snapshot.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
 import { filterParts, type Channel, type Filter, type FilterPart } from '../feed/topics.js';
 import type { Hex } from '../engine/quote.js';
 import { CloseCode } from '../net/close-codes.js';
 import type { FeedChannel } from '../schema/feed-filters.js';
 import type { Resync } from '../schema/feed-messages.js';
-import type { CatchUpLimits } from './catch-up.js';
+import type { CatchUpLimits, ReaderPace } from './catch-up.js';
 import { FollowedChannels, type FollowedChannelsPorts } from './followed-channels.js';
 
 /** Where a reader goes on: it has everything up to `fromSeq` of that log. */
@@ -63,7 +64,7 @@ export class FeedReader {
     { resume, wantsSnapshot }: FollowStart,
     acknowledge: Acknowledge,
   ): string | null {
-    const { feed, encoding, limits } = this.#ports;
+    const { feed, encoding, limits, pace } = this.#ports;
     const parts = filterParts(channel, feed.chainId, filter);
     const keys = parts.map(({ key }) => key);
     const whyNot = resume && feed.whyNotFrom(resume.epoch, resume.fromSeq);
@@ -71,8 +72,9 @@ export class FeedReader {
     const isAnew = resume === null ? wantsSnapshot === true : whyNot !== null && wantsSnapshot !== false;
     const snapshot =
       channel === 'QUOTES' && isAnew
-        ? takeSnapshot(feed.book, filter, parts, { seq, tsMs, pageQuotes: limits.wsSnapshotPageQuotes })
+        ? feed.snapshots.take(feed.book, filter, parts, { seq, tsMs, pageQuotes: limits.wsSnapshotPageQuotes })
         : null;
+    pace.charge(snapshot?.rowsRead ?? 0, 0);
     const problem = snapshot && whyTooLarge(snapshot, limits.wsSnapshotQuotes);
     if (problem !== null) return problem;
     this.followed.drop(channel);
@@ -81,12 +83,18 @@ export class FeedReader {
     if (whyNot !== null) this.#resync(channel, keys, whyNot);
     const replay = new QuoteReplay(channel, filter, parts, start);
     this.followed.catchUp(channel, start, {
-      first: encoded(snapshot?.pages() ?? [], (page) => encoding.quotes(page)),
+      first: charged(snapshot?.messages(encoding) ?? [], pace),
       missed: {
-        take: (events) => replay.take(events, encoding),
+        take(events) {
+          const messages = replay.take(events, encoding);
+          const bytes = messages.reduce((sum, { length }) => sum + length, 0);
+          pace.charge(messages.length + rowsOfReading(events.length), bytes);
+          return messages;
+        },
         lose: (reason) => this.#startAnew(channel, filter, keys, { reason, wantsSnapshot: wantsSnapshot !== false }),
       },
       arrive: () => {
+        if (channel === 'QUOTES') pace.charge(rowsOfReading(feed.book.candidates(filter)), 0);
         const join = (part: FilterPart) =>
           feed.quotes.join(channel, filter, part, encoding.name, replay.lastSeq(part.key));
         this.followed.goLive(channel, parts.map(join));
@@ -96,7 +104,7 @@ export class FeedReader {
   }
 
   followBook(view: LevelView, resume: ResumePoint | null, acknowledge: Acknowledge): void {
-    const { feed, encoding } = this.#ports;
+    const { feed, encoding, pace } = this.#ports;
     const keys = [orderbookKey(feed.chainId, view)];
     const whyNot = resume && feed.whyNotFrom(resume.epoch, resume.fromSeq);
     this.followed.drop('ORDERBOOK');
@@ -115,6 +123,7 @@ export class FeedReader {
       missed: {
         take(events) {
           replay.take(events);
+          pace.charge(rowsOfReading(events.length), 0);
           // What it has to be told is no less, so that the rest need not be read.
           if (replay.size > feed.levels.mostInUpdate(view)) lose('TOO_OLD');
           return [];
@@ -123,6 +132,7 @@ export class FeedReader {
       },
       arrive: () => {
         const at = replay.firstSeq === null ? start : feed.seq;
+        pace.charge(feed.levels.rowsOf(view), 0);
         const joined = feed.levels.join(view, encoding.name, at, feed.tsMs);
         if (replay.firstSeq !== null) {
           const { seq, tsMs } = feed;
@@ -136,7 +146,7 @@ export class FeedReader {
             feed.levels.leave(joined);
             return lose('TOO_OLD');
           }
-          this.followed.send(encoding.message(missed));
+          this.#sendCharged(encoding.message(missed));
         }
         this.followed.goLive('ORDERBOOK', [joined]);
       },
@@ -147,7 +157,7 @@ export class FeedReader {
    * Null: every pool's ticker. Each message is a whole ticker, so that what was missed is made up for by the newest.
    */
   followTickers(poolAddress: Hex | null, acknowledge: Acknowledge): void {
-    const { feed, encoding, limits } = this.#ports;
+    const { feed, encoding, limits, pace } = this.#ports;
     const key = tickerKey(feed.chainId, poolAddress);
     this.followed.drop('TICKER');
     const { seq, tsMs } = feed;
@@ -159,10 +169,15 @@ export class FeedReader {
       const body = tickerJson(ticker);
       this.followed.send(encoding.message({ type: 'TICKER', key, seq: feed.seq, tsMs: feed.tsMs, body }));
     };
+    function* tickerMessages(): Generator<Written> {
+      for (const { tickers, more } of tickerPages([...shown], limits.wsSnapshotPageTickers)) {
+        const body = tickers.map(tickerJson);
+        const message = encoding.message({ type: 'TICKER_SNAPSHOT', key, seq, tsMs, more, body });
+        yield { rows: tickers.length, message };
+      }
+    }
     this.followed.catchUp('TICKER', seq, {
-      first: encoded(tickerPages([...shown], limits.wsSnapshotPageTickers), ({ tickers, more }) => {
-        return encoding.message({ type: 'TICKER_SNAPSHOT', key, seq, tsMs, more, body: tickers.map(tickerJson) });
-      }),
+      first: charged(tickerMessages(), pace),
       missed: null,
       arrive: () => {
         for (const ticker of followed()) if (!shown.has(ticker)) tell(ticker);
@@ -175,16 +190,22 @@ export class FeedReader {
 
   /** As it is once the reader has room for it. */
   #showBook(view: LevelView): void {
-    const { feed, encoding } = this.#ports;
+    const { feed, encoding, pace } = this.#ports;
     this.followed.catchUp('ORDERBOOK', feed.seq, {
       first: [].values(),
       missed: null,
       arrive: () => {
+        pace.charge(feed.levels.rowsOf(view), 0);
         const joined = feed.levels.join(view, encoding.name, feed.seq, feed.tsMs);
-        this.followed.send(encoding.message(feed.levels.snapshot(joined, feed.seq, feed.tsMs)));
+        this.#sendCharged(encoding.message(feed.levels.snapshot(joined, feed.seq, feed.tsMs)));
         this.followed.goLive('ORDERBOOK', [joined]);
       },
     });
+  }
+
+  #sendCharged(message: Uint8Array): void {
+    this.#ports.pace.charge(0, message.length);
+    this.followed.send(message);
   }
 
   /** It fell further behind than events are kept. */
@@ -219,7 +240,16 @@ function* tickerPages(
   }
 }
 
-function* encoded<T>(items: Iterable<T>, encode: (item: T) => Uint8Array): Generator<Uint8Array, undefined> {
-  for (const item of items) yield encode(item);
+interface Written {
+  readonly rows: number;
+  readonly message: Uint8Array;
+}
+
+/** Each message is charged when it is written. */
+function* charged(written: Iterable<Written>, pace: ReaderPace): Generator<Uint8Array, undefined> {
+  for (const { rows, message } of written) {
+    pace.charge(rows, message.length);
+    yield message;
+  }
   return undefined;
 }

@@ -3,6 +3,7 @@ import { networkOf } from '../net/address.js';
 import { CloseCode } from '../net/close-codes.js';
 import type { NetRequestHead, NetResponse, NetSocket, SocketHandlers, UpgradeDecision } from '../net/net.js';
 import { ClientRequests, type ClientRequestsOptions } from './client-requests.js';
+import type { ReaderPace } from './catch-up.js';
 import { FeedReader } from './feed-reader.js';
 import { FeedReaders, type ChainsStatus } from './feed-readers.js';
 import { KeySessions } from './key-sessions.js';
@@ -11,7 +12,6 @@ import type { RfqPorts, SocketKeyHolder, SocketQuotas } from './ports.js';
 import { texts } from './replies.js';
 import { RfqQueue } from './rfq-queue.js';
 import { Session } from './session.js';
-import { SnapshotTurns } from './snapshot-turns.js';
 import { agreedProtocol, encodingOf } from './subprotocol.js';
 import { Tally } from './tally.js';
 
@@ -30,7 +30,6 @@ export class Hub implements SocketHandlers {
   readonly #options: HubOptions;
   readonly #requests: ClientRequests;
   readonly #readers: FeedReaders;
-  readonly #snapshotTurns: SnapshotTurns;
   readonly #sessions = new Map<number, Session>();
   readonly #keySessions: KeySessions;
   readonly #addresses = new Tally();
@@ -40,7 +39,6 @@ export class Hub implements SocketHandlers {
     this.#options = options;
     this.#keySessions = new KeySessions(quotas);
     this.#readers = new FeedReaders(chains, clock, limits);
-    this.#snapshotTurns = new SnapshotTurns(clock, limits.wsSnapshotPagesPerTurn);
     this.#requests = new ClientRequests(options, this.#readers, this.#keySessions);
   }
 
@@ -59,13 +57,13 @@ export class Hub implements SocketHandlers {
   }
 
   open(socket: NetSocket): void {
-    const { topics, feed, limits, rfqs, chainId, clock, onFault } = this.#options;
+    const { topics, feed, limits, rfqs, chainId, clock, turns, onFault } = this.#options;
     const encoding = encodingOf(socket.protocol, feed.encodings);
-    const turns = this.#snapshotTurns;
-    const ofReader = { socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, turns, onFault };
+    const pace = this.#paceOf(socket.id);
+    const ofReader = { socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, turns, pace, onFault };
     const reader = new FeedReader(ofReader);
     const queue = new RfqQueue(rfqs, chainId, clock, limits.wsRfqLookupMs);
-    const session = new Session(socket, { topics, rfqs: queue, reader, encoding, limits });
+    const session = new Session(socket, { topics, rfqs: queue, reader, encoding, limits, pace });
     this.#sessions.set(socket.id, session);
     this.#addresses.add(networkOf(socket.remoteAddress));
     session.cancelDeadline = clock.after(limits.wsAuthDeadlineMs, () => {
@@ -123,6 +121,26 @@ export class Hub implements SocketHandlers {
   /** What the tiers allow has changed. */
   onQuotasChange(): void {
     for (const keyId of this.#keySessions.keyIds) this.onKeyChange(keyId);
+  }
+
+  /** Of the key that the socket shows at the moment of each call. */
+  #paceOf(socketId: number): ReaderPace {
+    const { quotas, keys } = this.#options;
+    const holder = (): SocketKeyHolder | null => {
+      const credentials = this.#sessions.get(socketId)?.credentials ?? null;
+      const held = credentials === null ? 'MISSING' : keys.verify(credentials.apiKey);
+      return typeof held === 'string' ? null : held;
+    };
+    return {
+      debtMs() {
+        const held = holder();
+        return held === null ? 0 : quotas.debtMs(held);
+      },
+      charge(rows, bytes) {
+        const held = holder();
+        if (held !== null) quotas.charge(held, rows, bytes);
+      },
+    };
   }
 
   /** Null before AUTH. A socket whose key no longer holds is being closed. */

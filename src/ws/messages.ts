@@ -24,6 +24,9 @@ export type RfqMessage = RfqByPoolKeyMessage | RfqByPoolAddressMessage;
 export type ClientMessage =
   AuthMessage | FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | UnsubscribeV2Message | RfqMessage;
 
+/** What changes the channels that a socket follows. */
+export type ChannelChange = FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | UnsubscribeV2Message;
+
 /** A value, or what to tell the client that sent it. */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 

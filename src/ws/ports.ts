@@ -1,4 +1,5 @@
 import type { Rfq } from '../engine/command.js';
+import type { CancelTimer } from '../engine/ports.js';
 import type { FeedReaderLimits } from './feed-reader.js';
 import type { FeedReadersLimits } from './feed-readers.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
@@ -23,8 +24,21 @@ export interface SocketQuotas {
   of(tier: SocketKeyHolder['tier']): { readonly connections: number; readonly channels: number };
   /** Takes one message. Returns 0, or for how many milliseconds there will be none. */
   takeMessage(holder: SocketKeyHolder): number;
+  /** Counts rows and bytes that were written for the key. */
+  charge(holder: SocketKeyHolder, rows: number, bytes: number): void;
+  /** 0, or how many milliseconds the key waits until it has paid for its rows and bytes. */
+  debtMs(holder: SocketKeyHolder): number;
   /** Hears of what was refused. */
   refused(quota: 'connections' | 'channels', tier: SocketKeyHolder['tier']): void;
+}
+
+/** Bounds how many slices of expensive work are done between two turns of the event loop, for all clients together. */
+export interface SliceTurns {
+  readonly hasRoom: boolean;
+  /** Counts a slice that is done in this turn. */
+  made(): void;
+  /** Calls `task` when there is room again, after those that waited before it. */
+  wait(task: () => void): CancelTimer;
 }
 
 /** Where a request for quotes goes. A rejection of either promise is a fault of ours, never a client's. */
@@ -46,8 +60,6 @@ export interface SocketLimits extends FeedReaderLimits, FeedReadersLimits {
   /** Open at once: in all, and of one address. */
   readonly wsConnections: number;
   readonly wsConnectionsPerAddress: number;
-  /** Pages of snapshots made between two turns of the event loop, for all readers together. */
-  readonly wsSnapshotPagesPerTurn: number;
   /** Levels of a side that ORDERBOOK shows, at most and when nothing else is asked for. */
   readonly wsBookLevels: number;
   /** How long a socket may wait before its AUTH. */
@@ -58,6 +70,8 @@ export interface SocketLimits extends FeedReaderLimits, FeedReadersLimits {
   /** FILTERs allowed in the window. */
   readonly wsSubscribes: number;
   readonly wsSubscribeWindowMs: number;
+  /** FILTERs and UNSUBSCRIBEs of one socket that wait while its key is over its rows or bytes. */
+  readonly wsWaitingFilters: number;
   /** RFQs of one socket that may wait to become durable. */
   readonly wsWaitingRfqs: number;
   /** How long after an RFQ came the address of its pool key may be unknown. */

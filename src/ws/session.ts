@@ -4,7 +4,9 @@ import type { TopicIndex } from '../feed/topic-index.js';
 import type { Channel, Narrowing } from '../feed/topics.js';
 import type { NetSocket } from '../net/net.js';
 import type { FeedChannel } from '../schema/feed-filters.js';
+import type { ReaderPace } from './catch-up.js';
 import type { Acknowledged, FeedReader } from './feed-reader.js';
+import type { ChannelChange } from './messages.js';
 import type { SocketLimits } from './ports.js';
 import { RateWindow } from './rate-window.js';
 import { error, info } from './replies.js';
@@ -23,6 +25,7 @@ export interface SessionParts {
   /** Null: it speaks the plain protocol. */
   readonly encoding: Encoding | null;
   readonly limits: SocketLimits;
+  readonly pace: ReaderPace;
 }
 
 /** What the hub knows of one open socket. */
@@ -36,6 +39,12 @@ export class Session {
   readonly badMessages: RateWindow;
   /** One more than is allowed: reaching it is the first one too many. */
   readonly subscribes: RateWindow;
+  /** How fast its key may be sent what it requests. */
+  readonly pace: ReaderPace;
+  /** Changes of what it follows that wait for their turn, oldest first. */
+  readonly waiting: ChannelChange[] = [];
+  /** Ends the wait of the first of them. */
+  cancelWait: CancelTimer | null = null;
   /** Null until a good AUTH. */
   credentials: Credentials | null = null;
   /** Ends the wait for AUTH. */
@@ -43,12 +52,13 @@ export class Session {
   readonly #topics: TopicIndex;
   readonly #subscribed = new Map<FeedChannel, readonly string[]>();
 
-  constructor(socket: NetSocket, { topics, rfqs, reader, encoding, limits }: SessionParts) {
+  constructor(socket: NetSocket, { topics, rfqs, reader, encoding, limits, pace }: SessionParts) {
     this.socket = socket;
     this.#topics = topics;
     this.rfqs = rfqs;
     this.reader = reader;
     this.encoding = encoding;
+    this.pace = pace;
     this.badMessages = new RateWindow(limits.wsBadMessages, limits.wsBadMessageWindowMs);
     this.subscribes = new RateWindow(limits.wsSubscribes + 1, limits.wsSubscribeWindowMs);
   }
@@ -101,6 +111,8 @@ export class Session {
   /** The socket is gone: its library has forgotten its topics, the index has not. */
   end(): void {
     this.cancelDeadline?.();
+    this.cancelWait?.();
+    this.waiting.length = 0;
     this.reader.followed.end();
     for (const topics of this.#subscribed.values()) {
       for (const topic of topics) this.#topics.leave(topic);

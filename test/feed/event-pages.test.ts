@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { ZERO_ADDRESS } from '../../src/engine/quote.js';
+import { UNPACED } from '../../src/engine/others-turn.js';
 import { EventPages, type EventPagesLimits } from '../../src/feed/event-pages.js';
 import { compile } from '../../src/schema/check.js';
 import { EventsPage, type BookEventsQuery, type EventsQuery } from '../../src/schema/feed-queries.js';
@@ -17,16 +18,15 @@ const limits: EventPagesLimits = {
   eventsPerBookPage: 10_000,
   eventsSnapshotQuotes: 1_000,
   wsSnapshotPageQuotes: 3,
-  wsSnapshotPagesPerTurn: 2,
+  rowsPerSlice: 2,
   wsBookLevels: 1_000,
 };
-const noTurn = (): Promise<void> => Promise.resolve();
 const check = compile(EventsPage, 20);
 
-async function readPage(pages: EventPages, query: Query): Promise<EventsPage> {
-  const answer = await pages.read(query);
+async function readPage(pages: EventPages, query: Query, work = UNPACED): Promise<EventsPage> {
+  const answer = await pages.read(query, work);
   if (!answer.ok) throw new Error(answer.problem);
-  const page = check(JSON.parse(answer.page));
+  const page = check(JSON.parse(Buffer.from(answer.page).toString()));
   if (!page.ok) throw new Error(JSON.stringify(page.errors));
   return page.value;
 }
@@ -63,7 +63,7 @@ t.test('page after page, what a connection under the same filter was sent', asyn
       }
       const told = takeMessages(live).filter((message) => 'prevSeq' in message);
       const fromSeq = Math.floor((fixture.feed.seq * share) / 1000);
-      const pages = new EventPages(fixture.feed, limits, noTurn);
+      const pages = new EventPages(fixture.feed, limits);
       for (const query of [{ channel: 'QUOTES' as const, ...body }, { channel: 'RFQ' as const }]) {
         const read = await readAll(pages, { ...query, epoch, fromSeq: String(fromSeq) });
         const messages = read.flatMap((page) => page.messages);
@@ -106,7 +106,7 @@ t.test('a book that goes on from any number is the present one, by hash', async 
       }
       if (until >= script.length) reader.take(takeMessages(live));
       const query = { channel: 'ORDERBOOK' as const, ...wish, ...(depth && { depth }), epoch };
-      const page = await readPage(new EventPages(fixture.feed, limits, noTurn), {
+      const page = await readPage(new EventPages(fixture.feed, limits), {
         ...query,
         fromSeq: String(reader.seq),
       });
@@ -127,7 +127,7 @@ t.test('a book that goes on from any number is the present one, by hash', async 
 t.test('who cannot go on is told why, and given the book', async (t) => {
   const fixture = new FeedFixture({ limits: { recentEvents: 3 } });
   for (let n = 0; n < 8; n++) fixture.do(enter(sampleQuote({ n })));
-  const pages = new EventPages(fixture.feed, limits, noTurn);
+  const pages = new EventPages(fixture.feed, limits);
   const cases = [
     ['another log', { epoch: '00000000000000ff', fromSeq: '8' }, 'OTHER_EPOCH'],
     ['too long ago', { epoch, fromSeq: '2' }, 'TOO_OLD'],
@@ -153,29 +153,38 @@ t.test('who cannot go on is told why, and given the book', async (t) => {
     ]);
   }
   const from = { channel: 'QUOTES', epoch, fromSeq: '2' } as const;
-  const narrow = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 7 }, noTurn);
-  t.match(await narrow.read(from), { ok: false, problem: /Too many quotes for a snapshot: 8, at most 7/ });
-  const wide = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 8 }, noTurn);
-  t.match(await wide.read(from), { ok: true });
+  const narrow = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 7 });
+  t.match(await narrow.read(from, UNPACED), { ok: false, problem: /Too many quotes for a snapshot: 8, at most 7/ });
+  const wide = new EventPages(fixture.feed, { ...limits, eventsSnapshotQuotes: 8 });
+  t.match(await wide.read(from, UNPACED), { ok: true });
 });
 
 t.test('a snapshot of many pages is written in turns, and is of one moment', async (t) => {
   const fixture = new FeedFixture({ limits: { recentEvents: 1 } });
   for (let n = 0; n < 8; n++) fixture.do(enter(sampleQuote({ n })));
   let turns = 0;
-  const pages = new EventPages(fixture.feed, { ...limits, wsSnapshotPageQuotes: 1 }, async () => {
-    fixture.do(enter(sampleQuote({ n: 100 + turns })));
-    turns++;
-  });
-  const page = await readPage(pages, { channel: 'QUOTES', fromSeq: '0' });
+  let rows = 0;
+  const pages = new EventPages(fixture.feed, { ...limits, wsSnapshotPageQuotes: 1 });
+  const page = await readPage(
+    pages,
+    { channel: 'QUOTES', fromSeq: '0' },
+    {
+      async turn() {
+        fixture.do(enter(sampleQuote({ n: 100 + turns })));
+        turns++;
+      },
+      charge: (more) => (rows += more),
+    },
+  );
   t.match(page, { seq: 8, more: true, messages: { length: 1 + 8 } });
-  t.equal(turns, 4);
+  t.equal(turns, 8, 'a turn after each message');
+  t.equal(rows, 8 + 1, 'each quote is charged, and the reading of the book');
 });
 
 t.test('a book that missed more events than a page merges is given anew, however many are at hand', async (t) => {
   const fixture = new FeedFixture();
   for (let n = 0; n < 8; n++) fixture.do(enter(sampleQuote({ n })));
-  const pages = new EventPages(fixture.feed, { ...limits, eventsPerBookPage: 3 }, noTurn);
+  const pages = new EventPages(fixture.feed, { ...limits, eventsPerBookPage: 3 });
   const book = (fromSeq: string) => readPage(pages, { channel: 'ORDERBOOK', poolAddress: POOL.poolAddress, fromSeq });
   t.match((await book('5')).messages, [{ type: 'ORDERBOOK_UPDATE', seq: 8, prevSeq: 5 }]);
   t.match((await book('4')).messages, [
@@ -187,7 +196,7 @@ t.test('a book that missed more events than a page merges is given anew, however
 t.test('without an epoch the present log is meant, and the answer names it', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1 })));
-  const page = await readPage(new EventPages(fixture.feed, limits, noTurn), { channel: 'QUOTES', fromSeq: '0' });
+  const page = await readPage(new EventPages(fixture.feed, limits), { channel: 'QUOTES', fromSeq: '0' });
   t.match(page, { epoch, seq: 1, more: false, messages: [{ type: 'POST_QUOTE', seq: 1, prevSeq: 0 }] });
 });
 
@@ -195,21 +204,21 @@ t.test('what is not durable yet is not on a page', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1 })));
   fixture.submit(enter(sampleQuote({ n: 2 })));
-  const page = await readPage(new EventPages(fixture.feed, limits, noTurn), { channel: 'QUOTES', fromSeq: '0' });
+  const page = await readPage(new EventPages(fixture.feed, limits), { channel: 'QUOTES', fromSeq: '0' });
   t.equal(page.messages.length, 1);
   t.equal(page.more, false);
 });
 
 t.test('a book that is asked for deeper than it is shown is refused', async (t) => {
   const query = { channel: 'ORDERBOOK', poolAddress: POOL.poolAddress, fromSeq: '0', depth: '1001' } as const;
-  const answer = await new EventPages(new FeedFixture().feed, limits, noTurn).read(query);
+  const answer = await new EventPages(new FeedFixture().feed, limits).read(query, UNPACED);
   t.strictSame(answer, { ok: false, problem: 'depth is 1001, at most 1000', busy: false });
 });
 
 t.test('whoever asked for a page of a book is not kept', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1 })));
-  const pages = new EventPages(fixture.feed, limits, noTurn);
+  const pages = new EventPages(fixture.feed, limits);
   const { poolAddress } = POOL;
   for (const fromSeq of ['0', '1', '2']) await readPage(pages, { channel: 'ORDERBOOK', poolAddress, fromSeq });
   t.equal(fixture.feed.levels.size, 0);
@@ -219,7 +228,7 @@ t.test('what the log drops while it is read is made up for by the book as it is'
   const log = new HeldLog();
   const fixture = new FeedFixture({ older: log, limits: { recentEvents: 1 } });
   for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
-  const pages = new EventPages(fixture.feed, limits, noTurn);
+  const pages = new EventPages(fixture.feed, limits);
   for (const [channel, snapshot] of [
     ['QUOTES', 'QUOTES_SNAPSHOT'],
     ['ORDERBOOK', 'ORDERBOOK_SNAPSHOT'],
@@ -235,4 +244,35 @@ t.test('what the log drops while it is read is made up for by the book as it is'
       ],
     });
   }
+});
+
+t.test('a page of many events is written in slices, of which each is charged', async (t) => {
+  const fixture = new FeedFixture();
+  for (let n = 0; n < 4; n++) fixture.do(enter(sampleQuote({ n })));
+  const log: string[] = [];
+  const work = {
+    turn: async () => void log.push('turn'),
+    charge: (rows: number, bytes: number) => void log.push(`${rows} rows${bytes > 1_000 ? ' and their bytes' : ''}`),
+  };
+  const pages = new EventPages(fixture.feed, limits);
+  const page = await readPage(pages, { channel: 'QUOTES', fromSeq: '0' }, work);
+  t.equal(page.messages.length, 4);
+  t.strictSame(log, ['3 rows and their bytes', 'turn', '3 rows and their bytes'], 'two messages, and one for reading');
+  log.length = 0;
+  await readPage(pages, { channel: 'ORDERBOOK', poolAddress: POOL.poolAddress, fromSeq: '0' }, work);
+  t.strictSame(log, ['1 rows', '3 rows'], 'four events were read, and one level was shown');
+});
+
+t.test('how many rows a page reads is known before it is read', async (t) => {
+  const fixture = new FeedFixture({ limits: { recentEvents: 6 } });
+  for (let n = 0; n < 8; n++) fixture.do(enter(sampleQuote({ n })));
+  const pages = new EventPages(fixture.feed, { ...limits, eventsPerBookPage: 5 });
+  const { poolAddress } = POOL;
+  const rows = (query: Query) => pages.rows(query);
+  t.equal(rows({ channel: 'QUOTES', fromSeq: '6' }), 2, 'the events after that');
+  t.equal(rows({ channel: 'QUOTES', fromSeq: '3' }), limits.eventsPerPage, 'a page of events');
+  t.equal(rows({ channel: 'QUOTES', fromSeq: '0' }), 8, 'the book, where events are gone');
+  t.equal(rows({ channel: 'RFQ', fromSeq: '0' }), 0);
+  t.equal(rows({ channel: 'ORDERBOOK', fromSeq: '7', poolAddress }), 1 + 3, 'an event, and its level');
+  t.equal(rows({ channel: 'ORDERBOOK', fromSeq: '2', poolAddress }), Infinity, 'more than a page merges');
 });

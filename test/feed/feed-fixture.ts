@@ -14,6 +14,7 @@ import type { Heartbeat, ServerMessageV2 } from '../../src/schema/feed-messages.
 import { Hub } from '../../src/ws/hub.js';
 import type { SocketLimits } from '../../src/ws/ports.js';
 import { Publisher } from '../../src/ws/publisher.js';
+import { SliceTurns } from '../../src/quota/slice-turns.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ManualJournal } from '../engine/manual-journal.js';
 import { newEngine, START } from '../engine/samples.js';
@@ -43,6 +44,8 @@ export interface FeedFixtureOptions {
   readonly limits?: Partial<FeedLimits & SocketLimits>;
   /** How many one key may have. */
   readonly connections?: number;
+  /** Slices of all readers between two turns of the event loop. */
+  readonly slicesPerTurn?: number;
   /** Another than the tests' own, which takes its time. */
   readonly keccak256?: Keccak256;
 }
@@ -60,6 +63,9 @@ export class FeedFixture {
   /** Where messages go; a test with a real server puts that in its place. */
   publish: Publish;
   readonly faults: unknown[] = [];
+  /** What the key was charged for, oldest first, and how long it waits until it has paid. */
+  readonly charged: { readonly rows: number; readonly bytes: number }[] = [];
+  debtMs = 0;
   /** Everything that was committed, oldest first. */
   readonly committed: JournalRecord[] = [];
 
@@ -102,6 +108,8 @@ export class FeedFixture {
         recentFills: 100,
         unreadEvents: 3,
         writtenQuotes: 100,
+        sharedSnapshotBytes: 1 << 20,
+        rowsPerSlice: 2,
         ...limits,
       },
     });
@@ -115,8 +123,11 @@ export class FeedFixture {
       quotas: {
         of: () => ({ connections, channels: connections }),
         takeMessage: () => 0,
+        charge: (_, rows, bytes) => this.charged.push({ rows, bytes }),
+        debtMs: () => this.debtMs,
         refused: () => undefined,
       },
+      turns: new SliceTurns(clock, options.slicesPerTurn ?? 1_000),
       rfqs: { poolAddressOf: async () => 'UNAVAILABLE', publish: async () => 'BUSY' },
       clock,
       corsOrigins: ['*'],

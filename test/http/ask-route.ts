@@ -1,3 +1,5 @@
+import { UNPACED, type PacedWork } from '../../src/engine/others-turn.js';
+import type { LargeAnswers } from '../../src/http/answer.js';
 import type { NetRequest, NetResponse } from '../../src/net/net.js';
 import type { Caller, Route } from '../../src/http/router.js';
 
@@ -27,4 +29,9 @@ export async function ask(routes: readonly Route[], request: NetRequest): Promis
   const headers = { ...response.headers };
   for (const { record } of response.shared ?? []) Object.assign(headers, record);
   return { ...response, headers, text: Buffer.from(response.body).toString() };
+}
+
+/** Large answers of any number at once. */
+export function answersAtOnce(work: PacedWork = UNPACED): LargeAnswers {
+  return { run: async (_, make) => make(work) };
 }

@@ -5,7 +5,7 @@ import type { EventHistory } from '../../src/feed/event-history.js';
 import { eventsRoute } from '../../src/http/events-route.js';
 import { enter, POOL, sampleQuote } from '../engine/samples.js';
 import { chainId, FeedFixture } from '../feed/feed-fixture.js';
-import { ask, requestOf } from './ask-route.js';
+import { answersAtOnce, ask, requestOf } from './ask-route.js';
 
 /** Too many others read from it. */
 const busyLog: EventHistory = {
@@ -19,7 +19,7 @@ const busyLog: EventHistory = {
 t.test('what the log has no time for is refused for now, what is in memory is not', async (t) => {
   const fixture = new FeedFixture({ older: busyLog, limits: { recentEvents: 1 } });
   for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
-  const routes = [eventsRoute(new EventPages(fixture.feed, limits, () => Promise.resolve()), chainId, limits)];
+  const routes = [eventsRoute(new EventPages(fixture.feed, limits), chainId, limits, answersAtOnce())];
   for (const channel of ['channel=QUOTES', `channel=ORDERBOOK&poolAddress=${POOL.poolAddress}`]) {
     const refused = await ask(routes, requestOf('GET', `/events?${channel}&fromSeq=0`));
     t.match(refused, { status: 503, headers: { 'retry-after': '1' }, text: '{"message":"BUSY"}' });
@@ -30,12 +30,14 @@ t.test('what the log has no time for is refused for now, what is in memory is no
 t.test('each channel has its own parameters; what is wrong with them is 400', async (t) => {
   const asked: unknown[] = [];
   const past = {
+    rows: () => 0,
     read: async (query: unknown) => {
       asked.push(query);
-      return { ok: true, page: '{}' } as const;
+      return { ok: true, page: Buffer.from('{}') } as const;
     },
   };
-  const read = async (query: string) => ask([eventsRoute(past, chainId, limits)], requestOf('GET', `/events?${query}`));
+  const read = async (query: string) =>
+    ask([eventsRoute(past, chainId, limits, answersAtOnce())], requestOf('GET', `/events?${query}`));
   const pool = `poolAddress=${POOL.poolAddress}`;
   for (const good of ['channel=RFQ&fromSeq=0&side=ask', `channel=ORDERBOOK&fromSeq=7&${pool}&depth=5`]) {
     t.match(await read(`${good}&chainId=${chainId}`), { status: 200, text: '{}' });
@@ -61,7 +63,13 @@ t.test('each channel has its own parameters; what is wrong with them is 400', as
 });
 
 t.test('a snapshot that is too large is refused for good', async (t) => {
-  const past = { read: async () => ({ ok: false, problem: 'Too many quotes for a snapshot', busy: false }) as const };
-  const refused = await ask([eventsRoute(past, chainId, limits)], requestOf('GET', '/events?channel=QUOTES&fromSeq=0'));
+  const past = {
+    rows: () => 0,
+    read: async () => ({ ok: false, problem: 'Too many quotes for a snapshot', busy: false }) as const,
+  };
+  const refused = await ask(
+    [eventsRoute(past, chainId, limits, answersAtOnce())],
+    requestOf('GET', '/events?channel=QUOTES&fromSeq=0'),
+  );
   t.match(refused, { status: 400, text: '{"message":"Too many quotes for a snapshot"}' });
 });

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Engine } from '../../src/engine/engine.js';
+import type { LargeAnswers } from '../../src/http/answer.js';
 import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
 import type { Route } from '../../src/http/router.js';
+import { answersAtOnce } from './ask-route.js';
 import { QuoteJson } from '../../src/schema/quote-json.js';
 
 export const CHAIN_ID = '421613';
@@ -11,14 +13,18 @@ export interface Surroundings {
   /** As the sequencer's; by default all is durable. */
   readonly whenDurable?: () => Promise<void> | null;
   readonly othersTurn?: () => Promise<void>;
+  /** By default large answers are made at once. */
+  readonly answers?: LargeAnswers;
 }
 
 /** The routes over an engine as it is, with nothing between them. */
-export function orderbookOver(engine: Engine, { ordersPerTurn, whenDurable, othersTurn }: Surroundings): Route[] {
+export function orderbookOver(engine: Engine, surroundings: Surroundings): Route[] {
+  const { ordersPerTurn, whenDurable, othersTurn } = surroundings;
   const book = {
     cover: engine.cover.bind(engine),
     privateQuotes: engine.privateQuotes.bind(engine),
     orders: engine.orders.bind(engine),
+    candidates: engine.candidateCount.bind(engine),
     whenDurable: whenDurable ?? (() => null),
     index: () => engine.index,
   };
@@ -26,10 +32,12 @@ export function orderbookOver(engine: Engine, { ordersPerTurn, whenDurable, othe
     quoteIdsPerRequest: 10,
     queryPairs: 20,
     schemaErrors: 5,
-    ordersPerTurn,
+    rowsPerSlice: ordersPerTurn,
     rememberedAnswerBytes: 1 << 20,
   };
   const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
   const quoteJson = new QuoteJson(CHAIN_ID, 100);
-  return orderbookRoutes(book, quoteJson, CHAIN_ID, limits, digest, othersTurn ?? (() => Promise.resolve()));
+  const turn = othersTurn ?? (() => Promise.resolve());
+  const answers = surroundings.answers ?? answersAtOnce({ turn, charge: () => undefined });
+  return orderbookRoutes(book, quoteJson, CHAIN_ID, limits, digest, answers);
 }

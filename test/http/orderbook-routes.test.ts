@@ -3,6 +3,7 @@ import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
 import type { OrderbookQuote, OrdersResult } from '../../src/schema/orderbook.js';
 import { at, enter, MAKER, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
+import type { LargeAnswers } from '../../src/http/answer.js';
 import { ask, requestOf } from './ask-route.js';
 import { CHAIN_ID, orderbookOver } from './orderbook-over.js';
 
@@ -149,4 +150,58 @@ t.test('each parameter reaches the book as the book has it', async (t) => {
     },
     { quoteIds: [quoteId] },
   ]);
+});
+
+t.test('a large answer waits for its turn, and shows the book as it is then', async (t) => {
+  const engine = newEngine();
+  const apply = (command: Command) => engine.apply(command, { index: engine.index + 1, tsMs: START * 1000 });
+  for (const n of [1, 2]) apply(enter(sampleQuote({ n })));
+  let begin = (): void => undefined;
+  const charged: number[] = [];
+  const work = { turn: () => Promise.resolve(), charge: (rows: number) => void charged.push(rows) };
+  const answers: LargeAnswers = {
+    run: (_, make) => new Promise<void>((resolve) => (begin = resolve)).then(() => make(work)),
+  };
+  const routes = orderbookOver(engine, { ordersPerTurn: 2, answers });
+  for (const [n, target] of [
+    [3, `/orders?${about}`],
+    [4, `/quotes?${about}&side=ask&size=${10n ** 24n}`],
+  ] as const) {
+    const asked = ask(routes, requestOf('GET', target));
+    apply(enter(sampleQuote({ n })));
+    begin();
+    t.match((await asked).text, quoteIdOf(n), target);
+  }
+  t.ok(charged.length >= 2, 'its slices are charged');
+});
+
+t.test('a large answer that its key has no room for is refused; a small one is given all the same', async (t) => {
+  const engine = newEngine();
+  for (const n of [1, 2]) {
+    engine.apply(enter(sampleQuote({ n })), { index: engine.index + 1, tsMs: START * 1000 });
+  }
+  const routes = orderbookOver(engine, { ordersPerTurn: 2, answers: { run: () => ({ retryAfterMs: 1_500 }) } });
+  const get = (target: string) => ask(routes, requestOf('GET', target));
+  const refused = { status: 429, headers: { 'retry-after': '2' }, text: '{"message":"RATELIMITED"}' };
+  t.match(await get(`/orders?${about}`), refused);
+  t.match(await get(`/quotes?${about}&side=ask&size=${2n * 10n ** 18n}`), refused);
+  t.match(await get(`/quotes?${about}&side=ask&size=1`), { status: 200 });
+  t.match(await get(`/orders?quoteIds[]=${quoteIdOf(1)}`), { status: 200 });
+});
+
+t.test('a long answer is remembered while the book stands still', async (t) => {
+  let writes = 0;
+  const engine = newEngine();
+  const apply = (n: number) => engine.apply(enter(sampleQuote({ n })), { index: engine.index + 1, tsMs: START * 1000 });
+  for (const n of [1, 2]) apply(n);
+  const work = { turn: () => Promise.resolve(), charge: () => (writes += 1) };
+  const routes = orderbookOver(engine, { ordersPerTurn: 2, answers: { run: async (_, make) => make(work) } });
+  const get = async () => (await ask(routes, requestOf('GET', `/orders?${about}`))).text;
+  const texts = [await get(), await get()];
+  const written = writes;
+  texts.push(await get());
+  t.equal(writes, written, 'the third is the second one again');
+  t.equal(new Set(texts).size, 1);
+  apply(3);
+  t.match(await get(), quoteIdOf(3));
 });

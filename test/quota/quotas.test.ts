@@ -13,6 +13,9 @@ const slow: TierQuotas = {
   gasPerDay: 1_000_000_000,
   channels: 1,
   messagesPerSecond: 2,
+  rowsPerSecond: 100,
+  answerBytesPerSecond: 1_000,
+  answersWaiting: 2,
 };
 const table: QuotaTable = { free: slow, paid: { ...slow, requestsPerSecond: 5, quoteBurst: 100 } };
 const ignore = (): void => undefined;
@@ -25,46 +28,46 @@ function headersOf(quotas: Quotas, quotes: boolean): Record<string, string> {
 }
 
 t.test('a key has its burst at once, and then has to wait for no longer than it takes to refill', async (t) => {
-  const quotas = new Quotas(table, ignore);
+  const quotas = new Quotas(table, 2, ignore);
   const waits = [1, 2, 3, 4].map(() => quotas.takeRequest(free));
   t.strictSame(waits.slice(0, 3), [0, 0, 0]);
   t.ok((waits[3] ?? 0) > 0 && (waits[3] ?? 0) <= 334, `waits ${waits[3]} ms for a third of a second's one request`);
 });
 
 t.test('keys do not use each other up', async (t) => {
-  const quotas = new Quotas(table, ignore);
+  const quotas = new Quotas(table, 2, ignore);
   quotas.takeQuotes(free, 10);
   t.equal(quotas.takeQuotes({ id: 'b', tier: 'free' }, 10), 0);
 });
 
 t.test('quotes are taken all or none', async (t) => {
-  const quotas = new Quotas(table, ignore);
+  const quotas = new Quotas(table, 2, ignore);
   t.equal(quotas.takeQuotes(free, 6), 0);
   t.ok(quotas.takeQuotes(free, 5) > 0);
   t.equal(quotas.takeQuotes(free, 4), 0, 'what was refused cost nothing');
 });
 
 t.test('more than the burst never fit', async (t) => {
-  const quotas = new Quotas(table, ignore);
+  const quotas = new Quotas(table, 2, ignore);
   t.ok(quotas.takeQuotes(free, 11) > 0);
   t.equal(quotas.takeQuotes(free, 10), 0);
 });
 
 t.test('quotes come back by the minute', async (t) => {
-  const quotas = new Quotas({ ...table, free: { ...slow, quotesPerMinute: 1 } }, ignore);
+  const quotas = new Quotas({ ...table, free: { ...slow, quotesPerMinute: 1 } }, 2, ignore);
   quotas.takeQuotes(free, 10);
   const waitMs = quotas.takeQuotes(free, 1);
   t.ok(waitMs > 30_000 && waitMs <= 60_000, `waits ${waitMs} ms for one quote of one a minute`);
 });
 
 t.test('a key that moves to another tier has the quotas of that tier', async (t) => {
-  const quotas = new Quotas(table, ignore);
+  const quotas = new Quotas(table, 2, ignore);
   t.ok(quotas.takeQuotes(free, 11) > 0);
   t.equal(quotas.takeQuotes({ id: 'a', tier: 'paid' }, 100), 0);
 });
 
 t.test('what a key used that is forgotten counts no more', async (t) => {
-  const quotas = new Quotas(table, ignore);
+  const quotas = new Quotas(table, 2, ignore);
   quotas.takeQuotes(free, 10);
   t.ok(quotas.takeQuotes(free, 1) > 0);
   quotas.forget(free.id);
@@ -72,14 +75,14 @@ t.test('what a key used that is forgotten counts no more', async (t) => {
 });
 
 t.test('other numbers hold from the moment they are adopted', async (t) => {
-  const quotas = new Quotas(table, ignore);
+  const quotas = new Quotas(table, 2, ignore);
   quotas.takeQuotes(free, 10);
   quotas.adopt({ ...table, free: { ...slow, quoteBurst: 20 } });
   t.equal(quotas.takeQuotes(free, 20), 0);
 });
 
 t.test('headers say what the policy is and what is left of it', async (t) => {
-  const quotas = new Quotas({ ...table, free: { ...slow, quotesPerMinute: 1 } }, ignore);
+  const quotas = new Quotas({ ...table, free: { ...slow, quotesPerMinute: 1 } }, 2, ignore);
   quotas.takeRequest(free);
   quotas.takeQuotes(free, 4);
   t.strictSame(headersOf(quotas, false), {
@@ -94,7 +97,11 @@ t.test('headers say what the policy is and what is left of it', async (t) => {
 
 t.test('what came back since is in the headers, too', async (t) => {
   const often = 1_000_000_000;
-  const quotas = new Quotas({ ...table, free: { ...slow, requestsPerSecond: often, quotesPerMinute: often } }, ignore);
+  const quotas = new Quotas(
+    { ...table, free: { ...slow, requestsPerSecond: often, quotesPerMinute: often } },
+    2,
+    ignore,
+  );
   for (let i = 0; i < 3; i++) quotas.takeRequest(free);
   quotas.takeQuotes(free, 10);
   await new Promise((resolve) => setImmediate(resolve));
@@ -103,9 +110,23 @@ t.test('what came back since is in the headers, too', async (t) => {
 
 t.test('each refusal is told, with what was short and whose tier it was', async (t) => {
   const refusals: string[] = [];
-  const quotas = new Quotas(table, (quota, tier) => refusals.push(`${quota} ${tier}`));
+  const quotas = new Quotas(table, 2, (quota, tier) => refusals.push(`${quota} ${tier}`));
   for (let i = 0; i < 3; i++) quotas.takeMessage({ id: 'b', tier: 'paid' });
   quotas.takeQuotes(free, 11);
   quotas.refused('channels', 'free');
   t.strictSame(refusals, ['messages paid', 'quotes free', 'channels free']);
+});
+
+t.test('rows and bytes are charged after they were written, and the key waits until it has paid', async (t) => {
+  const quotas = new Quotas(table, 2, ignore);
+  quotas.charge(free, 200, 0);
+  t.equal(quotas.debtMs(free), 0, 'two seconds of rows at once');
+  quotas.charge(free, 100, 0);
+  const forRows = quotas.debtMs(free);
+  t.ok(forRows > 500 && forRows <= 1_000, `waits ${forRows} ms for 100 rows of 100 in a second`);
+  const other = { id: 'b', tier: 'free' } as const;
+  t.equal(quotas.debtMs(other), 0, 'no other key waits');
+  quotas.charge(other, 1, 5_000);
+  const forBytes = quotas.debtMs(other);
+  t.ok(forBytes > 2_500 && forBytes <= 3_000, `waits ${forBytes} ms for 3,000 bytes of 1,000 in a second`);
 });

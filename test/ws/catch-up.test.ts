@@ -14,7 +14,7 @@ t.test('who comes back is told from the log what is not in memory, and follows f
 });
 
 t.test('a snapshot of many pages is made in turns, however fast its reader takes it', async (t) => {
-  const fixture = new FeedFixture({ limits: { wsSnapshotPageQuotes: 1, wsSnapshotPagesPerTurn: 2 } });
+  const fixture = new FeedFixture({ limits: { wsSnapshotPageQuotes: 1 }, slicesPerTurn: 3 });
   for (let n = 0; n < 5; n++) fixture.do(enter(sampleQuote({ n })));
   const reader = fixture.authorized();
   takeMessages(reader);

@@ -6,6 +6,7 @@ import { Hub } from '../../src/ws/hub.js';
 import type { RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
 import { Feed } from '../../src/feed/feed.js';
 import type { Publish } from '../../src/feed/quote-topics.js';
+import { SliceTurns } from '../../src/quota/slice-turns.js';
 import { Publisher } from '../../src/ws/publisher.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
 import { FakeNet, type FakeSocket } from './fake-net.js';
@@ -43,7 +44,7 @@ export const socketLimits: SocketLimits = {
   wsSnapshotPageQuotes: 3,
   wsSnapshotPageTickers: 2,
   wsReplayEvents: 4,
-  wsSnapshotPagesPerTurn: 1_000,
+  wsWaitingFilters: 4,
 };
 
 const nothingRead = { block: null, lateMs: null, stale: 'no block has been read yet' };
@@ -80,7 +81,15 @@ export class HubFixture {
       quoteJson,
       keccak256: () => new Uint8Array(32),
       publish: (...message) => this.publish(...message),
-      limits: { recentEvents: 100, changedLevels: 100, recentFills: 100, unreadEvents: 3, writtenQuotes: 100 },
+      limits: {
+        recentEvents: 100,
+        changedLevels: 100,
+        recentFills: 100,
+        unreadEvents: 3,
+        writtenQuotes: 100,
+        sharedSnapshotBytes: 1 << 20,
+        rowsPerSlice: 100,
+      },
     });
     this.hub = new Hub({
       chainId,
@@ -93,9 +102,12 @@ export class HubFixture {
       },
       quotas: {
         of: () => this.quotas,
+        charge: () => undefined,
+        debtMs: () => 0,
         takeMessage: () => (--this.quotas.messages < 0 ? 1_000 : 0),
         refused: (quota, tier) => this.refused.push(`${quota} ${tier}`),
       },
+      turns: new SliceTurns(this.clock, 1_000),
       rfqs: { poolAddressOf: async () => poolAddress, publish: async (rfq) => this.commit(rfq), ...rfqs },
       clock: this.clock,
       corsOrigins,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { SnapshotTurns } from '../../src/ws/snapshot-turns.js';
+import { SliceTurns } from '../../src/quota/slice-turns.js';
 
 /** Readers that each want so many pages, and the turns in which each page was made. */
 function reading(pagesPerTurn: number, wanted: readonly number[]) {
@@ -8,7 +8,7 @@ function reading(pagesPerTurn: number, wanted: readonly number[]) {
     turnTasks.push(task);
     return () => undefined;
   };
-  const turns = new SnapshotTurns({ monotonicMs: () => 0, wallMs: () => 0, after }, pagesPerTurn);
+  const turns = new SliceTurns({ after }, pagesPerTurn);
   const made: string[][] = [[]];
   const cancels: (() => void)[] = [];
   const run = (reader: number, left: number): void => {

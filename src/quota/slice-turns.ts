@@ -1,29 +1,34 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 
-/** So many pages of snapshots are made between two turns of the event loop, whoever they are for. */
-export class SnapshotTurns {
-  readonly #clock: Clock;
-  readonly #pagesPerTurn: number;
+/**
+ * Bounds how many slices of expensive work are done between two turns of the event loop, for all clients together. A
+ * request that arrives meanwhile is answered after at most that many.
+ */
+export class SliceTurns {
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #slicesPerTurn: number;
+  /** Those that waited longest first. */
   readonly #waiting = new Set<() => void>();
   #left: number;
   #isTurnDue = false;
 
-  constructor(clock: Clock, pagesPerTurn: number) {
+  constructor(clock: Pick<Clock, 'after'>, slicesPerTurn: number) {
     this.#clock = clock;
-    this.#pagesPerTurn = pagesPerTurn;
-    this.#left = pagesPerTurn;
+    this.#slicesPerTurn = slicesPerTurn;
+    this.#left = slicesPerTurn;
   }
 
   get hasRoom(): boolean {
     return this.#left > 0;
   }
 
+  /** Counts a slice that is done in this turn. */
   made(): void {
     this.#left--;
     this.#awaitTurn();
   }
 
-  /** Calls `task` when there is room again, those who asked before it first. */
+  /** Calls `task` when there is room again, after those that waited before it. */
   wait(task: () => void): CancelTimer {
     this.#waiting.add(task);
     this.#awaitTurn();
@@ -35,7 +40,7 @@ export class SnapshotTurns {
     this.#isTurnDue = true;
     this.#clock.after(0, () => {
       this.#isTurnDue = false;
-      this.#left = this.#pagesPerTurn;
+      this.#left = this.#slicesPerTurn;
       for (const task of this.#waiting) {
         if (!this.hasRoom) break;
         this.#waiting.delete(task);
