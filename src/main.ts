@@ -10,7 +10,9 @@ import { deployments } from './chain/deployments.js';
 import { readIdentity } from './chain/identity.js';
 import { HttpRpc } from './chain/http-rpc.js';
 import type { OperatorAccount } from './chain/open-wallets.js';
+import { multicallLimits } from './chain/chain-side.js';
 import type { ChainProfile, Profile } from './chain/profile.js';
+import { checkProfile } from './chain/profile-check.js';
 import { effectiveLimits, effectiveQuotas } from './config/effective-limits.js';
 import type { Limits } from './config/limits.js';
 import { readProfileFile } from './config/profile-file.js';
@@ -74,7 +76,11 @@ async function serve(
   const rpc = { settlement: rpcOf(profile.settlement), stream: rpcOf(profile.stream) };
   const identity = await awaitChains({
     ...settings,
-    ask: () => readIdentity(profile, rpc),
+    async ask() {
+      const identity = await readIdentity(profile, rpc);
+      await checkProfile(profile, rpc, multicallLimits(limits));
+      return identity;
+    },
     limits,
     clock: systemClock,
     random: systemRandom,

@@ -13,6 +13,7 @@ import { openWallets } from './open-wallets.js';
 import { PatientSubmitter, resumeAfter, resumeFrom } from './followed-book.js';
 import { ForeseenStates } from './foreseen-states.js';
 import { LateLogs } from './late-logs.js';
+import type { MulticallLimits } from './multicall.js';
 import { PoolAddresses } from './pool-addresses.js';
 import type { Profile } from './profile.js';
 import { PublicationCheck } from './publication-check.js';
@@ -54,12 +55,7 @@ export interface ChainSide {
 export function openChainSide(options: ChainSideOptions): ChainSide {
   const { profile, rpc, book, clock, random, limits, signatures, checks, readSoFar } = options;
   const { contracts } = profile;
-  const multicall = {
-    callsPerBatch: limits.rpcCallsPerBatch,
-    batchesInFlight: limits.rpcBatchesInFlight,
-    gasPerCall: limits.rpcGasPerCall,
-    gasPerCheck: limits.rpcGasPerCheck,
-  };
+  const multicall = multicallLimits(limits);
   const breaker = new ContractBreaker(
     clock,
     {
@@ -227,6 +223,21 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     breaker.stop();
     await follower.stop();
   }
+}
+
+/** How contracts are asked, as the configuration's limits have it. */
+export function multicallLimits(
+  limits: Pick<
+    ChainSideOptions['limits'],
+    'rpcCallsPerBatch' | 'rpcBatchesInFlight' | 'rpcGasPerCall' | 'rpcGasPerCheck'
+  >,
+): MulticallLimits {
+  return {
+    callsPerBatch: limits.rpcCallsPerBatch,
+    batchesInFlight: limits.rpcBatchesInFlight,
+    gasPerCall: limits.rpcGasPerCall,
+    gasPerCheck: limits.rpcGasPerCheck,
+  };
 }
 
 /** An empty log reads the stream from so many seconds before the chain's own newest block on. */

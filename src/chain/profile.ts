@@ -26,6 +26,8 @@ export interface TokenProfile {
   readonly symbol: string;
   readonly address: Hex;
   readonly decimals: number;
+  /** What the contract's `symbol()` says where that is not `symbol`; null: the same, or nearly. */
+  readonly onChainSymbol?: string | null;
 }
 
 export interface VaultProfile {

@@ -23,3 +23,18 @@ export function findVault(
   }
   return undefined;
 }
+
+/** The option that a vault of this name is found by; null where the name is of no registry's form. */
+export function pairOfVault(
+  name: string,
+  vaults: readonly VaultProfile[],
+): Pick<OptionTerms, 'base' | 'quote' | 'type'> | null {
+  const [, prefix, base, quote, type] = /^(p?SV)-([^/]+)\/(.+)-([CP])$/.exec(name) ?? [];
+  if (base === undefined || quote === undefined) return null;
+  const pairs = [
+    { base, quote },
+    { base, quote: quote.replace(/^USDCe$/, 'USDC') },
+    { base: prefix === 'SV' ? base.replace(/^ETH$/, 'testWETH') : base, quote },
+  ].map((pair) => ({ ...pair, type: type === 'C' ? ('C' as const) : ('P' as const) }));
+  return pairs.find((pair) => findVault(vaults, pair)?.name === name) ?? null;
+}

@@ -47,6 +47,7 @@ export const ProfileFile = closed({
       symbol: Type.String({ pattern: '^[A-Za-z0-9.]{1,20}$' }),
       address: Address,
       decimals: Type.Integer({ minimum: 0, maximum: 36 }),
+      onChainSymbol: Type.Optional(Type.String({ minLength: 1, maxLength: 40 })),
     }),
     { minItems: 1, maxItems: 1000 },
   ),
@@ -92,6 +93,9 @@ function contradictions(file: ProfileFile): string[] {
     `/contracts/${name}/address`,
     address,
   ]);
+  const isOneChain = file.settlement.chainId === file.stream.chainId;
+  const isOfSettlement = ([at]: readonly [string, Hex]): boolean =>
+    isOneChain || at !== '/contracts/orderbookStream/address';
   tokens.forEach(({ address }, index) => addresses.push([`/tokens/${index}/address`, address]));
   vaults.forEach(({ address }, index) => addresses.push([`/vaults/${index}/address`, address]));
   const urls = (['settlement', 'stream'] as const).flatMap((role): [string, string][] => {
@@ -104,6 +108,10 @@ function contradictions(file: ProfileFile): string[] {
     ...addresses.filter(([, address]) => isMistyped(address)).map(([at]) => `${at} is not its own EIP-55 checksum`),
     ...repeated(tokens.map(({ symbol }) => symbol)).map((symbol) => `/tokens lists ${symbol} more than once`),
     ...repeated(vaults.map(({ name }) => name)).map((name) => `/vaults lists ${name} more than once`),
+    ...repeated(addresses.filter(isOfSettlement).map(([, address]) => address.toLowerCase())).map((address) => {
+      const places = addresses.filter(([, other]) => other.toLowerCase() === address).map(([at]) => at);
+      return `${places.join(' and ')} are the same address`;
+    }),
   ];
 }
 

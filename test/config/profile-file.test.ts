@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
+import { checksumAddress } from '../../src/chain/checksum.js';
 import { BUILT_IN_PROFILES, readProfileFile, type ReadProfile } from '../../src/config/profile-file.js';
 import { withEndpoints } from '../../src/config/profile-overrides.js';
 
@@ -125,22 +126,38 @@ t.test('a mistyped checksum, a symbol or a vault listed twice', async (t) => {
       'The profile profile.json: /contracts/multicall3/address is not its own EIP-55 checksum.',
       'The profile profile.json: /tokens lists WETH more than once.',
       'The profile profile.json: /vaults lists pSV-WETH/USDC-C more than once.',
+      'The profile profile.json: /tokens/0/address and /tokens/1/address are the same address.',
+      'The profile profile.json: /vaults/0/address and /vaults/1/address are the same address.',
     ],
   );
 });
 
 t.test('addresses of tokens and vaults are held to their checksums, too', async (t) => {
-  const address = '0xcA11bde05977b3631167028862bE2a173976CA11';
-  const lists = (written: string): Readonly<Record<string, unknown>> => ({
-    tokens: [{ symbol: 'WETH', address: written, decimals: 18 }],
-    vaults: [{ name: 'pSV-WETH/USDC-C', address: written }],
+  const [token, vault] = ['ab', 'cd'].map((byte) => checksumAddress(`0x${byte.repeat(20)}`));
+  const lists = (write: (address: string) => string): Readonly<Record<string, unknown>> => ({
+    tokens: [{ symbol: 'WETH', address: write(String(token)), decimals: 18 }],
+    vaults: [{ name: 'pSV-WETH/USDC-C', address: write(String(vault)) }],
   });
-  t.strictSame(await problems(lists(address.replace('cA', 'ca'))), [
-    'The profile profile.json: /tokens/0/address is not its own EIP-55 checksum.',
-    'The profile profile.json: /vaults/0/address is not its own EIP-55 checksum.',
+  const swapCase = (digits: string): string =>
+    digits === digits.toLowerCase() ? digits.toUpperCase() : digits.toLowerCase();
+  t.strictSame(
+    await problems(lists((address) => address.slice(0, -2) + swapCase(address.slice(-2, -1)) + address.slice(-1))),
+    [
+      'The profile profile.json: /tokens/0/address is not its own EIP-55 checksum.',
+      'The profile profile.json: /vaults/0/address is not its own EIP-55 checksum.',
+    ],
+  );
+  const result = await readChanged(lists((address) => address.toLowerCase()));
+  t.match(result, { ok: true, profile: { tokens: [{ address: token }], vaults: [{ address: vault }] } });
+});
+
+t.test('one address in two places is refused, but for a stream on a chain of its own', async (t) => {
+  const [first, second] = ['/contracts/orderbookStream/address', '/contracts/erc20Router/address'];
+  const same = { 'contracts.erc20Router.address': `0x${'1'.repeat(40)}` };
+  t.strictSame(await problems({ ...same, 'stream.chainId': 421613 }), [
+    `The profile profile.json: ${first} and ${second} are the same address.`,
   ]);
-  const result = await readChanged(lists(address.toLowerCase()));
-  t.match(result, { ok: true, profile: { tokens: [{ address }], vaults: [{ address }] } });
+  t.strictSame(await problems(same), []);
 });
 
 t.test('a file that is not there, or not JSON', async (t) => {
