@@ -1,5 +1,5 @@
 import type { PacedWork } from '../engine/others-turn.js';
-import type { NetRequestHead, NetResponse } from '../net/net.js';
+import type { NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
 import type { SchemaError } from '../schema/explain.js';
 import { renderError, type ErrorBody } from '../schema/problem.js';
 
@@ -12,18 +12,19 @@ export interface LargeAnswers {
   ): Promise<T> | { readonly retryAfterMs: number };
 }
 
-/** The answer that `make` gives, or 429. */
+/** The answer that `make` gives, or 429. For a client that went away while it waited, nothing is made. */
 export function largeAnswer(
   answers: LargeAnswers,
-  request: NetRequestHead,
+  request: NetRequest,
   caller: Parameters<LargeAnswers['run']>[0],
   make: (work: PacedWork) => NetResponse | Promise<NetResponse>,
 ): NetResponse | Promise<NetResponse> {
-  const made = answers.run(caller, make);
+  const made = answers.run(caller, (work) => (request.aborted ? UNREAD : make(work)));
   return 'retryAfterMs' in made ? rateLimited(request, made.retryAfterMs) : made;
 }
 
 const NO_HEADERS = {};
+const UNREAD: NetResponse = { status: 503, headers: NO_HEADERS, body: '' };
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
 /** An answer whose body is JSON already. */

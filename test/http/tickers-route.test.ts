@@ -54,3 +54,10 @@ t.test('another chain is refused before anything is written', async (t) => {
   t.equal((await ask(routes, requestOf('GET', '/tickers?chainId=1'))).status, 400);
   t.strictSame(log, []);
 });
+
+t.test('nothing is written for a client that went away while it waited', async (t) => {
+  const { answers, log } = answering();
+  const routes = [tickersRoute(tickers(4), CHAIN_ID, limits, answers)];
+  await ask(routes, { ...requestOf('GET', target), aborted: true });
+  t.strictSame(log, []);
+});

@@ -52,47 +52,37 @@ await t.test('a free key that sends the most expensive requests within its limit
   const chainId = String(chain.chainId);
   const ofPool = `poolAddress=${pool.poolAddress}`;
   const filter = (channel: string, body: object) => ({ type: 'FILTER', channel, body: { chainId, ...body } });
-  const costly: Record<string, Pick<CostlyTask, 'paths' | 'filters'>> = {
-    events: {
-      paths: [
-        '/events?channel=QUOTES&fromSeq=0&epoch=0000000000000000',
-        `/events?channel=QUOTES&fromSeq=0&epoch=0000000000000000&${ofPool}`,
-        '/events?channel=QUOTES&fromSeq=0',
-        `/events?channel=ORDERBOOK&fromSeq=0&${ofPool}`,
-        `/events?channel=ORDERBOOK&fromSeq=0&epoch=0000000000000000&${ofPool}`,
-      ],
-      filters: [],
-    },
-    lists: {
-      paths: [
-        `/orders?chainId=${chainId}`,
-        `/orders?chainId=${chainId}&${ofPool}`,
-        `/quotes?chainId=${chainId}&${ofPool}&side=ask&size=${1_000_000n * ONE}`,
-        `/tickers?chainId=${chainId}`,
-      ],
-      filters: [],
-    },
-    sockets: {
-      paths: [],
-      filters: [
-        filter('QUOTES', { epoch: 'EPOCH', fromSeq: 0 }),
-        filter('QUOTES', { snapshot: true }),
-        filter('ORDERBOOK', { poolAddress: pool.poolAddress }),
-        filter('RFQ', { epoch: 'EPOCH', fromSeq: 0 }),
-        filter('TICKER', {}),
-      ],
-    },
+  // Of an epoch that is not this log's, so that the book is answered in place of events.
+  const anew = 'fromSeq=0&epoch=0000000000000000';
+  const costly: Pick<CostlyTask, 'paths' | 'filters'> = {
+    paths: [
+      `/events?channel=QUOTES&${anew}`,
+      `/orders?chainId=${chainId}`,
+      `/events?channel=QUOTES&${anew}&${ofPool}`,
+      `/orders?chainId=${chainId}&${ofPool}`,
+      '/events?channel=QUOTES&fromSeq=0',
+      `/quotes?chainId=${chainId}&${ofPool}&side=ask&size=${1_000_000n * ONE}`,
+      `/events?channel=ORDERBOOK&fromSeq=0&${ofPool}`,
+      `/tickers?chainId=${chainId}`,
+      `/events?channel=ORDERBOOK&${anew}&${ofPool}`,
+    ],
+    filters: [
+      filter('QUOTES', { epoch: 'EPOCH', fromSeq: 0 }),
+      filter('QUOTES', { snapshot: true }),
+      filter('ORDERBOOK', { poolAddress: pool.poolAddress }),
+      filter('RFQ', { epoch: 'EPOCH', fromSeq: 0 }),
+      filter('TICKER', {}),
+    ],
   };
   const { body: first } = await rest.get(`/events?channel=RFQ&fromSeq=0&chainId=${chainId}`);
   const withEpoch = (filters: readonly object[]) =>
     JSON.parse(JSON.stringify(filters).replaceAll('EPOCH', String(first.epoch))) as object[];
-  const kinds = process.env.COSTLY?.split(',') ?? Object.keys(costly);
   const task: CostlyTask = {
     port: siege.port,
     apiKey,
-    paths: kinds.flatMap((kind) => costly[kind]?.paths ?? []),
+    paths: costly.paths,
     requestsPerSecond,
-    filters: withEpoch(kinds.flatMap((kind) => costly[kind]?.filters ?? [])),
+    filters: withEpoch(costly.filters),
     messagesPerSecond,
     sockets: connections,
   };
@@ -132,7 +122,7 @@ await t.test('a free key that sends the most expensive requests within its limit
   t.comment(`CPU of the service in each attack: ${cpuMs.map(Math.round).join(', ')} ms`);
   for (const answers of received) t.comment(JSON.stringify(answers));
   const count = (status: number): number => received.reduce((sum, { statuses }) => sum + (statuses[status] ?? 0), 0);
-  if (task.paths.length > 0) t.ok(count(200) > 0, `${count(200)} of its requests were answered`);
+  t.ok(count(200) > 0, `${count(200)} of its requests were answered`);
   t.equal(
     received.reduce((sum, { closed }) => sum + closed, 0),
     0,
