@@ -69,17 +69,30 @@ export class CommittedBook {
    * The quotes that one part of a filter lets through: those for that taker (zero address: public), or for everyone.
    */
   select(filter: Filter, taker: Hex | '*'): HeldQuote[] {
-    return [...this.#selected(filter, taker)].map(({ quote, fillableSize }) => ({ quote, fillableSize }));
+    return this.take(filter, taker).held;
+  }
+
+  /** What `select` and `sum` give, in one reading of the book. */
+  take(filter: Filter, taker: Hex | '*'): { readonly held: HeldQuote[]; readonly sum: bigint } {
+    const held: HeldQuote[] = [];
+    let sum = 0n;
+    for (const order of this.#selected(filter, taker)) {
+      held.push({ quote: order.quote, fillableSize: order.fillableSize });
+      sum = addTerm(sum, this.#termOf(order));
+    }
+    return { held, sum };
   }
 
   /** The sum of what `select` gives. */
   sum(filter: Filter, taker: Hex | '*'): bigint {
     let sum = 0n;
-    for (const order of this.#selected(filter, taker)) {
-      order.term ??= this.#hash.quoteTerm(order.quote.quoteId, order.fillableSize);
-      sum = addTerm(sum, order.term);
-    }
+    for (const order of this.#selected(filter, taker)) sum = addTerm(sum, this.#termOf(order));
     return sum;
+  }
+
+  #termOf(order: HeldOrder): bigint {
+    order.term ??= this.#hash.quoteTerm(order.quote.quoteId, order.fillableSize);
+    return order.term;
   }
 
   /** How many quotes `select` and `sum` read for a filter. */

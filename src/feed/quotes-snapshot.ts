@@ -17,11 +17,10 @@ export function takeSnapshot(
   parts: readonly FilterPart[],
   { seq, tsMs, pageQuotes }: { readonly seq: number; readonly tsMs: number; readonly pageQuotes: number },
 ): QuotesSnapshotPages {
-  const taken = parts.map(({ key, taker }) => ({
-    key,
-    hash: hashText(book.sum(filter, taker)),
-    held: book.select(filter, taker),
-  }));
+  const taken = parts.map(({ key, taker }) => {
+    const { held, sum } = book.take(filter, taker);
+    return { key, hash: hashText(sum), held };
+  });
   return {
     quotes: taken.reduce((sum, { held }) => sum + held.length, 0),
     *pages() {
