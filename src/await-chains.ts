@@ -5,6 +5,7 @@ import type { ChainIdentity } from './chain/identity.js';
 import type { Limits } from './config/limits.js';
 import type { CancelTimer, Clock, Random } from './engine/ports.js';
 import type { BackendChoice } from './net/open-server.js';
+import { briefly } from './trouble-log.js';
 import { openWaitingServer } from './waiting-server.js';
 
 export interface AwaitChainsOptions {
@@ -54,6 +55,8 @@ export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIde
 class Asking {
   /** Why there is no answer yet. */
   reason = 'The chains have not been reached yet: no answer so far';
+  /** The reason that was logged last. */
+  #told: string | null = null;
   #stopped = false;
   #wake: () => void = () => undefined;
 
@@ -71,7 +74,10 @@ class Asking {
         // Told to everybody, without a key.
         this.reason = `The chains have not been reached yet: ${whyNoAnswer(error)}`;
         const waitedSeconds = Math.round((clock.monotonicMs() - beganMs) / 1000);
-        logger.warn({ err: error, waitedSeconds }, 'the chains do not answer: waiting for them');
+        const isNews = this.#told !== this.reason;
+        this.#told = this.reason;
+        if (isNews) logger.warn({ why: briefly(error), waitedSeconds }, 'the chains do not answer: waiting for them');
+        else logger.debug({ err: error, waitedSeconds }, 'the chains do not answer: waiting for them');
       }
       const longestMs = Math.min(limits.chainBackoffMs * 2 ** failures, limits.chainMaxBackoffMs);
       let cancel: CancelTimer = () => undefined;

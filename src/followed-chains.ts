@@ -5,6 +5,7 @@ import type { Sequencer } from './engine/sequencer.js';
 import { followedBook } from './engine-side.js';
 import type { ServiceOptions } from './service-options.js';
 import type { SignatureSide } from './signature-side.js';
+import { briefly, TroubleLog } from './trouble-log.js';
 
 export interface FollowedChainsParts {
   readonly sequencer: Sequencer;
@@ -19,10 +20,14 @@ export interface FollowedChains {
   readonly ready: Promise<void>;
 }
 
+/** Of `TroubleLog`. */
+const READING = 'reading';
+
 /** Puts the readers of both chains together with the book, the log lines and the metrics. They do not run yet. */
 export function openFollowedChains(options: ServiceOptions, parts: FollowedChainsParts): FollowedChains {
   const { engine, logger, metrics } = options;
   const { sequencer, time, nowSeconds, signing } = parts;
+  const troubles = new TroubleLog(options.clock, options.limits.troubleCalmMs);
   let isReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (isReady = resolve));
   const chains = (options.openChains ?? openChainSide)({
@@ -43,7 +48,15 @@ export function openFollowedChains(options: ServiceOptions, parts: FollowedChain
     onTxTrouble: (nonce, what) => logger.warn({ nonce, what }, 'trouble with a transaction'),
     listener: {
       onCaughtUp: isReady,
-      onFailure: (error, failures) => logger.warn({ err: error, failures }, 'reading the chains failed'),
+      onFailure(error, failures) {
+        metrics?.readFailures.inc();
+        if (troubles.failed(READING)) logger.warn({ why: briefly(error), failures }, 'reading the chains failed');
+        else logger.debug({ err: error, failures }, 'reading the chains failed');
+      },
+      onSuccess() {
+        const over = troubles.succeeded(READING);
+        if (over !== null) logger.info(over, 'the chains can be read again');
+      },
       onHalt(error) {
         logger.fatal({ err: error }, 'reading the chains has stopped');
         for (const health of Object.values(chains.health)) health.halt(error.message);

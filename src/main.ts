@@ -37,6 +37,7 @@ import { spareDescriptors } from './system/spare-descriptors.js';
 import { systemClock } from './system/system-clock.js';
 import { systemRandom } from './system/system-random.js';
 import { greeting } from './greeting.js';
+import { endpointTroubles } from './trouble-log.js';
 import { untilSignal } from './until-signal.js';
 
 const readText = (file: string): Promise<string> => readFile(file, 'utf8');
@@ -202,8 +203,6 @@ function openRpc({ chainId, rpcUrls }: ChainProfile, limits: Limits, logger: Log
     maxAnswerBytes: limits.rpcAnswerBytes,
     maxCallAnswerBytes: limits.rpcCallAnswerBytes,
   };
-  return new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, (error, url) => {
-    // Providers put their keys behind the host, so the rest of the URL is not for a log.
-    logger.warn({ err: error, host: new URL(url).host }, 'a JSON-RPC request failed');
-  });
+  const { onError, onAnswer } = endpointTroubles(logger, systemClock, limits.troubleCalmMs);
+  return new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, onError, onAnswer);
 }

@@ -22,6 +22,7 @@ import { vaultRoute } from './http/vault-routes.js';
 import type { OperatorGas } from './quota/operator-gas.js';
 import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, RequestCharge } from './quota/request-charge.js';
 import type { OptionTerms } from './schema/option-json.js';
+import { briefly, TroubleLog } from './trouble-log.js';
 
 export interface OptionSideOptions {
   readonly profile: Profile;
@@ -56,8 +57,11 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
   function openServices({ askersClock, logger }: OptionSideOptions, series: OptionSeries) {
     const { settlementWallet, follower, health } = chains;
     if (settlementWallet === null) return null;
+    const troubles = new TroubleLog(askersClock, limits.troubleCalmMs);
     const settlement = tellingRefusals(chains.settlement, (error) => {
-      logger.warn({ err: error }, 'the settlement chain refused what a request asked for');
+      if (troubles.failed('refusal'))
+        logger.warn({ why: briefly(error) }, 'the settlement chain refused what a request asked for');
+      else logger.debug({ err: error }, 'the settlement chain refused what a request asked for');
     });
     const factory = profile.contracts.poolFactory.address;
     const now: ChainSeconds = () => (health.settlement.status().head === null ? null : engineSeconds());

@@ -2,15 +2,24 @@ import type { Logger } from 'pino';
 import type { Clock, Random } from './engine/ports.js';
 import type { RequestWatch } from './http/router.js';
 import type { Metrics } from './metrics/metrics.js';
+import { TroubleLog } from './trouble-log.js';
 
 /** What a client may call its request: what fits a log line and a header. */
 const CLIENT_ID = /^[\w.:-]{1,64}$/;
 
 /**
- * Names each request and tells of its answer: a line in the log (`debug`; `warn` for our own failures) and, where there
+ * Names each request and tells of its answer: a line in the log (`debug`; `warn` for a route's first failure of ours) and, where there
  * are metrics, its time. Ids are the process's own random prefix and a count: unique, and next to free.
  */
-export function openRequestWatch(logger: Logger, clock: Clock, random: Random, metrics: Metrics | null): RequestWatch {
+export function openRequestWatch(
+  logger: Logger,
+  clock: Clock,
+  random: Random,
+  metrics: Metrics | null,
+  /** Of `TroubleLog`. */
+  calmMs: number,
+): RequestWatch {
+  const troubles = new TroubleLog(clock, calmMs);
   const prefix = Buffer.from(random.bytes(6)).toString('hex');
   const timers = new Map<string, { observe(seconds: number): void }>();
   let count = 0;
@@ -33,7 +42,10 @@ export function openRequestWatch(logger: Logger, clock: Clock, random: Random, m
     },
     answered({ requestId, method, path, route, status, tookMs }) {
       timer(method, route, status)?.observe(tookMs / 1000);
-      const level = status >= 500 ? 'warn' : 'debug';
+      const isNews = status >= 500 && troubles.failed(`${method} ${route}`);
+      const over = status >= 500 ? null : troubles.succeeded(`${method} ${route}`);
+      if (over !== null) logger.info({ method, route, ...over }, 'no failures any more');
+      const level = isNews ? 'warn' : 'debug';
       if (logger.isLevelEnabled(level)) logger[level]({ requestId, method, path, status, tookMs }, 'answered');
     },
     failed(requestId, error) {

@@ -102,7 +102,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     quotas,
     operatorGas,
     unknownKeys,
-    watch: openRequestWatch(logger, clock, random, metrics),
+    watch: openRequestWatch(logger, clock, random, metrics, limits.troubleCalmMs),
     quoteJson,
     page: { files: [], localKey: null, ...options.page, chainId },
     optionRoutes,

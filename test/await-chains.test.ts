@@ -58,9 +58,11 @@ await t.test(
       t.equal(refused.headers.get('retry-after'), '1');
       t.strictSame(await refused.json(), { message: reason });
     }
-    await until(() => clock.pending > 0);
-    clock.advance(10_000);
-    await until(() => lines.filter(({ waitedSeconds }) => waitedSeconds !== undefined).length >= 2);
+    for (let tries = 0; tries < 5; tries++) {
+      await until(() => clock.pending > 0);
+      clock.advance(10_000);
+    }
+    t.equal(lines.filter(({ waitedSeconds }) => waitedSeconds !== undefined).length, 1, 'for the log it is one event');
     isUp = true;
     const over = { yet: false };
     void identity.finally(() => (over.yet = true));
@@ -79,7 +81,7 @@ await t.test(
     const said = 'project 0a1b2c is over its limit';
     const { clock, lines, stop } = begin(() => Promise.reject(new RpcError(-32005, said, null)));
     await until(() => lines.length === 1);
-    t.match(lines[0], { err: { message: said } }, 'but for the log');
+    t.match(lines[0], { why: `RpcError: ${said}` }, 'but for the log');
     clock.advance(1_000);
     await until(() => lines.some(({ port }) => port !== undefined));
     const httpUrl = `http://127.0.0.1:${lines.find(({ port }) => port !== undefined)?.port}`;

@@ -3,8 +3,11 @@ import t from 'tap';
 import type { ChainSideOptions } from '../src/chain/chain-side-options.js';
 import type { ChainSide } from '../src/chain/chain-side.js';
 import { openFollowedChains, type FollowedChainsParts } from '../src/followed-chains.js';
+import { RpcUnreachable } from '../src/chain/rpc-errors.js';
+import { limits } from '../src/config/limits.js';
 import { Metrics } from '../src/metrics/metrics.js';
 import type { ServiceOptions } from '../src/service-options.js';
+import { ManualClock } from './system/manual-clock.js';
 import { blockHashOf, newEngine, txHashOf } from './engine/samples.js';
 
 /** What the readers of the chains tell, and the log lines and metrics that come of it. */
@@ -17,11 +20,12 @@ function listening(level: string) {
     opened.push(options);
     return {} as ChainSide;
   };
-  const options = { engine: newEngine(), logger, metrics, openChains };
+  const clock = new ManualClock();
+  const options = { engine: newEngine(), logger, metrics, openChains, clock, limits };
   openFollowedChains(options as unknown as ServiceOptions, { signing: {} } as FollowedChainsParts);
   const [told] = opened;
   if (told === undefined) throw new Error('The chains were not opened');
-  return { lines, metrics, told };
+  return { lines, metrics, told, clock };
 }
 
 const log = {
@@ -54,6 +58,27 @@ t.test('events that are refused, and those that count for nothing, are counted b
   const text = await metrics.text();
   t.match(text, /^quotebook_refused_events_total\{why="BAD_SIGNATURE"\} 2$/m);
   t.match(text, /^quotebook_ignored_events_total\{why="OTHER_PROVIDER"\} 1$/m);
+});
+
+t.test('reading that fails again and again is one warning and a count, and one line when it is over', async (t) => {
+  const { lines, metrics, told, clock } = listening('info');
+  for (let failures = 1; failures <= 30; failures++) {
+    told.listener.onFailure(new RpcUnreachable('No answer to eth_getLogs'), failures);
+    clock.advance(500);
+  }
+  told.listener.onSuccess();
+  clock.advance(limits.troubleCalmMs);
+  told.listener.onSuccess();
+  told.listener.onSuccess();
+  t.match(
+    lines.map((line) => JSON.parse(line) as object),
+    [
+      { level: 40, msg: 'reading the chains failed', why: 'RpcUnreachable: No answer to eth_getLogs' },
+      { level: 30, msg: 'the chains can be read again', failures: 30 },
+    ],
+  );
+  t.equal(lines.length, 2);
+  t.match(await metrics.text(), /^quotebook_read_failures_total 30$/m);
 });
 
 t.test('trouble with a transaction is told to people', async (t) => {

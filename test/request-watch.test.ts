@@ -10,9 +10,9 @@ function requestWith(id?: string): NetRequestHead {
   return { method: 'GET', path: '/orders', query: '', remoteAddress: '192.0.2.1', header: () => id };
 }
 
-function watchInto(lines: string[], level = 'debug') {
+function watchInto(lines: string[], level = 'debug', clock = new ManualClock()) {
   const logger = pino({ level }, { write: (line: string) => void lines.push(line) });
-  return openRequestWatch(logger, new ManualClock(), systemRandom, null);
+  return openRequestWatch(logger, clock, systemRandom, null, 60_000);
 }
 
 t.test('each request has an id of its own, or the one that its client gave', async (t) => {
@@ -43,6 +43,30 @@ t.test('an answer is a line of the log with its request id, and a failure of our
       { level: 50, requestId: 'r3', err: { message: 'broken' } },
     ],
   );
+});
+
+t.test('a route that goes on failing is one warning, and one line when it is well again', (t) => {
+  const lines: string[] = [];
+  const clock = new ManualClock();
+  const watch = watchInto(lines, 'info', clock);
+  const ready = { requestId: 'r', method: 'GET', path: '/ready', route: '/ready', status: 503, tookMs: 1 };
+  for (let i = 0; i < 20; i++) {
+    watch.answered(ready);
+    clock.advance(1_000);
+  }
+  watch.answered({ ...ready, route: '/quotes', path: '/quotes' });
+  clock.advance(60_000);
+  for (let i = 0; i < 5; i++) watch.answered({ ...ready, status: 200 });
+  t.match(
+    lines.map((line) => JSON.parse(line) as unknown),
+    [
+      { level: 40, path: '/ready', status: 503 },
+      { level: 40, path: '/quotes', status: 503 },
+      { level: 30, route: '/ready', failures: 20, lastedSeconds: 19 },
+    ],
+  );
+  t.equal(lines.length, 3);
+  t.end();
 });
 
 t.test('keys do not reach the log', async (t) => {

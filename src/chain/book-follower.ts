@@ -25,6 +25,8 @@ export interface FollowListener {
   /** Both chains have been read to their heads for the first time. */
   onCaughtUp(): void;
   onFailure(error: Error, failures: number): void;
+  /** A look at both chains went well. */
+  onSuccess(): void;
   /** No further reading: a person must look. */
   onHalt(error: DeepReorg): void;
   /** Catching up: a range was read, and there is more. */
@@ -94,6 +96,7 @@ export class BookFollower {
       try {
         const idle = await this.#step();
         failures = 0;
+        this.listener.onSuccess();
         if (idle) await this.#sleep(this.pace.pollMs);
       } catch (error) {
         if (this.isStopped) return;

@@ -22,7 +22,8 @@ export interface RpcPatience {
 
 /**
  * One chain's JSON-RPC over HTTP, from one of several endpoints at a time. Whether a better one than the current is
- * well again is looked at beside the requests, so that none of them waits for it. `onError` is told of each failed try.
+ * well again is looked at beside the requests, so that none of them waits for it. `onError` is called for each failed try, `onAnswer` for each
+ * answer.
  */
 export class HttpRpc implements Rpc {
   readonly #endpoints: RpcEndpoints;
@@ -37,6 +38,7 @@ export class HttpRpc implements Rpc {
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly onError: (error: Error, url: string) => void,
+    private readonly onAnswer: (url: string) => void = () => undefined,
   ) {
     this.#endpoints = new RpcEndpoints(urls, patience.returnAfterMs);
   }
@@ -58,7 +60,9 @@ export class HttpRpc implements Rpc {
       this.#lookAtPreferred();
       try {
         if (!endpoint.isOfChain) await this.#checkChain(endpoint);
-        return await this.#ask(endpoint, method, params);
+        const answer = await this.#ask(endpoint, method, params);
+        this.onAnswer(endpoint.url);
+        return answer;
       } catch (error) {
         if (error instanceof RpcError && (!isPassing(error) || isTooMuch(method, error))) throw error;
         failure = error as Error;

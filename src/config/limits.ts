@@ -249,6 +249,8 @@ export const limits = {
   rememberedSignatures: 20_000,
   /** How long a stop waits for a request to a chain that is under way. */
   chainStopMs: 1_000,
+  /** How long a thing has to be well before its trouble is over in the text log; until then further failures are lines for debugging. */
+  troubleCalmMs: 60_000,
   /** Pause before a command is offered again to a log that takes none. */
   journalRetryMs: 100,
   /**

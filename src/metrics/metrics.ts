@@ -93,6 +93,9 @@ export class Metrics {
     ...this.#named('quotebook_rpc_requests_total', 'JSON-RPC requests by chain and outcome.'),
     labelNames: ['chain', 'outcome'],
   });
+  readonly readFailures = new Counter(
+    this.#named('quotebook_read_failures_total', 'Looks at the chains that failed; each is repeated.'),
+  );
   readonly refusedEvents = new Counter({
     ...this.#named('quotebook_refused_events_total', 'Published events that are no quote for this book, by reason.'),
     labelNames: ['why'],

@@ -49,6 +49,7 @@ function following(
       onCaughtUp: () => undefined,
       onFailure: (_, failures) => seen.failures.push(failures),
       onHalt: () => undefined,
+      onSuccess: () => undefined,
       onProgress: () => void (seen.progress += 1),
     },
   );

@@ -118,6 +118,7 @@ export class Following {
         for (const health of Object.values(chains.health)) health.halt(error.message);
         options.onHalt?.(error);
       },
+      onSuccess: () => undefined,
       onProgress: () => undefined,
     };
     const chains = openChainSide({

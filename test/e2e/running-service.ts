@@ -22,6 +22,7 @@ import { startService } from '../../src/service.js';
 import type { Service } from '../../src/service-options.js';
 import { systemClock } from '../../src/system/system-clock.js';
 import { systemRandom } from '../../src/system/system-random.js';
+import { endpointTroubles } from '../../src/trouble-log.js';
 import { newOperator } from '../chain/following.js';
 
 export interface TestServiceOptions {
@@ -97,8 +98,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     maxAnswerBytes: limits.rpcAnswerBytes,
     maxCallAnswerBytes: limits.rpcCallAnswerBytes,
   };
+  const { onError, onAnswer } = endpointTroubles(
+    options.logger ?? pino({ level: 'silent' }),
+    systemClock,
+    limits.troubleCalmMs,
+  );
   const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
-    new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, () => undefined);
+    new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, onError, onAnswer);
   const walletKey = options.walletKey === undefined ? (chain.accounts[0]?.privateKey ?? null) : options.walletKey;
   const engine = options.engine ?? newEngine(limits.reorgDepth);
   const cap = options.spendPerDayWei === undefined ? {} : { spendPerDayWei: options.spendPerDayWei };

@@ -1,8 +1,10 @@
+import pino from 'pino';
 import t, { type Test } from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import type { ChainProfile } from '../../src/chain/profile.js';
 import type { ChainRole } from '../../src/engine/command.js';
 import type { Hex } from '../../src/engine/quote.js';
+import { Metrics } from '../../src/metrics/metrics.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { RpcProxy, type RpcRequest, type Trick } from '../chain/rpc-proxy.js';
 import { signOffer } from '../chain/sign-quote.js';
@@ -137,6 +139,38 @@ for (const [what, roles, trick] of outages) {
     },
   );
 }
+
+await t.test('an outage is a few lines of the log, however often anything failed in it', async (t) => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const metrics = new Metrics();
+  const limits = { ...IMPATIENT, troubleCalmMs: 2_000 };
+  const { rest, proxies } = await startBehindProxies(t, { limits, logger, metrics });
+  const ready = () => rest.get('/ready');
+  lines.length = 0;
+  for (const proxy of Object.values(proxies)) proxy.trick = () => 'CUT';
+  await until(ready, ({ status }) => status === 503);
+  for (let i = 0; i < 20; i++) t.equal((await ready()).status, 503);
+  const failures = /^quotebook_read_failures_total (\d+)$/m;
+  while (Number(failures.exec(await metrics.text())?.[1]) < 10) await new Promise((resolve) => setTimeout(resolve, 20));
+  const warnings = lines.map((line) => JSON.parse(line) as { msg: string });
+  const texts = warnings.map(({ msg }) => msg).sort();
+  t.strictSame(texts, [
+    'a JSON-RPC request failed',
+    'a JSON-RPC request failed',
+    'answered',
+    'reading the chains failed',
+  ]);
+  t.notMatch(lines.join(), '"stack"');
+
+  lines.length = 0;
+  for (const proxy of Object.values(proxies)) proxy.trick = () => 'PASS';
+  const isOver = (): boolean =>
+    ['the JSON-RPC endpoint answers again', 'the chains can be read again', 'no failures any more'].every((text) =>
+      lines.some((line) => line.includes(text)),
+    );
+  await until(ready, ({ status }) => status === 200 && isOver());
+});
 
 const refusals: readonly [string, ChainRole, readonly ChainRole[]][] = [
   ['stream', 'stream', ['stream']],

@@ -87,6 +87,7 @@ export class ChainLife {
           if (!isExpected(error)) this.bugs.push(error);
         },
         onHalt: (error) => this.bugs.push(error),
+        onSuccess: () => undefined,
         onProgress: () => undefined,
       },
     });
