@@ -132,11 +132,13 @@ export function createHttp(options: HttpSideOptions): HttpSide {
 
   function reasonsNotReady(): string[] {
     const refusal = journal.refusal();
-    return [
+    const reasons = [
       ...(chains.follower.caughtUp ? [] : [UNREAD]),
       ...staleReasons(chains),
       ...(refusal === null ? [] : [`the log takes nothing: ${refusal}`]),
     ];
+    // A failure that the next try cures is no reason of its own.
+    return reasons.length === 0 ? [] : [...reasons, ...failures(chains)];
   }
 }
 
@@ -147,6 +149,10 @@ function sha256Tag(text: string): string {
 
 function staleReasons({ health }: ChainSide): string[] {
   return [health.settlement, health.stream].flatMap((chain) => chain.stale() ?? []);
+}
+
+function failures({ health }: ChainSide): string[] {
+  return [health.settlement, health.stream].flatMap(({ failure }) => failure ?? []);
 }
 
 function refusedBody(fault: BodyFault, request: NetRequestHead): NetResponse {

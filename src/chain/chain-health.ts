@@ -19,6 +19,8 @@ export class ChainHealth {
   #repliedAtMs: number | null = null;
   #readAtMs: number | null = null;
   #halted: string | null = null;
+  /** Of the last reading; null: it succeeded. */
+  #failure: string | null = null;
 
   constructor(
     private readonly name: string,
@@ -45,6 +47,17 @@ export class ChainHealth {
   /** All that the chain showed is in the book, or one more range of it. */
   onRead(): void {
     this.#readAtMs = this.clock.monotonicMs();
+    this.#failure = null;
+  }
+
+  /** Reading failed, and is tried again. `why` is shown to everybody. */
+  onFailure(why: string): void {
+    this.#failure = why;
+  }
+
+  /** Why the last reading failed; null: it succeeded. */
+  get failure(): string | null {
+    return this.#failure === null ? null : `${this.name}: the last reading failed: ${this.#failure}`;
   }
 
   /** Reading has stopped for good; `why` is for the operator. */

@@ -6,6 +6,7 @@ import { ChainCursor, type CursorOptions } from './chain-cursor.js';
 import { ChainHealth } from './chain-health.js';
 import type { BlockHead, BlockId } from './block-head.js';
 import { ChainReader } from './chain-reader.js';
+import { isChainFailure, whyNoAnswer } from './contract-errors.js';
 import { ContractBreaker } from './contract-breaker.js';
 import type { ChainSideOptions } from './chain-side-options.js';
 import { firstBlockSince } from './first-block.js';
@@ -16,6 +17,7 @@ import { LateLogs } from './late-logs.js';
 import type { MulticallLimits } from './multicall.js';
 import { PoolAddresses } from './pool-addresses.js';
 import type { Profile } from './profile.js';
+import { withContractNames } from './profile-check.js';
 import { PublicationCheck } from './publication-check.js';
 import { Publisher } from './publisher.js';
 import { publishQuoteTopics } from './quote-events.js';
@@ -164,6 +166,9 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
 
   function onFailure(error: Error, failures: number): void {
     refusing.onFailure(error, failures);
+    // Contracts that quotes are checked by are on the settlement chain, whichever reader asks them.
+    const why = isChainFailure(error) ? whyNoAnswer(error) : 'an internal error';
+    health[stream.hasGiven(error) ? 'stream' : 'settlement'].onFailure(withContractNames(why, profile));
     options.listener.onFailure(error, failures);
   }
 

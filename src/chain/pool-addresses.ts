@@ -86,7 +86,7 @@ export class PoolAddresses {
         if (mayBeForItsDate(answer.data)) refusedForDates.set(name, key);
         continue;
       }
-      const pool = decodePool(key, answer.data);
+      const pool = decodePool(key, answer.data, this.factory);
       found.set(name, pool);
       this.#remember(this.#pools, name, pool);
     }
@@ -102,7 +102,8 @@ export class PoolAddresses {
       const answers = await this.settlement.multicallAtTime(calls, first - 1);
       for (const [i, key] of window.entries()) {
         const answer = answers[i];
-        if (answer !== undefined && !answer.reverted) found.set(nameOf(key), decodePool(key, answer.data));
+        if (answer !== undefined && !answer.reverted)
+          found.set(nameOf(key), decodePool(key, answer.data, this.factory));
       }
     } catch (error) {
       // Else an answer may come yet: a quote that is refused here is lost.
@@ -121,8 +122,8 @@ export class PoolAddresses {
   }
 }
 
-function decodePool(poolKey: PoolKey, data: Hex): Pool {
-  return { poolAddress: decodeGetPoolAddress(data).poolAddress, poolKey: checksummed(poolKey) };
+function decodePool(poolKey: PoolKey, data: Hex, factory: Hex): Pool {
+  return { poolAddress: decodeGetPoolAddress(data, factory).poolAddress, poolKey: checksummed(poolKey) };
 }
 
 /** Also for what this factory does not name. */
@@ -158,9 +159,12 @@ export function encodeGetPoolAddress(key: PoolKey): Hex {
 }
 
 /** What it returned, the address in lower case. Throws ChainAnswerError where it is of another form. */
-export function decodeGetPoolAddress(data: Hex): { readonly poolAddress: Hex; readonly isDeployed: boolean } {
+export function decodeGetPoolAddress(
+  data: Hex,
+  factory: Hex,
+): { readonly poolAddress: Hex; readonly isDeployed: boolean } {
   const [, address, isDeployed] = ANSWER.exec(data.toLowerCase()) ?? [];
-  if (address === undefined) throw new ChainAnswerError('The answer of a contract is not of its form');
+  if (address === undefined) throw new ChainAnswerError(`The answer of ${factory} is not of its form`);
   return { poolAddress: `0x${address}`, isDeployed: isDeployed === '1' };
 }
 

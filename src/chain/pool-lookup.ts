@@ -20,12 +20,12 @@ export async function lookUpPools(
   keys: readonly PoolKey[],
 ): Promise<Map<PoolKey, FoundPool>> {
   const answers = await reader.multicall(keys.map((key) => ({ to: poolFactory, data: encodeGetPoolAddress(key) })));
-  return new Map(keys.map((key, i) => [key, readAnswer(answers[i])]));
+  return new Map(keys.map((key, i) => [key, readAnswer(answers[i], poolFactory)]));
 }
 
-function readAnswer(answer: CallResult | undefined): FoundPool {
+function readAnswer(answer: CallResult | undefined, poolFactory: Hex): FoundPool {
   if (answer === undefined) throw new ChainAnswerError('Fewer answers came than were asked for');
   const { reverted, data } = answer;
   if (reverted) return { type: 'IMPOSSIBLE', reason: revertText(data) };
-  return { type: 'FOUND', ...decodeGetPoolAddress(data) };
+  return { type: 'FOUND', ...decodeGetPoolAddress(data, poolFactory) };
 }

@@ -265,9 +265,58 @@ await t.test('a chain that makes no blocks is stale where the profile sets an ag
 
 /** So of these chains, and nothing of others. */
 function says({ body }: RestAnswer, roles: readonly ChainRole[], what: string): boolean {
-  const reasons = body.reasons as string[];
+  const reasons = (body.reasons as string[]).filter((reason) => !reason.includes(': the last reading failed: '));
   return (
     reasons.length === roles.length &&
     roles.every((role) => reasons.some((reason) => reason.startsWith(`${role}: ${what}`)))
   );
+}
+
+/** Nobody quotes in it before: its address is not remembered. */
+const unquoted = chain.pools.at(-1);
+
+for (const [name, hasMulticall, why] of [
+  ['poolFactory', false, 'The answer of'],
+  ['multicall3', true, 'There is no Multicall3 at'],
+] as const) {
+  await t.test(`where ${name} answers no more, /ready names it as long as reading fails for it`, async (t) => {
+    const { contracts } = chain.profile;
+    const contract = contracts[name];
+    if (contract === null || unquoted === undefined) throw new Error('The local chain has all contracts');
+    const proxy = await RpcProxy.open(chain.rpcUrl);
+    const role = { ...chain.profile.settlement, rpcUrls: [proxy.url], wsUrl: null };
+    const multicall3 = hasMulticall ? contracts.multicall3 : null;
+    const profile = { ...chain.profile, settlement: role, stream: role, contracts: { ...contracts, multicall3 } };
+    const running = await startTestService({ chain, profile, limits: IMPATIENT });
+    t.teardown(async () => {
+      proxy.trick = () => 'PASS';
+      await running.stop();
+      proxy.close();
+    });
+    const rest = new RestClient(running.httpUrl, running.apiKey);
+    const toContract = ({ method, params: [call] }: RpcRequest): boolean =>
+      method === 'eth_call' && (call as { to: string }).to.toLowerCase() === contract.address.toLowerCase();
+    proxy.trick = (request) => (toContract(request) ? { rewrite: () => '0x' } : 'PASS');
+    await dev.publish(stranger.address, [
+      await signOffer(maker, chain.chainId, {
+        pool: unquoted,
+        price: ONE / 2n,
+        size: ONE,
+        isBuy: false,
+        deadline: unquoted.poolKey.maturity,
+      }),
+    ]);
+    const reason = new RegExp(`^settlement: the last reading failed: ${why} ${name} ${contract.address}`, 'i');
+    const { body } = await until(
+      () => rest.get('/ready'),
+      ({ status, body }) => status === 503 && (body.reasons as string[]).some((text) => reason.test(text)),
+    );
+    t.match(body.reasons, [/^\w+: reading has stood still for/]);
+    proxy.trick = () => 'PASS';
+    await until(
+      () => rest.get('/ready'),
+      ({ status }) => status === 200,
+    );
+    t.pass('ready again');
+  });
 }
