@@ -9,7 +9,7 @@ import { othersTurn } from './engine/others-turn.js';
 import type { Clock, Journal } from './engine/ports.js';
 import type { Sequencer } from './engine/sequencer.js';
 import { apiDocuments } from './api-documents.js';
-import { refuse, type LargeAnswers } from './http/answer.js';
+import { refuse, unavailable, type LargeAnswers } from './http/answer.js';
 import { AnswerHeaders } from './http/answer-headers.js';
 import { docsRoutes } from './http/docs-routes.js';
 import { eventsRoute, type PastEvents } from './http/events-route.js';
@@ -59,6 +59,8 @@ export interface HttpSide {
   readonly routes: readonly Pick<Route, 'method' | 'path' | 'needsKey'>[];
   /** What GET /ready says. */
   isReady(): boolean;
+  /** What a request is answered with whose body is not worth reading; null for any other. */
+  refuseHead(request: NetRequestHead): NetResponse | null;
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
 }
 
@@ -99,23 +101,25 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     ...docsRoutes(apiDocuments(limits, { chainId, symbols: options.symbols })),
     ...pageRoutes(options.page),
   ];
+  const router = createRouter(routes, {
+    answerHeaders,
+    watch,
+    checkKey(rawKey, from) {
+      const caller = keys.verify(rawKey);
+      if (caller !== 'NOT_FOUND') return caller;
+      const retryAfterMs = unknownKeys.strike(from.remoteAddress);
+      return retryAfterMs > 0 ? { retryAfterMs } : caller;
+    },
+    quotas: {
+      takeRequest: (caller) => quotas.takeRequest(caller),
+      headers: (caller, quotes, into) => quotas.headers(caller, quotes, into),
+    },
+    maxQueryBytes: limits.queryBytes,
+  });
   return {
     routes,
-    handler: createRouter(routes, {
-      answerHeaders,
-      watch,
-      checkKey(rawKey, from) {
-        const caller = keys.verify(rawKey);
-        if (caller !== 'NOT_FOUND') return caller;
-        const retryAfterMs = unknownKeys.strike(from.remoteAddress);
-        return retryAfterMs > 0 ? { retryAfterMs } : caller;
-      },
-      quotas: {
-        takeRequest: (caller) => quotas.takeRequest(caller),
-        headers: (caller, quotes, into) => quotas.headers(caller, quotes, into),
-      },
-      maxQueryBytes: limits.queryBytes,
-    }),
+    handler: router.handle,
+    refuseHead: (request) => router.refuseHead(request),
     isReady: () => reasonsNotReady().length === 0,
     refuseBody,
   };
@@ -156,6 +160,7 @@ function failures({ health }: ChainSide): string[] {
 }
 
 function refusedBody(fault: BodyFault, request: NetRequestHead): NetResponse {
+  if (fault === 'TOO_MANY') return unavailable(request, 'BUSY');
   return fault === 'TOO_LARGE'
     ? refuse(request, 413, 'The body is too large')
     : refuse(request, 408, 'The body came too slowly');

@@ -24,6 +24,7 @@ export function openNetwork(
   };
   const { server, uwsUnavailable } = openServer(options.netBackend, {
     http: http.handler,
+    refuseHead: (request) => http.refuseHead(request),
     refuseBody: (fault, request) => http.refuseBody(fault, request),
     socketPath: '/',
     trustedProxies: options.trustedProxies ?? [],

@@ -1,7 +1,7 @@
 import type { Limits } from './config/limits.js';
-import { json, refuse, unavailable } from './http/answer.js';
+import { json, unavailable } from './http/answer.js';
 import { CloseCode } from './net/close-codes.js';
-import type { NetRequest, NetResponse, UpgradeDecision } from './net/net.js';
+import type { NetRequestHead, NetResponse, UpgradeDecision } from './net/net.js';
 import { openServer, type BackendChoice } from './net/open-server.js';
 
 export interface WaitingServerOptions {
@@ -28,7 +28,8 @@ export async function openWaitingServer(options: WaitingServerOptions): Promise<
   const { limits, reason } = options;
   const { server } = openServer(options.netBackend, {
     http: answer,
-    refuseBody: (fault, request) => refuse(request, fault === 'TOO_LARGE' ? 413 : 408, reason()),
+    refuseHead: answer,
+    refuseBody: (_, request) => unavailable(request, reason()),
     socketPath: '/',
     sockets: {
       upgrade: (request): UpgradeDecision => unavailable(request, reason()),
@@ -42,7 +43,7 @@ export async function openWaitingServer(options: WaitingServerOptions): Promise<
   const port = await server.listen(options.host, options.port);
   return { port, close: () => server.close(CloseCode.tryAgainLater, 'not ready') };
 
-  function answer(request: NetRequest): NetResponse {
+  function answer(request: NetRequestHead): NetResponse {
     if (request.path === '/health') return json('{"status":"alive"}');
     if (request.path === '/ready') return json(JSON.stringify({ ready: false, reasons: [reason()] }), 503);
     return unavailable(request, reason());

@@ -61,7 +61,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
     },
     {
       message: 'Too many connections: at most {number} from one address',
-      when: 'A WebSocket handshake: close another first.',
+      when: 'A WebSocket handshake, or a request with a body: close another first.',
     },
   ],
   431: [{ message: 'More than {number} header fields', when: 'At most `headerFields`. The connection is closed.' }],
@@ -82,7 +82,10 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
   503: [
     { message: '{chain}: {why}', when: `A chain does not show where it is; what is read may be old. ${again}` },
     { message: 'STORAGE_FULL', when: `The disk of the log has no room. ${again}` },
-    { message: 'BUSY', when: `Too much waits to be written, or to be read for GET /events. ${again}` },
+    {
+      message: 'BUSY',
+      when: `Too much waits to be written, to be read for GET /events, or in the bodies of requests. ${again}`,
+    },
     { message: 'The wallet {address} has no money for gas', when: 'The operator has to fill it.' },
     { message: 'Too many quotes wait for their publication', when: again },
     { message: 'The chain does not answer', when: again },
@@ -94,7 +97,10 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
       message: 'The chains have not been reached yet: {why}',
       when: `The service has started and waits for them. ${again}`,
     },
-    { message: 'Too many connections', when: 'A WebSocket handshake: the server has as many sockets as it may.' },
+    {
+      message: 'Too many connections',
+      when: 'A WebSocket handshake, or a request with a body: the server has as many as it may.',
+    },
   ],
   504: [
     {

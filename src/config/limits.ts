@@ -60,6 +60,18 @@ export const limits = {
   bodyDiscardBytes: 16 << 20,
   /** Pieces of a body with fewer than 256 bytes each; with more of them the connection is closed. */
   bodySmallPieces: 4_096,
+  /**
+   * Bytes of the bodies of all requests that are not answered yet, and of those of one address; beyond it they are
+   * refused as BUSY.
+   */
+  bodiesBytes: 64 << 20,
+  bodiesBytesPerAddress: 16 << 20,
+  /**
+   * Connections that are no WebSockets, in all and of one address. On uWebSockets.js 20.30, which tells of none before
+   * its request, those whose request has a body and no answer yet.
+   */
+  httpConnections: 10_000,
+  httpConnectionsPerAddress: 256,
   /** A connection without a whole request head, between requests, or that takes nothing of its answer. */
   httpIdleMs: 10_000,
   /**

@@ -160,6 +160,13 @@ export const settingTable = {
     limits.wsAuthDeadlineMs,
     'Milliseconds that a WebSocket may stay open without AUTH.',
   ),
+  httpConnections: integer(1, 1_000_000, limits.httpConnections, 'HTTP connections open at once, in all.'),
+  httpConnectionsPerAddress: integer(
+    1,
+    1_000_000,
+    limits.httpConnectionsPerAddress,
+    'HTTP connections open at once from one address, or one IPv6 network of 64 bits.',
+  ),
   wsConnections: integer(1, 1_000_000, limits.wsConnections, 'WebSockets open at once, in all.'),
   wsConnectionsPerAddress: integer(
     1,

@@ -76,8 +76,17 @@ export function toldMethod(method: string): string {
   return METHODS.has(method) ? method : 'OTHER';
 }
 
+export interface Router {
+  readonly handle: NetHandler;
+  /**
+   * What a request is answered with that no body can save: a wrong path, method or key. Null: its body has to be read.
+   * Nobody without a key makes the service keep one.
+   */
+  refuseHead(request: NetRequestHead): NetResponse | null;
+}
+
 /** One table of routes: finds the handler, checks the key, and adds what every answer carries. */
-export function createRouter(routes: readonly Route[], options: RouterOptions): NetHandler {
+export function createRouter(routes: readonly Route[], options: RouterOptions): Router {
   const byPath = new Map<string, Map<string, Route>>();
   for (const route of routes) {
     const methods = byPath.get(route.path) ?? new Map<string, Route>();
@@ -86,7 +95,8 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     byPath.set(route.path, methods);
   }
 
-  function dispatch(answering: Answering): NetResponse | Promise<NetResponse> {
+  /** What the head alone decides: the answer, or what gives it once the body is there. */
+  function admit(answering: Answering): NetResponse | NetHandler {
     const { request } = answering;
     const methods = byPath.get(request.path);
     if (methods === undefined) return refuse(request, 404, 'Not found');
@@ -96,18 +106,19 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     if (route === undefined)
       return refuse(request, 405, 'Method not allowed', { allow: [...methods.keys(), 'OPTIONS'].join(', ') });
     if (request.query.length > options.maxQueryBytes) return refuse(request, 414, 'The query string is too long');
-    if (!route.needsKey) return route.handle(request, null);
+    if (!route.needsKey) return (whole) => route.handle(whole, null);
     const caller = options.checkKey(request.header('x-apikey'), request);
     if (caller === 'MISSING') return refuse(request, 401, 'API key not provided');
     if (caller === 'NOT_FOUND') return refuse(request, 401, 'NOT_FOUND');
     if ('retryAfterMs' in caller) return rateLimited(request, caller.retryAfterMs);
     answering.caller = caller;
     answering.takesQuotes = route.takesQuotes === true;
-    const retryAfterMs = options.quotas.takeRequest(caller);
-    if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
     if (route.method === 'POST' && hasCoding(request))
       return refuse(request, 415, 'A body with a Content-Encoding is not taken', { 'accept-encoding': 'identity' });
-    return route.handle(request, caller);
+    return (whole) => {
+      const retryAfterMs = options.quotas.takeRequest(caller);
+      return retryAfterMs > 0 ? rateLimited(whole, retryAfterMs) : route.handle(whole, caller);
+    };
   }
 
   function finish(answering: Answering, response: NetResponse): NetResponse {
@@ -126,10 +137,11 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     return finish(answering, refuse(answering.request, 500, 'Internal server error'));
   }
 
-  return (request) => {
+  function handle(request: NetRequest): NetResponse | Promise<NetResponse> {
     const answering = new Answering(request, options.watch);
     try {
-      const response = dispatch(answering);
+      const admitted = admit(answering);
+      const response = typeof admitted === 'function' ? admitted(request) : admitted;
       if (!(response instanceof Promise)) return finish(answering, response);
       return response.then(
         (late) => finish(answering, late),
@@ -138,12 +150,24 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     } catch (error) {
       return fail(answering, error);
     }
-  };
+  }
+
+  function refuseHead(request: NetRequestHead): NetResponse | null {
+    const answering = new Answering(request, options.watch);
+    try {
+      const admitted = admit(answering);
+      return typeof admitted === 'function' ? null : finish(answering, admitted);
+    } catch (error) {
+      return fail(answering, error);
+    }
+  }
+
+  return { handle, refuseHead };
 }
 
 /** What is known of a request until its answer is finished, and what is told of it then. */
 class Answering implements AnsweredRequest {
-  readonly request: NetRequest;
+  readonly request: NetRequestHead;
   readonly requestId: string;
   readonly startMs: number;
   readonly method: string;
@@ -155,7 +179,7 @@ class Answering implements AnsweredRequest {
   caller: Caller | null = null;
   takesQuotes = false;
 
-  constructor(request: NetRequest, watch: RequestWatch) {
+  constructor(request: NetRequestHead, watch: RequestWatch) {
     const { method, path } = request;
     this.request = request;
     this.requestId = watch.idOf(request);
@@ -166,7 +190,7 @@ class Answering implements AnsweredRequest {
 }
 
 /** RFC 9110, 8.4 and 12.5.3: a body in a coding that is not taken is 415, and the answer says which one is. */
-function hasCoding(request: NetRequest): boolean {
+function hasCoding(request: NetRequestHead): boolean {
   const coding = request.header('content-encoding');
   return coding !== undefined && coding.toLowerCase() !== 'identity';
 }

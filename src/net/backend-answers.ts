@@ -1,4 +1,5 @@
-import type { NetResponse } from './net.js';
+import type { Full } from './capacity.js';
+import type { NetLimits, NetResponse } from './net.js';
 
 /** What a backend answers by itself, when no handler can: the same words on both. */
 export function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): NetResponse {
@@ -11,6 +12,12 @@ export function refusal(status: number, message: string, headers: Readonly<Recor
 
 /** A handler threw, or answered what HTTP cannot carry. */
 export const internalError = refusal(500, 'Internal server error');
+
+/** To a connection beyond what there may be. */
+export function tooManyConnections(full: Full, { httpConnectionsPerAddress }: NetLimits): NetResponse {
+  if (full === 'IN_ALL') return refusal(503, 'Too many connections', { 'retry-after': '1' });
+  return refusal(429, `Too many connections: at most ${httpConnectionsPerAddress} from one address`);
+}
 
 /** RFC 6455 section 4.4. */
 export const wrongWebSocketVersion = refusal(426, 'Sec-WebSocket-Version must be 13', {

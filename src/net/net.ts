@@ -82,8 +82,11 @@ export interface NetResponse {
 /** A handler that throws is answered with 500 by the backend and reported to `onFault`. */
 export type NetHandler = (request: NetRequest) => NetResponse | Promise<NetResponse>;
 
-/** Why no whole body reached the handler: to be answered with 413 and 408. The connection is closed after either. */
-export type BodyFault = 'TOO_LARGE' | 'TOO_SLOW';
+/**
+ * Why no whole body reached the handler: to be answered with 413, 408, and 503 when all bodies together are too large.
+ * The connection is closed after each.
+ */
+export type BodyFault = 'TOO_LARGE' | 'TOO_SLOW' | 'TOO_MANY';
 
 /** A request as it stands before its body came. */
 export type NetRequestHead = Omit<NetRequest, 'body' | 'aborted'>;
@@ -141,6 +144,15 @@ export interface NetLimits {
    * by byte, each a chunk of its own, would have us keep a buffer for each and be called a million times.
    */
   readonly bodySmallPieces: number;
+  /** Bytes of the bodies of all requests that are not answered yet, and of those of one address. */
+  readonly bodiesBytes: number;
+  readonly bodiesBytesPerAddress: number;
+  /**
+   * Connections that are no WebSockets, in all and of one address. uWebSockets.js 20.30 tells of no connection before
+   * its request: there, those whose request has a body and no answer yet.
+   */
+  readonly httpConnections: number;
+  readonly httpConnectionsPerAddress: number;
   /**
    * From the end of the headers to the end of the body, else 408 and the connection is closed. uWebSockets.js closes it
    * without an answer after 8 to 12 s of its own.
@@ -186,6 +198,11 @@ export interface NetOptions {
   readonly sockets: SocketHandlers;
   /** Proxies whose X-Forwarded-For names the client: addresses, or networks in CIDR notation. Absent: none. */
   readonly trustedProxies?: readonly string[];
+  /**
+   * Called before the body of a request is read: the answer to one that is refused for its head, or null. The body is
+   * then thrown away, and the connection closed. Absent: all bodies are read.
+   */
+  refuseHead?(request: NetRequestHead): NetResponse | null;
   /** The answer to a request whose body was refused. */
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
   readonly limits: NetLimits;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { internalError, whyUnsendable } from './backend-answers.js';
+import type { Capacity } from './capacity.js';
 import { BODILESS, SMALL_PIECE_BYTES, type BodyFault, type NetOptions, type NetResponse } from './net.js';
 import { NodeRequest } from './node-request.js';
 import type { TrustedProxies } from './trusted-proxies.js';
@@ -13,8 +14,11 @@ export interface NodeExchangeHost {
   readonly stopping: boolean;
   readonly underWay: UnderWay;
   readonly proxies: TrustedProxies;
+  readonly bodies: Capacity;
   /** No more requests of this connection are to be looked at. */
   ignoreNext(socket: Socket): void;
+  /** The connection is a WebSocket from now on. */
+  discount(socket: Socket): void;
 }
 
 /** One request and its answer on node:http. */
@@ -27,6 +31,8 @@ export class NodeExchange {
   #ended = false;
   /** The kernel has all of the answer. The finish event alone says so of a connection that broke, too. */
   #taken = false;
+  /** Bytes of the body that are in memory. */
+  #heldBytes = 0;
   #smallPieces = 0;
   #deadline: NodeJS.Timeout | undefined;
 
@@ -79,6 +85,7 @@ export class NodeExchange {
       clearTimeout(this.#deadline);
       this.#res.end();
     };
+    clearTimeout(this.#deadline);
     this.#deadline = setTimeout(close, refusedBodyMs);
     let size = 0;
     this.#incoming.on('data', (chunk: Buffer) => {
@@ -99,6 +106,7 @@ export class NodeExchange {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#deadline);
+    this.#release();
     this.#request.aborted = !this.#taken;
     this.#host.underWay.ended();
   }
@@ -120,6 +128,13 @@ export class NodeExchange {
     const { limits } = this.#host.options;
     const limit = limits.bodyBytes(this.#request.method, this.#request.path);
     const declared = Number(this.#request.header('content-length') ?? 0);
+    if (declared > 0 || this.#request.header('transfer-encoding') !== undefined) {
+      const refusal = this.#refusalOfHead();
+      if (refusal !== null) {
+        this.refuseUnread(refusal, awaitsContinue);
+        return;
+      }
+    }
     // Nothing has to be thrown away of a body that waits to be asked for, nor can all be of one this large.
     if (declared > limit && (declared > limits.bodyDiscardBytes || awaitsContinue)) {
       this.#refuseBody('TOO_LARGE');
@@ -130,10 +145,13 @@ export class NodeExchange {
     const chunks: Uint8Array[] = [];
     let size = 0;
     this.#incoming.on('data', (chunk: Buffer) => {
-      if (this.#isCut(chunk)) return;
+      if (this.#answered || this.#isCut(chunk)) return;
       size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
-      else chunks.length = 0;
+      if (size <= limit && this.#hold(chunk)) chunks.push(chunk);
+      else {
+        chunks.length = 0;
+        this.#release();
+      }
       if (size > limits.bodyDiscardBytes) this.#refuseBody('TOO_LARGE');
     });
     this.#incoming.on('end', () => {
@@ -146,6 +164,29 @@ export class NodeExchange {
       this.#request.body = Buffer.concat(chunks, size);
       void this.#handle();
     });
+  }
+
+  #refusalOfHead(): NetResponse | null {
+    try {
+      return this.#host.options.refuseHead?.(this.#request) ?? null;
+    } catch (error) {
+      return this.#crashed(error);
+    }
+  }
+
+  /** False, and refused, where all bodies together would be too large. */
+  #hold({ length }: Buffer): boolean {
+    if (this.#host.bodies.take(this.#request.remoteAddress, length) === null) {
+      this.#heldBytes += length;
+      return true;
+    }
+    this.refuseUnread(this.#refusalOfBody('TOO_MANY'), false);
+    return false;
+  }
+
+  #release(): void {
+    if (this.#heldBytes > 0) this.#host.bodies.release(this.#request.remoteAddress, this.#heldBytes);
+    this.#heldBytes = 0;
   }
 
   /** True when too many small pieces came: the connection is closed. */
@@ -161,13 +202,15 @@ export class NodeExchange {
     clearTimeout(this.#deadline);
     // What is still under way stays in the kernel's buffer, and the closed connection throws it away.
     this.#incoming.pause();
-    let answer: NetResponse;
+    this.#write(this.#refusalOfBody(fault), true);
+  }
+
+  #refusalOfBody(fault: BodyFault): NetResponse {
     try {
-      answer = this.#host.options.refuseBody(fault, this.#request);
+      return this.#host.options.refuseBody(fault, this.#request);
     } catch (error) {
-      answer = this.#crashed(error);
+      return this.#crashed(error);
     }
-    this.#write(answer, true);
   }
 
   /** `stayOpen`: the connection is closed later, when `res` is ended. */

@@ -1,5 +1,7 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { plainAddress } from './address.js';
+import { Capacity } from './capacity.js';
 import { DescriptorRoom } from './descriptor-room.js';
 import { listenOn } from './listen-on.js';
 import type { NetOptions, NetServer } from './net.js';
@@ -23,6 +25,10 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   readonly options: NetOptions;
   readonly underWay = new UnderWay();
   readonly proxies: TrustedProxies;
+  readonly bodies: Capacity;
+  readonly #connections: Capacity;
+  /** Addresses of the connections that count in `#connections`. */
+  readonly #counted = new Map<Socket, string>();
   stopping = false;
   readonly #http: Server;
   readonly #sockets: NodeSockets;
@@ -37,6 +43,9 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     const { headBytes, headerFields, httpIdleMs } = options.limits;
     this.options = options;
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
+    const { bodiesBytes, bodiesBytesPerAddress, httpConnections, httpConnectionsPerAddress } = options.limits;
+    this.bodies = new Capacity(bodiesBytes, bodiesBytesPerAddress, this.proxies);
+    this.#connections = new Capacity(httpConnections, httpConnectionsPerAddress, this.proxies);
     this.#sockets = new NodeSockets(this);
     this.#http = createServer({
       maxHeaderSize: headBytes,
@@ -53,7 +62,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     const room = new DescriptorRoom(options);
     this.#http.on('connection', (socket: Socket) => {
       // One that is given back has been taken already.
-      if (socket.bytesRead === 0 && !room.hasRoom()) socket.destroy();
+      if (socket.bytesRead === 0 && !(room.hasRoom() && this.#count(socket))) socket.destroy();
     });
     this.#http.on('request', (incoming, res) => this.#serve(incoming, res, false));
     this.#http.on('checkContinue', (incoming: IncomingMessage, res: ServerResponse) =>
@@ -110,6 +119,22 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     const fault = nodeHeadFault(incoming, this.options.limits);
     if (fault === null) exchange.serve(awaitsContinue);
     else exchange.refuseUnread(fault, awaitsContinue);
+  }
+
+  /** False: there are too many. */
+  #count(socket: Socket): boolean {
+    const address = plainAddress(socket.remoteAddress ?? '');
+    if (this.#connections.take(address, 1) !== null) return false;
+    this.#counted.set(socket, address);
+    socket.once('close', () => this.discount(socket));
+    return true;
+  }
+
+  discount(socket: Socket): void {
+    const address = this.#counted.get(socket);
+    if (address === undefined) return;
+    this.#counted.delete(socket);
+    this.#connections.release(address, 1);
   }
 
   ignoreNext(socket: Socket): void {

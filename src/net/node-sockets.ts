@@ -1,5 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { decideUpgrade, guard, overBudgetReason } from './asked-of-handlers.js';
 import type { NetOptions, NetResponse } from './net.js';
@@ -138,9 +138,10 @@ export class NodeSockets implements NodeSocketHost {
     new NodeExchange(incoming, res, this.#host).refuse(answer);
   }
 
-  #opened(ws: WebSocket, connection: Duplex, remoteAddress: string): void {
+  #opened(ws: WebSocket, connection: Socket, remoteAddress: string): void {
     const socket = new NodeSocket(++this.#lastId, remoteAddress, ws, connection, this);
     this.#sockets.add(socket);
+    this.#host.discount(connection);
     this.#topicsOf.set(socket, new Set());
     this.#host.underWay.began();
     ws.on('message', (data, isBinary) => {

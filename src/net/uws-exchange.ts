@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { internalError, whyUnsendable } from './backend-answers.js';
+import { internalError, tooManyConnections, whyUnsendable } from './backend-answers.js';
+import type { Capacity } from './capacity.js';
 import { headFault } from './head-check.js';
 import { BODILESS, SMALL_PIECE_BYTES, type BodyFault, type NetOptions, type NetResponse } from './net.js';
 import type { RequestTurns } from './request-turns.js';
@@ -18,6 +19,9 @@ export interface UwsExchangeHost {
   readonly underWay: UnderWay;
   readonly turns: RequestTurns;
   readonly proxies: TrustedProxies;
+  readonly bodies: Capacity;
+  /** Those whose request has a body and no answer yet. */
+  readonly connections: Capacity;
 }
 
 const STATUS_LINES = new Map(
@@ -41,6 +45,12 @@ export class UwsExchange {
    * closed after the answer.
    */
   #isChunked = false;
+  /** It counts among the host's `connections`. */
+  #isCounted = false;
+  /** Bytes of the body that are in memory. */
+  #heldBytes = 0;
+  /** Answered before the body came: what still comes of it is thrown away. */
+  #isRefused = false;
   /** Answered in full, or aborted: the response object is dead. */
   #over = false;
   #deadline: NodeJS.Timeout | undefined;
@@ -103,11 +113,15 @@ export class UwsExchange {
     const { limits } = this.#host.options;
     const limit = limits.bodyBytes(this.#request.method, this.#request.path);
     const declared = Number(this.#request.header('content-length') ?? 0);
-    if (declared > limits.bodyDiscardBytes) {
+    const hasBody = declared > 0 || this.#isChunked;
+    if (hasBody && !this.#count()) return;
+    const refusal = hasBody ? this.#refusalOfHead() : null;
+    if (refusal !== null) this.#refuseUnread(refusal);
+    else if (declared > limits.bodyDiscardBytes) {
       setImmediate(() => this.#apart(() => this.#refuse('TOO_LARGE')));
       return;
     }
-    this.#deadline = setTimeout(() => this.#apart(() => this.#refuse('TOO_SLOW')), limits.bodyDeadlineMs);
+    this.#deadline ??= setTimeout(() => this.#apart(() => this.#refuse('TOO_SLOW')), limits.bodyDeadlineMs);
     const chunks: Uint8Array[] = [];
     let size = 0;
     let smallPieces = 0;
@@ -118,9 +132,23 @@ export class UwsExchange {
         return;
       }
       size += chunk.byteLength;
+      if (this.#isRefused) {
+        // Not at once: the answer may not be with the kernel yet.
+        if (isLast || size > limits.bodyDiscardBytes) setImmediate(() => this.#cut());
+        return;
+      }
       // The library takes its buffer back when this callback returns.
-      if (size <= limit) chunks.push(new Uint8Array(chunk.slice(0)));
-      else chunks.length = 0;
+      const isHeld = size <= limit && this.#hold(chunk.byteLength);
+      if (isHeld) chunks.push(new Uint8Array(chunk.slice(0)));
+      else {
+        chunks.length = 0;
+        this.#release();
+      }
+      // Refused just now.
+      if (!isHeld && size <= limit) {
+        if (isLast) setImmediate(() => this.#cut());
+        return;
+      }
       if (size > limits.bodyDiscardBytes) {
         setImmediate(() => this.#apart(() => this.#refuse('TOO_LARGE')));
       } else if (isLast) {
@@ -150,13 +178,59 @@ export class UwsExchange {
   }
 
   #refuse(fault: BodyFault): void {
-    let answer: NetResponse;
+    this.#write(this.#refusalOfBody(fault), true);
+  }
+
+  #refusalOfBody(fault: BodyFault): NetResponse {
     try {
-      answer = this.#host.options.refuseBody(fault, this.#request);
+      return this.#host.options.refuseBody(fault, this.#request);
     } catch (error) {
-      answer = this.#crashed(error);
+      return this.#crashed(error);
     }
-    this.#write(answer, true);
+  }
+
+  #refusalOfHead(): NetResponse | null {
+    try {
+      return this.#host.options.refuseHead?.(this.#request) ?? null;
+    } catch (error) {
+      return this.#crashed(error);
+    }
+  }
+
+  /**
+   * Answers before the body came, and lets what of it still comes be thrown away, within `bodyDiscardBytes` and
+   * `refusedBodyMs`: a connection closed on unread bytes is reset, and takes the answer with it.
+   */
+  #refuseUnread(wanted: NetResponse): void {
+    this.#isRefused = true;
+    clearTimeout(this.#deadline);
+    this.#deadline = setTimeout(() => this.#cut(), this.#host.options.limits.refusedBodyMs);
+    const unsendable = whyUnsendable(wanted);
+    const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));
+    this.#apart(() => this.#writeWhole(answer));
+  }
+
+  /** False, and refused, where there are too many connections. */
+  #count(): boolean {
+    const full = this.#host.connections.take(this.#request.remoteAddress, 1);
+    this.#isCounted = full === null;
+    if (full !== null) this.#refuseLater(tooManyConnections(full, this.#host.options.limits));
+    return this.#isCounted;
+  }
+
+  /** False, and refused, where all bodies together would be too large. */
+  #hold(bytes: number): boolean {
+    if (this.#host.bodies.take(this.#request.remoteAddress, bytes) === null) {
+      this.#heldBytes += bytes;
+      return true;
+    }
+    this.#refuseUnread(this.#refusalOfBody('TOO_MANY'));
+    return false;
+  }
+
+  #release(): void {
+    if (this.#heldBytes > 0) this.#host.bodies.release(this.#request.remoteAddress, this.#heldBytes);
+    this.#heldBytes = 0;
   }
 
   /** From here on the exchange outlives the library's callback. */
@@ -179,6 +253,8 @@ export class UwsExchange {
     if (this.#over) return;
     this.#over = true;
     clearTimeout(this.#deadline);
+    this.#release();
+    if (this.#isCounted) this.#host.connections.release(this.#request.remoteAddress, 1);
     this.#request.release();
     if (this.#watched) this.#host.underWay.ended();
   }

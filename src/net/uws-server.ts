@@ -1,3 +1,4 @@
+import { Capacity } from './capacity.js';
 import type { NetOptions, NetServer } from './net.js';
 import { RequestTurns } from './request-turns.js';
 import { TrustedProxies } from './trusted-proxies.js';
@@ -13,6 +14,8 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   readonly options: NetOptions;
   readonly underWay = new UnderWay();
   readonly proxies: TrustedProxies;
+  readonly bodies: Capacity;
+  readonly connections: Capacity;
   readonly turns: RequestTurns;
   stopping = false;
   readonly #app: UwsApp;
@@ -23,6 +26,9 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   constructor(uws: UwsModule, options: NetOptions) {
     this.options = options;
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
+    const { bodiesBytes, bodiesBytesPerAddress, httpConnections, httpConnectionsPerAddress } = options.limits;
+    this.bodies = new Capacity(bodiesBytes, bodiesBytesPerAddress, this.proxies);
+    this.connections = new Capacity(httpConnections, httpConnectionsPerAddress, this.proxies);
     this.turns = new RequestTurns(options.limits.requestsPerTurn);
     // Otherwise every answer names the library and its version.
     uws._cfg('silent');

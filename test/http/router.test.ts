@@ -34,7 +34,8 @@ function routerWatchedBy(watch: RequestWatch) {
   );
 }
 
-const router = routerWatchedBy(watch);
+const routing = routerWatchedBy(watch);
+const router = routing.handle;
 
 t.test('a method that a path does not have is answered with all that it has (RFC 9110, 15.5.6)', async (t) => {
   const answer = await router(requestOf('DELETE', '/both'));
@@ -73,7 +74,11 @@ t.test('requests are told apart by their routes, and all that go nowhere are one
 t.test('of each answer it is told what was asked, and how long it took', async (t) => {
   const told: AnsweredRequest[] = [];
   let nowMs = 1_000;
-  const timed = routerWatchedBy({ ...watch, nowMs: () => (nowMs += 5), answered: (each) => told.push({ ...each }) });
+  const { handle: timed } = routerWatchedBy({
+    ...watch,
+    nowMs: () => (nowMs += 5),
+    answered: (each) => told.push({ ...each }),
+  });
   // A method can be any word, and each is a series of the metrics.
   for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'PROPFIND', 'get']) {
     told.length = 0;
@@ -89,4 +94,18 @@ t.test('a query of the length that is taken is read, one that is longer is not',
     status: 414,
     body: '{"message":"The query string is too long"}',
   });
+});
+
+t.test('the head alone is enough to refuse what no body can save', async (t) => {
+  heard.length = 0;
+  t.match(routing.refuseHead(requestOf('POST', '/both')), { status: 401, body: '{"message":"API key not provided"}' });
+  t.match(routing.refuseHead(requestOf('PUT', '/both')), { status: 405 });
+  t.match(routing.refuseHead(requestOf('POST', '/nowhere')), { status: 404 });
+  t.match(routing.refuseHead(requestOf('POST', `/both?${'q'.repeat(101)}`)), { status: 414 });
+  t.equal(routing.refuseHead(requestOf('GET', '/throws')), null, 'the route is not called');
+  t.strictSame(
+    heard,
+    [401, 405, 404, 414].map((status) => [status === 404 ? 'other' : '/both', status]),
+    'and each is told of once',
+  );
 });

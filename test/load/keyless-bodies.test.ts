@@ -1,0 +1,54 @@
+import t from 'tap';
+import { head, RawConnection, statuses } from '../net/raw-connection.js';
+import { attackerAddress, Siege } from '../faults/siege.js';
+
+const CONNECTIONS = 2_000;
+const CONNECTIONS_PER_ADDRESS = 10;
+/** Of a body that is never whole: what a server that waits for it keeps. */
+const BODY = Buffer.alloc(1_040_000, ' ');
+const MOST_GROWTH_BYTES = 120 << 20;
+const MOST_LEFT_BYTES = 20 << 20;
+/** How long the connections stay, unless the server closes them; then how long the server has to release its memory. */
+const STAY_MS = 5_000;
+const RELEASE_MS = 60_000;
+
+t.setTimeout(400_000);
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+
+/** What a connection without a key is answered with, empty when nothing was; all that is sent is sent by then. */
+async function attack(port: number, i: number): Promise<number | undefined> {
+  const from = attackerAddress(Math.floor(i / CONNECTIONS_PER_ADDRESS));
+  const connection = await RawConnection.open(port, '127.0.0.1', from);
+  connection.socket.write(head('POST /quotes HTTP/1.1', 'Host: x', 'Content-Length: 1048576'));
+  connection.socket.write(BODY);
+  await Promise.race([connection.closed, pause(STAY_MS)]);
+  connection.reset();
+  return statuses(connection.text)[0];
+}
+
+for (const backend of ['uWebSockets.js', 'node']) {
+  await t.test(`${CONNECTIONS} connections without a key, each with a megabyte of a body (${backend})`, async (t) => {
+    const siege = await Siege.lay(t, { settings: { QUOTEBOOK_NET_BACKEND: backend } });
+    await siege.measure(2_000);
+    const idleBytes = siege.service.usage().rssBytes;
+    let peakBytes = idleBytes;
+    const look = setInterval(() => (peakBytes = Math.max(peakBytes, siege.service.usage().rssBytes)), 20);
+    const answers = await Promise.all(Array.from({ length: CONNECTIONS }, (_, i) => attack(siege.port, i)));
+    clearInterval(look);
+    const refused = answers.filter((status) => status === 401).length;
+    t.equal(answers.filter((status) => status !== undefined && status !== 401).length, 0, 'no other answer');
+    // Not all: whoever has not sent the rest within `refusedBodyMs` is cut off, and may lose the answer.
+    t.ok(refused > 0, `${refused} read their 401`);
+    t.ok(peakBytes - idleBytes <= MOST_GROWTH_BYTES, `${mib(idleBytes)} idle, ${mib(peakBytes)} under attack`);
+    let leftBytes = siege.service.usage().rssBytes;
+    for (let waitedMs = 0; leftBytes - idleBytes > MOST_LEFT_BYTES && waitedMs < RELEASE_MS; waitedMs += 1_000) {
+      await pause(1_000);
+      leftBytes = siege.service.usage().rssBytes;
+    }
+    t.ok(leftBytes - idleBytes <= MOST_LEFT_BYTES, `${mib(leftBytes)} after it`);
+    t.comment(`RSS: ${mib(idleBytes)} idle, ${mib(peakBytes)} under attack, ${mib(leftBytes)} after it`);
+    t.ok(siege.service.isRunning, 'and the service lives');
+  });
+}
