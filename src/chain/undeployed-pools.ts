@@ -32,10 +32,16 @@ export class UndeployedPools {
 
   /** In the order of `quotes`; null: it can be filled. */
   async check(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<(QuoteError | null)[]> {
-    const [undeployable, means] = await Promise.all([this.#undeployable(quotes, at), this.#readMeans(quotes, at)]);
+    const [undeployable, codeless, means] = await Promise.all([
+      this.#undeployable(quotes, at),
+      this.#codeless(quotes, at),
+      this.#readMeans(quotes, at),
+    ]);
     return quotes.map((quote) => {
       const needed = neededOf(quote, means.get(quote)?.decimals ?? null);
-      if (needed === null || undeployable.has(quote.pool.poolAddress)) return 'InvalidAssetUpdate';
+      const isUndeployable =
+        undeployable.has(quote.pool.poolAddress) || partsOf(quote).some((address) => codeless.has(address));
+      if (needed === null || isUndeployable) return 'InvalidAssetUpdate';
       const { allowance, balance } = means.get(quote) ?? NO_MEANS;
       if ((allowance ?? 0n) < needed) return 'InsufficientCollateralAllowance';
       if ((balance ?? 0n) < needed) return 'InsufficientCollateralBalance';
@@ -49,6 +55,16 @@ export class UndeployedPools {
     const calls = pools.map(({ poolKey }) => ({ to: this.poolFactory, data: encodeGetPoolAddress(poolKey) }));
     const answers = await this.settlement.multicall(calls, at);
     return new Set(pools.flatMap(({ poolAddress }, i) => (answers[i]?.reverted === true ? [poolAddress] : [])));
+  }
+
+  /**
+   * Of the contracts that a deployment calls, those that are not there: the factory gives such a pool an address, and
+   * its deployment reverts. Together, for the reason that `#withCode` gives.
+   */
+  async #codeless(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlySet<Hex>> {
+    const addresses = [...new Set(quotes.flatMap(partsOf))];
+    const answers = await this.settlement.multicall(addresses.map(askDecimals), at);
+    return new Set(addresses.filter((_, i) => answers[i]?.reverted === false && answers[i].data === '0x'));
   }
 
   /**
@@ -98,6 +114,11 @@ export class UndeployedPools {
     });
     return [askDecimals(to), ...ofQuotes];
   }
+}
+
+/** Both tokens say their decimals to a new pool, and its oracle takes the pair up. */
+function partsOf({ pool: { poolKey } }: IdentifiedQuote): Hex[] {
+  return [poolKey.base, poolKey.quote, poolKey.oracleAdapter];
 }
 
 function askDecimals(to: Hex): ContractCall {

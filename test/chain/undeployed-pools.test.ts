@@ -102,6 +102,23 @@ onChainAlone('a quote that entered before its pool is filled and cancelled like 
   t.equal(book.reasonOf(cancelled), null);
 });
 
+onChainAlone('a quote is invalid where a contract that its pool would need is not there', {}, async (t, book) => {
+  const nowhere = getAddress(numberToHex(0xdead, { size: 20 }));
+  const keys = [
+    callKey,
+    { ...callKey, quote: nowhere },
+    { ...callKey, base: nowhere, isCallPool: false },
+    { ...callKey, oracleAdapter: nowhere },
+  ];
+  const offers: SignedOffer[] = [];
+  for (const key of keys) offers.push(await market.sign(await poolOf(key)));
+  await book.publish(...offers);
+  t.strictSame(
+    offers.map((offer) => book.reasonOf(offer)),
+    [0, 7, 7, 7],
+  );
+});
+
 onChainAlone(
   'a quote for a pool whose date is not allowed yet is known, and enters the book when it is',
   { limits: { sweepMs: 50 } },
