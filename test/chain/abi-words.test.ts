@@ -72,7 +72,7 @@ t.test('what a pool is asked of a quote is encoded as viem encodes it', async (t
         args: [filler, onChain(each), size, signature],
       } as const;
       t.same(askFilled(each), { to: pool.poolAddress, data: encodeFunctionData(filled) });
-      t.same(askValid(each, size), { to: pool.poolAddress, data: encodeFunctionData(valid) });
+      t.same(askValid(each, size), { to: pool.poolAddress, data: encodeFunctionData(valid), runsForeignCode: true });
     }),
     { numRuns: 50 },
   );
