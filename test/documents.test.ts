@@ -11,6 +11,7 @@ const documents = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
   'bench/README.md',
+  'clients/python/README.md',
 ].filter((name) => existsSync(path.join(root, name)));
 
 const FIRST_SCREEN_LINES = 40;

@@ -1,0 +1,60 @@
+"""Client of a Quotebook service: signing of quotes, HTTP routes, and the numbered feed."""
+
+from .books import Level, LevelBook, QuoteBook
+from .client import Client
+from .errors import ApiError, ConnectionLostError, EventsLostError, QuotebookError, RefusedError
+from .feed import (
+    EventStream,
+    Followed,
+    FollowedBook,
+    FollowedFacts,
+    FollowedQuotes,
+    FollowedRfqs,
+    FollowedTickers,
+    Patience,
+)
+from .rest import Rest
+from .signing import (
+    Account,
+    QuoteTerms,
+    SignatureError,
+    SignedQuote,
+    domain_separator,
+    quote_digest,
+    recover_signer,
+)
+from .subscription import FollowState, Healing
+from .wire import ZERO_ADDRESS
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ZERO_ADDRESS",
+    "Account",
+    "ApiError",
+    "Client",
+    "ConnectionLostError",
+    "EventStream",
+    "EventsLostError",
+    "FollowState",
+    "Followed",
+    "FollowedBook",
+    "FollowedFacts",
+    "FollowedQuotes",
+    "FollowedRfqs",
+    "FollowedTickers",
+    "Healing",
+    "Level",
+    "LevelBook",
+    "Patience",
+    "QuoteBook",
+    "QuoteTerms",
+    "QuotebookError",
+    "RefusedError",
+    "Rest",
+    "SignatureError",
+    "SignedQuote",
+    "domain_separator",
+    "quote_digest",
+    "recover_signer",
+]

@@ -1,0 +1,178 @@
+"""Everything of one Quotebook service: its routes, its feed, and the signing of quotes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, TypeVar
+
+from .feed import (
+    FeedOptions,
+    Followed,
+    FollowedBook,
+    FollowedFacts,
+    FollowedQuotes,
+    FollowedRfqs,
+    FollowedTickers,
+    Patience,
+    ask_once,
+)
+from .rest import Rest
+from .signing import Account, QuoteTerms, SignedQuote
+from .wire import ZERO_ADDRESS, PoolKey, Side
+
+_DEFAULT_LIFE_SECONDS = 3600
+#: So many quotes of one client in a millisecond have salts of their own; below 2^53 until the year 2255.
+_SALTS_PER_MS = 1000
+
+#: An address: its private quotes too; `*`: everybody's.
+TakerFilter = str
+_F = TypeVar("_F", bound="Followed[Any]")
+
+
+class Client:
+    """`url` such as `http://127.0.0.1:8080`; `chain_id` is the settlement chain's.
+
+    Use it with `async with`, or call `close`. Each thing that is followed takes a connection of its own.
+    """
+
+    def __init__(self, url: str, api_key: str, chain_id: str | int, *, patience: Patience | None = None) -> None:
+        #: The HTTP routes.
+        self.rest = Rest(url, api_key, chain_id)
+        self._chain_id = str(chain_id)
+        # ws: for http:, wss: for https:.
+        feed_url = "ws" + url.rstrip("/").removeprefix("http")
+        self._options = FeedOptions(feed_url, api_key.strip(), patience or Patience())
+        self._followed: list[Followed[Any]] = []
+        self._last_salt = 0
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends everything that is followed."""
+        followed, self._followed = self._followed, []
+        await asyncio.gather(*(each.close() for each in followed))
+
+    def follow_quotes(
+        self,
+        *,
+        pool_address: str | None = None,
+        side: Side | None = None,
+        provider: str | None = None,
+        taker: TakerFilter | None = None,
+        size: int | None = None,
+    ) -> FollowedQuotes:
+        """Keeps every quote that the filter lets through. `size`: the least size as first signed, in 1e-18."""
+        return self._add(FollowedQuotes(self._options, self._filter(pool_address, side, provider, taker, size)))
+
+    def follow_facts(
+        self,
+        *,
+        pool_address: str | None = None,
+        side: Side | None = None,
+        provider: str | None = None,
+        taker: TakerFilter | None = None,
+        size: int | None = None,
+    ) -> FollowedFacts:
+        """What happens to quotes from now on; keeps none."""
+        return self._add(FollowedFacts(self._options, self._filter(pool_address, side, provider, taker, size)))
+
+    def follow_book(self, *, pool_address: str, depth: int | None = None, taker: str | None = None) -> FollowedBook:
+        """Keeps one pool's price levels. `depth`: levels of each side, default all that the server shows."""
+        body = self._filter(pool_address, None, None, taker, None)
+        if depth is not None:
+            body["depth"] = depth
+        return self._add(FollowedBook(self._options, body))
+
+    def follow_tickers(self, *, pool_address: str | None = None) -> FollowedTickers:
+        """Keeps every pool's best prices, or one pool's."""
+        return self._add(FollowedTickers(self._options, self._filter(pool_address, None, None, None, None)))
+
+    def follow_rfqs(
+        self,
+        *,
+        pool_address: str | None = None,
+        side: Side | None = None,
+        taker: str | None = None,
+        size: int | None = None,
+    ) -> FollowedRfqs:
+        """Takers' requests."""
+        return self._add(FollowedRfqs(self._options, self._filter(pool_address, side, None, taker, size)))
+
+    async def request_quotes(
+        self,
+        *,
+        side: Side,
+        size: int,
+        taker: str,
+        pool_address: str | None = None,
+        pool_key: PoolKey | None = None,
+    ) -> None:
+        """Asks makers for quotes, of a pool by its address or its key. `side` is the book's: `ask` to buy.
+
+        Returns once the request is on the server's disk. Raises RefusedError, or ConnectionLostError when it is not
+        known whether it was published.
+        """
+        if (pool_address is None) == (pool_key is None):
+            raise TypeError("Give pool_address or pool_key")
+        body: dict[str, Any] = {"side": side, "size": str(size), "taker": taker, "chainId": self._chain_id}
+        if pool_address is None:
+            body["poolKey"] = pool_key
+        else:
+            body["poolAddress"] = pool_address
+        await ask_once(self._options, {"type": "RFQ", "body": body})
+
+    def sign_quote(
+        self,
+        account: Account,
+        pool: Mapping[str, Any],
+        *,
+        side: Side,
+        price: int,
+        size: int,
+        deadline: int | None = None,
+        salt: int | None = None,
+        taker: str = ZERO_ADDRESS,
+    ) -> SignedQuote:
+        """Signs a quote; `rest.post_quotes([signed.posted])` publishes it.
+
+        `pool` has `poolAddress` and `poolKey`, as any quote of that pool. `deadline` is an hour from now by default,
+        `salt` larger than any before.
+        """
+        now = time.time()
+        self._last_salt = max(self._last_salt + 1, int(now * 1000) * _SALTS_PER_MS)
+        terms = QuoteTerms(
+            side,
+            price,
+            size,
+            int(now) + _DEFAULT_LIFE_SECONDS if deadline is None else deadline,
+            self._last_salt if salt is None else salt,
+            taker,
+        )
+        return account.sign_quote(self._chain_id, pool["poolAddress"], pool["poolKey"], terms)
+
+    def _add(self, followed: _F) -> _F:
+        self._followed = [each for each in self._followed if not each._subscription.is_over]
+        self._followed.append(followed)
+        return followed
+
+    def _filter(
+        self, pool_address: str | None, side: Side | None, provider: str | None, taker: str | None, size: int | None
+    ) -> dict[str, Any]:
+        wish = {
+            "chainId": self._chain_id,
+            "poolAddress": pool_address,
+            "side": side,
+            "provider": provider,
+            "taker": taker,
+            "size": None if size is None else str(size),
+        }
+        return {name: value for name, value in wish.items() if value is not None}

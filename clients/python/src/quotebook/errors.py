@@ -1,0 +1,52 @@
+"""Errors of the client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class QuotebookError(Exception):
+    """Base of all errors of this package."""
+
+
+class RefusedError(QuotebookError):
+    """The server answered a WebSocket message with ERROR; the text is the server's."""
+
+
+class ConnectionLostError(QuotebookError):
+    """The connection ended before the answer came: the server may have processed the message, or not."""
+
+    def __init__(self) -> None:
+        super().__init__("The connection ended before the answer came")
+
+
+class EventsLostError(QuotebookError):
+    """A reader of events was too slow: more waited than its limit. The book is not affected."""
+
+
+class ApiError(QuotebookError):
+    """A call was answered with a status other than 2xx, or with something that is not JSON."""
+
+    def __init__(self, status: int, body: object, headers: Mapping[str, str]) -> None:
+        #: HTTP status.
+        self.status = status
+        #: Of a 400: what is wrong with the query or the body, in AJV's words; else empty.
+        self.problems: list[Mapping[str, Any]] = list(body) if isinstance(body, list) else []
+        fields: Mapping[str, Any] = body if isinstance(body, dict) else {}
+        #: Of a 504 of `post_quotes`: ids that may still enter; else empty.
+        self.pending: list[str] = list(fields.get("pending") or [])
+        retry_after = headers.get("retry-after", "")
+        #: Seconds until a retry makes sense, where the server says so.
+        self.retry_after: int | None = int(retry_after) if retry_after.isdecimal() else None
+        #: Finds the call in the server's log.
+        self.request_id: str | None = headers.get("x-request-id")
+        message = fields.get("message")
+        if isinstance(message, str):
+            text = message
+        elif self.problems:
+            first = self.problems[0]
+            text = f"{first.get('instancePath') or 'the request'} {first.get('message')}"
+        else:
+            text = f"HTTP {status}"
+        super().__init__(text)

@@ -1,0 +1,232 @@
+"""The HTTP routes (docs/api.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from http.client import HTTPConnection, HTTPSConnection
+from typing import Any, Literal, cast
+from urllib.parse import quote as url_quote
+from urllib.parse import urlsplit
+
+from .errors import ApiError, QuotebookError
+from .wire import (
+    CheckedQuote,
+    DeployedPools,
+    Number,
+    Option,
+    OrderbookQuote,
+    Orders,
+    Pool,
+    PostedQuote,
+    PostedQuotes,
+    Readiness,
+    Settled,
+    Side,
+    Tickers,
+    VaultQuote,
+)
+
+#: A settlement may take a minute.
+DEFAULT_TIMEOUT_SECONDS = 120.0
+#: Longest answer that is read.
+DEFAULT_ANSWER_BYTES = 256 * 1024 * 1024
+_SHOWN_CHARACTERS = 200
+
+_Query = Mapping[str, "str | int | Sequence[str] | None"]
+
+
+class Rest:
+    """Each call uses a connection of its own, in a thread, and raises ApiError unless the answer is 2xx and JSON.
+
+    Nothing is retried: of a publication only the caller knows whether it is still wanted. Posting a signed quote again
+    is safe. Redirects are not followed, so no other server gets the key.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        api_key: str,
+        chain_id: str | int,
+        *,
+        timeout: float = DEFAULT_TIMEOUT_SECONDS,
+        max_answer_bytes: int = DEFAULT_ANSWER_BYTES,
+    ) -> None:
+        parts = urlsplit(url.rstrip("/"))
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError(f"Not the URL of a service: {url}")
+        self._url = parts
+        self._api_key = api_key.strip()
+        self._chain_id = str(chain_id)
+        self._timeout = timeout
+        self._max_answer_bytes = max_answer_bytes
+
+    async def quotes(
+        self,
+        *,
+        pool_address: str,
+        side: Side,
+        size: int,
+        provider: str | None = None,
+        taker: str | None = None,
+    ) -> list[OrderbookQuote]:
+        """The best quotes that cover `size` (1e-18); with `taker` the taker's private ones are merged in."""
+        query: _Query = {
+            "poolAddress": pool_address,
+            "side": side,
+            "size": size,
+            "provider": provider,
+            "taker": taker,
+        }
+        return cast("list[OrderbookQuote]", await self._get("/quotes", self._of_chain(query)))
+
+    async def rfq_quotes(self, *, pool_address: str, side: Side, taker: str) -> list[OrderbookQuote]:
+        """One taker's private quotes, best first."""
+        query = {"poolAddress": pool_address, "side": side, "taker": taker}
+        return cast("list[OrderbookQuote]", await self._get("/rfq_quotes", self._of_chain(query)))
+
+    async def orders(
+        self,
+        *,
+        pool_address: str | None = None,
+        side: Side | None = None,
+        provider: str | None = None,
+        taker: str | None = None,
+        size: int | None = None,
+        quote_ids: Sequence[str] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Orders:
+        """Orders by any mix of filters, newest first. Of `quote_ids` give 40 at a time over a network."""
+        if quote_ids is not None and len(quote_ids) == 0:
+            # A query without ids would ask for all.
+            empty: Orders = {"validQuotes": [], "invalidQuotes": []}
+            if limit is not None:
+                empty["nextCursor"] = None
+            return empty
+        query: _Query = {
+            "poolAddress": pool_address,
+            "side": side,
+            "provider": provider,
+            "taker": taker,
+            "size": size,
+            "quoteIds": quote_ids,
+            "limit": limit,
+            "cursor": cursor,
+        }
+        return cast(Orders, await self._get("/orders", self._of_chain(query)))
+
+    async def tickers(self) -> Tickers:
+        """Every pool's best prices, and what was filled in 24 hours."""
+        return cast(Tickers, await self._get("/tickers", self._of_chain({})))
+
+    async def post_quotes(self, quotes: Iterable[PostedQuote]) -> PostedQuotes:
+        """Publishes 1 to 1,000 signed quotes. The next `quotes` returns what is in `created`."""
+        return cast(PostedQuotes, await self._post("/quotes", list(quotes)))
+
+    async def check_quotes(self, quotes: Iterable[PostedQuote]) -> list[CheckedQuote]:
+        """A dry run: what POST would answer, and the digests that the server computes. Publishes nothing."""
+        answer = await self._post("/quotes?dryRun=true", list(quotes))
+        return cast("list[CheckedQuote]", answer["quotes"])
+
+    async def pools(
+        self, *, base: str | None = None, quote: str | None = None, expiration: str | None = None
+    ) -> list[Pool]:
+        """Pools deployed in the last 90 days that have not expired."""
+        query = {"base": base, "quote": quote, "expiration": expiration}
+        return cast("list[Pool]", await self._get("/pools", query))
+
+    async def deploy_pools(self, options: Iterable[Option]) -> DeployedPools:
+        """Deploys 1 to 100 pools."""
+        return cast(DeployedPools, await self._post("/pools", list(options)))
+
+    async def vault_quote(self, option: Option, *, size: Number, direction: Literal["buy", "sell"]) -> VaultQuote:
+        """What a trade of `size` contracts with the pair's vault costs the operator now."""
+        query = {
+            "base": option["base"],
+            "quote": option["quote"],
+            "expiration": option["expiration"],
+            "strike": _digits(option["strike"]),
+            "type": option["type"],
+            "size": _digits(size),
+            "direction": direction,
+        }
+        return cast(VaultQuote, await self._get("/vaults/quote", query))
+
+    async def settle(self, options: Iterable[Option]) -> Settled:
+        """Settles the operator's positions in 1 to 1,000 expired options."""
+        return cast(Settled, await self._post("/pool/settle", list(options)))
+
+    async def ready(self) -> Readiness:
+        """Whether the server has read both chains to their heads, and why not."""
+        status, body, is_json, headers = await self._ask("GET", "/ready", None)
+        # A proxy that does not reach the server answers 503, too.
+        if not (is_json and isinstance(body, dict) and isinstance(body.get("ready"), bool)):
+            raise ApiError(status, body, headers)
+        return cast(Readiness, body)
+
+    def _of_chain(self, query: _Query) -> _Query:
+        return {**query, "chainId": self._chain_id}
+
+    async def _get(self, path: str, query: _Query) -> Any:
+        return await self._call("GET", path + _query_string(query), None)
+
+    async def _post(self, path: str, body: object) -> Any:
+        return await self._call("POST", path, json.dumps(body, default=_json_number).encode())
+
+    async def _call(self, method: str, path: str, sent: bytes | None) -> Any:
+        status, body, is_json, headers = await self._ask(method, path, sent)
+        if not 200 <= status <= 299 or not is_json:
+            raise ApiError(status, body, headers)
+        return body
+
+    async def _ask(self, method: str, path: str, sent: bytes | None) -> tuple[int, Any, bool, Mapping[str, str]]:
+        status, text, headers = await asyncio.to_thread(self._exchange, method, path, sent)
+        try:
+            return status, json.loads(text, parse_float=Decimal), True, headers
+        except ValueError:
+            message = text[:_SHOWN_CHARACTERS].decode(errors="replace")
+            return status, {"message": message} if message else None, False, headers
+
+    def _exchange(self, method: str, path: str, sent: bytes | None) -> tuple[int, bytes, Mapping[str, str]]:
+        kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
+        connection = kind(cast(str, self._url.hostname), self._url.port, timeout=self._timeout)
+        headers = {"x-apikey": self._api_key}
+        if sent is not None:
+            headers["content-type"] = "application/json"
+        try:
+            connection.request(method, self._url.path + path, sent, headers)
+            answer = connection.getresponse()
+            text = answer.read(self._max_answer_bytes + 1)
+            if len(text) > self._max_answer_bytes:
+                raise QuotebookError(f"The answer has more than {self._max_answer_bytes} bytes")
+            return answer.status, text, {name.lower(): value for name, value in answer.getheaders()}
+        finally:
+            connection.close()
+
+
+def _query_string(query: _Query) -> str:
+    """With its `?`; lists as `name[]=a&name[]=b`; what is None is left out."""
+    pairs: list[str] = []
+    for name, value in query.items():
+        if value is None:
+            continue
+        if isinstance(value, (str, int)):
+            pairs.append(f"{name}={url_quote(str(value), safe='')}")
+        else:
+            pairs.extend(f"{name}[]={url_quote(item, safe='')}" for item in value)
+    return f"?{'&'.join(pairs)}" if pairs else ""
+
+
+def _digits(number: Number) -> str:
+    """Without an exponent."""
+    return format(number, "f") if isinstance(number, Decimal) else str(number)
+
+
+def _json_number(value: object) -> float:
+    """The server reads numbers of bodies as JavaScript does, so a float loses nothing."""
+    if isinstance(value, Decimal):
+        return float(value)
+    raise TypeError(f"{type(value).__name__} is no JSON")

@@ -1,0 +1,243 @@
+"""Shapes of the wire: what routes take and give, and what the feed sends (docs/api.md).
+
+Amounts are decimal strings of 1e-18 units, times are Unix seconds unless their name ends in `Ms`.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Literal, TypedDict
+
+Side = Literal["bid", "ask"]
+#: Numbers of the option routes; those with decimals are exact.
+Number = int | Decimal
+
+ZERO_ADDRESS = "0x0000000000000000000000000000000000000000"
+
+
+class PoolKey(TypedDict):
+    base: str
+    quote: str
+    oracleAdapter: str
+    strike: str
+    maturity: int
+    isCallPool: bool
+
+
+class Signature(TypedDict):
+    r: str
+    s: str
+    v: int
+
+
+class PostedQuote(TypedDict):
+    """What POST /quotes takes."""
+
+    poolKey: PoolKey
+    chainId: str
+    provider: str
+    taker: str
+    price: str
+    size: str
+    isBuy: bool
+    deadline: int
+    salt: int
+    signature: Signature
+
+
+class OrderbookQuote(PostedQuote):
+    """A quote as the book has it."""
+
+    quoteId: str
+    poolAddress: str
+    ts: int
+    fillableSize: str
+
+
+class InvalidQuote(OrderbookQuote):
+    reason: str
+
+
+class _Orders(TypedDict):
+    validQuotes: list[OrderbookQuote]
+    invalidQuotes: list[InvalidQuote]
+
+
+class Orders(_Orders, total=False):
+    #: With `limit`; None: there are no more.
+    nextCursor: str | None
+
+
+class FailedQuote(TypedDict):
+    reason: str
+    quote: PostedQuote
+
+
+class PostedQuotes(TypedDict):
+    created: list[OrderbookQuote]
+    failed: list[FailedQuote]
+    exists: list[OrderbookQuote]
+
+
+class CheckedQuote(TypedDict):
+    """What a dry run says of one quote."""
+
+    outcome: Literal["created", "failed", "exists"]
+    reasons: list[str]
+    poolAddress: str | None
+    domainSeparator: str | None
+    digest: str | None
+    signer: str | None
+
+
+class BestPrice(TypedDict):
+    price: str
+    size: str
+
+
+class Ticker(TypedDict):
+    poolAddress: str
+    poolKey: PoolKey
+    bid: BestPrice | None
+    ask: BestPrice | None
+    filledSize24h: str
+
+
+class Tickers(TypedDict):
+    epoch: str
+    seq: int
+    tsMs: int
+    tickers: list[Ticker]
+
+
+class Option(TypedDict):
+    base: str
+    quote: str
+    expiration: str
+    strike: Number
+    type: Literal["C", "P"]
+
+
+class Pool(Option):
+    poolAddress: str
+
+
+class FailedOption(Option):
+    reason: str
+
+
+class DeployedPools(TypedDict):
+    created: list[Pool]
+    existed: list[Pool]
+    failed: list[FailedOption]
+
+
+class FailedSettlement(TypedDict):
+    failedOption: Option
+    reason: str
+
+
+class Settled(TypedDict):
+    success: list[Option]
+    failed: list[FailedSettlement]
+
+
+class VaultMarket(TypedDict):
+    vault: str
+    strike: Number
+    expiration: str
+    size: Number
+    direction: Literal["buy", "sell"]
+
+
+class VaultQuote(TypedDict):
+    market: VaultMarket
+    quote: Number
+    takerFee: Number
+    fee: Number
+
+
+class Readiness(TypedDict):
+    ready: bool
+    reasons: list[str]
+
+
+class Cause(TypedDict):
+    chain: Literal["stream", "settlement"]
+    blockNumber: int
+    txHash: str
+    logIndex: int
+
+
+class _Numbered(TypedDict):
+    key: str
+    seq: int
+    prevSeq: int
+    tsMs: int
+
+
+class _QuoteFact(_Numbered):
+    type: Literal[
+        "POST_QUOTE",
+        "FILL_QUOTE",
+        "REMOVE_QUOTE",
+        "CANCEL_QUOTE",
+        "EXPIRE_QUOTE",
+        "INVALIDATE_QUOTE",
+        "REVALIDATE_QUOTE",
+        "UNDO_QUOTE",
+    ]
+    cause: Cause | None
+    body: OrderbookQuote
+
+
+class QuoteFact(_QuoteFact, total=False):
+    """What happened to one quote."""
+
+    #: Of FILL_QUOTE: what this fill took.
+    size: str
+    #: Of INVALIDATE_QUOTE: the pool's name for it.
+    reason: str
+    #: Of UNDO_QUOTE: whether the quote is in the book now.
+    valid: bool
+
+
+class Rfq(_Numbered):
+    """A taker asks makers for a quote; `body` is as the taker wrote it."""
+
+    type: Literal["RFQ"]
+    body: dict[str, Any]
+
+
+class PriceLevel(TypedDict):
+    price: str
+    size: str
+    count: int
+
+
+class PriceLevels(TypedDict):
+    bids: list[PriceLevel]
+    asks: list[PriceLevel]
+
+
+class _BookChange(TypedDict):
+    type: Literal["ORDERBOOK_SNAPSHOT", "ORDERBOOK_UPDATE"]
+    key: str
+    seq: int
+    tsMs: int
+    body: PriceLevels
+
+
+class BookChange(_BookChange, total=False):
+    """A snapshot is the whole book, an update the levels that changed."""
+
+    levelsHash: str
+    prevSeq: int
+
+
+class Heartbeat(TypedDict):
+    type: Literal["HEARTBEAT"]
+    seq: int
+    serverTimeMs: int
+    chains: dict[str, Any]
+    books: list[dict[str, str]]

@@ -1,0 +1,202 @@
+"""The feed of the built service, over sound and over bad connections."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from quotebook import Client, ConnectionLostError, EventsLostError, FollowState, RefusedError
+
+from .conftest import ONE, SOON, Disturber, Service, run_async, until
+
+
+async def post(client: Client, service: Service, pool: int, price: int, size: int = ONE, **terms: Any) -> str:
+    signed = client.sign_quote(service.maker, service.pool(pool), side="ask", price=price, size=size, **terms)
+    posted = await client.rest.post_quotes([signed.posted])
+    assert posted["failed"] == []
+    return signed.quote_id
+
+
+@run_async
+async def test_books_follow_what_is_posted_and_filled(service: Service) -> None:
+    address = service.pool(1)["poolAddress"]
+    async with service.client() as client:
+        quotes = client.follow_quotes(pool_address=address)
+        levels = client.follow_book(pool_address=address, depth=10)
+        tickers = client.follow_tickers()
+        await asyncio.gather(*(each.when_live(SOON) for each in (quotes, levels, tickers)))
+        facts = quotes.events()
+        dear = await post(client, service, 1, ONE // 10)
+        cheap = await post(client, service, 1, ONE // 20, 2 * ONE)
+        assert [(await anext(facts))["body"]["quoteId"] for _ in range(2)] == [dear, cheap]
+        assert [quote["quoteId"] for quote in quotes.book.side(address, "ask")] == [cheap, dear]
+        best = quotes.book.get(cheap)
+        assert best is not None
+        service.fill(dict(best), ONE // 2)
+        fill = await anext(facts)
+        assert (fill["type"], fill["size"]) == ("FILL_QUOTE", str(ONE // 2))
+        assert fill["cause"] is not None and fill["cause"]["chain"] == "settlement"
+        await until(lambda: levels.book.asks and levels.book.asks[0].size == ONE * 3 // 2)
+        assert [level.price for level in levels.book.asks] == [ONE // 20, ONE // 10]
+        await until(lambda: (tickers.of(address) or {}).get("filledSize24h") == str(ONE // 2))
+        heartbeats: list[Any] = []
+        quotes.on_heartbeat(heartbeats.append)
+        await until(lambda: heartbeats)
+        assert quotes.state is FollowState.LIVE, "the hash of the heartbeat is the book's"
+        found = await client.rest.quotes(pool_address=address, side="ask", size=1000 * ONE)
+        assert found == quotes.book.side(address, "ask")
+
+
+@run_async
+async def test_a_taker_asks_and_a_maker_answers(service: Service) -> None:
+    address, taker = service.pool(2)["poolAddress"], service.taker
+    async with service.client() as maker, service.client() as client:
+        rfqs = maker.follow_rfqs(pool_address=address)
+        answers = client.follow_quotes(pool_address=address, taker=taker)
+        await asyncio.gather(rfqs.when_live(SOON), answers.when_live(SOON))
+        requests, private = rfqs.events(), answers.events()
+        await client.request_quotes(pool_address=address, side="ask", size=3 * ONE, taker=taker)
+        body = (await anext(requests))["body"]
+        assert (body["size"], body["side"]) == (str(3 * ONE), "ask")
+        quote_id = await post(maker, service, 2, ONE // 25, int(body["size"]), taker=body["taker"])
+        assert (await anext(private))["body"]["quoteId"] == quote_id
+        with pytest.raises(RefusedError, match="Invalid RFQ"):
+            await client.request_quotes(pool_address="0x12", side="ask", size=1, taker=taker)
+
+
+@run_async
+async def test_a_lost_message_is_had_again(service: Service) -> None:
+    async with Disturber(service) as link, service.client(link.url) as client, service.client() as direct:
+        quotes = client.follow_quotes(pool_address=service.pool(3)["poolAddress"])
+        healings: list[str] = []
+        quotes.on_healing(healings.append)
+        await quotes.when_live(SOON)
+        facts, lost = quotes.events(), []
+
+        def lose_one(message: dict[str, Any]) -> dict[str, Any] | None:
+            if message["type"] != "POST_QUOTE" or lost:
+                return message
+            lost.append(message["seq"])
+            return None
+
+        link.change = lose_one
+        posted = [await post(direct, service, 3, ONE // 10 + n) for n in range(3)]
+        assert [(await anext(facts))["body"]["quoteId"] for _ in posted] == posted, "all, once, in their order"
+        assert (len(lost), healings) == (1, ["GAP"])
+        assert sum(message["type"] == "AUTH" for message in link.sent) == 1, "over the same connection"
+
+
+@run_async
+async def test_a_message_that_was_changed_shows_in_the_hash(service: Service) -> None:
+    address = service.pool(4)["poolAddress"]
+    async with Disturber(service) as link, service.client(link.url) as client, service.client() as direct:
+        quotes = client.follow_quotes(pool_address=address)
+        healings: list[str] = []
+        quotes.on_healing(healings.append)
+        await quotes.when_live(SOON)
+
+        def falsify(message: dict[str, Any]) -> dict[str, Any]:
+            if message["type"] == "POST_QUOTE":
+                message["body"]["fillableSize"] = "7"
+            return message
+
+        link.change = falsify
+        quote_id = await post(direct, service, 4, ONE // 10)
+        await until(lambda: quotes.book.get(quote_id))
+        await until(lambda: "HASH" in healings)
+        await until(lambda: (quotes.book.get(quote_id) or {}).get("fillableSize") == str(ONE))
+        await quotes.when_live(SOON)
+
+
+@run_async
+async def test_after_a_lost_connection_nothing_is_missed_or_doubled(service: Service) -> None:
+    async with Disturber(service) as link, service.client(link.url) as client, service.client() as direct:
+        quotes = client.follow_quotes(pool_address=service.pool(5)["poolAddress"])
+        healings: list[str] = []
+        quotes.on_healing(healings.append)
+        await quotes.when_live(SOON)
+        facts, posted = quotes.events(), []
+        for n in range(5):
+            posted.append(await post(direct, service, 5, ONE // 10 + n))
+            await link.cut()
+            posted.append(await post(direct, service, 5, ONE // 5 + n))
+        assert [(await anext(facts))["body"]["quoteId"] for _ in posted] == posted
+        assert healings == [], "it went on from its number"
+        assert any("fromSeq" in (message["body"] or {}) for message in link.sent)
+
+
+@run_async
+async def test_a_restart_of_the_service_is_one_more_lost_connection(own_service: Service) -> None:
+    async with own_service.client() as client:
+        quotes = client.follow_quotes()
+        healings: list[str] = []
+        quotes.on_healing(healings.append)
+        await quotes.when_live(SOON)
+        facts = quotes.events()
+        before = await post(client, own_service, 0, ONE // 10)
+        assert (await anext(facts))["body"]["quoteId"] == before
+        await asyncio.to_thread(own_service.stop)
+        await until(lambda: quotes.state is FollowState.WAITING)
+        await asyncio.to_thread(own_service.start)
+        after = await post(client, own_service, 0, ONE // 10 + 1)
+        assert (await asyncio.wait_for(anext(facts), SOON))["body"]["quoteId"] == after
+        assert (len(quotes.book), healings) == (2, [])
+
+
+@run_async
+async def test_a_key_that_is_refused_is_not_tried_again(service: Service) -> None:
+    async with service.client(api_key="qb_unknown") as client:
+        facts = client.follow_facts()
+        with pytest.raises(RefusedError, match="NOT_FOUND"):
+            await facts.when_live(SOON)
+        with pytest.raises(RefusedError):
+            await anext(facts.events())
+        with pytest.raises(RefusedError, match="NOT_FOUND"):
+            await client.request_quotes(
+                pool_address=service.pool(0)["poolAddress"], side="bid", size=1, taker=service.taker
+            )
+
+
+@run_async
+async def test_a_filter_that_is_refused_says_why(service: Service) -> None:
+    async with service.client() as client:
+        with pytest.raises(RefusedError, match="Invalid FILTER"):
+            await client.follow_book(pool_address="0x12").when_live(SOON)
+
+
+@run_async
+async def test_a_reader_of_events_that_is_too_slow_is_told_and_the_book_is_whole(service: Service) -> None:
+    async with service.client() as client:
+        facts, quotes = client.follow_facts(), client.follow_quotes(pool_address=service.pool(6)["poolAddress"])
+        await asyncio.gather(facts.when_live(SOON), quotes.when_live(SOON))
+        slow = quotes.events(max_waiting=1)
+        posted = [await post(client, service, 6, ONE // 10 + n) for n in range(3)]
+        await until(lambda: len(quotes.book) == 3)
+        assert (await anext(slow))["body"]["quoteId"] == posted[0]
+        with pytest.raises(EventsLostError):
+            await anext(slow)
+
+
+@run_async
+async def test_closing_ends_iterations_and_waits(service: Service) -> None:
+    async with service.client() as client:
+        facts = client.follow_facts()
+        await facts.when_live(SOON)
+        events = facts.events()
+    assert [event async for event in events] == []
+    assert facts.state is FollowState.CLOSED
+    with pytest.raises(ConnectionLostError):
+        await facts.when_live(SOON)
+
+
+@run_async
+async def test_a_server_that_is_silent_is_left(service: Service) -> None:
+    async with Disturber(service) as link, service.client(link.url, silence=7.0) as client:
+        facts = client.follow_facts()
+        await facts.when_live(SOON)
+        link.change = lambda message: None if message["type"] == "HEARTBEAT" else message
+        await until(lambda: facts.state is FollowState.WAITING)
+        link.change = lambda message: message
+        await facts.when_live(SOON)

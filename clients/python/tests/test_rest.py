@@ -1,0 +1,114 @@
+"""The routes of the built service."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from decimal import Decimal
+
+import pytest
+
+from quotebook import ApiError
+
+from .conftest import ONE, Service, run_async
+
+
+@run_async
+async def test_a_signed_quote_is_published_and_read_back(service: Service) -> None:
+    async with service.client() as client:
+        assert (await client.rest.ready())["ready"] is True
+        pool = service.pool(8)
+        terms = {"side": "ask", "price": ONE // 20, "size": 2 * ONE}
+        signed = client.sign_quote(service.maker, pool, **terms)
+        (checked,) = await client.rest.check_quotes([signed.posted])
+        assert checked["outcome"] == "created"
+        assert (checked["digest"], checked["signer"]) == (signed.quote_id, service.maker.address)
+        posted = await client.rest.post_quotes([signed.posted])
+        assert [quote["quoteId"] for quote in posted["created"]] == [signed.quote_id], posted["failed"]
+        again = await client.rest.post_quotes([signed.posted])
+        assert [quote["quoteId"] for quote in again["exists"]] == [signed.quote_id]
+        private = client.sign_quote(service.maker, pool, taker=service.taker, **terms)
+        await client.rest.post_quotes([private.posted])
+        found = await client.rest.quotes(pool_address=pool["poolAddress"], side="ask", size=1)
+        assert [quote["quoteId"] for quote in found] == [signed.quote_id]
+        rfq_quotes = await client.rest.rfq_quotes(pool_address=pool["poolAddress"], side="ask", taker=service.taker)
+        assert [quote["quoteId"] for quote in rfq_quotes] == [private.quote_id]
+        orders = await client.rest.orders(quote_ids=[signed.quote_id, private.quote_id])
+        assert len(orders["validQuotes"]) == 2
+        assert (await client.rest.orders(quote_ids=[]))["validQuotes"] == []
+        page = await client.rest.orders(provider=service.maker.address, limit=1)
+        assert len(page["validQuotes"]) == 1
+        tickers = await client.rest.tickers()
+        ticker = next(each for each in tickers["tickers"] if each["poolAddress"] == pool["poolAddress"])
+        assert ticker["ask"] is not None and ticker["ask"]["price"] == str(ONE // 20)
+
+
+@run_async
+async def test_refusals_are_errors_with_their_reasons(service: Service) -> None:
+    async with service.client() as client:
+        with pytest.raises(ApiError, match="poolAddress must match pattern") as caught:
+            await client.rest.quotes(pool_address="0x12", side="ask", size=1)
+        assert caught.value.status == 400
+        assert caught.value.problems[0]["instancePath"] == "/poolAddress"
+        assert caught.value.request_id
+        expired = client.sign_quote(service.maker, service.pool(0), side="bid", price=1, size=ONE, deadline=1)
+        (failed,) = (await client.rest.post_quotes([expired.posted]))["failed"]
+        assert failed["reason"].startswith("Quote deadline is invalid")
+    async with service.client(api_key="qb_unknown") as client:
+        with pytest.raises(ApiError, match="NOT_FOUND") as caught:
+            await client.rest.tickers()
+        assert caught.value.status == 401
+
+
+@run_async
+async def test_options_have_exact_numbers(service: Service) -> None:
+    async with service.client() as client:
+        pools = await client.rest.pools(base="testWETH")
+        assert {pool["base"] for pool in pools} == {"testWETH"}
+        option = next(pool for pool in pools if pool["type"] == "C" and pool["strike"] == 1800)
+        quoted = await client.rest.vault_quote(option, size=Decimal("2"), direction="buy")
+        assert isinstance(quoted["quote"], Decimal)
+        assert quoted["market"]["size"] == 2
+        deployed = await client.rest.deploy_pools(
+            [{"base": "testWETH", "quote": "USDC", "expiration": option["expiration"], "strike": 1801, "type": "C"}]
+        )
+        assert deployed["failed"][0]["reason"] == "PoolFactory__OptionStrikeInvalid"
+        settled = await client.rest.settle(
+            [{"base": "testWETH", "quote": "USDC", "expiration": option["expiration"], "strike": 1800, "type": "C"}]
+        )
+        assert settled["failed"][0]["reason"] == "Option has not expired"
+
+
+@run_async
+async def test_a_redirect_gets_neither_the_key_nor_a_connection(service: Service) -> None:
+    heads: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        location = f"http://127.0.0.1:{server.getsockname()[1]}/elsewhere"
+
+        def answer() -> None:
+            for _ in range(2):
+                connection, _peer = server.accept()
+                with connection:
+                    heads.append(connection.recv(65_536))
+                    head = f"HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n"
+                    connection.sendall(head.encode())
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        async with service.client(f"http://127.0.0.1:{server.getsockname()[1]}") as client:
+            with pytest.raises(ApiError) as caught:
+                await client.rest.tickers()
+            assert caught.value.status == 302
+            facts = client.follow_facts()
+            await asyncio.to_thread(thread.join)
+            await facts.close()
+    assert not any(b"/elsewhere" in head for head in heads)
+
+
+def test_urls_that_are_none() -> None:
+    from quotebook import Rest
+
+    for url in ("", "ftp://127.0.0.1", "http://", "http://127.0.0.1/?a=b"):
+        with pytest.raises(ValueError, match="Not the URL of a service"):
+            Rest(url, "key", 421613)

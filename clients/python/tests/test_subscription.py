@@ -1,0 +1,188 @@
+"""Numbers and hashes, message by message, with the messages that the documentation shows."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from quotebook import FollowState
+from quotebook.subscription import EventsContent, LevelsContent, QuotesContent, Reconnect, Subscription
+
+from .conftest import VECTORS
+
+MESSAGES: dict[str, dict[str, Any]] = {
+    each["name"]: each["json"] for each in json.loads((VECTORS / "feed-messages.json").read_text())
+}
+FILTER = {"chainId": "421613"}
+EMPTY_HASH = f"0x{0:064x}"
+
+
+def of_type(kind: str) -> dict[str, Any]:
+    return copy.deepcopy(next(message for message in MESSAGES.values() if message["type"] == kind))
+
+
+def acknowledged(seq: int, epoch: str = "5f0c1d2e9a7b4c38") -> dict[str, Any]:
+    key = of_type("QUOTES_SNAPSHOT")["key"]
+    return {"type": "INFO", "body": {"channel": "QUOTES", "keys": [key], "seq": seq, "epoch": epoch}, "message": ""}
+
+
+def post(seq: int, prev_seq: int) -> dict[str, Any]:
+    return {**of_type("POST_QUOTE"), "seq": seq, "prevSeq": prev_seq}
+
+
+class Reader:
+    """A subscription of QUOTES that is live after event 4711."""
+
+    def __init__(self) -> None:
+        self.content = QuotesContent()
+        self.subscription = Subscription(FILTER, self.content)
+        self.healings: list[str] = []
+        self.events: list[int] = []
+        self.subscription.healings.add(self.healings.append)
+        self.subscription.events.add(lambda fact: self.events.append(fact["seq"]))
+        (asked,) = self.subscription.start()
+        assert asked == {"type": "FILTER", "channel": "QUOTES", "body": {**FILTER, "snapshot": True}}
+        self.take(acknowledged(4711))
+        assert self.subscription.state is FollowState.SYNCING
+        self.take(of_type("QUOTES_SNAPSHOT"))
+        assert self.subscription.state is FollowState.LIVE
+
+    def take(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+        return self.subscription.take(message)
+
+
+def test_a_snapshot_and_a_heartbeat_have_the_documented_hash() -> None:
+    reader = Reader()
+    snapshot, heartbeat = of_type("QUOTES_SNAPSHOT"), of_type("HEARTBEAT")
+    assert reader.content.hash(snapshot["key"]) == snapshot["hash"]
+    assert snapshot["key"] in [book["key"] for book in heartbeat["books"]]
+    assert reader.take(heartbeat) == []
+    assert reader.healings == []
+
+
+def test_levels_have_the_documented_hash() -> None:
+    content, snapshot = LevelsContent(), of_type("ORDERBOOK_SNAPSHOT")
+    assert content.take_snapshot(snapshot) == "WHOLE"
+    assert content.book.hash == snapshot["levelsHash"]
+    assert [level.price for level in content.book.bids] == sorted(level.price for level in content.book.bids)[::-1]
+    assert content.take_snapshot({**snapshot, "levelsHash": EMPTY_HASH}) == "WRONG"
+
+
+def test_each_event_counts_once() -> None:
+    reader = Reader()
+    for message in (post(4712, 4711), post(4712, 4711), post(4715, 4712), post(4715, 4700)):
+        assert reader.take(message) == []
+    assert reader.events == [4712, 4715]
+
+
+def test_after_a_gap_it_goes_on_from_where_it_was() -> None:
+    reader = Reader()
+    (asked,) = reader.take(post(4720, 4715))
+    assert asked["body"] == {**FILTER, "epoch": "5f0c1d2e9a7b4c38", "fromSeq": 4711}
+    assert reader.healings == ["GAP"]
+    assert reader.take(post(4721, 4720)) == [], "what comes before the answer belongs to the FILTER before"
+    reader.take(acknowledged(4711))
+    assert reader.subscription.state is FollowState.LIVE
+    reader.take(post(4715, 4711))
+    assert reader.events == [4715]
+
+
+def test_a_gap_that_comes_back_asks_for_a_snapshot_and_then_for_another_connection() -> None:
+    reader = Reader()
+    reader.take(post(4720, 4715))
+    reader.take(acknowledged(4711))
+    (asked,) = reader.take(post(4720, 4715))
+    assert asked["body"]["snapshot"] is True
+    reader.take(acknowledged(4720))
+    reader.take({**of_type("QUOTES_SNAPSHOT"), "seq": 4720})
+    with pytest.raises(Reconnect):
+        reader.take(post(4730, 4725))
+    reader.subscription.pause()
+    assert reader.subscription.start()[0]["body"]["snapshot"] is True
+
+
+def test_a_heartbeat_with_another_hash_asks_for_a_snapshot() -> None:
+    reader, heartbeat = Reader(), of_type("HEARTBEAT")
+    for book in heartbeat["books"]:
+        book["hash"] = EMPTY_HASH
+    (asked,) = reader.take(heartbeat)
+    assert asked["body"]["snapshot"] is True
+    assert reader.healings == ["HASH"]
+
+
+def test_a_snapshot_with_another_hash_ends_the_connection() -> None:
+    subscription = Subscription(FILTER, QuotesContent())
+    subscription.start()
+    subscription.take(acknowledged(4711))
+    with pytest.raises(Reconnect):
+        subscription.take({**of_type("QUOTES_SNAPSHOT"), "hash": EMPTY_HASH})
+
+
+def test_after_a_lost_connection_it_resumes_and_another_log_begins_anew() -> None:
+    reader = Reader()
+    reader.take(post(4712, 4711))
+    reader.take(
+        {
+            **of_type("HEARTBEAT"),
+            "seq": 4719,
+            "books": [
+                {
+                    "key": of_type("QUOTES_SNAPSHOT")["key"],
+                    "hash": reader.content.hash(of_type("QUOTES_SNAPSHOT")["key"]),
+                }
+            ],
+        }
+    )
+    reader.subscription.pause()
+    assert reader.subscription.state is FollowState.WAITING
+    (asked,) = reader.subscription.start()
+    assert asked["body"]["fromSeq"] == 4719, "heartbeats move it on"
+    reader.take(acknowledged(12, "aaaaaaaaaaaaaaaa"))
+    resync = {**of_type("RESYNC"), "channel": "QUOTES", "keys": [of_type("QUOTES_SNAPSHOT")["key"]]}
+    reader.take({**resync, "seq": 12, "epoch": "aaaaaaaaaaaaaaaa"})
+    assert reader.subscription.state is FollowState.SYNCING
+    assert len(reader.content.book) == 0
+    reader.take({**of_type("QUOTES_SNAPSHOT"), "seq": 12})
+    assert reader.subscription.state is FollowState.LIVE
+    assert reader.healings == ["RESYNC"]
+
+
+def test_what_a_quote_goes_through() -> None:
+    reader = Reader()
+    book, seq = reader.content.book, 4711
+    for kind, extra, count in (
+        ("FILL_QUOTE", {}, 1),
+        ("INVALIDATE_QUOTE", {}, 0),
+        ("REVALIDATE_QUOTE", {}, 1),
+        ("CANCEL_QUOTE", {}, 0),
+        ("UNDO_QUOTE", {"valid": True}, 1),
+        ("EXPIRE_QUOTE", {}, 0),
+        ("UNDO_QUOTE", {"valid": False}, 0),
+    ):
+        message = {**of_type(kind), **extra, "seq": seq + 1, "prevSeq": seq}
+        message["body"]["fillableSize"] = "5"
+        reader.take(message)
+        seq += 1
+        assert len(book) == count, kind
+    assert book.hash(of_type("QUOTES_SNAPSHOT")["key"]) == EMPTY_HASH
+
+
+def test_a_refused_filter_is_over_and_a_listener_that_raises_disturbs_nothing() -> None:
+    subscription = Subscription(FILTER, EventsContent("RFQ"))
+    states: list[FollowState] = []
+    subscription.states.add(lambda _: 1 / 0)
+    subscription.states.add(states.append)
+    subscription.start()
+    subscription.take({"type": "ERROR", "body": None, "message": "Chain 1 is not served here, only 421613 is"})
+    assert states == [FollowState.SYNCING, FollowState.REFUSED]
+    assert "not served" in str(subscription.refusal)
+
+
+def test_types_of_a_newer_server_change_nothing() -> None:
+    reader = Reader()
+    assert reader.take({"type": "WHATEVER", "key": of_type("QUOTES_SNAPSHOT")["key"]}) == []
+    with pytest.raises(LookupError):
+        reader.take({"type": "POST_QUOTE", "key": of_type("QUOTES_SNAPSHOT")["key"], "seq": 4712})
