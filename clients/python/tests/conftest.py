@@ -160,8 +160,8 @@ class Disturber:
     def __init__(self, service: Service) -> None:
         self._target = service.url.replace("http", "ws", 1)
         self.url = ""
-        #: Gets each message for the client; returns what the client gets, None: nothing.
-        self.change: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda message: message
+        #: Gets each message for the client; returns the frames that the client gets.
+        self.change: Callable[[dict[str, Any]], list[Any]] = lambda message: [message]
         #: What clients sent.
         self.sent: list[dict[str, Any]] = []
         self._sockets: set[Any] = set()
@@ -209,9 +209,8 @@ class Disturber:
 
     async def _down(self, client: Any, server: Any) -> None:
         async for frame in server:
-            message = self.change(json.loads(frame))
-            if message is not None:
-                await client.send(json.dumps(message))
+            for message in self.change(json.loads(frame)):
+                await client.send(message if isinstance(message, (str, bytes)) else json.dumps(message))
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import Any
 
 import pytest
@@ -75,11 +76,11 @@ async def test_a_lost_message_is_had_again(service: Service) -> None:
         await quotes.when_live(SOON)
         facts, lost = quotes.events(), []
 
-        def lose_one(message: dict[str, Any]) -> dict[str, Any] | None:
+        def lose_one(message: dict[str, Any]) -> list[Any]:
             if message["type"] != "POST_QUOTE" or lost:
-                return message
+                return [message]
             lost.append(message["seq"])
-            return None
+            return []
 
         link.change = lose_one
         posted = [await post(direct, service, 3, ONE // 10 + n) for n in range(3)]
@@ -97,10 +98,10 @@ async def test_a_message_that_was_changed_shows_in_the_hash(service: Service) ->
         quotes.on_healing(healings.append)
         await quotes.when_live(SOON)
 
-        def falsify(message: dict[str, Any]) -> dict[str, Any]:
+        def falsify(message: dict[str, Any]) -> list[Any]:
             if message["type"] == "POST_QUOTE":
                 message["body"]["fillableSize"] = "7"
-            return message
+            return [message]
 
         link.change = falsify
         quote_id = await post(direct, service, 4, ONE // 10)
@@ -125,6 +126,46 @@ async def test_after_a_lost_connection_nothing_is_missed_or_doubled(service: Ser
         assert [(await anext(facts))["body"]["quoteId"] for _ in posted] == posted
         assert healings == [], "it went on from its number"
         assert any("fromSeq" in (message["body"] or {}) for message in link.sent)
+
+
+@run_async
+async def test_a_link_that_loses_doubles_breaks_and_garbles_ends_in_the_server_s_book(service: Service) -> None:
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    chance = random.Random(seed)
+    address = service.pool(9)["poolAddress"]
+    garbage = ["{", b"\xff\xfe", "[]", '{"type": 7}', "[" * 100_000]
+
+    def disturb(message: dict[str, Any]) -> list[Any]:
+        kind = chance.random()
+        if kind < 0.1:
+            return []
+        if kind < 0.2:
+            return [message, message]
+        if kind < 0.25:
+            return [message, chance.choice(garbage)]
+        if kind < 0.3 and message["type"] == "POST_QUOTE":
+            return [{**message, "body": {**message["body"], "fillableSize": chance.choice(["-5", "x", None])}}]
+        if kind < 0.35:
+            return [{"type": message["type"], "key": message.get("key")}]
+        return [message]
+
+    async with Disturber(service) as link, service.client(link.url, answer=1.0) as client, service.client() as direct:
+        quotes = client.follow_quotes(pool_address=address)
+        levels = client.follow_book(pool_address=address)
+        seen: list[int] = []
+        quotes.on_event(lambda fact: seen.append(fact["seq"]))
+        link.change = disturb
+        for n in range(40):
+            await post(direct, service, 9, ONE // 10 + n % 7)
+            if chance.random() < 0.1:
+                await link.cut()
+        link.change = lambda message: [message]
+        found = await direct.rest.quotes(pool_address=address, side="ask", size=1000 * ONE)
+        await until(lambda: [level.size for level in levels.book.asks] == [ONE * 6] * 5 + [ONE * 5] * 2)
+        await until(lambda: {quote["quoteId"] for quote in quotes.book} == {quote["quoteId"] for quote in found})
+        assert len(found) == 40
+        assert seen == sorted(set(seen)), "no event twice, none out of order"
 
 
 @run_async
@@ -196,7 +237,7 @@ async def test_a_server_that_is_silent_is_left(service: Service) -> None:
     async with Disturber(service) as link, service.client(link.url, silence=7.0) as client:
         facts = client.follow_facts()
         await facts.when_live(SOON)
-        link.change = lambda message: None if message["type"] == "HEARTBEAT" else message
+        link.change = lambda message: [] if message["type"] == "HEARTBEAT" else [message]
         await until(lambda: facts.state is FollowState.WAITING)
-        link.change = lambda message: message
+        link.change = lambda message: [message]
         await facts.when_live(SOON)

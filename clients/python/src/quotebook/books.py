@@ -119,16 +119,18 @@ class LevelBook:
     def __init__(self) -> None:
         self._hash = SetHash()
         self._sides: dict[Side, dict[int, Level]] = {"bid": {}, "ask": {}}
+        #: Best first; absent until it is read after a change.
+        self._sorted: dict[Side, list[Level]] = {}
 
     @property
     def bids(self) -> list[Level]:
         """The highest first."""
-        return sorted(self._sides["bid"].values(), key=lambda level: -level.price)
+        return self._best_first("bid")
 
     @property
     def asks(self) -> list[Level]:
         """The lowest first."""
-        return sorted(self._sides["ask"].values(), key=lambda level: level.price)
+        return self._best_first("ask")
 
     @property
     def hash(self) -> str:
@@ -136,6 +138,7 @@ class LevelBook:
 
     def clear(self) -> None:
         self._hash = SetHash()
+        self._sorted.clear()
         for levels in self._sides.values():
             levels.clear()
 
@@ -146,7 +149,15 @@ class LevelBook:
         for level in levels["asks"]:
             self._set("ask", level)
 
+    def _best_first(self, side: Side) -> list[Level]:
+        if side not in self._sorted:
+            levels = self._sides[side].values()
+            self._sorted[side] = sorted(levels, key=lambda level: level.price, reverse=side == "bid")
+        # A copy: callers may change it.
+        return list(self._sorted[side])
+
     def _set(self, side: Side, told: PriceLevel) -> None:
+        self._sorted.pop(side, None)
         level = Level(int(told["price"]), int(told["size"]), told["count"])
         before = self._sides[side].pop(level.price, None)
         if before is not None:

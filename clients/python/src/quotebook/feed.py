@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import websockets
 from websockets.exceptions import WebSocketException
@@ -43,7 +43,7 @@ _CLOSE_SECONDS = 2.0
 _MAX_DOUBLINGS = 20
 #: The answer to AUTH with a key that is unknown or revoked.
 _UNKNOWN_KEY = "NOT_FOUND"
-_FAILURES = (OSError, WebSocketException, asyncio.TimeoutError, Reconnect, ValueError, LookupError, TypeError)
+_FAILURES = (OSError, WebSocketException, asyncio.TimeoutError, Reconnect)
 
 E = TypeVar("E")
 F = TypeVar("F", bound="Followed[Any]")
@@ -120,10 +120,13 @@ async def _ask(socket: Any, message: Message, timeout: float) -> Message:
     return received
 
 
-def _decoded(frame: object) -> Message:
-    message = json.loads(cast(str, frame))
+def _decoded(frame: str | bytes) -> Message:
+    try:
+        message = json.loads(frame)
+    except (ValueError, RecursionError) as error:
+        raise Reconnect("A frame is no JSON") from error
     if not isinstance(message, dict) or not isinstance(message.get("type"), str):
-        raise ValueError("A message is an object with a type")
+        raise Reconnect("A message is an object with a type")
     return message
 
 
@@ -281,7 +284,13 @@ class Followed(Generic[E]):
             received = _decoded(await asyncio.wait_for(socket.recv(), timeout))
             if received["type"] == "HEARTBEAT":
                 on_heartbeat(received)
-            messages = subscription.take(received)
+            try:
+                messages = subscription.take(received)
+            except Reconnect:
+                raise
+            except Exception as error:
+                # It lacks a field of its type, or has a wrong one there.
+                raise Reconnect(f"A message of type {received['type']} is malformed") from error
 
     def _pause(self, attempt: int) -> float:
         least, most = self._options.patience.reconnect_min, self._options.patience.reconnect_max
