@@ -26,7 +26,9 @@ export default tseslint.config(
     settings: {
       'import-x/extensions': ['.ts'],
       'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] },
-      'import-x/resolver-next': [createNodeResolver({ extensions: ['.ts'], extensionAlias: { '.js': ['.ts', '.js'] } })],
+      'import-x/resolver-next': [
+        createNodeResolver({ extensions: ['.ts'], extensionAlias: { '.js': ['.ts', '.js'] } }),
+      ],
     },
     rules: { 'import-x/no-cycle': 'error' },
   },
