@@ -21,7 +21,7 @@ const SIDES = ['bid', 'ask'];
 
 const words = process.argv.slice(2);
 const [readyFile = 'data/ready.json', poolNumber = '0', fairPrice = '0.05', wantedSize = '2', wantedRfqSize] = words;
-// Defaults for a free key (docs/limits.md). 2 * 86,400 s / 300 s = 576 renewals a day. A quote in a request of its own
+// Defaults for a free key (docs/reference/limits.md). 2 * 86,400 s / 300 s = 576 renewals a day. A quote in a request of its own
 // costs 33,900 gas, so 50,000,000 gas a day pay for 1,474 quotes; 1,400 is below both quotas.
 const [lifeSeconds, quotesPerDay] = [words[5] ?? '300', words[6] ?? '1400'].map(Number);
 

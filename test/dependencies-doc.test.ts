@@ -13,7 +13,7 @@ const MIN_AGE_DAYS = 14;
 
 const read = (file: string): Promise<string> => readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
 const packageFile = JSON.parse(await read('package.json')) as PackageFile;
-const document = await read('docs/dependencies.md');
+const document = await read('docs/explanation/dependencies.md');
 const checkedMs = Date.parse(/^Checked on (\S+)\./m.exec(document)?.[1] ?? '');
 const sections = document.split(/^## /m);
 
@@ -45,7 +45,7 @@ for (const [title, versions] of [
   ['Development', packageFile.devDependencies],
   ['Python client', pythonVersions],
 ] as const) {
-  t.test(`docs/dependencies.md has the packages of "${title}" as they are pinned`, async (t) => {
+  t.test(`docs/explanation/dependencies.md has the packages of "${title}" as they are pinned`, async (t) => {
     t.ok(Object.keys(versions).length > 0);
     const table = tableOf(title);
     t.strictSame(

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 
-/** CRC, length, type: docs/log-format.md. */
+/** CRC, length, type: docs/reference/log-format.md. */
 const HEAD_BYTES = 12;
 const LENGTH_AT = 4;
 const RECORD_TYPE = 2;

@@ -82,7 +82,7 @@ function plain(wsBookLevels: number): ChannelDoc {
 function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
   return {
     description:
-      'Numbered messages that can be resumed and checked. The MessagePack form has the same fields, by position (docs/api.md).',
+      'Numbered messages that can be resumed and checked. The MessagePack form has the same fields, by position (docs/reference/api.md).',
     subprotocols,
     fromClient: {
       auth,

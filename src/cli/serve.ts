@@ -15,7 +15,7 @@ Serves one deployment of the protocol until it is stopped by SIGINT or SIGTERM.
 
 ${flagsHelp()}
 
-Each flag is also an environment variable and a key of the settings file: see docs/settings.md. The quotas of the
+Each flag is also an environment variable and a key of the settings file: see docs/reference/settings.md. The quotas of the
 tiers are taken over from the settings file while the service runs.`;
   return {
     name: 'serve',

@@ -28,7 +28,7 @@ export interface OrderbookClientOptions {
   readonly patience?: Partial<Patience>;
 }
 
-/** What a subscriber of QUOTES or RFQ wants to hear of; docs/api.md, "Following quotes". */
+/** What a subscriber of QUOTES or RFQ wants to hear of; docs/reference/api.md, "Following quotes". */
 export interface QuotesFilter {
   readonly poolAddress?: Hex;
   readonly side?: Side;

@@ -38,7 +38,7 @@ type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 type WithoutChain<Q> = Omit<Q, 'chainId'>;
 
 /**
- * The HTTP routes, typed as docs/api.md has them: amounts are decimal strings of 1e-18 units, times Unix seconds. Each
+ * The HTTP routes, typed as docs/reference/api.md has them: amounts are decimal strings of 1e-18 units, times Unix seconds. Each
  * rejects with ApiError when the answer is not 2xx or no JSON, and with the error of `fetch` when there is none.
  */
 export class Rest {
@@ -60,7 +60,7 @@ export class Rest {
 
   /**
    * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. Of `quoteIds` 40 at a time
-   * are sure to get through; docs/api.md says where more do. Of none there are none: a query without ids asks for all.
+   * are sure to get through; docs/reference/api.md says where more do. Of none there are none: a query without ids asks for all.
    */
   async orders(query: WithoutChain<OrdersQuery> = {}): Promise<OrdersResult> {
     const { quoteIds, limit } = query;

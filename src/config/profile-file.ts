@@ -28,7 +28,7 @@ const Chain = closed({
 
 const Contract = closed({ address: Address, startBlock: Type.Optional(BlockNumber) });
 
-/** What a profile file holds; docs/profile.md explains each field. */
+/** What a profile file holds; docs/reference/profile.md explains each field. */
 export const ProfileFile = closed({
   name: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$' }),
   settlement: Chain,

@@ -138,7 +138,7 @@ function reportUnknownVariables(environment: SettingSources['environment'], prob
 
 function suggestion(written: string, known: readonly string[]): string {
   const meant = nearest(written, known);
-  return meant === null ? 'remove it (docs/settings.md lists them all).' : `did you mean ${meant}?`;
+  return meant === null ? 'remove it (docs/reference/settings.md lists them all).' : `did you mean ${meant}?`;
 }
 
 function shownValue(value: unknown): string {

@@ -180,7 +180,7 @@ export class Engine {
   /**
    * Hex digest of what the engine goes by, in time that goes with what changed since the last call and not with the
    * book: 0.3 us for each order. It is for finding faults: unlike with `stateHash`, two states with one sum can be
-   * made. docs/log-format.md says what it computes.
+   * made. docs/reference/log-format.md says what it computes.
    */
   stateSum(): string {
     return sumParts(this.#parts, this.#sha256);

@@ -4,7 +4,7 @@ import type { Side } from './quote.js';
 
 /**
  * Levels above which they are kept in a B-tree, and below which in an array again. Where every quote has a price of its
- * own an array costs two thirds of a B-tree at 1,000 levels and twice as much at 8,000 (docs/adr/0001), and more
+ * own an array costs two thirds of a B-tree at 1,000 levels and twice as much at 8,000 (docs/explanation/adr/0001), and more
  * without end.
  */
 const MOST_IN_ARRAY = 2048;

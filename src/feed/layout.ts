@@ -1,6 +1,6 @@
 /**
  * How each message is written as a MessagePack array: its fields in this order, without their names. The same tables
- * read and write, and docs/api.md shows them; positions are only ever added at an end.
+ * read and write, and docs/reference/api.md shows them; positions are only ever added at an end.
  */
 export type Kind =
   | 'text'

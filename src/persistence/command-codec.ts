@@ -5,7 +5,7 @@ import type { QuoteWriter } from './quote-writer.js';
 
 /**
  * How many fields follow the kind. A command's kind is its place in this list, which is only ever added to at its end.
- * docs/log-format.md has the fields.
+ * docs/reference/log-format.md has the fields.
  */
 const FIELDS = {
   ENTER_QUOTE: 4,

@@ -10,7 +10,7 @@ type Removal = Extract<EngineEvent, { type: 'QUOTE_REMOVED' }>['why'];
 
 /**
  * How many fields follow kind, seq and cause. An event's kind is its place in this list, which is only ever added to at
- * its end. docs/log-format.md has the fields.
+ * its end. docs/reference/log-format.md has the fields.
  */
 const FIELDS = {
   QUOTE_POSTED: 3,

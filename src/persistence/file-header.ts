@@ -6,7 +6,7 @@ import { MsgpackWriter } from './msgpack-writer.js';
 import { PersistenceError } from './persistence-error.js';
 
 /**
- * Version of the files' layout. A program reads its own and older ones; docs/log-format.md, "Formats", has what each
+ * Version of the files' layout. A program reads its own and older ones; docs/reference/log-format.md, "Formats", has what each
  * brought.
  */
 export const FILE_FORMAT = 3;

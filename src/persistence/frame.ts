@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { GrowingBuffer } from './growing-buffer.js';
 
-/** What a frame holds; docs/log-format.md has the payloads. Never renumbered. There is no 0: zeros are no frame. */
+/** What a frame holds; docs/reference/log-format.md has the payloads. Never renumbered. There is no 0: zeros are no frame. */
 export const FrameType = {
   header: 1,
   record: 2,

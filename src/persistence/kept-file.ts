@@ -28,7 +28,7 @@ export interface KeptFileOptions {
 /**
  * A few JSON values by key, in a file that is appended to: a line for each group of changes, which is the CRC-32 of its
  * JSON in 8 hex digits, the JSON's length in bytes, and the JSON. A line is synced before the next is written, so a bad
- * last line was never promised to anyone and is dropped; a bad line before a good one is damage. docs/log-format.md has
+ * last line was never promised to anyone and is dropped; a bad line before a good one is damage. docs/reference/log-format.md has
  * the format.
  */
 export class KeptFile implements KeptValues {

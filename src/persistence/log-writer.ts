@@ -22,7 +22,7 @@ interface WrittenGroup extends CommittedGroup {
 /**
  * Group commit: whatever was put into the queue while the last group was written and synced is the next group. One of
  * them is in flight at a time, on libuv's threads, and with `sync: always` in one call: were the sync a second one, it
- * could begin only once this thread is done with the records it has just then. docs/log-format.md, "How the log is
+ * could begin only once this thread is done with the records it has just then. docs/reference/log-format.md, "How the log is
  * written".
  */
 export class LogWriter {

@@ -12,8 +12,8 @@ function rowsBelow(text: string, heading: string): string[] {
   return table.split('\n').filter((line) => /^\| [`0-9]/.test(line));
 }
 
-await t.test('docs/errors.md lists every error as it is, and no other', async (t) => {
-  const text = await readFile(new URL('../docs/errors.md', source), 'utf8');
+await t.test('docs/reference/errors.md lists every error as it is, and no other', async (t) => {
+  const text = await readFile(new URL('../docs/reference/errors.md', source), 'utf8');
   const ofHttp = Object.entries(httpErrors).flatMap(([status, errors]) =>
     errors.map(({ message, when }) => `| ${status} | \`${message}\` | ${when} |`),
   );

@@ -133,7 +133,7 @@ t.test('a side is read as it is each time, after a change and after it was clear
   t.strictSame(prices(), [[], [6]]);
 });
 
-t.test('each fact leaves the book as docs/api.md says', async (t) => {
+t.test('each fact leaves the book as docs/reference/api.md says', async (t) => {
   const fact = (type: string, fillableSize: string, more: object = {}): QuoteFact =>
     ({ type, key: 'quotes', body: quote(1, fillableSize), ...more }) as unknown as QuoteFact;
   /** What is fillable of the quote after the fact; null: it is not in the book. */

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 
-const text = await readFile(new URL('../../../docs/limits.md', import.meta.url), 'utf8');
+const text = await readFile(new URL('../../../docs/reference/limits.md', import.meta.url), 'utf8');
 const rows = text
   .split('\n')
   .filter((line) => line.startsWith('| `'))
   .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')));
 
-t.test('docs/limits.md has the quotas of both tiers', async (t) => {
+t.test('docs/reference/limits.md has the quotas of both tiers', async (t) => {
   const told = rows.filter((cells) => cells.length === 4).map(([name, free, paid]) => [name, free, paid]);
   const quotas = Object.keys(tierQuotas.free) as (keyof typeof tierQuotas.free)[];
   t.strictSame(
@@ -17,7 +17,7 @@ t.test('docs/limits.md has the quotas of both tiers', async (t) => {
   );
 });
 
-t.test('docs/limits.md has every limit as it is, in its order, and says what it bounds', async (t) => {
+t.test('docs/reference/limits.md has every limit as it is, in its order, and says what it bounds', async (t) => {
   const told = rows.filter((cells) => cells.length === 3);
   t.strictSame(
     told.map(([name, value]) => [name, value]),

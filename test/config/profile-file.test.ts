@@ -4,7 +4,7 @@ import { checksumAddress } from '../../src/chain/checksum.js';
 import { BUILT_IN_PROFILES, readProfileFile, type ReadProfile } from '../../src/config/profile-file.js';
 import { withEndpoints } from '../../src/config/profile-overrides.js';
 
-const documentation = await readFile(new URL('../../../docs/profile.md', import.meta.url), 'utf8');
+const documentation = await readFile(new URL('../../../docs/reference/profile.md', import.meta.url), 'utf8');
 const example = /```json\n([^]*?)```/.exec(documentation)?.[1] ?? '';
 
 type Json = Record<string, unknown>;

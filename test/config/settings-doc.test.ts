@@ -16,8 +16,8 @@ function row(name: keyof typeof settingTable): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-t.test('docs/settings.md lists every setting as it is, and no other', async (t) => {
-  const text = await readFile(new URL('../../../docs/settings.md', import.meta.url), 'utf8');
+t.test('docs/reference/settings.md lists every setting as it is, and no other', async (t) => {
+  const text = await readFile(new URL('../../../docs/reference/settings.md', import.meta.url), 'utf8');
   const rows = text.split('\n').filter((line) => line.startsWith('| `'));
   t.strictSame(rows, settingNames.map(row));
 });

@@ -99,7 +99,7 @@ t.test('every wrong setting is told at once, with where it is from and what to g
   });
   t.strictSame(problemsOf(result), [
     'quotebook.json sets `hots`, which is no setting: did you mean host?',
-    'quotebook.json sets `zebra`, which is no setting: remove it (docs/settings.md lists them all).',
+    'quotebook.json sets `zebra`, which is no setting: remove it (docs/reference/settings.md lists them all).',
     'The environment sets QUOTEBOOK_PROT, which is no setting: did you mean QUOTEBOOK_PORT?',
     'port cannot be 99999 (from --port): give a whole number from 0 to 65535.',
     'logLevel cannot be "loud" (from QUOTEBOOK_LOG_LEVEL): give one of trace, debug, info, warn, error, fatal, silent.',

@@ -5,7 +5,7 @@ const PRIMES = [0x9e3779b1n, 0x85ebca77n, 0xc2b2ae3dn, 0x27d4eb2fn];
 const MASK = (1n << 32n) - 1n;
 
 /**
- * The state sum by the letter of docs/log-format.md: of a whole state, with nothing remembered, in numbers that have no
+ * The state sum by the letter of docs/reference/log-format.md: of a whole state, with nothing remembered, in numbers that have no
  * end.
  */
 export function naiveSum({ stream, settlement, pools, orders }: Omit<EngineState, 'counters'>): string {

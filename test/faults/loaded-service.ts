@@ -7,7 +7,7 @@ import type { ServiceProcess } from './service-process.js';
 
 const MAKERS = 3;
 const BATCH = 4;
-/** As docs/api.md advises: what comes in several pieces gets through. */
+/** As docs/reference/api.md advises: what comes in several pieces gets through. */
 const IDS_PER_REQUEST = 40;
 const READER_PAUSE_MS = 5;
 

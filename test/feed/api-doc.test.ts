@@ -13,7 +13,7 @@ import type { OrderbookQuote } from '../../src/schema/orderbook.js';
 import type { PriceLevels } from '../../src/schema/feed-messages.js';
 import { levelsHash, quotesHash } from './model-reader.js';
 
-const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8');
 const [, feedText = ''] = text.split('\n## The feed: subprotocols\n');
 
 /** Examples of the document, in their order. */

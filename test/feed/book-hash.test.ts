@@ -5,7 +5,7 @@ import { keccak256 } from './keccak.js';
 
 const hash = new BookHash(keccak256);
 const word = (value: bigint): Hex => numberToHex(value, { size: 32 });
-/** As docs/api.md says it, by another library. */
+/** As docs/reference/api.md says it, by another library. */
 const termOf = (...words: bigint[]): bigint => BigInt(viemKeccak256(concat(words.map(word))));
 const MAX = 2n ** 256n - 1n;
 /** On both sides of each 64 bits, and one with another value in each. */

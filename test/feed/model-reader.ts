@@ -8,7 +8,7 @@ type Level = PriceLevels['bids'][number];
 
 const MODULUS = 1n << 256n;
 
-/** As docs/api.md says it, from the wire's own values. */
+/** As docs/reference/api.md says it, from the wire's own values. */
 export function quotesHash(quotes: Iterable<Pick<OrderbookQuote, 'quoteId' | 'fillableSize'>>): Hex {
   let sum = 0n;
   for (const { quoteId, fillableSize } of quotes) {
@@ -28,7 +28,7 @@ export function levelsHash(bids: Iterable<Level>, asks: Iterable<Level>): Hex {
   return numberToHex(sum % MODULUS, { size: 32 });
 }
 
-/** A client that does what docs/api.md says, and throws on a gap or a hash that is not its own. */
+/** A client that does what docs/reference/api.md says, and throws on a gap or a hash that is not its own. */
 export class ModelReader {
   /** By key: everything up to here has come. */
   readonly at = new Map<string, number>();

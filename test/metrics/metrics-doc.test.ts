@@ -4,7 +4,7 @@ import t from 'tap';
 import { Metrics } from '../../src/metrics/metrics.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const text = await readFile(`${root}docs/operations.md`, 'utf8');
+const text = await readFile(`${root}docs/how-to/operate.md`, 'utf8');
 
 interface Described {
   readonly name: string;
@@ -18,7 +18,7 @@ const described = (): Described[] =>
     name.startsWith('quotebook_'),
   );
 
-t.test('docs/operations.md has every metric in its order, with its labels and in its words', (t) => {
+t.test('docs/how-to/operate.md has every metric in its order, with its labels and in its words', (t) => {
   const rows = described().map(({ name, help, labelNames }) => {
     const labels = labelNames.map((label) => `\`${label}\``).join(', ');
     return `| \`${name}\` | ${labels === '' ? '-' : labels} | ${help} |`;

@@ -8,7 +8,7 @@ const chunks = '3\r\nabc\r\n0\r\n\r\n';
 const get = (...lines: string[]): string => head('GET /it HTTP/1.1', ...lines);
 const post = (body: string, ...lines: string[]): string => head('POST /it HTTP/1.1', 'Host: x', ...lines) + body;
 
-/** One of each row of the table in docs/security.md, by its first cell. */
+/** One of each row of the table in docs/explanation/security.md, by its first cell. */
 const requests: Readonly<Record<string, readonly string[]>> = {
   '`Transfer-Encoding` other than `chunked`': [
     post(chunks, 'Transfer-Encoding: xchunked'),
@@ -39,7 +39,7 @@ const requests: Readonly<Record<string, readonly string[]>> = {
 
 /** What the table says of each backend, by row. */
 async function documented(): Promise<Record<string, { node: string; 'uWebSockets.js': string }>> {
-  const text = await readFile(new URL('../../../docs/security.md', import.meta.url), 'utf8');
+  const text = await readFile(new URL('../../../docs/explanation/security.md', import.meta.url), 'utf8');
   const [, section = ''] = /^## Malformed requests$(.*?)^## /ms.exec(text) ?? [];
   const rows = section.split('\n').filter((line) => line.startsWith('| '));
   const cells = rows.slice(1).map((row) => row.slice(2, -2).split(' | '));
@@ -70,7 +70,7 @@ async function outcome(port: number, request: string): Promise<string> {
 t.setTimeout(120_000);
 
 eachBackend(t, (t, backend) => {
-  t.test('each malformed request is answered as docs/security.md says', async (t) => {
+  t.test('each malformed request is answered as docs/explanation/security.md says', async (t) => {
     const table = await documented();
     t.strictSame(Object.keys(table), Object.keys(requests), 'the table has these rows');
     const { port } = await serve(t, backend, { limits: { httpIdleMs: 10_000 } });

@@ -13,7 +13,7 @@ import {
 import { EventsPage, TickersResult } from '../../src/schema/feed-queries.js';
 import { SchemaErrors } from '../../src/schema/problem.js';
 
-const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8');
 
 /** By what stands behind the fence's `json`. */
 const schemas: Readonly<Record<string, TSchema>> = {

@@ -11,9 +11,9 @@ import { eventOf } from './event-samples.js';
 import { isMessageOf } from '../api-docs/message-of.js';
 import { HubFixture, settled } from './hub-fixture.js';
 
-const api = await readFile(new URL('../../../docs/api.md', import.meta.url), 'utf8');
+const api = await readFile(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8');
 
-/** The examples of docs/api.md, in their order: what a client sends, and what the server sends. */
+/** The examples of docs/reference/api.md, in their order: what a client sends, and what the server sends. */
 const examples = [...api.matchAll(/^```json (client|server)\n(.*?)^```$/gms)].map(([, from, text = '']) => ({
   from,
   message: JSON.parse(text) as { type: string; body: unknown; size?: string },

@@ -1,4 +1,4 @@
-"""The HTTP routes (docs/api.md)."""
+"""The HTTP routes (docs/reference/api.md)."""
 
 from __future__ import annotations
 

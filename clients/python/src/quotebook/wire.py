@@ -1,4 +1,4 @@
-"""Shapes of the wire: what routes take and give, and what the feed sends (docs/api.md).
+"""Shapes of the wire: what routes take and give, and what the feed sends (docs/reference/api.md).
 
 Amounts are decimal strings of 1e-18 units, times are Unix seconds unless their name ends in `Ms`.
 """
