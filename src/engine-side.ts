@@ -23,6 +23,7 @@ export function followedBook(engine: Engine, sequencer: Sequencer): FollowedBook
   return {
     submit: (command) => sequencer.submit(command).refusal === null,
     get: (quoteId) => knownOrder(engine, quoteId),
+    isKnown: (quoteId) => engine.get(quoteId) !== undefined,
     ordersOf: (provider) => engine.ordersOf(provider),
     ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
     quotedPools: () => engine.quotedPools(),

@@ -41,6 +41,7 @@ export interface ChainSideLimits extends WalletNumbers {
   readonly stateSlicesInFlight: number;
   readonly restatedPerCommand: number;
   readonly touchedSlice: number;
+  readonly earlyEvents: number;
   readonly poolCache: number;
   readonly walletBalanceMs: number;
   readonly maxTxBytes: number;

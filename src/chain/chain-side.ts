@@ -9,6 +9,7 @@ import { ChainReader } from './chain-reader.js';
 import { isChainFailure, whyNoAnswer } from './contract-errors.js';
 import { ContractBreaker } from './contract-breaker.js';
 import type { ChainSideOptions } from './chain-side-options.js';
+import { EarlyEvents } from './early-events.js';
 import { firstBlockSince } from './first-block.js';
 import { openWallets } from './open-wallets.js';
 import { PatientSubmitter, resumeAfter, resumeFrom } from './followed-book.js';
@@ -100,6 +101,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     );
   const foreseen = new ForeseenStates(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
 
+  const early = new EarlyEvents(limits.earlyEvents);
   const submitter = new PatientSubmitter(book, clock, limits.journalRetryMs);
   const settlementFollower: SettlementFollower = new SettlementFollower(
     settlement,
@@ -109,6 +111,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     states,
     foreseen,
     breaker,
+    early,
     options.onIgnoredEvent,
     {
       poolFactory: contracts.poolFactory.address,
@@ -126,6 +129,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     submitter,
     new PublicationCheck(book, pools, signatures, checks, clock, options.nowSeconds, limits.checksPerTurn),
     foreseen,
+    early,
     new LateLogs(contracts.orderbookStream.address, publishQuoteTopics[0], clock, limits.lowerHeadMs),
     {
       onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),

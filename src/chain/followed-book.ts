@@ -12,6 +12,8 @@ export interface FollowedBook {
   submit(command: Command): boolean;
   /** A known order: live or invalid. */
   get(quoteId: Hex): Order | undefined;
+  /** Also an order that is gone, while a reorg could bring it back. */
+  isKnown(quoteId: Hex): boolean;
   /** Live and invalid orders of a provider. */
   ordersOf(provider: Hex): Iterable<Order>;
   /** Live and invalid orders in a pool. */

@@ -37,6 +37,15 @@ export interface Ignored {
   readonly log: ChainLog;
 }
 
+export interface FoundEvents {
+  /** Of the factory, and of pools with orders. */
+  readonly events: readonly SettlementEvent[];
+  /** Fills and cancels by their form, of other contracts: the first quote of a pool may not be known yet. */
+  readonly others: readonly SettlementEvent[];
+  /** All logs that are not among `events`. */
+  readonly ignored: readonly Ignored[];
+}
+
 /** Somebody's means changed: an allowance or balance of the token at `log.address`, or a position in the pool there. */
 export interface MeansEvent {
   readonly log: ChainLog;
@@ -64,7 +73,7 @@ const QUERIES_IN_FLIGHT = 8;
 
 /**
  * Fills, cancels and deployments of all pools, in chain order. Anyone may emit what looks like one, in any number, so
- * only those of the factory and of `pools`, those with orders, are decoded.
+ * only those of the factory and of `pools`, those with orders, count.
  */
 export async function readSettlementEvents(
   reader: ChainReader,
@@ -72,18 +81,20 @@ export async function readSettlementEvents(
   to: BlockId,
   poolFactory: Hex,
   pools: readonly Pool[],
-): Promise<{ events: SettlementEvent[]; ignored: Ignored[] }> {
+): Promise<FoundEvents> {
   const known = new Set([poolFactory, ...pools.map(({ poolAddress }) => poolAddress)]);
   const logs = await anyonesLogs(reader, { fromBlock, to, topics: [[FILL, CANCEL, DEPLOYED]] }, () => known);
   const events: SettlementEvent[] = [];
+  const others: SettlementEvent[] = [];
   const ignored: Ignored[] = [];
   for (const log of logs) {
     const isOurs = known.has(log.address);
-    const event = isOurs ? decode(log) : null;
-    if (event !== null) events.push(event);
+    const event = isOurs || log.topics[0] !== DEPLOYED ? decode(log) : null;
+    if (!isOurs && event !== null) others.push(event);
+    if (isOurs && event !== null) events.push(event);
     else ignored.push({ why: isOurs ? 'MALFORMED' : 'OTHER_CONTRACT', log });
   }
-  return { events, ignored };
+  return { events, others, ignored };
 }
 
 /** Every change of the providers' allowances, balances and positions that may concern orders in `pools`. */

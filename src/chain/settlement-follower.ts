@@ -8,6 +8,7 @@ import type { ChainReader } from './chain-reader.js';
 import { collateralToken } from './collateral.js';
 import type { ContractBreaker } from './contract-breaker.js';
 import type { BlockRange } from './cursor-step.js';
+import type { EarlyEvents } from './early-events.js';
 import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
 import type { ForeseenStates } from './foreseen-states.js';
 import { mapInFlight } from './in-flight.js';
@@ -20,6 +21,7 @@ import {
   originOf,
   readMeansEvents,
   readSettlementEvents,
+  type FoundEvents,
   type Ignored,
   type IgnoredEvent,
   type MeansEvent,
@@ -40,11 +42,6 @@ export interface SettlementFollowerOptions {
   readonly blocksInFlight: number;
 }
 
-interface FoundEvents {
-  readonly events: readonly SettlementEvent[];
-  readonly ignored: readonly Ignored[];
-}
-
 /** Follows fills, cancels, deployments and the providers' means on the settlement chain. */
 export class SettlementFollower {
   /** Block up to which positions were told to the book; the cursor may be ahead over blocks with nothing in them. */
@@ -54,6 +51,8 @@ export class SettlementFollower {
   readonly #poolFactory: Hex;
   /** A rewind that an earlier process began is finished, if there was one. */
   #isWhole = false;
+  /** An empty log reads what is long past: trades of then are not published as new ones. */
+  #isFirstReading = false;
   /**
    * Orders that are asked about where the next range ends, too. Those whose state could not be had where the last one
    * ended; and those that a reorg stated anew, gone ones too: in the middle of it a node may have told of the old
@@ -74,6 +73,7 @@ export class SettlementFollower {
     states: QuoteStates,
     private readonly foreseen: Pick<ForeseenStates, 'foresee'>,
     private readonly breaker: Pick<ContractBreaker, 'isOpen'>,
+    private readonly early: Pick<EarlyEvents, 'remember' | 'rewind'>,
     private readonly onIgnored: (why: IgnoredEvent, log: ChainLog) => void,
     private readonly options: SettlementFollowerOptions,
   ) {
@@ -103,6 +103,7 @@ export class SettlementFollower {
       case 'BEGIN':
         await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', step.at) });
         this.cursor.moveTo(step.at);
+        this.#isFirstReading = true;
         return false;
       case 'BLOCKS':
         return (await this.#read(step)) && step.isLast;
@@ -160,7 +161,7 @@ export class SettlementFollower {
     const logs = await readRange(this.cursor, range, () => this.#logs(range));
     if (logs === null) return false;
     const [found, means] = logs;
-    const { changes, ignored } = this.#sort(found);
+    const { changes, ignored, unknown } = this.#sort(found);
     const touched = touchedOrders(changes, means, this.book);
     for (const order of touched.keys()) if (this.#isHeld(order)) touched.delete(order);
     const due = inTurn(new Map([...this.#waiting, ...touched]), this.options.touchedSlice);
@@ -169,12 +170,14 @@ export class SettlementFollower {
     await this.cursor.confirm(range);
 
     for (const { why, log } of ignored) this.onIgnored(why, log);
+    if (!this.#isFirstReading) for (const event of unknown) this.early.remember(event);
     for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
     for (const [order, log] of touched) this.#waiting.set(order, log);
     if (states !== null) await this.#states.tell(orders, states, to, (order) => this.#originFor(order));
     for (const order of orders) this.#waiting.delete(order);
     await this.#tellPosition(to, changes.length > 0 || orders.length > 0);
     this.#inDoubt = states === null ? orders : [];
+    if (range.isLast) this.#isFirstReading = false;
     this.cursor.advance(range, blocksOf(changes.map(({ log }) => log)));
     this.#resumeAfter = null;
     return true;
@@ -189,7 +192,13 @@ export class SettlementFollower {
     ]);
   }
 
-  #sort({ events, ignored }: FoundEvents): { changes: SettlementEvent[]; ignored: Ignored[] } {
+  #sort({ events, others, ignored }: FoundEvents): {
+    changes: SettlementEvent[];
+    ignored: Ignored[];
+    /** They may be of quotes whose publication is read later. */
+    unknown: SettlementEvent[];
+  } {
+    const unknown = others.filter(({ log }) => !isBefore(log, this.#resumeAfter));
     const changes: SettlementEvent[] = [];
     const alsoIgnored: Ignored[] = [];
     for (const event of events) {
@@ -197,8 +206,9 @@ export class SettlementFollower {
       const why = whyIgnored(event, this.book, this.#poolFactory);
       if (why === null) changes.push(event);
       else alsoIgnored.push({ why, log: event.log });
+      if (event.type !== 'POOL' && !this.book.isKnown(event.quoteId)) unknown.push(event);
     }
-    return { changes, ignored: [...ignored, ...alsoIgnored] };
+    return { changes, ignored: [...ignored, ...alsoIgnored], unknown };
   }
 
   /** Timestamps of the blocks that deployed pools. */
@@ -227,6 +237,7 @@ export class SettlementFollower {
     const others = this.cursor.isEnd(ancestor) ? [] : this.#knownOrders();
     this.#inDoubt = [...new Set([...this.#inDoubt, ...this.#waiting.keys(), ...orders, ...others])];
     this.#waiting.clear(); // the logs may be gone
+    this.early.rewind(ancestor.blockNumber);
     this.cursor.moveTo(ancestor);
     this.#resumeAfter = null;
     this.#told = ancestor.blockNumber;

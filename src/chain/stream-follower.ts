@@ -6,6 +6,7 @@ import type { ChainCursor } from './chain-cursor.js';
 import type { ChainLog } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
 import type { BlockRange, CursorStep } from './cursor-step.js';
+import type { EarlyEvents } from './early-events.js';
 import {
   blocksOf,
   isBefore,
@@ -61,6 +62,7 @@ export class StreamFollower {
     private readonly submitter: PatientSubmitter,
     private readonly publications: PublicationCheck,
     private readonly states: Pick<ForeseenStates, 'read'>,
+    private readonly early: Pick<EarlyEvents, 'take'>,
     private readonly late: Pick<LateLogs, 'mayLack'>,
     private readonly listener: StreamListener,
     private readonly options: StreamFollowerOptions,
@@ -158,11 +160,13 @@ export class StreamFollower {
         this.#refuse({ why: 'NOT_FILLABLE', log, publication: { quoteId, reason: problem } });
         continue;
       }
+      const early = this.early.take(quote);
       await this.submitter.submit({
         type: 'ENTER_QUOTE',
         quote: publishedQuote(quote, ts, originOf(log)),
         state: reading.state,
         settlementBlock: settlement.blockNumber,
+        ...(early.length > 0 && { early }),
         position: positionAt('stream', log),
       });
       if (this.book.get(quoteId) !== undefined) this.listener.onSettled(quoteId, null);

@@ -225,6 +225,8 @@ export const limits = {
   restatedPerCommand: 500,
   /** Quotes whose makers' means have changed that are asked about before the next look at the chains: some 80 ms. */
   touchedSlice: 640,
+  /** Fills and cancels that are remembered of quotes whose publication was not read yet: some 3 MiB. */
+  earlyEvents: 10_000,
   /** Blocks in one range of logs; halved when a node refuses. */
   logRangeBlocks: 10_000,
   /** How long a start waits for both chains before it listens and says that it is waiting. */

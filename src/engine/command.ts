@@ -28,7 +28,19 @@ export interface EnterQuote {
   readonly quote: Quote;
   readonly state: QuoteState;
   readonly settlementBlock: number;
+  /**
+   * What the settlement reader saw of the quote before the stream reader saw its publication, in chain order. `state`
+   * includes all of it. Absent: nothing.
+   */
+  readonly early?: readonly EarlyEvent[];
   readonly position: ChainPosition;
+}
+
+/** A fill or a cancel of a quote that was not known yet. */
+export interface EarlyEvent {
+  /** 1e-18 contracts taken by this fill; null: the cancel. */
+  readonly size: bigint | null;
+  readonly origin: Origin;
 }
 
 /** A `FillQuoteOB` of the quote's own pool. */

@@ -5,6 +5,7 @@ import type {
   ChainRole,
   Command,
   DeployPool,
+  EarlyEvent,
   EnterQuote,
   ExpireQuotes,
   FillQuote,
@@ -81,16 +82,47 @@ export class Machine {
     }
   }
 
-  #enter({ quote, state, settlementBlock }: EnterQuote): void {
+  #enter({ quote, state, settlementBlock, early = [] }: EnterQuote): void {
     const { store } = this.#parts;
     if (store.get(quote.quoteId) !== undefined || dueSecond(quote) <= this.#nowSeconds) return;
     const order = store.add(quote);
     // With nothing left to fill it is gone from the start, and known while a reorg could undo what filled or cancelled
     // it.
     store.set(order, state.fillableSize, state.reason, settlementBlock, true);
-    if (state.fillableSize === 0n) return;
-    const { fillableSize, reason } = order;
-    const cause = causeOf('stream', quote.origin);
+    if (early.length > 0) this.#postWithPast(order, early);
+    else if (state.fillableSize > 0n) this.#posted(order, state.fillableSize, order.reason);
+  }
+
+  /**
+   * Publishes the quote as it was before the early events, and then these one by one, so that a listener sees every
+   * trade. The events end at the order's own state.
+   */
+  #postWithPast(order: BookOrder, early: readonly EarlyEvent[]): void {
+    const { fillableSize: rest, quote } = order;
+    const isCancelled = rest === 0n && early.some(({ size }) => size === null);
+    // The pool forgets what was filled of a quote when it is cancelled.
+    const before = isCancelled ? quote.size : early.reduce((sum, { size }) => sum + (size ?? 0n), rest);
+    let left = before < quote.size ? before : quote.size;
+    if (left === 0n) return;
+    this.#posted(order, left, null);
+    for (const { size, origin } of early) {
+      const cause = causeOf('settlement', origin);
+      if (size === null) {
+        if (isCancelled) return this.#removed(order, 'CANCELLED', true, cause);
+        continue;
+      }
+      const taken = size < left - rest ? size : left - rest;
+      if (taken <= 0n) continue;
+      left -= taken;
+      const fill = { cause, order, fillableSize: left, size: taken, valid: true };
+      this.#events.push({ type: 'QUOTE_FILLED', seq: this.#next(), ...fill });
+      if (left === 0n) return this.#removed(order, 'FILLED', true, cause);
+    }
+    this.#validityChanged(order, 'live', null);
+  }
+
+  #posted(order: BookOrder, fillableSize: bigint, reason: Order['reason']): void {
+    const cause = causeOf('stream', order.quote.origin);
     this.#events.push({ type: 'QUOTE_POSTED', seq: this.#next(), cause, order, fillableSize, reason });
   }
 

@@ -1,4 +1,4 @@
-import type { Command, QuoteState, Rfq } from '../engine/command.js';
+import type { Command, EarlyEvent, EnterQuote, QuoteState, Rfq } from '../engine/command.js';
 import { MsgpackFault, type MsgpackReader } from './msgpack-reader.js';
 import { pick, type QuoteReader } from './quote-reader.js';
 import type { QuoteWriter } from './quote-writer.js';
@@ -24,19 +24,28 @@ const KINDS = Object.keys(FIELDS) as readonly Command['type'][];
 const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Command['type'], number>;
 
 /** Version of the layout of a record with that command: whoever does not know the command is to see it by this. */
-export function recordVersionOf(type: Command['type']): number {
-  return type === 'EXPIRE_QUOTES' ? 2 : 1;
+export function recordVersionOf(command: Command): number {
+  if (command.type === 'ENTER_QUOTE' && hasPast(command)) return 3;
+  return command.type === 'EXPIRE_QUOTES' ? 2 : 1;
+}
+
+/** Early events are written only where there are some, after the other fields. */
+function hasPast({ early = [] }: EnterQuote): boolean {
+  return early.length > 0;
 }
 
 export function writeCommand(out: QuoteWriter, command: Command): void {
-  out.array(1 + FIELDS[command.type]);
+  const isLonger = command.type === 'ENTER_QUOTE' && hasPast(command);
+  out.array(1 + FIELDS[command.type] + (isLonger ? 1 : 0));
   out.uint(KIND_OF[command.type]);
   switch (command.type) {
     case 'ENTER_QUOTE':
       out.quote(command.quote);
       writeState(out, command.state);
       out.uint(command.settlementBlock);
-      return out.position(command.position);
+      out.position(command.position);
+      if (hasPast(command)) writeEarly(out, command.early ?? []);
+      return;
     case 'FILL_QUOTE':
       out.word(command.quoteId);
       out.amount(command.size);
@@ -85,8 +94,13 @@ export function writeCommand(out: QuoteWriter, command: Command): void {
 export function readCommand(input: MsgpackReader, quotes: QuoteReader): Command {
   const length = input.array();
   const type = pick(KINDS, input.uint(), 'command');
-  if (length !== 1 + FIELDS[type]) throw new MsgpackFault(`${type} with ${length - 1} fields`);
-  return readFields(type, input, quotes);
+  const hasEarly = type === 'ENTER_QUOTE' && length === 2 + FIELDS[type];
+  if (!hasEarly && length !== 1 + FIELDS[type]) throw new MsgpackFault(`${type} with ${length - 1} fields`);
+  const command = readFields(type, input, quotes);
+  if (!hasEarly || command.type !== 'ENTER_QUOTE') return command;
+  const early = readEarly(input, quotes);
+  if (early.length === 0) throw new MsgpackFault('an empty list of early events');
+  return { ...command, early };
 }
 
 /** Object literals are evaluated from top to bottom: the fields are read in the order in which they are named here. */
@@ -164,6 +178,23 @@ export function readRfq(input: MsgpackReader, quotes: QuoteReader): Rfq {
     taker: quotes.address(),
     body: input.text(),
   };
+}
+
+function writeEarly(out: QuoteWriter, early: readonly EarlyEvent[]): void {
+  out.array(early.length);
+  for (const { size, origin } of early) {
+    out.array(2);
+    if (size === null) out.nil();
+    else out.amount(size);
+    out.origin(origin);
+  }
+}
+
+function readEarly(input: MsgpackReader, quotes: QuoteReader): EarlyEvent[] {
+  return Array.from({ length: input.array() }, () => {
+    input.tuple(2);
+    return { size: input.nil() ? null : input.amount(), origin: quotes.origin() };
+  });
 }
 
 function writeState(out: QuoteWriter, state: QuoteState): void {

@@ -9,7 +9,7 @@ import { QuoteWriter } from './quote-writer.js';
 import { PersistenceError } from './persistence-error.js';
 
 /** The newest version of a record's layout. A program reads its own and older ones. */
-const RECORD_VERSION = 2;
+const RECORD_VERSION = 3;
 const RECORD_FIELDS = 5;
 
 /** Writes records into a buffer, one after another. Equal records give equal bytes. */
@@ -25,7 +25,7 @@ export class RecordWriter {
     const out = this.#out;
     out.beginRecord();
     out.array(RECORD_FIELDS);
-    out.uint(recordVersionOf(command.type));
+    out.uint(recordVersionOf(command));
     out.uint(stamp.index);
     out.uint(stamp.tsMs);
     writeCommand(out, command);
@@ -89,7 +89,7 @@ export class RecordReader {
     if (version < 1 || length !== RECORD_FIELDS) throw new MsgpackFault(`no record of version ${version}`);
     const stamp = { index: input.uint(), tsMs: input.uint() };
     const command = readCommand(input, this.#quotes);
-    if (version !== recordVersionOf(command.type)) throw new MsgpackFault(`no record of version ${version}`);
+    if (version !== recordVersionOf(command)) throw new MsgpackFault(`no record of version ${version}`);
     return { stamp, command };
   }
 }

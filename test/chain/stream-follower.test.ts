@@ -94,6 +94,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
     new PatientSubmitter(book, clock, RETRY_MS),
     publications,
     states,
+    { take: () => [] },
     { mayLack: () => false },
     {
       onSettled: (_quoteId, refusal) => settled.push(refusal),

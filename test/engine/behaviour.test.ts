@@ -49,6 +49,63 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
     return driver;
   };
 
+  t.test('fills before the publication was read follow it, each with its cause', async (t) => {
+    const early = [
+      { size: 4n, origin: originAt(48) },
+      { size: 6n, origin: originAt(49) },
+    ];
+    const part = begin();
+    const told = part.apply({ ...enter(sampleQuote({ n: 1 }), { fillableSize: 6n }), early: early.slice(0, 1) });
+    t.match(told, [
+      { type: 'QUOTE_POSTED', seq: 1, cause: { chain: 'stream' }, fillableSize: 10n, reason: null },
+      { type: 'QUOTE_FILLED', seq: 2, cause: { chain: 'settlement', blockNumber: 48 }, fillableSize: 6n, size: 4n },
+    ]);
+    t.equal(told.length, 2);
+    t.strictSame(numbers(part.engine.cover({ ...ask, size: 10n })), [1]);
+
+    const whole = begin();
+    t.match(whole.apply({ ...enter(sampleQuote({ n: 1 }), { fillableSize: 0n }), early }), [
+      { type: 'QUOTE_POSTED', fillableSize: 10n },
+      { type: 'QUOTE_FILLED', fillableSize: 6n, size: 4n, valid: true },
+      { type: 'QUOTE_FILLED', fillableSize: 0n, size: 6n, valid: true },
+      { type: 'QUOTE_REMOVED', why: 'FILLED', valid: true, cause: { blockNumber: 49 } },
+    ]);
+    t.equal(whole.engine.get(quoteIdOf(1))?.state, 'gone');
+    const restated = [{ quoteId: quoteIdOf(1), state: { fillableSize: 10n, reason: null } }];
+    const position = at('settlement', 47, 1);
+    t.match(
+      whole.apply({ type: 'REWIND_SETTLEMENT', position, settlementBlock: 47, restated }),
+      [{ type: 'QUOTE_RESTATED', fillableSize: 10n, wasValid: false }],
+      'a reorg undoes them as it undoes any fill',
+    );
+  });
+
+  t.test('a cancel before the publication was read follows it, and what was filled before', async (t) => {
+    const cancelled = { size: null, origin: originAt(50) };
+    const gone = { fillableSize: 0n };
+    t.match(begin().apply({ ...enter(sampleQuote({ n: 1 }), gone), early: [cancelled] }), [
+      { type: 'QUOTE_POSTED', fillableSize: 10n },
+      { type: 'QUOTE_REMOVED', why: 'CANCELLED', fillableSize: 0n, valid: true, cause: { blockNumber: 50 } },
+    ]);
+    const early = [{ size: 3n, origin: originAt(49) }, cancelled];
+    t.match(begin().apply({ ...enter(sampleQuote({ n: 1 }), gone), early }), [
+      { type: 'QUOTE_POSTED', fillableSize: 10n },
+      { type: 'QUOTE_FILLED', fillableSize: 7n, size: 3n },
+      { type: 'QUOTE_REMOVED', why: 'CANCELLED' },
+    ]);
+  });
+
+  t.test('a quote whose fill took the means of its maker is invalid after the fill', async (t) => {
+    const driver = begin();
+    const state = { fillableSize: 6n, reason: 9 } as const;
+    const early = [{ size: 4n, origin: originAt(48) }];
+    t.match(driver.apply({ ...enter(sampleQuote({ n: 1 }), state), early }), [
+      { type: 'QUOTE_POSTED', fillableSize: 10n, reason: null },
+      { type: 'QUOTE_FILLED', fillableSize: 6n, valid: true },
+      { type: 'QUOTE_INVALIDATED', fillableSize: 6n, reason: 9, cause: null },
+    ]);
+  });
+
   t.test('a published quote is in the book and is told of with its cause', async (t) => {
     const driver = begin();
     const quote = sampleQuote({ n: 1 });

@@ -1,4 +1,4 @@
-import type { ChainPosition, ChainRole, Command, QuoteState, Stamp } from '../../src/engine/command.js';
+import type { ChainPosition, ChainRole, Command, EarlyEvent, QuoteState, Stamp } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Cause, EngineEvent, QuoteRemoved } from '../../src/engine/event.js';
 import type { LevelTotal } from '../../src/engine/level.js';
@@ -111,6 +111,8 @@ export class NaiveEngine implements EngineUnderTest {
           read: settlementBlock,
         };
         this.#known = [...this.#known, order].sort(byAge);
+        const { early = [] } = command;
+        if (early.length > 0) return this.#replay(order, early, state);
         if (order.state === 'gone') return;
         const { fillableSize, reason } = order;
         this.#tell({ type: 'QUOTE_POSTED', cause: because('stream', quote.origin), order, fillableSize, reason });
@@ -203,6 +205,37 @@ export class NaiveEngine implements EngineUnderTest {
       Object.assign(order, to, { state: stateOf(to) });
       this.#tell({ type: 'QUOTE_RESTATED', cause: null, order, wasValid: state === 'live', ...to });
     } else this.#setReason(order, to.reason, null);
+  }
+
+  /** Back to what the order was, then forward to `final` one early event after another. */
+  #replay(order: NaiveOrder, early: readonly EarlyEvent[], final: QuoteState): void {
+    const { quote } = order;
+    const isCancelled = final.fillableSize === 0n && early.some(({ size }) => size === null);
+    let filled = 0n;
+    for (const { size } of early) filled += size ?? 0n;
+    let start = isCancelled ? quote.size : final.fillableSize + filled;
+    if (start > quote.size) start = quote.size;
+    if (start === 0n) return;
+    Object.assign(order, { fillableSize: start, state: 'live', reason: null });
+    const posted = { cause: because('stream', quote.origin), order, fillableSize: start, reason: null };
+    this.#tell({ type: 'QUOTE_POSTED', ...posted });
+    for (const { size, origin } of early) {
+      if (order.state === 'gone' || (size === null && !isCancelled)) continue;
+      const cause = because('settlement', origin);
+      if (size === null) {
+        order.fillableSize = 0n;
+        this.#remove(order, 'CANCELLED', cause);
+        continue;
+      }
+      const open = order.fillableSize - final.fillableSize;
+      const taken = size > open ? open : size;
+      if (taken === 0n) continue;
+      order.fillableSize -= taken;
+      const { fillableSize } = order;
+      this.#tell({ type: 'QUOTE_FILLED', cause, order, fillableSize, size: taken, valid: true });
+      if (fillableSize === 0n) this.#remove(order, 'FILLED', cause);
+    }
+    if (order.state === 'live') this.#setReason(order, final.reason, null);
   }
 
   #setReason(order: NaiveOrder, reason: InvalidReason | null, cause: Cause | null): void {

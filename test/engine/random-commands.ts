@@ -25,7 +25,16 @@ const n = fc.nat(QUOTES - 1);
 
 /** What happens next, in words that make sense whatever happened before. */
 export type Step =
-  | { readonly kind: 'enter'; n: number; pick: number; left: number; reason: InvalidReason | null; ahead: number }
+  | {
+      readonly kind: 'enter';
+      n: number;
+      pick: number;
+      left: number;
+      reason: InvalidReason | null;
+      ahead: number;
+      /** Sizes of fills that came before it; null: a cancel. */
+      early: (number | null)[];
+    }
   | { readonly kind: 'fill'; n: number; size: number; ahead: number }
   | { readonly kind: 'cancel'; n: number; ahead: number }
   | { readonly kind: 'validity'; n: number; reason: InvalidReason | null; ahead: number; swept: boolean }
@@ -50,6 +59,10 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
         left: fc.integer({ min: 0, max: 10 }),
         reason,
         ahead,
+        early: fc.oneof(
+          { weight: 3, arbitrary: fc.constant<(number | null)[]>([]) },
+          { weight: 1, arbitrary: fc.array(fc.option(fc.nat(12), { nil: null }), { maxLength: 3 }) },
+        ),
       }),
     },
     { weight: 5, arbitrary: fc.record({ kind: fc.constant('fill' as const), n, size: fc.nat(12), ahead }) },
@@ -97,7 +110,12 @@ export class CommandMaker {
         const quote = quoteOf(step.n, step.pick, position.blockNumber);
         const settlementBlock = this.#ahead(engine, 'settlement', step.ahead).blockNumber;
         const fillableSize = quote.size < BigInt(step.left) ? quote.size : BigInt(step.left);
-        return { type: 'ENTER_QUOTE', quote, state: { fillableSize, reason: step.reason }, settlementBlock, position };
+        const early = step.early.map((size) => {
+          return { size: size === null ? null : BigInt(size), origin: originAt(settlementBlock, step.n) };
+        });
+        const state = { fillableSize, reason: step.reason };
+        const entered = { type: 'ENTER_QUOTE', quote, state, settlementBlock, position } as const;
+        return early.length > 0 ? { ...entered, early } : entered;
       }
       case 'fill': {
         const position = this.#ahead(engine, 'settlement', step.ahead);

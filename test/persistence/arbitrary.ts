@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { getAddress } from 'viem/utils';
-import type { ChainPosition, Command, QuoteState, Rfq } from '../../src/engine/command.js';
+import type { ChainPosition, Command, EarlyEvent, QuoteState, Rfq } from '../../src/engine/command.js';
 import type { Cause, EngineEvent } from '../../src/engine/event.js';
 import type { JournalRecord } from '../../src/engine/ports.js';
 import { InvalidReason, ZERO_ADDRESS, type Hex, type Origin, type Pool, type Quote } from '../../src/engine/quote.js';
@@ -68,10 +68,18 @@ const rfq: fc.Arbitrary<Rfq> = fc.record({
   body: fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
 });
 
+const early: fc.Arbitrary<EarlyEvent[]> = fc.array(fc.record({ size: fc.option(amount, { nil: null }), origin }), {
+  minLength: 1,
+  maxLength: 5,
+});
+
 const type = <Type extends string>(value: Type): fc.Arbitrary<Type> => fc.constant(value);
 
 export const command: fc.Arbitrary<Command> = fc.oneof(
-  fc.record({ type: type('ENTER_QUOTE'), quote, state, settlementBlock: uint, position }),
+  fc.record(
+    { type: type('ENTER_QUOTE'), quote, state, settlementBlock: uint, position, early },
+    { requiredKeys: ['type', 'quote', 'state', 'settlementBlock', 'position'] },
+  ),
   fc.record({ type: type('FILL_QUOTE'), quoteId: word, size: amount, origin, position }),
   fc.record({ type: type('CANCEL_QUOTE'), quoteId: word, origin, position }),
   fc.record({
