@@ -4,12 +4,10 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const text = await readFile(path.join(root, 'docs/how-to/operate.md'), 'utf8');
-const [, section = ''] = text.split('\n## What it says, and what to do\n');
-const [table = ''] = section.split('\n## ');
+const text = await readFile(path.join(root, 'docs/reference/log-messages.md'), 'utf8');
 
 /** What the rows begin with: one text, or several. */
-const documented = table
+const documented = text
   .split('\n')
   .filter((line) => line.startsWith('| `'))
   .flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`([^`]+)`/g)].map(([, said = '']) => said));
@@ -29,7 +27,7 @@ async function said(): Promise<string[]> {
   return texts;
 }
 
-t.test('docs/how-to/operate.md says of each warning and error what it means and what to do', async (t) => {
+t.test('docs/reference/log-messages.md says of each warning and error what it means and what to do', async (t) => {
   const texts = await said();
   t.ok(texts.length > 25, `${texts.length} texts`);
   for (const message of new Set(texts)) t.ok(documented.some(isOf(message)), message);
