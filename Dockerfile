@@ -15,7 +15,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/contracts/artifacts contracts/artifacts
 COPY --from=build /app/dist/src dist/src
 COPY --from=build /app/dist/web dist/web
-RUN mkdir -p /data && chown node:node /data
+RUN mkdir -p -m 700 /data && chown node:node /data
 USER node
 # Inside a container only its own network sees this; what is let out is decided where it is run.
 ENV QUOTEBOOK_HOST=0.0.0.0 QUOTEBOOK_PORT=8080 QUOTEBOOK_DATA_DIR=/data QUOTEBOOK_LOG_FORMAT=json

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { privateKeyToAddress } from 'viem/accounts';
 import path from 'node:path';
 import type { Logger } from 'pino';
@@ -33,6 +33,7 @@ import { LogEvents } from './log-events.js';
 import { lockFile } from './persistence/node-lock.js';
 import { writeReadyFile } from './ready-file.js';
 import { startService } from './service.js';
+import { makeDirectory, widerMode } from './system/make-directory.js';
 import { spareDescriptors } from './system/spare-descriptors.js';
 import { systemClock } from './system/system-clock.js';
 import { systemRandom } from './system/system-random.js';
@@ -48,8 +49,12 @@ export async function runService(settings: Settings, reread: () => Promise<ReadS
   const { sameSignalMs } = limits;
   const stopping = untilSignal({ source: process, clock: systemClock, sameSignalMs, endNow: () => process.exit(1) });
   const logger = openLogger(settings.logLevel, settings.logFormat);
-  await mkdir(settings.dataDir, { recursive: true });
-  const local = settings.profile === 'local' ? await openLocalSetup(settings.dataDir) : null;
+  const { dataDir } = settings;
+  await makeDirectory(dataDir);
+  // Not changed: it may be a directory that others use, too, such as /tmp.
+  const mode = await widerMode(dataDir);
+  if (mode !== null) logger.warn({ dataDir, mode }, 'more than its owner may enter the data directory');
+  const local = settings.profile === 'local' ? await openLocalSetup(dataDir) : null;
   try {
     await serve(settings, reread, limits, logger, local, stopping);
   } finally {

@@ -42,6 +42,7 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
     async submit(caller, quotes) {
       const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;
       if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
+      if (!operatorGas.canKeep(caller)) return { type: 'STORAGE_FULL' };
       const retryAfterMs = operatorGas.take(caller, quotes.length);
       if (retryAfterMs > 0) return { type: 'OVER_BUDGET', retryAfterMs };
       const takenMs = operatorGas.nowMs();

@@ -1,6 +1,7 @@
-import { mkdir, open, readFile, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { open, readFile, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../engine/ports.js';
+import { makeDirectory } from '../system/make-directory.js';
 import type { KeyFiles } from './key-files.js';
 
 const OWNER_ONLY = 0o600;
@@ -41,7 +42,7 @@ export class DiskKeyFiles implements KeyFiles {
   }
 
   async update(name: string, change: (current: string | null) => string): Promise<string> {
-    await mkdir(this.#directory, { recursive: true });
+    await makeDirectory(this.#directory);
     const named = join(this.#directory, name);
     // Through a link: to put a file into the link's place would leave the one that others read as it was.
     const path = (await unlessMissing(realpath(named))) ?? named;

@@ -22,6 +22,7 @@ export class CappedWallet extends Wallet {
   protected override checkMaySpend(): void {
     const waitMs = this.spending.waitMs();
     if (waitMs > 0) throw new SpendCapReached(this.address, waitMs);
+    this.spending.checkKept();
   }
 
   protected override onMined(nonce: number, { feeWei }: TxReceipt): Promise<void> {

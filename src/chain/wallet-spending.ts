@@ -1,4 +1,5 @@
 import type { KeptValues } from '../engine/ports.js';
+import { NotWrittenDown } from './wallet-errors.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -28,6 +29,8 @@ export class WalletSpending {
   #spentWei = 0n;
   /** By nonce, oldest first: each is counted once, however often it is mined. */
   readonly #counted = new Map<number, Counted>();
+  /** Why the last change was not kept; null: it was. */
+  #unkept: { readonly cause: unknown } | null = null;
 
   constructor(options: WalletSpendingOptions) {
     this.#options = options;
@@ -73,6 +76,17 @@ export class WalletSpending {
     return Math.max(1, Math.ceil(this.#endsMs - nowMs()));
   }
 
+  /**
+   * Throws NotWrittenDown after what was spent could not be kept, until it can: a restart would let a capped wallet spend
+   * it again. Each call tries again, for the next one.
+   */
+  checkKept(): void {
+    if (this.#options.capWei === null || this.#unkept === null) return;
+    const { cause } = this.#unkept;
+    void this.#keep();
+    throw new NotWrittenDown(cause);
+  }
+
   /** What is taken back of another day makes no room in this one. */
   #count(feeWei: bigint, endsMs: number): void {
     if (feeWei > 0n || endsMs === this.#endsMs) this.#spentWei += feeWei;
@@ -85,15 +99,17 @@ export class WalletSpending {
     this.#spentWei = 0n;
   }
 
-  /**
-   * A disk that fails ends the process by itself. On one that is full, what is in memory counts on, and is kept with
-   * the next change.
-   */
+  /** A disk that fails ends the process. On one that is full, what is in memory counts on. */
   async #keep(): Promise<void> {
     const { kept } = this.#options;
     const feesWei = [...this.#counted].map(([nonce, { feeWei, endsMs }]) => [nonce, `${feeWei}`, endsMs]);
     const value = { endsMs: this.#endsMs, spentWei: `${this.#spentWei}`, feesWei };
-    await kept?.values.put(kept.name, value).catch(() => undefined);
+    try {
+      await kept?.values.put(kept.name, value);
+      this.#unkept = null;
+    } catch (cause) {
+      this.#unkept = { cause };
+    }
   }
 
   #goOn(): void {

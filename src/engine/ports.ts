@@ -39,7 +39,10 @@ export interface Rpc {
 export interface KeptValues {
   /** As they were when this process began. */
   readonly found: ReadonlyMap<string, unknown>;
-  /** Durable when it resolves. When it rejects, the value may be kept or not. */
+  /**
+   * Durable when it resolves, with all that was put before. When it rejects, the value may be kept or not: the next put
+   * that resolves keeps it.
+   */
   put(key: string, value: unknown): Promise<void>;
   remove(key: string): Promise<void>;
 }

@@ -34,6 +34,8 @@ export interface DiskSpace {
 
 /** Held until `release`, or until the process ends in whatever way. */
 export interface DiskLock {
+  /** Whether the locked file is still the one at its path: its directory was neither moved away nor replaced. */
+  isInPlace(): Promise<boolean>;
   release(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import type { Disk } from './disk.js';
+import type { Disk, DiskLock } from './disk.js';
 import type { Logger } from './logger.js';
+import { PersistenceError } from './persistence-error.js';
 
 export interface FreeSpaceOptions {
   /** Bytes that are to stay free; null: the smaller of `lowWaterMaxBytes` and `lowWaterShare` of the volume. */
@@ -11,9 +12,16 @@ export interface FreeSpaceOptions {
   readonly checkMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The directory's lock, whose file has to stay where it is. */
+  readonly lock: Pick<DiskLock, 'isInPlace'>;
+  /** The directory was moved away or replaced: the process has to end. */
+  readonly onFatal: (error: Error) => void;
 }
 
-/** Watches the room on the volume, so that a full disk is seen before a write half fails. */
+/**
+ * Watches the room on the volume, so that a full disk is seen before a write half fails, and that the directory is still
+ * in its place: open files follow a directory that is moved, new ones and the next start do not.
+ */
 export class FreeSpace {
   readonly #disk: Disk;
   readonly #options: FreeSpaceOptions;
@@ -64,10 +72,19 @@ export class FreeSpace {
   #arm(): void {
     if (this.#isClosed) return;
     this.#cancel = this.#options.clock.after(this.#options.checkMs, () => {
-      void this.#look()
+      void this.#check()
         .catch((error: unknown) => this.#unknown(error))
         .then(() => this.#arm());
     });
+  }
+
+  async #check(): Promise<void> {
+    const isInPlace = await this.#options.lock.isInPlace();
+    if (this.#isClosed) return;
+    if (isInPlace) return this.#look();
+    this.close();
+    const { label } = this.#disk;
+    this.#options.onFatal(new PersistenceError('FAILED', `${label} was moved away or replaced while it was in use`));
   }
 
   async #look(): Promise<void> {

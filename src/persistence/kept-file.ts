@@ -41,6 +41,8 @@ export class KeptFile implements KeptValues {
   #nextLine: Promise<void> | null = null;
   #lastLine: Promise<void> = Promise.resolve();
   #failed: Error | null = null;
+  /** The last line found no room: said once, until there is room again. */
+  #isFull = false;
 
   private constructor(
     private readonly disk: Disk,
@@ -66,6 +68,7 @@ export class KeptFile implements KeptValues {
       // As on a disk that fills up later: nothing is appended to the old file, and the first change with room replaces it.
       if (!isNoRoom(error)) throw error;
       options.logger.warn({ err: error, file: name }, 'no room to write a file anew: it stays as it was');
+      kept.#isFull = true;
     }
     return kept;
   }
@@ -104,19 +107,33 @@ export class KeptFile implements KeptValues {
     this.#nextLine = null;
     if (this.#failed !== null) throw this.#failed;
     try {
-      if (this.#file === null || this.#bytes + line.length > this.options.maxBytes) return await this.#rewrite();
-      await this.#file.write(line, this.#bytes);
-      this.#bytes += line.length;
-      await this.#file.sync();
+      if (this.#file === null || this.#bytes + line.length > this.options.maxBytes) await this.#rewrite();
+      else {
+        await this.#file.write(line, this.#bytes);
+        this.#bytes += line.length;
+        await this.#file.sync();
+      }
+      this.#setFull(false, { file: this.name });
     } catch (error) {
       // What is in memory and not in the file gets there with all the rest, once there is room again.
-      if (isNoRoom(error)) await this.#closeFile();
-      else {
+      if (isNoRoom(error)) {
+        this.#setFull(true, { err: error, file: this.name });
+        await this.#closeFile();
+      } else {
         this.#failed = new PersistenceError('FAILED', `${this.name} can't be written`, { cause: error });
         this.options.onFatal(this.#failed);
       }
       throw error;
     }
+  }
+
+  #setFull(isFull: boolean, details: object): void {
+    if (isFull === this.#isFull) return;
+    this.#isFull = isFull;
+    const { logger } = this.options;
+    if (isFull)
+      logger.warn(details, 'no room to write down what is sent and used: wallets send nothing until there is');
+    else logger.info(details, 'there is room to write down what is sent and used');
   }
 
   /** Everything that is held, in a file that replaces the old one in one step. */

@@ -242,8 +242,8 @@ export class LogWriter {
 
   #fail(error: unknown): void {
     if (this.#failure !== null) return;
-    const message = error instanceof Error ? error.message : String(error);
-    this.#failure = new PersistenceError('FAILED', `the log has stopped: ${message}`, { cause: error });
+    // What failed is in the cause alone: loggers and the command line show it behind the message.
+    this.#failure = new PersistenceError('FAILED', 'the log has stopped', { cause: error });
     this.#due.cancelTimers();
     this.#segment.abandon();
     this.#waiters.fail(this.#failure);

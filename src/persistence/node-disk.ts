@@ -1,8 +1,9 @@
 import { close, constants, fdatasync, fstat, fsync, open, read, write } from 'node:fs';
-import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises';
+import { readdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { platform } from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
+import { makeDirectory } from '../system/make-directory.js';
 import {
   isOutOfDescriptors,
   syncingEachWrite,
@@ -15,7 +16,6 @@ import {
 import { lockFile } from './node-lock.js';
 
 /** Owner alone: the log holds quotes that were meant for one taker. */
-const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 /** How soon a file is opened again when the process has no descriptor for it. */
 const DESCRIPTOR_RETRY_MS = 50;
@@ -38,7 +38,7 @@ const OPEN_FLAGS: Record<OpenMode, number> = {
  * caller's.
  */
 export async function openNodeDisk(directory: string): Promise<Disk> {
-  await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  await makeDirectory(directory);
   return nodeDiskAt(directory);
 }
 

@@ -68,9 +68,13 @@ async function lockWhileOpening(path: string): Promise<DiskLock | null> {
 /** The lock, if the file is still the one at `path`. */
 async function heldAt(path: string, file: FileHandle): Promise<DiskLock | null> {
   const [locked, there] = await Promise.all([file.stat({ bigint: true }), statAt(path)]);
-  if (there?.ino === locked.ino && there.dev === locked.dev) return held(file);
+  if (isSame(locked, there)) return held(path, file, locked);
   await file.close();
   return null;
+}
+
+function isSame(locked: BigIntStats, there: BigIntStats | null): boolean {
+  return there?.ino === locked.ino && there.dev === locked.dev;
 }
 
 /** Null: there is no such file by now. */
@@ -78,7 +82,8 @@ async function statAt(path: string): Promise<BigIntStats | null> {
   try {
     return await stat(path, { bigint: true });
   } catch (error) {
-    if (isMissing(error)) return null;
+    // A file may have taken the place of a directory on the way.
+    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return null;
     throw error;
   }
 }
@@ -86,9 +91,12 @@ async function statAt(path: string): Promise<BigIntStats | null> {
 /** The handle stays referenced: one that is collected would be closed, and the lock with it. */
 const handles = new Set<FileHandle>();
 
-function held(file: FileHandle): DiskLock {
+function held(path: string, file: FileHandle, locked: BigIntStats): DiskLock {
   handles.add(file);
   return {
+    async isInPlace() {
+      return isSame(locked, await statAt(path));
+    },
     async release() {
       handles.delete(file);
       await file.close();

@@ -19,7 +19,10 @@ import { removeUnfinished, tidy } from './tidy.js';
 export const LOCK_NAME = 'lock';
 
 export interface OpenLogOptions
-  extends LogJournalOptions, StateSumOptions, Omit<SnapshotterOptions, 'epoch' | 'reorgDepth' | 'lastIndex'> {
+  extends
+    Omit<LogJournalOptions, 'lock'>,
+    StateSumOptions,
+    Omit<SnapshotterOptions, 'epoch' | 'reorgDepth' | 'lastIndex'> {
   /** Chains and contracts that the log is of. */
   readonly identity: Identity;
   /** For a new log; one that is there keeps the depth that it was begun with. */
@@ -76,7 +79,7 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
       : await recover(disk, stamp.epoch, stamp.reorgDepth, options.logger, options.surveyAside);
   await tidy(disk, recovered, options.logger);
   const segmentBytes = await segmentBytesFor(disk, options.segmentBytes);
-  const journal = await LogJournal.open(disk, recovered.survey, { ...options, segmentBytes });
+  const journal = await LogJournal.open(disk, recovered.survey, { ...options, segmentBytes, lock });
   try {
     // Last of all: from now on a directory without segments is one that has lost them.
     if (found === null) await writeStamp(disk, stamp);

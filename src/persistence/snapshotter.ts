@@ -41,6 +41,8 @@ export class Snapshotter {
   #lastIndex: number;
   /** Monotonic: none is begun by itself before that. */
   #notBeforeMs = 0;
+  /** What kept the last snapshot from being made for now: said once, until one is made. */
+  #waitsFor: 'room' | 'file descriptor' | null = null;
   #running: Promise<void> | null = null;
   #isClosed = false;
 
@@ -85,6 +87,7 @@ export class Snapshotter {
       const note = await this.#make(point);
       this.#journal.note(note);
       await this.#journal.flush();
+      this.#waitsFor = null;
       const dropped = await dropOld(this.#disk, this.#options);
       logger.info({ index: note.index, bytes: note.bytes, dropped }, 'a snapshot is made');
     } catch (error) {
@@ -123,15 +126,19 @@ export class Snapshotter {
    */
   #fail(error: Error): void {
     const { logger, onFatal } = this.#options;
-    if (isNoRoom(error)) logger.warn({ err: error }, 'no room for a snapshot');
-    else if (isOutOfDescriptors(error)) logger.warn({ err: error }, 'no file descriptor for a snapshot');
-    else if (error instanceof PersistenceError && error.code === 'FAILED') return;
+    const isNews = this.#waitsFor !== (this.#waitsFor = missingFor(error));
+    if (this.#waitsFor === 'room') {
+      if (isNews) logger.warn({ err: error }, 'no room for a snapshot');
+    } else if (this.#waitsFor === 'file descriptor') {
+      if (isNews) logger.warn({ err: error }, 'no file descriptor for a snapshot');
+    } else if (error instanceof PersistenceError && error.code === 'FAILED') return;
     else if (isFailedCall(error)) onFatal(error);
-    else
+    else {
       logger.error(
         { err: error },
         'no snapshot could be made: a restart would have to replay the log from an older one',
       );
+    }
   }
 }
 
@@ -146,5 +153,10 @@ function isFailedCall(error: unknown): boolean {
 
 /** There may be room, and descriptors, by and by. */
 function isPassing(error: unknown): boolean {
-  return isNoRoom(error) || isOutOfDescriptors(error);
+  return missingFor(error) !== null;
+}
+
+function missingFor(error: unknown): 'room' | 'file descriptor' | null {
+  if (isNoRoom(error)) return 'room';
+  return isOutOfDescriptors(error) ? 'file descriptor' : null;
 }

@@ -24,6 +24,8 @@ export class SpareSegment {
   #preparing: Promise<void> | null = null;
   #isWanted = true;
   #retryAtMs = 0;
+  /** The last try found no room: said once, until one is made. */
+  #isPutOff = false;
 
   /** `number`: of the segment to make. */
   constructor(disk: Disk, number: number, options: SpareSegmentOptions) {
@@ -91,6 +93,7 @@ export class SpareSegment {
     try {
       const isMade = await prepareSegment(this.#disk, this.#number, segmentBytes, () => this.#isWanted);
       if (isMade) this.#file = await this.#disk.open(segmentName(this.#number), openMode);
+      this.#isPutOff = false;
     } finally {
       this.#preparing = null;
     }
@@ -99,6 +102,8 @@ export class SpareSegment {
   #putOff(error: unknown): void {
     const { clock, logger, spareRetryMs } = this.#options;
     this.#retryAtMs = clock.monotonicMs() + spareRetryMs;
+    if (this.#isPutOff) return;
+    this.#isPutOff = true;
     logger.warn(
       { err: error, segment: segmentName(this.#number) },
       'no room to make the next segment of the log ready',

@@ -29,12 +29,23 @@ export class OperatorGas {
   readonly #options: OperatorGasOptions;
   readonly #quotes: DayBudget;
   readonly #gas: DayBudget;
+  /** Whether the last put was kept. While it was not, a restart would let keys use the same budget again. */
+  #isKept = true;
 
   constructor(options: OperatorGasOptions) {
     this.#options = options;
     this.#quotes = new DayBudget(options.nowMs);
     this.#gas = new DayBudget(options.nowMs);
     this.#goOn();
+  }
+
+  /**
+   * False after what a key used could not be kept, until it can: nothing may be taken then. Each call tries again, for
+   * the next one.
+   */
+  canKeep({ id }: QuotaHolder): boolean {
+    if (!this.#isKept) void this.#keep(id);
+    return this.#isKept;
   }
 
   /** Takes so many quotes and their gas, or none. Returns 0, or in how many milliseconds the key's day ends. */
@@ -85,13 +96,15 @@ export class OperatorGas {
     await this.#keep(holder.id);
   }
 
-  /**
-   * A disk that fails ends the process by itself. On one that is full, what is in memory counts on, and is kept with
-   * the next change.
-   */
+  /** A disk that fails ends the process. On one that is full, what is in memory counts on. */
   async #keep(id: string): Promise<void> {
     const [quotes, gas] = [this.#quotes.of(id), this.#gas.of(id)];
-    await this.#options.kept?.put(`${KEPT_AS}${id}`, { quotes, gas }).catch(() => undefined);
+    try {
+      await this.#options.kept?.put(`${KEPT_AS}${id}`, { quotes, gas });
+      this.#isKept = true;
+    } catch {
+      this.#isKept = false;
+    }
   }
 
   /** With the days that an earlier run left; those that ended meanwhile are dropped. */

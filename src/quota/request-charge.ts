@@ -46,6 +46,7 @@ export class RequestCharge {
     if (transactions === 0) return null;
     const capWaitMs = this.sender.waitMs();
     if (capWaitMs > 0) return this.#spendCap(capWaitMs);
+    if (!this.operatorGas.canKeep(this.holder)) return { type: 'STORAGE_FULL' };
     const gas = transactions * this.gasPerTx;
     const retryAfterMs = this.operatorGas.takeGas(this.holder, gas);
     if (retryAfterMs > 0) return { type: 'OVER_BUDGET', retryAfterMs };

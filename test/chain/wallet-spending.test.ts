@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { WalletSpending } from '../../src/chain/wallet-spending.js';
 import { ManualClock } from '../system/manual-clock.js';
@@ -94,6 +95,25 @@ t.test('a restart goes on with what was spent, and counts no nonce again that wa
   t.equal(next.spentWei, 60n);
   await next.mined(1, 60n);
   t.equal(next.waitMs(), DAY_MS - 1_000);
+});
+
+t.test('a capped wallet spends nothing more until what it has spent is kept', async (t) => {
+  const kept = new MemoryKeptValues();
+  const full = new Error('ENOSPC');
+  const { clock, spending } = newSpending(100n, kept);
+  const { spending: uncapped } = newSpending(null, kept);
+  const put = kept.put.bind(kept);
+  kept.put = () => Promise.reject(full);
+  await uncapped.mined(0, 60n);
+  await spending.mined(0, 60n);
+  t.equal(spending.waitMs(), 0);
+  t.throws(() => spending.checkKept(), { name: 'NotWrittenDown', cause: full });
+  uncapped.checkKept();
+  kept.put = put;
+  t.throws(() => spending.checkKept(), { name: 'NotWrittenDown' }, 'tries again to keep it');
+  await turn();
+  spending.checkKept();
+  t.equal(newSpending(100n, kept.reopened(), clock).spending.spentWei, 60n, 'a restart gives nothing back');
 });
 
 t.test('only so many nonces are remembered, the newest', async (t) => {

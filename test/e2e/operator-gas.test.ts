@@ -1,4 +1,5 @@
 import t from 'tap';
+import { MemoryKeptValues } from '../chain/memory-kept-values.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { tierQuotas } from '../../src/config/limits.js';
 import { Metrics } from '../../src/metrics/metrics.js';
@@ -55,6 +56,31 @@ await t.test('a request that a fault of the service ends costs nothing of the da
   t.equal((await other.post('/quotes', quotes)).status, 500);
   broken.restore();
   t.equal((await other.post('/quotes', quotes)).status, 201, 'all of the day is left');
+});
+
+await t.test('while it cannot be kept what keys use, wallets send nothing, until it can', async (t) => {
+  const budgets = new MemoryKeptValues();
+  const full = await startTestService({ chain, budgets });
+  t.teardown(() => full.stop());
+  const client = new RestClient(full.httpUrl, full.apiKey);
+  const put = budgets.put.bind(budgets);
+  budgets.put = () => Promise.reject(new Error('ENOSPC'));
+  t.equal((await client.post('/quotes', [await signQuote(maker.privateKey, pool)])).status, 201);
+  const option = { ...optionOf(chain, pool), strike: 4_300 };
+  const quote = await signQuote(maker.privateKey, pool);
+  for (const [path, body] of [
+    ['/quotes', quote],
+    ['/pools', option],
+  ] as const) {
+    const refused = await client.post(path, [body]);
+    t.strictSame([refused.status, refused.body], [503, { message: 'STORAGE_FULL' }], path);
+    t.equal(refused.headers.get('retry-after'), '1');
+  }
+  t.equal((await client.get(`/orders?chainId=${chain.chainId}`)).status, 200, 'reads go on');
+  budgets.put = put;
+  t.equal((await client.post('/quotes', [quote])).status, 503, 'this one tries again to keep it');
+  t.equal((await client.post('/quotes', [quote])).status, 201);
+  t.match(await client.post('/pools', [option]), { status: 200, body: { created: [option] } });
 });
 
 await t.test('a wallet that has spent its cap publishes and deploys nothing more', async (t) => {

@@ -11,7 +11,7 @@ import type { ChainProfile, Profile } from '../../src/chain/profile.js';
 import { limits as defaultLimits, tierQuotas, type Limits } from '../../src/config/limits.js';
 import { Engine } from '../../src/engine/engine.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
-import type { Journal } from '../../src/engine/ports.js';
+import type { Journal, KeptValues } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { BackendChoice } from '../../src/net/open-server.js';
 import type { Metrics } from '../../src/metrics/metrics.js';
@@ -41,6 +41,7 @@ export interface TestServiceOptions {
   readonly tierQuotas?: QuotaTable;
   /** Cap of what the wallet spends. */
   readonly spendPerDayWei?: bigint;
+  readonly budgets?: KeptValues;
   readonly netBackend?: BackendChoice;
   /** 0, the default, picks a free one. */
   readonly port?: number;
@@ -117,6 +118,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     epoch: options.epoch ?? '00000000000000e2',
     history: null,
     keys,
+    ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
     clock: systemClock,
     random: systemRandom,
     limits,

@@ -44,7 +44,7 @@ export class MemoryDisk implements Disk {
   }
 
   async lock(): Promise<DiskLock> {
-    return { release: async () => undefined };
+    return { isInPlace: async () => true, release: async () => undefined };
   }
 }
 

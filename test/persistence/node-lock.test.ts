@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rename } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -17,6 +17,27 @@ t.test('one at a time has the lock, and it can be given back', async (t) => {
   const second = await lockFile(file);
   t.ok(second);
   await second?.release();
+});
+
+t.test('the holder sees that the file, or a directory above it, is in its place no more', async (t) => {
+  const root = t.testdir();
+  const directory = path.join(root, 'a', 'b');
+  await mkdir(directory, { recursive: true });
+  const lock = await lockFile(path.join(directory, 'lock'));
+  if (lock === null) throw new Error('The lock is held by another');
+  t.equal(await lock.isInPlace(), true);
+  await rename(path.join(root, 'a'), path.join(root, 'c'));
+  t.equal(await lock.isInPlace(), false, 'moved away');
+  await mkdir(directory, { recursive: true });
+  await writeFile(path.join(directory, 'lock'), '');
+  t.equal(await lock.isInPlace(), false, 'another is there');
+  await rename(path.join(root, 'a'), path.join(root, 'd'));
+  await writeFile(path.join(root, 'a'), '');
+  t.equal(await lock.isInPlace(), false, 'a file is there');
+  await rename(path.join(root, 'a'), path.join(root, 'e'));
+  await rename(path.join(root, 'c'), path.join(root, 'a'));
+  t.equal(await lock.isInPlace(), true, 'put back');
+  await lock.release();
 });
 
 t.test('another process holds it until it dies, in whatever way', async (t) => {

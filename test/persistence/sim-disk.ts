@@ -269,6 +269,7 @@ class Session implements Disk {
     if (this.#isLocked) return Promise.resolve(null);
     this.#isLocked = true;
     return Promise.resolve({
+      isInPlace: () => Promise.resolve(true),
       release: () => {
         this.#isLocked = false;
         return Promise.resolve();

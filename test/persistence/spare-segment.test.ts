@@ -165,7 +165,9 @@ class TightDisk extends MemoryDisk {
 t.test('one for which the room runs out leaves nothing of itself, and is tried again after a while', async (t) => {
   const clock = new ManualClock();
   const disk = new TightDisk([]);
-  const spare = new SpareSegment(disk, 2, optionsWith(clock));
+  const warnings: string[] = [];
+  const logger = { ...silent, warn: (_: object, message: string) => warnings.push(message) };
+  const spare = new SpareSegment(disk, 2, { ...optionsWith(clock), logger });
   const tried = async (): Promise<number> => {
     spare.prepare();
     await turn();
@@ -177,6 +179,7 @@ t.test('one for which the room runs out leaves nothing of itself, and is tried a
   t.equal(await tried(), 1, 'not with every group that is written');
   clock.advance(1);
   t.equal(await tried(), 2);
+  t.equal(warnings.length, 1, 'it is said once');
   disk.isFull = false;
   clock.advance(1_000);
   t.equal(await tried(), 3);

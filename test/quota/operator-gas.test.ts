@@ -225,17 +225,23 @@ t.test('a day of which one part is still on is kept', async (t) => {
   t.strictSame([...kept.values.keys()], ['key a', 'key b']);
 });
 
-t.test('a full disk stops nobody, and loses nothing once there is room', async (t) => {
+t.test('on a full disk no key may take more until what was used is kept, and nothing is lost', async (t) => {
   const kept = new MemoryKeptValues();
   const { clock, gas } = gasOf(10, 1e9, kept);
+  const other = { id: 'b', tier: 'paid' } as const;
   const put = kept.put.bind(kept);
+  t.equal(gas.canKeep(free), true);
   kept.put = () => Promise.reject(new Error('ENOSPC'));
   t.equal(gas.take(free, 5), 0);
   await gas.settle(free, 5, 5, gas.nowMs());
+  for (const holder of [free, other]) t.equal(gas.canKeep(holder), false, holder.id);
+  await turn();
+  t.equal(gas.canKeep(free), false, 'still full');
   kept.put = put;
-  t.equal(gas.take(free, 1), 0);
-  await gas.settle(free, 1, 1, gas.nowMs());
-  t.ok(gasOf(10, 1e9, kept.reopened(), clock).gas.take(free, 5) > 0);
+  t.equal(gas.canKeep(free), false, 'tried again, and not known yet');
+  await turn();
+  for (const holder of [free, other]) t.equal(gas.canKeep(holder), true, holder.id);
+  t.ok(gasOf(10, 1e9, kept.reopened(), clock).gas.take(free, 6) > 0, 'a restart gives nothing back');
 });
 
 t.test('what is kept in a form that is not understood stops the start', async (t) => {

@@ -45,6 +45,22 @@ t.test('a request that needs no transaction is answered with what it found', asy
   t.strictSame(charged, []);
 });
 
+t.test('while it cannot be kept what keys use, a request sends nothing', async (t) => {
+  const kept = new MemoryKeptValues();
+  const { charged, next } = requests(1_000, 0, kept);
+  const put = kept.put.bind(kept);
+  kept.put = () => Promise.reject(new Error('ENOSPC'));
+  t.equal(next().take(1), null);
+  await turn();
+  t.strictSame(await next().run(async (charge) => charge.take(1)), { type: 'STORAGE_FULL' });
+  t.equal(next().take(0), null, 'what costs nothing is answered');
+  kept.put = put;
+  t.strictSame(next().take(1), { type: 'STORAGE_FULL' }, 'tries again to keep it');
+  await turn();
+  t.equal(next().take(1), null);
+  t.strictSame(charged, []);
+});
+
 t.test('a request is answered once it is kept what it used', async (t) => {
   const kept = new MemoryKeptValues();
   const { next } = requests(1_000, 0, kept);
