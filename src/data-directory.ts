@@ -62,6 +62,7 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
   const log = await openLog(disk, {
     identity,
     reorgDepth: limits.reorgDepth,
+    acceptDeepReorg: settings.acceptDeepReorg,
     random: systemRandom,
     clock: systemClock,
     logger,

@@ -60,6 +60,7 @@ export function openFollowedChains(options: ServiceOptions, parts: FollowedChain
       onHalt(error) {
         logger.fatal({ err: error }, 'reading the chains has stopped');
         for (const health of Object.values(chains.health)) health.halt(error.message);
+        options.onDeepReorg?.(error.message);
       },
       onProgress: (settlement, stream) =>
         logger.info({ settlement: settlement.blockNumber, stream: stream?.blockNumber }, 'catching up'),

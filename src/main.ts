@@ -143,6 +143,8 @@ async function serve(
       tierQuotas: effectiveQuotas(settings),
       logger,
       onFault: (error) => failStop(logger, error, 'the engine failed'),
+      onDeepReorg: (why) =>
+        void log.noteDeepReorg(why).catch((error: unknown) => failStop(logger, error, 'the halt was not noted')),
     });
     ends.push(() => keys.close());
     ends.push(() => service.stop());

@@ -51,6 +51,8 @@ export interface ServiceOptions {
   readonly logger: Logger;
   /** Null: nothing is measured. */
   readonly metrics: Metrics | null;
+  /** A chain reorganised deeper than is followed: reading has stopped, and no later start may continue this log. */
+  readonly onDeepReorg?: (why: string) => void;
   /** State and log may differ from here on: the process has to end. */
   readonly onFault: (error: unknown) => void;
 }

@@ -140,6 +140,12 @@ export const settingTable = {
     limits.reorgDepth,
     'Blocks that a chain may take back; a deeper reorg stops its reader.',
   ),
+  acceptDeepReorg: setting(
+    Type.String({ pattern: '^[0-9a-f]{16}$' }),
+    null,
+    'the 16 hex digits that the refused start names',
+    'After a deeper reorg: the epoch of the log that is to be put aside; the chains are then read anew. Later logs have another epoch.',
+  ),
   publishTimeoutMs: integer(
     100,
     600_000,

@@ -4,6 +4,7 @@ import { EPOCH_BYTES, firstChain } from './commit.js';
 import { readWhole, type Disk, type DiskLock } from './disk.js';
 import { endOfContent } from './frame.js';
 import { freshEngine } from './fresh-engine.js';
+import { checkHalt, noteDeepReorg } from './halted-log.js';
 import { LogHistory } from './log-history.js';
 import { LogJournal, type LogJournalOptions } from './log-journal.js';
 import type { SnapshotNote } from './notes.js';
@@ -27,6 +28,8 @@ export interface OpenLogOptions
   readonly identity: Identity;
   /** For a new log; one that is there keeps the depth that it was begun with. */
   readonly reorgDepth: number;
+  /** Epoch of a log that halted at a deep reorg, and is to be put aside; null or absent: none. */
+  readonly acceptDeepReorg?: string | null;
   /** Reads the log's segments away from this thread; without it they are read in this one. */
   readonly surveyAside?: Survey;
   /** For a new log's epoch. */
@@ -44,13 +47,15 @@ export interface OpenLog {
   readonly epoch: string;
   /** The depth that the engine was made with. */
   readonly reorgDepth: number;
+  /** The chains can't be followed any more: from the next start on the log is refused. Durable when it resolves. */
+  noteDeepReorg(why: string): Promise<void>;
   /** Writes the engine's state hash, has a snapshot made, seals the log and gives the directory free. */
   close(): Promise<void>;
 }
 
 /**
  * Takes the directory for this process, rebuilds the engine from it, or begins a new log, and goes on from there.
- * Throws PersistenceError: LOCKED, FOREIGN, DAMAGED, NO_BASE, DIFFERS, NEWER_FORMAT; then nothing on the disk has
+ * Throws PersistenceError: LOCKED, FOREIGN, DEEP_REORG, DAMAGED, NO_BASE, DIFFERS, NEWER_FORMAT; then nothing on the disk has
  * changed but `*.tmp` files.
  */
 export async function openLog(disk: Disk, options: OpenLogOptions): Promise<OpenLog> {
@@ -65,8 +70,10 @@ export async function openLog(disk: Disk, options: OpenLogOptions): Promise<Open
 }
 
 async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): Promise<OpenLog> {
-  const found = await readStamp(disk);
-  checkIdentity(disk, found, options.identity);
+  const stamped = await readStamp(disk);
+  checkIdentity(disk, stamped, options.identity);
+  const found = await checkHalt(disk, stamped, options.acceptDeepReorg ?? null);
+  if (stamped !== null && found === null) options.logger.warn({}, 'the log is put aside: the chains are read anew');
   await removeUnfinished(disk);
   const stamp = found ?? newStamp(options);
   if (stamp.reorgDepth !== options.reorgDepth) {
@@ -108,6 +115,7 @@ function assemble(
     history: new LogHistory(disk, epoch),
     epoch: epoch.toString('hex'),
     reorgDepth,
+    noteDeepReorg: (why) => noteDeepReorg(disk, epoch.toString('hex'), why),
     async close() {
       await snapshotter.take();
       await snapshotter.close();

@@ -2,9 +2,10 @@
  * DAMAGED: bytes that were once durable are not what they were. NO_BASE: neither the log's beginning nor a usable
  * snapshot is there. DIFFERS: the engine makes something else of a record than the log says. NEWER_FORMAT: a newer
  * program wrote it. FOREIGN: the directory belongs to other chains or contracts. LOCKED: another process has it.
- * FAILED: the log has stopped after failed I/O.
+ * FAILED: the log has stopped after failed I/O. DEEP_REORG: its chains reorganised deeper than it can follow.
  */
-export type PersistenceFault = 'DAMAGED' | 'NO_BASE' | 'DIFFERS' | 'NEWER_FORMAT' | 'FOREIGN' | 'LOCKED' | 'FAILED';
+export type PersistenceFault =
+  'DAMAGED' | 'NO_BASE' | 'DIFFERS' | 'NEWER_FORMAT' | 'FOREIGN' | 'LOCKED' | 'FAILED' | 'DEEP_REORG';
 
 /** Where in the log: which file, the byte in it, and the last record and event before it. */
 export interface LogPlace {

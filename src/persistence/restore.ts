@@ -6,16 +6,16 @@ import { HEADER_BYTES, putSegmentHeader, type LogPoint } from './file-header.js'
 import { FRAME_HEAD_BYTES } from './frame.js';
 import { freshEngine } from './fresh-engine.js';
 import { GrowingBuffer } from './growing-buffer.js';
+import { putAside } from './halted-log.js';
 import { stampOf, verifyLog, type LogReport } from './inspect.js';
 import type { Logger } from './logger.js';
 import { LOCK_NAME } from './open-log.js';
 import { PersistenceError } from './persistence-error.js';
 import { recover } from './recovery.js';
-import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from './segment.js';
+import { segmentName, segmentNumbers, snapshotName } from './segment.js';
 import { readSnapshotFile, writeSnapshot } from './snapshot.js';
 import { compareIdentity, readStamp, writeStamp, type Stamp } from './stamp.js';
 import { removeUnfinished } from './tidy.js';
-import { brokenName } from './torn-tail.js';
 
 /** Where the state of a damaged log is still whole. */
 export type RestoreSource =
@@ -43,6 +43,7 @@ export async function restoreLog(
   try {
     await removeUnfinished(disk);
     const last = segmentNumbers(await disk.list()).at(-1) ?? 1;
+    // The stamp stays: until the very end the directory is one whose log is gone, and no start takes it for a new one.
     const setAside = await putAside(disk);
     await beginWith(disk, engine, { ...stamp, epoch: Buffer.from(random.bytes(EPOCH_BYTES)) }, last + 1);
     logger.info({ index: engine.index, seq: engine.seq, setAside }, 'the log is begun anew with that state');
@@ -90,15 +91,6 @@ async function ofSnapshot(disk: Disk, { disk: source, name }: RestoreSource & { 
   const engine = freshEngine(stamp.reorgDepth);
   engine.importState(state);
   return { engine, stamp };
-}
-
-/** The stamp stays: until the very end the directory is one whose log is gone, and no start takes it for a new one. */
-async function putAside(disk: Disk): Promise<string[]> {
-  const names = await disk.list();
-  const own = [...segmentNumbers(names).map(segmentName), ...snapshotIndexes(names).map(snapshotName)];
-  for (const name of own) await disk.rename(name, brokenName(names, name));
-  await disk.syncDirectory();
-  return own;
 }
 
 /** `number`: of its first segment; not 1, which begins with record 1. */

@@ -3,7 +3,7 @@ import { EPOCH_BYTES } from './commit.js';
 import { readWhole, writeWhole, type Disk } from './disk.js';
 import { PersistenceError } from './persistence-error.js';
 
-const STAMP_NAME = 'stamp.json';
+export const STAMP_NAME = 'stamp.json';
 const STAMP_FORMAT = 1;
 
 /**
