@@ -19,6 +19,7 @@ interface IERC20Router {
 }
 
 interface IOracleAdapter {
+    function upsertPair(address tokenA, address tokenB) external;
     function getPrice(address tokenIn, address tokenOut) external view returns (uint256);
     function getPriceAt(address tokenIn, address tokenOut, uint256 target) external view returns (uint256);
 }

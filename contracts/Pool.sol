@@ -95,7 +95,9 @@ contract Pool is OptionToken, PoolFees {
     function initialize(PoolKey calldata k) external {
         require(msg.sender == factory && key.base == address(0));
         key = k;
-        tokenDecimals = poolToken().decimals();
+        uint8 baseDecimals = IERC20(k.base).decimals();
+        uint8 quoteDecimals = IERC20(k.quote).decimals();
+        tokenDecimals = k.isCallPool ? baseDecimals : quoteDecimals;
     }
 
     function getPoolSettings()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.24;
 
-import {IPool} from "./Interfaces.sol";
+import {IOracleAdapter, IPool} from "./Interfaces.sol";
 import {PoolKeyRules} from "./PoolKeyRules.sol";
 import {PoolKey} from "./Types.sol";
 
@@ -38,6 +38,7 @@ contract PoolFactory {
         poolAddress = addressOf(k);
         if (isPool[poolAddress]) revert PoolFactory__PoolAlreadyDeployed(poolAddress);
         PoolKeyRules.check(k);
+        IOracleAdapter(k.oracleAdapter).upsertPair(k.base, k.quote); // reverts where the oracle has no price of the pair
 
         bytes memory code = creationCode();
         bytes32 salt = saltOf(k);

@@ -8,6 +8,7 @@ contract PriceOracle {
     using FixedPoint for uint256;
 
     error OracleAdapter__InvalidTarget(uint256 target, uint256 blockTimestamp);
+    error OracleAdapter__PairCannotBeSupported(address tokenA, address tokenB);
     error OracleAdapter__PairNotSupported(address tokenA, address tokenB);
 
     /// @notice US dollars per token, 18 decimals.
@@ -23,11 +24,14 @@ contract PriceOracle {
         priceAt[tokenIn][tokenOut][target] = price;
     }
 
+    /// @notice The factory calls it for each new pool. A pair needs nothing here but a price of each token.
+    function upsertPair(address tokenA, address tokenB) external view {
+        if (!hasPrices(tokenA, tokenB)) revert OracleAdapter__PairCannotBeSupported(tokenA, tokenB);
+    }
+
     /// @notice Price of `tokenIn` in `tokenOut`, 18 decimals.
     function getPrice(address tokenIn, address tokenOut) public view returns (uint256) {
-        if (usdPrice[tokenIn] == 0 || usdPrice[tokenOut] == 0) {
-            revert OracleAdapter__PairNotSupported(tokenIn, tokenOut);
-        }
+        if (!hasPrices(tokenIn, tokenOut)) revert OracleAdapter__PairNotSupported(tokenIn, tokenOut);
         return usdPrice[tokenIn].div(usdPrice[tokenOut]);
     }
 
@@ -36,5 +40,9 @@ contract PriceOracle {
         if (target > block.timestamp) revert OracleAdapter__InvalidTarget(target, block.timestamp);
         uint256 set = priceAt[tokenIn][tokenOut][target];
         return set == 0 ? getPrice(tokenIn, tokenOut) : set;
+    }
+
+    function hasPrices(address tokenA, address tokenB) private view returns (bool) {
+        return usdPrice[tokenA] != 0 && usdPrice[tokenB] != 0;
     }
 }

@@ -72,6 +72,24 @@ isolated('a pool is deployed once', async (t) => {
   t.equal(await refusal(market.deployPool(operator.address, key())), 'PoolFactory__PoolAlreadyDeployed');
 });
 
+isolated('a pool has an address, and cannot be deployed, where its oracle or a token refuses', async (t) => {
+  const { oracleAdapter } = market.chain.contracts;
+  const refused = async (changes: Partial<PoolKey>): Promise<unknown> => {
+    t.equal((await market.poolAddress(key(changes))).isDeployed, false);
+    return market.deployPool(operator.address, key(changes));
+  };
+  await market.setUsdPrice(market.token('DAI'), 0n);
+  t.equal(await refusal(refused({})), 'OracleAdapter__PairCannotBeSupported');
+  await t.rejects(refused({ oracleAdapter: market.token('USDC') }), 'code that is no oracle adapter');
+  await market.setUsdPrice(oracleAdapter, ONE);
+  await market.setUsdPrice(market.token('DAI'), ONE);
+  await t.rejects(
+    refused({ quote: oracleAdapter }),
+    'code that is no token, in place of the one that is not paid with',
+  );
+  await market.deployPool(operator.address, key());
+});
+
 isolated('a pool that exists has an address for ever', async (t) => {
   const { poolAddress, poolKey } = market.pool('testWETH', 1800n, true);
   await market.moveTimeTo(poolKey.maturity + 1000 * DAY);
