@@ -32,6 +32,8 @@ export interface ChainSideLimits extends WalletNumbers {
   readonly rpcBatchesInFlight: number;
   readonly rpcGasPerCall: number;
   readonly rpcGasPerCheck: number;
+  readonly rpcGasPerDeployment: number;
+  readonly rehearsedDeployments: number;
   readonly trippedContracts: number;
   readonly contractPauseMs: number;
   readonly contractMaxPauseMs: number;

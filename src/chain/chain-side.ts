@@ -9,6 +9,7 @@ import { ChainReader } from './chain-reader.js';
 import { isChainFailure, whyNoAnswer } from './contract-errors.js';
 import { ContractBreaker } from './contract-breaker.js';
 import type { ChainSideOptions } from './chain-side-options.js';
+import { DeploymentRehearsal } from './deployment-rehearsal.js';
 import { EarlyEvents } from './early-events.js';
 import { firstBlockSince } from './first-block.js';
 import { openWallets } from './open-wallets.js';
@@ -77,7 +78,14 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   const settlement: ChainReader = new ChainReader(rpc.settlement, multicall3, multicall, breaker);
   const stream = new ChainReader(rpc.stream, null, multicall);
   const pools = new PoolAddresses(settlement, contracts.poolFactory.address, limits.poolCache);
-  const undeployed = new UndeployedPools(settlement, contracts.poolFactory.address, contracts.erc20Router.address);
+  const poolFactory = contracts.poolFactory.address;
+  const rehearsal = new DeploymentRehearsal(settlement, poolFactory, clock, {
+    gas: limits.rpcGasPerDeployment,
+    inFlight: limits.rpcBatchesInFlight,
+    remembered: limits.rehearsedDeployments,
+    maxAgeMs: limits.sweepMs,
+  });
+  const undeployed = new UndeployedPools(settlement, poolFactory, contracts.erc20Router.address, rehearsal);
   const states = new QuoteStates(settlement, undeployed, clock, {
     statesPerSlice: limits.statesPerSlice,
     slicesInFlight: limits.stateSlicesInFlight,

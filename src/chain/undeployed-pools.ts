@@ -2,8 +2,9 @@ import { encodeFunctionData } from 'viem';
 import type { Hex } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
 import { erc20Abi } from './abi/erc20.js';
-import type { AtBlock, ChainReader, ContractCall } from './chain-reader.js';
+import type { AtBlock, CallResult, ChainReader, ContractCall } from './chain-reader.js';
 import { collateralNeeded, collateralToken } from './collateral.js';
+import type { DeploymentRehearsal } from './deployment-rehearsal.js';
 import { mapInFlight } from './in-flight.js';
 import { encodeGetPoolAddress } from './pool-addresses.js';
 import type { IdentifiedQuote } from './quote-states.js';
@@ -19,38 +20,45 @@ interface Means {
 }
 
 /**
- * Validity of quotes whose pool has no code yet: a fill will deploy it, so what counts is whether the factory would and
+ * Validity of quotes whose pool has no code yet: a fill will deploy it, so what counts is whether the factory can and
  * whether the provider could pay. With nothing held in such a pool there is nothing to close, so only the collateral
- * token is asked.
+ * token is asked what the provider has.
  */
 export class UndeployedPools {
   constructor(
     private readonly settlement: ChainReader,
     private readonly poolFactory: Hex,
     private readonly router: Hex,
+    private readonly rehearsal: Pick<DeploymentRehearsal, 'areDeployable'>,
   ) {}
 
   /** In the order of `quotes`; null: it can be filled. */
   async check(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<(QuoteError | null)[]> {
-    const [undeployable, codeless, means] = await Promise.all([
-      this.#undeployable(quotes, at),
-      this.#codeless(quotes, at),
+    const [notYet, unfit, means] = await Promise.all([
+      this.#notYet(quotes, at),
+      this.#unfit(quotes, at),
       this.#readMeans(quotes, at),
     ]);
-    return quotes.map((quote) => {
+    const errors = quotes.map((quote): QuoteError | null => {
       const needed = neededOf(quote, means.get(quote)?.decimals ?? null);
-      const isUndeployable =
-        undeployable.has(quote.pool.poolAddress) || partsOf(quote).some((address) => codeless.has(address));
-      if (needed === null || isUndeployable) return 'InvalidAssetUpdate';
+      if (needed === null || notYet.has(quote.pool.poolAddress) || unfit.has(quote)) return 'InvalidAssetUpdate';
       const { allowance, balance } = means.get(quote) ?? NO_MEANS;
       if ((allowance ?? 0n) < needed) return 'InsufficientCollateralAllowance';
       if ((balance ?? 0n) < needed) return 'InsufficientCollateralBalance';
       return null;
     });
+    // Last, since a rehearsal may take far more gas than any check before it.
+    const payable = quotes.filter((_, i) => errors[i] === null);
+    const deployable = await this.rehearsal.areDeployable(
+      payable.map(({ pool }) => pool.poolKey),
+      at,
+    );
+    const refused = new Set(payable.filter((_, i) => deployable[i] === false));
+    return errors.map((error, i) => (quotes[i] && refused.has(quotes[i]) ? 'InvalidAssetUpdate' : error));
   }
 
   /** The pools whose date the factory does not allow yet. */
-  async #undeployable(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlySet<Hex>> {
+  async #notYet(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlySet<Hex>> {
     const pools = [...new Map(quotes.map(({ pool }) => [pool.poolAddress, pool])).values()];
     const calls = pools.map(({ poolKey }) => ({ to: this.poolFactory, data: encodeGetPoolAddress(poolKey) }));
     const answers = await this.settlement.multicall(calls, at);
@@ -58,13 +66,19 @@ export class UndeployedPools {
   }
 
   /**
-   * Of the contracts that a deployment calls, those that are not there: the factory gives such a pool an address, and
-   * its deployment reverts. Together, for the reason that `#withCode` gives.
+   * The quotes of whose pool a token does not say its decimals, or the oracle has no code: the factory gives such a pool
+   * an address, and its deployment reverts. Together, for the reason that `#withCode` gives.
    */
-  async #codeless(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlySet<Hex>> {
+  async #unfit(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlySet<IdentifiedQuote>> {
     const addresses = [...new Set(quotes.flatMap(partsOf))];
     const answers = await this.settlement.multicall(addresses.map(askDecimals), at);
-    return new Set(addresses.filter((_, i) => answers[i]?.reverted === false && answers[i].data === '0x'));
+    const answerOf = new Map(addresses.map((address, i) => [address, answers[i]]));
+    // By its part in each pool: another quote may name this one's oracle as a token.
+    const isFit = ({ pool: { poolKey } }: IdentifiedQuote): boolean =>
+      isDecimals(answerOf.get(poolKey.base)) &&
+      isDecimals(answerOf.get(poolKey.quote)) &&
+      hasCode(answerOf.get(poolKey.oracleAdapter));
+    return new Set(quotes.filter((quote) => !isFit(quote)));
   }
 
   /**
@@ -101,7 +115,7 @@ export class UndeployedPools {
       tokens.map(([token]) => askDecimals(token)),
       at,
     );
-    return tokens.filter((_, i) => answers[i]?.reverted !== false || answers[i].data !== '0x');
+    return tokens.filter((_, i) => hasCode(answers[i]));
   }
 
   #askMeans(to: Hex, quotes: readonly IdentifiedQuote[]): ContractCall[] {
@@ -119,6 +133,17 @@ export class UndeployedPools {
 /** Both tokens say their decimals to a new pool, and its oracle takes the pair up. */
 function partsOf({ pool: { poolKey } }: IdentifiedQuote): Hex[] {
   return [poolKey.base, poolKey.quote, poolKey.oracleAdapter];
+}
+
+/** `uint8`, as a pool reads it: it reverts on a larger number. */
+function isDecimals(answer: CallResult | undefined): boolean {
+  const decimals = readUint(answer);
+  return decimals !== null && decimals < 256n;
+}
+
+/** Where there is none, any call succeeds and returns nothing. */
+function hasCode(answer: CallResult | undefined): boolean {
+  return answer?.reverted !== false || answer.data !== '0x';
 }
 
 function askDecimals(to: Hex): ContractCall {

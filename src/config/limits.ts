@@ -211,6 +211,12 @@ export const limits = {
   /** Gas of one check of a quote, which may run anyone's token: an honest one takes 60,000. */
   rpcGasPerCheck: 300_000,
   /**
+   * Gas of one rehearsed deployment of a pool, which may run anyone's tokens and oracle, and rehearsals remembered: each
+   * holds for all pools of its tokens and oracle, and until the next sweep.
+   */
+  rpcGasPerDeployment: 5_000_000,
+  rehearsedDeployments: 10_000,
+  /**
    * Pools and tokens remembered because a check of theirs took more. Each is then asked one call alone, after a pause
    * that doubles from the first to the longest, and so long after any other such call.
    */

@@ -3,6 +3,7 @@ import { encodeFunctionResult } from 'viem';
 import { multicall3Abi } from '../../src/chain/abi/multicall3.js';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { ChainReader, type CallResult } from '../../src/chain/chain-reader.js';
+import { DeploymentRehearsal } from '../../src/chain/deployment-rehearsal.js';
 import { PoolAddresses } from '../../src/chain/pool-addresses.js';
 import { lookUpPools } from '../../src/chain/pool-lookup.js';
 import { QuoteStates } from '../../src/chain/quote-states.js';
@@ -21,7 +22,13 @@ function readerOf(data: Hex, multicall3: Hex | null = null): ChainReader {
 
 function statesOf(reader: ChainReader): QuoteStates {
   const clock = new ManualClock();
-  const undeployed = new UndeployedPools(reader, FACTORY, FACTORY);
+  const rehearsal = new DeploymentRehearsal(reader, FACTORY, clock, {
+    gas: 1,
+    inFlight: 1,
+    remembered: 1,
+    maxAgeMs: 1,
+  });
+  const undeployed = new UndeployedPools(reader, FACTORY, FACTORY, rehearsal);
   return new QuoteStates(reader, undeployed, clock, { statesPerSlice: 8, slicesInFlight: 1 });
 }
 

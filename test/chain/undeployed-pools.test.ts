@@ -1,9 +1,11 @@
 import t from 'tap';
-import { getAddress, numberToHex } from 'viem';
+import { getAbiItem, getAddress, numberToHex, toFunctionSelector } from 'viem';
 import { LONG } from '../../src/chain/abi/option-token.js';
+import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
 import type { Pool, PoolKey } from '../../src/engine/quote.js';
 import { Market, ONE } from './dev/market.js';
 import { Following, httpRpc } from './following.js';
+import { LOOPS_FOR_EVER } from './hostile-contracts.js';
 import { MarketBook } from './market-book.js';
 import { RpcProxy } from './rpc-proxy.js';
 import type { SignedOffer } from './sign-quote.js';
@@ -118,6 +120,84 @@ onChainAlone('a quote is invalid where a contract that its pool would need is no
     [0, 7, 7, 7],
   );
 });
+
+onChainAlone('a quote is invalid where its pool’s oracle or token has code and refuses', {}, async (t, book) => {
+  const { oracleAdapter } = market.chain.contracts;
+  const keys = [
+    callKey,
+    { ...callKey, quote: market.token('LINK') },
+    { ...callKey, oracleAdapter: usdc },
+    // It has code, and no decimals. As a token it is no good, which does not count against it as an oracle.
+    { ...callKey, quote: oracleAdapter },
+    { ...callKey, base: oracleAdapter, isCallPool: false },
+  ];
+  await market.setUsdPrice(market.token('LINK'), 0n);
+  const offers: SignedOffer[] = [];
+  for (const key of keys) offers.push(await market.sign(await poolOf(key)));
+  await book.publish(...offers);
+  t.strictSame(
+    offers.map((offer) => book.reasonOf(offer)),
+    [0, 7, 7, 7, 7],
+  );
+  t.strictSame(book.following.failures, []);
+  const [good, ...bad] = keys;
+  for (const key of bad) await t.rejects(market.deployPool(stranger.address, key));
+  if (good) await market.deployPool(stranger.address, good);
+});
+
+onChainAlone(
+  'a pair that an oracle takes up, or takes up no more, is found by the sweep',
+  { limits: { sweepMs: 50 } },
+  async (t, book) => {
+    const link = market.token('LINK');
+    const [held, refused] = [
+      await market.sign(await poolOf(callKey)),
+      await market.sign(await poolOf({ ...callKey, quote: link })),
+    ];
+    const price = 7n * ONE;
+    await market.setUsdPrice(link, 0n);
+    await book.publish(held, refused);
+    t.strictSame([book.reasonOf(held), book.reasonOf(refused)], [0, 7]);
+    await market.setUsdPrice(link, price);
+    await book.following.until(() => book.reasonOf(refused) === 0);
+    await market.setUsdPrice(usdc, 0n);
+    await book.following.until(() => book.reasonOf(held) === 7);
+    t.equal(book.reasonOf(refused), 0);
+    t.strictSame(book.following.failures, []);
+  },
+);
+
+t.test('an oracle that takes all gas is asked once for all pools of its pair, until the next sweep', async (t) => {
+  const proxy = await RpcProxy.open(market.chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  await MarketBook.isolated(market, { rpc: { settlement: httpRpc([proxy.url]) } }, async (book) => {
+    const oracleAdapter = getAddress(numberToHex(0xbad, { size: 20 }));
+    await market.client.setCode({ address: oracleAdapter, bytecode: LOOPS_FOR_EVER });
+    const offers: SignedOffer[] = [];
+    for (let step = 0n; step < 10n; step++) {
+      const strike = (2100n + 100n * step) * ONE;
+      offers.push(await market.sign(await poolOf({ ...callKey, strike, oracleAdapter })));
+      offers.push(await market.sign(await poolOf({ ...callKey, strike })));
+    }
+    const deployments = () =>
+      proxy.requests.filter(({ method, params }) => method === 'eth_call' && isDeployment(params[0])).length;
+    await book.publish(...offers.slice(0, 10));
+    const first = deployments();
+    t.ok(first >= 2 && first <= 4, `${first} rehearsals for two pairs`);
+    await book.publish(...offers.slice(10));
+    t.equal(deployments(), first);
+    t.strictSame(
+      offers.map((offer) => book.reasonOf(offer)),
+      offers.map((_, i) => (i % 2 === 0 ? 7 : 0)),
+    );
+    t.strictSame(book.following.failures, []);
+  });
+});
+
+function isDeployment(call: unknown): boolean {
+  const { data } = call as { readonly data?: string };
+  return data?.startsWith(toFunctionSelector(getAbiItem({ abi: poolFactoryAbi, name: 'deployPool' }))) === true;
+}
 
 onChainAlone(
   'a quote for a pool whose date is not allowed yet is known, and enters the book when it is',

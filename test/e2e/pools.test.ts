@@ -1,9 +1,12 @@
+import { setTimeout } from 'node:timers/promises';
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import type { Pool } from '../../src/engine/quote.js';
+import type { OrdersResult } from '../../src/schema/orderbook.js';
 import { formatExpiration } from '../../src/schema/expiration.js';
 import { Market } from '../chain/dev/market.js';
 import { RpcProxy } from '../chain/rpc-proxy.js';
+import { ONE, signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, queryOf, type WireOption, type WirePool } from './wire-option.js';
@@ -117,6 +120,31 @@ await t.test('dates that no new pool may have fail with their own words', async 
   const [same] = (await deploy([{ ...call, quote: call.base }])).failed;
   t.equal(same?.reason, 'PoolFactory__IdenticalAddresses');
 });
+
+await t.test(
+  'a quote whose pool cannot be deployed is refused, and where its maker publishes it not valid',
+  async (t) => {
+    const poolKey = { ...near.poolKey, base: market.token('LINK'), strike: 8n * ONE };
+    const pool: Pool = { poolKey, poolAddress: (await market.poolAddress(poolKey)).poolAddress };
+    await market.setUsdPrice(poolKey.base, 0n);
+    const { failed } = await deploy([{ ...call, base: 'LINK', strike: 8 }]);
+    t.match(failed, [{ reason: 'OracleAdapter__PairCannotBeSupported' }]);
+
+    const posted = await rest.post('/quotes', [await signQuote(market.maker.privateKey, pool)]);
+    t.match(posted, { status: 200, body: { created: [], failed: [{ reason: 'InvalidAssetUpdate' }] } });
+
+    const published = await market.sign(pool);
+    await market.publish(market.maker.address, [published]);
+    const listed = async () =>
+      (await rest.get(`/orders?quoteIds[]=${published.quoteId}`)).body as unknown as OrdersResult;
+    let orders = await listed();
+    while (orders.validQuotes.length + orders.invalidQuotes.length === 0) {
+      await setTimeout(20);
+      orders = await listed();
+    }
+    t.match(orders, { validQuotes: [], invalidQuotes: [{ reason: 'InvalidAssetUpdate' }] });
+  },
+);
 
 async function refused(t: Test, path: string, body: unknown, first: Record<string, unknown>): Promise<void> {
   const answer = body === undefined ? await rest.get(path) : await rest.post(path, body);
