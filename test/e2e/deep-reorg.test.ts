@@ -9,6 +9,9 @@ import { RestClient } from './rest-client.js';
 
 const REORG_DEPTH = 4;
 
+// Four starts of the program, and three seconds until the reorg is believed.
+t.setTimeout(300_000);
+
 const chain = await startLocalChain();
 t.teardown(() => chain.stop());
 const market = new Market(chain);
