@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
 import { describeMachine, type Machine } from './machine.js';
 import { latencyDrawing } from './report/drawing.js';
 import { drawingName, withResults, type Finished } from './report/readme.js';
@@ -54,9 +55,10 @@ async function writeJson(machine: Machine, { scenario, outcome, seconds }: Finis
 
 /** After each scenario, so that one that fails takes no other's results with it. */
 async function writeReport(machine: Machine, finished: Finished): Promise<void> {
-  const order = scenarios.map(({ name }) => name);
   const before = await readFile(readmeFile, 'utf8');
-  await writeFile(readmeFile, withResults(before, machine, [finished], order));
+  const filepath = fileURLToPath(readmeFile);
+  const options = { ...(await resolveConfig(filepath)), filepath };
+  await writeFile(readmeFile, await format(withResults(before, machine, [finished], scenarios), options));
   const { curves } = finished.outcome;
   if (!curves?.length) return;
   const file = new URL(`bench/${drawingName(finished.scenario.name)}`, root);

@@ -43,8 +43,6 @@ export interface Scenario {
   readonly title: string;
   /** What is done, with its mix and sizes, and what it is compared with: sentences for the report. */
   readonly workload: string;
-  /** What remains, and why: sentences after the table. */
-  readonly notes?: string;
   run(scale: Scale): Promise<Outcome>;
 }
 

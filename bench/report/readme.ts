@@ -8,42 +8,56 @@ export interface Finished {
   readonly seconds: number;
 }
 
+type Described = Pick<Scenario, 'name' | 'title' | 'workload'>;
+type Cells = readonly string[];
+
 const BEGIN = '<!-- results: begin -->';
 const END = '<!-- results: end -->';
-const SECTION = /<!-- (\S+): begin -->\n[^]*?\n<!-- \1: end -->/g;
+const RESULTS = ['scenario', ...(Object.values(columns) as string[])];
+const RUNS = ['scenario', 'machine', 'load before', 'commit', 'begun', 'took', 'latencies'];
 
 /**
- * The report with these results in the place of earlier ones of the same scenarios, all between the two marks that it
- * has; what stands outside of them is written by hand. `order`: of the scenarios, by name.
+ * The report with these results in place of earlier ones of the same scenarios, all between its two marks; the text
+ * outside of them is written by hand. The text between them holds one table of results, the workload of each scenario,
+ * and one table of runs. `order`: all scenarios. The caller formats the text.
  */
 export function withResults(
   readme: string,
   machine: Machine,
   finished: readonly Finished[],
-  order: readonly string[],
+  order: readonly Described[],
 ): string {
   const start = readme.indexOf(BEGIN);
   const end = readme.indexOf(END);
   if (start < 0 || end < start) throw new Error(`The report has no ${BEGIN} and ${END}`);
-  const sections = new Map<string, string>();
-  for (const [text, name = ''] of readme.slice(start + BEGIN.length, end).matchAll(SECTION)) sections.set(name, text);
-  for (const each of finished) sections.set(each.scenario.name, section(machine, each));
-  const ordered = order.flatMap((name) => sections.get(name) ?? []);
-  return [readme.slice(0, start) + BEGIN, ...ordered, END + readme.slice(end + END.length)].join('\n\n');
-}
-
-function section(machine: Machine, { scenario, outcome, seconds }: Finished): string {
-  const { name, title, workload, notes } = scenario;
+  const before = readme.slice(start + BEGIN.length, end);
+  const results = byScenario(before, RESULTS.length);
+  const runs = byScenario(before, RUNS.length);
   const keys = Object.keys(columns) as (keyof RowWords)[];
-  const line = (words: RowWords): string => `| ${keys.map((key) => words[key]).join(' | ')} |`;
-  const table = [
-    line(columns),
-    `|${keys.map(() => '---').join('|')}|`,
-    ...outcome.rows.map((row) => line(wordsOf(row))),
+  for (const { scenario, outcome, seconds } of finished) {
+    const rows = outcome.rows.map(wordsOf);
+    results.set(
+      scenario.name,
+      rows.map((words) => [scenario.name, ...keys.map((key) => words[key])]),
+    );
+    runs.set(scenario.name, [runOf(scenario, machine, outcome, seconds)]);
+  }
+  const shown = order.filter(({ name }) => results.has(name));
+  const parts = [
+    '## Results',
+    table(
+      RESULTS,
+      shown.flatMap(({ name }) => results.get(name) ?? []),
+    ),
+    '## Workloads',
+    shown.map(({ name, title, workload }) => `- **${title}** (\`${name}\`): ${workload}`).join('\n'),
+    '## Runs',
+    table(
+      RUNS,
+      shown.flatMap(({ name }) => runs.get(name) ?? []),
+    ),
   ];
-  const curves = outcome.curves?.length ? [`![Latency by percentile](${drawingName(name)})`] : [];
-  const parts = [`## ${title} (\`${name}\`)`, workload, table.join('\n'), ...curves, ...(notes ? [notes] : [])];
-  return `<!-- ${name}: begin -->\n\n${[...parts, runWords(machine, seconds)].join('\n\n')}\n\n<!-- ${name}: end -->`;
+  return [readme.slice(0, start) + BEGIN, ...parts, END + readme.slice(end + END.length)].join('\n\n');
 }
 
 /** Where the drawing of a scenario's latencies lies, beside the report. */
@@ -51,8 +65,36 @@ export function drawingName(name: string): string {
   return `latency/${name}.svg`;
 }
 
-function runWords(machine: Machine, seconds: number): string {
+/** Rows of the table with so many columns, by their first cell. */
+function byScenario(text: string, width: number): Map<string, Cells[]> {
+  const rows = new Map<string, Cells[]>();
+  for (const line of text.split('\n')) {
+    if (!line.startsWith('|')) continue;
+    const cells = line
+      .slice(1, line.lastIndexOf('|'))
+      .split('|')
+      .map((cell) => cell.trim());
+    const [name = ''] = cells;
+    if (cells.length !== width || name === 'scenario' || /^:?-+:?$/.test(name)) continue;
+    rows.set(name, [...(rows.get(name) ?? []), cells]);
+  }
+  return rows;
+}
+
+function table(header: Cells, rows: readonly Cells[]): string {
+  return [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function runOf({ name }: Scenario, machine: Machine, { curves }: Outcome, seconds: number): Cells {
   const where = `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGib} GiB, ${machine.system}, Node ${machine.node}`;
-  const load = `load average of the minute before: ${machine.loadBefore}`;
-  return `_${where}; ${load}; commit ${machine.commit}; begun ${machine.startedAt}, ${Math.round(seconds)} s._`;
+  const drawing = curves?.length ? `[drawing](${drawingName(name)})` : '-';
+  return [
+    name,
+    where,
+    `${machine.loadBefore}`,
+    machine.commit,
+    machine.startedAt.replace(/\.\d+Z$/, 'Z'),
+    `${Math.round(seconds)} s`,
+    drawing,
+  ];
 }

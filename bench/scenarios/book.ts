@@ -47,15 +47,11 @@ async function rowsOf({ label, shape, goal }: Case, scale: Scale): Promise<Row[]
 export const book: Scenario = {
   name: 'book',
   title: 'The book alone',
-  workload: `Our book against the npm package \`nodejs-order-book\`, like for like: orders by id, and each side by price and age. The rows *every index*
-are what the engine keeps in truth: also by pool, maker, due time, and the blocks of either chain that a reorg can undo. All get the same steps on
-the same quotes, written down beforehand: bids and asks half and half, 20 makers, every price of the side as likely. With *own prices* there are 10,000 a
-side, so that hardly two quotes share one, as makers' models give prices of 18 decimals; *shared* are 200 a side. *Insert + cancel* cancels a
-random quote and inserts one at another price. *Flow* is 9 % inserts, 3 % that insert and take at once (a limit order that crosses: it and what it meets
-are gone), 6 % cancels and 82 % replacements, sizes alike. *Insert + take* inserts a quote of 1 to 10 contracts and takes as many from the best of that
-side: for us a cover query and the fills it names, for the package a market order. Operations per CPU second.`,
-  notes: `How far ahead we are depends on how many prices there are, because the package's tree of prices is the slowest part of it, and our array of levels the
-fastest of ours: what remains with shared prices is the map of ids (a quarter), and memory that is not in the processor's caches.`,
+  workload: `Our book against the npm package \`nodejs-order-book\`: orders by id, each side by price and age, the same scripted
+steps for both. *Every index* adds what the engine keeps beside that: by pool, maker, due time, and the blocks that a
+reorg can undo. *Own prices* are 10,000 a side, *shared* ones 200. *Flow* is 9 % inserts, 3 % inserts that trade at
+once, 6 % cancels and 82 % replacements. *Insert + take* inserts 1 to 10 contracts and takes as many from the best of
+that side. Operations per CPU second.`,
   async run(scale) {
     const rows: Row[] = [];
     for (const each of cases) rows.push(...(await rowsOf(each, scale)));

@@ -58,9 +58,9 @@ async function rowOf(quotes: number, taker: Hex | undefined, { small, large }: B
 export const coverQueries: Scenario = {
   name: 'cover',
   title: 'Cover queries',
-  workload: `The cheapest 1, 10 and 100 quotes of a side with 100,000 resting at 1,000 prices: public ones alone, and merged with a taker's private ones, which
-are a tenth of all. The baseline is the same query with 1,000 resting: time is to grow with the answer, not with the book. The larger book's levels
-hold a hundred quotes each and the smaller one's one, so that it may even be the faster of the two.`,
+  workload: `The cheapest 1, 10 and 100 quotes of a side with 100,000 resting at 1,000 prices: public ones, and merged with a
+taker's private ones, a tenth of all. The baseline is the same query with 1,000 resting: its levels hold one quote
+each, so it may be the slower one.`,
   async run(scale) {
     const books = { small: bookOf(1000), large: bookOf(scale === 'full' ? 100_000 : 3000) };
     const rows: Row[] = [];

@@ -65,10 +65,9 @@ function theirs(name: string, values: readonly unknown[], encode: (value: unknow
 export const encoding: Scenario = {
   name: 'encoding',
   title: 'Bytes and time of an event',
-  workload: `FILL_QUOTE of different quotes, as readers of the feed are sent it, in one process and per CPU second. *First* is the first message of a quote, *again*
-one of a quote that has been told of before, as it was when it was posted. What is compared with is given the whole message as a value, ready to be written: \`JSON.stringify\` for JSON, and
-for MessagePack the library's own encoding of that value, names and all.`,
-  notes: `An event is encoded once in each form that somebody reads, and then placed under each key that it is followed by; it is not encoded for each reader.`,
+  workload: `FILL_QUOTE as the feed encodes it, per CPU second. *First* is the first message of a quote, *again* one of a quote
+that was encoded before, as it was when it was posted. The baselines get the finished message as a value:
+\`JSON.stringify\`, and the MessagePack library with names.`,
   async run(scale) {
     const isFull = scale === 'full';
     const fills = Array.from({ length: isFull ? 4_000 : 100 }, (_, n) => fillOf(n));

@@ -86,9 +86,8 @@ function row(label: string, [ours = [], again = [], theirs = []]: readonly (read
 export const eventToSocket: Scenario = {
   name: 'event-to-socket',
   title: 'From commit to socket',
-  workload: `New quotes at a fixed rate, each told to subscribers that all follow everything public: 50 a second to 1,000, and 500 a second to 100. Counted from the commit
-(the return of the record's fdatasync) until the last subscriber has the last byte; for the bare uWebSockets.js server from its call of \`publish\` with ready
-bytes. An event that is due while the server is busy is made up for at once.`,
+  workload: `New quotes at a fixed rate to subscribers that all follow everything public, counted from the commit until the last
+subscriber has the last byte. The bare uWebSockets.js server counts from its call of \`publish\` with ready bytes.`,
   async run(scale) {
     const isFull = scale === 'full';
     return withChildren(

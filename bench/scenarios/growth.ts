@@ -41,9 +41,9 @@ class GrownEngine {
 export const growth: Scenario = {
   name: 'growth',
   title: 'Growth of the engine step',
-  workload: `One whole step of the engine (apply a command, move every index, make the event): ENTER_QUOTE and CANCEL_QUOTE of a random quote in turn,
-one settlement block a cancel, in one pool with 1,000 prices and 100 makers, 1,000 to 1,000,000 quotes resting. The baseline is the same with 1,000; the
-ratio is of the time that a step takes.`,
+  workload: `One step of the engine: it applies a command, moves every index and makes the event. ENTER_QUOTE and CANCEL_QUOTE of a
+random quote alternate in one pool with 1,000 prices and 100 makers. The ratio is of the time of a step, against 1,000
+resting quotes.`,
   async run(scale) {
     const least = scale === 'full' ? 1000 : 100;
     const more = scale === 'full' ? [10_000, 100_000, 1_000_000] : [1000];

@@ -101,9 +101,8 @@ function bareLog(bare: BareLog, bytes: number, commits: number): Contestant {
 export const logCommits: Scenario = {
   name: 'log',
   title: 'Commits of the log',
-  workload: `Groups of 1, 10 and 100 records (a quote that enters and one that is cancelled in turn, with the events that they made), with the settings of the
-service: encoded, framed, summed and chained, written and forced to the disk in one call. One group is written at a time, and the next one is put together
-meanwhile, which is how the service runs. The baseline writes as many ready bytes to a file of the same directory, whose room was taken beforehand, and forces them to the disk. Commits per second.`,
+  workload: `Groups of 1, 10 and 100 records: encoded, framed, hashed, written and synced, one at a time while the next one is
+encoded. The baseline writes as many ready bytes to a preallocated file of the same directory and syncs them.`,
   async run(scale) {
     const isFull = scale === 'full';
     const directory = await mkdtemp(path.join(tmpdir(), 'quotebook-bench-'));

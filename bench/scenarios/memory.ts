@@ -14,8 +14,8 @@ function row(label: string, bytes: number): Row {
 export const memory: Scenario = {
   name: 'memory',
   title: 'Memory',
-  workload: `What a running service grows by, after a garbage collection before and after: with 5,000 subscribers that are connected, authorised and hear nothing, and with
-100,000 more live quotes in its book (entered, logged and committed). Its process's resident memory, which has everything in it, divided by their number.`,
+  workload: `What the resident memory of a service grows by, after a garbage collection before and after, with 5,000 idle
+subscribers, and with 100,000 more live quotes, divided by their number.`,
   async run(scale) {
     const isFull = scale === 'full';
     const quotes = isFull ? 100_000 : 100;

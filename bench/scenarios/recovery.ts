@@ -39,9 +39,9 @@ async function writeLog(directory: string, resting: number, records: number): Pr
 export const recovery: Scenario = {
   name: 'recovery',
   title: 'Recovery',
-  workload: `A log of 100,000 quotes that enter, with a snapshot of them, and of 1,000,000 records after that: one quote that enters and one that is cancelled in turn. Recovery checks
-every byte of all of it, in a thread of its own; meanwhile it reads the snapshot, decodes each record after it, applies its command again and compares the events. The baseline reads the same segments and sums up
-the CRC of each frame. Records per second are those of the whole log.`,
+  workload: `A log with a snapshot of 100,000 quotes and 1,000,000 records after it: recovery checks every byte, reads the
+snapshot, applies each record's command again and compares the events. The baseline reads the same segments and
+computes the CRC of each frame.`,
   async run(scale) {
     const isFull = scale === 'full';
     const [resting, after] = isFull ? [100_000, 1_000_000] : [200, 2000];

@@ -130,12 +130,9 @@ class Bench {
 export const signatures: Scenario = {
   name: 'signatures',
   title: 'Digests and signatures',
-  workload: `Quotes of 16 makers in 8 pools, each truly signed. The digest is the EIP-712 digest that is also the quote's id; the whole check is the
-digest, the recovery of the key, and the comparison of its address with the provider. Batches are given as POST /quotes gives them, eight under way at
-a time (by worker threads all quotes four times over), with the digests computed on the caller's thread; they are compared with nothing but \`ecdsaRecover\` of the native library on
-one thread. *Inline* is what a service without worker threads would do.`,
-  notes: `The service checks batches of 16 and more in the worker threads: two of them are worth nearly two cores, and the thread of the engine has its time
-for something else. Smaller ones are checked at once, because the way to a worker and back takes as long as about two checks.`,
+  workload: `Signed quotes of 16 makers in 8 pools. The whole check is the digest, the recovery of the key, and the comparison of
+its address. Batches come as from POST /quotes, eight under way at a time; *inline* is a service without worker
+threads.`,
   async run(scale) {
     const bench = await Bench.open(scale);
     const rows = [await bench.digestRow(), await bench.checkRow()];

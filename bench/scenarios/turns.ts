@@ -123,10 +123,9 @@ async function onAnvil(batch: number, times: number): Promise<Row> {
 export const turns: Scenario = {
   name: 'turns',
   title: 'Turns of the event loop',
-  workload: `How long the service's event loop is held by a snapshot of its book, which another process makes, and by the largest requests there are: POST /quotes of 1,000 quotes, with the chains answering at once and on anvil, and GET /orders of
-a pool with 10,000, and by 20,000 quotes that run out of time in the same second. The longest time between two turns of a timer of 1 ms (\`monitorEventLoopDelay\`), less that millisecond, from before the request until
-after its answer; the median over several requests. Whatever else holds the process, garbage collection and other programs too, is in it: the baseline is the same
-process doing nothing for as long.`,
+  workload: `The longest time between two turns of the service's event loop during a snapshot of its book, and during the largest
+requests: \`monitorEventLoopDelay\` at 1 ms, median over several requests. Garbage collection and other programs
+count, too: the baseline is the same process doing nothing.`,
   async run(scale) {
     const isFull = scale === 'full';
     const times = isFull ? 7 : 1;

@@ -1,9 +1,13 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
 import t from 'tap';
 import { contest, inTurn, median, rowOf, spread } from '../../bench/contest.js';
 import { withResults } from '../../bench/report/readme.js';
 import { latencyDrawing } from '../../bench/report/drawing.js';
 import { terminalTable } from '../../bench/report/table.js';
 import { atLeast, meetsGoal, type Scenario } from '../../bench/scenario.js';
+import { scenarios } from '../../bench/scenarios/all.js';
 
 t.test('contestants take turns, and who begins moves on', async (t) => {
   const order: string[] = [];
@@ -73,15 +77,18 @@ const empty = 'Written by hand.\n\n<!-- results: begin -->\n<!-- results: end --
 
 t.test('the report names the machine, the commit and every row', async (t) => {
   const demo = finished('demo', 1234.5);
-  const text = withResults(empty, machine, [demo], ['demo']);
-  t.match(text, '| case | 1,230 op/s | 100 op/s (other) | 12.3x | 0.0 % | at least 20x | no |');
-  t.match(text, 'A processor, 2 cores');
-  t.match(text, 'commit abc123');
+  const text = withResults(empty, machine, [demo], [demo.scenario]);
+  t.match(text, '| demo | case | 1,230 op/s | 100 op/s (other) | 12.3x | 0.0 % | at least 20x | no |');
+  t.match(text, '- **A demo** (`demo`): Nothing.');
+  t.match(
+    text,
+    '| demo | A processor, 2 cores, 4 GiB, Linux 6, Node v20 | 0.1 | abc123 | 2026-01-01T00:00:00Z | 2 s | - |',
+  );
   t.match(terminalTable(demo.scenario, demo.outcome), /case {2,}ours/);
 });
 
 t.test('a new result takes the place of the old one; others, and what is written by hand, stay', async (t) => {
-  const order = ['first', 'second'];
+  const order = [finished('first', 0).scenario, finished('second', 0).scenario];
   const second = withResults(empty, machine, [finished('second', 2000)], order);
   const both = withResults(second, machine, [finished('first', 1000)], order);
   t.ok(both.indexOf('1,000 op/s') < both.indexOf('2,000 op/s'), 'in the order of the scenarios');
@@ -90,9 +97,19 @@ t.test('a new result takes the place of the old one; others, and what is written
   t.match(again, '3,000 op/s');
   t.match(again, '2,000 op/s');
   t.equal(withResults(again, machine, [finished('first', 3000)], order), again, 'the same result changes nothing');
+  const formatted = await format(again, { parser: 'markdown', proseWrap: 'always' });
+  t.equal(withResults(formatted, machine, [finished('first', 3000)], order), again, 'a formatted report is read alike');
   t.ok(again.startsWith('Written by hand.\n\n<!-- results: begin -->'));
   t.ok(again.endsWith('<!-- results: end -->\n\nBy hand, too.\n'));
   t.throws(() => withResults('No marks', machine, [], order));
+});
+
+t.test('bench/README.md has every scenario with its workload', async (t) => {
+  const filepath = fileURLToPath(new URL('../../../bench/README.md', import.meta.url));
+  const text = await readFile(filepath, 'utf8');
+  const options = { ...(await resolveConfig(filepath)), filepath };
+  t.equal(await format(withResults(text, machine, [], scenarios), options), text);
+  for (const { name } of scenarios) t.match(text, `(\`${name}\`)`);
 });
 
 t.test('the drawing has a line and a name for each curve', async (t) => {
