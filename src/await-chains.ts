@@ -4,16 +4,15 @@ import { WrongChain } from './chain/rpc-errors.js';
 import type { ChainIdentity } from './chain/identity.js';
 import type { Limits } from './config/limits.js';
 import type { CancelTimer, Clock, Random } from './engine/ports.js';
-import type { BackendChoice } from './net/open-server.js';
+import type { ServerChoice } from './net/open-server.js';
 import { briefly } from './trouble-log.js';
 import { openWaitingServer } from './waiting-server.js';
 
-export interface AwaitChainsOptions {
+export interface AwaitChainsOptions extends ServerChoice {
   /** Asks both chains who they are. */
   readonly ask: () => Promise<ChainIdentity>;
   readonly host: string;
   readonly port: number;
-  readonly netBackend: BackendChoice;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly random: Random;

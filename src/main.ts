@@ -156,7 +156,10 @@ async function serve(
       onProblems: (problems) => logger.warn({ problems }, 'the settings are wrong now: those before stay in force'),
     });
     ends.push(stopWatch);
-    logger.info({ backend: service.backend, port: service.port, profile: profile.name }, 'listening, catching up');
+    logger.info(
+      { backend: service.backend, ...service.library, port: service.port, profile: profile.name },
+      'listening, catching up',
+    );
     const isReady = await Promise.race([service.ready.then(() => true), stopping.then(() => false)]);
     if (isReady && readyFile !== null) {
       if (local !== null && localKey !== null) {

@@ -5,7 +5,7 @@ import { openServer } from './net/open-server.js';
 import type { ServiceOptions } from './service-options.js';
 
 /** Requests that carry a batch, and may be larger than others. */
-const BATCH_PATHS: ReadonlySet<string> = new Set(['/quotes', '/pools', '/pool/settle']);
+const BATCH_PATHS: ReadonlySet<string> = new Set(['/quotes', '/orders/query', '/pools', '/pool/settle']);
 
 /** One server for routes and sockets; it does not listen yet. */
 export function openNetwork(
@@ -22,7 +22,7 @@ export function openNetwork(
       else logger.info('connections are taken again');
     },
   };
-  const { server, uwsUnavailable } = openServer(options.netBackend, {
+  const { server, uwsUnavailable } = openServer(options, {
     http: http.handler,
     refuseHead: (request) => http.refuseHead(request),
     refuseBody: (fault, request) => http.refuseBody(fault, request),
@@ -38,5 +38,6 @@ export function openNetwork(
     onFault,
   });
   if (uwsUnavailable !== undefined) logger.warn({ why: uwsUnavailable }, 'serving through node:http and ws');
+  metrics?.network.set({ backend: server.backend, ...server.library }, 1);
   return server;
 }

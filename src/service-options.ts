@@ -12,11 +12,12 @@ import type { EventHistory } from './feed/event-history.js';
 import type { HttpSide } from './http-side.js';
 import type { PageOptions } from './http/page-routes.js';
 import type { Metrics } from './metrics/metrics.js';
-import type { BackendChoice } from './net/open-server.js';
+import type { NetServer } from './net/net.js';
+import type { ServerChoice } from './net/open-server.js';
 import type { QuotaTable } from './quota/tier-quotas.js';
 
 /** What a service is put together from. */
-export interface ServiceOptions {
+export interface ServiceOptions extends ServerChoice {
   readonly profile: Profile;
   readonly rpc: Readonly<Record<ChainRole, Rpc>>;
   /** What talks to the chains; the benches put one there that answers at once. */
@@ -40,7 +41,6 @@ export interface ServiceOptions {
   readonly tierQuotas: QuotaTable;
   readonly host: string;
   readonly port: number;
-  readonly netBackend: BackendChoice;
   /** File descriptors that the process may still open; absent: nobody knows. */
   readonly spareDescriptors?: () => number;
   readonly corsOrigins: readonly string[];
@@ -60,6 +60,7 @@ export interface ServiceOptions {
 export interface Service {
   readonly port: number;
   readonly backend: string;
+  readonly library: NetServer['library'];
   readonly routes: HttpSide['routes'];
   /** Resolves when both chains have been read to their heads. */
   readonly ready: Promise<void>;

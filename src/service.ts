@@ -138,7 +138,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   let isStopped = false;
   countPastFills(options, feed, () => isStopped).catch(logFault);
   chains.follower.start();
-  return { port, backend: server.backend, routes: http.routes, ready, adoptQuotas, stop };
+  return { port, backend: server.backend, library: server.library, routes: http.routes, ready, adoptQuotas, stop };
 
   function adoptQuotas(table: QuotaTable): void {
     quotas.adopt(table);

@@ -2,12 +2,11 @@ import type { Limits } from './config/limits.js';
 import { json, unavailable } from './http/answer.js';
 import { CloseCode } from './net/close-codes.js';
 import type { NetRequestHead, NetResponse, UpgradeDecision } from './net/net.js';
-import { openServer, type BackendChoice } from './net/open-server.js';
+import { openServer, type ServerChoice } from './net/open-server.js';
 
-export interface WaitingServerOptions {
+export interface WaitingServerOptions extends ServerChoice {
   readonly host: string;
   readonly port: number;
-  readonly netBackend: BackendChoice;
   readonly limits: Limits;
   /** Why the service does not serve yet. */
   readonly reason: () => string;
@@ -26,7 +25,7 @@ export interface WaitingServer {
  */
 export async function openWaitingServer(options: WaitingServerOptions): Promise<WaitingServer> {
   const { limits, reason } = options;
-  const { server } = openServer(options.netBackend, {
+  const { server } = openServer(options, {
     http: answer,
     refuseHead: answer,
     refuseBody: (_, request) => unavailable(request, reason()),

@@ -1,4 +1,5 @@
-import { createRequire } from 'node:module';
+import { loadUws } from '../../src/net/uws-native.js';
+import { limits } from '../../src/config/limits.js';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
 import type { TellingDialogue } from '../servers/telling.js';
@@ -9,12 +10,17 @@ export interface BareServerDialogue extends ServerDialogue, TellingDialogue {
   ANSWER_WITH: { given: Uint8Array; answer: null };
 }
 
-/** uWebSockets.js and nothing else: a route that sends ready bytes, and sockets that join the topic that they name. */
-const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof import('uWebSockets.js');
+/**
+ * uWebSockets.js and nothing else, of the same version as the service's: a route that sends ready bytes, and sockets that
+ * join the topic that they name.
+ */
+const load = loadUws(limits.headBytes);
+if (!('module' in load)) throw new Error(`uWebSockets.js does not run here: ${load.unavailable}`);
+const uws = load.module;
 let body = Buffer.alloc(0);
 
-const app = uws
-  .App()
+const app = uws.App();
+app
   .get('/*', (res) => {
     res.writeHeader('content-type', 'application/json').end(body);
   })
@@ -28,7 +34,10 @@ const app = uws
     },
   });
 const port = await new Promise<number>((resolve) => {
-  app.listen('127.0.0.1', 0, (socket) => resolve(uws.us_socket_local_port(socket)));
+  app.listen('127.0.0.1', 0, 0, (socket) => {
+    if (socket === false) throw new Error('There is no free port');
+    resolve(uws.us_socket_local_port(socket));
+  });
 });
 
 answerQuestions<BareServerDialogue>(

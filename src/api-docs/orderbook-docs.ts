@@ -2,6 +2,7 @@ import { ErrorBody } from '../schema/problem.js';
 import {
   DryRunResult,
   OrdersResult,
+  ordersBody,
   ordersQuery,
   PostQuotesResult,
   postQuotesBody,
@@ -77,6 +78,15 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       summary: 'Orders by any mix of filters',
       query: ordersQuery(quoteIdsPerRequest),
       answers: { 200: { about: 'Newest first', schema: OrdersResult }, 304: NOT_MODIFIED, 400: BAD_REQUEST },
+    },
+    {
+      method: 'POST',
+      path: '/orders/query',
+      needsKey: true,
+      tag,
+      summary: 'The same, with the filters in a body: for long lists of ids',
+      body: ordersBody(quoteIdsPerRequest),
+      answers: { 200: { about: 'Newest first', schema: OrdersResult }, 400: BAD_REQUEST },
     },
     {
       method: 'GET',

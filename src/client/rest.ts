@@ -59,15 +59,21 @@ export class Rest {
   }
 
   /**
-   * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. Of `quoteIds` 40 at a time
-   * are sure to get through; docs/reference/api.md says where more do. Of none there are none: a query without ids asks for all.
+   * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. More than 40 `quoteIds` go
+   * in a body, which every server and proxy takes. Of no ids there are no orders: a query without ids asks for all.
    */
   async orders(query: WithoutChain<OrdersQuery> = {}): Promise<OrdersResult> {
     const { quoteIds, limit } = query;
     if (quoteIds?.length === 0) {
       return { validQuotes: [], invalidQuotes: [], ...(limit !== undefined && { nextCursor: null }) };
     }
-    return this.#get('/orders', this.#ofChain(query));
+    if (quoteIds === undefined || quoteIds.length <= MOST_IDS_IN_A_URL) {
+      return this.#get('/orders', this.#ofChain(query));
+    }
+    return this.#post('/orders/query', {
+      ...this.#ofChain(query),
+      ...(limit !== undefined && { limit: Number(limit) }),
+    });
   }
 
   /** Every pool's best prices, and what was filled in 24 hours. */
@@ -169,5 +175,7 @@ function isReadiness(body: unknown): body is Readiness {
 }
 
 /** What browsers tell of a redirect that is not followed (Fetch standard, "opaque-redirect filtered response"). */
+/** What a request line of 4 KiB has room for. */
+const MOST_IDS_IN_A_URL = 40;
 const OPAQUE_REDIRECT = 0;
 const SHOWN_CHARACTERS = 200;

@@ -15,7 +15,7 @@ export const limits = {
   poolArrivalMs: 30_000,
   /** Age above which GET /pools no longer lists a pool: 90 days. */
   poolListingSeconds: 90 * 86_400,
-  /** Ids in one GET /orders. */
+  /** Ids in one GET /orders or POST /orders/query. */
   quoteIdsPerRequest: 1000,
   /** Body of a request that carries a batch, and of any other. */
   batchBodyBytes: 1 << 20,

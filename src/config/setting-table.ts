@@ -74,6 +74,13 @@ export const settingTable = {
     'auto',
     'Network library; `auto` takes uWebSockets.js where its native module loads, else `node:http` and ws.',
   ),
+  uwsPath: setting(
+    path,
+    null,
+    'a path',
+    "The uWebSockets.js to load: its package's directory or its `.node` file; the start fails where it does not load. " +
+      'Not set: the first that loads of an installed `uWebSockets.js`, the packaged 20.57 and the packaged 20.30.',
+  ),
   walletKey: setting(
     Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' }),
     null,

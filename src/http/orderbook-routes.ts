@@ -4,12 +4,20 @@ import { rowsOfReading, type PacedWork } from '../engine/others-turn.js';
 import type { Hex, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
-import { ordersQuery, QuotesQuery, RfqQuotesQuery, type OrdersQuery } from '../schema/orderbook.js';
+import {
+  ordersBody,
+  ordersQuery,
+  QuotesQuery,
+  RfqQuotesQuery,
+  type OrdersBody,
+  type OrdersQuery,
+} from '../schema/orderbook.js';
 import { onChain } from '../schema/primitives.js';
 import { parseQuery } from '../schema/query.js';
 import type { QuoteJson } from '../schema/quote-json.js';
 import { largeAnswer, refuse, type LargeAnswers } from './answer.js';
 import { unlessNamed, type TextDigest } from './etag.js';
+import { readJson } from './json-body.js';
 import { OrderLists, type OrderAge, type OrderListLimits, type OrdersFound } from './order-lists.js';
 import { RememberedAnswers } from './remembered-answers.js';
 import type { Caller, Route } from './router.js';
@@ -55,9 +63,11 @@ export interface OrderbookRouteLimits extends OrderListLimits {
   readonly quoteIdsPerRequest: number;
   readonly queryPairs: number;
   readonly schemaErrors: number;
+  /** Objects, arrays and fields that a body may have. */
+  readonly bodyParts: number;
 }
 
-/** GET /quotes, GET /rfq_quotes, GET /orders. `chainId`: the one settlement chain that is served. */
+/** GET /quotes, GET /rfq_quotes, GET /orders and POST /orders/query. `chainId`: the one settlement chain that is served. */
 export function orderbookRoutes(
   book: BookQueries,
   quoteJson: QuoteJson,
@@ -133,6 +143,43 @@ export function orderbookRoutes(
     };
   }
 
+  function plannedOrders(query: OrdersQuery | OrdersBody, isTagged: boolean): Planned {
+    const filter = toFilter(query);
+    const rows = book.candidates(filter);
+    const isPage = query.limit !== undefined;
+    return {
+      rows,
+      few: () => lists.newest(book.orders(filter), isPage, isTagged),
+      many(work) {
+        work.charge(rowsOfReading(rows), 0);
+        return lists.newestOfMany(book.orders(filter), isPage, isTagged, work);
+      },
+    };
+  }
+
+  const checkBody = compile(onChain(ordersBody(limits.quoteIdsPerRequest), chainId), limits.schemaErrors);
+
+  /** GET /orders with the filters in a body: a long list of ids fits into no request line that every proxy takes. */
+  function postedOrders(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
+    const parsed = readJson(request.body, limits.bodyParts);
+    if (!parsed.ok) return refuse(request, 400, parsed.errors);
+    const query = checkBody(parsed.value);
+    if (!query.ok) return refuse(request, 400, query.errors);
+    if ((query.value.chainId ?? chainId) !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
+    const pending = book.whenDurable();
+    const plan = plannedOrders(query.value, false);
+    if (plan.rows >= limits.rowsPerSlice) {
+      return largeAnswer(answers, request, caller, async (work) => {
+        const durable = book.whenDurable();
+        const { answer } = await plan.many(work);
+        await durable;
+        return answer;
+      });
+    }
+    const { answer } = plan.few();
+    return pending === null ? answer : pending.then(() => answer);
+  }
+
   return [
     {
       method: 'GET',
@@ -162,20 +209,9 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/orders',
       needsKey: true,
-      handle: reading('/orders', ordersQuery(limits.quoteIdsPerRequest), (query, isTagged) => {
-        const filter = toFilter(query);
-        const rows = book.candidates(filter);
-        const isPage = query.limit !== undefined;
-        return {
-          rows,
-          few: () => lists.newest(book.orders(filter), isPage, isTagged),
-          many(work) {
-            work.charge(rowsOfReading(rows), 0);
-            return lists.newestOfMany(book.orders(filter), isPage, isTagged, work);
-          },
-        };
-      }),
+      handle: reading('/orders', ordersQuery(limits.quoteIdsPerRequest), plannedOrders),
     },
+    { method: 'POST', path: '/orders/query', needsKey: true, handle: postedOrders },
   ];
 }
 
@@ -191,7 +227,7 @@ interface Planned {
 /** Of a remembered answer: to send more at once costs more than a request should. */
 const LARGE_BYTES = 256 << 10;
 
-function toFilter(query: OrdersQuery): OrdersFilter {
+function toFilter(query: OrdersQuery | OrdersBody): OrdersFilter {
   const { poolAddress, side, provider, taker, size, quoteIds, limit, cursor } = query;
   return {
     ...(poolAddress && { poolAddress: lower(poolAddress) }),

@@ -57,6 +57,10 @@ export class Metrics {
     this.#named('quotebook_publications_total', 'Messages handed out, each once for all who follow its topic.'),
   );
   readonly publishedBytes = new Counter(this.#named('quotebook_published_bytes_total', 'Their size.'));
+  readonly network = new Gauge({
+    ...this.#named('quotebook_network_info', '1, with the network library: backend, version and where it came from.'),
+    labelNames: ['backend', 'version', 'source'],
+  });
   readonly sockets = new Gauge(this.#named('quotebook_sockets', 'Open WebSockets.'));
   readonly socketMessages = new Counter(this.#named('quotebook_socket_messages_total', 'Messages from clients.'));
   readonly socketRefusals = new Counter({

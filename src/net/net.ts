@@ -218,6 +218,8 @@ export interface NetOptions {
 
 export interface NetServer {
   readonly backend: NetBackend;
+  /** Its version (`node`: that of Node.js), and the package or path that it was loaded from. */
+  readonly library: { readonly version: string; readonly source: string };
   /** Port 0 picks a free one. Resolves to the port; rejects when it is taken. */
   listen(host: string, port: number): Promise<number>;
   /** To every socket subscribed to `topic`, in the order of the calls. What one tick publishes is sent together. */

@@ -22,6 +22,7 @@ const PARSER_STATUS: Readonly<Record<string, number>> = {
 /** The service's network on node:http and ws, for where uWebSockets.js has no binary. */
 export class NodeServer implements NetServer, NodeExchangeHost {
   readonly backend = 'node';
+  readonly library = { version: process.versions.node, source: 'node:http and ws' };
   readonly options: NetOptions;
   readonly underWay = new UnderWay();
   readonly proxies: TrustedProxies;

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse } from 'uws-native';
 import { internalError, tooManyConnections, whyUnsendable } from './backend-answers.js';
 import type { Capacity } from './capacity.js';
 import { headFault } from './head-check.js';
@@ -41,8 +41,8 @@ export class UwsExchange {
   readonly #host: UwsExchangeHost;
   #watched = false;
   /**
-   * 20.30 reads chunks that are malformed, so that the next request may begin where no proxy sees one: the connection is
-   * closed after the answer.
+   * The library (20.30 and 20.57) reads chunks that are malformed, so that the next request may begin where no proxy sees
+   * one: the connection is closed after the answer.
    */
   #isChunked = false;
   /** It counts among the host's `connections`. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { us_listen_socket } from 'uWebSockets.js';
+import type { us_listen_socket } from 'uws-native';
 import { ENOUGH_AGAIN } from './descriptor-room.js';
 import { CannotListen, listenOn } from './listen-on.js';
 import type { NetOptions } from './net.js';

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse } from 'uws-native';
 import { addressText } from './address.js';
 import { LISTS, requestHeaders, type NetRequest, type RequestHeader } from './net.js';
 import type { TrustedProxies } from './trusted-proxies.js';

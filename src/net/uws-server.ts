@@ -5,12 +5,13 @@ import { TrustedProxies } from './trusted-proxies.js';
 import { UnderWay } from './under-way.js';
 import { UwsExchange, type UwsExchangeHost } from './uws-exchange.js';
 import { UwsListening } from './uws-listening.js';
-import type { UwsApp, UwsModule } from './uws-native.js';
+import type { UwsApp, UwsLibrary } from './uws-native.js';
 import { UwsSockets } from './uws-sockets.js';
 
 /** The service's network on uWebSockets.js. */
 export class UwsServer implements NetServer, UwsExchangeHost {
   readonly backend = 'uWebSockets.js';
+  readonly library: NetServer['library'];
   readonly options: NetOptions;
   readonly underWay = new UnderWay();
   readonly proxies: TrustedProxies;
@@ -23,7 +24,9 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   readonly #listening: UwsListening;
   #closed: Promise<void> | null = null;
 
-  constructor(uws: UwsModule, options: NetOptions) {
+  constructor(library: UwsLibrary, options: NetOptions) {
+    const { module: uws, version, source } = library;
+    this.library = { version, source };
     this.options = options;
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
     const { bodiesBytes, bodiesBytesPerAddress, httpConnections, httpConnectionsPerAddress } = options.limits;

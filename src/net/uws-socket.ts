@@ -1,4 +1,4 @@
-import type { WebSocket } from 'uWebSockets.js';
+import type { WebSocket } from 'uws-native';
 import { CloseCode, TOO_MANY_PINGS } from './close-codes.js';
 import type { NetSocket } from './net.js';
 

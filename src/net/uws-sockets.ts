@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocketBehavior } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocketBehavior } from 'uws-native';
 import { decideUpgrade, guard, overBudgetReason } from './asked-of-handlers.js';
 import { CloseCode } from './close-codes.js';
 import { headFault } from './head-check.js';

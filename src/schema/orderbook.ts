@@ -138,28 +138,39 @@ export type QuotesQuery = Static<typeof QuotesQuery>;
 export const RfqQuotesQuery = closed({ poolAddress: Address, side: Side, chainId: ChainId, taker: Address });
 export type RfqQuotesQuery = Static<typeof RfqQuotesQuery>;
 
-/** `maxQuoteIds`: most ids in one request. The ids alone say which chain is meant, anything else needs `chainId`. */
+/** The ids alone say which chain is meant, anything else needs `chainId`. */
+const CHAIN_OR_IDS = { anyOf: [{ required: ['chainId'] }, { required: ['quoteIds'] }] };
+const MOST_ORDERS = 'Most orders in the answer, 1 to 1000; absent: all.';
+
+function orderFilters(maxQuoteIds: number) {
+  return {
+    chainId: Type.Optional(ChainId),
+    poolAddress: Type.Optional(Address),
+    size: Type.Optional(Uint256),
+    side: Type.Optional(Side),
+    provider: Type.Optional(Address),
+    taker: Type.Optional(Address),
+    quoteIds: Type.Optional(
+      Type.Array(Type.String({ description: 'Id of a quote; any other text names none.' }), {
+        minItems: 1,
+        maxItems: maxQuoteIds,
+      }),
+    ),
+    cursor: Type.Optional(Cursor),
+  };
+}
+
+/** Of GET /orders. `maxQuoteIds`: most ids in one request. */
 export function ordersQuery(maxQuoteIds: number) {
-  return closed(
-    {
-      chainId: Type.Optional(ChainId),
-      poolAddress: Type.Optional(Address),
-      size: Type.Optional(Uint256),
-      side: Type.Optional(Side),
-      provider: Type.Optional(Address),
-      taker: Type.Optional(Address),
-      quoteIds: Type.Optional(
-        Type.Array(Type.String({ description: 'Id of a quote; any other text names none.' }), {
-          minItems: 1,
-          maxItems: maxQuoteIds,
-        }),
-      ),
-      limit: Type.Optional(
-        text<string>('^([1-9][0-9]{0,2}|1000)$', 'Most orders in the answer, 1 to 1000; absent: all.'),
-      ),
-      cursor: Type.Optional(Cursor),
-    },
-    { anyOf: [{ required: ['chainId'] }, { required: ['quoteIds'] }] },
-  );
+  const { cursor, ...filters } = orderFilters(maxQuoteIds);
+  const limit = Type.Optional(text<string>('^([1-9][0-9]{0,2}|1000)$', MOST_ORDERS));
+  return closed({ ...filters, limit, cursor }, CHAIN_OR_IDS);
 }
 export type OrdersQuery = Static<ReturnType<typeof ordersQuery>>;
+
+/** Of POST /orders/query: the same filters, with `limit` as a number. */
+export function ordersBody(maxQuoteIds: number) {
+  const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: MOST_ORDERS }));
+  return closed({ ...orderFilters(maxQuoteIds), limit }, CHAIN_OR_IDS);
+}
+export type OrdersBody = Static<ReturnType<typeof ordersBody>>;

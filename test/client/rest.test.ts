@@ -60,6 +60,16 @@ t.test('lists are written with brackets, and what is undefined is left out', asy
   );
 });
 
+t.test('many ids go in a body, with the limit as a number', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 200, body: '{"validQuotes":[],"invalidQuotes":[]}' };
+  const quoteIds = Array.from({ length: 41 }, (_, i) => quote(i).quoteId);
+  await rest.orders({ quoteIds, limit: '5' });
+  const { url, method, body } = server.requests[0] ?? {};
+  t.strictSame([method, url], ['POST', 'http://quotes.test/orders/query']);
+  t.strictSame(JSON.parse(String(body)), { quoteIds, limit: 5, chainId: '421613' });
+});
+
 t.test('a number that somebody without types gives is written as it is', async (t) => {
   const { server, rest } = client();
   server.answer = { status: 200, body: '{"validQuotes":[],"invalidQuotes":[]}' };

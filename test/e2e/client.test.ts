@@ -202,4 +202,11 @@ t.test('whatever frames are lost, the books heal and equal the server’s', asyn
   t.ok(healed > 0, 'something was healed');
   const { validQuotes } = await client.rest.orders({ poolAddress: pool.poolAddress });
   t.equal(quotesHash(quotes.book.all()), quotesHash(validQuotes));
+  const known = validQuotes.map(({ quoteId }) => quoteId);
+  const unknown = Array.from(
+    { length: 1000 - known.length },
+    (_, i) => `0x${i.toString(16).padStart(64, '0')}` as const,
+  );
+  const named = await client.rest.orders({ quoteIds: [...unknown, ...known] });
+  t.strictSame(named.validQuotes, validQuotes, 'and 1,000 ids in one call find them');
 });

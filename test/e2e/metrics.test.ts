@@ -50,6 +50,9 @@ await t.test('what the service does is measured', async (t) => {
   is('quotebook_http_request_seconds_count{method="POST",route="/quotes",status="201"}', 1);
   is('quotebook_http_request_seconds_count{method="POST",route="/quotes",status="400"}', 1);
   is('quotebook_sockets', 1);
+  const { backend, library } = running.service;
+  const { version, source } = library;
+  is(`quotebook_network_info{backend="${backend}",version="${version}",source="${source}"}`, 1);
   is('quotebook_socket_messages_total', 2);
   is('quotebook_publications_total', 1);
   is('quotebook_ready', 1);

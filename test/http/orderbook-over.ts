@@ -32,6 +32,7 @@ export function orderbookOver(engine: Engine, surroundings: Surroundings): Route
     quoteIdsPerRequest: 10,
     queryPairs: 20,
     schemaErrors: 5,
+    bodyParts: 100,
     rowsPerSlice: ordersPerTurn,
     rememberedAnswerBytes: 1 << 20,
   };

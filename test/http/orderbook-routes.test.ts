@@ -22,6 +22,7 @@ function served(ordersPerTurn = 10) {
     others,
     apply: (command: Command) => engine.apply(command, { index: engine.index + 1, tsMs: START * 1000 }),
     get: (target: string) => ask(routes, requestOf('GET', target)),
+    post: (body: unknown) => ask(routes, requestOf('POST', '/orders/query', body)),
   };
 }
 
@@ -110,6 +111,52 @@ t.test('a malformed id among others finds nothing and spoils none of them', asyn
   t.match(JSON.parse(among.text), { validQuotes: [{ quoteId: quoteIdOf(1) }], invalidQuotes: [] });
   const alone = await get(`/orders?${about}&${bad.join('&')}`);
   t.strictSame([alone.status, JSON.parse(alone.text)], [200, { validQuotes: [], invalidQuotes: [] }]);
+});
+
+for (const [what, ordersPerTurn] of [
+  ['short', 10],
+  ['long', 1],
+] as const) {
+  t.test(`a body of filters is answered as the query with the same ones (${what})`, async (t) => {
+    const { others, apply, get, post } = served(ordersPerTurn);
+    for (const n of [1, 2, 3]) apply(enter(sampleQuote({ n })));
+    const ids = [1, 3].map(quoteIdOf);
+    for (const [query, body] of [
+      [`quoteIds[]=${ids.join('&quoteIds[]=')}`, { quoteIds: ids }],
+      [`${about}&side=ask&limit=2`, { poolAddress: POOL.poolAddress, chainId: CHAIN_ID, side: 'ask', limit: 2 }],
+    ] as const) {
+      const { status, text, headers } = await post(body);
+      t.strictSame([status, text], [200, (await get(`/orders?${query}`)).text]);
+      t.notOk('etag' in headers, 'of what is posted no cache asks again');
+    }
+    others.pending = new Promise(() => undefined);
+    const first = await Promise.race([post({ quoteIds: ids }), turn('not durable')]);
+    t.equal(first, 'not durable');
+  });
+}
+
+t.test('a body that is no filter is refused', async (t) => {
+  const { post } = served();
+  for (const [body, wrong] of [
+    ['{', { keyword: 'json' }],
+    [{}, { keyword: 'required' }],
+    [
+      { chainId: CHAIN_ID, limit: '5' },
+      { keyword: 'type', instancePath: '/limit' },
+    ],
+    [
+      { chainId: CHAIN_ID, limit: 1001 },
+      { keyword: 'maximum', instancePath: '/limit' },
+    ],
+    [{ quoteIds: Array<string>(11).fill(quoteIdOf(1)) }, { keyword: 'maxItems', instancePath: '/quoteIds' }],
+    [{ quoteIds: [quoteIdOf(1)], misspelt: 1 }, { keyword: 'additionalProperties' }],
+  ] as const) {
+    const { status, text } = await post(body);
+    t.equal(status, 400);
+    t.match(text, JSON.stringify(wrong.keyword), JSON.stringify(body));
+  }
+  const foreign = await post({ chainId: '42161' });
+  t.match(foreign, { status: 400, text: '42161' });
 });
 
 t.test('each parameter reaches the book as the book has it', async (t) => {

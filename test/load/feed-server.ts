@@ -41,31 +41,34 @@ const { hub } = fixture;
 const sockets = new Set<NetSocket>();
 let mostUnread = 0;
 let tooSlow = 0;
-const { server } = openServer('auto', {
-  http: () => ({ status: 404, headers: {}, body: '' }),
-  refuseBody: () => ({ status: 413, headers: {}, body: '' }),
-  socketPath: '/',
-  sockets: {
-    upgrade: (request) => hub.upgrade(request),
-    open(socket) {
-      sockets.add(socket);
-      hub.open(socket);
+const { server } = openServer(
+  { netBackend: 'auto' },
+  {
+    http: () => ({ status: 404, headers: {}, body: '' }),
+    refuseBody: () => ({ status: 413, headers: {}, body: '' }),
+    socketPath: '/',
+    sockets: {
+      upgrade: (request) => hub.upgrade(request),
+      open(socket) {
+        sockets.add(socket);
+        hub.open(socket);
+      },
+      message: (socket, data, isBinary) => hub.message(socket, data, isBinary),
+      close(socket) {
+        sockets.delete(socket);
+        hub.close(socket);
+      },
+      overBudgetReason(socket) {
+        tooSlow += 1;
+        return hub.overBudgetReason(socket);
+      },
     },
-    message: (socket, data, isBinary) => hub.message(socket, data, isBinary),
-    close(socket) {
-      sockets.delete(socket);
-      hub.close(socket);
-    },
-    overBudgetReason(socket) {
-      tooSlow += 1;
-      return hub.overBudgetReason(socket);
+    limits: { ...limits, bodyBytes: () => 0 },
+    onFault(fault) {
+      throw fault;
     },
   },
-  limits: { ...limits, bodyBytes: () => 0 },
-  onFault(fault) {
-    throw fault;
-  },
-});
+);
 fixture.publish = (...message) => server.publish(...message);
 
 let n = 0;

@@ -234,7 +234,7 @@ eachBackend(t, (t, backend) => {
     connection.reset();
   });
 
-  t.test('a long query passes in one piece; in several only where the library gathers more than 4 KiB', async (t) => {
+  t.test('a long query passes in one piece, and in several but on 20.30, which gathers 4 KiB', async (t) => {
     const { port } = await serve(t, backend, { http: (r) => answer(`${r.query.length}.`) });
     const whole = await RawConnection.open(port);
     await whole.send(head(`GET /?${'x'.repeat(10_000)} HTTP/1.1`, 'Host: x'));
@@ -243,13 +243,13 @@ eachBackend(t, (t, backend) => {
     const pieces = await RawConnection.open(port);
     await pieces.send(`GET /?${'x'.repeat(6_000)}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
-    if (backend.name === 'node') {
+    if (backend.documented !== 'uWebSockets.js 20.30') {
       await pieces.send(head(`${'x'.repeat(4_000)} HTTP/1.1`, 'Host: x'));
       t.match(await pieces.until((text) => text.endsWith('.')), '10000.');
       pieces.reset();
     } else {
       await pieces.closed;
-      t.equal(pieces.text, '', 'uWebSockets.js 20.30 closes the connection');
+      t.equal(pieces.text, '', 'the connection is closed');
     }
   });
 

@@ -6,7 +6,7 @@ import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js'
 import { quietSockets, serve, type Backend } from './serving.js';
 
 // Times that uWebSockets.js has built in (10 s), and this backend takes from its limits.
-const backend: Backend = { name: 'node', create: (options) => new NodeServer(options) };
+const backend: Backend = { name: 'node', documented: 'node:http', create: (options) => new NodeServer(options) };
 const answer = (body: string): NetResponse => ({ status: 200, headers: {}, body });
 
 t.test('a head that does not come to its end in time is cut off', async (t) => {

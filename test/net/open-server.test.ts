@@ -15,16 +15,18 @@ const options = {
 const load = loadUws(limits.headBytes);
 
 t.test('node can be asked for anywhere', async (t) => {
-  const { server, uwsUnavailable } = openServer('node', options);
+  const { server, uwsUnavailable } = openServer({ netBackend: 'node' }, options);
   t.equal(server.backend, 'node');
   t.equal(uwsUnavailable, undefined);
   await server.close(1001, '');
 });
 
 t.test('auto takes uWebSockets.js where it runs, and says why where it does not', async (t) => {
-  const { server, uwsUnavailable } = openServer('auto', options);
+  const { server, uwsUnavailable } = openServer({ netBackend: 'auto' }, options);
   if ('module' in load) {
     t.equal(server.backend, 'uWebSockets.js');
+    t.strictSame(server.library, { version: load.version, source: load.source });
+    t.match(load.version, /^20\.\d+\.\d+$/);
     t.equal(uwsUnavailable, undefined);
   } else {
     t.equal(server.backend, 'node');
@@ -36,10 +38,10 @@ t.test('auto takes uWebSockets.js where it runs, and says why where it does not'
 
 t.test('uWebSockets.js by name is that or an error', async (t) => {
   if ('module' in load) {
-    const { server } = openServer('uWebSockets.js', options);
+    const { server } = openServer({ netBackend: 'uWebSockets.js' }, options);
     t.equal(server.backend, 'uWebSockets.js');
     await server.close(1001, '');
   } else {
-    t.throws(() => openServer('uWebSockets.js', options), { message: /does not run here: ./ });
+    t.throws(() => openServer({ netBackend: 'uWebSockets.js' }, options), { message: /does not run here: ./ });
   }
 });

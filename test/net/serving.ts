@@ -6,6 +6,8 @@ import { UwsServer } from '../../src/net/uws-server.js';
 
 export interface Backend {
   readonly name: NetBackend;
+  /** As the documents name it: the versions of uWebSockets.js differ in what they answer to malformed requests. */
+  readonly documented: 'node:http' | 'uWebSockets.js 20.30' | 'uWebSockets.js 20.57';
   readonly create: (options: NetOptions) => NetServer;
 }
 
@@ -43,10 +45,12 @@ export const quietSockets: SocketHandlers = {
 /** Runs `suite` as a subtest of its own for each backend that can run here, and says so where one cannot. */
 export function eachBackend(t: Test, suite: (t: Test, backend: Backend) => Promise<void> | void): void {
   const load = loadUws(limits.headBytes);
-  const backends: Backend[] = [{ name: 'node', create: (options) => new NodeServer(options) }];
+  const node = { name: 'node', documented: 'node:http' } as const;
+  const backends: Backend[] = [{ ...node, create: (options) => new NodeServer(options) }];
   if ('module' in load) {
-    const { module } = load;
-    backends.unshift({ name: 'uWebSockets.js', create: (options) => new UwsServer(module, options) });
+    const documented = load.version.startsWith('20.30.') ? 'uWebSockets.js 20.30' : 'uWebSockets.js 20.57';
+    t.comment(`uWebSockets.js ${load.version} of ${load.source} on Node.js ${process.version}`);
+    backends.unshift({ name: 'uWebSockets.js', documented, create: (options) => new UwsServer(load, options) });
   } else {
     t.comment(`uWebSockets.js is not tested: it does not run on Node.js ${process.version} here (${load.unavailable})`);
   }

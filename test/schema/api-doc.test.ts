@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { TSchema } from 'typebox';
 import { compile } from '../../src/schema/check.js';
-import { DryRunResult, OrdersResult, PostQuotesResult, QuotesResult } from '../../src/schema/orderbook.js';
+import { DryRunResult, ordersBody, OrdersResult, PostQuotesResult, QuotesResult } from '../../src/schema/orderbook.js';
 import {
   PoolsResult,
   postPoolsBody,
@@ -20,6 +20,7 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'GET /quotes 200': QuotesResult,
   'GET /orders 200': OrdersResult,
   'GET /orders limit 200': OrdersResult,
+  'POST /orders/query request': ordersBody(1000),
   'GET /tickers 200': TickersResult,
   'GET /events 200': EventsPage,
   'POST /quotes 200': PostQuotesResult,

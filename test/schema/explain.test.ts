@@ -11,6 +11,7 @@ import {
   OrderbookQuote,
   PostQuotesResult,
   QuotesQuery,
+  ordersBody,
   ordersQuery,
   postQuotesBody,
 } from '../../src/schema/orderbook.js';
@@ -56,6 +57,11 @@ const schemas: readonly { name: string; schema: TSchema; good: unknown }[] = [
     good: coverQuery,
   },
   { name: 'GET /orders', schema: ordersQuery(2), good: { chainId: '421613', quoteIds: [orderbookQuote.quoteId] } },
+  {
+    name: 'POST /orders/query',
+    schema: ordersBody(2),
+    good: { chainId: '421613', quoteIds: [orderbookQuote.quoteId], limit: 5 },
+  },
   { name: 'GET /pools', schema: poolsQuery(['X.Y']), good: { base: 'WETH', expiration: '03NOV23' } },
   {
     name: 'GET /quotes of another chain',
