@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type * as uws from 'uws-native';
@@ -97,7 +96,7 @@ function isNative(module: UwsModule): boolean {
 function versionAt(file: string): string {
   for (let dir = path.dirname(file); dir !== path.dirname(dir); dir = path.dirname(dir)) {
     try {
-      const { version } = JSON.parse(readFileSync(path.join(dir, 'package.json'), 'utf8')) as { version?: string };
+      const { version } = requireHere(path.join(dir, 'package.json')) as { version?: string };
       return version?.replace(/-unofficial.*/, '') ?? 'unknown';
     } catch {
       if (path.basename(dir) === 'node_modules') break;
