@@ -19,6 +19,7 @@ import { readProfileFile } from './config/profile-file.js';
 import { withEndpoints } from './config/profile-overrides.js';
 import type { Settings } from './config/setting-table.js';
 import type { ReadSettings } from './config/settings.js';
+import { explainFileError } from './config/text-files.js';
 import { watchSettings } from './config/settings-watch.js';
 import { readWalletKey } from './config/wallet-key.js';
 import type { Hex } from './engine/quote.js';
@@ -49,6 +50,20 @@ export async function runService(settings: Settings, reread: () => Promise<ReadS
   const { sameSignalMs } = limits;
   const stopping = untilSignal({ source: process, clock: systemClock, sameSignalMs, endNow: () => process.exit(1) });
   const logger = openLogger(settings.logLevel, settings.logFormat);
+  try {
+    await serveFromDirectory(settings, reread, limits, logger, stopping);
+  } catch (error) {
+    throw explainFileError(error, settings);
+  }
+}
+
+async function serveFromDirectory(
+  settings: Settings,
+  reread: () => Promise<ReadSettings>,
+  limits: Limits,
+  logger: Logger,
+  stopping: Promise<NodeJS.Signals>,
+): Promise<void> {
   const { dataDir } = settings;
   await makeDirectory(dataDir);
   // Not changed: it may be a directory that others use, too, such as /tmp.

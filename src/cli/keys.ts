@@ -2,6 +2,7 @@ import { DiskKeyFiles } from '../auth/disk-key-files.js';
 import { TIERS, type Tier } from '../auth/key-record.js';
 import { KeyStore, LEDGER, type KeyInfo } from '../auth/key-store.js';
 import { limits } from '../config/limits.js';
+import { explainFileError } from '../config/text-files.js';
 import { lockFile } from '../persistence/node-lock.js';
 import { systemClock } from '../system/system-clock.js';
 import { systemRandom } from '../system/system-random.js';
@@ -40,16 +41,24 @@ export const keysCommand: Command = {
       return EXIT_USAGE;
     }
     const { dataDir } = result.settings;
-    const files = new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs, lockFile);
-    const isNew = (await files.stamp(LEDGER)) === null;
-    if (isNew && action.type !== 'create') {
-      io.err(`There are no keys in ${dataDir}.`);
-      return action.type === 'list' ? EXIT_OK : EXIT_FAILED;
+    try {
+      return await actIn(dataDir, action, io);
+    } catch (error) {
+      throw explainFileError(error, { dataDir });
     }
-    const options = { files, clock: systemClock, random: systemRandom, cacheSize: limits.keyCache };
-    return act(await KeyStore.open(options), action, io);
   },
 };
+
+async function actIn(dataDir: string, action: Action, io: CommandIo): Promise<number> {
+  const files = new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs, lockFile);
+  const isNew = (await files.stamp(LEDGER)) === null;
+  if (isNew && action.type !== 'create') {
+    io.err(`There are no keys in ${dataDir}.`);
+    return action.type === 'list' ? EXIT_OK : EXIT_FAILED;
+  }
+  const options = { files, clock: systemClock, random: systemRandom, cacheSize: limits.keyCache };
+  return act(await KeyStore.open(options), action, io);
+}
 
 type Action =
   | { readonly type: 'create'; readonly tier: Tier; readonly label: string }

@@ -90,6 +90,49 @@ t.test('serve ends by itself where its port is taken, and says so', async (t) =>
   });
 });
 
+for (const [dataDir, named, code, remedy] of [
+  ['/proc/x', '/proc/x', 'ENOENT', 'Create the parent directory, or mount its volume'],
+  ['/proc/version', '/proc/version', 'EEXIST', 'Move that away'],
+] as const) {
+  t.test(
+    `a data directory at ${dataDir} ends a command at once, in one line with the setting and the remedy`,
+    { skip: process.platform !== 'linux' && 'there is no /proc' },
+    async (t) => {
+      for (const command of [
+        ['serve', '--profile', 'local', '--port', '0'],
+        // It looks for the keys' file first, below the file that is in the way.
+        ...(code === 'EEXIST' ? [] : [['keys', 'create']]),
+      ]) {
+        const { code: exitCode, out, err } = await run([...command, '--data-dir', dataDir], t.testdir());
+        t.strictSame([exitCode, out], [1, '']);
+        const [line = '', ...rest] = err.split('\n');
+        t.strictSame(rest, [''], 'one line');
+        t.ok(line.startsWith(`quotebook: dataDir is ${dataDir}: ${named} cannot be used, since `), line);
+        const end = ` (${code}). ${remedy}, or set --data-dir (QUOTEBOOK_DATA_DIR) to another path.`;
+        t.ok(line.endsWith(end), line);
+      }
+    },
+  );
+}
+
+t.test('a ready file that cannot be written ends serve, in one line with the setting and the remedy', async (t) => {
+  const cwd = t.testdir();
+  const words = [
+    'serve',
+    '--profile',
+    'local',
+    '--port',
+    '0',
+    '--log-level',
+    'silent',
+    '--ready-file',
+    'no/ready.json',
+  ];
+  const { code, err } = await run(words, cwd);
+  t.equal(code, 1);
+  t.match(err, /^quotebook: readyFile is no\/ready\.json: .* \(ENOENT\)\. Create .* or set --ready-file .*\.\n$/);
+});
+
 t.test('serve ends by itself where a file of its directory is damaged, and names the file', async (t) => {
   const cwd = t.testdir({ data: { local: { 'budgets.jsonl': 'nobody wrote this\nnor this\n' } } });
   t.match(await run(['serve', '--profile', 'local', '--port', '0', '--log-level', 'silent'], cwd), {
