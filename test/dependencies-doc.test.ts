@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
+import { readDocument } from './read-document.js';
 
 type Versions = Readonly<Record<string, string>>;
 interface PackageFile {
@@ -13,7 +14,7 @@ const MIN_AGE_DAYS = 14;
 
 const read = (file: string): Promise<string> => readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
 const packageFile = JSON.parse(await read('package.json')) as PackageFile;
-const document = await read('docs/explanation/dependencies.md');
+const document = readDocument('docs/explanation/dependencies.md');
 const checkedMs = Date.parse(/^Checked on (\S+)\./m.exec(document)?.[1] ?? '');
 const sections = document.split(/^## /m);
 

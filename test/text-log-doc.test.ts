@@ -2,9 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { readDocument } from './read-document.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const text = await readFile(path.join(root, 'docs/reference/log-messages.md'), 'utf8');
+const text = readDocument('docs/reference/log-messages.md');
 
 /** What the rows begin with: one text, or several. */
 const documented = text

@@ -2,6 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import t from 'tap';
 import { httpErrors, socketCloses, socketErrors } from '../../src/api-docs/error-docs.js';
 import { isMessageOf } from './message-of.js';
+import { readDocument } from '../read-document.js';
 
 const source = new URL('../../../src/', import.meta.url);
 
@@ -13,7 +14,7 @@ function rowsBelow(text: string, heading: string): string[] {
 }
 
 await t.test('docs/reference/errors.md lists every error as it is, and no other', async (t) => {
-  const text = await readFile(new URL('../docs/reference/errors.md', source), 'utf8');
+  const text = readDocument('docs/reference/errors.md');
   const ofHttp = Object.entries(httpErrors).flatMap(([status, errors]) =>
     errors.map(({ message, when }) => `| ${status} | \`${message}\` | ${when} |`),
   );

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { limits, tierQuotas } from '../../src/config/limits.js';
+import { readDocument } from '../read-document.js';
 
-const text = await readFile(new URL('../../../docs/reference/limits.md', import.meta.url), 'utf8');
+const text = readDocument('docs/reference/limits.md');
 const rows = text
   .split('\n')
   .filter((line) => line.startsWith('| `'))

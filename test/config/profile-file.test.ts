@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { checksumAddress } from '../../src/chain/checksum.js';
 import { BUILT_IN_PROFILES, readProfileFile, type ReadProfile } from '../../src/config/profile-file.js';
 import { withEndpoints } from '../../src/config/profile-overrides.js';
+import { readDocument } from '../read-document.js';
 
-const documentation = await readFile(new URL('../../../docs/reference/profile.md', import.meta.url), 'utf8');
+const documentation = readDocument('docs/reference/profile.md');
 const example = /```json\n([^]*?)```/.exec(documentation)?.[1] ?? '';
 
 type Json = Record<string, unknown>;

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { environmentNameOf, flagOf, settingNames, settingTable, type Setting } from '../../src/config/setting-table.js';
+import { readDocument } from '../read-document.js';
 
 function row(name: keyof typeof settingTable): string {
   const { form, about, flag }: Setting = settingTable[name];
@@ -17,7 +17,7 @@ function row(name: keyof typeof settingTable): string {
 }
 
 t.test('docs/reference/settings.md lists every setting as it is, and no other', async (t) => {
-  const text = await readFile(new URL('../../../docs/reference/settings.md', import.meta.url), 'utf8');
+  const text = readDocument('docs/reference/settings.md');
   const rows = text.split('\n').filter((line) => line.startsWith('| `'));
   t.strictSame(rows, settingNames.map(row));
 });

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { concat, keccak256, numberToHex } from 'viem';
@@ -12,8 +11,9 @@ import { agreedProtocol, SUBPROTOCOLS } from '../../src/ws/subprotocol.js';
 import type { OrderbookQuote } from '../../src/schema/orderbook.js';
 import type { PriceLevels } from '../../src/schema/feed-messages.js';
 import { levelsHash, quotesHash } from './model-reader.js';
+import { readDocument } from '../read-document.js';
 
-const text = readFileSync(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8');
+const text = readDocument('docs/reference/api.md');
 const [, feedText = ''] = text.split('\n## The feed: subprotocols\n');
 
 /** Examples of the document, in their order. */
@@ -111,16 +111,16 @@ t.test('the numbers in the text are the limits in force', async (t) => {
   for (const said of [
     `Every ${limits.wsHeartbeatMs / 1000} seconds from AUTH on`,
     `| ${number(limits.wsBookLevels)}, which is also the most. |`,
-    `At most ${number(limits.wsSnapshotQuotes)} quotes: a filter that lets more through`,
+    `A filter that matches more than ${number(limits.wsSnapshotQuotes)} quotes is refused`,
     `in pages of ${number(limits.eventsPerPage)} events.`,
-    `when ORDERBOOK missed more than ${number(limits.eventsPerBookPage)} events`,
+    `if ORDERBOOK missed more than ${number(limits.eventsPerBookPage)} events`,
     `A snapshot of more than ${number(limits.eventsSnapshotQuotes)} quotes`,
     `A reader that leaves more than ${kib} KiB unread`,
     `| more than ${kib} KiB |`,
-    `Where more levels changed meanwhile than twice the depth and ${number(limits.changedLevels)},`,
+    `If more levels changed meanwhile than twice the depth and ${number(limits.changedLevels)},`,
     `of at most twice the depth and ${number(limits.changedLevels)} levels.`,
     `| more than ${mib} MiB |`,
-    `It gets ${limits.drainMs / 1000} seconds to read`,
+    `The reader has ${limits.drainMs / 1000} seconds to read`,
     `| connections | ${number(limits.wsConnections)} in all (\`wsConnections\`) |`,
     `| connections of one address (IPv6: of one /64) | ${limits.wsConnectionsPerAddress} (\`wsConnectionsPerAddress\`) |`,
     `| FILTERs | ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds |`,

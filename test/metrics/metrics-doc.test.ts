@@ -1,11 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { Metrics } from '../../src/metrics/metrics.js';
+import { readDocument } from '../read-document.js';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const text = await readFile(`${root}docs/reference/metrics.md`, 'utf8');
-const monitoring = await readFile(`${root}docs/how-to/monitor.md`, 'utf8');
+const text = readDocument('docs/reference/metrics.md');
+const monitoring = readDocument('docs/how-to/monitor.md');
 
 interface Described {
   readonly name: string;

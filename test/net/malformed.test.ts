@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { head, RawConnection, statuses } from './raw-connection.js';
 import { eachBackend, limits, serve, type Backend } from './serving.js';
+import { readDocument } from '../read-document.js';
 
 const CHUNKED = 'Transfer-Encoding: chunked';
 const chunks = '3\r\nabc\r\n0\r\n\r\n';
@@ -39,7 +39,7 @@ const requests: Readonly<Record<string, readonly string[]>> = {
 
 /** What the table says of the backend, by row. */
 async function documented(backend: Backend): Promise<Record<string, string>> {
-  const text = await readFile(new URL('../../../docs/explanation/security.md', import.meta.url), 'utf8');
+  const text = readDocument('docs/explanation/security.md');
   const [, section = ''] = /^## Malformed requests$(.*?)^## /ms.exec(text) ?? [];
   const rows = section.split('\n').filter((line) => line.startsWith('| '));
   const [titles = [], ...cells] = rows.map((row) => row.slice(2, -2).split(' | '));

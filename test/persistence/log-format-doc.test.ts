@@ -6,12 +6,13 @@ import t from 'tap';
 import { getAddress } from 'viem/utils';
 import { FrameType, readFrame, type Frame } from '../../src/persistence/frame.js';
 import { GOLDEN } from './golden-log.js';
+import { readDocument } from '../read-document.js';
 
 /**
  * A reader that knows of records and snapshots what docs/reference/log-format.md says and nothing else, held against what the
  * program reads: whoever writes another one has only that page.
  */
-const page = readFileSync(new URL('../../../docs/reference/log-format.md', import.meta.url), 'utf8');
+const page = readDocument('docs/reference/log-format.md');
 
 /** A value's name; or an array, where `...` stands for any number of its one element. */
 type Shape = string | readonly Shape[];

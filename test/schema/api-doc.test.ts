@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { TSchema } from 'typebox';
 import { compile } from '../../src/schema/check.js';
@@ -12,8 +11,9 @@ import {
 } from '../../src/schema/options.js';
 import { EventsPage, TickersResult } from '../../src/schema/feed-queries.js';
 import { SchemaErrors } from '../../src/schema/problem.js';
+import { readDocument } from '../read-document.js';
 
-const text = readFileSync(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8');
+const text = readDocument('docs/reference/api.md');
 
 /** By what stands behind the fence's `json`. */
 const schemas: Readonly<Record<string, TSchema>> = {

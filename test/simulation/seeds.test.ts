@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { simulateChains } from './chain-simulator.js';
 import { simulate } from './simulator.js';
+import { readDocument } from '../read-document.js';
 
-const table = readFileSync(new URL('../../../test/simulation/track-record.md', import.meta.url), 'utf8');
+const table = readDocument('test/simulation/track-record.md');
 /** Each with the lives that its line gives it; undefined: as many as there are by default. */
 const seedsOf = (kind: string): [seed: number, lives: number | undefined][] =>
   [...table.matchAll(new RegExp(`^\\| ${kind}([0-9]+)(?:, ([0-9]+) lives)? \\|`, 'gm'))].map(([, seed, lives]) => [

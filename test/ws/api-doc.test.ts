@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { socketCloses } from '../../src/api-docs/error-docs.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
@@ -10,8 +9,9 @@ import { ServerMessage } from '../../src/schema/socket.js';
 import { eventOf } from './event-samples.js';
 import { isMessageOf } from '../api-docs/message-of.js';
 import { HubFixture, settled } from './hub-fixture.js';
+import { readDocument } from '../read-document.js';
 
-const api = await readFile(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8');
+const api = readDocument('docs/reference/api.md');
 
 /** The examples of docs/reference/api.md, in their order: what a client sends, and what the server sends. */
 const examples = [...api.matchAll(/^```json (client|server)\n(.*?)^```$/gms)].map(([, from, text = '']) => ({
@@ -102,7 +102,7 @@ t.test('the numbers in the text are the limits in force', async (t) => {
     `sends more than ${limits.unknownKeysPerMinute} unknown keys in a minute gets 429 for them in place of 401 for ${limits.unknownKeyBanMs / 60_000} minutes`,
     `\`Failed to fetch pool address: the chain does not answer\` | Not within ${limits.wsRfqLookupMs / 1000} seconds.`,
     `\`Too many RFQs: ${limits.wsWaitingRfqs} of them wait to be published\``,
-    `closes a connection from which nothing comes for ${limits.wsIdleSeconds} seconds.`,
+    `closes a connection that is silent for ${limits.wsIdleSeconds} seconds.`,
     `More than ${limits.wsIdleFrames} pings and pongs within ${limits.wsIdleSeconds} seconds.`,
     `larger than ${limits.wsMessageBytes / 1024} KiB.`,
     `More than ${limits.wsBufferedBytes / 2 ** 20} MiB waited to be read.`,
