@@ -12,6 +12,7 @@ import { SIM_POOLS } from './sim-quotes.js';
 
 const AGGREGATE3 = toFunctionSelector(getAbiItem({ abi: multicall3Abi, name: 'aggregate3' }));
 const POOL_ADDRESS = toFunctionSelector(getAbiItem({ abi: poolFactoryAbi, name: 'getPoolAddress' }));
+const DEPLOY = toFunctionSelector(getAbiItem({ abi: poolFactoryAbi, name: 'deployPool' }));
 const FILLED = toFunctionSelector(getAbiItem({ abi: poolAbi, name: 'getQuoteOBFilledAmount' }));
 const VALID = toFunctionSelector(getAbiItem({ abi: poolAbi, name: 'isQuoteOBValid' }));
 const ALLOWANCE = toFunctionSelector(getAbiItem({ abi: erc20Abi, name: 'allowance' }));
@@ -41,6 +42,11 @@ export class SimContracts {
         const pool = SIM_POOLS.find(({ poolKey }) => poolKey.strike === uint(3));
         if (pool === undefined) break;
         return `0x${addressWord(pool.poolAddress)}${boolWord(state.deployed.has(pool.poolAddress))}`;
+      }
+      case DEPLOY: {
+        const pool = SIM_POOLS.find(({ poolKey }) => poolKey.strike === uint(3));
+        if (pool === undefined) break;
+        return `0x${addressWord(pool.poolAddress)}`;
       }
       case FILLED:
         if (!state.deployed.has(to)) return '0x';
