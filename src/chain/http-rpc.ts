@@ -73,6 +73,18 @@ export class HttpRpc implements Rpc {
     throw failure;
   }
 
+  async requestFromAnother(args: { readonly method: string; readonly params?: unknown }): Promise<unknown> {
+    const endpoint = this.#endpoints.another(this.clock.monotonicMs());
+    if (endpoint === undefined) throw new RpcUnreachable('No endpoint is configured');
+    try {
+      if (!endpoint.isOfChain) await this.#checkChain(endpoint);
+      return await this.#ask(endpoint, args.method, args.params ?? []);
+    } catch (error) {
+      this.onError(error as Error, endpoint.url);
+      throw error;
+    }
+  }
+
   /** Behind a balancer, what looks like a node that is behind may be one of another chain: it is asked again for that. */
   preferAnother(): void {
     const { current } = this.#endpoints;

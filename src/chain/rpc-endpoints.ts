@@ -66,6 +66,14 @@ export class RpcEndpoints {
     return ready;
   }
 
+  /** The next after the current one that has not failed lately; the current one where there is none. */
+  another(nowMs: number): Endpoint | undefined {
+    const others = [...this.#all.slice(this.#current + 1), ...this.#all.slice(0, this.#current)];
+    const isReady = ({ restUntilMs, doubtedUntilMs }: Endpoint): boolean =>
+      Math.max(restUntilMs, doubtedUntilMs) <= nowMs;
+    return others.find(isReady) ?? this.current;
+  }
+
   /** How long until one of them may be asked; Infinity when there is none. */
   pauseMs(nowMs: number): number {
     return Math.min(...this.#all.map(({ restUntilMs }) => restUntilMs)) - nowMs;

@@ -26,6 +26,8 @@ export interface Random {
  */
 export interface Rpc {
   request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
+  /** One try at another node than the one that answers `request`, or at this one where there is no other. */
+  requestFromAnother?(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
   /** The node that answers is behind: ask another one from now on, where there is one. */
   preferAnother?(): void;
   /**

@@ -31,21 +31,23 @@ export function measuredJournal(journal: Journal, clock: Clock, { commits, commi
 export function measuredRpc(rpc: Rpc, chain: ChainRole, { rpcRequests }: Metrics): Rpc {
   const answered = rpcRequests.labels(chain, 'answered');
   const failed = rpcRequests.labels(chain, 'failed');
+  const counted = async (answer: Promise<unknown>): Promise<unknown> => {
+    try {
+      const result = await answer;
+      answered.inc();
+      return result;
+    } catch (error) {
+      failed.inc();
+      throw error;
+    }
+  };
   return {
     preferAnother: () => rpc.preferAnother?.(),
     get turn() {
       return rpc.turn ?? 0;
     },
-    async request(args) {
-      try {
-        const result = await rpc.request(args);
-        answered.inc();
-        return result;
-      } catch (error) {
-        failed.inc();
-        throw error;
-      }
-    },
+    request: (args) => counted(rpc.request(args)),
+    requestFromAnother: (args) => counted((rpc.requestFromAnother ?? rpc.request).call(rpc, args)),
   };
 }
 

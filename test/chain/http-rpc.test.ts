@@ -246,3 +246,17 @@ t.test('which chain an endpoint is of is asked once', async (t) => {
   for (let n = 0; n < 3; n++) await ask(rpc);
   t.equal(proxies[0]?.requests.filter(({ method }) => method === 'eth_chainId').length, 1);
 });
+
+t.test('another endpoint is asked on demand, once it has said of which chain it is', async (t) => {
+  const { rpc, proxies, failures } = await endpoints(t, 2);
+  const another = (): Promise<unknown> => rpc.requestFromAnother({ method: 'eth_blockNumber' });
+  await another();
+  t.strictSame(
+    proxies.map(({ requests }) => requests.map(({ method }) => method)),
+    [[], ['eth_chainId', 'eth_blockNumber']],
+  );
+  t.equal(rpc.endpoint, 0, 'it stays the other one');
+  if (proxies[1]) proxies[1].trick = () => 'CUT';
+  await t.rejects(another());
+  t.equal(failures.length, 1);
+});

@@ -68,3 +68,14 @@ t.test('an endpoint that fails again soon after it came back is left alone for l
   t.equal(failAfter(16 * DOUBT_MS + 1), 1, 'it has been well for long enough');
   t.end();
 });
+
+t.test('another one is the next that has not failed lately; where there is none, the current', (t) => {
+  const endpoints = new RpcEndpoints(['first', 'second', 'third'], DOUBT_MS);
+  t.equal(endpoints.another(0)?.url, 'second');
+  const { current: first } = endpoints;
+  if (first !== undefined) endpoints.moveOnFrom(first, 0);
+  t.equal(endpoints.another(0)?.url, 'third', 'the first has just failed');
+  t.equal(new RpcEndpoints(['alone'], DOUBT_MS).another(0)?.url, 'alone');
+  t.equal(endpoints.turn, 1, 'to ask it is no turn');
+  t.end();
+});
