@@ -1,5 +1,6 @@
-import { WebSocket } from 'ws';
+import { WebSocket, type RawData } from 'ws';
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
+import { readHead, type BlockHead } from './block-head.js';
 
 export interface WatchPatience {
   /** Between pings; a connection that says nothing from one to the next is left. */
@@ -10,8 +11,9 @@ export interface WatchPatience {
 }
 
 /**
- * Subscribes to `newHeads` (geth's `eth_subscribe`) and calls `onHead` for each. Only a wake-up: a message missed,
- * doubled or invented does no harm, since what counts is read by `eth_getLogs`. Reconnects for ever until stopped.
+ * Subscribes to `newHeads` (geth's `eth_subscribe`) and calls `onHead` for each message. A wake-up, and a block header
+ * that need not be asked for: a message missed or doubled does no harm, and what is invented has no place in the chain
+ * of hashes that is read. Reconnects for ever until stopped.
  */
 export class HeadWatch {
   #socket: WebSocket | null = null;
@@ -24,7 +26,8 @@ export class HeadWatch {
 
   constructor(
     private readonly url: string,
-    private readonly onHead: () => void,
+    /** `head`: the block that the message tells of; null: it is none of a block. */
+    private readonly onHead: (head: BlockHead | null) => void,
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly patience: WatchPatience,
@@ -39,10 +42,10 @@ export class HeadWatch {
       socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }));
     });
     socket.on('pong', () => (this.#heard = true));
-    socket.on('message', () => {
+    socket.on('message', (data) => {
       this.#heard = true;
       this.#failures = 0;
-      this.onHead();
+      this.onHead(headIn(data));
     });
     socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => this.#retry());
@@ -72,5 +75,14 @@ export class HeadWatch {
     if (this.#stopped) return;
     const longest = Math.min(this.patience.backoffMs * 2 ** this.#failures++, this.patience.maxBackoffMs);
     this.#cancelRetry = this.clock.after(longest * this.random.unit(), () => this.start());
+  }
+}
+
+function headIn(data: RawData): BlockHead | null {
+  try {
+    const message = JSON.parse((data as Buffer).toString('utf8')) as { params?: { result?: unknown } } | null;
+    return readHead(message?.params?.result);
+  } catch {
+    return null;
   }
 }

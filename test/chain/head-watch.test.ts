@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { WebSocketServer, type WebSocket } from 'ws';
+import type { BlockHead } from '../../src/chain/block-head.js';
 import { HeadWatch } from '../../src/chain/head-watch.js';
 import { ManualClock } from '../system/manual-clock.js';
 
@@ -20,15 +21,20 @@ async function watched(t: Test, options: { readonly autoPong: boolean } = { auto
   });
   const clock = new ManualClock();
   let heads = 0;
+  const told: (BlockHead | null)[] = [];
   const url = `ws://127.0.0.1:${(node.address() as AddressInfo).port}`;
-  const watch = new HeadWatch(url, () => heads++, clock, MOST_PATIENT, PATIENCE);
+  const onHead = (head: BlockHead | null): void => {
+    heads += 1;
+    told.push(head);
+  };
+  const watch = new HeadWatch(url, onHead, clock, MOST_PATIENT, PATIENCE);
   t.teardown(() => {
     watch.stop();
     node.close();
     for (const socket of sockets) socket.terminate();
   });
   watch.start();
-  return { node, sockets, asked, clock, watch, heads: () => heads };
+  return { node, sockets, asked, clock, watch, told, heads: () => heads };
 }
 
 /** Lets real I/O happen until it is so. */
@@ -100,4 +106,15 @@ t.test('a quiet connection that answers pings is kept', async (t) => {
   }
   t.equal(sockets.length, 1);
   t.equal(sockets[0]?.readyState, 1);
+});
+
+t.test('the header of a head is passed on, and what is none wakes the reader alone', async (t) => {
+  const { sockets, asked, told } = await watched(t);
+  await until(() => asked.length === 1);
+  const [hash, parentHash] = [`0x${'1'.repeat(64)}`, `0x${'2'.repeat(64)}`] as const;
+  const result = { number: '0x7', hash, parentHash, timestamp: '0x64', logsBloom: `0x${'0'.repeat(512)}` };
+  const messages = [{ params: { result } }, { id: 1, result: '0x1' }, null, { params: { result: { number: '0x7' } } }];
+  for (const message of [...messages.map((message) => JSON.stringify(message)), 'no JSON']) sockets[0]?.send(message);
+  await until(() => told.length === 5);
+  t.strictSame(told, [{ ...result, number: 7, timestamp: 100 }, null, null, null, null]);
 });
