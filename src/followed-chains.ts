@@ -1,3 +1,4 @@
+import type { BlockHead } from './chain/block-head.js';
 import { openChainSide, type ChainSide } from './chain/chain-side.js';
 import { HeadWatch } from './chain/head-watch.js';
 import type { EngineTime } from './engine/engine-time.js';
@@ -45,6 +46,10 @@ export function openFollowedChains(options: ServiceOptions, parts: FollowedChain
       logger.debug({ why, txHash, logIndex }, 'published event refused');
     },
     onIgnoredEvent: (why) => metrics?.ignoredEvents.labels(why).inc(),
+    onLateLogs(chain, events) {
+      metrics?.lateLogs.labels(chain).inc(events);
+      logger.warn({ chain, events }, 'events came after the rest of their block');
+    },
     onTxTrouble: (nonce, what) => logger.warn({ nonce, what }, 'trouble with a transaction'),
     listener: {
       onCaughtUp: isReady,
@@ -79,7 +84,12 @@ export function watchHeads({ profile, clock, random, limits }: ServiceOptions, c
   const urls = new Set([profile.settlement.wsUrl, profile.stream.wsUrl]);
   return [...urls].flatMap((url) => {
     if (url === null) return [];
-    const watch = new HeadWatch(url, () => chains.follower.wake(), clock, random, patience);
+    const roles = (['settlement', 'stream'] as const).filter((role) => profile[role].wsUrl === url);
+    const onHead = (head: BlockHead | null): void => {
+      if (head !== null) for (const role of roles) chains.hear(role, head);
+      chains.follower.wake();
+    };
+    const watch = new HeadWatch(url, onHead, clock, random, patience);
     watch.start();
     return [watch];
   });

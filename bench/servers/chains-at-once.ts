@@ -17,7 +17,14 @@ const FIRST_STREAM_BLOCK = 1000;
 const QUOTES_PER_BLOCK = 100;
 
 const contract = (n: number) => ({ address: hex(0xc0de00 + n, 40), startBlock: 0 });
-const chain = { chainId: CHAIN_ID, rpcUrls: [], wsUrl: null, confirmations: 0, maxHeadAgeSeconds: null };
+const chain = {
+  chainId: CHAIN_ID,
+  rpcUrls: [],
+  wsUrl: null,
+  confirmations: 0,
+  rereadBlocks: 4,
+  maxHeadAgeSeconds: null,
+};
 
 /** Of no deployment: nobody is asked. */
 export const profileAtOnce: Profile = {
@@ -140,6 +147,7 @@ export function chainsAtOnce(options: ChainSideOptions): ChainSide {
       },
       wake: () => undefined,
     },
+    hear: () => undefined,
     health: { settlement: healthy('settlement'), stream: healthy('stream') },
     settlement,
     pools: new PoolsAtHand(),

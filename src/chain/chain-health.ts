@@ -21,6 +21,7 @@ export class ChainHealth {
   #halted: string | null = null;
   /** Of the last reading; null: it succeeded. */
   #failure: string | null = null;
+  #doubt: string | null = null;
 
   constructor(
     private readonly name: string,
@@ -60,6 +61,11 @@ export class ChainHealth {
     return this.#failure === null ? null : `${this.name}: the last reading failed: ${this.#failure}`;
   }
 
+  /** What was read is known to lack events, and why; null: no more. */
+  doubt(why: string | null): void {
+    this.#doubt = why;
+  }
+
   /** Reading has stopped for good; `why` is for the operator. */
   halt(why: string): void {
     this.#halted = why;
@@ -77,6 +83,7 @@ export class ChainHealth {
     if (silentMs > this.maxSilenceMs) return this.#silence(nowMs, silentMs);
     const stoodMs = nowMs - (this.#readAtMs ?? this.#repliedAtMs);
     if (stoodMs > this.maxSilenceMs) return `${this.name}: reading has stood still for ${Math.floor(stoodMs / 1000)} s`;
+    if (this.#doubt !== null) return `${this.name}: ${this.#doubt}`;
     if (this.maxHeadAgeSeconds === null) return null;
     const ageSeconds = Math.floor(this.clock.wallMs() / 1000) - this.#head.timestamp;
     return ageSeconds > this.maxHeadAgeSeconds ? `${this.name}: the newest block is ${ageSeconds} s old` : null;

@@ -18,6 +18,10 @@ export interface ChainSideLimits extends WalletNumbers {
   readonly reorgDepth: number;
   readonly logRangeBlocks: number;
   readonly lowerHeadMs: number;
+  readonly rereadMs: number;
+  readonly verifyBlocks: number;
+  readonly verifyMs: number;
+  readonly rememberedLogs: number;
   readonly positionEveryBlocks: number;
   readonly checksPerTurn: number;
   readonly journalRetryMs: number;
@@ -81,6 +85,8 @@ export interface ChainSideOptions {
   readonly onRefusedEvent: (why: StreamRefusal, log: ChainLog) => void;
   /** On the settlement chain. */
   readonly onIgnoredEvent: (why: IgnoredEvent, log: ChainLog) => void;
+  /** Events that a chain's node gave after the rest of their block. */
+  readonly onLateLogs: (chain: ChainRole, events: number) => void;
   readonly onTxTrouble: OnTxTrouble;
   readonly listener: FollowListener;
 }

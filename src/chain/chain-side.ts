@@ -15,18 +15,17 @@ import { firstBlockSince } from './first-block.js';
 import { openWallets } from './open-wallets.js';
 import { PatientSubmitter, resumeAfter, resumeFrom } from './followed-book.js';
 import { ForeseenStates } from './foreseen-states.js';
-import { LateLogs } from './late-logs.js';
+import { LogWindow, type WatchedLogs } from './log-window.js';
 import type { MulticallLimits } from './multicall.js';
 import { PoolAddresses } from './pool-addresses.js';
 import type { Profile } from './profile.js';
 import { withContractNames } from './profile-check.js';
 import { PublicationCheck } from './publication-check.js';
 import { Publisher } from './publisher.js';
-import { publishQuoteTopics } from './quote-events.js';
 import { QuoteStates } from './quote-states.js';
 import { RefusingNode } from './refusing-node.js';
-import { SettlementFollower } from './settlement-follower.js';
-import { StreamFollower } from './stream-follower.js';
+import { SettlementFollower, watchedSettlement } from './settlement-follower.js';
+import { StreamFollower, watchedStream } from './stream-follower.js';
 import { UndeployedPools } from './undeployed-pools.js';
 import { WalletBalance } from './wallet-balance.js';
 import type { WalletSpending } from './wallet-spending.js';
@@ -36,6 +35,8 @@ import type { Wallet } from './wallet.js';
 export interface ChainSide {
   readonly follower: Pick<BookFollower, 'start' | 'wake' | 'caughtUp'>;
   readonly health: Readonly<Record<ChainRole, ChainHealth>>;
+  /** What a subscription told of a chain's newest block. */
+  hear(role: ChainRole, head: BlockHead): void;
   readonly settlement: ChainReader;
   readonly pools: Pick<PoolAddresses, 'resolve'>;
   readonly states: Pick<QuoteStates, 'read'>;
@@ -104,18 +105,29 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
         // Where the reader has seen that block or a later one, it reads it or has read it.
         if (blockNumber > (health.stream.status().head?.number ?? -1)) follower.wake();
       },
+      (blockNumber) => {
+        const isRead = windows.stream.readAgain(blockNumber);
+        follower.wake();
+        return isRead;
+      },
       (blockNumber) => (readTo('stream')?.blockNumber ?? -1) >= blockNumber,
       (quote) => dueSecond(quote) <= options.nowSeconds(),
     );
   const foreseen = new ForeseenStates(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
 
   const early = new EarlyEvents(limits.earlyEvents);
+  const windows = {
+    settlement: openWindow('settlement', settlement, watchedSettlement(book, contracts.poolFactory.address)),
+    stream: openWindow('stream', stream, watchedStream(contracts.orderbookStream.address)),
+  };
+  const hear = (role: ChainRole, head: BlockHead): void => windows[role].hear(head);
   const submitter = new PatientSubmitter(book, clock, limits.journalRetryMs);
   const settlementFollower: SettlementFollower = new SettlementFollower(
     settlement,
     openCursor('settlement', settlement, () => Promise.resolve(contracts.poolFactory.startBlock)),
     book,
     submitter,
+    windows.settlement,
     states,
     foreseen,
     breaker,
@@ -125,6 +137,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
       poolFactory: contracts.poolFactory.address,
       resumeAfter: resumeAfter(readSoFar.position('settlement')),
       tellEveryBlocks: limits.positionEveryBlocks,
+      reorgDepth: limits.reorgDepth,
       restatedPerCommand: limits.restatedPerCommand,
       touchedSlice: limits.touchedSlice,
       blocksInFlight: limits.rpcBlocksInFlight,
@@ -138,14 +151,13 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     new PublicationCheck(book, pools, signatures, checks, clock, options.nowSeconds, limits.checksPerTurn),
     foreseen,
     early,
-    new LateLogs(contracts.orderbookStream.address, publishQuoteTopics[0], clock, limits.lowerHeadMs),
+    windows.stream,
     {
       onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
       onRefused: options.onRefusedEvent,
       beforeEntry: () => settlementFollower.tellBlock(),
     },
     {
-      orderbookStream: contracts.orderbookStream.address,
       resumeAfter: resumeAfter(readSoFar.position('stream')),
       tellEveryBlocks: limits.positionEveryBlocks,
       blocksInFlight: limits.rpcBlocksInFlight,
@@ -174,7 +186,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   const spending = wallets && { settlement: wallets.settlement.spending, stream: wallets.stream.spending };
   const hasWaiting = (): boolean => settlementFollower.hasWaiting;
   const ofWallets = { publisher, settlementWallet, spending, balances };
-  return { follower, health, settlement, pools, states, ...ofWallets, readTo, hasWaiting, stop };
+  return { follower, health, hear, settlement, pools, states, ...ofWallets, readTo, hasWaiting, stop };
 
   function onFailure(error: Error, failures: number): void {
     refusing.onFailure(error, failures);
@@ -202,6 +214,32 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     const cursor: CursorOptions = { firstBlock, confirmations, reorgDepth, maxRange, lowerHeadMs };
     const resume = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
     return new ChainCursor(reader, cursor, resume, clock, headListener(role));
+  }
+
+  function openWindow(role: ChainRole, reader: ChainReader, watched: WatchedLogs): LogWindow {
+    const ofRole = rpc[role];
+    const second = new ChainReader(
+      { request: (args) => ofRole.requestFromAnother?.(args) ?? ofRole.request(args) },
+      null,
+      multicall,
+    );
+    const { rereadMs, lowerHeadMs: patienceMs, verifyBlocks, verifyMs, rememberedLogs, rpcBlocksInFlight } = limits;
+    const window = { rereadMs, patienceMs, verifyBlocks, verifyMs, mostLogs: rememberedLogs };
+    const { rereadBlocks } = profile[role];
+    const { trail, isPartial } = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
+    return new LogWindow(
+      reader,
+      second,
+      watched,
+      clock,
+      { ...window, rereadBlocks, blocksInFlight: rpcBlocksInFlight },
+      trail.at(isPartial ? -2 : -1) ?? null,
+      {
+        onLate: (events) => options.onLateLogs(role, events),
+        onLacking: () => rpc[role].preferAnother?.(),
+        onDoubt: (why) => health[role].doubt(why),
+      },
+    );
   }
 
   function headListener(role: ChainRole) {

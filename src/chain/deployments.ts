@@ -23,6 +23,7 @@ export const arbitrum: Profile = {
     rpcUrls: ['https://arb1.arbitrum.io/rpc'],
     wsUrl: null,
     confirmations: 0,
+    rereadBlocks: 64,
     maxHeadAgeSeconds: 60,
   },
   stream: {
@@ -30,6 +31,7 @@ export const arbitrum: Profile = {
     rpcUrls: ['https://nova.arbitrum.io/rpc'],
     wsUrl: null,
     confirmations: 0,
+    rereadBlocks: 64,
     // Nova may be idle for minutes.
     maxHeadAgeSeconds: null,
   },
@@ -70,6 +72,7 @@ const goerliChain = {
   rpcUrls: ['https://goerli-rollup.arbitrum.io/rpc'],
   wsUrl: null,
   confirmations: 0,
+  rereadBlocks: 64,
   maxHeadAgeSeconds: null,
 };
 

@@ -10,6 +10,11 @@ export interface ChainProfile {
   /** Blocks that must follow a block before it is read; 0: the newest block is read at once. */
   readonly confirmations: number;
   /**
+   * Blocks below the newest one whose logs are read again with each look, unless their bloom filters have confirmed
+   * them: a node's log index may lag behind its blocks.
+   */
+  readonly rereadBlocks: number;
+  /**
    * Age of the newest block above which the chain counts as stale; null: an idle chain makes no blocks, age says
    * nothing.
    */

@@ -16,8 +16,8 @@ export interface PublisherLimits extends PublicationMemory {
   /** Publish transactions under way at once; what arrives meanwhile is gathered into the next. */
   readonly publishTxInFlight: number;
   /**
-   * How long after its transaction was mined a quote's event may take to be read, once its block has been; then the
-   * publication is forgotten.
+   * How long after its transaction was mined a quote's event may take to be read, once its block has been. Then the
+   * block is read again; the publication is forgotten after that, or when reading it takes as long.
    */
   readonly publishSettleMs: number;
 }
@@ -42,6 +42,8 @@ export class Publisher {
     private readonly limits: PublisherLimits,
     /** Told of each mined transaction, so that its events are read at once. */
     private readonly onMined: (receipt: TxReceipt) => void,
+    /** Reads the stream's block once more: it should have an event that was not read. */
+    private readonly readAgain: (blockNumber: number) => Promise<void>,
     /** Whether the stream has been read to the end of that block. */
     private readonly isRead: (blockNumber: number) => boolean,
     /** Whether its time is up: nobody can fill it any more. */
@@ -195,22 +197,28 @@ export class Publisher {
 
   /**
    * Forgets what never turns up, so that a quote that is posted again is published again. What cannot have turned up yet
-   * is waited for: its block may need many more after it, or the reader be behind.
+   * is waited for: its block may need many more after it, or the reader be behind. The node may have left the event out
+   * when the block was read, so it is read once more.
    */
   #expectEvents(batch: readonly Publication[], receipt: MinedPublication['receipt']): void {
     let cancelTimer: CancelTimer = () => undefined;
     const cancel = (): void => cancelTimer();
     const giveUp = (): void => {
-      this.#deadlines.delete(cancel);
+      if (!this.#deadlines.delete(cancel)) return;
+      cancel();
       this.#fail(batch, new PublicationUnseen(`No event of ${receipt.txHash} was read`));
+    };
+    const readAgain = (): void => {
+      cancelTimer = this.clock.after(this.limits.publishSettleMs, giveUp);
+      void this.readAgain(receipt.blockNumber).then(giveUp);
     };
     const wait = (): void => {
       cancelTimer = this.clock.after(this.limits.publishSettleMs, () =>
-        this.isRead(receipt.blockNumber) ? giveUp() : wait(),
+        this.isRead(receipt.blockNumber) ? readAgain() : wait(),
       );
     };
-    wait();
     this.#deadlines.add(cancel);
+    wait();
     void Promise.all(batch.map(({ outcome }) => outcome)).then(() => {
       this.#deadlines.delete(cancel);
       cancel();

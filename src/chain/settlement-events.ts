@@ -11,6 +11,7 @@ import type { ChainLog, Topics } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
 import { collateralToken } from './collateral.js';
 import { mapInFlight } from './in-flight.js';
+import type { LogsBloom } from './logs-bloom.js';
 
 /** What the settlement chain's logs say that a book cares about. Nothing is checked yet but the form. */
 export type SettlementEvent =
@@ -59,6 +60,7 @@ const [APPROVAL] = encodeEventTopics({ abi: erc20Abi, eventName: 'Approval' });
 const [TRANSFER] = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer' });
 const [TRANSFER_SINGLE] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'TransferSingle' });
 const [TRANSFER_BATCH] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'TransferBatch' });
+const EVENTS: readonly Hex[] = [FILL, CANCEL, DEPLOYED];
 const MEANS = [APPROVAL, TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH];
 
 /** Topics of one `eth_getLogs`: a node takes some hundreds in a position, not thousands. */
@@ -71,19 +73,29 @@ const MOST_NAMED_PROVIDERS = 2_000;
 const MOST_BLOCKS_OF_EVERYBODY = 100;
 const QUERIES_IN_FLIGHT = 8;
 
-/**
- * Fills, cancels and deployments of all pools, in chain order. Anyone may emit what looks like one, in any number, so
- * only those of the factory and of `pools`, those with orders, count.
- */
-export async function readSettlementEvents(
-  reader: ChainReader,
+/** Logs that look like fills, cancels and deployments, in chain order; anyone may emit them, in any number. */
+export function readSettlementLogs(
+  reader: Pick<ChainReader, 'logs'>,
   fromBlock: number,
   to: BlockId,
   poolFactory: Hex,
   pools: readonly Pool[],
-): Promise<FoundEvents> {
-  const known = new Set([poolFactory, ...pools.map(({ poolAddress }) => poolAddress)]);
-  const logs = await anyonesLogs(reader, { fromBlock, to, topics: [[FILL, CANCEL, DEPLOYED]] }, () => known);
+): Promise<ChainLog[]> {
+  return anyonesLogs(reader, { fromBlock, to, topics: [EVENTS] }, () => emittersOf(poolFactory, pools));
+}
+
+export function isSettlementLog({ topics: [name] }: ChainLog): boolean {
+  return name !== undefined && EVENTS.includes(name);
+}
+
+/** Whether a block with this filter may have a fill, a cancel or a deployment, also one that counts for nothing. */
+export function mayHoldSettlementEvents(bloom: LogsBloom): boolean {
+  return EVENTS.some((name) => bloom.has(name));
+}
+
+/** What the logs say: only those of the factory and of `pools`, those with orders, count. */
+export function settlementEvents(logs: readonly ChainLog[], poolFactory: Hex, pools: readonly Pool[]): FoundEvents {
+  const known = emittersOf(poolFactory, pools);
   const events: SettlementEvent[] = [];
   const others: SettlementEvent[] = [];
   const ignored: Ignored[] = [];
@@ -97,14 +109,18 @@ export async function readSettlementEvents(
   return { events, others, ignored };
 }
 
-/** Every change of the providers' allowances, balances and positions that may concern orders in `pools`. */
-export async function readMeansEvents(
-  reader: ChainReader,
+function emittersOf(poolFactory: Hex, pools: readonly Pool[]): Set<Hex> {
+  return new Set([poolFactory, ...pools.map(({ poolAddress }) => poolAddress)]);
+}
+
+/** Logs of every change of the providers' allowances, balances and positions that may concern orders in `pools`. */
+export async function readMeansLogs(
+  reader: Pick<ChainReader, 'logs'>,
   fromBlock: number,
   to: BlockId,
   providers: readonly Hex[],
   pools: readonly Pool[],
-): Promise<MeansEvent[]> {
+): Promise<ChainLog[]> {
   const isOfEverybody =
     providers.length > MOST_NAMED_PROVIDERS && to.blockNumber - fromBlock < MOST_BLOCKS_OF_EVERYBODY;
   const queries = isOfEverybody ? [[MEANS]] : queriesNaming(providers);
@@ -112,7 +128,14 @@ export async function readMeansEvents(
   const found = await mapInFlight(queries, QUERIES_IN_FLIGHT, (topics) =>
     anyonesLogs(reader, { fromBlock, to, topics }, emitters),
   );
-  return found.flat().map((log) => ({ log, accounts: log.topics.slice(1).map(toAddress) }));
+  if (!isOfEverybody) return found.flat();
+  const named = new Set(providers);
+  return found.flat().filter(({ topics }) => topics.slice(1).some((topic) => named.has(toAddress(topic))));
+}
+
+/** Whose means the log says have changed. */
+export function meansEvent(log: ChainLog): MeansEvent {
+  return { log, accounts: log.topics.slice(1).map(toAddress) };
 }
 
 function queriesNaming(providers: readonly Hex[]): Topics[] {

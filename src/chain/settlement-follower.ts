@@ -13,18 +13,21 @@ import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitte
 import type { ForeseenStates } from './foreseen-states.js';
 import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
+import type { LogReading, LogWindow, WatchedLogs } from './log-window.js';
 import { OrderStates } from './order-states.js';
 import type { QuoteStates } from './quote-states.js';
 import { settlementCommand } from './settlement-commands.js';
 import { dependsOn, inTurn, touchedOrders, whyIgnored } from './settlement-effects.js';
 import {
+  isSettlementLog,
+  mayHoldSettlementEvents,
+  meansEvent,
   originOf,
-  readMeansEvents,
-  readSettlementEvents,
-  type FoundEvents,
+  readMeansLogs,
+  readSettlementLogs,
+  settlementEvents,
   type Ignored,
   type IgnoredEvent,
-  type MeansEvent,
   type SettlementEvent,
 } from './settlement-events.js';
 
@@ -34,12 +37,24 @@ export interface SettlementFollowerOptions {
   readonly resumeAfter: ChainPosition | null;
   /** Blocks without any command after which the position alone is told, so that a restart need not read them again. */
   readonly tellEveryBlocks: number;
+  /** Blocks for which the book remembers which state of an order it was told. */
+  readonly reorgDepth: number;
   /** Quotes stated anew by one command. */
   readonly restatedPerCommand: number;
   /** Touched orders that are asked about at once. */
   readonly touchedSlice: number;
   /** Requests for the timestamps of blocks that are under way at once. */
   readonly blocksInFlight: number;
+}
+
+/** What the logs that were read change, and what they say in vain. */
+interface SortedEvents {
+  readonly changes: readonly SettlementEvent[];
+  /** Fills that came so late that the book does not remember whether it counts them: their orders are asked about. */
+  readonly old: readonly SettlementEvent[];
+  /** They may be of quotes whose publication is read later. */
+  readonly unknown: readonly SettlementEvent[];
+  readonly ignored: readonly Ignored[];
 }
 
 /** Follows fills, cancels, deployments and the providers' means on the settlement chain. */
@@ -60,16 +75,17 @@ export class SettlementFollower {
    */
   #inDoubt: readonly Order[] = [];
   /**
-   * Touched, and not asked about yet, each with the last log that says so, if one does. One small transfer touches all that a maker
-   * has, however many: nothing else would be read while all of them are asked about.
+   * Touched, and not asked about yet, each with the last log that says so, if one does. One small transfer touches all
+   * that a maker has, however many: nothing else would be read while all of them are asked about.
    */
   readonly #waiting = new Map<Order, ChainLog | null>();
 
   constructor(
-    private readonly reader: ChainReader,
+    private readonly reader: Pick<ChainReader, 'blockOf'>,
     private readonly cursor: ChainCursor,
     private readonly book: FollowedBook,
     private readonly submitter: PatientSubmitter,
+    private readonly window: Pick<LogWindow, 'read' | 'readOld' | 'accept' | 'goBackTo' | 'isOfEarlierProcess'>,
     states: QuoteStates,
     private readonly foreseen: Pick<ForeseenStates, 'foresee'>,
     private readonly breaker: Pick<ContractBreaker, 'isOpen'>,
@@ -99,14 +115,16 @@ export class SettlementFollower {
     switch (step.type) {
       case 'IDLE':
         if (this.position !== null) this.foreseen.foresee(this.position);
+        await this.#enterLate(await this.window.readOld());
         return true;
       case 'BEGIN':
         await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', step.at) });
         this.cursor.moveTo(step.at);
         this.#isFirstReading = true;
+        this.window.goBackTo(step.at, true);
         return false;
       case 'BLOCKS':
-        return (await this.#read(step)) && step.isLast;
+        return this.#read(step);
       case 'REORG':
         await this.#rewind(step.ancestor);
         return false;
@@ -152,23 +170,24 @@ export class SettlementFollower {
   }
 
   /**
-   * Asks for everything first and tells the book afterwards, so that a failed request leaves nothing half told. False:
-   * the node refused the range.
+   * Asks for everything first and tells the book afterwards, so that a failed request leaves nothing half told. True:
+   * there is nothing left to be read for now.
    */
-  async #read(range: BlockRange): Promise<boolean> {
+  async #read(step: BlockRange): Promise<boolean> {
+    if (step.isLast) this.foreseen.foresee(idOf(step.to));
+    const reading = await readRange(this.cursor, step, () => this.window.read(step));
+    if (reading === 'AWAITED') return true;
+    const range = reading?.range ?? null;
+    if (reading === null || range === null) return false;
     const to = idOf(range.to);
-    if (range.isLast) this.foreseen.foresee(to);
-    const logs = await readRange(this.cursor, range, () => this.#logs(range));
-    if (logs === null) return false;
-    const [found, means] = logs;
-    const { changes, ignored, unknown } = this.#sort(found);
-    const touched = touchedOrders(changes, means, this.book);
-    for (const order of touched.keys()) if (this.#isHeld(order)) touched.delete(order);
+    const { changes, old, unknown, ignored } = this.#sort(reading);
+    const touched = this.#touched([...changes, ...old], reading);
     const due = inTurn(new Map([...this.#waiting, ...touched]), this.options.touchedSlice);
     const orders = [...new Set([...due, ...this.#inDoubt])];
     const [states, deployedAt] = await Promise.all([this.#states.atEnd(range, orders), this.#deploymentTimes(changes)]);
     await this.cursor.confirm(range);
 
+    if (reading.late.length > 0) await this.tellBlock();
     for (const { why, log } of ignored) this.onIgnored(why, log);
     if (!this.#isFirstReading) for (const event of unknown) this.early.remember(event);
     for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
@@ -180,35 +199,50 @@ export class SettlementFollower {
     if (range.isLast) this.#isFirstReading = false;
     this.cursor.advance(range, blocksOf(changes.map(({ log }) => log)));
     this.#resumeAfter = null;
-    return true;
+    this.window.accept(reading);
+    return range.isLast;
   }
 
-  #logs({ fromBlock, to: { number, hash } }: BlockRange): Promise<[FoundEvents, MeansEvent[]]> {
-    const to = { blockNumber: number, blockHash: hash };
-    const pools = [...this.book.quotedPools()];
-    return Promise.all([
-      readSettlementEvents(this.reader, fromBlock, to, this.#poolFactory, pools),
-      readMeansEvents(this.reader, fromBlock, to, [...this.book.providers()], pools),
-    ]);
+  /** The position does not move. What the orders concerned have become is asked at it, as of all that wait. */
+  async #enterLate(reading: LogReading): Promise<void> {
+    if (reading.late.length > 0 || reading.hints.length > 0) {
+      const { changes, old, unknown, ignored } = this.#sort(reading);
+      const deployedAt = await this.#deploymentTimes(changes);
+      await this.tellBlock();
+      for (const { why, log } of ignored) this.onIgnored(why, log);
+      for (const event of unknown) this.early.remember(event);
+      for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
+      for (const [order, log] of this.#touched([...changes, ...old], reading)) this.#waiting.set(order, log);
+    }
+    this.window.accept(reading);
   }
 
-  #sort({ events, others, ignored }: FoundEvents): {
-    changes: SettlementEvent[];
-    ignored: Ignored[];
-    /** They may be of quotes whose publication is read later. */
-    unknown: SettlementEvent[];
-  } {
-    const unknown = others.filter(({ log }) => !isBefore(log, this.#resumeAfter));
+  #touched(changes: readonly SettlementEvent[], { hints }: LogReading): Map<Order, ChainLog> {
+    const touched = touchedOrders(changes, hints.map(meansEvent), this.book);
+    for (const order of touched.keys()) if (this.#isHeld(order)) touched.delete(order);
+    return touched;
+  }
+
+  #sort({ fresh, late }: LogReading): SortedEvents {
+    const logs = [...late, ...fresh.filter((log) => !isBefore(log, this.#resumeAfter))];
+    const { events, others, ignored } = settlementEvents(logs, this.#poolFactory, [...this.book.quotedPools()]);
+    const lowest = (this.position?.blockNumber ?? -Infinity) - this.options.reorgDepth;
     const changes: SettlementEvent[] = [];
+    const old: SettlementEvent[] = [];
+    const unknown = others.filter(({ log }) => !this.window.isOfEarlierProcess(log));
     const alsoIgnored: Ignored[] = [];
     for (const event of events) {
-      if (isBefore(event.log, this.#resumeAfter)) continue;
+      const { log, type } = event;
+      // An earlier process may have applied it, and all orders were checked since this one began.
+      if (type !== 'POOL' && this.window.isOfEarlierProcess(log)) continue;
       const why = whyIgnored(event, this.book, this.#poolFactory);
-      if (why === null) changes.push(event);
-      else alsoIgnored.push({ why, log: event.log });
-      if (event.type !== 'POOL' && !this.book.isKnown(event.quoteId)) unknown.push(event);
+      if (why !== null) alsoIgnored.push({ why, log });
+      else if (type === 'FILL' && log.blockNumber <= lowest) old.push(event);
+      else changes.push(event);
+      if (type !== 'POOL' && !this.book.isKnown(event.quoteId)) unknown.push(event);
     }
-    return { changes, ignored: [...ignored, ...alsoIgnored], unknown };
+    const all = [...ignored, ...alsoIgnored];
+    return { changes, old, unknown, ignored: all.filter(({ log }) => !this.window.isOfEarlierProcess(log)) };
   }
 
   /** Timestamps of the blocks that deployed pools. */
@@ -239,6 +273,7 @@ export class SettlementFollower {
     this.#waiting.clear(); // the logs may be gone
     this.early.rewind(ancestor.blockNumber);
     this.cursor.moveTo(ancestor);
+    this.window.goBackTo(ancestor, false);
     this.#resumeAfter = null;
     this.#told = ancestor.blockNumber;
   }
@@ -268,4 +303,16 @@ export class SettlementFollower {
     if (this.book.touchedSince(position.blockNumber).length > 0) await this.#rewind(position);
     this.#isWhole = true;
   }
+}
+
+/** Fills, cancels and deployments; hints are the changes of the makers' means. */
+export function watchedSettlement(book: FollowedBook, factory: Hex): WatchedLogs {
+  const poolFactory = factory.toLowerCase() as Hex;
+  return {
+    mayHold: mayHoldSettlementEvents,
+    isEvent: isSettlementLog,
+    events: (reader, fromBlock, to) => readSettlementLogs(reader, fromBlock, to, poolFactory, [...book.quotedPools()]),
+    hints: (reader, fromBlock, to) =>
+      readMeansLogs(reader, fromBlock, to, [...book.providers()], [...book.quotedPools()]),
+  };
 }

@@ -1,11 +1,11 @@
 import type { ChainPosition } from '../engine/command.js';
 import type { Hex } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
-import { idOf, type BlockId } from './block-head.js';
+import { idOf, type BlockHead, type BlockId } from './block-head.js';
 import type { ChainCursor } from './chain-cursor.js';
 import type { ChainLog } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
-import type { BlockRange, CursorStep } from './cursor-step.js';
+import type { CursorStep } from './cursor-step.js';
 import type { EarlyEvents } from './early-events.js';
 import {
   blocksOf,
@@ -18,8 +18,8 @@ import {
 import type { ForeseenStates } from './foreseen-states.js';
 import { publishedQuote } from './growing-quote.js';
 import { mapInFlight } from './in-flight.js';
-import type { LateLogs } from './late-logs.js';
 import { readRange } from './log-range.js';
+import type { LogReading, LogWindow, WatchedLogs } from './log-window.js';
 import type { Candidate, PublicationCheck, RefusedEvent, StreamRefusal } from './publication-check.js';
 import { publishQuoteTopics } from './quote-events.js';
 import type { QuoteReading } from './quote-states.js';
@@ -36,7 +36,6 @@ export interface StreamListener {
 }
 
 export interface StreamFollowerOptions {
-  readonly orderbookStream: Hex;
   /** From before a restart: logs up to here were told already. */
   readonly resumeAfter: ChainPosition | null;
   readonly tellEveryBlocks: number;
@@ -46,9 +45,11 @@ export interface StreamFollowerOptions {
 
 /** What the stream says is next: nothing of it has been told to anyone yet. */
 export type StreamNews =
-  | Exclude<CursorStep, { readonly type: 'BLOCKS' }>
-  /** `logs` is null where the node refused the range. */
-  | { readonly type: 'BLOCKS'; readonly range: BlockRange; readonly logs: readonly ChainLog[] | null };
+  | Exclude<CursorStep, { readonly type: 'BLOCKS' | 'IDLE' }>
+  /** What came late of old blocks; null: logs of the next block are waited for. */
+  | { readonly type: 'IDLE'; readonly reading: LogReading | null }
+  /** `reading` is null where the node refused the range. */
+  | { readonly type: 'BLOCKS'; readonly reading: LogReading | null };
 
 /** Follows `PublishQuote`, whoever sent it: our own publications enter by this path like everybody's. */
 export class StreamFollower {
@@ -63,7 +64,10 @@ export class StreamFollower {
     private readonly publications: PublicationCheck,
     private readonly states: Pick<ForeseenStates, 'read'>,
     private readonly early: Pick<EarlyEvents, 'take'>,
-    private readonly late: Pick<LateLogs, 'mayLack'>,
+    private readonly window: Pick<
+      LogWindow,
+      'read' | 'readOld' | 'accept' | 'goBackTo' | 'forget' | 'isOfEarlierProcess'
+    >,
     private readonly listener: StreamListener,
     private readonly options: StreamFollowerOptions,
   ) {
@@ -79,35 +83,31 @@ export class StreamFollower {
    */
   async look(): Promise<StreamNews> {
     const step = await this.cursor.poll();
+    if (step.type === 'IDLE') return { type: 'IDLE', reading: await this.window.readOld() };
     if (step.type !== 'BLOCKS') return step;
-    const { fromBlock, to } = step;
-    const query = {
-      fromBlock,
-      to: idOf(to),
-      address: this.options.orderbookStream,
-      topics: publishQuoteTopics,
-    };
-    const logs = await readRange(this.cursor, step, () => this.reader.logs(query));
-    if (step.isLast && logs !== null && this.late.mayLack(to, logs)) return { type: 'IDLE' };
-    return { type: 'BLOCKS', range: step, logs };
+    const reading = await readRange(this.cursor, step, () => this.window.read(step));
+    return reading === 'AWAITED' ? { type: 'IDLE', reading: null } : { type: 'BLOCKS', reading };
   }
 
   /** One range of blocks, or one reorg, entered with the state of `settlement`. True when nothing is left for now. */
   async enter(news: StreamNews, settlement: BlockId): Promise<boolean> {
     switch (news.type) {
       case 'IDLE':
+        if (news.reading !== null) await this.#enterReading(news.reading, settlement);
         return true;
       case 'BEGIN':
         await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', news.at) });
         this.cursor.moveTo(news.at);
+        this.window.goBackTo(news.at, true);
         return false;
       case 'BLOCKS':
-        if (news.logs === null) return false;
-        await this.#enterLogs(news.range, news.logs, settlement);
-        return news.range.isLast;
+        if (news.reading === null) return false;
+        await this.#enterReading(news.reading, settlement);
+        return news.reading.range?.isLast === true;
       case 'REORG':
         await this.submitter.submit({ type: 'REWIND_STREAM', position: wholeBlock('stream', news.ancestor) });
         this.cursor.moveTo(news.ancestor);
+        this.window.forget(news.ancestor);
         this.#resumeAfter = null;
         this.#told = news.ancestor.blockNumber;
         return false;
@@ -115,9 +115,10 @@ export class StreamFollower {
   }
 
   /** Asks for everything first and tells the book afterwards. */
-  async #enterLogs(range: BlockRange, all: readonly ChainLog[], settlement: BlockId): Promise<void> {
-    const to = idOf(range.to);
-    const logs = all.filter((log) => !isBefore(log, this.#resumeAfter));
+  async #enterReading(reading: LogReading, settlement: BlockId): Promise<void> {
+    const { range, late } = reading;
+    const fresh = reading.fresh.filter((log) => !isBefore(log, this.#resumeAfter));
+    const logs = [...late, ...fresh];
     const checked = await this.publications.check(logs);
     const { candidates } = checked;
     const [readings, timestamps] = await Promise.all([
@@ -125,19 +126,27 @@ export class StreamFollower {
         candidates.map(({ quote }) => quote),
         settlement,
       ),
-      this.#timestamps(candidates, range),
+      this.#timestamps(candidates, range?.to ?? null),
     ]);
-    await this.cursor.confirm(range);
+    if (range !== null) await this.cursor.confirm(range);
 
-    for (const refused of checked.refused) this.#refuse(refused);
+    // A restart would take a position at a late log for all that was read.
+    if (late.length > 0 && this.position !== null) await this.#tellPosition(this.position);
+    for (const refused of checked.refused) if (!this.window.isOfEarlierProcess(refused.log)) this.#refuse(refused);
     for (const quoteId of checked.known) this.listener.onSettled(quoteId, null);
     await this.#enter(candidates, readings, timestamps, settlement);
-    if (logs.length > 0 || to.blockNumber - this.#told >= this.options.tellEveryBlocks) {
-      this.#told = to.blockNumber;
-      await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', to) });
+    if (range !== null) {
+      const to = idOf(range.to);
+      if (fresh.length > 0 || to.blockNumber - this.#told >= this.options.tellEveryBlocks) await this.#tellPosition(to);
+      this.cursor.advance(range, blocksOf(candidates.map(({ log }) => log)));
+      this.#resumeAfter = null;
     }
-    this.cursor.advance(range, blocksOf(candidates.map(({ log }) => log)));
-    this.#resumeAfter = null;
+    this.window.accept(reading);
+  }
+
+  async #tellPosition(to: BlockId): Promise<void> {
+    this.#told = to.blockNumber;
+    await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', to) });
   }
 
   /**
@@ -177,13 +186,14 @@ export class StreamFollower {
     }
   }
 
-  /** What a log says of its time counts where it can be so, and its block has not been seen. */
-  async #timestamps(candidates: readonly Candidate[], { to }: BlockRange): Promise<ReadonlyMap<number, number>> {
+  /** What a log says of its time counts where it can be so, and its block has not been seen. `to`: the last block read. */
+  async #timestamps(candidates: readonly Candidate[], to: BlockHead | null): Promise<ReadonlyMap<number, number>> {
     const timestamps = new Map<number, number>();
     for (const { log } of candidates) {
-      if (log.timestamp !== null && log.timestamp <= to.timestamp) timestamps.set(log.blockNumber, log.timestamp);
+      const isPossible = log.timestamp !== null && to !== null && log.timestamp <= to.timestamp;
+      if (isPossible) timestamps.set(log.blockNumber, log.timestamp);
     }
-    timestamps.set(to.number, to.timestamp);
+    if (to !== null) timestamps.set(to.number, to.timestamp);
     const missing = blocksOf(candidates.map(({ log }) => log)).filter(
       ({ blockNumber }) => !timestamps.has(blockNumber),
     );
@@ -206,4 +216,16 @@ export class StreamFollower {
 function entryProblem({ state, error }: QuoteReading): QuoteError | null {
   if (error === null || state.reason !== null) return null;
   return error === 'QuoteOBCancelled' || error === 'QuoteOBOverfilled' ? null : error;
+}
+
+/** The published quotes of the stream. */
+export function watchedStream(orderbookStream: Hex): WatchedLogs {
+  const [publishQuote] = publishQuoteTopics;
+  return {
+    mayHold: (bloom) => bloom.has(orderbookStream) && bloom.has(publishQuote),
+    isEvent: ({ address, topics }) => address === orderbookStream.toLowerCase() && topics[0] === publishQuote,
+    events: (reader, fromBlock, to) =>
+      reader.logs({ fromBlock, to, address: orderbookStream, topics: publishQuoteTopics }),
+    hints: () => Promise.resolve([]),
+  };
 }

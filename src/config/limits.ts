@@ -254,6 +254,13 @@ export const limits = {
    * what it is asked, another is asked.
    */
   lowerHeadMs: 3_000,
+  /** How long the newest blocks are read again with each look, on a chain that makes no more of them. */
+  rereadMs: 10_000,
+  /** Blocks whose logs are read again beside the looks, through another endpoint where there is one, and how often. */
+  verifyBlocks: 1_000,
+  verifyMs: 10_000,
+  /** Logs of these blocks that are remembered as read, about 40 bytes each. With more, older blocks are left out. */
+  rememberedLogs: 100_000,
   /** Blocks with nothing in them after which the position alone is logged. */
   positionEveryBlocks: 500,
   /** Every known order is checked against the chain once in this time, so many in one look. */

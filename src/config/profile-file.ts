@@ -14,6 +14,8 @@ import { isUrl } from './url-text.js';
 export const BUILT_IN_PROFILES: readonly string[] = ['local', ...deployments.map(({ name }) => name)];
 
 const MAX_PROBLEMS = 50;
+/** As the built-in profiles have it. */
+const REREAD_BLOCKS = 64;
 
 const Url = Type.String({ pattern: '^https?://\\S+$' });
 const BlockNumber = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -23,6 +25,7 @@ const Chain = closed({
   rpcUrls: Type.Array(Url, { minItems: 1, maxItems: 10 }),
   wsUrl: Type.Optional(Type.String({ pattern: '^wss?://\\S+$' })),
   confirmations: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+  rereadBlocks: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000 })),
   maxHeadAgeSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
 });
 
@@ -145,13 +148,14 @@ function toProfile({ name, settlement, stream, contracts, ...rest }: ProfileFile
   };
 }
 
-function toChain({ chainId, rpcUrls, wsUrl, confirmations, maxHeadAgeSeconds }: ProfileFile['stream']): ChainProfile {
+function toChain({ chainId, rpcUrls, ...chain }: ProfileFile['stream']): ChainProfile {
   return {
     chainId,
     rpcUrls,
-    wsUrl: wsUrl ?? null,
-    confirmations: confirmations ?? 0,
-    maxHeadAgeSeconds: maxHeadAgeSeconds ?? null,
+    wsUrl: chain.wsUrl ?? null,
+    confirmations: chain.confirmations ?? 0,
+    rereadBlocks: chain.rereadBlocks ?? REREAD_BLOCKS,
+    maxHeadAgeSeconds: chain.maxHeadAgeSeconds ?? null,
   };
 }
 

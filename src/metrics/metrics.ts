@@ -111,6 +111,13 @@ export class Metrics {
     ),
     labelNames: ['why'],
   });
+  readonly lateLogs = new Counter({
+    ...this.#named(
+      'quotebook_late_logs_total',
+      "Events that came after the rest of their block: its node's log index was behind, or left them out.",
+    ),
+    labelNames: ['chain'],
+  });
   readonly ready = new Gauge(this.#named('quotebook_ready', '1 while GET /ready answers 200.'));
 
   readonly #fills: (() => void)[] = [];

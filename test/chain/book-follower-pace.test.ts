@@ -16,7 +16,7 @@ function following(
   step: () => Promise<boolean> = async () => true,
   {
     clock = new ManualClock(),
-    look = async () => ({ type: 'IDLE' as const }),
+    look = async () => ({ type: 'IDLE' as const, reading: null }),
     enter = async () => true,
     unit = (): number => 1,
     pace: atPace = pace,
@@ -105,7 +105,7 @@ t.test('of what is still to be read each part is told of as it comes', async (t)
   const { seen, follower, passes } = following(async () => settled.shift() ?? true, {
     look: async () => {
       asked.push(seen.progress);
-      return { type: 'IDLE' as const };
+      return { type: 'IDLE' as const, reading: null };
     },
     enter: async () => streamed.shift() ?? true,
   });
@@ -133,7 +133,7 @@ t.test('while one chain fails, the other is looked at often enough not to count 
   const look = async () => {
     health.onHead({ number: 1, hash: '0x01', parentHash: '0x00', timestamp: 0 });
     health.onRead();
-    return { type: 'IDLE' as const };
+    return { type: 'IDLE' as const, reading: null };
   };
   const { chainBackoffMs: backoffMs, chainMaxBackoffMs: maxBackoffMs } = limits;
   let isWell = true;

@@ -115,3 +115,13 @@ t.test('a chain that is no longer read stays stale', async (t) => {
   looks(health, NOW);
   t.equal(health.status().stale, 'stream: a reorg went too deep');
 });
+
+t.test('a chain is stale while its book is known to lack events', async (t) => {
+  const { health } = watched(null);
+  looks(health, NOW);
+  health.doubt('events of block 7 have come late');
+  looks(health, NOW);
+  t.equal(health.status().stale, 'stream: events of block 7 have come late');
+  health.doubt(null);
+  t.equal(health.status().stale, null);
+});

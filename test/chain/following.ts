@@ -143,6 +143,7 @@ export class Following {
       nowSeconds: () => Math.floor(time.nowMs() / 1000),
       onRefusedEvent: (why) => following.refused.push(why),
       onIgnoredEvent: (why) => following.ignored.push(why),
+      onLateLogs: () => undefined,
       onTxTrouble: (nonce, what) => following.troubles.push(`${nonce}: ${what}`),
       listener,
     });

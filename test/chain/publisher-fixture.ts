@@ -24,13 +24,18 @@ interface Sent extends TxRequest {
 }
 
 /** A publisher whose wallet only writes down: nothing is mined before the test says so. */
-export function newPublisher(estimate: () => Promise<bigint> = () => Promise.resolve(7n), maxTxBytes = MAX_TX_BYTES) {
+export function newPublisher(
+  estimate: () => Promise<bigint> = () => Promise.resolve(7n),
+  maxTxBytes = MAX_TX_BYTES,
+  onReadAgain: (publisher: Publisher) => unknown = () => undefined,
+) {
   const clock = new ManualClock();
   const prepared: TxRequest[] = [];
   const sent: Sent[] = [];
   const mine: ((succeeded?: boolean) => void)[] = [];
   const refuse: ((error: Error) => void)[] = [];
   const mined: Hex[] = [];
+  const readAgain: number[] = [];
   const left: { data: Hex; end: Promise<TxReceipt | null> }[] = [];
   const wallet = {
     address: address(1),
@@ -57,12 +62,16 @@ export function newPublisher(estimate: () => Promise<bigint> = () => Promise.res
     txRemembered: 2,
   };
   const reader = { readTo: 1, due: new Set<Hex>() };
-  const publisher = new Publisher(
+  const publisher: Publisher = new Publisher(
     wallet,
     STREAM,
     clock,
     limits,
     ({ txHash }) => mined.push(txHash),
+    async (blockNumber) => {
+      readAgain.push(blockNumber);
+      await onReadAgain(publisher);
+    },
     (blockNumber) => reader.readTo >= blockNumber,
     ({ quoteId }) => reader.due.has(quoteId),
   );
@@ -71,5 +80,5 @@ export function newPublisher(estimate: () => Promise<bigint> = () => Promise.res
     clock.advance(0);
     return outcomes;
   };
-  return { clock, publisher, reader, publish, prepared, sent, mine, refuse, mined, left };
+  return { clock, publisher, reader, publish, prepared, sent, mine, refuse, mined, readAgain, left };
 }

@@ -189,13 +189,14 @@ t.test('what comes for a quote that is under way joins it, and has the same outc
 });
 
 t.test('one that was mined and never turns up is given up in time, and may be published again', async (t) => {
-  const { clock, publisher, publish, sent, mine } = newPublisher();
+  const { clock, publisher, publish, sent, mine, readAgain } = newPublisher();
   const [lost] = publish(first);
   mine[0]?.();
   await turn();
   clock.advance(999);
-  t.ok(publisher.has(first));
+  t.strictSame([publisher.has(first), readAgain], [true, []]);
   clock.advance(1);
+  t.strictSame(readAgain, [1], 'its block is read once more before that');
   t.match(await lost, { type: 'FAILED', error: PublicationUnseen });
   publish(first);
   t.equal(sent.length, 2);
@@ -214,6 +215,30 @@ t.test('one whose block has not been read is not given up: who posts it again jo
   clock.advance(1_000);
   t.match(await late, { type: 'FAILED', error: PublicationUnseen });
   t.notOk(publisher.has(first));
+});
+
+t.test('one whose event is in the block when that is read again has entered', async (t) => {
+  const { clock, publish, mine, readAgain } = newPublisher(undefined, undefined, (publisher) =>
+    publisher.settle(first.quoteId, null),
+  );
+  const [late] = publish(first);
+  mine[0]?.();
+  await turn();
+  clock.advance(1_000);
+  t.match(await late, { type: 'ENTERED' });
+  t.strictSame(readAgain, [1]);
+});
+
+t.test('one whose block cannot be read again is given up as long after that', async (t) => {
+  const { clock, publisher, publish, mine } = newPublisher(undefined, undefined, () => new Promise(() => undefined));
+  const [lost] = publish(first);
+  mine[0]?.();
+  await turn();
+  clock.advance(1_000);
+  clock.advance(999);
+  t.ok(publisher.has(first));
+  clock.advance(1);
+  t.match(await lost, { type: 'FAILED', error: PublicationUnseen });
 });
 
 t.test('a quote that was posted again is not given up with what it was first published with', async (t) => {

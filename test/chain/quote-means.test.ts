@@ -106,7 +106,7 @@ async function throughProxy(
 }
 
 t.test('what no event told is found by the sweep', async (t) => {
-  await throughProxy(t, { sweepMs: 50 }, async (book, proxy) => {
+  await throughProxy(t, { sweepMs: 50, lowerHeadMs: 100 }, async (book, proxy) => {
     const offers = await Promise.all([call, put, call, call].map((pool: Pool) => market.sign(pool)));
     await book.publish(...offers);
     const [revoked, cancelled, filled, filledUp] = offers;

@@ -2,7 +2,7 @@ import t from 'tap';
 import { concat, decodeEventLog, encodeEventTopics, numberToHex, pad } from 'viem';
 import { poolAbi } from '../../src/chain/abi/pool.js';
 import type { ChainLog, LogQuery } from '../../src/chain/chain-log.js';
-import { readMeansEvents, readSettlementEvents } from '../../src/chain/settlement-events.js';
+import { meansEvent, readMeansLogs, readSettlementLogs, settlementEvents } from '../../src/chain/settlement-events.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { address, blockHashOf, POOL, txHashOf } from '../engine/samples.js';
 
@@ -22,7 +22,7 @@ async function asked(providers: number, fromBlock: number): Promise<[queries: nu
     return Promise.resolve(isAsked ? [{ ...log, txHash: txHashOf(BLOCK), logIndex: 0, timestamp: null }] : []);
   };
   const makers = Array.from({ length: providers }, (_, i) => address(i + 1));
-  const events = await readMeansEvents({ logs } as never, fromBlock, to, makers, [POOL]);
+  const events = (await readMeansLogs({ logs }, fromBlock, to, makers, [POOL])).map(meansEvent);
   return [queries, events.some(({ accounts }) => accounts.includes(MAKER))];
 }
 
@@ -45,8 +45,9 @@ function poolLog(topics: readonly unknown[], words: number, amount: bigint, logI
 const decodedByViem = ({ topics, data }: ChainLog) =>
   decodeEventLog({ abi: poolAbi, topics: [...topics] as [Hex, ...Hex[]], data });
 
-function read(logs: readonly ChainLog[]) {
-  return readSettlementEvents({ logs: () => Promise.resolve(logs) } as never, BLOCK, to, address(1), [POOL]);
+async function read(logs: ChainLog[]) {
+  const found = await readSettlementLogs({ logs: () => Promise.resolve(logs) }, BLOCK, to, address(1), [POOL]);
+  return settlementEvents(found, address(1), [POOL]);
 }
 
 const quoteId = numberToHex(2n ** 255n + 7n, { size: 32 });

@@ -1,8 +1,10 @@
 import t from 'tap';
 import { ChainMoved, type Resume } from '../../src/chain/chain-cursor.js';
+import type { BlockId } from '../../src/chain/block-head.js';
 import type { ChainLog } from '../../src/chain/chain-log.js';
 import type { ChainReader } from '../../src/chain/chain-reader.js';
 import { PatientSubmitter, resumeAfter } from '../../src/chain/followed-book.js';
+import { LogWindow } from '../../src/chain/log-window.js';
 import type { PublicationCheck, RefusedEvent } from '../../src/chain/publication-check.js';
 import type { IdentifiedQuote } from '../../src/chain/quote-states.js';
 import { StreamFollower } from '../../src/chain/stream-follower.js';
@@ -11,7 +13,6 @@ import { blockHashOf, sampleQuote } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { cursorOn } from './scripted-cursor.js';
 import { ScriptedChain, timeOf } from './scripted-chain.js';
-import { NOBODY } from './wallet-fixture.js';
 
 const TELL_EVERY_BLOCKS = 5;
 const RETRY_MS = 100;
@@ -49,7 +50,10 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
       return true;
     },
   } as unknown as ConstructorParameters<typeof PatientSubmitter>[0];
+  const { reader: blocks } = chain;
   const reader = {
+    findBlock: (number: number) => blocks.findBlock(number),
+    turn: 0,
     blockOf: ({ blockNumber }: { blockNumber: number }) =>
       Promise.resolve({ number: blockNumber, timestamp: timeOf(blockNumber) }),
     logs: ({ fromBlock, to }: { fromBlock: number; to: { blockNumber: number } }) =>
@@ -87,6 +91,23 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
       return Promise.resolve(quotes.map(({ size }) => ({ state: { fillableSize: size, reason: null }, error: null })));
     },
   };
+  const watched = {
+    mayHold: () => false,
+    isEvent: () => true,
+    events: (_: ChainReader, fromBlock: number, to: BlockId) => reader.logs({ fromBlock, to, topics: [] }),
+    hints: () => Promise.resolve([]),
+  };
+  const windowOptions = { rereadBlocks: 4, rereadMs: 1_000, patienceMs: 1_000, verifyBlocks: 50, verifyMs: 10_000 };
+  const readBefore = resume.trail.at(resume.isPartial ? -2 : -1) ?? null;
+  const window = new LogWindow(
+    reader,
+    reader,
+    watched,
+    clock,
+    { ...windowOptions, mostLogs: 100, blocksInFlight: 2 },
+    readBefore,
+    { onLate: () => undefined, onLacking: () => undefined, onDoubt: () => undefined },
+  );
   const follower = new StreamFollower(
     reader,
     cursor,
@@ -95,14 +116,13 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
     publications,
     states,
     { take: () => [] },
-    { mayLack: () => false },
+    window,
     {
       onSettled: (_quoteId, refusal) => settled.push(refusal),
       onRefused: (why, { blockNumber, logIndex }) => refused.push(`${why} ${blockNumber}:${logIndex}`),
       beforeEntry: () => Promise.resolve(),
     },
     {
-      orderbookStream: NOBODY,
       resumeAfter: resumeAfter(position ?? null),
       tellEveryBlocks: TELL_EVERY_BLOCKS,
       blocksInFlight: 1,

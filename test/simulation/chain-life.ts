@@ -5,9 +5,10 @@ import { InlineSignatureChecks } from '../../src/auth/signature-checks.js';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { ChainMoved } from '../../src/chain/chain-cursor.js';
 import { openChainSide, type ChainSide } from '../../src/chain/chain-side.js';
+import type { Profile } from '../../src/chain/profile.js';
 import { SubmitterStopped } from '../../src/chain/followed-book.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
-import { limits } from '../../src/config/limits.js';
+import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
 import type { ChainRole } from '../../src/engine/command.js';
 import type { EngineTime } from '../../src/engine/engine-time.js';
 import { followedBook } from '../../src/engine-side.js';
@@ -23,8 +24,8 @@ import { CHAIN_ID, SIM_PROFILE } from './sim-quotes.js';
 const signatures = new QuoteSignature(new QuoteDigest(CHAIN_ID, 1000), await loadSecp256k1());
 
 /** Small enough for short lives: ranges are cut, positions told and orders swept all the time. */
-const SIM_LIMITS = {
-  ...limits,
+const SIM_LIMITS: Limits = {
+  ...defaultLimits,
   reorgDepth: REORG_DEPTH,
   logRangeBlocks: 4,
   lowerHeadMs: 60,
@@ -50,6 +51,12 @@ export interface Following {
   readonly time: EngineTime;
 }
 
+export interface LifeOptions {
+  readonly profile?: Profile;
+  readonly limits?: Partial<Limits>;
+  readonly onLateLogs?: (role: ChainRole, events: number) => void;
+}
+
 /** The real readers of both chains, and the timer of what is due, in one life of a process. */
 export class ChainLife {
   readonly chains: ChainSide;
@@ -62,24 +69,27 @@ export class ChainLife {
     rpc: Readonly<Record<ChainRole, Rpc>>,
     clock: SimClock,
     random: SeededRandom,
+    { profile = SIM_PROFILE, limits: others = {}, onLateLogs = () => undefined }: LifeOptions = {},
   ) {
-    this.#expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: SIM_LIMITS.journalRetryMs });
+    const limits = { ...SIM_LIMITS, ...others };
+    this.#expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
     this.chains = openChainSide({
-      profile: SIM_PROFILE,
+      profile,
       rpc,
       operator: null,
       book: followedBook(engine, sequencer),
       known: () => engine.known(),
       readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
       signatures,
-      checks: new InlineSignatureChecks(signatures, clock, SIM_LIMITS.checksPerTurn),
+      checks: new InlineSignatureChecks(signatures, clock, limits.checksPerTurn),
       clock,
       random,
-      limits: SIM_LIMITS,
+      limits,
       onSettlementTime: (timestamp) => time.observe(timestamp),
       nowSeconds: () => Math.floor(time.nowMs() / 1000),
       onRefusedEvent: () => undefined,
       onIgnoredEvent: () => undefined,
+      onLateLogs,
       onTxTrouble: () => undefined,
       listener: {
         onCaughtUp: () => undefined,

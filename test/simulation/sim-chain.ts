@@ -106,6 +106,16 @@ export function headOf({ number, hash, parentHash, timestamp }: SimBlock<unknown
   return { number: numberToHex(number), hash, parentHash, timestamp: numberToHex(timestamp) };
 }
 
+/** What is wrong with a node's logs. */
+export interface LogFaults {
+  /** What the node says of a block's bloom filter; absent: nothing. */
+  bloom(block: SimBlock<unknown>): { readonly logsBloom?: Hex };
+  /** Whether its log index has the block. */
+  hasIndexed(block: SimBlock<unknown>): boolean;
+  /** What it gives of the logs that it was asked for. */
+  given<Log>(logs: readonly Log[]): readonly Log[];
+}
+
 function hashOf(mined: number): Hex {
   return `0x${'b'.repeat(8)}${mined.toString(16).padStart(56, '0')}`;
 }

@@ -4,7 +4,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
 import { REORG_DEPTH, START } from '../engine/samples.js';
 import type { SeededRandom } from './seeded-random.js';
-import { SimChain, type Happening, type SimBlock } from './sim-chain.js';
+import { SimChain, type Happening, type LogFaults, type SimBlock } from './sim-chain.js';
 import type { SimClock } from './sim-clock.js';
 import { SimContracts } from './sim-contracts.js';
 import * as market from './sim-market.js';
@@ -37,9 +37,9 @@ export class SimChains {
     this.#clock = clock;
   }
 
-  /** What a process asks. `trouble`: how often a node fails it; 0: never. */
-  rpc(random: SeededRandom, trouble: number): Record<ChainRole, Rpc> {
-    const common = { clock: this.#clock, random, trouble };
+  /** What a process asks. `trouble`: how often a node fails it; 0: never. `faults`: of the nodes' logs. */
+  rpc(random: SeededRandom, trouble: number, faults?: LogFaults): Record<ChainRole, Rpc> {
+    const common = { clock: this.#clock, random, trouble, faults };
     const nothing = (): never => {
       throw new Error('the stream chain is asked for no contract');
     };

@@ -14,7 +14,14 @@ const contract = (n: number): { address: Hex; startBlock: number } => ({
   address: getAddress(address(n)),
   startBlock: 1,
 });
-const chain = { chainId: CHAIN_ID, rpcUrls: [], wsUrl: null, confirmations: 0, maxHeadAgeSeconds: null };
+const chain = {
+  chainId: CHAIN_ID,
+  rpcUrls: [],
+  wsUrl: null,
+  confirmations: 0,
+  rereadBlocks: 4,
+  maxHeadAgeSeconds: null,
+};
 
 export const TOKEN = address(0x70);
 

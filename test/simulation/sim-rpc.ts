@@ -3,7 +3,7 @@ import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { Clock, Rpc } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { SeededRandom } from './seeded-random.js';
-import { headOf, logsOf, type SimBlock, type SimChain } from './sim-chain.js';
+import { headOf, logsOf, type LogFaults, type SimBlock, type SimChain } from './sim-chain.js';
 
 export interface SimRpcOptions<State> {
   readonly chain: SimChain<State>;
@@ -13,6 +13,7 @@ export interface SimRpcOptions<State> {
   readonly call: (to: Hex, data: Hex, block: SimBlock<State>) => Hex;
   /** How often a request fails, a node is behind by a block or two, and a range of logs is refused. */
   readonly trouble: number;
+  readonly faults?: LogFaults | undefined;
 }
 
 const ATTEMPTS = 3;
@@ -82,7 +83,7 @@ export class SimRpc<State> implements Rpc {
       case 'eth_getBlockByNumber': {
         const [number] = params;
         const block = number === 'latest' ? chain.block(highest) : shown(chain.block(Number(number)));
-        return block === undefined ? null : headOf(block);
+        return block === undefined ? null : { ...headOf(block), ...this.#options.faults?.bloom(block) };
       }
       case 'eth_getLogs':
         return this.#logs(params[0] as Filter, highest);
@@ -99,7 +100,7 @@ export class SimRpc<State> implements Rpc {
   }
 
   #logs({ blockHash, fromBlock, toBlock, topics, address }: Filter, highest: number): unknown {
-    const { chain, random, trouble } = this.#options;
+    const { chain, random, trouble, faults } = this.#options;
     const blocks: SimBlock<State>[] = [];
     if (blockHash !== undefined) {
       const block = chain.blockOf(blockHash);
@@ -115,9 +116,11 @@ export class SimRpc<State> implements Rpc {
       }
     }
     const wanted = address?.toLowerCase();
-    return blocks
+    const logs = blocks
+      .filter((block) => faults?.hasIndexed(block) !== false)
       .flatMap(logsOf)
       .filter((log) => (wanted === undefined || log.address.toLowerCase() === wanted) && matches(log.topics, topics));
+    return faults === undefined ? logs : faults.given(logs);
   }
 }
 

@@ -17,6 +17,7 @@ export function localProfile(endpoints: LocalEndpoints, deployment: Deployment):
     rpcUrls: [endpoints.rpcUrl],
     wsUrl: endpoints.wsUrl,
     confirmations: 0,
+    rereadBlocks: 64,
     // Blocks are made when there are transactions, so the age of the newest one says nothing.
     maxHeadAgeSeconds: null,
   };
