@@ -1,5 +1,6 @@
 import t from 'tap';
 import { simulateChainSeeds } from '../simulation/chain-simulator.js';
+import { simulateLateLogSeeds } from '../simulation/late-logs-simulator.js';
 import { simulateSeeds } from '../simulation/simulator.js';
 
 const isLong = process.env.QUOTEBOOK_TEST_LONG === '1';
@@ -8,6 +9,8 @@ const first = isLong ? Math.floor(Date.now() / 1000) : 10_000;
 const count = isLong ? 20_000 : 2_000;
 /** A seed with chains takes many times as long, each step of its time being a turn of the event loop. */
 const chainCount = isLong ? 5_000 : 60;
+/** Schedules of nodes that have blocks before their logs. */
+const lateCount = isLong ? 5_000 : 500;
 
 t.test(`${count} seeds from ${first} on`, async (t) => {
   const { crashes, records } = await simulateSeeds(first, count);
@@ -17,4 +20,9 @@ t.test(`${count} seeds from ${first} on`, async (t) => {
 t.test(`${chainCount} seeds with chains from ${first} on`, async (t) => {
   const { crashes, records } = await simulateChainSeeds(first, chainCount);
   t.ok(crashes > chainCount, `${crashes} crashes, ${records} records`);
+});
+
+t.test(`${lateCount} seeds of late logs from ${first} on`, async (t) => {
+  const late = await simulateLateLogSeeds(first, lateCount);
+  t.ok(late > lateCount, `${late} events came late`);
 });

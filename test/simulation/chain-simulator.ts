@@ -122,35 +122,57 @@ class ChainSimulation {
     await this.#clock.until(life.stop());
   }
 
-  async #readToHeads(life: ChainLife): Promise<void> {
-    for (let steps = 0; !life.hasRead(this.#chains.heads); steps += 1) {
-      assert.ok(steps < PATIENCE_STEPS, 'the readers come to the heads');
-      await this.#clock.step();
-    }
-    for (const bug of life.bugs) throw bug;
+  #readToHeads(life: ChainLife): Promise<void> {
+    return readToHeads(life, this.#chains, this.#clock);
   }
 
   /** With what somebody makes of the chains who reads them now, from the first block on. */
   async #compare(engine: Engine): Promise<void> {
-    const fresh = newEngine();
-    const time = new EngineTime(this.#clock, engine.tsMs);
-    const onFault = (error: unknown): void => {
-      throw error;
-    };
-    const sequencer = new Sequencer({
-      engine: fresh,
-      journal: new MemoryJournal(),
-      time,
-      expiredAtOnce: Infinity,
-      onFault,
-    });
-    const rpc = this.#chains.rpc(this.#random, 0);
-    await this.#read(new ChainLife({ engine: fresh, sequencer, time }, rpc, this.#clock, this.#random));
-    const nowMs = Math.max(engine.tsMs, fresh.tsMs);
-    const [book, freshBook] = [engineAt(engine, nowMs), engineAt(fresh, nowMs)];
-    assert.deepEqual(visibleBook(book), visibleBook(freshBook), 'the book is the one that a fresh reading gives');
-    assert.deepEqual(simBook(book), this.#chains.book(Math.floor(nowMs / 1000)), 'and the one that the chains have');
+    await compareWithFresh(engine, this.#chains, this.#clock, this.#random);
   }
+}
+
+/** The book is the one that a reading of the chains from the first block on gives, and the one that they have. */
+export async function compareWithFresh(
+  engine: Engine,
+  chains: SimChains,
+  clock: SimClock,
+  random: SeededRandom,
+): Promise<void> {
+  const fresh = newEngine();
+  const time = new EngineTime(clock, engine.tsMs);
+  const onFault = (error: unknown): void => {
+    throw error;
+  };
+  const sequencer = new Sequencer({
+    engine: fresh,
+    journal: new MemoryJournal(),
+    time,
+    expiredAtOnce: Infinity,
+    onFault,
+  });
+  const rpc = chains.rpc(random, 0);
+  const life = new ChainLife({ engine: fresh, sequencer, time }, rpc, clock, random);
+  await readToHeads(life, chains, clock);
+  await clock.until(life.stop());
+  const nowMs = Math.max(engine.tsMs, fresh.tsMs);
+  const [book, freshBook] = [engineAt(engine, nowMs), engineAt(fresh, nowMs)];
+  assert.deepEqual(visibleBook(book), visibleBook(freshBook), 'the book is the one that a fresh reading gives');
+  compareWithChains(book, chains, nowMs);
+}
+
+/** It is the book that the chains have at that engine time. */
+export function compareWithChains(engine: Engine, chains: SimChains, nowMs = engine.tsMs): void {
+  const book = simBook(engineAt(engine, nowMs));
+  assert.deepEqual(book, chains.book(Math.floor(nowMs / 1000)), 'the book is the one that the chains have');
+}
+
+async function readToHeads(life: ChainLife, chains: SimChains, clock: SimClock): Promise<void> {
+  for (let steps = 0; !life.hasRead(chains.heads); steps += 1) {
+    assert.ok(steps < PATIENCE_STEPS, 'the readers come to the heads');
+    await clock.step();
+  }
+  for (const bug of life.bugs) throw bug;
 }
 
 /** As it is once everything that is due by then has left the book. */
