@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { isUnused } from '../src/persistence/frame.js';
 import { dumpLog } from '../src/persistence/inspect.js';
 import { makeGoldenLog } from '../test/persistence/golden-log.js';
 import { MemoryDisk } from '../test/persistence/memory-disk.js';
@@ -18,7 +19,7 @@ const { files, expected } = await makeGoldenLog();
 const lines: string[] = [];
 for await (const line of dumpLog(new MemoryDisk(files), 0)) lines.push(line);
 const all = [
-  ...[...files].filter(([name, bytes]) => name !== 'lock' && bytes.some((byte) => byte !== 0)),
+  ...[...files].filter(([name, bytes]) => name !== 'lock' && (bytes.length === 0 || !isUnused(bytes))),
   ['expected.json', `${JSON.stringify(expected, null, 2)}\n`],
   ['records.jsonl', `${lines.join('\n')}\n`],
 ] as const;

@@ -18,6 +18,8 @@ Reads a log without a running server. DIR is the directory with the segments, su
 verify: checks every byte, replays the log, compares its state hashes, and says what is there. Changes nothing.
 dump:   prints the records, one line of JSON each. Where the log is damaged it ends, and names the place.
 repair: does what a start would do: cuts off a torn tail and puts broken snapshots aside, both kept as *.broken.
+        Where the log has lost its last records, it continues with what is left, under a new epoch: clients take a
+        snapshot again. The newest snapshot gives the state where it is newer than the log.
         Damage elsewhere is named and left as it is: see restore, or move the directory away, and the chains give the
         book back as far as they are read.
 restore: begins the log anew with the state of SOURCE: another directory with a log of the same chains (a copy, or
@@ -50,7 +52,7 @@ export const logCommand: Command = {
         report(await verifyLog(disk, toIo(io)), io);
         return EXIT_OK;
       case 'repair':
-        report(await repairLog(disk, toIo(io)), io);
+        report(await repairLog(disk, systemRandom, toIo(io)), io);
         return EXIT_OK;
       case 'restore':
         report(await restoreLog(disk, await sourceAt(from ?? ''), systemRandom, toIo(io)), io);

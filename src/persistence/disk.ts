@@ -32,6 +32,9 @@ export interface DiskSpace {
   readonly totalBytes: number;
 }
 
+/** Held by the process that may write in the directory. */
+export const LOCK_NAME = 'lock';
+
 /** Held until `release`, or until the process ends in whatever way. */
 export interface DiskLock {
   /** Whether the locked file is still the one at its path: its directory was neither moved away nor replaced. */

@@ -9,8 +9,10 @@ import { PersistenceError } from './persistence-error.js';
  * Version of the files' layout. A program reads its own and older ones; docs/reference/log-format.md, "Formats", has what each
  * brought.
  */
-export const FILE_FORMAT = 3;
+export const FILE_FORMAT = 4;
 const OLDEST_FORMAT = 1;
+/** From this format on a segment's unused space is FILL, and its HEADER says how long the file was made. */
+export const FILLED_FORMAT = 4;
 
 /** Bytes that any file's HEADER frame fits into. */
 export const HEADER_BYTES = 256;
@@ -33,9 +35,11 @@ export interface LogPoint {
 export interface SegmentHeader extends LogPoint {
   readonly epoch: Buffer;
   readonly number: number;
+  /** How long the file was made, before anything was written to it. It may have grown since. */
+  readonly madeBytes: number;
 }
 
-/** As it was found: of the version that whoever wrote it had. */
+/** As it was found: of the version of the program that wrote it. `madeBytes` is 0 before format 4. */
 export interface FoundSegmentHeader extends SegmentHeader {
   readonly format: number;
 }
@@ -47,7 +51,7 @@ export interface SnapshotHeader extends LogPoint {
 }
 
 export function putSegmentHeader(out: GrowingBuffer, header: SegmentHeader): void {
-  putHeader(out, SEGMENT, header, [header.number, header.index, header.seq, header.group]);
+  putHeader(out, SEGMENT, header, [header.number, header.index, header.seq, header.group], header.madeBytes);
 }
 
 export function putSnapshotHeader(out: GrowingBuffer, header: SnapshotHeader): void {
@@ -61,8 +65,8 @@ export function readSegmentHeader(
   const read = readHeader(bytes, SEGMENT);
   if (typeof read === 'string') return read;
   const [number, index, seq, group] = read.numbers;
-  const { format, epoch, chain, frame } = read;
-  return { header: { format, epoch, number, index, seq, group, chain }, frame };
+  const { format, epoch, chain, madeBytes, frame } = read;
+  return { header: { format, epoch, number, index, seq, group, chain, madeBytes }, frame };
 }
 
 export function readSnapshotHeader(bytes: Buffer): { readonly header: SnapshotHeader; readonly frame: Frame } | string {
@@ -79,15 +83,17 @@ function putHeader(
   kind: string,
   { epoch, chain }: { epoch: Buffer; chain: Buffer },
   numbers: Four,
+  madeBytes?: number,
 ): void {
   const start = beginFrame(out);
   const writer = new MsgpackWriter(out);
-  writer.array(4 + numbers.length);
+  writer.array(4 + numbers.length + (madeBytes === undefined ? 0 : 1));
   writer.text(kind);
   writer.uint(FILE_FORMAT);
   writer.bin(epoch);
   for (const number of numbers) writer.uint(number);
   writer.bin(chain);
+  if (madeBytes !== undefined) writer.uint(madeBytes);
   endFrame(out, start, FrameType.header);
 }
 
@@ -100,6 +106,7 @@ function readHeader(
       readonly epoch: Buffer;
       readonly numbers: Four;
       readonly chain: Buffer;
+      readonly madeBytes: number;
       readonly frame: Frame;
     }
   | string {
@@ -118,13 +125,15 @@ function readHeader(
         `a ${kind} of format ${format}, this program reads up to ${FILE_FORMAT}`,
       );
     }
-    if (format < OLDEST_FORMAT || fields !== 8) return `no ${kind} of format ${format}`;
+    const hasLength = kind === SEGMENT && format >= FILLED_FORMAT;
+    if (format < OLDEST_FORMAT || fields !== (hasLength ? 9 : 8)) return `no ${kind} of format ${format}`;
     const epoch = input.bin();
     const numbers: Four = [input.uint(), input.uint(), input.uint(), input.uint()];
     const chain = input.bin();
+    const madeBytes = hasLength ? input.uint() : 0;
     input.end();
     if (epoch.length !== EPOCH_BYTES || chain.length !== HASH_BYTES) return 'a header with fields of wrong length';
-    return { format, epoch, numbers, chain, frame };
+    return { format, epoch, numbers, chain, madeBytes, frame };
   } catch (error) {
     if (error instanceof MsgpackFault) return error.message;
     throw error;

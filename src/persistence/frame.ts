@@ -70,13 +70,53 @@ export function frameType(bytes: Buffer, start: number): number {
   return bytes.readUInt32LE(start + TYPE_AT);
 }
 
-/** Behind the last byte from `start` on that is not zero; `start` when all are. */
+/**
+ * What a segment's space holds before it is written to, since format 4: neither what a disk returns for sectors that it
+ * has lost or erased (0 or ff), nor the beginning of a frame.
+ */
+export const FILL = 0xa5;
+/** The unit that a disk writes, or loses, as a whole. */
+export const SECTOR_BYTES = 512;
+
+const BLOCK_BYTES = 4096;
+const ZEROS = Buffer.alloc(BLOCK_BYTES);
+const UNUSED = Buffer.alloc(BLOCK_BYTES, FILL);
+
+/** Behind the last byte from `start` on that is neither zero nor FILL; `start` when there is none. */
 export function endOfContent(bytes: Buffer, start: number): number {
   let end = bytes.length;
   // In blocks from behind: comparing memory is some hundred times faster than looking at each byte.
-  while (end - start >= ZEROS.length && bytes.subarray(end - ZEROS.length, end).equals(ZEROS)) end -= ZEROS.length;
-  while (end > start && bytes[end - 1] === 0) end -= 1;
+  for (; end - start >= BLOCK_BYTES; end -= BLOCK_BYTES) {
+    const block = bytes.subarray(end - BLOCK_BYTES, end);
+    if (!block.equals(UNUSED) && !block.equals(ZEROS)) break;
+  }
+  while (end > start && (bytes[end - 1] === 0 || bytes[end - 1] === FILL)) end -= 1;
   return end;
 }
 
-const ZEROS = Buffer.alloc(4096);
+/** Whether nothing was written there since it was filled. */
+export function isUnused(bytes: Buffer): boolean {
+  for (let at = 0; at < bytes.length; at += BLOCK_BYTES) {
+    const block = bytes.subarray(at, at + BLOCK_BYTES);
+    if (!block.equals(block.length === BLOCK_BYTES ? UNUSED : UNUSED.subarray(0, block.length))) return false;
+  }
+  return true;
+}
+
+/**
+ * Where between `start`, the end of the last frame, and `end` the first zeros are that no write has left there: in place
+ * of a frame's head, which is never all zeros, or as a whole sector, which no frame fills with zeros. -1: there are none.
+ */
+export function zeroedAt(bytes: Buffer, start: number, end: number): number {
+  const isZero = (from: number, length: number): boolean =>
+    bytes.subarray(from, from + length).equals(ZEROS.subarray(0, length));
+  const headBytes = Math.min(FRAME_HEAD_BYTES, end - start);
+  if (headBytes > 0 && isZero(start, headBytes)) return start;
+  const firstSector = Math.ceil(start / SECTOR_BYTES) * SECTOR_BYTES;
+  for (let at = firstSector; at + SECTOR_BYTES <= end;) {
+    if (end - at >= BLOCK_BYTES && bytes.subarray(at, at + BLOCK_BYTES).equals(UNUSED)) at += BLOCK_BYTES;
+    else if (isZero(at, SECTOR_BYTES)) return at;
+    else at += SECTOR_BYTES;
+  }
+  return -1;
+}

@@ -1,6 +1,6 @@
 import { readCommit } from './commit.js';
 import type { Disk } from './disk.js';
-import { FrameType, frameEnd, frameType } from './frame.js';
+import { FRAME_HEAD_BYTES, FrameType, frameEnd, frameType, isUnused } from './frame.js';
 import { damaged, wholeFrame, type SegmentStart } from './log-records.js';
 import { segmentName } from './segment.js';
 
@@ -62,7 +62,9 @@ export async function* groupsFrom(
 function groupEnd(bytes: Buffer, start: number): number {
   for (let at = start; ;) {
     const end = frameEnd(bytes, at);
-    // No type 0: zeros are no frames, and what is none is left to whoever checks it.
+    const head = bytes.subarray(at, at + FRAME_HEAD_BYTES);
+    // Neither zeros nor unused space are frames: the caller checks what this returns, and throws.
+    if (end === -1 && head.length === FRAME_HEAD_BYTES && isUnused(head)) return at + FRAME_HEAD_BYTES;
     if (end === -1 || frameType(bytes, at) === FrameType.commit || frameType(bytes, at) === 0) return end;
     at = end;
   }

@@ -11,6 +11,8 @@ export interface SurveyedSegment {
   readonly last: LogPoint;
   /** Of its header. */
   readonly format: number;
+  /** How long the file was made; 0 where its header does not say. */
+  readonly madeBytes: number;
   /** From here on a group may be in the page cache alone, although it is whole; `end` when there is none. */
   readonly durableEnd: number;
   readonly checked: { readonly end: number; readonly crc: number };
@@ -31,16 +33,29 @@ export interface TornTail {
   readonly reason: string;
 }
 
+/**
+ * The log ends where groups were written once, by the state of the file behind its end: the file is shorter than it was
+ * made, or has zeros where unused space holds FILL. Clients may have received their events.
+ */
+export interface LostTail {
+  readonly number: number;
+  readonly offset: number;
+  readonly reason: string;
+}
+
 /** All that the segments say, every byte of them checked. */
 export interface LogSurvey {
   readonly epoch: Buffer;
   readonly segments: readonly SurveyedSegment[];
   /** Segments without a whole group, rising: the prepared one, or what a torn tail left. */
   readonly emptySegments: readonly number[];
+  /** Those of them that are as they were made, to be written to next. */
+  readonly readySegments: readonly number[];
   readonly last: LogPoint;
   /** The last group is empty (or there is none): it says that the one before is durable. */
   readonly isSealed: boolean;
   readonly torn: TornTail | null;
+  readonly lost: LostTail | null;
   /** By record index. */
   readonly snapshots: ReadonlyMap<number, SnapshotNote>;
   /** In the order of the log. */

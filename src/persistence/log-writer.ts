@@ -48,7 +48,7 @@ export class LogWriter {
   /** Goes on behind what the survey found, once its torn tail is cut and the rest is settled. */
   static async open(disk: Disk, survey: LogSurvey, options: LogWriterOptions): Promise<LogWriter> {
     const writer = new LogWriter(disk, survey, options);
-    await writer.#segment.open(survey.emptySegments);
+    await writer.#segment.open(survey.readySegments);
     writer.#armSeal();
     return writer;
   }

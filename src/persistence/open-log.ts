@@ -1,23 +1,21 @@
 import type { Engine } from '../engine/engine.js';
 import type { Random } from '../engine/ports.js';
 import { EPOCH_BYTES, firstChain } from './commit.js';
-import { readWhole, type Disk, type DiskLock } from './disk.js';
-import { endOfContent } from './frame.js';
+import { LOCK_NAME, isNoRoom, readWhole, type Disk, type DiskLock } from './disk.js';
+import { endOfContent, isUnused } from './frame.js';
 import { freshEngine } from './fresh-engine.js';
 import { checkHalt, noteDeepReorg } from './halted-log.js';
 import { LogHistory } from './log-history.js';
 import { LogJournal, type LogJournalOptions } from './log-journal.js';
+import { continueLog } from './lost-tail.js';
 import type { SnapshotNote } from './notes.js';
 import { PersistenceError } from './persistence-error.js';
-import { recover, type Recovered, type Survey } from './recovery.js';
+import type { Recovered, Survey } from './recovery.js';
 import { segmentBytesFor, segmentName, segmentNumbers, snapshotIndexes } from './segment.js';
 import { Snapshotter, type SnapshotterOptions } from './snapshotter.js';
 import { tellStateSums, type StateSumOptions } from './state-sums.js';
 import { compareIdentity, readStamp, writeStamp, type Identity, type Stamp } from './stamp.js';
 import { removeUnfinished, tidy } from './tidy.js';
-
-/** Held by whoever may write in the directory. */
-export const LOCK_NAME = 'lock';
 
 export interface OpenLogOptions
   extends
@@ -43,7 +41,7 @@ export interface OpenLog {
   readonly journal: LogJournal;
   readonly history: LogHistory;
   readonly snapshotter: Snapshotter;
-  /** 16 hex digits; another only when a log is begun anew. */
+  /** 16 hex digits; another one when events that clients received may be lost. */
   readonly epoch: string;
   /** The depth that the engine was made with. */
   readonly reorgDepth: number;
@@ -55,7 +53,7 @@ export interface OpenLog {
 
 /**
  * Takes the directory for this process, rebuilds the engine from it, or begins a new log, and goes on from there.
- * Throws PersistenceError: LOCKED, FOREIGN, DEEP_REORG, DAMAGED, NO_BASE, DIFFERS, NEWER_FORMAT; then nothing on the disk has
+ * Throws PersistenceError: LOCKED, FOREIGN, DEEP_REORG, DAMAGED, LOST_TAIL, NO_BASE, DIFFERS, NEWER_FORMAT; then nothing on the disk has
  * changed but `*.tmp` files.
  */
 export async function openLog(disk: Disk, options: OpenLogOptions): Promise<OpenLog> {
@@ -75,37 +73,46 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
   const found = await checkHalt(disk, stamped, options.acceptDeepReorg ?? null);
   if (stamped !== null && found === null) options.logger.warn({}, 'the log is put aside: the chains are read anew');
   await removeUnfinished(disk);
-  const stamp = found ?? newStamp(options);
+  const isWeak = options.sync.type !== 'always';
+  const acceptsLoss = isWeak || (found?.sync ?? 'always') !== 'always';
+  const begun = newStamp(options);
+  const { recovered, stamp, isNewEpoch } =
+    found === null
+      ? { recovered: await nothing(disk, begun), stamp: begun, isNewEpoch: false }
+      : await continueLog(disk, { ...options, acceptsLoss, isWeak });
   if (stamp.reorgDepth !== options.reorgDepth) {
     const details = { reorgDepth: stamp.reorgDepth, wanted: options.reorgDepth };
     options.logger.warn(details, 'the log keeps the reorg depth that it was begun with');
   }
-  const recovered =
-    found === null
-      ? await nothing(disk, stamp)
-      : await recover(disk, stamp.epoch, stamp.reorgDepth, options.logger, options.surveyAside);
+  const stamps = new StampFile(disk, stamp);
+  // Before anything is mended or written: a crash in between must not leave a log that looks closed, or the old epoch.
+  // With `always` a group that was closed is there for good.
+  const closedGroup = isWeak ? null : stamp.closedGroup;
+  const isChanged = isNewEpoch || stamp.sync !== options.sync.type || stamp.closedGroup !== closedGroup;
+  if (found !== null && isChanged) await stamps.change({ sync: options.sync.type, closedGroup });
   await tidy(disk, recovered, options.logger);
   const segmentBytes = await segmentBytesFor(disk, options.segmentBytes);
   const journal = await LogJournal.open(disk, recovered.survey, { ...options, segmentBytes, lock });
   try {
     // Last of all: from now on a directory without segments is one that has lost them.
-    if (found === null) await writeStamp(disk, stamp);
+    if (found === null) await stamps.change(stamp);
   } catch (error) {
     // Its looks at the volume would keep the process alive for ever. What else fails is told by the first error.
     await journal.close().catch(() => undefined);
     throw error;
   }
-  return assemble(disk, lock, stamp, recovered, journal, options);
+  return assemble(disk, lock, stamps, recovered, journal, options);
 }
 
 function assemble(
   disk: Disk,
   lock: DiskLock,
-  { epoch, reorgDepth }: Stamp,
+  stamps: StampFile,
   { engine, snapshotIndex }: Recovered,
   journal: LogJournal,
   options: OpenLogOptions,
 ): OpenLog {
+  const { epoch, feedEpoch, reorgDepth } = stamps.stamp;
   tellStateSums(engine, journal, options);
   const snapshotter = new Snapshotter(disk, journal, { ...options, epoch, reorgDepth, lastIndex: snapshotIndex });
   return {
@@ -113,7 +120,7 @@ function assemble(
     journal,
     snapshotter,
     history: new LogHistory(disk, epoch),
-    epoch: epoch.toString('hex'),
+    epoch: feedEpoch.toString('hex'),
     reorgDepth,
     noteDeepReorg: (why) => noteDeepReorg(disk, epoch.toString('hex'), why),
     async close() {
@@ -121,6 +128,10 @@ function assemble(
       await snapshotter.close();
       journal.note({ type: 'STATE_HASH', index: engine.index, stateHash: engine.stateHash() });
       await journal.close();
+      await stamps.change({ closedGroup: journal.durable.group }).catch((error: unknown) => {
+        if (!isNoRoom(error)) throw error;
+        options.logger.warn({ err: error }, 'no room to write down that the log was closed in order');
+      });
       await lock.release();
     },
   };
@@ -135,17 +146,39 @@ function checkIdentity(disk: Disk, found: Stamp | null, wanted: Identity): void 
   );
 }
 
-function newStamp({ random, reorgDepth, identity }: OpenLogOptions): Stamp {
-  return { epoch: Buffer.from(random.bytes(EPOCH_BYTES)), reorgDepth, identity };
+function newStamp({ random, reorgDepth, identity, sync }: OpenLogOptions): Stamp {
+  const epoch = Buffer.from(random.bytes(EPOCH_BYTES));
+  return { epoch, feedEpoch: epoch, reorgDepth, identity, sync: sync.type, closedGroup: null, files: [] };
 }
 
-/** A directory without a stamp may have been begun, no more: a first segment of zeros. */
+/** The stamp on the disk: its changes are written one after another. */
+class StampFile {
+  #lastWrite: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly disk: Disk,
+    public stamp: Stamp,
+  ) {}
+
+  /** Durable when it resolves. */
+  change(change: Partial<Stamp>): Promise<void> {
+    this.stamp = { ...this.stamp, ...change };
+    const write = (): Promise<void> => writeStamp(this.disk, this.stamp);
+    this.#lastWrite = this.#lastWrite.then(write, write);
+    return this.#lastWrite;
+  }
+}
+
+/** A directory without a stamp may have been begun, no more: a first segment that nothing was written to. */
 async function nothing(disk: Disk, { epoch, reorgDepth }: Stamp): Promise<Recovered> {
   const names = await disk.list();
   const emptySegments = segmentNumbers(names);
+  const readySegments: number[] = [];
   for (const number of emptySegments) {
     const name = segmentName(number);
-    if (endOfContent(await readWhole(disk, name), 0) > 0) {
+    const bytes = await readWhole(disk, name);
+    if (isUnused(bytes)) readySegments.push(number);
+    if (endOfContent(bytes, 0) > 0) {
       throw new PersistenceError('NO_BASE', `${disk.label} has a log (${name}), and its stamp is gone`);
     }
   }
@@ -156,9 +189,11 @@ async function nothing(disk: Disk, { epoch, reorgDepth }: Stamp): Promise<Recove
     epoch,
     segments: [],
     emptySegments,
+    readySegments,
     last: { index: 0, seq: 0, group: 0, chain: firstChain(epoch) },
     isSealed: true,
     torn: null,
+    lost: null,
     snapshots: new Map<number, SnapshotNote>(),
     stateHashes: [],
     chains: new Map<number, Buffer>(),

@@ -31,10 +31,10 @@ export class OpenSegment {
     this.#spare = new SpareSegment(disk, this.#number + 1, options);
   }
 
-  /** `emptySegments`: those that an earlier process made ready. */
-  async open(emptySegments: readonly number[]): Promise<void> {
+  /** `readySegments`: those that an earlier process made. */
+  async open(readySegments: readonly number[]): Promise<void> {
     if (this.#number > 0) this.#file = await this.#disk.open(segmentName(this.#number), this.#options.openMode);
-    await this.#spare.adopt(emptySegments);
+    await this.#spare.adopt(readySegments);
     if (this.#file === null) await this.#spare.ready();
     else this.#spare.prepare();
   }
@@ -65,7 +65,8 @@ export class OpenSegment {
     this.#format = FILE_FORMAT;
     this.#end = 0;
     this.#header.clear(0);
-    putSegmentHeader(this.#header, { ...after, epoch: this.#epoch, number: this.#number });
+    const madeBytes = await next.size();
+    putSegmentHeader(this.#header, { ...after, epoch: this.#epoch, number: this.#number, madeBytes });
     return this.#header.view();
   }
 

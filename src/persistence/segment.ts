@@ -1,6 +1,7 @@
 import { TEMPORARY, isNoRoom, type Disk, type DiskFile } from './disk.js';
+import { FILL } from './frame.js';
 
-/** Zeros are written and synced in pieces of this size, so that commits pass between them. */
+/** A new segment is written and synced in pieces of this size, so that commits pass between them. */
 const FILL_BYTES = 1 << 20;
 /** A volume holds at least this many segments, so that making one ready never takes most of what is free. */
 const SEGMENTS_A_VOLUME = 32;
@@ -41,7 +42,7 @@ export async function segmentBytesFor(disk: Disk, wantedBytes: number): Promise<
 }
 
 /**
- * Makes segment `number`, `bytes` zeros, durable with its name: from then on a write into it changes no metadata. False
+ * Makes segment `number`, `bytes` long and all FILL, durable with its name: from then on a write into it changes no metadata. False
  * when `isWanted` said no in between; nothing is left of it then, nor when it rejects for want of room.
  */
 export async function prepareSegment(
@@ -53,13 +54,13 @@ export async function prepareSegment(
   const name = segmentName(number);
   const file = await disk.open(name + TEMPORARY, 'create');
   try {
-    const zeros = Buffer.alloc(Math.min(FILL_BYTES, bytes));
-    for (let position = 0; position < bytes; position += zeros.length) {
+    const unused = Buffer.alloc(Math.min(FILL_BYTES, bytes), FILL);
+    for (let position = 0; position < bytes; position += unused.length) {
       if (!isWanted()) {
         await discard(disk, file);
         return false;
       }
-      await file.write(zeros.subarray(0, bytes - position), position);
+      await file.write(unused.subarray(0, bytes - position), position);
       await file.sync();
     }
     await disk.rename(file.name, name);

@@ -5,7 +5,7 @@ import { freshEngine } from './fresh-engine.js';
 import type { LogSurvey } from './log-survey.js';
 import type { Logger } from './logger.js';
 import type { SnapshotNote } from './notes.js';
-import { PersistenceError } from './persistence-error.js';
+import { PersistenceError, lostTailAt } from './persistence-error.js';
 import { snapshotName } from './segment.js';
 import { readSnapshot, type ReadSnapshot } from './snapshot.js';
 import type { SegmentStart } from './log-records.js';
@@ -36,7 +36,8 @@ export interface Base {
 /**
  * An engine with the newest snapshot of `indexes`, rising, that a replay of this log can begin with. The snapshots are
  * those of before the survey: one that a server makes meanwhile has records that the survey did not see. Throws
- * PersistenceError: NO_BASE when there is none, DAMAGED when a whole snapshot says that the log was once longer.
+ * PersistenceError: NO_BASE when there is none, LOST_TAIL, with the snapshot's name as its place, when a whole one
+ * says that the log was once longer.
  */
 export async function findBase(
   disk: Disk,
@@ -89,13 +90,8 @@ export function objection({ index, snapshot }: Candidate, log: LogFacts): string
   if (note !== undefined && note.sha256 !== sha256) return 'the log tells another hash of it';
   if (header.group > log.last.group) {
     const place = { file: snapshotName(index), offset: 0, index: log.last.index, seq: log.last.seq };
-    throw new PersistenceError(
-      'DAMAGED',
-      `the log ends with record ${log.last.index}, and this snapshot has record ${index}`,
-      {
-        place,
-      },
-    );
+    const reason = `the log ends with record ${log.last.index}, and this snapshot has record ${index}`;
+    throw lostTailAt(place, reason);
   }
   const first = log.segments[0]?.first;
   if (first !== undefined && header.group < first.group) return `the log only begins with record ${first.index + 1}`;

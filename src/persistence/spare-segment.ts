@@ -34,7 +34,7 @@ export class SpareSegment {
     this.#options = options;
   }
 
-  /** Takes over what an earlier process made ready. `numbers`: segments that hold nothing but zeros, rising. */
+  /** Takes over what an earlier process made ready. `numbers`: segments as they were made, rising. */
   async adopt(numbers: readonly number[]): Promise<void> {
     // The last first: a crash in between leaves no gap in the numbers.
     for (const number of [...numbers].reverse()) {
@@ -66,7 +66,7 @@ export class SpareSegment {
     if (this.#file === null) await this.#make();
   }
 
-  /** The segment, all zeros, if it is there; then the one after it is begun. */
+  /** The segment, unused, if it is there; then the one after it is begun. */
   take(): DiskFile | null {
     const file = this.#file;
     if (file !== null) {

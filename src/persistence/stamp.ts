@@ -2,9 +2,11 @@ import { crc32 } from 'node:zlib';
 import { EPOCH_BYTES } from './commit.js';
 import { readWhole, writeWhole, type Disk } from './disk.js';
 import { PersistenceError } from './persistence-error.js';
+import type { SyncMode } from './sync-mode.js';
 
 export const STAMP_NAME = 'stamp.json';
-const STAMP_FORMAT = 1;
+/** 2: with `feedEpoch`, `sync`, `closedGroup` and `files`. */
+const STAMP_FORMAT = 2;
 
 /**
  * Chain ids, genesis hashes, contract addresses: by name, what a log is bound to. Addresses and hashes in lower case.
@@ -13,11 +15,22 @@ export type Identity = Readonly<Record<string, string | number>>;
 
 /** What `stamp.json` says of its directory. */
 export interface Stamp {
-  /** Tells this log from every other; changes only when a log is begun anew. */
+  /** Tells this log from every other, in each of its files; changes only when a log is begun anew. */
   readonly epoch: Buffer;
+  /**
+   * The epoch that clients see, under which no `seq` ever identifies two events. Another one as soon as events may have
+   * been lost.
+   */
+  readonly feedEpoch: Buffer;
   /** Blocks that a reorg may undo: a log is replayed with the depth it was begun with. */
   readonly reorgDepth: number;
   readonly identity: Identity;
+  /** How the process wrote the log that opened it last; null: by an older program, which did not say. */
+  readonly sync: SyncMode['type'] | null;
+  /** The log's last group when it was closed in order. Null: a process has it open, or did not close it. */
+  readonly closedGroup: number | null;
+  /** Reserved for names of files beside the log; empty. */
+  readonly files: readonly string[];
 }
 
 /**
@@ -35,7 +48,8 @@ export async function readStamp(disk: Disk): Promise<Stamp | null> {
   } catch (cause) {
     throw damaged('it is not JSON', cause);
   }
-  const { format, epoch, reorgDepth, identity, crc } = (content ?? {}) as Record<string, unknown>;
+  const { format, epoch, reorgDepth, identity, crc, ...rest } = (content ?? {}) as Record<string, unknown>;
+  const { feedEpoch = epoch, sync = null, closedGroup = null, files = [] } = rest;
   if (typeof format === 'number' && format > STAMP_FORMAT) {
     throw new PersistenceError(
       'NEWER_FORMAT',
@@ -44,21 +58,39 @@ export async function readStamp(disk: Disk): Promise<Stamp | null> {
   }
   if (
     typeof epoch !== 'string' ||
+    typeof feedEpoch !== 'string' ||
+    !Array.isArray(files) ||
     typeof reorgDepth !== 'number' ||
     typeof identity !== 'object' ||
     identity === null
   ) {
     throw damaged('it lacks what a stamp says');
   }
-  const stamp = { epoch: Buffer.from(epoch, 'hex'), reorgDepth, identity: identity as Identity };
-  if (crc !== checksum(stamp) || stamp.epoch.length !== EPOCH_BYTES) throw damaged('its checksum is wrong');
+  const stamp: Stamp = {
+    epoch: Buffer.from(epoch, 'hex'),
+    feedEpoch: Buffer.from(feedEpoch, 'hex'),
+    reorgDepth,
+    identity: identity as Identity,
+    sync: sync as Stamp['sync'],
+    closedGroup: closedGroup as number | null,
+    files: files as string[],
+  };
+  if (crc !== checksum(stamp, format) || stamp.epoch.length !== EPOCH_BYTES) throw damaged('its checksum is wrong');
+  return stamp;
+}
+
+/** Throws PersistenceError NO_BASE where there is none. */
+export async function stampOf(disk: Disk): Promise<Stamp> {
+  const stamp = await readStamp(disk);
+  if (stamp === null) throw new PersistenceError('NO_BASE', `${disk.label} holds no log: it has no stamp`);
   return stamp;
 }
 
 /** Durable when it resolves. */
 export async function writeStamp(disk: Disk, stamp: Stamp): Promise<void> {
-  const { epoch, reorgDepth, identity } = stamp;
-  const content = { format: STAMP_FORMAT, epoch: epoch.toString('hex'), reorgDepth, identity, crc: checksum(stamp) };
+  const { epoch, feedEpoch, ...rest } = stamp;
+  const epochs = { epoch: epoch.toString('hex'), feedEpoch: feedEpoch.toString('hex') };
+  const content = { format: STAMP_FORMAT, ...epochs, ...rest, crc: checksum(stamp, STAMP_FORMAT) };
   await writeWhole(disk, STAMP_NAME, [Buffer.from(`${JSON.stringify(content, null, 2)}\n`)]);
 }
 
@@ -71,8 +103,12 @@ export function compareIdentity(stamped: Identity, wanted: Identity): string[] {
 }
 
 /** Over the values in a fixed order, so that people may reformat the file. */
-function checksum({ epoch, reorgDepth, identity }: Stamp): string {
+function checksum(
+  { epoch, feedEpoch, reorgDepth, identity, sync, closedGroup, files }: Stamp,
+  format: unknown,
+): string {
   const entries = Object.entries(identity).sort(([a], [b]) => (a < b ? -1 : 1));
-  const text = JSON.stringify([STAMP_FORMAT, epoch.toString('hex'), reorgDepth, entries]);
+  const added = format === 1 ? [] : [feedEpoch.toString('hex'), sync, closedGroup, files];
+  const text = JSON.stringify([format, epoch.toString('hex'), reorgDepth, entries, ...added]);
   return crc32(text).toString(16).padStart(8, '0');
 }

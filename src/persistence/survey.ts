@@ -2,14 +2,16 @@ import { crc32 } from 'node:zlib';
 import { firstChain, highestDurable } from './commit.js';
 import { readStart, readWhole, type Disk } from './disk.js';
 import {
+  FILLED_FORMAT,
+  FILE_FORMAT,
   HEADER_BYTES,
   readSegmentHeader,
   readSnapshotHeader,
   type LogPoint,
   type SegmentHeader,
 } from './file-header.js';
-import { endOfContent, type Frame } from './frame.js';
-import type { LogSurvey, PassedSegment, SurveyedSegment, TornTail } from './log-survey.js';
+import { SECTOR_BYTES, endOfContent, isUnused, zeroedAt, type Frame } from './frame.js';
+import type { LogSurvey, LostTail, PassedSegment, SurveyedSegment, TornTail } from './log-survey.js';
 import { noteIn, type SnapshotNote, type StateHashNote } from './notes.js';
 import { PersistenceError, type LogPlace } from './persistence-error.js';
 import { readGroup, type GroupFault } from './read-group.js';
@@ -42,6 +44,9 @@ class Surveyor {
   #point: LogPoint;
   #isSealed = true;
   #torn: TornTail | null = null;
+  /** Of what has been read so far. */
+  #lost: LostTail | null = null;
+  readonly #ready: number[] = [];
 
   constructor(disk: Disk, epoch: Buffer, onPassed?: (passed: PassedSegment) => void) {
     this.#disk = disk;
@@ -64,6 +69,7 @@ class Surveyor {
       }
       if (isOver) {
         // A segment is synced before the next is begun, so behind the end there is nothing but the prepared one.
+        this.#inspectEmpty(number, bytes);
         if (endOfContent(bytes, 0) > 0)
           await this.#judge(number, 0, bytes, { reason: 'it follows an empty segment', at: 0 });
       } else {
@@ -79,7 +85,9 @@ class Surveyor {
       emptySegments: this.#numbers.filter((number) => number > used),
       last: this.#point,
       isSealed: this.#isSealed,
+      readySegments: this.#ready,
       torn: this.#torn,
+      lost: this.#lost,
       snapshots: this.#snapshots,
       stateHashes: this.#stateHashes,
       chains: this.#chains,
@@ -90,16 +98,18 @@ class Surveyor {
   async #readSegment(number: number, bytes: Buffer, isFirst: boolean): Promise<boolean> {
     const contentEnd = endOfContent(bytes, 0);
     if (contentEnd === 0) {
-      if (isFirst && number > 1) throw this.#damage(number, 0, 'it is all zeros, and what lay before it was dropped');
+      if (isFirst && number > 1) throw this.#damage(number, 0, 'it holds nothing, and what lay before it was dropped');
+      this.#inspectEmpty(number, bytes);
       return false;
     }
     const read = this.#header(number, bytes, isFirst);
     if (typeof read === 'string') {
       if (isFirst && number > 1) throw this.#damage(number, 0, `${read}, and what lay before it was dropped`);
       await this.#judge(number, 0, bytes, { reason: read, at: 0 });
+      this.#inspectEmpty(number, bytes);
       return false;
     }
-    const { format, end: headerEnd } = read;
+    const { format, madeBytes, end: headerEnd } = read;
     const first = this.#point;
     const told = this.#stateHashes.length;
     /** Groups that may not be durable yet, oldest first. */
@@ -120,17 +130,22 @@ class Surveyor {
       this.#isSealed = group.isEmpty;
       end = group.end;
     }
+    this.#lost = lostBehind(number, bytes, end, madeBytes);
     if (end === 0) return false;
     const durableEnd = open[0]?.start ?? end;
     const checked = { end, crc: crc32(bytes.subarray(0, end)) };
-    const segment = { number, first, end, last: this.#point, format, durableEnd, checked };
+    const segment = { number, first, end, last: this.#point, format, madeBytes, durableEnd, checked };
     this.#segments.push(segment);
     this.#onPassed?.({ segment, stateHashes: this.#stateHashes.slice(told) });
     return true;
   }
 
   /** The format of the segment's header and where that ends, when it belongs here; words when it is none. */
-  #header(number: number, bytes: Buffer, isFirst: boolean): { readonly format: number; readonly end: number } | string {
+  #header(
+    number: number,
+    bytes: Buffer,
+    isFirst: boolean,
+  ): { readonly format: number; readonly madeBytes: number; readonly end: number } | string {
     const read = readSegmentHeader(bytes);
     if (typeof read === 'string') return read;
     const { header, frame } = read;
@@ -150,7 +165,15 @@ class Surveyor {
         `its header follows on record ${header.index} and group ${header.group}, but what lies before it ends with record ${index} and group ${group}`,
       );
     }
-    return { format: header.format, end: frame.end };
+    return { format: header.format, madeBytes: header.madeBytes, end: frame.end };
+  }
+
+  /** No whole group is in that segment: it was only made ready, unless its beginning is gone. */
+  #inspectEmpty(number: number, bytes: Buffer): void {
+    if (isUnused(bytes) && bytes.length >= SECTOR_BYTES) this.#ready.push(number);
+    // An older program's segments were zeros.
+    else if ((this.#segments.at(-1)?.format ?? FILE_FORMAT) >= FILLED_FORMAT)
+      this.#lost ??= lostBehind(number, bytes, 0, Math.max(bytes.length, SECTOR_BYTES));
   }
 
   /**
@@ -190,6 +213,16 @@ class Surveyor {
     const place: LogPlace = { file: segmentName(number), offset, index, seq };
     return new PersistenceError('DAMAGED', reason, { place });
   }
+}
+
+/** Whether the file shows that groups were behind its last whole one, which ends at `end`. */
+function lostBehind(number: number, bytes: Buffer, end: number, madeBytes: number): LostTail | null {
+  if (bytes.length < madeBytes) {
+    const reason = `the file is ${bytes.length} bytes long, and was made with ${madeBytes}`;
+    return { number, offset: end, reason };
+  }
+  const zeroed = zeroedAt(bytes, end, madeBytes);
+  return zeroed === -1 ? null : { number, offset: end, reason: `the file has zeros at byte ${zeroed}` };
 }
 
 /** The groups that the snapshots say to end with, as far as their headers can be read. */

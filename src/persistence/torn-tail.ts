@@ -1,5 +1,6 @@
 import { readWhole, writeWhole, type Disk } from './disk.js';
-import { endOfContent } from './frame.js';
+import { FILLED_FORMAT } from './file-header.js';
+import { FILL, endOfContent } from './frame.js';
 import type { LogSurvey } from './log-survey.js';
 import type { Logger } from './logger.js';
 import { segmentName } from './segment.js';
@@ -8,25 +9,40 @@ import { segmentName } from './segment.js';
 const PIECE_BYTES = 1 << 20;
 
 /**
- * Leaves nothing behind the last whole group but zeros. What stood there is first kept in `*.broken` files, durable
- * before anything is overwritten, so that a crash in between only means that this is done again.
+ * Leaves nothing behind the last whole group but unused space, and no segment behind it that is not ready to be written
+ * to. What stood there is first kept in `*.broken` files, durable before anything is overwritten, so that a crash in
+ * between only means that this is done again.
  */
 export async function cutTornTail(disk: Disk, survey: LogSurvey, logger: Logger): Promise<void> {
-  const { torn } = survey;
-  if (torn === null) return;
-  const names = await disk.list();
+  const { torn, lost, emptySegments, readySegments } = survey;
+  const unready = emptySegments.filter((number) => !readySegments.includes(number));
   const kept: string[] = [];
-  for (const number of new Set([torn.number, ...survey.emptySegments])) {
-    const name = segmentName(number);
-    const offset = number === torn.number ? torn.offset : 0;
-    const bytes = await readWhole(disk, name);
-    const end = endOfContent(bytes, offset);
-    if (end === offset) continue;
-    const copy = brokenName(names, `${name}.${offset}`);
-    await writeWhole(disk, copy, [bytes.subarray(offset, end)]);
-    kept.push(copy);
-    await zero(disk, name, offset, end);
+  if (torn !== null || lost !== null) {
+    const names = await disk.list();
+    const last = survey.segments.at(-1);
+    const content = new Map<number, { readonly start: number; readonly end: number }>();
+    for (const number of last === undefined ? unready : [last.number, ...unready]) {
+      const name = segmentName(number);
+      const bytes = await readWhole(disk, name);
+      const start = number === last?.number ? last.end : 0;
+      const end = endOfContent(bytes, start);
+      content.set(number, { start, end });
+      if (end === start) continue;
+      const copy = brokenName(names, `${name}.${start}`);
+      await writeWhole(disk, copy, [bytes.subarray(start, end)]);
+      kept.push(copy);
+    }
+    if (last !== undefined) {
+      const end = Math.max(content.get(last.number)?.end ?? 0, last.madeBytes);
+      await overwrite(disk, segmentName(last.number), last.end, end, last.format >= FILLED_FORMAT ? FILL : 0);
+    }
   }
+  // The last first: a crash in between leaves no gap in the numbers.
+  for (const number of unready.reverse()) {
+    await disk.remove(segmentName(number));
+    await disk.syncDirectory();
+  }
+  if (torn === null) return;
   logger.warn(
     { segment: segmentName(torn.number), offset: torn.offset, bytes: torn.bytes, reason: torn.reason, kept },
     'the log ended in the middle of a group that nobody was told of: it was cut off',
@@ -41,11 +57,13 @@ export function brokenName(names: readonly string[], wanted: string): string {
   }
 }
 
-async function zero(disk: Disk, name: string, start: number, end: number): Promise<void> {
+/** The file is at least `end` bytes long afterwards. */
+async function overwrite(disk: Disk, name: string, start: number, end: number, fill: number): Promise<void> {
+  if (end <= start) return;
   const file = await disk.open(name, 'write');
   try {
-    const zeros = Buffer.alloc(Math.min(PIECE_BYTES, end - start));
-    for (let at = start; at < end; at += zeros.length) await file.write(zeros.subarray(0, end - at), at);
+    const piece = Buffer.alloc(Math.min(PIECE_BYTES, end - start), fill);
+    for (let at = start; at < end; at += piece.length) await file.write(piece.subarray(0, end - at), at);
     await file.sync();
   } finally {
     await file.close();

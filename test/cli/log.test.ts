@@ -139,10 +139,27 @@ t.test('damage is refused with its place', async (t) => {
   const directory = await newDirectory();
   await logIn(directory, 5);
   const [segment] = (await readdir(directory)).filter((name) => name.startsWith('segment-'));
-  await truncate(path.join(directory, segment ?? ''), 10);
+  const file = path.join(directory, segment ?? '');
+  const bytes = await readFile(file);
+  bytes.writeUInt8(bytes.readUInt8(200) ^ 1, 200);
+  await writeFile(file, bytes);
   const { code, err } = await run('repair', directory);
   t.equal(code, 1);
-  t.match(err.join(), /snapshot-0*5\.snap, offset 0, .* the log ends with record 0/);
+  t.match(err.join(), /segment-0*1\.log, offset \d+, after record 0/);
+});
+
+t.test('a log that has lost its end is refused, and repaired with the state of its newest snapshot', async (t) => {
+  const directory = await newDirectory();
+  const { index } = await logIn(directory, 5);
+  const [segment = ''] = (await readdir(directory)).filter((name) => name.startsWith('segment-'));
+  await truncate(path.join(directory, segment), 10);
+  const refused = await run('verify', directory);
+  t.equal(refused.code, 1);
+  t.match(refused.err.join(), /snapshot-0*5\.snap, .* the log ends with record 0, .*`quotebook log repair/);
+  const { code, out } = await run('repair', directory);
+  t.equal(code, 0);
+  t.ok(out.includes(`lastIndex ${index}`), out.join());
+  t.equal((await run('verify', directory)).code, 0);
 });
 
 t.test('what is not a command of the log is refused', async (t) => {

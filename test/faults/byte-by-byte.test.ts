@@ -11,7 +11,7 @@ t.test('64 KiB that end at any byte', async (t) => {
   t.ok(checked >= BYTES, `${checked} ends`);
 });
 
-for (const rest of ['zeros', 'random bytes', 'older bytes'] satisfies Rest[]) {
+for (const rest of ['zeros', 'unused space', 'random bytes', 'older bytes'] satisfies Rest[]) {
   t.test(`64 KiB that end anywhere, and then have ${rest}`, async (t) => {
     // Not a divisor of anything in the format, so that all parts of a frame are met.
     const checked = await checkEveryEnd(await madeLog(BYTES, false), rest, random, 37);

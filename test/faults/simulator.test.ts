@@ -1,7 +1,7 @@
 import t from 'tap';
 import { simulateChainSeeds } from '../simulation/chain-simulator.js';
 import { simulateLateLogSeeds } from '../simulation/late-logs-simulator.js';
-import { simulateSeeds } from '../simulation/simulator.js';
+import { SYNC_MODES, simulatePowerCuts, simulateSeeds } from '../simulation/simulator.js';
 
 const isLong = process.env.QUOTEBOOK_TEST_LONG === '1';
 /** By hand other seeds each time, so that every long run sees something new. */
@@ -16,6 +16,14 @@ t.test(`${count} seeds from ${first} on`, async (t) => {
   const { crashes, records } = await simulateSeeds(first, count);
   t.ok(crashes > count, `${crashes} crashes, ${records} records`);
 });
+
+const CUTS = 1_000;
+for (const mode of SYNC_MODES) {
+  t.test(`${CUTS} power cuts with ${mode.type}: no seq of an epoch ever identifies two events`, async (t) => {
+    const cuts = await simulatePowerCuts(first, CUTS, mode);
+    t.ok(cuts >= CUTS, `${cuts} power cuts, seeds from ${first} on`);
+  });
+}
 
 t.test(`${chainCount} seeds with chains from ${first} on`, async (t) => {
   const { crashes, records } = await simulateChainSeeds(first, chainCount);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { FILL } from '../../src/persistence/frame.js';
 import type { LogSurvey } from '../../src/persistence/log-survey.js';
 import { recover } from '../../src/persistence/recovery.js';
 import { PersistenceError } from '../../src/persistence/persistence-error.js';
@@ -10,12 +11,15 @@ import { FIRST_SEGMENT, endWithin, withFile, type MadeLog } from './made-log.js'
 import type { MemoryDisk } from './memory-disk.js';
 
 /** What may stand behind the place where a write ended. */
-export type Rest = 'nothing' | 'zeros' | 'random bytes' | 'older bytes';
+export type Rest = 'nothing' | 'zeros' | 'unused space' | 'random bytes' | 'older bytes';
 
 /** Every so many bytes the engine is rebuilt too, which takes a hundred times as long as reading the log. */
 const REPLAY_EVERY = 509;
 
-/** At every byte: a log that ends there reads as the whole groups before it, and nothing else. */
+/**
+ * At every byte: a log that ends there reads as the whole groups before it, and nothing else. Where the end is not as a
+ * crash leaves it, the survey says that the tail was lost.
+ */
 export async function checkEveryEnd(log: MadeLog, rest: Rest, random: SeededRandom, step = 1): Promise<number> {
   const whole = segmentOf(log);
   let checked = 0;
@@ -25,6 +29,8 @@ export async function checkEveryEnd(log: MadeLog, rest: Rest, random: SeededRand
     const expected = endWithin(log, sameThrough(whole, bytes, end));
     const survey = await surveyLog(disk, log.epoch);
     assert.equal(survey.last.index, expected.index, `cut at ${end}, then ${rest}`);
+    if (rest === 'nothing' || rest === 'zeros') assert.ok(survey.lost !== null, `cut at ${end}, then ${rest}`);
+    else assert.equal(survey.lost, null, `cut at ${end}, then ${rest}`);
     if (checked % REPLAY_EVERY === 0) await checkState(disk, log, expected.stateHash);
     checked += 1;
   }
@@ -40,7 +46,7 @@ export async function checkEveryFlip(log: MadeLog, random: SeededRandom, isSeale
   const [beforeLast, last] = log.ends.slice(-2);
   if (beforeLast === undefined || last === undefined) throw new Error('the log is too short');
   let refused = 0;
-  // Also in the zeros behind the end, as far as a group might reach.
+  // Also in the unused space behind the end, as far as a group might reach.
   for (let at = from; at < Math.min(whole.length, last.offset + 512); at += 1) {
     const bytes = Buffer.from(whole);
     bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
@@ -76,7 +82,7 @@ async function checkState(disk: MemoryDisk, { epoch }: MadeLog, stateHash: strin
 
 function ending(whole: Buffer, end: number, rest: Rest, random: SeededRandom): Buffer {
   if (rest === 'nothing') return whole.subarray(0, end);
-  const bytes = Buffer.alloc(whole.length);
+  const bytes = Buffer.alloc(whole.length, rest === 'zeros' ? 0 : FILL);
   whole.copy(bytes, 0, 0, end);
   if (rest === 'random bytes') bytes.set(random.bytes(Math.min(600, whole.length - end)), end);
   if (rest === 'older bytes') whole.copy(bytes, end, 0, Math.min(end, whole.length - end));

@@ -61,10 +61,10 @@ t.test('files of a newer format are refused by their version', async (t) => {
       message: new RegExp(`of format ${FILE_FORMAT + 1}`),
     });
   }
-  const stamp = String(files.get('stamp.json')).replace('"format": 1', '"format": 2');
+  const stamp = String(files.get('stamp.json')).replace('"format": 2', '"format": 3');
   const newer = new Map(files).set('stamp.json', Buffer.from(stamp));
   await t.rejects(verifyLog(new MemoryDisk(newer), silent), {
     code: 'NEWER_FORMAT',
-    message: /stamp.json has format 2/,
+    message: /stamp.json has format 3/,
   });
 });

@@ -1,3 +1,4 @@
+import { FILL } from '../../src/persistence/frame.js';
 import { readStamp } from '../../src/persistence/stamp.js';
 import type { OpenLogOptions } from '../../src/persistence/open-log.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
@@ -76,6 +77,6 @@ export function endWithin({ ends }: MadeLog, bytes: number): GroupEnd {
 
 function contentEnd(bytes: Buffer): number {
   let end = bytes.length;
-  while (bytes[end - 1] === 0) end -= 1;
+  while (bytes[end - 1] === FILL) end -= 1;
   return end;
 }

@@ -107,7 +107,10 @@ t.test('a snapshot that the log does not tell of is taken only where their chain
 
 t.test('a log that ends before its snapshot has lost groups, and is refused', async (t) => {
   const bytes = bytesOf(FIRST_SEGMENT).subarray(0, log.ends[3]?.offset);
-  await t.rejects(start(withFile(log, FIRST_SEGMENT, bytes)), { code: 'DAMAGED', message: /the log ends with record/ });
+  await t.rejects(start(withFile(log, FIRST_SEGMENT, bytes)), {
+    code: 'LOST_TAIL',
+    message: /the log ends with record/,
+  });
 });
 
 t.test('a log without its beginning and without a usable snapshot is refused, never an empty book', async (t) => {

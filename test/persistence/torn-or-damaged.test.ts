@@ -10,7 +10,7 @@ const sealed = await madeLog(BYTES, true);
 const unsealed = await madeLog(BYTES, false);
 const random = new SeededRandom(3);
 
-for (const rest of ['nothing', 'zeros', 'random bytes', 'older bytes'] satisfies Rest[]) {
+for (const rest of ['nothing', 'zeros', 'unused space', 'random bytes', 'older bytes'] satisfies Rest[]) {
   t.test(`a log that ends anywhere, and then has ${rest}, reads as the whole groups before`, async (t) => {
     t.ok((await checkEveryEnd(unsealed, rest, random)) >= BYTES);
   });

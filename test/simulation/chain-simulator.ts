@@ -61,7 +61,13 @@ class ChainSimulation {
     await this.#compare(last.log.engine);
     await this.#clock.until(last.log.close());
     this.#records += last.given.length;
-    return { lives, records: this.#records, crashes: this.#log.crashes, story: this.#log.story() };
+    return {
+      lives,
+      records: this.#records,
+      crashes: this.#log.crashes,
+      powerCuts: this.#log.powerCuts,
+      story: this.#log.story(),
+    };
   }
 
   async #live(): Promise<void> {

@@ -16,15 +16,16 @@ export interface World {
   readonly hasPowerCuts: boolean;
 }
 
-/** Some seed's world: how its log is written, and what goes wrong there. */
-export function worldOf(random: SeededRandom): World {
-  const sync = random.pick<SyncMode>([
+/** Some seed's world: how its log is written, in this sync mode where it is given, and what goes wrong there. */
+export function worldOf(random: SeededRandom, mode?: SyncMode): World {
+  const picked = random.pick<SyncMode>([
     { type: 'always' },
     { type: 'always' },
     { type: 'always' },
     { type: 'interval', intervalMs: 20 },
     { type: 'never' },
   ]);
+  const sync = mode ?? picked;
   const options = {
     sync,
     segmentBytes: random.pick([2 << 10, 8 << 10, 64 << 10]),
@@ -33,7 +34,7 @@ export function worldOf(random: SeededRandom): World {
     retainLogBytes: random.pick([0, 32 << 10, Infinity]),
     queueRecords: random.pick([5, 100]),
   };
-  return { options, sync, hasFaults: random.chance(0.5), hasPowerCuts: random.chance(0.8) };
+  return { options, sync, hasFaults: random.chance(0.5), hasPowerCuts: random.chance(0.8) || mode !== undefined };
 }
 
 /**
@@ -42,6 +43,7 @@ export function worldOf(random: SeededRandom): World {
  */
 export class CrashingLog {
   crashes = 0;
+  powerCuts = 0;
   readonly #disk: SimDisk;
   readonly #promises: LogPromises;
 
@@ -58,7 +60,7 @@ export class CrashingLog {
   /** Throws what the log failed to promise. */
   async start(): Promise<LogProcess> {
     const process = await this.clock.until(this.#begin());
-    this.#promises.check(process.log.engine);
+    this.#promises.check(process.log);
     return process;
   }
 
@@ -109,6 +111,7 @@ export class CrashingLog {
     this.#disk.crash(crash);
     this.clock.clear();
     this.crashes += 1;
+    if (crash === 'power') this.powerCuts += 1;
     this.#promises.crashed(crash);
   }
 }

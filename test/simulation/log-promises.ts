@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Engine } from '../../src/engine/engine.js';
+import type { EngineEvent } from '../../src/engine/event.js';
+import type { OpenLog } from '../../src/persistence/open-log.js';
 import type { SyncMode } from '../../src/persistence/sync-mode.js';
-import { newEngine } from '../engine/samples.js';
+import { newEngine, plain } from '../engine/samples.js';
 import type { Crash } from '../persistence/sim-disk.js';
 import type { Given, LogProcess } from './simulated-log.js';
 
@@ -12,6 +14,8 @@ export class LogPromises {
   #given: readonly Given[] = [];
   #told = 0;
   #isLostAllowed = false;
+  /** By epoch and seq: what clients were told, over all lives. */
+  readonly #toldEvents = new Map<string, Map<number, string>>();
 
   constructor(sync: SyncMode) {
     this.#sync = sync;
@@ -22,6 +26,11 @@ export class LogPromises {
     for (const error of process.fatal) if (!isFault(error)) throw error;
     this.#told = process.told;
     this.#given = [...this.#given, ...process.given];
+    const told = this.#toldUnder(process.log.epoch);
+    for (const event of process.toldEvents) {
+      assert.equal(told.get(event.seq) ?? textOf(event), textOf(event), `event ${event.seq} was another one`);
+      told.set(event.seq, textOf(event));
+    }
   }
 
   crashed(crash: Crash): void {
@@ -30,19 +39,41 @@ export class LogPromises {
 
   /**
    * After a start: nothing that was told is lost, where the sync mode promises that; and what is there is a prefix of
-   * what was submitted: the state and the event numbers are those of that moment.
+   * what was submitted: the state and the event numbers are those of that moment. Under the log's epoch no `seq` ever
+   * identifies two events: all that clients were told under it is in the log, which gives no such number away again.
    */
-  check(engine: Engine): void {
+  check({ engine, epoch }: Pick<OpenLog, 'engine' | 'epoch'>): void {
     if (!this.#isLostAllowed)
       assert.ok(engine.index >= this.#told, `record ${this.#told} was told, ${engine.index} is there`);
     this.#given = this.#given.slice(0, engine.index);
     const again = newEngine();
-    for (const { command, stamp } of this.#given) again.apply(command, stamp);
+    const events = new Map<number, string>();
+    for (const { command, stamp } of this.#given) {
+      for (const event of again.apply(command, stamp)) events.set(event.seq, textOf(event));
+    }
+    for (const [seq, text] of this.#toldUnder(epoch)) {
+      assert.equal(events.get(seq), text, `event ${seq} was told under this epoch, and is not in the log`);
+    }
     assert.deepEqual(stateOf(engine), stateOf(again));
     engine.checkInvariants();
     this.#told = engine.index;
     this.#isLostAllowed = false;
   }
+
+  #toldUnder(epoch: string): Map<number, string> {
+    const told = this.#toldEvents.get(epoch) ?? new Map<number, string>();
+    this.#toldEvents.set(epoch, told);
+    return told;
+  }
+}
+
+/** As it was made: its order changes later. The fields of an object read from a log come in another order. */
+function textOf(event: EngineEvent): string {
+  return JSON.stringify(plain(event), (_, value: unknown) => {
+    if (typeof value === 'bigint') return String(value);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
 }
 
 function stateOf(engine: Engine): object {

@@ -1,4 +1,5 @@
 import type { Command, Stamp } from '../../src/engine/command.js';
+import type { EngineEvent } from '../../src/engine/event.js';
 import { EngineTime } from '../../src/engine/engine-time.js';
 import { Sequencer, type SequencerOptions, type Submitted } from '../../src/engine/sequencer.js';
 import type { Engine } from '../../src/engine/engine.js';
@@ -71,6 +72,8 @@ export class LogProcess {
   readonly time: EngineTime;
   /** Last record that listeners were told of: what a client may have been promised. */
   told: number;
+  /** The events that listeners were told of. */
+  readonly toldEvents: EngineEvent[] = [];
   readonly #process: ProcessState;
 
   private constructor(log: OpenLog, clock: SimClock, state: ProcessState) {
@@ -88,7 +91,10 @@ export class LogProcess {
       onFault: (error) => state.fatal.push(error),
     });
     this.sequencer.onEvents((records) => {
-      for (const { stamp } of records) this.told = stamp.index;
+      for (const { stamp, events } of records) {
+        this.told = stamp.index;
+        this.toldEvents.push(...events);
+      }
     });
   }
 
