@@ -1,30 +1,31 @@
-// Runs tests on other major versions of Node, whose binaries come as npm packages. uWebSockets.js does not load there,
-// so that they run on the other network backend. A version with a plus runs the suite but for the benchmarks, others
-// what depends on the version.
-//   node scripts/test-on-nodes.mjs 22 24+
+// Runs tests on other major versions of Node, whose binaries come as npm packages: what depends on the version. With
+// `:native` that Node has a C library that uWebSockets.js 20.57 loads with (see node-native.mjs); without, and on a
+// machine whose own is old, the tests of the whole service run on node:http and ws.
+//   node scripts/test-on-nodes.mjs 22 24:native
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { installNode } from './node-native.mjs';
 
-const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
 const run = (command, args, env) => execFileSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
 
-const SUITE = ['--except=bench,browser,faults,load,soak', 'dist/test'];
 const DEPENDING = 'auth cli client e2e feed http net persistence ws'.split(' ').map((folder) => `dist/test/${folder}`);
 
 run('npm', ['run', '--silent', 'compile']);
 for (const version of process.argv.slice(2)) {
-  const major = version.replace('+', '');
-  const files = version === major ? DEPENDING : SUITE;
+  const [major, native] = version.split(':');
   const dir = mkdtempSync(path.join(tmpdir(), `quotebook-node-${major}-`));
   try {
-    run('npm', ['install', '--prefix', dir, '--no-save', '--no-package-lock', `node-${platform}@${major}`]);
-    const bin = path.join(dir, 'node_modules', `node-${platform}`, 'bin');
-    const env = { PATH: `${bin}${path.delimiter}${process.env.PATH}` };
-    run('node', ['--version'], env);
+    const { bin, isNative } = installNode(major, dir, native === 'native');
+    const env = {
+      PATH: `${bin}${path.delimiter}${process.env.PATH}`,
+      ...(isNative && { QUOTEBOOK_TEST_UWS: '20.57' }),
+    };
+    // Says which library serves, and of which version.
+    run('node', ['dist/test/net/open-server.test.js'], env);
     const options = ['--jobs=2', '--timeout=300', `--output-file=dist/node-${major}.tap`];
-    run('node', ['scripts/run-tests.mjs', ...options, ...files], env);
+    run('node', ['scripts/run-tests.mjs', ...options, ...DEPENDING], env);
   } catch (error) {
     console.log(`Node.js ${major}: ${error.message}`);
     process.exitCode = 1;
