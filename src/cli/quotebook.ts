@@ -4,7 +4,7 @@ import { EXIT_FAILED, EXIT_OK, type Command } from './command.js';
 import { configCommand } from './config.js';
 import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
-import { runCommand } from './run.js';
+import { runCommand, withCommand } from './run.js';
 import { serveCommand } from './serve.js';
 
 /** The service and its native modules are loaded by the one command that needs them. */
@@ -13,12 +13,13 @@ const serve = serveCommand(async (settings, reread) => {
   await runService(settings, reread);
 });
 
-const commands: readonly Command[] = [serve, keysCommand, configCommand, logCommand];
+const commands: readonly [Command, ...Command[]] = [serve, keysCommand, configCommand, logCommand];
 
 const packageFile = new URL('../../../package.json', import.meta.url);
 const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };
 
-const [command] = process.argv.slice(2);
+const words = withCommand(process.argv.slice(2), commands);
+const [command] = words;
 // Who has read enough, as `log dump DIR | head` does, closes the pipe: the rest is for nobody. A service goes on
 // without its console, and where that is a file without room.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -28,7 +29,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(EXIT_FAILED);
 });
 
-process.exitCode = await runCommand(process.argv.slice(2), commands, version, {
+process.exitCode = await runCommand(words, commands, version, {
   out: (line) => process.stdout.write(`${line}\n`),
   err: (line) => process.stderr.write(`${line}\n`),
   environment: process.env,

@@ -1,14 +1,28 @@
 import { nearest } from '../config/nearest.js';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type Command, type CommandIo } from './command.js';
 
+/**
+ * The words with a command in front: `commands[0]` where none is given, or flags alone, so that `npx quotebook` serves
+ * the local set-up.
+ */
+export function withCommand(
+  words: readonly string[],
+  commands: readonly [Command, ...Command[]],
+): [string, ...string[]] {
+  const [first, ...rest] = words;
+  if (first === undefined) return [commands[0].name];
+  const isCommand = !first.startsWith('-') || first === '--version' || isHelp(first);
+  return isCommand ? [first, ...rest] : [commands[0].name, ...words];
+}
+
 /** Finds the command that the first word names and runs it. Resolves to the exit code; never rejects. */
 export async function runCommand(
   words: readonly string[],
-  commands: readonly Command[],
+  commands: readonly [Command, ...Command[]],
   version: string,
   io: CommandIo,
 ): Promise<number> {
-  const [first, ...rest] = words;
+  const [first, ...rest] = withCommand(words, commands);
   if (first === '--version') {
     io.out(version);
     return EXIT_OK;
@@ -16,10 +30,6 @@ export async function runCommand(
   if (first === 'help' || isHelp(first)) {
     io.out(overview(commands));
     return EXIT_OK;
-  }
-  if (first === undefined) {
-    io.err(overview(commands));
-    return EXIT_USAGE;
   }
   const command = commands.find(({ name }) => name === first);
   if (command === undefined) {
@@ -47,10 +57,10 @@ function isHelp(word: string | undefined): boolean {
   return word === '--help' || word === '-h';
 }
 
-function overview(commands: readonly Command[]): string {
+function overview(commands: readonly [Command, ...Command[]]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const rows = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
-  return `quotebook COMMAND [FLAGS]\n\n${rows.join('\n')}\n\nquotebook COMMAND --help says more. quotebook --version prints the version.`;
+  return `quotebook [COMMAND] [FLAGS]\n\n${rows.join('\n')}\n\nWithout a command: ${commands[0].name}. quotebook COMMAND --help says more. quotebook --version prints the version.`;
 }
 
 function failed(error: unknown, io: CommandIo): number {

@@ -26,7 +26,7 @@ async function run(
   words: readonly string[],
   { environment = {}, files = {}, runService = noService }: World = {},
 ): Promise<Ran> {
-  const commands: readonly Command[] = [serveCommand(runService), keysCommand, configCommand];
+  const commands: readonly [Command, ...Command[]] = [serveCommand(runService), keysCommand, configCommand];
   const out: string[] = [];
   const err: string[] = [];
   const code = await runCommand(words, commands, '1.2.3', {
@@ -43,9 +43,8 @@ async function run(
 }
 
 t.test('help and version', async (t) => {
-  t.match(await run(['--help']), { code: 0, out: /^quotebook COMMAND/, err: '' });
+  t.match(await run(['--help']), { code: 0, out: /^quotebook \[COMMAND\]/, err: '' });
   t.strictSame(await run(['--version']), { code: 0, out: '1.2.3', err: '' });
-  t.match(await run([]), { code: 2, out: '', err: /^quotebook COMMAND/ });
   for (const name of ['serve', 'keys', 'config']) {
     t.match(await run([name, '--help']), { code: 0, out: new RegExp(`^quotebook ${name} `), err: '' });
     t.strictSame(await run([name, '-h']), await run([name, '--help']), 'the short form says the same');
@@ -79,6 +78,18 @@ t.test('flags are read with a space or an equals sign, the last one counts', asy
   t.throws(() => parseFlags(['--port'], known), new UsageError('--port needs a value'));
   t.throws(() => parseFlags(['--port', '--help'], known), new UsageError('--port needs a value'));
   t.throws(() => parseFlags(['--help=yes'], known), new UsageError('--help takes no value'));
+});
+
+t.test('without a command, or with flags alone, the service is started', async (t) => {
+  const started: Settings[] = [];
+  const runService = (settings: Settings): Promise<void> => {
+    started.push(settings);
+    return Promise.resolve();
+  };
+  t.match(await run([], { runService }), { code: 0, err: '' });
+  t.match(await run(['--port', '0'], { runService }), { code: 0, err: '' });
+  t.match(started, [{ profile: 'local', port: 8080 }, { profile: 'local', port: 0 }]);
+  t.match(await run(['--prot', '1']), { code: 2, err: /quotebook serve: unknown flag --prot: did you mean --port\?/ });
 });
 
 t.test('serve starts the service with the settings of all sources', async (t) => {
