@@ -112,12 +112,18 @@ await t.test('a socket that is not let in leaves a trace', async (t) => {
 });
 
 await t.test('a body that is refused before a route sees it is measured like any answer', async (t) => {
-  for (const path of ['/quotes', '/nowhere']) {
-    t.equal((await fetch(`${httpUrl}${path}`, { method: 'POST', body: 'x'.repeat(2 << 20) })).status, 413);
+  const body = 'x'.repeat(2 << 20);
+  const refused = [
+    { path: '/quotes', headers: { 'x-apikey': apiKey }, route: '/quotes', status: 413 },
+    { path: '/quotes', headers: {}, route: '/quotes', status: 401 },
+    { path: '/nowhere', headers: {}, route: 'other', status: 404 },
+  ];
+  for (const { path, headers, status } of refused) {
+    t.equal((await fetch(`${httpUrl}${path}`, { method: 'POST', headers, body })).status, status);
   }
   const samples = await scrape();
-  for (const route of ['/quotes', 'other']) {
-    t.equal(samples.get(`quotebook_http_request_seconds_count{method="POST",route="${route}",status="413"}`), 1);
+  for (const { route, status } of refused) {
+    t.equal(samples.get(`quotebook_http_request_seconds_count{method="POST",route="${route}",status="${status}"}`), 1);
   }
 });
 
