@@ -1,20 +1,19 @@
 import path from 'node:path';
 import type { Logger } from 'pino';
 import type { ChainIdentity } from './chain/identity.js';
-import { IntentLog, intentFileName } from './chain/intent-log.js';
+import { intentFileName, IntentLog } from './chain/intent-log.js';
 import type { Limits } from './config/limits.js';
 import type { Settings } from './config/setting-table.js';
 import type { KeptValues } from './engine/ports.js';
 import type { Hex } from './engine/quote.js';
 import { KeptFile } from './persistence/kept-file.js';
 import { openNodeDisk } from './persistence/node-disk.js';
-import { openLog, type OpenLog } from './persistence/open-log.js';
+import { type OpenLog, openLog } from './persistence/open-log.js';
 import { PersistenceError } from './persistence/persistence-error.js';
 import { SnapshotProcess } from './persistence/snapshot-process.js';
 import { surveyThread } from './persistence/survey-thread.js';
 import { parseSyncMode } from './persistence/sync-mode.js';
-import { systemClock } from './system/system-clock.js';
-import { systemRandom } from './system/system-random.js';
+import { systemClock, systemRandom } from './system/clock.js';
 
 const BUDGET_FILE = 'budgets.jsonl';
 const DRAFT_TAG_BYTES = 8;

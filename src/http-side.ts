@@ -1,30 +1,30 @@
 import { hash } from 'node:crypto';
+import { apiDocuments } from './api-documents.js';
 import type { KeyStore } from './auth/key-store.js';
 import type { ChainSide } from './chain/chain-side.js';
 import type { QuoteIntake } from './chain/quote-intake.js';
 import type { QuoteRehearsal } from './chain/quote-rehearsal.js';
 import type { Limits } from './config/limits.js';
 import type { Engine } from './engine/engine.js';
-import { othersTurn } from './engine/others-turn.js';
 import type { Clock, Journal } from './engine/ports.js';
 import type { Sequencer } from './engine/sequencer.js';
-import { apiDocuments } from './api-documents.js';
-import { refuse, unavailable, type LargeAnswers } from './http/answer.js';
 import { AnswerHeaders } from './http/answer-headers.js';
+import { type LargeAnswers, refuse, unavailable } from './http/answer.js';
 import { docsRoutes } from './http/docs-routes.js';
 import { eventsRoute, type PastEvents } from './http/events-route.js';
 import { orderbookRoutes } from './http/orderbook-routes.js';
-import { pageRoutes, type PageOptions } from './http/page-routes.js';
+import { type PageOptions, pageRoutes } from './http/page-routes.js';
 import { publishRoute } from './http/publish-route.js';
-import { createRouter, toldMethod, type RequestWatch, type Route } from './http/router.js';
+import { createRouter, type RequestWatch, type Route, toldMethod } from './http/router.js';
 import { statusRoutes } from './http/status-routes.js';
-import { tickersRoute, type TickersQueries } from './http/tickers-route.js';
+import { type TickersQueries, tickersRoute } from './http/tickers-route.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
 import type { OperatorGas } from './quota/operator-gas.js';
 import type { Quotas } from './quota/quotas.js';
 import type { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import { quotePublishing } from './quote-publishing.js';
 import type { QuoteJson } from './schema/quote-json.js';
+import { othersTurn } from './system/timers.js';
 
 export interface HttpSideOptions {
   readonly chainId: string;

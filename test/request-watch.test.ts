@@ -1,9 +1,9 @@
 import pino from 'pino';
 import t from 'tap';
-import type { NetRequestHead } from '../src/net/net.js';
 import { redaction } from '../src/logger.js';
+import type { NetRequestHead } from '../src/net/net.js';
 import { openRequestWatch } from '../src/request-watch.js';
-import { systemRandom } from '../src/system/system-random.js';
+import { systemRandom } from '../src/system/clock.js';
 import { ManualClock } from './system/manual-clock.js';
 
 function requestWith(id?: string): NetRequestHead {

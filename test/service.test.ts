@@ -1,14 +1,14 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import pino from 'pino';
 import t from 'tap';
 import { KeyStore } from '../src/auth/key-store.js';
 import { arbitrumGoerli } from '../src/chain/deployments.js';
-import { RpcUnreachable } from '../src/chain/rpc-errors.js';
 import { IntentLog } from '../src/chain/intent-log.js';
+import { RpcUnreachable } from '../src/chain/rpc-errors.js';
 import { limits, tierQuotas } from '../src/config/limits.js';
 import { startService } from '../src/service.js';
-import { systemRandom } from '../src/system/system-random.js';
+import { systemRandom } from '../src/system/clock.js';
 import { MemoryKeyFiles } from './auth/memory-key-files.js';
 import { MemoryKeptValues } from './chain/memory-kept-values.js';
 import { MemoryJournal } from './engine/memory-journal.js';

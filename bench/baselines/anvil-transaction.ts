@@ -1,7 +1,7 @@
-import { postJson } from '../../src/chain/http-post.js';
 import { encodeAdd } from '../../src/chain/add-calldata.js';
+import { postJson } from '../../src/chain/http-post.js';
 import type { Hex, SignedQuote } from '../../src/engine/quote.js';
-import { systemClock } from '../../src/system/system-clock.js';
+import { systemClock } from '../../src/system/clock.js';
 import type { AnvilSetup } from '../servers/on-anvil.js';
 
 const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1 << 20 };

@@ -1,7 +1,6 @@
 import pino from 'pino';
 import type { ServiceOptions } from '../../src/service-options.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 
 /** What every measured service has: a port of loopback, no metrics, no past, and an end at the first fault. */
 export const plainOptions = {

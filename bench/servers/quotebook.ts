@@ -4,22 +4,21 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
-import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
+import type { ChainSideOptions } from '../../src/chain/chain-side-options.js';
+import { type Limits, limits as defaultLimits } from '../../src/config/limits.js';
 import type { Journal } from '../../src/engine/ports.js';
 import type { Pool, Quote } from '../../src/engine/quote.js';
 import { lockFile } from '../../src/persistence/node-lock.js';
 import { startService } from '../../src/service.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
 import { openBenchLog } from '../workload/log.js';
 import { makerOf, poolOf, quoteOf } from '../workload/quotes.js';
 import { toldQuotes } from '../workload/told-quotes.js';
 import { chainsAtOnce, enterQuote, profileAtOnce, rpcOfNobody } from './chains-at-once.js';
-import { nowMicros, onSchedule, type Telling, type TellingDialogue } from './telling.js';
 import { plainOptions } from './plain-options.js';
-import type { ChainSideOptions } from '../../src/chain/chain-side-options.js';
+import { nowMicros, onSchedule, type Telling, type TellingDialogue } from './telling.js';
 
 export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
   KEY: { given: null; answer: string };

@@ -1,9 +1,8 @@
 import { limits } from '../../src/config/limits.js';
 import { openNodeDisk } from '../../src/persistence/node-disk.js';
-import { openLog, type OpenLog } from '../../src/persistence/open-log.js';
+import { type OpenLog, openLog } from '../../src/persistence/open-log.js';
 import { SnapshotProcess } from '../../src/persistence/snapshot-process.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { CHAIN_ID } from './signed-quotes.js';
 
 export const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };

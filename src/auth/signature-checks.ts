@@ -1,5 +1,5 @@
-import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
+import { othersTurn } from '../system/timers.js';
 import type { ClaimedSignature } from './packed-signatures.js';
 import type { QuoteSignature } from './quote-signature.js';
 

@@ -1,8 +1,8 @@
 import type { Hex } from '../engine/quote.js';
+import { mapInFlight } from '../system/timers.js';
 import type { ChainLog, LogQuery } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
 import { RpcError } from './rpc-errors.js';
-import { mapInFlight } from './in-flight.js';
 
 /** Addresses of one `eth_getLogs`: a node takes some hundreds, not thousands. */
 const ADDRESSES_PER_QUERY = 200;

@@ -1,10 +1,9 @@
-import type { CancelTimer, Clock, Random } from '../engine/ports.js';
 import type { Order } from '../engine/order.js';
-import { DeepReorg } from './chain-cursor.js';
+import type { CancelTimer, Clock, Random } from '../engine/ports.js';
+import { bothToTheirEnd, Patience } from '../system/timers.js';
 import type { BlockId } from './block-head.js';
+import { DeepReorg } from './chain-cursor.js';
 import type { PatientSubmitter } from './followed-book.js';
-import { bothToTheirEnd } from './in-flight.js';
-import { Patience } from './patience.js';
 import type { SettlementFollower } from './settlement-follower.js';
 import type { StreamFollower, StreamNews } from './stream-follower.js';
 

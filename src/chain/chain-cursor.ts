@@ -1,9 +1,9 @@
 import type { Clock } from '../engine/ports.js';
+import { Doubt } from '../system/timers.js';
+import { type BlockHead, type BlockId, idOf } from './block-head.js';
 import { ChainAnswerError } from './chain-answer-error.js';
-import { idOf, type BlockHead, type BlockId } from './block-head.js';
 import type { ChainReader } from './chain-reader.js';
 import type { BlockRange, CursorStep } from './cursor-step.js';
-import { Doubt } from './doubt.js';
 import { ReadBlocks } from './read-blocks.js';
 import { reorgAncestor } from './reorg-ancestor.js';
 

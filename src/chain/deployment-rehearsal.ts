@@ -1,10 +1,10 @@
 import { toFunctionSelector } from 'viem';
 import type { Clock } from '../engine/ports.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
+import { mapInFlight } from '../system/timers.js';
 import { isBrokenCall } from './broken-call.js';
 import type { AtBlock, CallResult, ChainReader } from './chain-reader.js';
 import { revertName } from './contract-errors.js';
-import { mapInFlight } from './in-flight.js';
 import { encodeDeployPool } from './pool-deployer.js';
 import { RpcError } from './rpc-errors.js';
 

@@ -1,8 +1,8 @@
 import type { SignatureChecks } from '../auth/signature-checks.js';
 import type { Order } from '../engine/order.js';
-import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
+import { othersTurn } from '../system/timers.js';
 import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import type { QuoteChecks } from './quote-checks.js';

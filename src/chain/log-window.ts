@@ -1,11 +1,11 @@
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
-import { idOf, type BlockHead, type BlockId } from './block-head.js';
+import { mapInFlight } from '../system/timers.js';
+import { type BlockHead, type BlockId, idOf } from './block-head.js';
 import { ChainMoved } from './chain-cursor.js';
 import type { ChainLog } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
 import type { BlockRange } from './cursor-step.js';
-import { mapInFlight } from './in-flight.js';
 import { LogsBloom } from './logs-bloom.js';
 import { RpcError } from './rpc-errors.js';
 

@@ -1,5 +1,6 @@
 import { getAbiItem, toFunctionSelector } from 'viem';
 import type { Hex } from '../engine/quote.js';
+import { mapInFlight } from '../system/timers.js';
 import { addressWord, boolWord, uintWord } from './abi-words.js';
 import { CAPPED_MULTICALL_CODE } from './abi/capped-multicall.js';
 import { multicall3Abi } from './abi/multicall3.js';
@@ -8,7 +9,6 @@ import { isBrokenCall, RETURN_TOO_LONG } from './broken-call.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import type { AtBlock, CallResult, ContractCall } from './chain-reader.js';
 import { RpcError } from './rpc-errors.js';
-import { mapInFlight } from './in-flight.js';
 
 export interface MulticallLimits {
   /** Calls in one `aggregate3`: bounded so that a node's gas limit for `eth_call` holds them. */

@@ -1,12 +1,11 @@
-import { chainFailureText, isChainFailure, revertName, revertText } from './contract-errors.js';
-import type { ChainReader } from './chain-reader.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import { Patience } from '../system/timers.js';
+import type { ChainReader } from './chain-reader.js';
+import { chainFailureText, isChainFailure, revertName, revertText } from './contract-errors.js';
 import type { GasPayer } from './gas-payer.js';
 import type { TxRequest } from './own-tx.js';
-import { Patience } from './patience.js';
 import type { TxReceipt } from './receipts.js';
-import type { Wallet } from './wallet.js';
 import {
   NoGasMoney,
   NotWrittenDown,
@@ -16,6 +15,7 @@ import {
   WalletStopped,
   WouldRevert,
 } from './wallet-errors.js';
+import type { Wallet } from './wallet.js';
 
 /** What became of one transaction, in words for whoever asked for it. */
 export type TxOutcome =

@@ -1,5 +1,6 @@
 import { getAbiItem, toFunctionSelector } from 'viem';
 import type { Hex, Pool, PoolKey } from '../engine/quote.js';
+import { mapInFlight } from '../system/timers.js';
 import { poolKeyWords } from './abi-words.js';
 import { poolFactoryAbi } from './abi/pool-factory.js';
 import { ChainAnswerError } from './chain-answer-error.js';
@@ -7,7 +8,6 @@ import type { ChainReader, ContractCall } from './chain-reader.js';
 import { checksummed } from './checksum.js';
 import { revertName } from './contract-errors.js';
 import { isLimit, RpcError } from './rpc-errors.js';
-import { mapInFlight } from './in-flight.js';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;

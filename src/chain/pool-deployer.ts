@@ -1,18 +1,18 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, PoolKey } from '../engine/quote.js';
+import type { GasRefusal } from '../quota/gas-refusal.js';
 import { expirationRefusal, parseExpiration } from '../schema/expiration.js';
 import type { OptionTerms } from '../schema/option-json.js';
-import type { GasRefusal } from '../quota/gas-refusal.js';
+import { bothToTheirEnd, mapInFlight } from '../system/timers.js';
 import { poolFactoryAbi } from './abi/pool-factory.js';
-import type { ChainSeconds } from './chain-seconds.js';
 import type { ChainReader } from './chain-reader.js';
+import type { ChainSeconds } from './chain-seconds.js';
 import { isChainFailure } from './contract-errors.js';
 import type { GasPayer } from './gas-payer.js';
-import { bothToTheirEnd, mapInFlight } from './in-flight.js';
 import { NOT_CONFIRMED, type Operator, type TxOutcome } from './operator.js';
 import type { OptionSeries } from './option-series.js';
 import type { PoolArrivals } from './pool-arrivals.js';
-import { lookUpPools, type FoundPool } from './pool-lookup.js';
+import { type FoundPool, lookUpPools } from './pool-lookup.js';
 
 /** What became of one option. */
 export type DeployItem =

@@ -1,10 +1,10 @@
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { SignatureChecks } from '../auth/signature-checks.js';
 import { dueSecond } from '../engine/book-order.js';
-import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
-import { MAX_PRICE, type Hex, type Pool } from '../engine/quote.js';
+import { type Hex, MAX_PRICE, type Pool } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
+import { othersTurn } from '../system/timers.js';
 import type { ChainLog } from './chain-log.js';
 import { collateralNeeded } from './collateral.js';
 import type { FollowedBook } from './followed-book.js';

@@ -1,14 +1,14 @@
 import { toHex } from '../auth/hex-text.js';
 import type { QuoteDigest } from '../auth/quote-digest.js';
 import type { QuoteSignature } from '../auth/quote-signature.js';
-import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex, Pool, SignedQuote } from '../engine/quote.js';
+import { othersTurn } from '../system/timers.js';
 import { isChainFailure } from './contract-errors.js';
 import { boundQuote, identifiedQuote } from './growing-quote.js';
+import type { KnownOrders, PostedQuote } from './intake-checks.js';
 import type { PoolAddresses } from './pool-addresses.js';
 import type { QuoteChecks } from './quote-checks.js';
-import type { KnownOrders, PostedQuote } from './intake-checks.js';
 import type { QuoteStates } from './quote-states.js';
 
 /** What publishing a quote would come to, and what its maker's own numbers can be compared with. */

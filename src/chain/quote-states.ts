@@ -1,13 +1,12 @@
 import { decodeFunctionResult, getAbiItem, toFunctionSelector } from 'viem';
 import type { QuoteState } from '../engine/command.js';
-import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
-import { InvalidReason, isPrivate, type Hex, type SignedQuote } from '../engine/quote.js';
+import { type Hex, InvalidReason, isPrivate, type SignedQuote } from '../engine/quote.js';
 import { QUOTE_ERRORS, type QuoteError } from '../schema/orderbook.js';
+import { mapInFlight, othersTurn } from '../system/timers.js';
 import { addressWord, bytes32Word, poolSignatureWords, termWords, uintWord } from './abi-words.js';
 import { poolAbi } from './abi/pool.js';
 import type { AtBlock, CallResult, ChainReader, ContractCall } from './chain-reader.js';
-import { mapInFlight } from './in-flight.js';
 import { decoded } from './rpc-answers.js';
 import type { UndeployedPools } from './undeployed-pools.js';
 

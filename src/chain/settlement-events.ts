@@ -1,16 +1,16 @@
 import { decodeEventLog, encodeEventTopics, pad } from 'viem';
 import type { Hex, Origin, Pool } from '../engine/quote.js';
+import { mapInFlight } from '../system/timers.js';
 import { erc20Abi } from './abi/erc20.js';
 import { optionTokenAbi } from './abi/option-token.js';
 import { poolFactoryAbi } from './abi/pool-factory.js';
 import { poolAbi } from './abi/pool.js';
 import { anyonesLogs } from './anyones-logs.js';
-import { checksummed } from './checksum.js';
 import type { BlockId } from './block-head.js';
 import type { ChainLog, Topics } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
+import { checksummed } from './checksum.js';
 import { collateralToken } from './collateral.js';
-import { mapInFlight } from './in-flight.js';
 import type { LogsBloom } from './logs-bloom.js';
 
 /** What the settlement chain's logs say that a book cares about. Nothing is checked yet but the form. */

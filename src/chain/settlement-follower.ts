@@ -1,7 +1,8 @@
 import type { ChainPosition } from '../engine/command.js';
 import type { Order } from '../engine/order.js';
-import { InvalidReason, type Hex, type Origin } from '../engine/quote.js';
-import { idOf, type BlockId } from './block-head.js';
+import { type Hex, InvalidReason, type Origin } from '../engine/quote.js';
+import { mapInFlight } from '../system/timers.js';
+import { type BlockId, idOf } from './block-head.js';
 import type { ChainCursor } from './chain-cursor.js';
 import type { ChainLog } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
@@ -9,9 +10,8 @@ import { collateralToken } from './collateral.js';
 import type { ContractBreaker } from './contract-breaker.js';
 import type { BlockRange } from './cursor-step.js';
 import type { EarlyEvents } from './early-events.js';
-import { blocksOf, isBefore, wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
+import { blocksOf, type FollowedBook, isBefore, type PatientSubmitter, wholeBlock } from './followed-book.js';
 import type { ForeseenStates } from './foreseen-states.js';
-import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
 import type { LogReading, LogWindow, WatchedLogs } from './log-window.js';
 import { OrderStates } from './order-states.js';
@@ -19,16 +19,16 @@ import type { QuoteStates } from './quote-states.js';
 import { settlementCommand } from './settlement-commands.js';
 import { dependsOn, inTurn, touchedOrders, whyIgnored } from './settlement-effects.js';
 import {
+  type Ignored,
+  type IgnoredEvent,
   isSettlementLog,
   mayHoldSettlementEvents,
   meansEvent,
   originOf,
   readMeansLogs,
   readSettlementLogs,
-  settlementEvents,
-  type Ignored,
-  type IgnoredEvent,
   type SettlementEvent,
+  settlementEvents,
 } from './settlement-events.js';
 
 export interface SettlementFollowerOptions {

@@ -1,19 +1,19 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, PoolKey } from '../engine/quote.js';
+import type { GasRefusal } from '../quota/gas-refusal.js';
 import { parseExpiration } from '../schema/expiration.js';
 import type { OptionTerms } from '../schema/option-json.js';
-import type { GasRefusal } from '../quota/gas-refusal.js';
+import { mapInFlight } from '../system/timers.js';
 import { LONG, optionTokenAbi, SHORT } from './abi/option-token.js';
 import { poolAbi } from './abi/pool.js';
-import type { ChainSeconds } from './chain-seconds.js';
 import { ChainAnswerError } from './chain-answer-error.js';
 import type { ChainReader, ContractCall } from './chain-reader.js';
+import type { ChainSeconds } from './chain-seconds.js';
 import { chainFailureText, isChainFailure } from './contract-errors.js';
 import type { GasPayer } from './gas-payer.js';
-import { mapInFlight } from './in-flight.js';
 import { NOT_CONFIRMED, type Operator, type TxOutcome } from './operator.js';
 import type { OptionSeries } from './option-series.js';
-import { lookUpPools, type FoundPool } from './pool-lookup.js';
+import { type FoundPool, lookUpPools } from './pool-lookup.js';
 import { readUint } from './uint-answer.js';
 
 /** What became of one position; `reason` is for people. */

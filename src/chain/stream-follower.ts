@@ -1,7 +1,8 @@
 import type { ChainPosition } from '../engine/command.js';
 import type { Hex } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
-import { idOf, type BlockHead, type BlockId } from './block-head.js';
+import { mapInFlight } from '../system/timers.js';
+import { type BlockHead, type BlockId, idOf } from './block-head.js';
 import type { ChainCursor } from './chain-cursor.js';
 import type { ChainLog } from './chain-log.js';
 import type { ChainReader } from './chain-reader.js';
@@ -9,15 +10,14 @@ import type { CursorStep } from './cursor-step.js';
 import type { EarlyEvents } from './early-events.js';
 import {
   blocksOf,
+  type FollowedBook,
   isBefore,
+  type PatientSubmitter,
   positionAt,
   wholeBlock,
-  type FollowedBook,
-  type PatientSubmitter,
 } from './followed-book.js';
 import type { ForeseenStates } from './foreseen-states.js';
 import { publishedQuote } from './growing-quote.js';
-import { mapInFlight } from './in-flight.js';
 import { readRange } from './log-range.js';
 import type { LogReading, LogWindow, WatchedLogs } from './log-window.js';
 import type { Candidate, PublicationCheck, RefusedEvent, StreamRefusal } from './publication-check.js';

@@ -1,11 +1,11 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex } from '../engine/quote.js';
 import type { QuoteError } from '../schema/orderbook.js';
+import { mapInFlight } from '../system/timers.js';
 import { erc20Abi } from './abi/erc20.js';
 import type { AtBlock, CallResult, ChainReader, ContractCall } from './chain-reader.js';
 import { collateralNeeded, collateralToken } from './collateral.js';
 import type { DeploymentRehearsal } from './deployment-rehearsal.js';
-import { mapInFlight } from './in-flight.js';
 import { encodeGetPoolAddress } from './pool-addresses.js';
 import type { IdentifiedQuote } from './quote-states.js';
 import { readUint } from './uint-answer.js';

@@ -1,15 +1,15 @@
 import type { Clock, Rpc } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import { bothToTheirEnd } from '../system/timers.js';
 import type { BlockId } from './block-head.js';
 import type { Fees } from './fees.js';
-import { RpcError } from './rpc-errors.js';
-import { bothToTheirEnd } from './in-flight.js';
 import type { IntentLog } from './intent-log.js';
 import { NonceLine, type NonceMemory } from './nonce-line.js';
 import { OwnTx, type TxRequest } from './own-tx.js';
 import { ReceiptWatch } from './receipt-watch.js';
 import type { TxReceipt } from './receipts.js';
-import { SentTxs, type OnTxTrouble, type ResendLimits } from './sent-txs.js';
+import { RpcError } from './rpc-errors.js';
+import { type OnTxTrouble, type ResendLimits, SentTxs } from './sent-txs.js';
 import type { TxAccount } from './tx-account.js';
 import { TxPlaces } from './tx-places.js';
 import { TxSender } from './tx-sender.js';

@@ -1,13 +1,12 @@
 import { DiskKeyFiles } from '../auth/disk-key-files.js';
-import { TIERS, type Tier } from '../auth/key-record.js';
-import { KeyStore, LEDGER, type KeyInfo } from '../auth/key-store.js';
+import { type Tier, TIERS } from '../auth/key-record.js';
+import { type KeyInfo, KeyStore, LEDGER } from '../auth/key-store.js';
 import { limits } from '../config/limits.js';
 import { explainFileError } from '../config/text-files.js';
 import { lockFile } from '../persistence/node-lock.js';
-import { systemClock } from '../system/system-clock.js';
-import { systemRandom } from '../system/system-random.js';
-import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type Command, type CommandIo } from './command.js';
-import { parseFlags, type ParsedWords } from './flags.js';
+import { systemClock, systemRandom } from '../system/clock.js';
+import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './command.js';
+import { type ParsedWords, parseFlags } from './flags.js';
 import { flagsHelp, settingFlags, settingsFrom, tellProblems } from './setting-flags.js';
 
 const help = `quotebook keys create [--tier free|paid] [--label TEXT] [FLAGS]

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { nodeDiskAt } from '../persistence/node-disk.js';
-import { dumpLog, repairLog, verifyLog, type LogReport } from '../persistence/inspect.js';
+import { dumpLog, type LogReport, repairLog, verifyLog } from '../persistence/inspect.js';
 import type { Logger } from '../persistence/logger.js';
+import { nodeDiskAt } from '../persistence/node-disk.js';
 import { restoreLog, type RestoreSource } from '../persistence/restore.js';
-import { systemRandom } from '../system/system-random.js';
-import { EXIT_OK, UsageError, type Command, type CommandIo } from './command.js';
+import { systemRandom } from '../system/clock.js';
+import { type Command, type CommandIo, EXIT_OK, UsageError } from './command.js';
 import { parseFlags } from './flags.js';
 
 const help = `quotebook log verify DIR

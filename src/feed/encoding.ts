@@ -1,13 +1,13 @@
 import type { Cause } from '../engine/event.js';
 import type { Quote } from '../engine/quote.js';
-import { QuoteJson } from '../schema/quote-json.js';
-import { RecentlyUsed } from '../schema/recently-used.js';
 import type { QuotesSnapshot, ServerMessageV2 } from '../schema/feed-messages.js';
+import { QuoteJson } from '../schema/quote-json.js';
+import { RecentlyUsed } from '../system/lru-map.js';
 import type { HeldQuote } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';
-import { MESSAGE_TYPES, MESSAGES, QUOTE, type Fields, type MessageType } from './layout.js';
+import { type Fields, MESSAGE_TYPES, MESSAGES, type MessageType, QUOTE } from './layout.js';
 import { arrayHead, encodeAmount, encodeArray, encodeElements, encodeMessage, packFields } from './msgpack.js';
-import { toldOf, type Told } from './told.js';
+import { type Told, toldOf } from './told.js';
 
 export type EncodingName = 'json' | 'msgpack';
 

@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../engine/event.js';
-import { othersTurn } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
+import { othersTurn } from '../system/timers.js';
 import type { EventHistory } from './event-history.js';
 import { FillWindow } from './fill-window.js';
 import type { Tickers } from './tickers.js';

@@ -1,4 +1,4 @@
-import { rowsOfReading } from '../engine/others-turn.js';
+import { rowsOfReading } from '../system/timers.js';
 import { hashText } from './book-hash.js';
 import type { CommittedBook } from './committed-book.js';
 import type { Encoding, EncodingName, QuotesPage } from './encoding.js';

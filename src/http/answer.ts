@@ -1,7 +1,7 @@
-import type { PacedWork } from '../engine/others-turn.js';
 import type { NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
 import type { SchemaError } from '../schema/explain.js';
-import { renderError, type ErrorBody } from '../schema/problem.js';
+import { type ErrorBody, renderError } from '../schema/problem.js';
+import type { PacedWork } from '../system/timers.js';
 
 /** Where answers that cost more than a request should are made, one at a time for each key. */
 export interface LargeAnswers {

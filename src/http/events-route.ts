@@ -1,10 +1,10 @@
-import { UNPACED, type PacedWork } from '../engine/others-turn.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
+import { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
 import { onChain } from '../schema/primitives.js';
 import { parseQuery } from '../schema/query.js';
-import { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
-import { json, largeAnswer, refuse, unavailable, type LargeAnswers } from './answer.js';
+import { type PacedWork, UNPACED } from '../system/timers.js';
+import { json, largeAnswer, type LargeAnswers, refuse, unavailable } from './answer.js';
 import type { Caller, Route } from './router.js';
 import { chainNotServed } from './served-chain.js';
 

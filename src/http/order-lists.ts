@@ -1,10 +1,10 @@
 import type { Order } from '../engine/order.js';
-import type { PacedWork } from '../engine/others-turn.js';
 import { reasonName } from '../engine/quote.js';
 import { AsciiWriter } from '../schema/ascii-writer.js';
 import type { QuoteJson } from '../schema/quote-json.js';
+import type { PacedWork } from '../system/timers.js';
 import type { TextDigest } from './etag.js';
-import { taggedJson, type TaggedAnswer } from './tagged-answer.js';
+import { type TaggedAnswer, taggedJson } from './tagged-answer.js';
 import { WrittenLists } from './written-lists.js';
 
 /** Where on the stream chain an order was published first. */

@@ -1,24 +1,24 @@
 import type { Static, TObject } from 'typebox';
 import type { Order } from '../engine/order.js';
-import { rowsOfReading, type PacedWork } from '../engine/others-turn.js';
 import type { Hex, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
 import {
+  type OrdersBody,
   ordersBody,
+  type OrdersQuery,
   ordersQuery,
   QuotesQuery,
   RfqQuotesQuery,
-  type OrdersBody,
-  type OrdersQuery,
 } from '../schema/orderbook.js';
 import { onChain } from '../schema/primitives.js';
 import { parseQuery } from '../schema/query.js';
 import type { QuoteJson } from '../schema/quote-json.js';
-import { largeAnswer, refuse, type LargeAnswers } from './answer.js';
-import { unlessNamed, type TextDigest } from './etag.js';
+import { type PacedWork, rowsOfReading } from '../system/timers.js';
+import { largeAnswer, type LargeAnswers, refuse } from './answer.js';
+import { type TextDigest, unlessNamed } from './etag.js';
 import { readJson } from './json-body.js';
-import { OrderLists, type OrderAge, type OrderListLimits, type OrdersFound } from './order-lists.js';
+import { type OrderAge, type OrderListLimits, OrderLists, type OrdersFound } from './order-lists.js';
 import { RememberedAnswers } from './remembered-answers.js';
 import type { Caller, Route } from './router.js';
 import { chainNotServed } from './served-chain.js';

@@ -1,9 +1,9 @@
-import { UNPACED, type PacedWork } from '../engine/others-turn.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { compile } from '../schema/check.js';
 import { TickersQuery } from '../schema/feed-queries.js';
 import { onChain } from '../schema/primitives.js';
-import { json, largeAnswer, refuse, type LargeAnswers } from './answer.js';
+import { type PacedWork, UNPACED } from '../system/timers.js';
+import { json, largeAnswer, type LargeAnswers, refuse } from './answer.js';
 import { readQuery } from './read-query.js';
 import type { Caller, Route } from './router.js';
 import { chainNotServed } from './served-chain.js';

@@ -1,5 +1,5 @@
-import type { PacedWork } from '../engine/others-turn.js';
 import type { Clock } from '../engine/ports.js';
+import type { PacedWork } from '../system/timers.js';
 import type { Quotas } from './quotas.js';
 import type { SliceTurns } from './slice-turns.js';
 import type { QuotaHolder } from './tier-quotas.js';

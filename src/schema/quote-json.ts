@@ -1,7 +1,7 @@
 import type { Order } from '../engine/order.js';
 import type { Pool, Quote } from '../engine/quote.js';
+import { RecentlyUsed } from '../system/lru-map.js';
 import type { AsciiWriter } from './ascii-writer.js';
-import { RecentlyUsed } from './recently-used.js';
 
 /** All of a quote's text before the digits of `fillableSize`. */
 interface Head {

@@ -1,16 +1,16 @@
-import { rowsOfReading } from '../engine/others-turn.js';
+import type { Hex } from '../engine/quote.js';
 import type { ResyncReason } from '../feed/feed.js';
 import { orderbookKey } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';
-import { tickerKey } from '../feed/ticker-topics.js';
-import { emptyTicker, tickerJson, type Ticker } from '../feed/tickers.js';
 import { whyTooLarge } from '../feed/quotes-snapshot.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
-import { filterParts, type Channel, type Filter, type FilterPart } from '../feed/topics.js';
-import type { Hex } from '../engine/quote.js';
+import { tickerKey } from '../feed/ticker-topics.js';
+import { emptyTicker, type Ticker, tickerJson } from '../feed/tickers.js';
+import { type Channel, type Filter, type FilterPart, filterParts } from '../feed/topics.js';
 import { CloseCode } from '../net/close-codes.js';
 import type { FeedChannel } from '../schema/feed-filters.js';
 import type { Resync } from '../schema/feed-messages.js';
+import { rowsOfReading } from '../system/timers.js';
 import type { CatchUpLimits, ReaderPace } from './catch-up.js';
 import { FollowedChannels, type FollowedChannelsPorts } from './followed-channels.js';
 

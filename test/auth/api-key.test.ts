@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { createApiKey, isWellFormed } from '../../src/auth/api-key.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { systemRandom } from '../../src/system/clock.js';
 
 t.test('a key is a prefix and 48 characters that a shell, a header and a URL take as they are', async (t) => {
   const key = createApiKey(systemRandom);

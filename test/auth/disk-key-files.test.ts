@@ -15,8 +15,7 @@ import t from 'tap';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { lockFile } from '../../src/persistence/node-lock.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const PATIENCE_MS = 60_000;

@@ -3,13 +3,13 @@ import { Worker } from 'node:worker_threads';
 import secp256k1 from 'secp256k1';
 import t, { type Test } from 'tap';
 import { toHex } from '../../src/auth/hex-text.js';
+import type { ClaimedSignature } from '../../src/auth/packed-signatures.js';
 import { QuoteDigest } from '../../src/auth/quote-digest.js';
 import { QuoteSignature } from '../../src/auth/quote-signature.js';
-import type { ClaimedSignature } from '../../src/auth/packed-signatures.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
 import { InlineSignatureChecks } from '../../src/auth/signature-checks.js';
 import { SignaturePool } from '../../src/auth/signature-pool.js';
-import { systemClock } from '../../src/system/system-clock.js';
+import { systemClock } from '../../src/system/clock.js';
 
 const limits = { signatureWorkers: 2, signaturePoolFrom: 4, signaturesPerMessage: 8 };
 const digests = new QuoteDigest(421613, 10);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { AskersClock } from '../../src/chain/askers-clock.js';
-import { Patience } from '../../src/chain/patience.js';
+import { Patience } from '../../src/system/timers.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const never = new Promise<never>(() => undefined);

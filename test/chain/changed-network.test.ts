@@ -2,7 +2,7 @@ import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { WrongChain } from '../../src/chain/rpc-errors.js';
 import { limits as defaultLimits } from '../../src/config/limits.js';
-import { systemClock } from '../../src/system/system-clock.js';
+import { systemClock } from '../../src/system/clock.js';
 import { DevActions } from './dev-actions.js';
 import { Following, httpRpc } from './following.js';
 import { RpcProxy, type RpcRequest, type Trick } from './rpc-proxy.js';

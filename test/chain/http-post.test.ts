@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { AnswerTooLong, postJson } from '../../src/chain/http-post.js';
-import { systemClock } from '../../src/system/system-clock.js';
+import { systemClock } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1_000 };

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
 import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
-import { systemClock } from '../../src/system/system-clock.js';
+import { systemClock } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';
 import {
   ask,

@@ -2,8 +2,7 @@ import t from 'tap';
 import { isBrokenCall, RETURN_TOO_LONG } from '../../src/chain/broken-call.js';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
 import { limits } from '../../src/config/limits.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { RpcProxy } from './rpc-proxy.js';
 
 const CHAIN_ID = 7;

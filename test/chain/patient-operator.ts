@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Operator, TxOutcome } from '../../src/chain/operator.js';
 import type { TxRequest } from '../../src/chain/own-tx.js';
-import { Patience } from '../../src/chain/patience.js';
+import { Patience } from '../../src/system/timers.js';
 import type { ManualClock } from '../system/manual-clock.js';
 
 export const PATIENCE_MS = 90_000;

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
-import { systemClock } from '../../src/system/system-clock.js';
+import { systemClock } from '../../src/system/clock.js';
 import type { ManualClock } from '../system/manual-clock.js';
 import { RpcProxy, type RpcRequest, type Trick } from './rpc-proxy.js';
 

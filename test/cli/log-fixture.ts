@@ -5,8 +5,7 @@ import { Sequencer } from '../../src/engine/sequencer.js';
 import { openNodeDisk } from '../../src/persistence/node-disk.js';
 import { openLog } from '../../src/persistence/open-log.js';
 import { SnapshotProcess } from '../../src/persistence/snapshot-process.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 

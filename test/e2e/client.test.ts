@@ -1,25 +1,24 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-import t, { type Test } from 'tap';
-import { privateKeyToAccount } from 'viem/accounts';
+import { type AddressInfo, createServer } from 'node:net';
 import {
-  OrderbookClient,
-  ZERO_ADDRESS,
   type FeedEncoding,
   type FollowedBook,
+  OrderbookClient,
   type QuoteFact,
   type Side,
+  ZERO_ADDRESS,
 } from 'quotebook/client';
-import type { ClientPorts } from '../../src/client/ports.js';
-import type { Hex } from '../../src/engine/quote.js';
+import t, { type Test } from 'tap';
+import { privateKeyToAccount } from 'viem/accounts';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import type { ClientPorts } from '../../src/client/ports.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { levelsHash, quotesHash } from '../feed/model-reader.js';
-import { DocumentedWebSocket, documentedPorts } from './documented-network.js';
+import { documentedPorts, DocumentedWebSocket } from './documented-network.js';
 import { newEngine, startTestService, type TestService } from './running-service.js';
 
 const ONE = 10n ** 18n;

@@ -5,25 +5,24 @@ import path from 'node:path';
 import pino, { type Logger } from 'pino';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
-import { startLocalChain, type LocalChain } from '../../src/chain/dev/local-chain.js';
+import { type LocalChain, startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { HttpRpc } from '../../src/chain/http-rpc.js';
 import type { ChainProfile, Profile } from '../../src/chain/profile.js';
-import { limits as defaultLimits, tierQuotas, type Limits } from '../../src/config/limits.js';
+import { type Limits, limits as defaultLimits, tierQuotas } from '../../src/config/limits.js';
 import { Engine } from '../../src/engine/engine.js';
-import { MemoryJournal } from '../engine/memory-journal.js';
 import type { Journal, KeptValues } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
-import type { BackendChoice } from '../../src/net/open-server.js';
 import type { Metrics } from '../../src/metrics/metrics.js';
+import type { BackendChoice } from '../../src/net/open-server.js';
+import { PAGE_DIRECTORY, readPageFiles } from '../../src/page-files.js';
 import { lockFile } from '../../src/persistence/node-lock.js';
 import type { QuotaTable } from '../../src/quota/tier-quotas.js';
-import { PAGE_DIRECTORY, readPageFiles } from '../../src/page-files.js';
-import { startService } from '../../src/service.js';
 import type { Service } from '../../src/service-options.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { startService } from '../../src/service.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { endpointTroubles } from '../../src/trouble-log.js';
 import { newOperator } from '../chain/following.js';
+import { MemoryJournal } from '../engine/memory-journal.js';
 
 export interface TestServiceOptions {
   /** A chain of the test's own; without one a new one is started, and ended by `stop`. */

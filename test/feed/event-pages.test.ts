@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { ZERO_ADDRESS } from '../../src/engine/quote.js';
-import { UNPACED } from '../../src/engine/others-turn.js';
 import { EventPages, type EventPagesLimits } from '../../src/feed/event-pages.js';
 import { compile } from '../../src/schema/check.js';
-import { EventsPage, type BookEventsQuery, type EventsQuery } from '../../src/schema/feed-queries.js';
+import { type BookEventsQuery, EventsPage, type EventsQuery } from '../../src/schema/feed-queries.js';
+import { UNPACED } from '../../src/system/timers.js';
 import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
 import { enter, POOL, sampleQuote, TAKER } from '../engine/samples.js';
 import { chainId, epoch, FeedFixture, filter, takeMessages } from './feed-fixture.js';

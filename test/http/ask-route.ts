@@ -1,7 +1,7 @@
-import { UNPACED, type PacedWork } from '../../src/engine/others-turn.js';
 import type { LargeAnswers } from '../../src/http/answer.js';
-import type { NetRequest, NetResponse } from '../../src/net/net.js';
 import type { Caller, Route } from '../../src/http/router.js';
+import type { NetRequest, NetResponse } from '../../src/net/net.js';
+import { type PacedWork, UNPACED } from '../../src/system/timers.js';
 
 const CALLER: Caller = { id: 'test', tier: 'paid' };
 

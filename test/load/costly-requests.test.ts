@@ -6,11 +6,10 @@ import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import { lockFile } from '../../src/persistence/node-lock.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { ONE, signQuote, type WireQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';
-import { isLong, Siege, type Bearable } from '../faults/siege.js';
+import { type Bearable, isLong, Siege } from '../faults/siege.js';
 import type { CostlyAnswers, CostlyTask } from './costly-clients.js';
 
 /** In the book, most of them in one pool. */

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createApiKey } from '../../src/auth/api-key.js';
 import { KeyStore } from '../../src/auth/key-store.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { systemRandom } from '../../src/system/clock.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { ManualClock } from '../system/manual-clock.js';
 

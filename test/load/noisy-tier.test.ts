@@ -3,10 +3,9 @@ import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import { lockFile } from '../../src/persistence/node-lock.js';
-import { systemClock } from '../../src/system/system-clock.js';
-import { systemRandom } from '../../src/system/system-random.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { RestClient } from '../e2e/rest-client.js';
-import { attackerAddress, isLong, Siege, type Bearable } from '../faults/siege.js';
+import { attackerAddress, type Bearable, isLong, Siege } from '../faults/siege.js';
 import { Noise } from './noise.js';
 import type { NoiseMade } from './noisy-clients.js';
 

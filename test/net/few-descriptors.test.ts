@@ -1,6 +1,6 @@
-import { openSync, closeSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import t from 'tap';
-import { spareDescriptors } from '../../src/system/spare-descriptors.js';
+import { spareDescriptors } from '../../src/system/clock.js';
 import { head, RawConnection, statuses } from './raw-connection.js';
 import { eachBackend, limits, serve } from './serving.js';
 

@@ -1,10 +1,10 @@
 import t from 'tap';
-import type { PacedWork } from '../../src/engine/others-turn.js';
+import { tierQuotas } from '../../src/config/limits.js';
 import { LargeAnswers } from '../../src/quota/large-answers.js';
 import { Quotas } from '../../src/quota/quotas.js';
 import { SliceTurns } from '../../src/quota/slice-turns.js';
 import type { QuotaTable } from '../../src/quota/tier-quotas.js';
-import { tierQuotas } from '../../src/config/limits.js';
+import type { PacedWork } from '../../src/system/timers.js';
 
 const table: QuotaTable = {
   free: { ...tierQuotas.free, rowsPerSecond: 100, answerBytesPerSecond: 1_000, answersWaiting: 2 },

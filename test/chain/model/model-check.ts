@@ -1,10 +1,10 @@
 import { deepStrictEqual as same } from 'node:assert';
 import fc from 'fast-check';
-import { systemClock } from '../../../src/system/system-clock.js';
 import type { Engine } from '../../../src/engine/engine.js';
+import { systemClock } from '../../../src/system/clock.js';
 import { Following, newEngine, visibleBook } from '../following.js';
 import { SubscriberBook } from '../subscriber-book.js';
-import { happenings, REORG_DEPTH, type Happening } from './happenings.js';
+import { type Happening, happenings, REORG_DEPTH } from './happenings.js';
 import { World } from './world.js';
 
 const LIMITS = { reorgDepth: REORG_DEPTH, lowerHeadMs: 0, positionEveryBlocks: 3, chainStopMs: 5_000 };

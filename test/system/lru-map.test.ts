@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import t from 'tap';
-import { RecentlyUsed } from '../../src/schema/recently-used.js';
+import { RecentlyUsed } from '../../src/system/lru-map.js';
 
 const CAPACITY = 4;
 const keys = Array.from({ length: 12 }, (_, n) => ({ n }));

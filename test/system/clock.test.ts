@@ -1,5 +1,5 @@
 import t from 'tap';
-import { systemClock } from '../../src/system/system-clock.js';
+import { systemClock } from '../../src/system/clock.js';
 
 t.test('a task never runs before its time', async (t) => {
   const start = systemClock.monotonicMs();
