@@ -8,7 +8,7 @@ import { socketDocs } from './api-docs/socket-docs.js';
 import { statusDocs } from './api-docs/status-docs.js';
 import type { Limits } from './config/limits.js';
 import type { ApiDocuments } from './http/docs-routes.js';
-import { onChain } from './schema/primitives.js';
+import { onChain } from './wire/primitives.js';
 import { SUBPROTOCOLS } from './ws/subprotocol.js';
 
 /** Of the interface, not of the program: it changes when clients have to. */

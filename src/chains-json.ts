@@ -1,7 +1,7 @@
 import type { ChainHealth } from './chain/chain-health.js';
 import type { ChainSide } from './chain/chain-side.js';
 import type { Clock } from './engine/ports.js';
-import type { Heartbeat } from './schema/feed-messages.js';
+import type { Heartbeat } from './wire/feed-messages.js';
 
 /**
  * Both chains for a heartbeat: the newest block of each, how old it is by this machine's clock, and why it is stale.

@@ -1,5 +1,5 @@
 import type { LocalReadyFile } from './ready-file.js';
-import type { PoolKey } from './schema/orderbook.js';
+import type { PoolKey } from './wire/orderbook.js';
 
 /** What a newcomer reads after `npm start`: where everything is, and commands that work as they stand. */
 export function greeting(ready: LocalReadyFile, readyFile: string): string {

@@ -23,8 +23,8 @@ import type { OperatorGas } from './quota/operator-gas.js';
 import type { Quotas } from './quota/quotas.js';
 import type { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import { quotePublishing } from './quote-publishing.js';
-import type { QuoteJson } from './schema/quote-json.js';
 import { othersTurn } from './system/timers.js';
+import type { QuoteJson } from './wire/quote-json.js';
 
 export interface HttpSideOptions {
   readonly chainId: string;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { ChainSide } from './chain/chain-side.js';
 import type { ChainSeconds } from './chain/chain-seconds.js';
+import type { ChainSide } from './chain/chain-side.js';
 import { Operator } from './chain/operator.js';
 import { OptionSeries } from './chain/option-series.js';
 import { PoolArrivals } from './chain/pool-arrivals.js';
@@ -21,8 +21,8 @@ import { settlementRoute } from './http/settlement-route.js';
 import { vaultRoute } from './http/vault-routes.js';
 import type { OperatorGas } from './quota/operator-gas.js';
 import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, RequestCharge } from './quota/request-charge.js';
-import type { OptionTerms } from './schema/option-json.js';
 import { briefly, TroubleLog } from './trouble-log.js';
+import type { OptionTerms } from './wire/options.js';
 
 export interface OptionSideOptions {
   readonly profile: Profile;

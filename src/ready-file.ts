@@ -1,6 +1,6 @@
 import { rename, writeFile } from 'node:fs/promises';
 import type { LocalSetup } from './local-setup.js';
-import type { PoolKey } from './schema/orderbook.js';
+import type { PoolKey } from './wire/orderbook.js';
 
 /** What a ready file holds: where the service is and, on the local chain, all that a script needs to trade there. */
 export interface ReadyFile {

@@ -54,7 +54,7 @@ t.test('http and ws know neither each other nor what lies behind the ports', asy
 });
 
 t.test('the feed knows neither sockets nor routes: both tell what it says', async (t) => {
-  const known = ['feed', 'engine', 'system', 'schema', '@msgpack/msgpack'];
+  const known = ['feed', 'engine', 'system', 'wire', '@msgpack/msgpack'];
   t.strictSame(
     offenders(({ from, to }) => from === 'feed' && !known.includes(to)),
     [],
@@ -109,7 +109,7 @@ t.test('the disk, the network, other threads and processes are reached where a p
       'ready-file',
     ],
     // The names of HTTP's statuses open no connection.
-    'node:http': ['net/', 'chain/http-post', 'metrics/metrics-server', 'schema/problem'],
+    'node:http': ['net/', 'chain/http-post', 'metrics/metrics-server', 'wire/problem'],
     'node:https': ['chain/http-post'],
     'node:net': ['net/', 'metrics/metrics-server'],
     'node:tls': [],

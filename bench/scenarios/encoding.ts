@@ -2,10 +2,10 @@ import { Encoder } from '@msgpack/msgpack';
 import { limits } from '../../src/config/limits.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import type { Order } from '../../src/engine/order.js';
-import { JsonEncoding, MsgpackEncoding, type Encoding } from '../../src/feed/encoding.js';
+import { type Encoding, JsonEncoding, MsgpackEncoding } from '../../src/feed/encoding.js';
 import type { TimedEvent } from '../../src/feed/event-history.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
-import { contest, durationRow, type Contestant } from '../contest.js';
+import { QuoteJson } from '../../src/wire/quote-json.js';
+import { contest, type Contestant, durationRow } from '../contest.js';
 import { atMost, type Row, type Scenario } from '../scenario.js';
 import { CONTRACT, hex, makerOf, poolOf, quoteOf, START_SECONDS } from '../workload/quotes.js';
 

@@ -1,7 +1,7 @@
 import { limits } from '../../src/config/limits.js';
 import type { Hex, Quote } from '../../src/engine/quote.js';
+import { QuoteJson } from '../../src/wire/quote-json.js';
 import type { Telling } from '../servers/telling.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
 import { makerOf, poolOf, quoteOf } from './quotes.js';
 import { CHAIN_ID } from './signed-quotes.js';
 

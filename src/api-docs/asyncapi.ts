@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { OrderbookQuote, PoolKey, PostedQuote, Signature } from '../schema/orderbook.js';
+import { OrderbookQuote, PoolKey, PostedQuote, Signature } from '../wire/orderbook.js';
 import { Components } from './components.js';
 import type { ApiInfo } from './openapi.js';
 

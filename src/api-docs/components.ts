@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { KEYWORD_NAMES } from '../schema/keywords.js';
+import { KEYWORD_NAMES } from '../wire/primitives.js';
 
 type Json = unknown;
 

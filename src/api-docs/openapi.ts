@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
-import { Option, Pool } from '../schema/options.js';
-import { OrderbookQuote, PoolKey, PostedQuote, Signature } from '../schema/orderbook.js';
-import { ErrorBody, Problem, SchemaErrors } from '../schema/problem.js';
+import { Option, Pool } from '../wire/options.js';
+import { OrderbookQuote, PoolKey, PostedQuote, Signature } from '../wire/orderbook.js';
+import { ErrorBody, Problem, SchemaErrors } from '../wire/problem.js';
 import { Components } from './components.js';
-import { answersOf, schemasOf, type AnswerDoc, type RouteDoc } from './route-doc.js';
+import { type AnswerDoc, answersOf, type RouteDoc, schemasOf } from './route-doc.js';
 
 export interface ApiInfo {
   readonly version: string;

@@ -7,9 +7,9 @@ import {
   SettleResult,
   vaultQuoteQuery,
   VaultQuoteResult,
-} from '../schema/options.js';
-import { ErrorBody } from '../schema/problem.js';
-import { BAD_REQUEST, type AnswerDoc, type RouteDoc } from './route-doc.js';
+} from '../wire/options.js';
+import { ErrorBody } from '../wire/problem.js';
+import { type AnswerDoc, BAD_REQUEST, type RouteDoc } from './route-doc.js';
 
 export interface OptionDocLimits {
   readonly poolsPerRequest: number;

@@ -1,17 +1,17 @@
-import { ErrorBody } from '../schema/problem.js';
+import { AnyEventsQuery, EventsPage, TickersQuery, TickersResult } from '../wire/feed-messages.js';
 import {
   DryRunResult,
-  OrdersResult,
   ordersBody,
   ordersQuery,
-  PostQuotesResult,
+  OrdersResult,
   postQuotesBody,
   PostQuotesQuery,
+  PostQuotesResult,
   QuotesQuery,
   QuotesResult,
   RfqQuotesQuery,
-} from '../schema/orderbook.js';
-import { AnyEventsQuery, EventsPage, TickersQuery, TickersResult } from '../schema/feed-queries.js';
+} from '../wire/orderbook.js';
+import { ErrorBody } from '../wire/problem.js';
 import { BAD_REQUEST, NOT_MODIFIED, type RouteDoc } from './route-doc.js';
 
 export interface OrderbookDocLimits {

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { ErrorBody, SchemaErrors } from '../schema/problem.js';
+import { ErrorBody, SchemaErrors } from '../wire/problem.js';
 
 /** What is told of one route: the router's table says that it exists, this what it is for and what it answers. */
 export interface RouteDoc {

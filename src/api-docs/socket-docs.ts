@@ -1,23 +1,4 @@
 import {
-  AuthMessage,
-  DeleteQuoteMessage,
-  FillQuoteMessage,
-  FilterMessage,
-  PostQuoteMessage,
-  ReplyMessage,
-  RfqByPoolAddressMessage,
-  RfqByPoolKeyMessage,
-  RfqByPoolKeyRequest,
-  UnsubscribeMessage,
-} from '../schema/socket.js';
-import {
-  FilterV2Message,
-  orderbookFilterMessage,
-  plainOrderbookFilterMessage,
-  TickerFilterMessage,
-  UnsubscribeV2Message,
-} from '../schema/feed-filters.js';
-import {
   CancelQuoteV2,
   ErrorV2,
   ExpireQuoteV2,
@@ -36,7 +17,24 @@ import {
   TickerMessage,
   TickerSnapshot,
   UndoQuoteV2,
-} from '../schema/feed-messages.js';
+} from '../wire/feed-messages.js';
+import {
+  AuthMessage,
+  DeleteQuoteMessage,
+  FillQuoteMessage,
+  FilterMessage,
+  FilterV2Message,
+  orderbookFilterMessage,
+  plainOrderbookFilterMessage,
+  PostQuoteMessage,
+  ReplyMessage,
+  RfqByPoolAddressMessage,
+  RfqByPoolKeyMessage,
+  RfqByPoolKeyRequest,
+  TickerFilterMessage,
+  UnsubscribeMessage,
+  UnsubscribeV2Message,
+} from '../wire/socket.js';
 import type { ChannelDoc } from './asyncapi.js';
 
 export interface SocketDocLimits {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { closed } from '../schema/primitives.js';
-import { ErrorBody } from '../schema/problem.js';
-import { NOT_MODIFIED, type AnswerDoc, type RouteDoc } from './route-doc.js';
+import { closed } from '../wire/primitives.js';
+import { ErrorBody } from '../wire/problem.js';
+import { type AnswerDoc, NOT_MODIFIED, type RouteDoc } from './route-doc.js';
 
 const Health = closed({ status: Type.Literal('alive') });
 const Ready = closed({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) });

@@ -1,6 +1,5 @@
-import Type from 'typebox';
-import type { Static } from 'typebox';
-import { compile } from '../schema/check.js';
+import Type, { type Static } from 'typebox';
+import { compile } from '../wire/validation.js';
 
 export const TIERS = ['free', 'paid'] as const;
 export const Tier = Type.Enum([...TIERS], { type: 'string' });

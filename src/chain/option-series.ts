@@ -1,6 +1,6 @@
 import type { Hex, Pool, PoolKey } from '../engine/quote.js';
-import type { OptionTerms } from '../schema/option-json.js';
-import { formatExpiration } from '../schema/expiration.js';
+import { formatExpiration } from '../wire/expiration.js';
+import type { OptionTerms } from '../wire/options.js';
 import type { Profile, TokenProfile } from './profile.js';
 
 /** An option with the pool that it is traded in. */

@@ -1,9 +1,9 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, PoolKey } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-refusal.js';
-import { expirationRefusal, parseExpiration } from '../schema/expiration.js';
-import type { OptionTerms } from '../schema/option-json.js';
 import { bothToTheirEnd, mapInFlight } from '../system/timers.js';
+import { expirationRefusal, parseExpiration } from '../wire/expiration.js';
+import type { OptionTerms } from '../wire/options.js';
 import { poolFactoryAbi } from './abi/pool-factory.js';
 import type { ChainReader } from './chain-reader.js';
 import type { ChainSeconds } from './chain-seconds.js';

@@ -1,9 +1,9 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, PoolKey } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-refusal.js';
-import { parseExpiration } from '../schema/expiration.js';
-import type { OptionTerms } from '../schema/option-json.js';
 import { mapInFlight } from '../system/timers.js';
+import { parseExpiration } from '../wire/expiration.js';
+import type { OptionTerms } from '../wire/options.js';
 import { LONG, optionTokenAbi, SHORT } from './abi/option-token.js';
 import { poolAbi } from './abi/pool.js';
 import { ChainAnswerError } from './chain-answer-error.js';

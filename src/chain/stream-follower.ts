@@ -1,7 +1,7 @@
 import type { ChainPosition } from '../engine/command.js';
 import type { Hex } from '../engine/quote.js';
-import type { QuoteError } from '../schema/orderbook.js';
 import { mapInFlight } from '../system/timers.js';
+import type { QuoteError } from '../wire/orderbook.js';
 import { type BlockHead, type BlockId, idOf } from './block-head.js';
 import type { ChainCursor } from './chain-cursor.js';
 import type { ChainLog } from './chain-log.js';

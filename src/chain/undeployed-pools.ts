@@ -1,7 +1,7 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex } from '../engine/quote.js';
-import type { QuoteError } from '../schema/orderbook.js';
 import { mapInFlight } from '../system/timers.js';
+import type { QuoteError } from '../wire/orderbook.js';
 import { erc20Abi } from './abi/erc20.js';
 import type { AtBlock, CallResult, ChainReader, ContractCall } from './chain-reader.js';
 import { collateralNeeded, collateralToken } from './collateral.js';

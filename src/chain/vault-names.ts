@@ -1,4 +1,4 @@
-import type { OptionTerms } from '../schema/option-json.js';
+import type { OptionTerms } from '../wire/options.js';
 import type { VaultProfile } from './profile.js';
 
 /**

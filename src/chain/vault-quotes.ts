@@ -1,11 +1,11 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, Pool, PoolKey } from '../engine/quote.js';
-import { readNewExpiration } from '../schema/expiration.js';
-import type { OptionTerms } from '../schema/option-json.js';
+import { readNewExpiration } from '../wire/expiration.js';
+import type { OptionTerms } from '../wire/options.js';
 import { poolAbi } from './abi/pool.js';
 import { vaultAbi } from './abi/vault.js';
-import type { ChainSeconds } from './chain-seconds.js';
 import type { CallResult, ChainReader, ContractCall } from './chain-reader.js';
+import type { ChainSeconds } from './chain-seconds.js';
 import { isChainFailure, revertName } from './contract-errors.js';
 import type { OptionSeries } from './option-series.js';
 import type { PoolAddresses } from './pool-addresses.js';

@@ -1,7 +1,7 @@
-import type { ServerMessageV2 } from '../schema/feed-messages.js';
+import type { ServerMessageV2 } from '../wire/feed-messages.js';
 import { Asking, type Outcome } from './asking.js';
 import { backoffMs, type BackoffRange } from './backoff.js';
-import { decodeFrame, SUBPROTOCOL, type FeedEncoding, type UnknownMessage } from './decode.js';
+import { decodeFrame, type FeedEncoding, SUBPROTOCOL, type UnknownMessage } from './decode.js';
 import { ConnectionLostError } from './errors.js';
 import type { Acknowledgement } from './facts.js';
 import type { CancelTimer, ClientPorts, ClientSocket } from './ports.js';

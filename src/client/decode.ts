@@ -1,6 +1,6 @@
 import { decode } from '@msgpack/msgpack';
-import { MESSAGE_TYPES, MESSAGES, type Fields, type Kind } from '../feed/layout.js';
-import type { ServerMessageV2 } from '../schema/feed-messages.js';
+import { type Fields, type Kind, MESSAGE_TYPES, MESSAGES } from '../wire/feed-layout.js';
+import type { ServerMessageV2 } from '../wire/feed-messages.js';
 import { checkAnnounced } from './announced-elements.js';
 
 export type FeedEncoding = 'json' | 'msgpack';

@@ -1,4 +1,4 @@
-import type { QuoteMessageType, ServerMessageV2 } from '../schema/feed-messages.js';
+import type { QuoteMessageType, ServerMessageV2 } from '../wire/feed-messages.js';
 
 type OfType<T extends ServerMessageV2['type']> = Extract<ServerMessageV2, { readonly type: T }>;
 

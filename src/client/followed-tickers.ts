@@ -1,4 +1,4 @@
-import type { TickerJson } from '../schema/feed-messages.js';
+import type { TickerJson } from '../wire/feed-messages.js';
 import type { BookContent, Content } from './content.js';
 import { Followed } from './followed.js';
 import { Listeners, type StopListening } from './listeners.js';

@@ -1,5 +1,5 @@
-import type { PriceLevels } from '../schema/feed-messages.js';
-import { levelTerm, SetHash, type Hex, type Side } from './set-hash.js';
+import type { PriceLevels } from '../wire/feed-messages.js';
+import { type Hex, levelTerm, SetHash, type Side } from './set-hash.js';
 
 /** A price with what is fillable at it; amounts in 1e-18, `price` as the pool's quotes have it. */
 export interface Level {

@@ -1,6 +1,6 @@
-import type { RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../schema/socket.js';
+import type { RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../wire/socket.js';
 import { Carriers } from './carriers.js';
-import { DEFAULT_PATIENCE, type ConnectionState, type Patience } from './connection.js';
+import { type ConnectionState, DEFAULT_PATIENCE, type Patience } from './connection.js';
 import type { Content } from './content.js';
 import type { FeedEncoding } from './decode.js';
 import type { HeartbeatMessage } from './facts.js';
@@ -14,7 +14,7 @@ import type { StopListening } from './listeners.js';
 import type { ClientPorts } from './ports.js';
 import { Rest } from './rest.js';
 import type { Hex, Side } from './set-hash.js';
-import { signQuote, type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedQuote } from './sign-quote.js';
+import { type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedQuote, signQuote } from './sign-quote.js';
 import { Subscription } from './subscription.js';
 
 export interface OrderbookClientOptions {

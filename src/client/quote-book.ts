@@ -1,7 +1,7 @@
-import type { OrderbookQuote } from '../schema/orderbook.js';
-import { betterFirst } from './level-book.js';
-import { quoteTerm, SetHash, type Hex, type Side } from './set-hash.js';
+import type { OrderbookQuote } from '../wire/orderbook.js';
 import type { QuoteFact } from './facts.js';
+import { betterFirst } from './level-book.js';
+import { type Hex, quoteTerm, SetHash, type Side } from './set-hash.js';
 
 /** The quotes under one key of a subscription. */
 interface KeyedQuotes {

@@ -1,12 +1,4 @@
-import type {
-  OrdersQuery,
-  OrdersResult,
-  OrderbookQuote,
-  PostedQuote,
-  PostQuotesResult,
-  QuotesQuery,
-  RfqQuotesQuery,
-} from '../schema/orderbook.js';
+import type { TickersResult } from '../wire/feed-messages.js';
 import type {
   Option,
   Pool,
@@ -15,8 +7,16 @@ import type {
   SettleResult,
   VaultQuoteQuery,
   VaultQuoteResult,
-} from '../schema/options.js';
-import type { TickersResult } from '../schema/feed-queries.js';
+} from '../wire/options.js';
+import type {
+  OrderbookQuote,
+  OrdersQuery,
+  OrdersResult,
+  PostedQuote,
+  PostQuotesResult,
+  QuotesQuery,
+  RfqQuotesQuery,
+} from '../wire/orderbook.js';
 import { ApiError } from './errors.js';
 import type { Fetch } from './ports.js';
 

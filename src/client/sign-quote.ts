@@ -1,5 +1,5 @@
 import { hashTypedData, parseSignature, type TypedDataDefinition } from 'viem';
-import type { PoolKey, PostedQuote } from '../schema/orderbook.js';
+import type { PoolKey, PostedQuote } from '../wire/orderbook.js';
 import type { Hex, Side } from './set-hash.js';
 
 export const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';

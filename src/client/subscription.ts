@@ -1,10 +1,10 @@
-import type { ServerMessageV2 } from '../schema/feed-messages.js';
+import type { ServerMessageV2 } from '../wire/feed-messages.js';
 import type { Outcome } from './asking.js';
 import type { Connection, Reply } from './connection.js';
-import { RefusedError } from './errors.js';
 import type { Content, NumberedMessage, Snapshot } from './content.js';
+import { RefusedError } from './errors.js';
 import type { Acknowledgement, HeartbeatMessage, ResyncNotice, TickerFact } from './facts.js';
-import { filterMessage, isRateLimited, isSnapshotTooLarge, type Channel } from './filter-message.js';
+import { type Channel, filterMessage, isRateLimited, isSnapshotTooLarge } from './filter-message.js';
 import type { FollowState, Healing } from './follow-state.js';
 import { Listeners } from './listeners.js';
 import { Positions } from './positions.js';

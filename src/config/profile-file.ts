@@ -1,13 +1,12 @@
-import Type from 'typebox';
-import type { Static } from 'typebox';
+import Type, { type Static } from 'typebox';
 import { checksumAddress } from '../chain/checksum.js';
 import { deployments } from '../chain/deployments.js';
 import type { ChainProfile, ContractProfile, Profile } from '../chain/profile.js';
-import { compile } from '../schema/check.js';
 import type { Hex } from '../engine/quote.js';
-import { Address, closed } from '../schema/primitives.js';
+import { Address, closed } from '../wire/primitives.js';
+import { compile } from '../wire/validation.js';
 import { nearest } from './nearest.js';
-import { whyNotJson, whyUnreadable, type ReadText } from './text-files.js';
+import { type ReadText, whyNotJson, whyUnreadable } from './text-files.js';
 import { isUrl } from './url-text.js';
 
 /** Profiles that need no file. */

@@ -1,14 +1,14 @@
 import type { TSchema } from 'typebox';
-import { compile } from '../schema/check.js';
+import { compile } from '../wire/validation.js';
 import { nearest } from './nearest.js';
 import {
   environmentNameOf,
   flagOf,
-  settingNames,
-  settingTable,
   type Setting,
   type SettingName,
+  settingNames,
   type Settings,
+  settingTable,
 } from './setting-table.js';
 import { whyNotJson } from './text-files.js';
 

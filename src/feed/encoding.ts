@@ -1,12 +1,19 @@
 import type { Cause } from '../engine/event.js';
 import type { Quote } from '../engine/quote.js';
-import type { QuotesSnapshot, ServerMessageV2 } from '../schema/feed-messages.js';
-import { QuoteJson } from '../schema/quote-json.js';
 import { RecentlyUsed } from '../system/lru-map.js';
+import { type Fields, MESSAGE_TYPES, MESSAGES, type MessageType, QUOTE } from '../wire/feed-layout.js';
+import type { QuotesSnapshot, ServerMessageV2 } from '../wire/feed-messages.js';
+import {
+  arrayHead,
+  encodeAmount,
+  encodeArray,
+  encodeElements,
+  encodeMessage,
+  packFields,
+} from '../wire/feed-msgpack.js';
+import { QuoteJson } from '../wire/quote-json.js';
 import type { HeldQuote } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';
-import { type Fields, MESSAGE_TYPES, MESSAGES, type MessageType, QUOTE } from './layout.js';
-import { arrayHead, encodeAmount, encodeArray, encodeElements, encodeMessage, packFields } from './msgpack.js';
 import { type Told, toldOf } from './told.js';
 
 export type EncodingName = 'json' | 'msgpack';
@@ -68,7 +75,7 @@ export class JsonEncoding implements Encoding {
   }
 }
 
-/** Positional MessagePack, as `layout.ts` says. All but what is fillable of a quote is kept as bytes, like its JSON. */
+/** Positional MessagePack, as `feed-layout.ts` says. All but what is fillable of a quote is kept as bytes, like its JSON. */
 export class MsgpackEncoding implements Encoding {
   readonly name = 'msgpack';
   readonly isBinary = true;

@@ -1,6 +1,6 @@
-import type { FeedChannel } from '../schema/feed-filters.js';
-import type { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
 import { type PacedWork, rowsOfReading } from '../system/timers.js';
+import type { BookEventsQuery, EventsQuery } from '../wire/feed-messages.js';
+import type { FeedChannel } from '../wire/socket.js';
 import type { TimedEvent } from './event-history.js';
 import type { Feed, ResyncReason } from './feed.js';
 import { orderbookKey } from './level-topics.js';

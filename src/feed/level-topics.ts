@@ -1,12 +1,12 @@
 import { assert } from '../engine/assert.js';
 import type { LevelTotal } from '../engine/level.js';
-import { isPrivate, sideOf, type Hex, type Side } from '../engine/quote.js';
-import type { OrderbookSnapshot, OrderbookUpdate, PriceLevels } from '../schema/feed-messages.js';
-import { hashText, type BookHash } from './book-hash.js';
+import { type Hex, isPrivate, type Side, sideOf } from '../engine/quote.js';
+import type { OrderbookSnapshot, OrderbookUpdate, PriceLevels } from '../wire/feed-messages.js';
+import { type BookHash, hashText } from './book-hash.js';
 import type { BookChange, CommittedBook } from './committed-book.js';
 import type { Encoding, EncodingName } from './encoding.js';
-import { LevelWindow, SIDES, type LevelView, type Sides } from './level-window.js';
-import { networkTopic, type JoinedTopic, type Publish } from './quote-topics.js';
+import { type LevelView, LevelWindow, SIDES, type Sides } from './level-window.js';
+import { type JoinedTopic, networkTopic, type Publish } from './quote-topics.js';
 
 type Prices = Sides<Set<bigint>>;
 

@@ -1,9 +1,8 @@
 import type { Book } from '../engine/book.js';
 import type { EngineEvent, QuoteRestated } from '../engine/event.js';
 import type { LevelTotal } from '../engine/level.js';
-import type { Hex, Pool } from '../engine/quote.js';
-import { isPrivate } from '../engine/quote.js';
-import type { TickerJson } from '../schema/feed-messages.js';
+import { type Hex, isPrivate, type Pool } from '../engine/quote.js';
+import type { TickerJson } from '../wire/feed-messages.js';
 import type { BookChange } from './committed-book.js';
 import { FillWindow } from './fill-window.js';
 import { SIDES, type Sides } from './level-window.js';

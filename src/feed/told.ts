@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../engine/event.js';
-import { reasonName, type Quote } from '../engine/quote.js';
-import type { QuoteMessageType } from '../schema/feed-messages.js';
+import { type Quote, reasonName } from '../engine/quote.js';
+import type { QuoteMessageType } from '../wire/feed-messages.js';
 
 /** What an event is called on the feed, with what its message has between `cause` and `body`. */
 export type Told =

@@ -1,5 +1,5 @@
-import { ZERO_ADDRESS, type Hex } from '../engine/quote.js';
-import type { FilterV2Message } from '../schema/feed-filters.js';
+import { type Hex, ZERO_ADDRESS } from '../engine/quote.js';
+import type { FilterV2Message } from '../wire/socket.js';
 import type { LevelView } from './level-window.js';
 import type { Channel, Filter } from './topics.js';
 

@@ -1,7 +1,7 @@
 import type { NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
-import type { SchemaError } from '../schema/explain.js';
-import { type ErrorBody, renderError } from '../schema/problem.js';
 import type { PacedWork } from '../system/timers.js';
+import { type ErrorBody, renderError } from '../wire/problem.js';
+import type { SchemaError } from '../wire/validation.js';
 
 /** Where answers that cost more than a request should are made, one at a time for each key. */
 export interface LargeAnswers {

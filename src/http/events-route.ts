@@ -1,9 +1,9 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { compile } from '../schema/check.js';
-import { BookEventsQuery, EventsQuery } from '../schema/feed-queries.js';
-import { onChain } from '../schema/primitives.js';
-import { parseQuery } from '../schema/query.js';
 import { type PacedWork, UNPACED } from '../system/timers.js';
+import { BookEventsQuery, EventsQuery } from '../wire/feed-messages.js';
+import { onChain } from '../wire/primitives.js';
+import { parseQuery } from '../wire/query.js';
+import { compile } from '../wire/validation.js';
 import { json, largeAnswer, type LargeAnswers, refuse, unavailable } from './answer.js';
 import type { Caller, Route } from './router.js';
 import { chainNotServed } from './served-chain.js';

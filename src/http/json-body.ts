@@ -1,4 +1,4 @@
-import type { SchemaError } from '../schema/explain.js';
+import type { SchemaError } from '../wire/validation.js';
 
 export type JsonBody =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly errors: readonly SchemaError[] };

@@ -1,8 +1,6 @@
 import type { NetRequest } from '../net/net.js';
-import { compile, type Check } from '../schema/check.js';
-import type { SchemaError } from '../schema/explain.js';
-import { readOption, type OptionTerms } from '../schema/option-json.js';
-import { NoQuery, type Option } from '../schema/options.js';
+import { NoQuery, type Option, type OptionTerms, readOption } from '../wire/options.js';
+import { type Check, compile, type SchemaError } from '../wire/validation.js';
 import { readJson } from './json-body.js';
 import { readQuery } from './read-query.js';
 

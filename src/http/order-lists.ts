@@ -1,8 +1,7 @@
 import type { Order } from '../engine/order.js';
 import { reasonName } from '../engine/quote.js';
-import { AsciiWriter } from '../schema/ascii-writer.js';
-import type { QuoteJson } from '../schema/quote-json.js';
 import type { PacedWork } from '../system/timers.js';
+import { AsciiWriter, type QuoteJson } from '../wire/quote-json.js';
 import type { TextDigest } from './etag.js';
 import { type TaggedAnswer, taggedJson } from './tagged-answer.js';
 import { WrittenLists } from './written-lists.js';

@@ -2,7 +2,7 @@ import type { Static, TObject } from 'typebox';
 import type { Order } from '../engine/order.js';
 import type { Hex, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { compile } from '../schema/check.js';
+import { type PacedWork, rowsOfReading } from '../system/timers.js';
 import {
   type OrdersBody,
   ordersBody,
@@ -10,11 +10,11 @@ import {
   ordersQuery,
   QuotesQuery,
   RfqQuotesQuery,
-} from '../schema/orderbook.js';
-import { onChain } from '../schema/primitives.js';
-import { parseQuery } from '../schema/query.js';
-import type { QuoteJson } from '../schema/quote-json.js';
-import { type PacedWork, rowsOfReading } from '../system/timers.js';
+} from '../wire/orderbook.js';
+import { onChain } from '../wire/primitives.js';
+import { parseQuery } from '../wire/query.js';
+import type { QuoteJson } from '../wire/quote-json.js';
+import { compile } from '../wire/validation.js';
 import { largeAnswer, type LargeAnswers, refuse } from './answer.js';
 import { type TextDigest, unlessNamed } from './etag.js';
 import { readJson } from './json-body.js';

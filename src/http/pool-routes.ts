@@ -1,14 +1,13 @@
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-refusal.js';
-import { compile } from '../schema/check.js';
-import { parseExpiration } from '../schema/expiration.js';
-import { poolJson, type OptionTerms } from '../schema/option-json.js';
-import { poolsQuery, postPoolsBody } from '../schema/options.js';
+import { parseExpiration } from '../wire/expiration.js';
+import { type OptionTerms, poolJson, poolsQuery, postPoolsBody } from '../wire/options.js';
+import { compile } from '../wire/validation.js';
 import { json, refuse, unavailable } from './answer.js';
 import { gasRefused } from './gas-refusal.js';
 import { chainUnreachable, noWallet } from './option-refusals.js';
-import { optionsReader, type OptionsBodyLimits } from './options-body.js';
+import { type OptionsBodyLimits, optionsReader } from './options-body.js';
 import { readQuery } from './read-query.js';
 import type { Caller, Route } from './router.js';
 

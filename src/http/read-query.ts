@@ -1,7 +1,6 @@
 import type { NetRequestHead } from '../net/net.js';
-import type { Check } from '../schema/check.js';
-import type { SchemaError } from '../schema/explain.js';
-import { parseQuery } from '../schema/query.js';
+import { parseQuery } from '../wire/query.js';
+import type { Check, SchemaError } from '../wire/validation.js';
 
 export type ReadQuery<Q> =
   { readonly ok: true; readonly value: Q } | { readonly ok: false; readonly error: string | readonly SchemaError[] };

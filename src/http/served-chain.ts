@@ -1,4 +1,4 @@
-import type { SchemaError } from '../schema/explain.js';
+import type { SchemaError } from '../wire/validation.js';
 
 /**
  * The error for a settlement chain that exists, but not here: in the words of a schema that allows one alone. `item`:

@@ -1,12 +1,11 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-refusal.js';
-import { compile } from '../schema/check.js';
-import type { OptionTerms } from '../schema/option-json.js';
-import { settleBody, type SettleResult } from '../schema/options.js';
+import { type OptionTerms, settleBody, type SettleResult } from '../wire/options.js';
+import { compile } from '../wire/validation.js';
 import { json, refuse, unavailable } from './answer.js';
 import { gasRefused } from './gas-refusal.js';
 import { chainUnreachable, noWallet } from './option-refusals.js';
-import { optionsReader, type OptionsBodyLimits } from './options-body.js';
+import { type OptionsBodyLimits, optionsReader } from './options-body.js';
 import type { Caller, Route } from './router.js';
 
 export type SettledItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };

@@ -1,8 +1,8 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { compile } from '../schema/check.js';
-import { TickersQuery } from '../schema/feed-queries.js';
-import { onChain } from '../schema/primitives.js';
 import { type PacedWork, UNPACED } from '../system/timers.js';
+import { TickersQuery } from '../wire/feed-messages.js';
+import { onChain } from '../wire/primitives.js';
+import { compile } from '../wire/validation.js';
 import { json, largeAnswer, type LargeAnswers, refuse } from './answer.js';
 import { readQuery } from './read-query.js';
 import type { Caller, Route } from './router.js';

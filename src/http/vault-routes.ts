@@ -1,8 +1,7 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { compile } from '../schema/check.js';
-import { formatDecimal } from '../schema/decimal.js';
-import { readAmount, type OptionTerms } from '../schema/option-json.js';
-import { vaultQuoteQuery } from '../schema/options.js';
+import { type OptionTerms, readAmount, vaultQuoteQuery } from '../wire/options.js';
+import { formatDecimal } from '../wire/primitives.js';
+import { compile } from '../wire/validation.js';
 import { json, refuse } from './answer.js';
 import { chainUnreachable, noWallet } from './option-refusals.js';
 import { readQuery } from './read-query.js';

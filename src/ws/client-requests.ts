@@ -3,17 +3,17 @@ import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
 import { filterKeys } from '../feed/topics.js';
 import { filterOf, viewOf } from '../feed/wire-filter.js';
-import type { AuthMessage } from '../schema/socket.js';
 import type {
+  AuthMessage,
   FilterV2Message,
   OrderbookFilterMessage,
   TickerFilterMessage,
   UnsubscribeV2Message,
-} from '../schema/feed-filters.js';
+} from '../wire/socket.js';
 import type { Acknowledge, ResumePoint } from './feed-reader.js';
 import type { FeedReaders } from './feed-readers.js';
 import type { KeySessions } from './key-sessions.js';
-import { MessageReader, readFrame, type ChannelChange, type RfqMessage } from './messages.js';
+import { type ChannelChange, MessageReader, readFrame, type RfqMessage } from './messages.js';
 import type { SliceTurns, SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
 import { texts } from './replies.js';
 import type { Session } from './session.js';

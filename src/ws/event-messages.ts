@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../engine/event.js';
 import type { Order } from '../engine/order.js';
-import type { QuoteJson } from '../schema/quote-json.js';
+import type { QuoteJson } from '../wire/quote-json.js';
 
 /**
  * What plain subscribers are told of an event, as texts of whole messages. They follow the book of valid quotes: one

@@ -8,9 +8,9 @@ import { tickerKey } from '../feed/ticker-topics.js';
 import { emptyTicker, type Ticker, tickerJson } from '../feed/tickers.js';
 import { type Channel, type Filter, type FilterPart, filterParts } from '../feed/topics.js';
 import { CloseCode } from '../net/close-codes.js';
-import type { FeedChannel } from '../schema/feed-filters.js';
-import type { Resync } from '../schema/feed-messages.js';
 import { rowsOfReading } from '../system/timers.js';
+import type { Resync } from '../wire/feed-messages.js';
+import type { FeedChannel } from '../wire/socket.js';
 import type { CatchUpLimits, ReaderPace } from './catch-up.js';
 import { FollowedChannels, type FollowedChannelsPorts } from './followed-channels.js';
 

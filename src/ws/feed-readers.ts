@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import type { NetSocket } from '../net/net.js';
-import type { Heartbeat } from '../schema/feed-messages.js';
 import type { Encoding } from '../feed/encoding.js';
+import type { NetSocket } from '../net/net.js';
+import type { Heartbeat } from '../wire/feed-messages.js';
 import type { FeedReader } from './feed-reader.js';
 
 /** How both chains look from here. */

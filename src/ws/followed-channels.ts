@@ -1,9 +1,9 @@
-import type { Encoding } from '../feed/encoding.js';
 import { hashText } from '../feed/book-hash.js';
+import type { Encoding } from '../feed/encoding.js';
 import type { Laggard } from '../feed/level-topics.js';
 import type { JoinedTopic } from '../feed/quote-topics.js';
-import type { FeedChannel } from '../schema/feed-filters.js';
-import type { Heartbeat } from '../schema/feed-messages.js';
+import type { Heartbeat } from '../wire/feed-messages.js';
+import type { FeedChannel } from '../wire/socket.js';
 import { CatchUp, type CatchUpPorts, type CatchUpSteps } from './catch-up.js';
 
 export interface FollowedChannelsPorts extends Omit<CatchUpPorts, 'isBinary'> {

@@ -1,4 +1,4 @@
-import type { FeedChannel } from '../schema/feed-filters.js';
+import type { FeedChannel } from '../wire/socket.js';
 import type { SocketKeyHolder, SocketQuotas } from './ports.js';
 import type { Session } from './session.js';
 

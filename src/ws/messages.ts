@@ -1,23 +1,20 @@
 import type { Static, TSchema } from 'typebox';
-import { compile, type Check } from '../schema/check.js';
-import type { SchemaError } from '../schema/explain.js';
-import { onChain } from '../schema/primitives.js';
+import { onChain } from '../wire/primitives.js';
 import {
   AuthMessage,
   FilterMessage,
-  RfqByPoolAddressMessage,
-  RfqByPoolKeyRequest,
-  UnsubscribeMessage,
-  type RfqByPoolKeyMessage,
-} from '../schema/socket.js';
-import {
   FilterV2Message,
+  type OrderbookFilterMessage,
   orderbookFilterMessage,
   plainOrderbookFilterMessage,
+  RfqByPoolAddressMessage,
+  type RfqByPoolKeyMessage,
+  RfqByPoolKeyRequest,
   TickerFilterMessage,
+  UnsubscribeMessage,
   UnsubscribeV2Message,
-  type OrderbookFilterMessage,
-} from '../schema/feed-filters.js';
+} from '../wire/socket.js';
+import { type Check, compile, type SchemaError } from '../wire/validation.js';
 
 export type RfqMessage = RfqByPoolKeyMessage | RfqByPoolAddressMessage;
 /** On a plain connection a FilterMessage; the subprotocols add to it. */

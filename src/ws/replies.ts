@@ -1,4 +1,4 @@
-import type { FeedChannel } from '../schema/feed-filters.js';
+import type { FeedChannel } from '../wire/socket.js';
 
 /** Answers to a client's messages. Existing clients compare these texts letter for letter. */
 export const texts = {

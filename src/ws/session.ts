@@ -3,7 +3,7 @@ import type { Encoding } from '../feed/encoding.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { Channel, Narrowing } from '../feed/topics.js';
 import type { NetSocket } from '../net/net.js';
-import type { FeedChannel } from '../schema/feed-filters.js';
+import type { FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';
 import type { Acknowledged, FeedReader } from './feed-reader.js';
 import type { ChannelChange } from './messages.js';

@@ -8,7 +8,7 @@ import type { TxOutcome } from '../../src/chain/operator.js';
 import { OptionSeries } from '../../src/chain/option-series.js';
 import { Settler } from '../../src/chain/settler.js';
 import type { Hex } from '../../src/engine/quote.js';
-import type { OptionTerms } from '../../src/schema/option-json.js';
+import type { OptionTerms } from '../../src/wire/options.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { addressOfStrike, answerAsFactory } from './factory-answers.js';
 import { patientOperator } from './patient-operator.js';

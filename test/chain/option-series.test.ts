@@ -4,8 +4,8 @@ import t from 'tap';
 import { arbitrum, arbitrumGoerli } from '../../src/chain/deployments.js';
 import { OptionSeries } from '../../src/chain/option-series.js';
 import { findVault } from '../../src/chain/vault-names.js';
-import { ZERO_ADDRESS, type Pool } from '../../src/engine/quote.js';
-import { formatExpiration } from '../../src/schema/expiration.js';
+import { type Pool, ZERO_ADDRESS } from '../../src/engine/quote.js';
+import { formatExpiration } from '../../src/wire/expiration.js';
 
 const series = new OptionSeries(arbitrum);
 const ADDRESS = `0x${'ab'.repeat(20)}` as const;

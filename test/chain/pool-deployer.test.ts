@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { arbitrum } from '../../src/chain/deployments.js';
-import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { TxOutcome } from '../../src/chain/operator.js';
 import { OptionSeries } from '../../src/chain/option-series.js';
 import { PoolDeployer } from '../../src/chain/pool-deployer.js';
-import type { OptionTerms } from '../../src/schema/option-json.js';
-import { addressOfStrike, answerAsFactory } from './factory-answers.js';
+import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
+import type { OptionTerms } from '../../src/wire/options.js';
 import { ManualClock } from '../system/manual-clock.js';
+import { addressOfStrike, answerAsFactory } from './factory-answers.js';
 import { notingPayer } from './noting-payer.js';
 import { PATIENCE_MS, patientOperator, settled, untilTold } from './patient-operator.js';
 

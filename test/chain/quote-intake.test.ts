@@ -1,11 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
+import { IntakeChecks, type PostedQuote } from '../../src/chain/intake-checks.js';
 import { type PublicationOutcome, PublicationUnseen } from '../../src/chain/publication.js';
 import { QuoteChecks } from '../../src/chain/quote-checks.js';
-import { IntakeChecks, type PostedQuote } from '../../src/chain/intake-checks.js';
 import { QuoteIntake } from '../../src/chain/quote-intake.js';
 import { RpcUnreachable } from '../../src/chain/rpc-errors.js';
-import type { QuoteError } from '../../src/schema/orderbook.js';
 import {
   NoGasMoney,
   NotWrittenDown,
@@ -16,7 +15,8 @@ import {
   WouldRevert,
 } from '../../src/chain/wallet-errors.js';
 import type { Order } from '../../src/engine/order.js';
-import { InvalidReason, type Hex } from '../../src/engine/quote.js';
+import { type Hex, InvalidReason } from '../../src/engine/quote.js';
+import type { QuoteError } from '../../src/wire/orderbook.js';
 import { enter, newEngine, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 

@@ -1,6 +1,6 @@
 import type { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
+import { QuoteJson } from '../../src/wire/quote-json.js';
 import { messagesOf } from '../../src/ws/event-messages.js';
 
 interface Message {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { decodeFrame } from '../../src/client/decode.js';
-import { encodeMessage } from '../../src/feed/msgpack.js';
-import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
+import type { ServerMessageV2 } from '../../src/wire/feed-messages.js';
+import { encodeMessage } from '../../src/wire/feed-msgpack.js';
 import { epoch, quote } from './scripted-server.js';
 
 const key = 'quotes:421613:*:*:*';

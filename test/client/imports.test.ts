@@ -25,7 +25,7 @@ function outsiders(entry: string): string[] {
 }
 
 /** The tables of the binary frames: data, and the same for both ends. They import nothing. */
-const LAYOUT = path.join('feed', 'layout.ts');
+const LAYOUT = path.join('wire', 'feed-layout.ts');
 
 t.test('in a browser the client loads itself, MessagePack and viem', async (t) => {
   t.strictSame(outsiders('client/browser.ts'), ['@msgpack/msgpack', LAYOUT, 'viem'].sort());

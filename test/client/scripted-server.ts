@@ -1,7 +1,7 @@
-import { encodeMessage } from '../../src/feed/msgpack.js';
 import type { ClientPorts, ClientSocket, FetchedResponse } from '../../src/client/ports.js';
-import type { OrderbookQuote } from '../../src/schema/orderbook.js';
-import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
+import type { ServerMessageV2 } from '../../src/wire/feed-messages.js';
+import { encodeMessage } from '../../src/wire/feed-msgpack.js';
+import type { OrderbookQuote } from '../../src/wire/orderbook.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 export const epoch = 'aaaaaaaaaaaaaaaa';

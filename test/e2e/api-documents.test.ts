@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { documentedRoutes } from '../../src/api-documents.js';
-import { pageRoutes } from '../../src/http/page-routes.js';
 import { limits } from '../../src/config/limits.js';
-import { KEYWORD_NAMES } from '../../src/schema/keywords.js';
+import { pageRoutes } from '../../src/http/page-routes.js';
+import { KEYWORD_NAMES } from '../../src/wire/primitives.js';
 import { ask, requestOf } from '../http/ask-route.js';
 import { assertDocumented, assertDocumentedFrame } from './documented-answers.js';
 import { startTestService } from './running-service.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { compile } from '../../src/schema/check.js';
-import { EventsPage } from '../../src/schema/feed-queries.js';
+import { EventsPage } from '../../src/wire/feed-messages.js';
+import { compile } from '../../src/wire/validation.js';
 import { quotesHash } from '../feed/model-reader.js';
 import { FeedClient } from './feed-client.js';
 import { ONE, signQuote } from './maker.js';

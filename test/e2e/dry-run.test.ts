@@ -1,6 +1,6 @@
 import t from 'tap';
 import { domainSeparator, hashTypedData } from 'viem';
-import type { DryRunResult } from '../../src/schema/orderbook.js';
+import type { DryRunResult } from '../../src/wire/orderbook.js';
 import { QUOTE_TYPES } from '../auth/quote-types.js';
 import { ONE, signQuote, type WireQuote } from './maker.js';
 import { RestClient } from './rest-client.js';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { WebSocket, type RawData } from 'ws';
+import { type RawData, WebSocket } from 'ws';
+import type { ServerMessageV2 } from '../../src/wire/feed-messages.js';
+import type { FeedChannel } from '../../src/wire/socket.js';
 import { decodeMessage } from '../feed/decode-message.js';
-import type { FeedChannel } from '../../src/schema/feed-filters.js';
-import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
-import { assertDocumentedFrame } from './documented-answers.js';
 import { ModelReader } from '../feed/model-reader.js';
+import { assertDocumentedFrame } from './documented-answers.js';
 
 export type Subprotocol = 'quotebook.v2.json' | 'quotebook.v2.msgpack';
 

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { Metrics } from '../../src/metrics/metrics.js';
+import type { TickerJson } from '../../src/wire/feed-messages.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
-import type { TickerJson } from '../../src/schema/feed-messages.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';

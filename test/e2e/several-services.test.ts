@@ -1,6 +1,6 @@
 import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import type { OrderbookQuote } from '../../src/schema/orderbook.js';
+import type { OrderbookQuote } from '../../src/wire/orderbook.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { signOffer } from '../chain/sign-quote.js';
 import { FeedClient } from './feed-client.js';

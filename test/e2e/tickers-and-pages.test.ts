@@ -1,9 +1,9 @@
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
-import type { TickerJson } from '../../src/schema/feed-messages.js';
+import type { TickerJson } from '../../src/wire/feed-messages.js';
 import { DevActions } from '../chain/dev-actions.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
-import { ONE, signQuote, type QuoteTerms, type WireQuote } from './maker.js';
+import { ONE, type QuoteTerms, signQuote, type WireQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';

@@ -1,15 +1,15 @@
 import t, { type Test } from 'tap';
 import { encodeFunctionData, formatUnits, maxUint256 } from 'viem';
-import { poolAbi } from '../../src/chain/abi/pool.js';
 import { optionTokenAbi } from '../../src/chain/abi/option-token.js';
+import { poolAbi } from '../../src/chain/abi/pool.js';
 import { vaultAbi } from '../../src/chain/abi/vault.js';
 import { fridayFrom } from '../../src/chain/dev/calendar.js';
-import { ZERO_ADDRESS, type Hex, type PoolKey } from '../../src/engine/quote.js';
-import { formatExpiration } from '../../src/schema/expiration.js';
-import { Market, ONE } from '../chain/dev/market.js';
+import { type Hex, type PoolKey, ZERO_ADDRESS } from '../../src/engine/quote.js';
+import { formatExpiration } from '../../src/wire/expiration.js';
 import { onChain } from '../chain/dev-actions.js';
+import { Market, ONE } from '../chain/dev/market.js';
 import { documentedFetch } from './documented-network.js';
-import { RestClient, type RestAnswer } from './rest-client.js';
+import { type RestAnswer, RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, queryOf, type WireOption } from './wire-option.js';
 

@@ -1,6 +1,6 @@
 import type { LocalChain } from '../../src/chain/dev/local-chain.js';
 import type { Pool } from '../../src/engine/quote.js';
-import { formatExpiration } from '../../src/schema/expiration.js';
+import { formatExpiration } from '../../src/wire/expiration.js';
 
 /** An option as it is posted. */
 export interface WireOption {

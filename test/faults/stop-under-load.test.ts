@@ -5,11 +5,11 @@ import { WebSocket } from 'ws';
 import { devClient } from '../../src/chain/dev/dev-client.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { limits } from '../../src/config/limits.js';
-import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
+import type { ServerMessageV2 } from '../../src/wire/feed-messages.js';
 import { RpcProxy } from '../chain/rpc-proxy.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ONE, signQuote } from '../e2e/maker.js';
-import { RestClient, type RestAnswer } from '../e2e/rest-client.js';
+import { type RestAnswer, RestClient } from '../e2e/rest-client.js';
 import { optionOf } from '../e2e/wire-option.js';
 import { ServiceProcess } from './service-process.js';
 

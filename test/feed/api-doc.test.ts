@@ -2,16 +2,20 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { concat, keccak256, numberToHex } from 'viem';
 import { limits } from '../../src/config/limits.js';
-import { MESSAGE_TYPES, MESSAGES, QUOTE, type Fields, type Kind } from '../../src/feed/layout.js';
-import { decodeMessage } from './decode-message.js';
-import { RESYNC_REASONS, ServerMessageV2, type ServerMessageV2 as Message } from '../../src/schema/feed-messages.js';
-import { compile } from '../../src/schema/check.js';
+import { type Fields, type Kind, MESSAGE_TYPES, MESSAGES, QUOTE } from '../../src/wire/feed-layout.js';
+import {
+  type PriceLevels,
+  RESYNC_REASONS,
+  ServerMessageV2,
+  type ServerMessageV2 as Message,
+} from '../../src/wire/feed-messages.js';
+import type { OrderbookQuote } from '../../src/wire/orderbook.js';
+import { compile } from '../../src/wire/validation.js';
 import { MessageReader, type RawMessage } from '../../src/ws/messages.js';
 import { agreedProtocol, SUBPROTOCOLS } from '../../src/ws/subprotocol.js';
-import type { OrderbookQuote } from '../../src/schema/orderbook.js';
-import type { PriceLevels } from '../../src/schema/feed-messages.js';
-import { levelsHash, quotesHash } from './model-reader.js';
 import { readDocument } from '../read-document.js';
+import { decodeMessage } from './decode-message.js';
+import { levelsHash, quotesHash } from './model-reader.js';
 
 const text = readDocument('docs/reference/api.md');
 const [, feedText = ''] = text.split('\n## The feed: subprotocols\n');

@@ -1,5 +1,5 @@
 import { decodeFrame } from '../../src/client/decode.js';
-import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
+import type { ServerMessageV2 } from '../../src/wire/feed-messages.js';
 
 /** The JSON value of a message in MessagePack, as the client library reads it. Throws on bytes that are none. */
 export function decodeMessage(bytes: Uint8Array): ServerMessageV2 {

@@ -1,4 +1,3 @@
-import { decodeMessage } from './decode-message.js';
 import type { Command } from '../../src/engine/command.js';
 import { EngineTime } from '../../src/engine/engine-time.js';
 import type { Engine } from '../../src/engine/engine.js';
@@ -9,18 +8,19 @@ import type { EventHistory } from '../../src/feed/event-history.js';
 import { Feed, type FeedLimits } from '../../src/feed/feed.js';
 import type { Publish } from '../../src/feed/quote-topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
-import type { Heartbeat, ServerMessageV2 } from '../../src/schema/feed-messages.js';
+import { SliceTurns } from '../../src/quota/slice-turns.js';
+import type { Heartbeat, ServerMessageV2 } from '../../src/wire/feed-messages.js';
+import { QuoteJson } from '../../src/wire/quote-json.js';
 import { Hub } from '../../src/ws/hub.js';
 import type { SocketLimits } from '../../src/ws/ports.js';
 import { Publisher } from '../../src/ws/publisher.js';
-import { SliceTurns } from '../../src/quota/slice-turns.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ManualJournal } from '../engine/manual-journal.js';
 import { newEngine, START } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { FakeNet, type FakeSocket } from '../ws/fake-net.js';
 import { goodKey, socketLimits } from '../ws/hub-fixture.js';
+import { decodeMessage } from './decode-message.js';
 import { keccak256 } from './keccak.js';
 
 export const chainId = '421613';

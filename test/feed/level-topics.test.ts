@@ -1,8 +1,8 @@
 import t from 'tap';
 import { limits } from '../../src/config/limits.js';
-import type { ServerMessageV2 } from '../../src/schema/feed-messages.js';
+import type { ServerMessageV2 } from '../../src/wire/feed-messages.js';
 import { at, enter, originAt, POOL, quoteIdOf, samplePool, sampleQuote, START, TAKER } from '../engine/samples.js';
-import { epoch, FeedFixture, filter, takeMessages, type FeedFixtureOptions } from './feed-fixture.js';
+import { epoch, FeedFixture, type FeedFixtureOptions, filter, takeMessages } from './feed-fixture.js';
 
 const { poolAddress } = POOL;
 /** As long as real ones. */

@@ -1,7 +1,7 @@
 import { concat, keccak256, numberToHex } from 'viem';
 import type { Side } from '../../src/engine/quote.js';
-import type { OrderbookQuote } from '../../src/schema/orderbook.js';
-import type { PriceLevels, ServerMessageV2 } from '../../src/schema/feed-messages.js';
+import type { PriceLevels, ServerMessageV2 } from '../../src/wire/feed-messages.js';
+import type { OrderbookQuote } from '../../src/wire/orderbook.js';
 
 type Hex = `0x${string}`;
 type Level = PriceLevels['bids'][number];

@@ -2,12 +2,12 @@ import t from 'tap';
 import { ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { BookHash, hashText } from '../../src/feed/book-hash.js';
 import { CommittedBook } from '../../src/feed/committed-book.js';
-import { JsonEncoding, type Encoding, type QuotesPage } from '../../src/feed/encoding.js';
-import { SharedSnapshots, takeSnapshot, type SharedSnapshot } from '../../src/feed/quotes-snapshot.js';
+import { type Encoding, JsonEncoding, type QuotesPage } from '../../src/feed/encoding.js';
+import { type SharedSnapshot, SharedSnapshots, takeSnapshot } from '../../src/feed/quotes-snapshot.js';
 import { filterOf } from '../../src/feed/wire-filter.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
-import { address } from '../ws/hub-fixture.js';
+import { QuoteJson } from '../../src/wire/quote-json.js';
 import { eventOf, orderOf, quoteId } from '../ws/event-samples.js';
+import { address } from '../ws/hub-fixture.js';
 import { keccak256 } from './keccak.js';
 
 const json = new JsonEncoding(new QuoteJson('421613', 100));

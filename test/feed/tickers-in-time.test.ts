@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Pool } from '../../src/engine/quote.js';
-import type { ServerMessageV2, TickerJson } from '../../src/schema/feed-messages.js';
+import type { ServerMessageV2, TickerJson } from '../../src/wire/feed-messages.js';
 import { at, enter, originAt, quoteIdOf, samplePool, sampleQuote, START } from '../engine/samples.js';
 import { FeedFixture } from './feed-fixture.js';
 

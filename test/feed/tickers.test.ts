@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { Engine } from '../../src/engine/engine.js';
-import { isPrivate, type Hex } from '../../src/engine/quote.js';
-import type { TickerJson } from '../../src/schema/feed-messages.js';
+import { type Hex, isPrivate } from '../../src/engine/quote.js';
+import type { TickerJson } from '../../src/wire/feed-messages.js';
 import { CommandMaker, steps } from '../engine/random-commands.js';
 import { at, enter, originAt, quoteIdOf, samplePool, sampleQuote, START } from '../engine/samples.js';
 import { FakeSocket } from '../ws/fake-net.js';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import t from 'tap';
+import { EngineTime } from '../../src/engine/engine-time.js';
 import { InvalidReason } from '../../src/engine/quote.js';
+import { Sequencer } from '../../src/engine/sequencer.js';
 import type { NetRequest } from '../../src/net/net.js';
-import type { OrdersResult } from '../../src/schema/orderbook.js';
+import type { OrdersResult } from '../../src/wire/orderbook.js';
+import { MemoryJournal } from '../engine/memory-journal.js';
 import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
 import { at, enter, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
-import { EngineTime } from '../../src/engine/engine-time.js';
-import { Sequencer } from '../../src/engine/sequencer.js';
-import { MemoryJournal } from '../engine/memory-journal.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ask, requestOf } from './ask-route.js';
 import { CHAIN_ID, orderbookOver } from './orderbook-over.js';

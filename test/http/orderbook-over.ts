@@ -3,8 +3,8 @@ import type { Engine } from '../../src/engine/engine.js';
 import type { LargeAnswers } from '../../src/http/answer.js';
 import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
 import type { Route } from '../../src/http/router.js';
+import { QuoteJson } from '../../src/wire/quote-json.js';
 import { answersAtOnce } from './ask-route.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
 
 export const CHAIN_ID = '421613';
 

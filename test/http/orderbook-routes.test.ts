@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
-import type { OrderbookQuote, OrdersResult } from '../../src/schema/orderbook.js';
-import { at, enter, MAKER, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import type { LargeAnswers } from '../../src/http/answer.js';
+import type { OrderbookQuote, OrdersResult } from '../../src/wire/orderbook.js';
+import { at, enter, MAKER, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import { ask, requestOf } from './ask-route.js';
 import { CHAIN_ID, orderbookOver } from './orderbook-over.js';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { poolRoutes, type DeployedItem, type PoolDeployments, type PoolQueries } from '../../src/http/pool-routes.js';
-import type { OptionTerms } from '../../src/schema/option-json.js';
+import { type DeployedItem, type PoolDeployments, type PoolQueries, poolRoutes } from '../../src/http/pool-routes.js';
 import type { GasRefusal } from '../../src/quota/gas-refusal.js';
+import type { OptionTerms } from '../../src/wire/options.js';
 import { ask, requestOf } from './ask-route.js';
 import { tellsWhenToComeAgain } from './gas-refusals.js';
 

@@ -1,12 +1,12 @@
 import t from 'tap';
 import {
-  publishRoute,
   type PublishingRefusal,
   type PublishResult,
+  publishRoute,
   type RehearsalResult,
 } from '../../src/http/publish-route.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
-import { postedQuote } from '../schema/samples.js';
+import { QuoteJson } from '../../src/wire/quote-json.js';
+import { postedQuote } from '../wire/samples.js';
 import { ask, requestOf } from './ask-route.js';
 
 const chainId = '421613';

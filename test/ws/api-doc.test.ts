@@ -3,13 +3,13 @@ import { socketCloses } from '../../src/api-docs/error-docs.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import type { Order } from '../../src/engine/order.js';
-import { compile } from '../../src/schema/check.js';
-import type { OrderbookQuote } from '../../src/schema/orderbook.js';
-import { ServerMessage } from '../../src/schema/socket.js';
-import { eventOf } from './event-samples.js';
+import type { OrderbookQuote } from '../../src/wire/orderbook.js';
+import { ServerMessage } from '../../src/wire/socket.js';
+import { compile } from '../../src/wire/validation.js';
 import { isMessageOf } from '../api-docs/message-of.js';
-import { HubFixture, settled } from './hub-fixture.js';
 import { readDocument } from '../read-document.js';
+import { eventOf } from './event-samples.js';
+import { HubFixture, settled } from './hub-fixture.js';
 
 const api = readDocument('docs/reference/api.md');
 

@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { InvalidReason } from '../../src/engine/quote.js';
-import { compile } from '../../src/schema/check.js';
-import { ServerMessage } from '../../src/schema/socket.js';
+import { ServerMessage } from '../../src/wire/socket.js';
+import { compile } from '../../src/wire/validation.js';
 import { messagesOf } from '../../src/ws/event-messages.js';
 import { eventOf, orderOf, rfqOf } from './event-samples.js';
 import { quoteJson } from './hub-fixture.js';

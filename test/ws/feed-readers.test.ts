@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Heartbeat } from '../../src/schema/feed-messages.js';
+import type { Heartbeat } from '../../src/wire/feed-messages.js';
 import { enter, POOL, sampleQuote } from '../engine/samples.js';
 import { FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
 

@@ -1,16 +1,16 @@
 import type { Rfq } from '../../src/engine/command.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import type { Hex } from '../../src/engine/quote.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
-import { Hub } from '../../src/ws/hub.js';
-import type { RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
 import { Feed } from '../../src/feed/feed.js';
 import type { Publish } from '../../src/feed/quote-topics.js';
-import { SliceTurns } from '../../src/quota/slice-turns.js';
-import { Publisher } from '../../src/ws/publisher.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { FakeNet, type FakeSocket } from './fake-net.js';
+import { SliceTurns } from '../../src/quota/slice-turns.js';
+import { QuoteJson } from '../../src/wire/quote-json.js';
+import { Hub } from '../../src/ws/hub.js';
+import type { RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
+import { Publisher } from '../../src/ws/publisher.js';
 import { ManualClock } from '../system/manual-clock.js';
+import { FakeNet, type FakeSocket } from './fake-net.js';
 
 export const chainId = '421613';
 export const goodKey = 'good-key';

@@ -1,16 +1,10 @@
 import t from 'tap';
 import type { TSchema } from 'typebox';
-import { compile } from '../../src/schema/check.js';
-import { DryRunResult, ordersBody, OrdersResult, PostQuotesResult, QuotesResult } from '../../src/schema/orderbook.js';
-import {
-  PoolsResult,
-  postPoolsBody,
-  PostPoolsResult,
-  SettleResult,
-  VaultQuoteResult,
-} from '../../src/schema/options.js';
-import { EventsPage, TickersResult } from '../../src/schema/feed-queries.js';
-import { SchemaErrors } from '../../src/schema/problem.js';
+import { EventsPage, TickersResult } from '../../src/wire/feed-messages.js';
+import { PoolsResult, postPoolsBody, PostPoolsResult, SettleResult, VaultQuoteResult } from '../../src/wire/options.js';
+import { DryRunResult, ordersBody, OrdersResult, PostQuotesResult, QuotesResult } from '../../src/wire/orderbook.js';
+import { SchemaErrors } from '../../src/wire/problem.js';
+import { compile } from '../../src/wire/validation.js';
 import { readDocument } from '../read-document.js';
 
 const text = readDocument('docs/reference/api.md');

@@ -1,4 +1,23 @@
-import { KEYWORD_NAMES, keywords, type KeywordName } from './keywords.js';
+import type { Static, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { KEYWORD_NAMES, type KeywordName, keywords } from './primitives.js';
+
+export type CheckResult<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly errors: readonly SchemaError[] };
+
+/** Checks one value; `errors` holds the first of what is wrong, at least one and at most as many as were asked for. */
+export type Check<T> = (value: unknown) => CheckResult<T>;
+
+/** Compiles a schema once. `maxErrors`: how many errors a refusal lists, from 1. */
+export function compile<const S extends TSchema>(schema: S, maxErrors: number): Check<Static<S>> {
+  const node = schema as SchemaNode;
+  assertUnderstood(node);
+  const validator = Compile(schema);
+  return (value) => {
+    if (validator.Check(value)) return { ok: true, value };
+    return { ok: false, errors: explain(node, value, maxErrors) };
+  };
+}
 
 /** One thing wrong with a value, in the shape and the words of AJV's errors, which clients of the service read. */
 export interface SchemaError {
@@ -44,7 +63,7 @@ const ANNOTATIONS = ['type', 'title', 'description', 'examples', 'default', '~ki
 const UNDERSTOOD = new Set<string>([...Object.values(KEYWORDS_OF).flat(), ...UNTYPED, ...ANNOTATIONS]);
 
 /** Throws when a schema uses what `explain` knows nothing of: a schema error is a bug, found when it is compiled. */
-export function assertUnderstood(schema: SchemaNode): void {
+function assertUnderstood(schema: SchemaNode): void {
   const unknown = Object.keys(schema).filter((keyword) => !UNDERSTOOD.has(keyword));
   if (unknown.length > 0) throw new Error(`schema keywords without an explanation: ${unknown.join(', ')}`);
   const children = [...(schema.anyOf ?? []), ...Object.values(schema.properties ?? {})];

@@ -1,7 +1,6 @@
-import Type from 'typebox';
-import type { Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { OrderbookQuote, PoolKey } from './orderbook.js';
-import { Address, ChainId, Side, Uint256, UnixSeconds, UnixSecondsText, closed } from './primitives.js';
+import { Address, ChainId, closed, SafeUint, Side, Uint256, UnixSeconds, UnixSecondsText } from './primitives.js';
 
 /** Messages of the plain WebSocket protocol. A message's `type` says which schema holds. */
 const NoBody = Type.Optional(Type.Null());
@@ -77,3 +76,61 @@ export const ServerMessage = Type.Union([
   RfqByPoolAddressMessage,
 ]);
 export type ServerMessage = Static<typeof ServerMessage>;
+
+/** What is followed, and what a client says to follow it. The plain protocol's messages are in socket.ts. */
+export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER'], { type: 'string' });
+export type FeedChannel = Static<typeof FeedChannel>;
+
+export const Epoch = Type.String({ pattern: '^[0-9a-f]{16}$', description: 'Tells one log from another.' });
+
+/** Where a reader goes on: it has everything up to `fromSeq`. */
+const resume = { epoch: Type.Optional(Epoch), fromSeq: Type.Optional(SafeUint) };
+
+export const FilterV2Message = closed({
+  type: Type.Literal('FILTER'),
+  channel: Channel,
+  body: closed({ ...filterFields, ...resume, snapshot: Type.Optional(Type.Boolean()) }),
+});
+export type FilterV2Message = Static<typeof FilterV2Message>;
+
+function bookFilter<const P extends Record<string, TSchema>>(maxDepth: number, more: P) {
+  return closed({
+    type: Type.Literal('FILTER'),
+    channel: Type.Literal('ORDERBOOK'),
+    body: closed({
+      chainId: ChainId,
+      poolAddress: Address,
+      depth: Type.Optional(Type.Integer({ minimum: 1, maximum: maxDepth })),
+      taker: Type.Optional(Address),
+      ...more,
+    }),
+  });
+}
+
+/** `maxDepth`: most levels of a side. */
+export function orderbookFilterMessage(maxDepth: number) {
+  return bookFilter(maxDepth, resume);
+}
+export type OrderbookFilterMessage = Static<ReturnType<typeof orderbookFilterMessage>>;
+
+/** A plain connection is told no epoch that it could go on from. */
+export function plainOrderbookFilterMessage(maxDepth: number) {
+  return bookFilter(maxDepth, {});
+}
+
+/**
+ * Without a pool: every pool's. There is nothing to resume: a snapshot comes first, and each message is a whole ticker.
+ */
+export const TickerFilterMessage = closed({
+  type: Type.Literal('FILTER'),
+  channel: Type.Literal('TICKER'),
+  body: closed({ chainId: ChainId, poolAddress: Type.Optional(Address) }),
+});
+export type TickerFilterMessage = Static<typeof TickerFilterMessage>;
+
+export const UnsubscribeV2Message = closed({
+  type: Type.Literal('UNSUBSCRIBE'),
+  channel: FeedChannel,
+  body: Type.Optional(Type.Null()),
+});
+export type UnsubscribeV2Message = Static<typeof UnsubscribeV2Message>;

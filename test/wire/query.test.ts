@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { parseQuery, type ParsedQuery } from '../../src/schema/query.js';
+import { type ParsedQuery, parseQuery } from '../../src/wire/query.js';
 
 const read = (text: string): ParsedQuery => parseQuery(text, { lists: ['ids'], maxPairs: 20 });
 

@@ -1,6 +1,5 @@
-import Type from 'typebox';
-import type { Static } from 'typebox';
-import { Address, ChainId, Hash, SafeUint, Side, Uint256, Uint8, UnixSeconds, closed, text } from './primitives.js';
+import Type, { type Static } from 'typebox';
+import { Address, ChainId, closed, Hash, SafeUint, Side, text, Uint256, Uint8, UnixSeconds } from './primitives.js';
 
 export const PoolKey = closed({
   base: Address,

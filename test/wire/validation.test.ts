@@ -3,20 +3,18 @@ import { Ajv, type AnySchemaObject } from 'ajv';
 import fc from 'fast-check';
 import t from 'tap';
 import Type, { type TSchema } from 'typebox';
-import { compile } from '../../src/schema/check.js';
-import { explain, type SchemaError, type SchemaNode } from '../../src/schema/explain.js';
-import { KEYWORD_NAMES, keywords } from '../../src/schema/keywords.js';
-import { Option, poolsQuery, postPoolsBody, vaultQuoteQuery } from '../../src/schema/options.js';
+import { Option, poolsQuery, postPoolsBody, vaultQuoteQuery } from '../../src/wire/options.js';
 import {
   OrderbookQuote,
-  PostQuotesResult,
-  QuotesQuery,
   ordersBody,
   ordersQuery,
   postQuotesBody,
-} from '../../src/schema/orderbook.js';
-import { onChain } from '../../src/schema/primitives.js';
-import { FilterMessage, RfqByPoolKeyRequest, ServerMessage, UnsubscribeMessage } from '../../src/schema/socket.js';
+  PostQuotesResult,
+  QuotesQuery,
+} from '../../src/wire/orderbook.js';
+import { KEYWORD_NAMES, keywords, onChain } from '../../src/wire/primitives.js';
+import { FilterMessage, RfqByPoolKeyRequest, ServerMessage, UnsubscribeMessage } from '../../src/wire/socket.js';
+import { compile, explain, type SchemaError, type SchemaNode } from '../../src/wire/validation.js';
 import { option, orderbookQuote, postedQuote } from './samples.js';
 
 const { taker } = postedQuote;

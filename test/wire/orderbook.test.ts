@@ -1,13 +1,7 @@
 import t from 'tap';
 import type { TSchema } from 'typebox';
-import { compile } from '../../src/schema/check.js';
-import {
-  ordersQuery,
-  postQuotesBody,
-  PostQuotesQuery,
-  QuotesQuery,
-  RfqQuotesQuery,
-} from '../../src/schema/orderbook.js';
+import { ordersQuery, postQuotesBody, PostQuotesQuery, QuotesQuery, RfqQuotesQuery } from '../../src/wire/orderbook.js';
+import { compile } from '../../src/wire/validation.js';
 import { orderbookQuote, postedQuote } from './samples.js';
 
 const takes = (schema: TSchema, value: unknown) => compile(schema, 5)(value).ok;

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { Order } from '../../src/engine/order.js';
 import type { Quote } from '../../src/engine/quote.js';
-import { AsciiWriter } from '../../src/schema/ascii-writer.js';
-import { compile } from '../../src/schema/check.js';
-import { OrderbookQuote } from '../../src/schema/orderbook.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
+import { OrderbookQuote } from '../../src/wire/orderbook.js';
+import { AsciiWriter, QuoteJson } from '../../src/wire/quote-json.js';
+import { compile } from '../../src/wire/validation.js';
 import { orderbookQuote } from './samples.js';
 
 const { poolAddress, poolKey, chainId, price, size, fillableSize, ...rest } = orderbookQuote;
@@ -59,4 +58,24 @@ t.test('two orders have the same mark just when they are written the same', asyn
     mark(otherWith({ pool: { ...quote.pool, poolAddress: quote.provider } })),
   ];
   t.equal(new Set([mark(order), ...others]).size, 1 + others.length);
+});
+
+/** What is written of these texts with room for so many bytes to begin with. */
+function written(capacity: number, texts: readonly string[]): string {
+  const out = new AsciiWriter(capacity);
+  for (const text of texts) out.write(text);
+  return out.finish().toString();
+}
+
+t.test('texts come one behind the other, and nothing after them', async (t) => {
+  t.equal(written(100, ['[', '"a"', '', ']']), '["a"]');
+  t.equal(written(5, ['12345']), '12345');
+  t.equal(written(5, []), '');
+});
+
+t.test('what outgrows its room stays whole, however it comes', async (t) => {
+  const long = Array.from({ length: 1_000 }, (_, i) => `${i},`);
+  for (const capacity of [1, 2, 10, 3_889]) t.equal(written(capacity, long), long.join(''), `from ${capacity} bytes`);
+  const large = 'x'.repeat(10_000);
+  t.equal(written(4, ['ab', large, 'c']), `ab${large}c`, 'more at once than twice the room');
 });

@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import {
-  expirationRefusal,
-  formatExpiration,
-  parseExpiration,
-  readNewExpiration,
-} from '../../src/schema/expiration.js';
+import { expirationRefusal, formatExpiration, parseExpiration, readNewExpiration } from '../../src/wire/expiration.js';
 
 const DAY = 86_400;
 /** Wednesday, noon UTC. */

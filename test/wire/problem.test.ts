@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { TSchema } from 'typebox';
-import { compile } from '../../src/schema/check.js';
-import { ErrorBody, Problem, SchemaErrors, renderError } from '../../src/schema/problem.js';
+import { ErrorBody, Problem, renderError, SchemaErrors } from '../../src/wire/problem.js';
+import { compile } from '../../src/wire/validation.js';
 
 const error = {
   keyword: 'type',

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { TSchema } from 'typebox';
-import { compile } from '../../src/schema/check.js';
-import { AnyEventsQuery, BookEventsQuery, EventsQuery, TickersQuery } from '../../src/schema/feed-queries.js';
+import { AnyEventsQuery, BookEventsQuery, EventsQuery, TickersQuery } from '../../src/wire/feed-messages.js';
+import { compile } from '../../src/wire/validation.js';
 import { orderbookQuote } from './samples.js';
 
 const takes = (schema: TSchema, value: unknown) => compile(schema, 5)(value).ok;

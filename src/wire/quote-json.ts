@@ -1,7 +1,6 @@
 import type { Order } from '../engine/order.js';
 import type { Pool, Quote } from '../engine/quote.js';
 import { RecentlyUsed } from '../system/lru-map.js';
-import type { AsciiWriter } from './ascii-writer.js';
 
 /** All of a quote's text before the digits of `fillableSize`. */
 interface Head {
@@ -124,4 +123,37 @@ export class QuoteJson {
 
 function poolJson({ poolAddress, poolKey }: Pool) {
   return { poolAddress, poolKey: { ...poolKey, strike: poolKey.strike.toString() } };
+}
+
+/** Puts texts one behind the other as bytes. What the wire says of quotes is ASCII: hex digits, numbers, names. */
+export class AsciiWriter {
+  #bytes: Buffer;
+  #length = 0;
+
+  /** `capacity`: bytes to begin with. */
+  constructor(capacity: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(capacity);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  write(text: string): void {
+    const end = this.#length + text.length;
+    if (end > this.#bytes.length) this.#grow(end);
+    this.#bytes.write(text, this.#length, 'latin1');
+    this.#length = end;
+  }
+
+  /** What was written; the writer is not used again. */
+  finish(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #grow(needed: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#bytes.length));
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
 }

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { encodeMessage } from '../../src/feed/msgpack.js';
-import { decodeMessage } from './decode-message.js';
-import { MESSAGE_TYPES } from '../../src/feed/layout.js';
 import { JsonEncoding, MsgpackEncoding } from '../../src/feed/encoding.js';
-import { QuoteJson } from '../../src/schema/quote-json.js';
-import { compile } from '../../src/schema/check.js';
-import { ServerMessageV2, type ServerMessageV2 as Message } from '../../src/schema/feed-messages.js';
 import type { TimedEvent } from '../../src/feed/event-history.js';
+import { MESSAGE_TYPES } from '../../src/wire/feed-layout.js';
+import { ServerMessageV2, type ServerMessageV2 as Message } from '../../src/wire/feed-messages.js';
+import { encodeMessage } from '../../src/wire/feed-msgpack.js';
+import { QuoteJson } from '../../src/wire/quote-json.js';
+import { compile } from '../../src/wire/validation.js';
 import { CommandMaker, steps } from '../engine/random-commands.js';
 import { sampleQuote } from '../engine/samples.js';
-import { valueOf } from '../schema/arbitrary.js';
-import { chainId, FeedFixture } from './feed-fixture.js';
+import { decodeMessage } from '../feed/decode-message.js';
+import { chainId, FeedFixture } from '../feed/feed-fixture.js';
+import { valueOf } from './arbitrary.js';
 
 interface Vector {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { Encoder } from '@msgpack/msgpack';
-import { MESSAGE_TYPES, MESSAGES, type Fields, type Kind, type MessageType } from './layout.js';
+import { type Fields, type Kind, MESSAGE_TYPES, MESSAGES, type MessageType } from './feed-layout.js';
 
 type Value = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import Type from 'typebox';
-import type { Static } from 'typebox';
-import type { SchemaError } from './explain.js';
+import Type, { type Static } from 'typebox';
 import { closed } from './primitives.js';
+import type { SchemaError } from './validation.js';
 
 /** Body of an error other than a schema error; `pending`: ids of quotes whose publication is still under way. */
 export const ErrorBody = closed({ message: Type.String(), pending: Type.Optional(Type.Array(Type.String())) });

@@ -1,0 +1,163 @@
+import Type, { type TSchema, type TUnsafe } from 'typebox';
+
+/** Why a text is no amount: not a number at all, more decimals than the unit has, or above 2^256 - 1 units. */
+export type DecimalRefusal = 'NOT_A_NUMBER' | 'TOO_PRECISE' | 'TOO_LARGE';
+
+export const MAX_UINT256 = 2n ** 256n - 1n;
+
+/** Digits of 2^256 - 1: no longer number is ever built, whatever exponent it was written with. */
+export const UINT256_DIGITS = 78;
+
+const NUMBER = /^(-?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?$/;
+
+/**
+ * Reads a decimal number, with or without an exponent, as a whole number of units of 10^-`decimals`. Digit by digit:
+ * no float is involved, so what was written is what is meant. Decimals count as written, trailing zeros too.
+ */
+export function parseDecimal(text: string, decimals: number): bigint | DecimalRefusal {
+  const match = NUMBER.exec(text);
+  if (match === null) return 'NOT_A_NUMBER';
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const shift = decimals + Number(exponent) - fraction.length;
+  if (shift < 0) return 'TOO_PRECISE';
+  const digits = (whole + fraction).replace(/^0+/, '');
+  if (digits === '') return 0n;
+  if (digits.length + shift > UINT256_DIGITS) return 'TOO_LARGE';
+  const units = BigInt(digits) * 10n ** BigInt(shift);
+  if (units > MAX_UINT256) return 'TOO_LARGE';
+  return sign === '-' ? -units : units;
+}
+
+/** The exact decimal text of `units` of 10^-`decimals`: no exponent, no trailing zeros, valid as a JSON number. */
+export function formatDecimal(units: bigint, decimals: number): string {
+  const sign = units < 0n ? '-' : '';
+  const digits = String(units < 0n ? -units : units).padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  return fraction === '' ? sign + whole : `${sign}${whole}.${fraction}`;
+}
+
+/** What a keyword of our own says of a value that breaks it, in the shape of AJV's errors. */
+export interface KeywordRefusal {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+export const KEYWORD_NAMES = ['uint256', 'fixed18', 'positive', 'safeUint'] as const;
+export type KeywordName = (typeof KEYWORD_NAMES)[number];
+
+/**
+ * Keywords beyond JSON Schema's own. They judge only what the schema's other keywords let pass (a text that is no
+ * number at all is the pattern's business) and answer null when there is nothing to say.
+ */
+export const keywords: Readonly<Record<KeywordName, (value: string | number) => KeywordRefusal | null>> = {
+  /** A whole number in decimal digits, at most 2^256 - 1. */
+  uint256(value) {
+    const text = String(value);
+    if (text.length < UINT256_DIGITS) return null;
+    const units = parseDecimal(text, 0);
+    return units === 'TOO_LARGE' ? tooLarge(MAX_UINT256.toString()) : null;
+  },
+  /**
+   * A decimal number that is a whole number of 1e-18 units and fits in 256 bits. For a JSON number stands its shortest
+   * text (ECMAScript `Number::toString`, which reads back as the same number): so 0.1 is a tenth, and no float is
+   * computed with.
+   */
+  fixed18(value) {
+    const units = parseDecimal(String(value), 18);
+    if (units === 'TOO_LARGE') return tooLarge(formatDecimal(MAX_UINT256, 18));
+    if (units === 'TOO_PRECISE') return { params: { limit: 18 }, message: 'must NOT have more than 18 decimals' };
+    return null;
+  },
+  /** A decimal text that says a number above zero: some digit of it is not 0. */
+  positive(value) {
+    return /^[0.]+$/.test(String(value)) ? { params: { comparison: '>', limit: 0 }, message: 'must be > 0' } : null;
+  },
+  /** A whole number in decimal digits, at most 2^53 - 1: it becomes a JSON number, which is not exact above that. */
+  safeUint(value) {
+    return Number(value) > Number.MAX_SAFE_INTEGER ? tooLarge(String(Number.MAX_SAFE_INTEGER)) : null;
+  },
+};
+
+function tooLarge(limit: string): KeywordRefusal {
+  return { params: { comparison: '<=', limit }, message: `must be <= ${limit}` };
+}
+
+/** An object of exactly these fields: an unknown one is refused. */
+export function closed<const P extends Record<string, TSchema>>(properties: P, options: Record<string, unknown> = {}) {
+  return Type.Object(properties, { ...options, additionalProperties: false });
+}
+
+/** A text that matches `pattern`; `T` says what such a text is. */
+export function text<T extends string>(pattern: string, description: string, options: Record<string, unknown> = {}) {
+  return Type.Unsafe<T>(Type.String({ pattern, description, ...options }));
+}
+
+/** Adds a keyword of `primitives.ts` to a schema, for the compiled check and for those who read the schema. */
+function withKeyword<T>(schema: TUnsafe<T>, keyword: KeywordName): TUnsafe<T> {
+  const refuse = keywords[keyword];
+  return Type.Refine(Object.assign(schema, { [keyword]: true }), (value) => refuse(value as string | number) === null);
+}
+
+/** The alternatives are patterns, not enums: clients compare the text of the refusal. */
+export const ChainId = text<string>('^42161$|^421613$', 'Settlement chain.');
+
+/**
+ * `schema`, or anything that holds schemas, as a server of the settlement chain `chainId` has it: one of a chain other
+ * than the protocol's two accepts its own id alone.
+ */
+export function onChain<T>(schema: T, chainId: string): T {
+  const { pattern: protocol } = ChainId as unknown as { readonly pattern: string };
+  return new RegExp(protocol).test(chainId) ? schema : (withPattern(schema, protocol, `^${chainId}$`) as T);
+}
+
+/** A deep copy with another pattern in place of `pattern`. */
+function withPattern(value: unknown, pattern: string, other: string): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withPattern(item, pattern, other));
+  // TypeBox marks its schemas by properties that are not enumerable.
+  const properties = Object.entries(Object.getOwnPropertyDescriptors(value)).map(([name, descriptor]) => {
+    const inner: unknown = descriptor.value;
+    return [
+      name,
+      { ...descriptor, value: name === 'pattern' && inner === pattern ? other : withPattern(inner, pattern, other) },
+    ] as const;
+  });
+  return Object.defineProperties({}, Object.fromEntries(properties));
+}
+export const Side = text<'bid' | 'ask'>('^bid$|^ask$', "The book's side: `ask` to buy from, `bid` to sell to.");
+export const Address = text<`0x${string}`>('^0x[a-fA-F0-9]{40}$', 'Address, in any letter case.');
+export const Hash = text<`0x${string}`>('^0x[a-fA-F0-9]{64}$', '32 bytes.');
+
+export const Uint256 = withKeyword(
+  text<string>('^[0-9]+$', 'Whole number of smallest units (1e-18), at most 2^256 - 1.', { maxLength: UINT256_DIGITS }),
+  'uint256',
+);
+
+/** Above 2^53 - 1 a JSON number stops being exact. */
+export const SafeUint = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+export const UnixSeconds = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Unix time in seconds.',
+});
+/** The same from clients that serialise 64-bit integers as text. Longer texts exceed the maximum. */
+export const UnixSecondsText = withKeyword(
+  text<string>('^[0-9]+$', 'Unix time in seconds, in decimal digits, at most 2^53 - 1.', { maxLength: 16 }),
+  'safeUint',
+);
+export const Uint8 = Type.Integer({ minimum: 0, maximum: 255 });
+
+/** Token amounts and strikes of the option routes, in whole tokens. */
+export const DecimalText = withKeyword(
+  withKeyword(text<string>('^[0-9]{1,}([.][0-9]*)?$', 'Decimal number above 0, at most 18 decimals.'), 'fixed18'),
+  'positive',
+);
+export const DecimalNumber = withKeyword(
+  Type.Unsafe<number>(Type.Number({ exclusiveMinimum: 0, description: 'Number above 0, at most 18 decimals.' })),
+  'fixed18',
+);
+
+export const OptionType = text<'C' | 'P'>('^C$|^P$', 'Call or put.');
+export const Direction = text<'buy' | 'sell'>('^buy$|^sell$', "The caller's side of the trade.");
+export const Expiration = text<string>('^\\d\\d\\w\\w\\w\\d\\d$', 'Day, month, year, such as 03NOV23: 08:00 UTC.');
