@@ -3,8 +3,7 @@ import { isChainFailure } from './chain/contract-errors.js';
 import type { FollowedBook } from './chain/followed-book.js';
 import type { Rfq } from './engine/command.js';
 import type { Engine } from './engine/engine.js';
-import type { Order } from './engine/order.js';
-import type { Hex, Pool, PoolKey } from './engine/quote.js';
+import type { Hex, Order, Pool, PoolKey } from './engine/quote.js';
 import type { Sequencer } from './engine/sequencer.js';
 import type { RfqPorts } from './ws/ports.js';
 

@@ -1,9 +1,8 @@
 import type { BlockHead } from './chain/block-head.js';
-import { openChainSide, type ChainSide } from './chain/chain-side.js';
+import { type ChainSide, openChainSide } from './chain/chain-side.js';
 import { HeadWatch } from './chain/head-watch.js';
-import type { EngineTime } from './engine/engine-time.js';
-import type { Sequencer } from './engine/sequencer.js';
 import { followedBook } from './engine-side.js';
+import type { EngineTime, Sequencer } from './engine/sequencer.js';
 import type { ServiceOptions } from './service-options.js';
 import type { SignatureSide } from './signature-side.js';
 import { briefly, TroubleLog } from './trouble-log.js';

@@ -1,9 +1,8 @@
 import { AskersClock } from './chain/askers-clock.js';
 import { chainsJson } from './chains-json.js';
 import { rfqPorts } from './engine-side.js';
-import { EngineTime } from './engine/engine-time.js';
 import { ExpiryTimer } from './engine/expiry-timer.js';
-import { Sequencer } from './engine/sequencer.js';
+import { EngineTime, Sequencer } from './engine/sequencer.js';
 import { countPastFills, openFeed } from './feed-side.js';
 import { eventsBefore } from './feed/event-history.js';
 import { EventPages } from './feed/event-pages.js';

@@ -1,7 +1,7 @@
 import { OrderStore } from '../../src/engine/order-store.js';
-import { cover } from '../../src/engine/query.js';
+import { cover } from '../../src/engine/queries.js';
 import type { Hex } from '../../src/engine/quote.js';
-import { contest, durationRow, type Contestant } from '../contest.js';
+import { contest, type Contestant, durationRow } from '../contest.js';
 import { atMost, type Row, type Scale, type Scenario } from '../scenario.js';
 import { Dice } from '../workload/dice.js';
 import { CONTRACT, hex, makerOf, poolOf, quoteOf } from '../workload/quotes.js';

@@ -1,7 +1,7 @@
 import { Encoder } from '@msgpack/msgpack';
 import { limits } from '../../src/config/limits.js';
 import type { EngineEvent } from '../../src/engine/event.js';
-import type { Order } from '../../src/engine/order.js';
+import type { Order } from '../../src/engine/quote.js';
 import { type Encoding, JsonEncoding, MsgpackEncoding } from '../../src/feed/encoding.js';
 import type { TimedEvent } from '../../src/feed/event-history.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';

@@ -1,5 +1,5 @@
 import { OrderStore } from '../../src/engine/order-store.js';
-import { cover } from '../../src/engine/query.js';
+import { cover } from '../../src/engine/queries.js';
 import type { Pool, Quote, Side } from '../../src/engine/quote.js';
 import { Dice } from './dice.js';
 import { CONTRACT, makerOf, poolOf, quoteOf } from './quotes.js';

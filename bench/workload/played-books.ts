@@ -1,11 +1,9 @@
-import { walkBestFirst } from '../../src/engine/best-first.js';
-import { BookOrder } from '../../src/engine/book-order.js';
+import { BookOrder, SideBook } from '../../src/engine/order-book.js';
 import { OrderStore } from '../../src/engine/order-store.js';
-import { cover } from '../../src/engine/query.js';
+import { cover, walkBestFirst } from '../../src/engine/queries.js';
 import type { Hex, Quote, Side } from '../../src/engine/quote.js';
-import { SideBook } from '../../src/engine/side-book.js';
 import type { Contestant } from '../contest.js';
-import { Step, type BookScript } from './book-script.js';
+import { type BookScript, Step } from './book-script.js';
 
 /** Stands for the settlement block at which every state was read; nothing is final, so that every index is at work. */
 const BLOCK = 500;

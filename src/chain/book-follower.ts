@@ -1,5 +1,5 @@
-import type { Order } from '../engine/order.js';
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
+import type { Order } from '../engine/quote.js';
 import { bothToTheirEnd, Patience } from '../system/timers.js';
 import type { BlockId } from './block-head.js';
 import { DeepReorg } from './chain-cursor.js';

@@ -1,8 +1,8 @@
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { SignatureChecks } from '../auth/signature-checks.js';
 import type { ChainPosition, ChainRole } from '../engine/command.js';
-import type { Order } from '../engine/order.js';
 import type { Clock, KeptValues, Random, Rpc } from '../engine/ports.js';
+import type { Order } from '../engine/quote.js';
 import type { BlockId } from './block-head.js';
 import type { FollowListener } from './book-follower.js';
 import type { ChainLog } from './chain-log.js';

@@ -1,9 +1,8 @@
 import type { ChainPosition, ChainRole, Command } from '../engine/command.js';
-import type { Order } from '../engine/order.js';
 import type { Clock } from '../engine/ports.js';
-import type { Hex, Pool } from '../engine/quote.js';
-import type { Resume } from './chain-cursor.js';
+import type { Hex, Order, Pool } from '../engine/quote.js';
 import type { BlockId } from './block-head.js';
+import type { Resume } from './chain-cursor.js';
 import type { ChainLog } from './chain-log.js';
 
 /** The book as those who read the chains see it. Commands are its only way in. */

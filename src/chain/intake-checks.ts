@@ -1,7 +1,6 @@
 import type { SignatureChecks } from '../auth/signature-checks.js';
-import type { Order } from '../engine/order.js';
 import type { Clock } from '../engine/ports.js';
-import type { Hex, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
+import type { Hex, Order, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
 import { othersTurn } from '../system/timers.js';
 import { boundQuote, identifiedQuote } from './growing-quote.js';
 import type { PoolAddresses } from './pool-addresses.js';

@@ -1,12 +1,11 @@
 import type { QuoteState } from '../engine/command.js';
-import type { Order } from '../engine/order.js';
-import type { Hex, Origin } from '../engine/quote.js';
-import { idOf, type BlockId } from './block-head.js';
+import type { Hex, Order, Origin } from '../engine/quote.js';
+import { type BlockId, idOf } from './block-head.js';
 import type { ChainCursor } from './chain-cursor.js';
 import type { BlockRange } from './cursor-step.js';
-import { wholeBlock, type FollowedBook, type PatientSubmitter } from './followed-book.js';
-import { RpcError } from './rpc-errors.js';
+import { type FollowedBook, type PatientSubmitter, wholeBlock } from './followed-book.js';
 import type { QuoteStates } from './quote-states.js';
+import { RpcError } from './rpc-errors.js';
 
 interface Restated {
   readonly quoteId: Hex;

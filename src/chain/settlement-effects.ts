@@ -1,5 +1,4 @@
-import type { Order } from '../engine/order.js';
-import type { Hex } from '../engine/quote.js';
+import type { Hex, Order } from '../engine/quote.js';
 import type { ChainLog } from './chain-log.js';
 import { collateralToken } from './collateral.js';
 import type { FollowedBook } from './followed-book.js';

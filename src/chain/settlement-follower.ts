@@ -1,6 +1,5 @@
 import type { ChainPosition } from '../engine/command.js';
-import type { Order } from '../engine/order.js';
-import { type Hex, InvalidReason, type Origin } from '../engine/quote.js';
+import { type Hex, InvalidReason, type Order, type Origin } from '../engine/quote.js';
 import { mapInFlight } from '../system/timers.js';
 import { type BlockId, idOf } from './block-head.js';
 import type { ChainCursor } from './chain-cursor.js';

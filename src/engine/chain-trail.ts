@@ -1,6 +1,6 @@
 import { assert } from './assert.js';
-import { NO_BLOCK } from './book-order.js';
 import type { ChainPosition } from './command.js';
+import { NO_BLOCK } from './order-book.js';
 import type { Hex } from './quote.js';
 
 /** A block that was read, remembered so that a reader can find the last one it shares with the chain. */

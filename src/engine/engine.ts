@@ -1,15 +1,14 @@
 import { assert } from './assert.js';
 import { ChainTrail, type TrailBlock } from './chain-trail.js';
 import type { ChainPosition, ChainRole, Command, Stamp } from './command.js';
-import { exportParts, hashParts, importParts, sumParts, type EngineParts, type EngineState } from './engine-state.js';
 import type { EngineEvent } from './event.js';
-import type { LevelTotal } from './level.js';
-import { Machine } from './machine.js';
-import type { Order } from './order.js';
+import type { LevelTotal } from './order-book.js';
 import { OrderStore } from './order-store.js';
-import { PoolRegistry, type DeployedPool } from './pool-registry.js';
-import * as query from './query.js';
-import type { Hex, Pool } from './quote.js';
+import { type DeployedPool, PoolRegistry } from './pool-registry.js';
+import * as query from './queries.js';
+import type { Hex, Order, Pool } from './quote.js';
+import { Machine } from './state-machine.js';
+import { type EngineParts, type EngineState, exportParts, hashParts, importParts, sumParts } from './state-rows.js';
 
 export interface EngineOptions {
   /** Blocks of either chain that a reorg may undo, at least 1. A log is replayed with the depth it was written with. */

@@ -1,6 +1,5 @@
 import type { ChainRole, Rfq } from './command.js';
-import type { InvalidReason, Origin, Pool } from './quote.js';
-import type { Order } from './order.js';
+import type { InvalidReason, Order, Origin, Pool } from './quote.js';
 
 /** What on which chain made it happen; null: time, or a sweep that found a change without its event. */
 export interface Cause extends Origin {

@@ -1,7 +1,6 @@
-import type { EngineTime } from './engine-time.js';
 import type { Engine } from './engine.js';
 import type { CancelTimer, Clock } from './ports.js';
-import type { Sequencer } from './sequencer.js';
+import type { EngineTime, Sequencer } from './sequencer.js';
 
 /** The longest wait that is asked of the clock; Node's timers go to about 24.8 days and fire at once beyond that. */
 const LONGEST_WAIT_MS = 24 * 60 * 60 * 1000;

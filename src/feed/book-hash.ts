@@ -1,4 +1,4 @@
-import type { LevelTotal } from '../engine/level.js';
+import type { LevelTotal } from '../engine/order-book.js';
 import type { Hex, Side } from '../engine/quote.js';
 
 /** 32 bytes; of the original Keccak that Ethereum uses, not of SHA3-256. */

@@ -1,12 +1,10 @@
 import { assert } from '../engine/assert.js';
-import { BookOrder } from '../engine/book-order.js';
-import { Book } from '../engine/book.js';
 import type { EngineEvent } from '../engine/event.js';
-import type { Order } from '../engine/order.js';
-import type { Hex, Quote } from '../engine/quote.js';
+import { Book, BookOrder } from '../engine/order-book.js';
+import type { Hex, Order, Quote } from '../engine/quote.js';
 import { addTerm, type BookHash } from './book-hash.js';
 import { quoteRoute } from './route.js';
-import { fits, type Filter } from './topics.js';
+import { type Filter, fits } from './topics.js';
 
 /** What one event did to the book of valid quotes: 0 stands for not being in it. */
 export interface BookChange {

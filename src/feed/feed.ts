@@ -1,7 +1,6 @@
 import type { Stamp } from '../engine/command.js';
-import type { Order } from '../engine/order.js';
 import type { JournalRecord } from '../engine/ports.js';
-import type { Pool } from '../engine/quote.js';
+import type { Order, Pool } from '../engine/quote.js';
 import type { RESYNC_REASONS, TickersResult } from '../wire/feed-messages.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { BookHash, type Keccak256 } from './book-hash.js';

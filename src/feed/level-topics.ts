@@ -1,5 +1,5 @@
 import { assert } from '../engine/assert.js';
-import type { LevelTotal } from '../engine/level.js';
+import type { LevelTotal } from '../engine/order-book.js';
 import { type Hex, isPrivate, type Side, sideOf } from '../engine/quote.js';
 import type { OrderbookSnapshot, OrderbookUpdate, PriceLevels } from '../wire/feed-messages.js';
 import { type BookHash, hashText } from './book-hash.js';

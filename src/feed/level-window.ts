@@ -1,7 +1,6 @@
-import type { Book } from '../engine/book.js';
-import type { LevelTotal } from '../engine/level.js';
-import { betterFirst } from '../engine/levels.js';
-import { levelAt, levels } from '../engine/query.js';
+import type { Book, LevelTotal } from '../engine/order-book.js';
+import { betterFirst } from '../engine/price-levels.js';
+import { levelAt, levels } from '../engine/queries.js';
 import type { Hex, Side } from '../engine/quote.js';
 import { addTerm, type BookHash } from './book-hash.js';
 

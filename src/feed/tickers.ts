@@ -1,6 +1,5 @@
-import type { Book } from '../engine/book.js';
 import type { EngineEvent, QuoteRestated } from '../engine/event.js';
-import type { LevelTotal } from '../engine/level.js';
+import type { Book, LevelTotal } from '../engine/order-book.js';
 import { type Hex, isPrivate, type Pool } from '../engine/quote.js';
 import type { TickerJson } from '../wire/feed-messages.js';
 import type { BookChange } from './committed-book.js';

@@ -1,5 +1,4 @@
-import type { Order } from '../engine/order.js';
-import { reasonName } from '../engine/quote.js';
+import { type Order, reasonName } from '../engine/quote.js';
 import type { PacedWork } from '../system/timers.js';
 import { AsciiWriter, type QuoteJson } from '../wire/quote-json.js';
 import type { TextDigest } from './etag.js';

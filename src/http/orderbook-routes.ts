@@ -1,6 +1,5 @@
 import type { Static, TObject } from 'typebox';
-import type { Order } from '../engine/order.js';
-import type { Hex, Side } from '../engine/quote.js';
+import type { Hex, Order, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { type PacedWork, rowsOfReading } from '../system/timers.js';
 import {

@@ -1,5 +1,4 @@
-import type { Order } from '../engine/order.js';
-import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
+import type { Hex, Order, PoolKey, SignedQuote } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-refusal.js';
 import { type DryRunResult, type PostedQuote, postQuotesBody, PostQuotesQuery } from '../wire/orderbook.js';

@@ -1,4 +1,4 @@
-import type { Order } from '../engine/order.js';
+import type { Order } from '../engine/quote.js';
 import { readyAgain, type TaggedAnswer } from './tagged-answer.js';
 
 interface WrittenList {

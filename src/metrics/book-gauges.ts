@@ -1,5 +1,5 @@
 import type { ChainRole } from '../engine/command.js';
-import type { Order } from '../engine/order.js';
+import type { Order } from '../engine/quote.js';
 import type { Metrics } from './metrics.js';
 
 /** What gauges are read from. */

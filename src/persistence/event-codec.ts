@@ -1,5 +1,5 @@
 import type { Cause, EngineEvent } from '../engine/event.js';
-import type { Order } from '../engine/order.js';
+import type { Order } from '../engine/quote.js';
 import { readRfq, writeRfq } from './command-codec.js';
 import { MsgpackFault, type MsgpackReader } from './msgpack-reader.js';
 import { pick, type QuoteReader } from './quote-reader.js';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { EngineState } from '../engine/engine-state.js';
-import { readWhole, writeNew, type Disk } from './disk.js';
-import { putSnapshotHeader, readSnapshotHeader, type LogPoint, type SnapshotHeader } from './file-header.js';
-import { FrameType, beginFrame, endFrame, readFrame } from './frame.js';
+import type { EngineState } from '../engine/state-rows.js';
+import { type Disk, readWhole, writeNew } from './disk.js';
+import { type LogPoint, putSnapshotHeader, readSnapshotHeader, type SnapshotHeader } from './file-header.js';
+import { beginFrame, endFrame, FrameType, readFrame } from './frame.js';
 import { GrowingBuffer } from './growing-buffer.js';
 import { leavingFree } from './leaving-free.js';
 import { PersistenceError } from './persistence-error.js';

@@ -1,4 +1,4 @@
-import type { ChainRow, EngineState, OrderRow, PoolRow } from '../engine/engine-state.js';
+import type { ChainRow, EngineState, OrderRow, PoolRow } from '../engine/state-rows.js';
 import { GrowingBuffer } from './growing-buffer.js';
 import { MsgpackFault, MsgpackReader } from './msgpack-reader.js';
 import { QuoteReader } from './quote-reader.js';

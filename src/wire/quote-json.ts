@@ -1,5 +1,4 @@
-import type { Order } from '../engine/order.js';
-import type { Pool, Quote } from '../engine/quote.js';
+import type { Order, Pool, Quote } from '../engine/quote.js';
 import { RecentlyUsed } from '../system/lru-map.js';
 
 /** All of a quote's text before the digits of `fillableSize`. */

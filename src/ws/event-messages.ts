@@ -1,5 +1,5 @@
 import type { EngineEvent } from '../engine/event.js';
-import type { Order } from '../engine/order.js';
+import type { Order } from '../engine/quote.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 
 /**

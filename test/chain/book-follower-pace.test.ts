@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
+import type { BlockId } from '../../src/chain/block-head.js';
 import { BookFollower } from '../../src/chain/book-follower.js';
 import { ChainHealth } from '../../src/chain/chain-health.js';
-import type { BlockId } from '../../src/chain/block-head.js';
 import { limits } from '../../src/config/limits.js';
-import type { Order } from '../../src/engine/order.js';
+import type { Order } from '../../src/engine/quote.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const POSITION: BlockId = { blockNumber: 1, blockHash: '0x01' };

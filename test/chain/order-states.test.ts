@@ -1,11 +1,11 @@
 import t from 'tap';
 import type { BlockId } from '../../src/chain/block-head.js';
 import { PatientSubmitter } from '../../src/chain/followed-book.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import { OrderStates } from '../../src/chain/order-states.js';
 import type { QuoteStates } from '../../src/chain/quote-states.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
 import type { Command, QuoteState } from '../../src/engine/command.js';
-import type { Order } from '../../src/engine/order.js';
+import type { Order } from '../../src/engine/quote.js';
 import { blockHashOf, enter, newEngine, sampleQuote, START } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 

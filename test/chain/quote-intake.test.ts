@@ -14,8 +14,7 @@ import {
   WalletBusy,
   WouldRevert,
 } from '../../src/chain/wallet-errors.js';
-import type { Order } from '../../src/engine/order.js';
-import { type Hex, InvalidReason } from '../../src/engine/quote.js';
+import { type Hex, InvalidReason, type Order } from '../../src/engine/quote.js';
 import type { QuoteError } from '../../src/wire/orderbook.js';
 import { enter, newEngine, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';

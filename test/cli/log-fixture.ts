@@ -1,7 +1,6 @@
 import type { Rfq } from '../../src/engine/command.js';
-import { EngineTime } from '../../src/engine/engine-time.js';
 import type { Hex } from '../../src/engine/quote.js';
-import { Sequencer } from '../../src/engine/sequencer.js';
+import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { openNodeDisk } from '../../src/persistence/node-disk.js';
 import { openLog } from '../../src/persistence/open-log.js';
 import { SnapshotProcess } from '../../src/persistence/snapshot-process.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { NO_BLOCK } from '../../src/engine/book-order.js';
 import { ChainTrail } from '../../src/engine/chain-trail.js';
+import { NO_BLOCK } from '../../src/engine/order-book.js';
 import { at, blockHashOf } from './samples.js';
 
 function read(trail: ChainTrail, ...blockNumbers: number[]): ChainTrail {

@@ -1,5 +1,5 @@
 import type { Command } from '../../src/engine/command.js';
-import type { Order } from '../../src/engine/order.js';
+import type { Order } from '../../src/engine/quote.js';
 import type { EngineUnderTest } from './naive-engine.js';
 import { plain, START } from './samples.js';
 

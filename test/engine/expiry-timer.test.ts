@@ -1,7 +1,6 @@
 import t from 'tap';
-import { EngineTime } from '../../src/engine/engine-time.js';
 import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
-import { Sequencer } from '../../src/engine/sequencer.js';
+import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { pick } from './driver.js';
 import { ManualJournal } from './manual-journal.js';

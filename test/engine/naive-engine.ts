@@ -1,18 +1,18 @@
 import type { ChainPosition, ChainRole, Command, EarlyEvent, QuoteState, Stamp } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Cause, EngineEvent, QuoteRemoved } from '../../src/engine/event.js';
-import type { LevelTotal } from '../../src/engine/level.js';
-import type { Order } from '../../src/engine/order.js';
+import type { LevelTotal } from '../../src/engine/order-book.js';
 import type { DeployedPool } from '../../src/engine/pool-registry.js';
-import type * as query from '../../src/engine/query.js';
+import type * as query from '../../src/engine/queries.js';
 import {
-  sideOf,
-  ZERO_ADDRESS,
   type Hex,
   type InvalidReason,
+  type Order,
   type Origin,
   type Pool,
   type Quote,
+  sideOf,
+  ZERO_ADDRESS,
 } from '../../src/engine/quote.js';
 
 /** What a suite asks of an engine, so that it can be run on this one and on the real one. */

@@ -1,4 +1,4 @@
-import type { ChainRow, EngineState, OrderRow, PoolRow } from '../../src/engine/engine-state.js';
+import type { ChainRow, EngineState, OrderRow, PoolRow } from '../../src/engine/state-rows.js';
 import { sha256 } from './samples.js';
 
 const PRIMES = [0x9e3779b1n, 0x85ebca77n, 0xc2b2ae3dn, 0x27d4eb2fn];

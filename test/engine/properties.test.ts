@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { Command, Stamp } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
-import type { Order } from '../../src/engine/order.js';
+import type { Order } from '../../src/engine/quote.js';
 import { numbers } from './driver.js';
-import { NaiveEngine, type EngineUnderTest } from './naive-engine.js';
-import { CommandMaker, MAKERS, POOLS, steps, TAKERS, type Step } from './random-commands.js';
+import { type EngineUnderTest, NaiveEngine } from './naive-engine.js';
+import { CommandMaker, MAKERS, POOLS, type Step, steps, TAKERS } from './random-commands.js';
 import { newEngine, plain, REORG_DEPTH, START } from './samples.js';
 
 const RUNS = 300;

@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap';
+import { BookOrder, SideBook } from '../../src/engine/order-book.js';
+import { walkBestFirst, walkPrivate } from '../../src/engine/queries.js';
 import type { Hex, InvalidReason } from '../../src/engine/quote.js';
 import { Driver, numbers } from './driver.js';
-import { NaiveEngine, type EngineUnderTest } from './naive-engine.js';
+import { type EngineUnderTest, NaiveEngine } from './naive-engine.js';
 import {
   address,
   enter,
@@ -11,9 +13,9 @@ import {
   quoteIdOf,
   REORG_DEPTH,
   samplePool,
+  type SampleQuote,
   sampleQuote,
   TAKER,
-  type SampleQuote,
 } from './samples.js';
 
 const OTHER_MAKER = address(0x11);
@@ -199,3 +201,32 @@ function queries(t: Test, make: () => EngineUnderTest): void {
 
 t.test('engine', async (t) => queries(t, () => newEngine()));
 t.test('naive engine', async (t) => queries(t, () => new NaiveEngine(REORG_DEPTH)));
+
+t.test('a walk ends where it is told to, whatever lies behind', async (t) => {
+  const side = new SideBook('ask');
+  for (const n of [0, 1, 2, 3, 4, 5]) {
+    const price = 100n + BigInt(n >> 1);
+    for (const more of [{}, { taker: TAKER }]) {
+      const order = new BookOrder(sampleQuote({ n: 'taker' in more ? 10 + n : n, price, ...more }));
+      order.fillableSize = order.quote.size;
+      side.add(order);
+    }
+  }
+  const walked = (walk: (visit: (order: BookOrder) => boolean) => void): number[] => {
+    const seen: number[] = [];
+    walk(({ quote }) => seen.push(quote.salt) < 3);
+    return seen;
+  };
+  t.same(
+    walked((visit) => walkBestFirst(side, null, visit)),
+    [0, 1, 2],
+  );
+  t.same(
+    walked((visit) => walkBestFirst(side, TAKER, visit)),
+    [0, 1, 10],
+  );
+  t.same(
+    walked((visit) => walkPrivate(side, TAKER, visit)),
+    [10, 11, 12],
+  );
+});

@@ -2,9 +2,9 @@ import { strict as assert } from 'node:assert';
 import fc from 'fast-check';
 import t from 'tap';
 import type { Engine } from '../../src/engine/engine.js';
-import type { EngineState } from '../../src/engine/engine-state.js';
+import type { EngineState } from '../../src/engine/state-rows.js';
 import { naiveSum } from './naive-sum.js';
-import { CommandMaker, steps, type Step } from './random-commands.js';
+import { CommandMaker, type Step, steps } from './random-commands.js';
 import { newEngine, START } from './samples.js';
 
 const RUNS = 300;

@@ -1,8 +1,7 @@
 import type { Command } from '../../src/engine/command.js';
-import { EngineTime } from '../../src/engine/engine-time.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { JournalRecord } from '../../src/engine/ports.js';
-import { Sequencer } from '../../src/engine/sequencer.js';
+import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import type { Keccak256 } from '../../src/feed/book-hash.js';
 import type { EventHistory } from '../../src/feed/event-history.js';
 import { Feed, type FeedLimits } from '../../src/feed/feed.js';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { BookOrder } from '../../src/engine/book-order.js';
-import { Book } from '../../src/engine/book.js';
-import { ZERO_ADDRESS, type Hex, type Side } from '../../src/engine/quote.js';
+import { Book, BookOrder } from '../../src/engine/order-book.js';
+import { type Hex, type Side, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { BookHash } from '../../src/feed/book-hash.js';
 import { LevelWindow, SIDES } from '../../src/feed/level-window.js';
 import { address, POOL, sampleQuote, TAKER } from '../engine/samples.js';

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import type { Engine } from '../../src/engine/engine.js';
-import type { Order } from '../../src/engine/order.js';
-import { sideOf, type Hex } from '../../src/engine/quote.js';
+import { type Hex, type Order, sideOf } from '../../src/engine/quote.js';
 import { MAKERS, POOLS, TAKERS } from '../engine/random-commands.js';
-import { levelsHash, quotesHash, type ModelReader } from './model-reader.js';
+import { levelsHash, type ModelReader, quotesHash } from './model-reader.js';
 
 interface QuotesBody {
   readonly poolAddress?: Hex;

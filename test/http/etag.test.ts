@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { EngineTime } from '../../src/engine/engine-time.js';
 import { InvalidReason } from '../../src/engine/quote.js';
-import { Sequencer } from '../../src/engine/sequencer.js';
+import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import type { NetRequest } from '../../src/net/net.js';
 import type { OrdersResult } from '../../src/wire/orderbook.js';
 import { MemoryJournal } from '../engine/memory-journal.js';

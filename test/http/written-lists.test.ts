@@ -1,7 +1,7 @@
 import t from 'tap';
+import type { Order } from '../../src/engine/quote.js';
 import { taggedJson } from '../../src/http/tagged-answer.js';
 import { WrittenLists } from '../../src/http/written-lists.js';
-import type { Order } from '../../src/engine/order.js';
 import { sampleQuote } from '../engine/samples.js';
 
 const order = (n: number): Order => ({ quote: sampleQuote({ n }), fillableSize: 1n, state: 'live', reason: null });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Order } from '../../src/engine/order.js';
+import type { Order } from '../../src/engine/quote.js';
 import { fillGauges, type Gauged } from '../../src/metrics/book-gauges.js';
 import { Metrics } from '../../src/metrics/metrics.js';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { getAddress } from 'viem/utils';
-import type { OrderRow, PoolRow } from '../../src/engine/engine-state.js';
-import { InvalidReason, ZERO_ADDRESS, type Hex } from '../../src/engine/quote.js';
+import { type Hex, InvalidReason, ZERO_ADDRESS } from '../../src/engine/quote.js';
+import type { OrderRow, PoolRow } from '../../src/engine/state-rows.js';
 import { MsgpackFault } from '../../src/persistence/msgpack-reader.js';
 import { decodeState, encodeState, type StateRows } from '../../src/persistence/state-codec.js';
 

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { EngineTime } from '../../src/engine/engine-time.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { MemoryJournal } from '../engine/memory-journal.js';
-import { Sequencer } from '../../src/engine/sequencer.js';
+import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { visibleBook } from '../chain/following.js';
+import { MemoryJournal } from '../engine/memory-journal.js';
 import { newEngine } from '../engine/samples.js';
 import { ChainLife } from './chain-life.js';
 import { CrashingLog, worldOf } from './crashing-log.js';
 import { SeededRandom } from './seeded-random.js';
-import { SimChains, type SimBook } from './sim-chains.js';
+import { type SimBook, SimChains } from './sim-chains.js';
 import { SimClock } from './sim-clock.js';
 import type { LogProcess } from './simulated-log.js';
 import { simulateSeeds, type SimulationResult } from './simulator.js';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { LogsBloom } from '../../src/chain/logs-bloom.js';
-import { EngineTime } from '../../src/engine/engine-time.js';
-import { Sequencer } from '../../src/engine/sequencer.js';
 import type { Hex } from '../../src/engine/quote.js';
+import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
 import { newEngine } from '../engine/samples.js';
 import { ChainLife } from './chain-life.js';

@@ -1,13 +1,12 @@
 import type { Command, Stamp } from '../../src/engine/command.js';
-import type { EngineEvent } from '../../src/engine/event.js';
-import { EngineTime } from '../../src/engine/engine-time.js';
-import { Sequencer, type SequencerOptions, type Submitted } from '../../src/engine/sequencer.js';
 import type { Engine } from '../../src/engine/engine.js';
+import type { EngineEvent } from '../../src/engine/event.js';
+import { EngineTime, Sequencer, type SequencerOptions, type Submitted } from '../../src/engine/sequencer.js';
 import type { Disk } from '../../src/persistence/disk.js';
-import { openLog, type OpenLog, type OpenLogOptions } from '../../src/persistence/open-log.js';
+import { type OpenLog, openLog, type OpenLogOptions } from '../../src/persistence/open-log.js';
 import { makeSnapshot } from '../../src/persistence/snapshot-maker.js';
-import type { SimDisk } from '../persistence/sim-disk.js';
 import { REORG_DEPTH, START } from '../engine/samples.js';
+import type { SimDisk } from '../persistence/sim-disk.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SimClock } from './sim-clock.js';
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import type { Order } from '../../src/engine/order.js';
-import type { Quote } from '../../src/engine/quote.js';
+import type { Order, Quote } from '../../src/engine/quote.js';
 import { OrderbookQuote } from '../../src/wire/orderbook.js';
 import { AsciiWriter, QuoteJson } from '../../src/wire/quote-json.js';
 import { compile } from '../../src/wire/validation.js';

@@ -2,7 +2,7 @@ import t from 'tap';
 import { socketCloses } from '../../src/api-docs/error-docs.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import type { EngineEvent } from '../../src/engine/event.js';
-import type { Order } from '../../src/engine/order.js';
+import type { Order } from '../../src/engine/quote.js';
 import type { OrderbookQuote } from '../../src/wire/orderbook.js';
 import { ServerMessage } from '../../src/wire/socket.js';
 import { compile } from '../../src/wire/validation.js';

@@ -1,7 +1,6 @@
 import type { Rfq } from '../../src/engine/command.js';
 import type { EngineEvent } from '../../src/engine/event.js';
-import type { Order } from '../../src/engine/order.js';
-import { ZERO_ADDRESS, type Hex, type Quote } from '../../src/engine/quote.js';
+import { type Hex, type Order, type Quote, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { address, poolAddress } from './hub-fixture.js';
 
 /** What filters look at, and a number to know the quote by. */

@@ -1,7 +1,7 @@
 import { assert } from './assert.js';
-import { compareAge, type BookOrder } from './book-order.js';
 import type { ChainTrail } from './chain-trail.js';
 import type { ChainPosition, ChainRole } from './command.js';
+import { type BookOrder, compareAge } from './order-book.js';
 import type { OrderStore } from './order-store.js';
 import { byDeployment, type DeployedPool, type PoolRegistry } from './pool-registry.js';
 import type { Hex, InvalidReason, Pool, PoolKey, Quote } from './quote.js';

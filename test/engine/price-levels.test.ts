@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { ArrayLevels } from '../../src/engine/array-levels.js';
-import { BTreeLevels, type Levels, type Priced } from '../../src/engine/levels.js';
+import { ArrayLevels, SizedLevels } from '../../src/engine/array-levels.js';
+import { BTreeLevels, type Levels, type Priced } from '../../src/engine/price-levels.js';
 import type { Side } from '../../src/engine/quote.js';
-import { SizedLevels } from '../../src/engine/sized-levels.js';
 
 interface Shelf extends Priced {
   count: number;

@@ -1,5 +1,9 @@
-import { BTree } from './btree.js';
+import sortedBtree from 'sorted-btree';
 import type { Side } from './quote.js';
+
+/** The package is CommonJS with its class under `default`; this is the one place that knows. */
+export const BTree = sortedBtree.default;
+export type BTree<K, V> = sortedBtree.default<K, V>;
 
 /** What is kept by price. */
 export interface Priced {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { BookOrder } from '../../src/engine/book-order.js';
-import { Level } from '../../src/engine/level.js';
-import { sampleQuote } from './samples.js';
+import { BookOrder, compareAge, Level } from '../../src/engine/order-book.js';
+import { type SampleQuote, sampleQuote } from './samples.js';
 
 function orderOf(n: number, blockNumber = 100): BookOrder {
   const order = new BookOrder(sampleQuote({ n, blockNumber }));
@@ -126,4 +125,16 @@ t.test('orders stand by age whatever order they come and go in', async (t) => {
     },
   );
   t.doesNotThrow(() => fc.assert(property, { numRuns: 100 }));
+});
+
+function oldestFirst(...quotes: SampleQuote[]): number[] {
+  const orders = quotes.map((quote) => new BookOrder(sampleQuote(quote)));
+  return orders.sort(compareAge).map(({ quote }) => quote.salt);
+}
+
+t.test('age is the block, then the place in it, and only then the id', async (t) => {
+  t.same(oldestFirst({ n: 1, blockNumber: 101, logIndex: 0 }, { n: 2, blockNumber: 100, logIndex: 9 }), [2, 1]);
+  t.same(oldestFirst({ n: 1, logIndex: 5 }, { n: 2, logIndex: 3 }), [2, 1]);
+  t.same(oldestFirst({ n: 2, logIndex: 3 }, { n: 1, logIndex: 3 }), [1, 2]);
+  t.same(oldestFirst({ n: 1, logIndex: 3 }, { n: 2, logIndex: 3 }), [1, 2]);
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { BookOrder } from '../../src/engine/book-order.js';
-import { OrderIndex } from '../../src/engine/order-index.js';
+import { BookOrder } from '../../src/engine/order-book.js';
+import { OrderIndex } from '../../src/engine/order-store.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { sampleQuote } from './samples.js';
 

@@ -1,4 +1,3 @@
-import { dueSecond, type BookOrder } from './book-order.js';
 import type {
   CancelQuote,
   ChainPosition,
@@ -14,10 +13,10 @@ import type {
   RewindStream,
   SetValidity,
 } from './command.js';
-import type { EngineParts } from './engine-state.js';
 import type { Cause, EngineEvent, QuoteRemoved } from './event.js';
-import type { Order } from './order.js';
-import type { Origin } from './quote.js';
+import { type BookOrder, dueSecond } from './order-book.js';
+import type { Order, Origin } from './quote.js';
+import type { EngineParts } from './state-rows.js';
 
 /** What each command does to the parts of an engine, and which events tell of it. */
 export class Machine {
