@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Logger } from 'pino';
 import { privateKeyToAddress } from 'viem/accounts';
 import { adoptSettings } from './adopt-settings.js';
-import { DiskKeyFiles } from './auth/disk-key-files.js';
+import { DiskKeyFiles } from './auth/key-file.js';
 import { KeyStore } from './auth/key-store.js';
 import { awaitChains } from './await-chains.js';
 import { multicallLimits } from './chain/chain-side.js';

@@ -1,9 +1,6 @@
-import { QuoteDigest } from './auth/quote-digest.js';
-import { QuoteSignature } from './auth/quote-signature.js';
-import { RememberedSignatures } from './auth/remembered-signatures.js';
-import { loadSecp256k1 } from './auth/secp256k1-binding.js';
-import { InlineSignatureChecks } from './auth/signature-checks.js';
-import { SignaturePool } from './auth/signature-pool.js';
+import { QuoteDigest, QuoteSignature } from './auth/quote-signature.js';
+import { loadSecp256k1 } from './auth/secp256k1.js';
+import { InlineSignatureChecks, RememberedSignatures, SignaturePool } from './auth/signature-pool.js';
 import type { ServiceOptions } from './service-options.js';
 
 /** What knows of quotes' ids and signatures. */

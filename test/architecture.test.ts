@@ -102,7 +102,7 @@ t.test('the disk, the network, other threads and processes are reached where a p
     'node:fs/promises': [
       'cli/',
       'persistence/node-',
-      'auth/disk-key-files',
+      'auth/key-file',
       'main',
       'local-setup',
       'page-files',

@@ -1,9 +1,9 @@
-import { QuoteDigest } from '../../src/auth/quote-digest.js';
+import { QuoteDigest } from '../../src/auth/quote-signature.js';
 import { nativeRecover } from '../baselines/native-recover.js';
 import { inTurn, median, rowOf } from '../contest.js';
 import { microsAt } from '../load/latencies.js';
 import type { LoadDialogue } from '../load/load.js';
-import { withChildren, type Child } from '../processes/child.js';
+import { type Child, withChildren } from '../processes/child.js';
 import { atLeast, atMost, type Goal, type LatencyCurve, type Row, type Scenario } from '../scenario.js';
 import type { QuotebookDialogue } from '../servers/quotebook.js';
 import { poolOf, START_SECONDS } from '../workload/quotes.js';

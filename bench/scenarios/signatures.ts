@@ -1,8 +1,6 @@
-import { QuoteDigest } from '../../src/auth/quote-digest.js';
-import { QuoteSignature } from '../../src/auth/quote-signature.js';
-import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
-import { InlineSignatureChecks, type SignatureChecks } from '../../src/auth/signature-checks.js';
-import { SignaturePool } from '../../src/auth/signature-pool.js';
+import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
+import { loadSecp256k1 } from '../../src/auth/secp256k1.js';
+import { InlineSignatureChecks, type SignatureChecks, SignaturePool } from '../../src/auth/signature-pool.js';
 import { limits } from '../../src/config/limits.js';
 import { systemClock } from '../../src/system/clock.js';
 import { nativeRecover } from '../baselines/native-recover.js';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
+import { DiskKeyFiles } from '../../src/auth/key-file.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { HttpRpc } from '../../src/chain/http-rpc.js';

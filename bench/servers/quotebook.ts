@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
+import { DiskKeyFiles } from '../../src/auth/key-file.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import type { ChainSideOptions } from '../../src/chain/chain-side-options.js';
 import { type Limits, limits as defaultLimits } from '../../src/config/limits.js';

@@ -1,4 +1,4 @@
-import { QuoteDigest } from '../../src/auth/quote-digest.js';
+import { QuoteDigest } from '../../src/auth/quote-signature.js';
 import type { AnvilSetup } from '../servers/on-anvil.js';
 import { CHAIN_ID, Makers, type SignedWork } from './signed-quotes.js';
 

@@ -1,8 +1,14 @@
 import { createHmac } from 'node:crypto';
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
-import { createApiKey, isWellFormed } from './api-key.js';
-import type { KeyFiles } from './key-files.js';
-import { formatLedger, parseLedger, type KeyRecord, type Tier } from './key-record.js';
+import {
+  createApiKey,
+  formatLedger,
+  isWellFormed,
+  type KeyFiles,
+  type KeyRecord,
+  parseLedger,
+  type Tier,
+} from './key-file.js';
 
 /** The file that the keys are kept in. */
 export const LEDGER = 'keys.json';

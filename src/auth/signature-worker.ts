@@ -1,6 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { PACKED_BYTES, PackedVerifier } from './packed-signatures.js';
-import { loadSecp256k1 } from './secp256k1-binding.js';
+import { loadSecp256k1, PACKED_BYTES, PackedVerifier } from './secp256k1.js';
 import { NO_MORE, type SignatureAnswer, type SignatureJob } from './signature-pool.js';
 
 /**

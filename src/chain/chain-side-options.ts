@@ -1,5 +1,5 @@
 import type { QuoteSignature } from '../auth/quote-signature.js';
-import type { SignatureChecks } from '../auth/signature-checks.js';
+import type { SignatureChecks } from '../auth/signature-pool.js';
 import type { ChainPosition, ChainRole } from '../engine/command.js';
 import type { Clock, KeptValues, Random, Rpc } from '../engine/ports.js';
 import type { Order } from '../engine/quote.js';

@@ -1,4 +1,4 @@
-import type { SignatureChecks } from '../auth/signature-checks.js';
+import type { SignatureChecks } from '../auth/signature-pool.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex, Order, PoolKey, Signature, SignedQuote } from '../engine/quote.js';
 import { othersTurn } from '../system/timers.js';

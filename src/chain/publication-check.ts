@@ -1,5 +1,5 @@
 import type { QuoteSignature } from '../auth/quote-signature.js';
-import type { SignatureChecks } from '../auth/signature-checks.js';
+import type { SignatureChecks } from '../auth/signature-pool.js';
 import { dueSecond } from '../engine/order-book.js';
 import type { Clock } from '../engine/ports.js';
 import { type Hex, MAX_PRICE, type Pool } from '../engine/quote.js';

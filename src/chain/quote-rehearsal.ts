@@ -1,6 +1,5 @@
-import { toHex } from '../auth/hex-text.js';
-import type { QuoteDigest } from '../auth/quote-digest.js';
-import type { QuoteSignature } from '../auth/quote-signature.js';
+import { toHex } from '../auth/keccak256.js';
+import type { QuoteDigest, QuoteSignature } from '../auth/quote-signature.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex, Pool, SignedQuote } from '../engine/quote.js';
 import { othersTurn } from '../system/timers.js';

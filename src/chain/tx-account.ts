@@ -1,5 +1,5 @@
-import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
-import { loadNative } from '../auth/secp256k1-binding.js';
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { loadNative } from '../auth/secp256k1.js';
 import type { Hex } from '../engine/quote.js';
 
 /** Whose transactions are signed; viem's accounts are such. */

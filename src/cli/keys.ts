@@ -1,5 +1,4 @@
-import { DiskKeyFiles } from '../auth/disk-key-files.js';
-import { type Tier, TIERS } from '../auth/key-record.js';
+import { DiskKeyFiles, type Tier, TIERS } from '../auth/key-file.js';
 import { type KeyInfo, KeyStore, LEDGER } from '../auth/key-store.js';
 import { limits } from '../config/limits.js';
 import { explainFileError } from '../config/text-files.js';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { keccak256, type Hex } from 'viem';
-import { Keccak256, MAX_MESSAGE_BYTES } from '../../src/auth/keccak256.js';
-import { toHex } from '../../src/auth/hex-text.js';
+import { type Hex, keccak256 } from 'viem';
+import { Keccak256, MAX_MESSAGE_BYTES, toHex } from '../../src/auth/keccak256.js';
 
 const bytesOf = (n: number): Uint8Array => Uint8Array.from({ length: n }, (_, i) => (i * 7 + n) % 256);
 const expected = (message: Uint8Array): Hex => keccak256(message);
@@ -79,4 +78,15 @@ t.test('there is an end to the room for messages', (t) => {
     for (let i = 0; i < 10; i++) keccak.message(10_000);
   }, RangeError);
   t.end();
+});
+
+t.test('bytes of any length are written as 0x and two lower-case digits each', async (t) => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200, size: 'max' }), (bytes) => {
+      return toHex(bytes) === `0x${Buffer.from(bytes).toString('hex')}`;
+    }),
+  );
+  t.equal(toHex(new Uint8Array(0)), '0x');
+  const key = Uint8Array.from({ length: 65 }, (_, i) => 255 - i);
+  t.equal(toHex(key), `0x${Buffer.from(key).toString('hex')}`, 'a public key');
 });

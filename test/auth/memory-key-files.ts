@@ -1,4 +1,4 @@
-import type { KeyFiles } from '../../src/auth/key-files.js';
+import type { KeyFiles } from '../../src/auth/key-file.js';
 
 /** Key files that several stores can share, as processes share a directory. */
 export class MemoryKeyFiles implements KeyFiles {

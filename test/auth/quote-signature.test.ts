@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { hashTypedData, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { ZERO_ADDRESS, type Signature } from '../../src/engine/quote.js';
-import { toHex } from '../../src/auth/hex-text.js';
-import { QuoteDigest, type DigestInput } from '../../src/auth/quote-digest.js';
-import { QuoteSignature } from '../../src/auth/quote-signature.js';
-import { loadNative, loadWasm, type Secp256k1 } from '../../src/auth/secp256k1-binding.js';
+import { toHex } from '../../src/auth/keccak256.js';
+import { type DigestInput, QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
+import { loadNative, loadWasm, type Secp256k1 } from '../../src/auth/secp256k1.js';
+import { type Signature, ZERO_ADDRESS } from '../../src/engine/quote.js';
+import { address } from '../engine/samples.js';
 import { QUOTE_TYPES } from './quote-types.js';
 
 interface Vector {
@@ -66,10 +66,10 @@ t.test('the native library agrees with every vector', async (t) => {
 
 t.test('the WASM library agrees with every vector', async (t) => checkVectors(t, await loadWasm()));
 
-const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes): Hex => toHex(bytes));
+const addressOfQuoteSignature = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes): Hex => toHex(bytes));
 /** Few, so that quotes share them with those before, as a maker's do. */
 const fewAddresses = fc.constantFrom(ZERO_ADDRESS, `0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`);
-const someAddress = fc.oneof(address, fewAddresses);
+const someAddress = fc.oneof(addressOfQuoteSignature, fewAddresses);
 const uint256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n });
 const safeInteger = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 
@@ -127,4 +127,15 @@ t.test('a signature is nobody else’s, by whichever byte the address differs', 
     t.notOk(signatures.verify({ quoteId, provider: toHex(other), signature }), `byte ${place}`);
   }
   t.ok(signatures.verify({ quoteId, provider: toHex(provider), signature }));
+});
+
+t.test('the separators of so many pools are kept, and with one more it begins anew', async (t) => {
+  const digests = new QuoteDigest(421613, 2);
+  const first = digests.domainSeparator(address(1));
+  digests.domainSeparator(address(2));
+  t.equal(digests.domainSeparator(address(1)), first, 'it is not computed again');
+  digests.domainSeparator(address(3));
+  const again = digests.domainSeparator(address(1));
+  t.not(again, first);
+  t.strictSame(again, first);
 });

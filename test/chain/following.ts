@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { QuoteDigest } from '../../src/auth/quote-digest.js';
-import { QuoteSignature } from '../../src/auth/quote-signature.js';
-import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
-import { InlineSignatureChecks } from '../../src/auth/signature-checks.js';
+import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
+import { loadSecp256k1 } from '../../src/auth/secp256k1.js';
+import { InlineSignatureChecks } from '../../src/auth/signature-pool.js';
 import type { FollowListener } from '../../src/chain/book-follower.js';
 import { type ChainSide, openChainSide } from '../../src/chain/chain-side.js';
 import type { DevClient } from '../../src/chain/dev/dev-client.js';

@@ -1,8 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { QuoteDigest } from '../../src/auth/quote-digest.js';
-import { QuoteSignature } from '../../src/auth/quote-signature.js';
-import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
+import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
+import { loadSecp256k1 } from '../../src/auth/secp256k1.js';
 import { devAccounts } from '../../src/chain/dev/accounts.js';
 import type { PostedQuote } from '../../src/chain/intake-checks.js';
 import { QuoteChecks } from '../../src/chain/quote-checks.js';

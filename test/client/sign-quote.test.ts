@@ -1,8 +1,8 @@
 import t from 'tap';
 import { recoverAddress } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { toHex } from '../../src/auth/hex-text.js';
-import { QuoteDigest } from '../../src/auth/quote-digest.js';
+import { toHex } from '../../src/auth/keccak256.js';
+import { QuoteDigest } from '../../src/auth/quote-signature.js';
 import { OrderbookClient, ZERO_ADDRESS } from '../../src/client/node.js';
 import { quote, ScriptedServer } from './scripted-server.js';
 

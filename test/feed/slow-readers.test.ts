@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { QuoteDigest } from '../../src/auth/quote-digest.js';
+import { QuoteDigest } from '../../src/auth/quote-signature.js';
 import type { Command } from '../../src/engine/command.js';
 import type { NetSocket } from '../../src/net/net.js';
 import { FeedClient } from '../e2e/feed-client.js';
 import { at, enter, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
-import { eachBackend, serve, type Backend } from '../net/serving.js';
+import { type Backend, eachBackend, serve } from '../net/serving.js';
 import { goodKey } from '../ws/hub-fixture.js';
 import { FeedFixture } from './feed-fixture.js';
 import { ModelReader } from './model-reader.js';

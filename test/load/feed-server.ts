@@ -1,4 +1,4 @@
-import { QuoteDigest } from '../../src/auth/quote-digest.js';
+import { QuoteDigest } from '../../src/auth/quote-signature.js';
 import { limits } from '../../src/config/limits.js';
 import type { NetSocket } from '../../src/net/net.js';
 import { openServer } from '../../src/net/open-server.js';

@@ -1,7 +1,6 @@
-import { QuoteDigest } from '../../src/auth/quote-digest.js';
-import { QuoteSignature } from '../../src/auth/quote-signature.js';
-import { loadSecp256k1 } from '../../src/auth/secp256k1-binding.js';
-import { InlineSignatureChecks } from '../../src/auth/signature-checks.js';
+import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
+import { loadSecp256k1 } from '../../src/auth/secp256k1.js';
+import { InlineSignatureChecks } from '../../src/auth/signature-pool.js';
 import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
 import { ChainMoved } from '../../src/chain/chain-cursor.js';
 import { type ChainSide, openChainSide } from '../../src/chain/chain-side.js';

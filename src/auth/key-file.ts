@@ -1,8 +1,56 @@
-import { open, readFile, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { type FileHandle, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Clock } from '../engine/ports.js';
+import { crc32 } from 'node:zlib';
+import Type, { type Static } from 'typebox';
+import type { Clock, Random } from '../engine/ports.js';
 import { makeDirectory } from '../system/make-directory.js';
-import type { KeyFiles } from './key-files.js';
+import { compile } from '../wire/validation.js';
+
+export const TIERS = ['free', 'paid'] as const;
+export const Tier = Type.Enum([...TIERS], { type: 'string' });
+export type Tier = Static<typeof Tier>;
+
+/** What is kept of a key: never the key itself. */
+export const KeyRecord = Type.Object(
+  {
+    id: Type.String({ pattern: '^[0-9a-f]{16}$' }),
+    /** HMAC-SHA-256 of the key under the store's secret, in hex. */
+    hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+    tier: Tier,
+    label: Type.String(),
+    /** ISO 8601, for people to read. */
+    createdAt: Type.String(),
+    revokedAt: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+);
+export type KeyRecord = Static<typeof KeyRecord>;
+
+const Ledger = Type.Object(
+  { version: Type.Literal(1), keys: Type.Array(KeyRecord) },
+  { additionalProperties: false, description: 'Content of the file that the keys are kept in.' },
+);
+
+const checkLedger = compile(Ledger, 3);
+
+/** Throws when the text is no ledger of this version. */
+export function parseLedger(text: string | null, fileName: string): KeyRecord[] {
+  if (text === null) return [];
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${fileName} is not JSON`, { cause: error });
+  }
+  const result = checkLedger(content);
+  if (result.ok) return result.value.keys;
+  const wrong = result.errors.map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+  throw new Error(`${fileName} is not a list of keys that this version reads: ${wrong.join('; ')}`);
+}
+
+export function formatLedger(keys: readonly KeyRecord[]): string {
+  return `${JSON.stringify({ version: 1, keys }, null, 2)}\n`;
+}
 
 const OWNER_ONLY = 0o600;
 const RETRY_MS = 20;
@@ -140,4 +188,41 @@ async function unlessMissing<T>(promise: Promise<T>): Promise<T | null> {
 
 function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
+}
+
+/**
+ * An API key as its owner holds it: `qb_`, then 32 random bytes and their CRC-32 in base64url (36 bytes are 48
+ * characters, without padding). The prefix lets scanners find keys that leaked, the checksum tells a mistyped key from
+ * a revoked one without a look into the store.
+ */
+const PREFIX = 'qb_';
+const SECRET_BYTES = 32;
+const CHECKSUM_BYTES = 4;
+const PATTERN = /^qb_[A-Za-z0-9_-]{48}$/;
+
+export function createApiKey(random: Random): string {
+  const bytes = Buffer.alloc(SECRET_BYTES + CHECKSUM_BYTES);
+  bytes.set(random.bytes(SECRET_BYTES));
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, SECRET_BYTES)), SECRET_BYTES);
+  return PREFIX + bytes.toString('base64url');
+}
+
+/** Whether `text` can be a key at all; says nothing of whether anyone was given it. */
+export function isWellFormed(text: string): boolean {
+  if (!PATTERN.test(text)) return false;
+  const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
+  return crc32(bytes.subarray(0, SECRET_BYTES)) === bytes.readUInt32BE(SECRET_BYTES);
+}
+
+/** The few small files that the key store lives in, by name. Other processes may read and update them too. */
+export interface KeyFiles {
+  /** The content, or null when there is no such file. */
+  read(name: string): Promise<string | null>;
+  /** Changes whenever the content does; null when there is no such file. Cheap enough to ask every second. */
+  stamp(name: string): Promise<string | null>;
+  /**
+   * Replaces the content by what `change` makes of it, and resolves to that once it is on disk. All or nothing, also in
+   * a power cut, and no update by another process is lost. Only the owner may read the file.
+   */
+  update(name: string, change: (current: string | null) => string): Promise<string>;
 }
