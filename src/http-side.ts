@@ -19,8 +19,8 @@ import { createRouter, type RequestWatch, type Route, toldMethod } from './http/
 import { statusRoutes } from './http/status-routes.js';
 import { type TickersQueries, tickersRoute } from './http/tickers-route.js';
 import type { BodyFault, NetHandler, NetRequestHead, NetResponse } from './net/net.js';
-import type { OperatorGas } from './quota/operator-gas.js';
-import type { Quotas } from './quota/quotas.js';
+import type { OperatorGas } from './quota/gas-budget.js';
+import type { Quotas } from './quota/rate-limits.js';
 import type { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import { quotePublishing } from './quote-publishing.js';
 import { othersTurn } from './system/timers.js';

@@ -18,8 +18,7 @@ import { poolRoutes } from './http/pool-routes.js';
 import type { Caller, Route } from './http/router.js';
 import { settlementRoute } from './http/settlement-route.js';
 import { vaultRoute } from './http/vault-routes.js';
-import type { OperatorGas } from './quota/operator-gas.js';
-import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, RequestCharge } from './quota/request-charge.js';
+import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, type OperatorGas, RequestCharge } from './quota/gas-budget.js';
 import { briefly, TroubleLog } from './trouble-log.js';
 import type { OptionTerms } from './wire/options.js';
 

@@ -3,8 +3,8 @@ import type { QuoteIntake } from './chain/quote-intake.js';
 import type { QuoteRehearsal } from './chain/quote-rehearsal.js';
 import type { Journal } from './engine/ports.js';
 import type { QuotePublishing } from './http/publish-route.js';
-import type { OperatorGas } from './quota/operator-gas.js';
-import type { Quotas } from './quota/quotas.js';
+import type { OperatorGas } from './quota/gas-budget.js';
+import type { Quotas } from './quota/rate-limits.js';
 
 export interface QuotePublishingParts {
   /** Null: there is no wallet. */

@@ -14,7 +14,7 @@ import type { PageOptions } from './http/page-routes.js';
 import type { Metrics } from './metrics/metrics.js';
 import type { NetServer } from './net/net.js';
 import type { ServerChoice } from './net/open-server.js';
-import type { QuotaTable } from './quota/tier-quotas.js';
+import type { QuotaTable } from './quota/rate-limits.js';
 
 /** What a service is put together from. */
 export interface ServiceOptions extends ServerChoice {

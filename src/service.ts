@@ -14,11 +14,9 @@ import { measuredOptions, measuredPublish, measureEngine } from './metrics-side.
 import { openNetwork } from './net-side.js';
 import { CloseCode } from './net/close-codes.js';
 import { createOptionRoutes } from './option-side.js';
-import { LargeAnswers } from './quota/large-answers.js';
-import { OperatorGas } from './quota/operator-gas.js';
-import { Quotas } from './quota/quotas.js';
-import { SliceTurns } from './quota/slice-turns.js';
-import type { QuotaTable } from './quota/tier-quotas.js';
+import { OperatorGas } from './quota/gas-budget.js';
+import { LargeAnswers, SliceTurns } from './quota/large-answers.js';
+import { Quotas, type QuotaTable } from './quota/rate-limits.js';
 import { UnknownKeyGuard } from './quota/unknown-key-guard.js';
 import { openRequestWatch } from './request-watch.js';
 import type { Service, ServiceOptions } from './service-options.js';

@@ -1,4 +1,4 @@
-import type { GasRefusal } from '../quota/gas-refusal.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
 
 /** Whom the transactions of one request are charged to. */
 export interface GasPayer {

@@ -1,11 +1,11 @@
-import type { Hex } from '../engine/quote.js';
 import type { Clock } from '../engine/ports.js';
-import type { GasRefusal } from '../quota/gas-refusal.js';
+import type { Hex } from '../engine/quote.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
 import { isChainFailure } from './contract-errors.js';
 import {
   asExisting,
-  failed,
   type CheckedItem,
+  failed,
   type IntakeChecks,
   type IntakeItem,
   type KnownOrders,

@@ -1,6 +1,6 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, PoolKey } from '../engine/quote.js';
-import type { GasRefusal } from '../quota/gas-refusal.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
 import { mapInFlight } from '../system/timers.js';
 import { parseExpiration } from '../wire/expiration.js';
 import type { OptionTerms } from '../wire/options.js';

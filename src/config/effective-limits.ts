@@ -1,7 +1,7 @@
-import type { QuotaTable, Tier } from '../quota/tier-quotas.js';
-import { limits, tierQuotas, type Limits } from './limits.js';
+import type { QuotaTable, Tier } from '../quota/rate-limits.js';
+import { type Limits, limits, tierQuotas } from './limits.js';
 import type { Settings } from './setting-table.js';
-import { tierSettingName, type QuotaName } from './tier-settings.js';
+import { type QuotaName, tierSettingName } from './tier-settings.js';
 
 /** The limits, with those that settings changed. */
 export function effectiveLimits(settings: Settings): Limits {

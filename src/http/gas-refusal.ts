@@ -1,5 +1,5 @@
 import type { NetRequestHead, NetResponse } from '../net/net.js';
-import type { GasRefusal } from '../quota/gas-refusal.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
 import { rateLimited, refuse, retryAfter, unavailable } from './answer.js';
 
 /** The operator pays for nothing more just now: for this key, or for any. */

@@ -1,6 +1,6 @@
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import type { GasRefusal } from '../quota/gas-refusal.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
 import { parseExpiration } from '../wire/expiration.js';
 import { type OptionTerms, poolJson, poolsQuery, postPoolsBody } from '../wire/options.js';
 import { compile } from '../wire/validation.js';

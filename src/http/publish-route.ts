@@ -1,6 +1,6 @@
 import type { Hex, Order, PoolKey, SignedQuote } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import type { GasRefusal } from '../quota/gas-refusal.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
 import { type DryRunResult, type PostedQuote, postQuotesBody, PostQuotesQuery } from '../wire/orderbook.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';

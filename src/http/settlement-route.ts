@@ -1,5 +1,5 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
-import type { GasRefusal } from '../quota/gas-refusal.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
 import { type OptionTerms, settleBody, type SettleResult } from '../wire/options.js';
 import { compile } from '../wire/validation.js';
 import { json, refuse, unavailable } from './answer.js';

@@ -1,7 +1,7 @@
 import type { TokenBucket } from 'limiter';
 import type { Clock } from '../engine/ports.js';
 import { networkOf } from '../net/address.js';
-import { fullBucket } from './quotas.js';
+import { fullBucket } from './rate-limits.js';
 
 export interface UnknownKeyLimits {
   /** Unknown keys that an address may send in a minute. */

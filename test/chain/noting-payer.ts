@@ -1,5 +1,5 @@
 import type { GasPayer } from '../../src/chain/gas-payer.js';
-import type { GasRefusal } from '../../src/quota/gas-refusal.js';
+import type { GasRefusal } from '../../src/quota/gas-budget.js';
 
 export interface NotingPayer extends GasPayer {
   /** How many transactions were taken for, each time. */

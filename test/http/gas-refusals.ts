@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import type { Route } from '../../src/http/router.js';
-import type { GasRefusal } from '../../src/quota/gas-refusal.js';
+import type { GasRefusal } from '../../src/quota/gas-budget.js';
 import { ask, requestOf } from './ask-route.js';
 
 const refusals = [

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type DeployedItem, type PoolDeployments, type PoolQueries, poolRoutes } from '../../src/http/pool-routes.js';
-import type { GasRefusal } from '../../src/quota/gas-refusal.js';
+import type { GasRefusal } from '../../src/quota/gas-budget.js';
 import type { OptionTerms } from '../../src/wire/options.js';
 import { ask, requestOf } from './ask-route.js';
 import { tellsWhenToComeAgain } from './gas-refusals.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { settlementRoute, type SettledItem, type Settlements } from '../../src/http/settlement-route.js';
-import type { GasRefusal } from '../../src/quota/gas-refusal.js';
+import { type SettledItem, settlementRoute, type Settlements } from '../../src/http/settlement-route.js';
+import type { GasRefusal } from '../../src/quota/gas-budget.js';
 import { ask, requestOf } from './ask-route.js';
 import { tellsWhenToComeAgain } from './gas-refusals.js';
 

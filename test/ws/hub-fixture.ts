@@ -4,7 +4,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { Feed } from '../../src/feed/feed.js';
 import type { Publish } from '../../src/feed/quote-topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { SliceTurns } from '../../src/quota/slice-turns.js';
+import { SliceTurns } from '../../src/quota/large-answers.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { Hub } from '../../src/ws/hub.js';
 import type { RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';

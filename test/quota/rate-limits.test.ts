@@ -1,6 +1,5 @@
 import t from 'tap';
-import { Quotas } from '../../src/quota/quotas.js';
-import type { QuotaTable, TierQuotas } from '../../src/quota/tier-quotas.js';
+import { Quotas, type QuotaTable, type TierQuotas } from '../../src/quota/rate-limits.js';
 
 const hour = 3600;
 /** Refills so slowly that nothing comes back while a test runs. */
