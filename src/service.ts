@@ -12,7 +12,7 @@ import { createHttp } from './http-side.js';
 import { openIntake } from './intake-side.js';
 import { measuredOptions, measuredPublish, measureEngine } from './metrics-side.js';
 import { openNetwork } from './net-side.js';
-import { CloseCode } from './net/close-codes.js';
+import { CloseCode } from './net/net.js';
 import { createOptionRoutes } from './option-side.js';
 import { OperatorGas } from './quota/gas-budget.js';
 import { LargeAnswers, SliceTurns } from './quota/large-answers.js';

@@ -1,7 +1,6 @@
 import type { Limits } from './config/limits.js';
 import { json, unavailable } from './http/answer.js';
-import { CloseCode } from './net/close-codes.js';
-import type { NetRequestHead, NetResponse, UpgradeDecision } from './net/net.js';
+import { CloseCode, type NetRequestHead, type NetResponse, type UpgradeDecision } from './net/net.js';
 import { openServer, type ServerChoice } from './net/open-server.js';
 
 export interface WaitingServerOptions extends ServerChoice {

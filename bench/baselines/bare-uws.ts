@@ -1,5 +1,5 @@
-import { loadUws } from '../../src/net/uws-native.js';
 import { limits } from '../../src/config/limits.js';
+import { loadUws } from '../../src/net/uws/server.js';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
 import type { TellingDialogue } from '../servers/telling.js';

@@ -1,5 +1,4 @@
-import type { NetRequestHead, NetResponse } from '../net/net.js';
-import { SharedHeaders } from '../net/shared-headers.js';
+import { type NetRequestHead, type NetResponse, SharedHeaders } from '../net/net.js';
 
 export interface AnswerHeaderOptions {
   /** Value of `access-control-allow-origin` for whoever asks, one of few; null: none. */

@@ -1,5 +1,4 @@
-import type { NetResponse } from '../net/net.js';
-import { SharedHeaders } from '../net/shared-headers.js';
+import { type NetResponse, SharedHeaders } from '../net/net.js';
 import { json } from './answer.js';
 
 /** An answer that may be given again, and its entity tag, wherever that stands among its headers. */

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { listenOn } from '../net/listen-on.js';
+import { listenOn } from '../net/address.js';
 import type { Metrics } from './metrics.js';
 
 export interface MetricsServer {

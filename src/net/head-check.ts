@@ -1,5 +1,4 @@
-import { refusal } from './backend-answers.js';
-import type { NetLimits, NetResponse } from './net.js';
+import { type NetLimits, type NetResponse, refusal } from './net.js';
 
 /** Headers of which two readers of a request could each believe another one, and what repeating one is answered with. */
 const SINGLE: ReadonlyMap<string, NetResponse> = new Map([

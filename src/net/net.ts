@@ -1,4 +1,4 @@
-import type { SharedHeaders } from './shared-headers.js';
+import type { Full } from './capacity.js';
 
 /**
  * What the service needs of a network library, and nothing of what the library calls it. Two backends implement it
@@ -231,4 +231,97 @@ export interface NetServer {
    * then closes every connection and resolves.
    */
   close(code: number, reason: string): Promise<void>;
+}
+
+/**
+ * Headers that many answers have. They are looked at and joined when this is made, and not with each answer, which for
+ * a small one is a good part of what it costs.
+ */
+export class SharedHeaders {
+  readonly record: Readonly<Record<string, string>>;
+  /** As they go over the connection: lines with an end between each two, and none at the end. */
+  readonly lines: string;
+
+  /** Throws when HTTP cannot carry one of them. */
+  constructor(record: Readonly<Record<string, string>>) {
+    const entries = Object.entries(record);
+    for (const [name, value] of entries) {
+      const why = whyNoHeader(name, value);
+      if (why !== undefined) throw new Error(why);
+    }
+    this.record = record;
+    this.lines = entries.map(([name, value]) => `${name}: ${value}`).join('\r\n');
+  }
+}
+
+/** Why a server of ours closes a WebSocket: RFC 6455, 7.4.1, and IANA's registry of close codes beyond it. */
+export const CloseCode = {
+  /** The peer broke a rule of ours. */
+  policyViolation: 1008,
+  messageTooBig: 1009,
+  internalError: 1011,
+  serviceRestart: 1012,
+  tryAgainLater: 1013,
+} as const;
+
+export const TOO_MANY_PINGS = 'Too many pings';
+
+/** What a backend answers by itself, when no handler can: the same words on both. */
+export function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): NetResponse {
+  return {
+    status,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ message }),
+  };
+}
+
+/** A handler threw, or answered what HTTP cannot carry. */
+export const internalError = refusal(500, 'Internal server error');
+
+/** To a connection beyond what there may be. */
+export function tooManyConnections(full: Full, { httpConnectionsPerAddress }: NetLimits): NetResponse {
+  if (full === 'IN_ALL') return refusal(503, 'Too many connections', { 'retry-after': '1' });
+  return refusal(429, `Too many connections: at most ${httpConnectionsPerAddress} from one address`);
+}
+
+/** RFC 6455 section 4.4. */
+export const wrongWebSocketVersion = refusal(426, 'Sec-WebSocket-Version must be 13', {
+  'sec-websocket-version': '13',
+  upgrade: 'websocket',
+});
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+/** By name, the value that was looked at last and was fine: most are the same in every answer. */
+const sendable = new Map<string, string>();
+/** There are few names, and all are the service's own; should there be more, the rest is looked at each time. */
+const MOST_NAMES = 100;
+
+/**
+ * Why HTTP cannot carry this answer, if it cannot: a line break in a header, say, would let its value write the rest.
+ */
+export function whyUnsendable(response: NetResponse): string | undefined {
+  const { status } = response;
+  if (!Number.isInteger(status) || status < 200 || status > 599) return `Status ${status} is no final status`;
+  const { headers, ownHeaders } = response;
+  for (const name in headers) {
+    const why = whyNoHeader(name, headers[name] ?? '');
+    if (why !== undefined) return why;
+  }
+  if (ownHeaders === undefined) return undefined;
+  for (let i = 0; i < ownHeaders.length; i += 2) {
+    const why = whyNoHeader(ownHeaders[i] ?? '', ownHeaders[i + 1] ?? '');
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+/** Why HTTP cannot carry this header, if it cannot. */
+function whyNoHeader(name: string, value: string): string | undefined {
+  const last = sendable.get(name);
+  if (last === value) return undefined;
+  if (last === undefined && !TOKEN.test(name)) return `Header name ${JSON.stringify(name)} is no token`;
+  if (NOT_IN_VALUE.test(value)) return `The value of header ${name} has a character it cannot have`;
+  if (last !== undefined || sendable.size < MOST_NAMES) sendable.set(name, value);
+  return undefined;
 }

@@ -1,7 +1,6 @@
 import type { NetBackend, NetOptions, NetServer } from './net.js';
-import { NodeServer } from './node-server.js';
-import { loadUws } from './uws-native.js';
-import { UwsServer } from './uws-server.js';
+import { NodeServer } from './node/server.js';
+import { loadUws, UwsServer } from './uws/server.js';
 
 export type BackendChoice = 'auto' | NetBackend;
 

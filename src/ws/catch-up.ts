@@ -1,8 +1,7 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import type { Feed, ResyncReason } from '../feed/feed.js';
 import type { PastEventsPage, TimedEvent } from '../feed/event-history.js';
-import { CloseCode } from '../net/close-codes.js';
-import type { NetSocket } from '../net/net.js';
+import type { Feed, ResyncReason } from '../feed/feed.js';
+import { CloseCode, type NetSocket } from '../net/net.js';
 import type { SliceTurns } from './ports.js';
 
 /** Bounds of a reader that is behind; the numbers come from the configuration's limits. */

@@ -7,7 +7,7 @@ import { LevelReplay, QuoteReplay } from '../feed/replay.js';
 import { tickerKey } from '../feed/ticker-topics.js';
 import { emptyTicker, type Ticker, tickerJson } from '../feed/tickers.js';
 import { type Channel, type Filter, type FilterPart, filterParts } from '../feed/topics.js';
-import { CloseCode } from '../net/close-codes.js';
+import { CloseCode } from '../net/net.js';
 import { rowsOfReading } from '../system/timers.js';
 import type { Resync } from '../wire/feed-messages.js';
 import type { FeedChannel } from '../wire/socket.js';

@@ -1,11 +1,17 @@
 import type { TopicIndex } from '../feed/topic-index.js';
 import { networkOf } from '../net/address.js';
-import { CloseCode } from '../net/close-codes.js';
-import type { NetRequestHead, NetResponse, NetSocket, SocketHandlers, UpgradeDecision } from '../net/net.js';
-import { ClientRequests, type ClientRequestsOptions } from './client-requests.js';
+import {
+  CloseCode,
+  type NetRequestHead,
+  type NetResponse,
+  type NetSocket,
+  type SocketHandlers,
+  type UpgradeDecision,
+} from '../net/net.js';
 import type { ReaderPace } from './catch-up.js';
+import { ClientRequests, type ClientRequestsOptions } from './client-requests.js';
 import { FeedReader } from './feed-reader.js';
-import { FeedReaders, type ChainsStatus } from './feed-readers.js';
+import { type ChainsStatus, FeedReaders } from './feed-readers.js';
 import { KeySessions } from './key-sessions.js';
 import { pageMayConnect } from './page-origin.js';
 import type { RfqPorts, SocketKeyHolder, SocketQuotas } from './ports.js';

@@ -1,10 +1,10 @@
+import t from 'tap';
 import { eventToSocket } from '../../bench/scenarios/event-to-socket.js';
 import { fanOut } from '../../bench/scenarios/fan-out.js';
 import { memory } from '../../bench/scenarios/memory.js';
 import { publish } from '../../bench/scenarios/publish.js';
 import { readRoutes } from '../../bench/scenarios/reads.js';
-import t from 'tap';
-import { loadUws } from '../../src/net/uws-native.js';
+import { loadUws } from '../../src/net/uws/server.js';
 import { testTiny } from './run-tiny.js';
 
 testTiny(publish);

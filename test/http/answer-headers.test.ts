@@ -1,6 +1,6 @@
 import t from 'tap';
 import { AnswerHeaders } from '../../src/http/answer-headers.js';
-import { SharedHeaders } from '../../src/net/shared-headers.js';
+import { SharedHeaders } from '../../src/net/net.js';
 import { requestOf } from './ask-route.js';
 
 /** What an answer's shared headers say to who asks; `own`: what the answer says itself. */

@@ -1,6 +1,5 @@
 import t from 'tap';
-import { requestHeaders, type NetRequest, type NetResponse } from '../../src/net/net.js';
-import { SharedHeaders } from '../../src/net/shared-headers.js';
+import { type NetRequest, type NetResponse, requestHeaders, SharedHeaders } from '../../src/net/net.js';
 import { head, RawConnection, statuses } from './raw-connection.js';
 import { eachBackend, serve } from './serving.js';
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import t, { type Test } from 'tap';
-import { CannotListen } from '../../src/net/listen-on.js';
+import { CannotListen } from '../../src/net/address.js';
 import type { NetResponse } from '../../src/net/net.js';
 import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js';
 import { eachBackend, limits, quietSockets, serve } from './serving.js';

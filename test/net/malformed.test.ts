@@ -129,7 +129,7 @@ eachBackend(t, (t, backend) => {
 });
 
 t.test('a target in absolute form is its path, and its host counts (node:http)', async (t) => {
-  const { NodeServer } = await import('../../src/net/node-server.js');
+  const { NodeServer } = await import('../../src/net/node/server.js');
   const { port } = await serve(
     t,
     { name: 'node', documented: 'node:http', create: (options) => new NodeServer(options) },

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { openServer } from '../../src/net/open-server.js';
-import { loadUws } from '../../src/net/uws-native.js';
+import { loadUws } from '../../src/net/uws/server.js';
 import { limits, quietSockets } from './serving.js';
 
 const options = {

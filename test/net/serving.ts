@@ -1,8 +1,7 @@
 import type { Test } from 'tap';
 import type { NetBackend, NetLimits, NetOptions, NetServer, SocketHandlers } from '../../src/net/net.js';
-import { NodeServer } from '../../src/net/node-server.js';
-import { loadUws } from '../../src/net/uws-native.js';
-import { UwsServer } from '../../src/net/uws-server.js';
+import { NodeServer } from '../../src/net/node/server.js';
+import { loadUws, UwsServer } from '../../src/net/uws/server.js';
 
 export interface Backend {
   readonly name: NetBackend;

@@ -1,16 +1,12 @@
-import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { plainAddress } from './address.js';
-import { Capacity } from './capacity.js';
-import { DescriptorRoom } from './descriptor-room.js';
-import { listenOn } from './listen-on.js';
-import type { NetOptions, NetServer } from './net.js';
-import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
-import { nodeHeadFault } from './node-request.js';
-import { NodeSockets } from './node-sockets.js';
-import { headWithoutUpgrade } from './node-upgrade.js';
-import { TrustedProxies } from './trusted-proxies.js';
-import { UnderWay } from './under-way.js';
+import { listenOn, plainAddress } from '../address.js';
+import { Capacity } from '../capacity.js';
+import { DescriptorRoom, UnderWay } from '../handlers.js';
+import type { NetOptions, NetServer } from '../net.js';
+import { TrustedProxies } from '../trusted-proxies.js';
+import { NodeExchange, type NodeExchangeHost, nodeHeadFault } from './exchange.js';
+import { NodeSockets } from './sockets.js';
 
 /** What the codes of node:http's parser are answered with; any other is 400. */
 const PARSER_STATUS: Readonly<Record<string, number>> = {
@@ -205,4 +201,18 @@ export class NodeServer implements NetServer, NodeExchangeHost {
 
 function destroy(this: Socket): void {
   this.destroy();
+}
+
+/**
+ * A request's head as it came, but for its wish to go on in another protocol, which a server may ignore (RFC 9110
+ * section 7.8). node:http reads no body of a request that has one; of this head it does.
+ */
+export function headWithoutUpgrade({ method = '', url = '', httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  let head = `${method} ${url} HTTP/${httpVersion}\r\n`;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    if (name.toLowerCase() !== 'upgrade') head += `${name}: ${rawHeaders[i + 1] ?? ''}\r\n`;
+  }
+  // As node:http made it a text: a byte a character.
+  return Buffer.from(`${head}\r\n`, 'latin1');
 }

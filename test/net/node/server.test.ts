@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import t from 'tap';
-import type { NetRequest, NetResponse } from '../../src/net/net.js';
-import { NodeServer } from '../../src/net/node-server.js';
-import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js';
-import { quietSockets, serve, type Backend } from './serving.js';
+import type { NetRequest, NetResponse } from '../../../src/net/net.js';
+import { NodeServer } from '../../../src/net/node/server.js';
+import { head, RawConnection, statuses, upgradeHead } from '../raw-connection.js';
+import { type Backend, quietSockets, serve } from '../serving.js';
 
 // Times that uWebSockets.js has built in (10 s), and this backend takes from its limits.
 const backend: Backend = { name: 'node', documented: 'node:http', create: (options) => new NodeServer(options) };

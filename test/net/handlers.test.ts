@@ -1,5 +1,5 @@
 import t from 'tap';
-import { RequestTurns } from '../../src/net/request-turns.js';
+import { RequestTurns } from '../../src/net/handlers.js';
 import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js';
 import { eachBackend, quietSockets, serve } from './serving.js';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { SharedHeaders } from '../../src/net/shared-headers.js';
+import { SharedHeaders } from '../../src/net/net.js';
 
 t.test('the lines are those of the record, in its order', async (t) => {
   t.equal(new SharedHeaders({ 'x-one': '1', etag: '"a, b"' }).lines, 'x-one: 1\r\netag: "a, b"');

@@ -1,14 +1,21 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uws-native';
-import { internalError, tooManyConnections, whyUnsendable } from './backend-answers.js';
-import type { Capacity } from './capacity.js';
-import { headFault } from './head-check.js';
-import { BODILESS, SMALL_PIECE_BYTES, type BodyFault, type NetOptions, type NetResponse } from './net.js';
-import type { RequestTurns } from './request-turns.js';
-import type { SharedHeaders } from './shared-headers.js';
-import type { TrustedProxies } from './trusted-proxies.js';
-import type { UnderWay } from './under-way.js';
-import { UwsRequest } from './uws-request.js';
+import type { Capacity } from '../capacity.js';
+import type { RequestTurns, UnderWay } from '../handlers.js';
+import { headFault } from '../head-check.js';
+import {
+  BODILESS,
+  type BodyFault,
+  internalError,
+  type NetOptions,
+  type NetResponse,
+  type SharedHeaders,
+  SMALL_PIECE_BYTES,
+  tooManyConnections,
+  whyUnsendable,
+} from '../net.js';
+import type { TrustedProxies } from '../trusted-proxies.js';
+import { UwsRequest } from './request.js';
 
 /** What the exchanges of one server share. */
 export interface UwsExchangeHost {

@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse } from 'uws-native';
-import { addressText } from './address.js';
-import { LISTS, requestHeaders, type NetRequest, type RequestHeader } from './net.js';
-import type { TrustedProxies } from './trusted-proxies.js';
+import { addressText } from '../address.js';
+import { LISTS, type NetRequest, type RequestHeader, requestHeaders } from '../net.js';
+import type { TrustedProxies } from '../trusted-proxies.js';
 
 const NO_BODY = new Uint8Array(0);
 /** The library tells methods in lower case. */

@@ -2,9 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import Module from 'node:module';
 import path from 'node:path';
 import t from 'tap';
-import { openServer } from '../../src/net/open-server.js';
-import { loadUws } from '../../src/net/uws-native.js';
-import { limits, quietSockets } from './serving.js';
+import { openServer } from '../../../src/net/open-server.js';
+import { loadUws } from '../../../src/net/uws/server.js';
+import { limits, quietSockets } from '../serving.js';
 
 const options = {
   http: () => ({ status: 200, headers: {}, body: '' }),

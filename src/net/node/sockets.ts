@@ -1,12 +1,10 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { decideUpgrade, guard, overBudgetReason } from './asked-of-handlers.js';
-import type { NetOptions, NetResponse } from './net.js';
-import { NodeExchange, type NodeExchangeHost } from './node-exchange.js';
-import { NodeRequest, nodeHeadFault } from './node-request.js';
-import { NodeSocket, type NodeSocketHost } from './node-socket.js';
-import { messageFrame } from './ws-frame.js';
+import { decideUpgrade, guard, overBudgetReason } from '../handlers.js';
+import type { NetOptions, NetResponse } from '../net.js';
+import { NodeExchange, type NodeExchangeHost, nodeHeadFault, NodeRequest } from './exchange.js';
+import { messageFrame, NodeSocket, type NodeSocketHost } from './socket.js';
 
 /** Looks within `wsIdleSeconds`: a silent peer is pinged at the second and cut at the fifth. */
 const LOOKS_PER_IDLE = 4;

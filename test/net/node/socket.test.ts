@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { messageFrame } from '../../src/net/ws-frame.js';
+import { messageFrame } from '../../../src/net/node/socket.js';
 
 /** Reads a server's frame as RFC 6455 section 5.2 lays it out. */
 function read(frame: Buffer): { opcode: number; final: boolean; masked: boolean; payload: Buffer } {

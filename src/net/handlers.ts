@@ -1,0 +1,143 @@
+import {
+  CloseCode,
+  internalError,
+  type NetOptions,
+  type NetRequestHead,
+  type NetSocket,
+  type UpgradeDecision,
+  wrongWebSocketVersion,
+} from './net.js';
+
+type Handlers = Pick<NetOptions, 'sockets' | 'onFault'>;
+
+/** What becomes of an upgrade request; one that the handler fails at is refused. */
+export function decideUpgrade({ sockets, onFault }: Handlers, request: NetRequestHead): UpgradeDecision {
+  if (request.header('sec-websocket-version') !== '13') return wrongWebSocketVersion;
+  try {
+    return sockets.upgrade(request);
+  } catch (error) {
+    onFault(error);
+    return internalError;
+  }
+}
+
+/** What a socket is told that has left too much unread. */
+export function overBudgetReason({ sockets, onFault }: Handlers, socket: NetSocket): string {
+  try {
+    return sockets.overBudgetReason?.(socket) ?? 'Too slow';
+  } catch (error) {
+    onFault(error);
+    return 'Too slow';
+  }
+}
+
+/** A call of a socket's handler. One that throws is a fault of ours: its socket is closed. */
+export function guard({ onFault }: Handlers, socket: NetSocket, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    onFault(error);
+    socket.close(CloseCode.internalError, 'Internal server error');
+  }
+}
+
+/** Counts what a server that stops waits for: answers not yet written, sockets not yet closed. */
+export class UnderWay {
+  #count = 0;
+  #whenNone: (() => void) | null = null;
+
+  began(): void {
+    this.#count++;
+  }
+
+  ended(): void {
+    this.#count--;
+    if (this.#count === 0) this.#whenNone?.();
+  }
+
+  /** Resolves when nothing is under way, after `patienceMs` at the latest. */
+  none(patienceMs: number): Promise<void> {
+    if (this.#count === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const deadline = setTimeout(resolve, patienceMs);
+      this.#whenNone = () => {
+        clearTimeout(deadline);
+        resolve();
+      };
+    });
+  }
+}
+
+/**
+ * At most so many requests are answered between two turns of the event loop, whoever sent them; all others wait for the
+ * next turn, those that came first before the rest. The count begins anew with a turn once half of them have been
+ * answered: to hear of each turn would cost more than to count.
+ */
+export class RequestTurns {
+  readonly #perTurn: number;
+  #left: number;
+  #isTurnDue = false;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(perTurn: number) {
+    this.#perTurn = perTurn;
+    this.#left = perTurn;
+  }
+
+  /** False: there is no room for another one in this turn. */
+  take(): boolean {
+    if (this.#left === 0) return false;
+    this.#left -= 1;
+    if (this.#left < this.#perTurn / 2) this.#awaitTurn();
+    return true;
+  }
+
+  /** Calls `task` in a later turn. */
+  wait(task: () => void): void {
+    this.#waiting.push(task);
+    this.#awaitTurn();
+  }
+
+  #awaitTurn(): void {
+    if (this.#isTurnDue) return;
+    this.#isTurnDue = true;
+    setImmediate(() => {
+      this.#isTurnDue = false;
+      const due = this.#waiting.splice(0, this.#perTurn);
+      this.#left = this.#perTurn - due.length;
+      for (const task of due) task();
+      if (this.#waiting.length > 0) this.#awaitTurn();
+    });
+  }
+}
+
+/**
+ * How many times `spareDescriptors` have to be free again before connections are taken again: with just as many it would
+ * stop and begin in turns.
+ */
+export const ENOUGH_AGAIN = 2;
+
+/**
+ * Whether a server on node:http has file descriptors for another connection. Where there are none at all, Node lets go
+ * of who comes by means of one that it keeps for this; but when another thread opens a file in that very moment, it has
+ * lost it, and tries again as fast as it can, which keeps a core busy (20.20). So some are left.
+ */
+export class DescriptorRoom {
+  readonly #options: Pick<NetOptions, 'descriptors' | 'limits'>;
+  #isFew = false;
+
+  constructor(options: Pick<NetOptions, 'descriptors' | 'limits'>) {
+    this.#options = options;
+  }
+
+  /** To be asked about each connection: 20 us, and less often than requests come. */
+  hasRoom(): boolean {
+    const { descriptors, limits } = this.#options;
+    if (descriptors === undefined) return true;
+    const least = this.#isFew ? ENOUGH_AGAIN * limits.spareDescriptors : limits.spareDescriptors;
+    const isFew = descriptors.spare() < least;
+    if (isFew !== this.#isFew) descriptors.onFew(isFew);
+    this.#isFew = isFew;
+    return !isFew;
+  }
+}
