@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isUnused } from '../src/persistence/frame.js';
-import { dumpLog } from '../src/persistence/inspect.js';
+import { isUnused } from '../src/persistence/format/frame.js';
+import { dumpLog } from '../src/persistence/recovery/log-tools.js';
 import { makeGoldenLog } from '../test/persistence/golden-log.js';
 import { MemoryDisk } from '../test/persistence/memory-disk.js';
 

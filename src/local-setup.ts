@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { KeyStore } from './auth/key-store.js';
 import type { LocalChain } from './chain/dev/local-chain.js';
 import type { Hex } from './engine/quote.js';
-import { lockFile } from './persistence/node-lock.js';
-import { PersistenceError } from './persistence/persistence-error.js';
+import { PersistenceError } from './persistence/disk/disk.js';
+import { lockFile } from './persistence/disk/file-lock.js';
 
 /** The embedded chain, and whose wallet the service uses on it. */
 export interface LocalSetup {

@@ -1,7 +1,7 @@
 import type { Clock } from './engine/ports.js';
 import type { EventHistory, PastEventsPage, TimedEvent } from './feed/event-history.js';
-import { LogPages, nameOf, type LogPageKey, type LogPagesLimits } from './log-pages.js';
-import type { LogHistory } from './persistence/log-history.js';
+import { type LogPageKey, LogPages, type LogPagesLimits, nameOf } from './log-pages.js';
+import type { LogHistory } from './persistence/log/log-history.js';
 
 /** The numbers of the configuration's limits that bound what is read and kept. */
 export interface LogEventsLimits extends LogPagesLimits {

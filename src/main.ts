@@ -32,7 +32,7 @@ import { openLogger } from './logger.js';
 import { serveMetrics } from './metrics/metrics-server.js';
 import { Metrics } from './metrics/metrics.js';
 import { PAGE_DIRECTORY, readPageFiles } from './page-files.js';
-import { lockFile } from './persistence/node-lock.js';
+import { lockFile } from './persistence/disk/file-lock.js';
 import { writeReadyFile } from './ready-file.js';
 import { startService } from './service.js';
 import { spareDescriptors, systemClock, systemRandom } from './system/clock.js';

@@ -98,10 +98,17 @@ t.test('clocks and randomness are reached through ports', async (t) => {
 t.test('the disk, the network, other threads and processes are reached where a port is made of them', async (t) => {
   /** Folders or files below src; what lies in none of them is given a port. */
   const doors: Readonly<Record<string, readonly string[]>> = {
-    'node:fs': ['cli/', 'chain/dev/', 'persistence/node-lock', 'persistence/node-disk', 'persistence/snapshot-child'],
+    'node:fs': [
+      'cli/',
+      'chain/dev/',
+      'persistence/disk/file-lock',
+      'persistence/disk/node-disk',
+      'persistence/snapshot/snapshot-child',
+    ],
     'node:fs/promises': [
       'cli/',
-      'persistence/node-',
+      'persistence/disk/file-lock',
+      'persistence/disk/node-disk',
       'auth/key-file',
       'main',
       'local-setup',
@@ -114,8 +121,14 @@ t.test('the disk, the network, other threads and processes are reached where a p
     'node:net': ['net/', 'metrics/metrics-server'],
     'node:tls': [],
     'node:dgram': [],
-    'node:child_process': ['chain/dev/', 'persistence/node-lock', 'persistence/snapshot-process'],
-    'node:worker_threads': ['auth/signature-', 'persistence/snapshot-', 'persistence/survey-'],
+    'node:child_process': ['chain/dev/', 'persistence/disk/file-lock', 'persistence/snapshot/snapshot-process'],
+    'node:worker_threads': [
+      'auth/signature-',
+      'persistence/snapshot/snapshot-child',
+      'persistence/snapshot/snapshot-worker',
+      'persistence/recovery/scan-thread',
+      'persistence/recovery/scan-worker',
+    ],
   };
   const isDoor = (file: string): boolean => file.startsWith('system/');
   t.strictSame(
@@ -136,7 +149,7 @@ t.test('timers, and what else tells the time or draws lots, are reached through 
   t.strictSame(direct.map((file) => file.split(path.sep).join('/')).sort(), [
     'client/system-ports.ts',
     // The index of orders is salted with it, which no state and no answer depends on.
-    'persistence/fresh-engine.ts',
+    'persistence/recovery/replay.ts',
     'system/clock.ts',
   ]);
 });

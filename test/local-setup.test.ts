@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { openLocalSetup } from '../src/local-setup.js';
-import { lockFile } from '../src/persistence/node-lock.js';
+import { lockFile } from '../src/persistence/disk/file-lock.js';
 
 t.test('where another process runs the local chain no second one is begun on its state', async (t) => {
   const dataDir = t.testdir();

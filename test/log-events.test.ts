@@ -2,7 +2,7 @@ import t from 'tap';
 import type { EngineEvent } from '../src/engine/event.js';
 import type { PastEventsPage } from '../src/feed/event-history.js';
 import { LogEvents } from '../src/log-events.js';
-import { LogHistory } from '../src/persistence/log-history.js';
+import { LogHistory } from '../src/persistence/log/log-history.js';
 import { plain } from './engine/samples.js';
 import { DroppingDisk } from './persistence/dropping-disk.js';
 import { madeLog } from './persistence/made-log.js';

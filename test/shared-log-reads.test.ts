@@ -2,7 +2,7 @@ import t from 'tap';
 import { limits } from '../src/config/limits.js';
 import type { PastEventsPage } from '../src/feed/event-history.js';
 import { LogEvents } from '../src/log-events.js';
-import { LogHistory } from '../src/persistence/log-history.js';
+import { LogHistory } from '../src/persistence/log/log-history.js';
 import { CountedDisk } from './persistence/counted-disk.js';
 import { madeLog } from './persistence/made-log.js';
 import { SimClock } from './simulation/sim-clock.js';

@@ -1,17 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { limits } from '../../src/config/limits.js';
 import type { Command } from '../../src/engine/command.js';
-import { openNodeDisk } from '../../src/persistence/node-disk.js';
-import { recover } from '../../src/persistence/recovery.js';
-import { surveyThread } from '../../src/persistence/survey-thread.js';
+import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
+import { recover } from '../../src/persistence/recovery/recovery.js';
+import { surveyThread } from '../../src/persistence/recovery/scan-thread.js';
 import { bareScan } from '../baselines/bare-scan.js';
-import { contest, rowOf, median } from '../contest.js';
+import { contest, median, rowOf } from '../contest.js';
 import { atLeast, atMost, type Scenario } from '../scenario.js';
 import { EngineLife } from '../workload/engine-life.js';
 import { openBenchLog, silent } from '../workload/log.js';
 import { START_SECONDS } from '../workload/quotes.js';
-import { limits } from '../../src/config/limits.js';
 
 const PER_COMMIT = 500;
 

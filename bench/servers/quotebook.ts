@@ -8,7 +8,7 @@ import type { ChainSideOptions } from '../../src/chain/chain-side-options.js';
 import { type Limits, limits as defaultLimits } from '../../src/config/limits.js';
 import type { Journal } from '../../src/engine/ports.js';
 import type { Pool, Quote } from '../../src/engine/quote.js';
-import { lockFile } from '../../src/persistence/node-lock.js';
+import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import { startService } from '../../src/service.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';

@@ -1,7 +1,7 @@
 import { limits } from '../../src/config/limits.js';
-import { openNodeDisk } from '../../src/persistence/node-disk.js';
-import { type OpenLog, openLog } from '../../src/persistence/open-log.js';
-import { SnapshotProcess } from '../../src/persistence/snapshot-process.js';
+import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
+import { type OpenLog, openLog } from '../../src/persistence/recovery/open-log.js';
+import { SnapshotProcess } from '../../src/persistence/snapshot/snapshot-process.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { CHAIN_ID } from './signed-quotes.js';
 

@@ -1,9 +1,15 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { dumpLog, type LogReport, repairLog, verifyLog } from '../persistence/inspect.js';
-import type { Logger } from '../persistence/logger.js';
-import { nodeDiskAt } from '../persistence/node-disk.js';
-import { restoreLog, type RestoreSource } from '../persistence/restore.js';
+import type { Logger } from '../persistence/disk/disk.js';
+import { nodeDiskAt } from '../persistence/disk/node-disk.js';
+import {
+  dumpLog,
+  type LogReport,
+  repairLog,
+  restoreLog,
+  type RestoreSource,
+  verifyLog,
+} from '../persistence/recovery/log-tools.js';
 import { systemRandom } from '../system/clock.js';
 import { type Command, type CommandIo, EXIT_OK, UsageError } from './command.js';
 import { parseFlags } from './flags.js';

@@ -15,7 +15,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { createApiKey, DiskKeyFiles, isWellFormed } from '../../src/auth/key-file.js';
 import { KeyStore } from '../../src/auth/key-store.js';
-import { lockFile } from '../../src/persistence/node-lock.js';
+import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';
 

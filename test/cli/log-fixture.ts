@@ -1,9 +1,9 @@
 import type { Rfq } from '../../src/engine/command.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
-import { openNodeDisk } from '../../src/persistence/node-disk.js';
-import { openLog } from '../../src/persistence/open-log.js';
-import { SnapshotProcess } from '../../src/persistence/snapshot-process.js';
+import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
+import { openLog } from '../../src/persistence/recovery/open-log.js';
+import { SnapshotProcess } from '../../src/persistence/snapshot/snapshot-process.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };

@@ -2,7 +2,7 @@ import t from 'tap';
 import { DiskKeyFiles } from '../../src/auth/key-file.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
-import { lockFile } from '../../src/persistence/node-lock.js';
+import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';

@@ -15,7 +15,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import type { Metrics } from '../../src/metrics/metrics.js';
 import type { BackendChoice } from '../../src/net/open-server.js';
 import { PAGE_DIRECTORY, readPageFiles } from '../../src/page-files.js';
-import { lockFile } from '../../src/persistence/node-lock.js';
+import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import type { QuotaTable } from '../../src/quota/rate-limits.js';
 import type { Service } from '../../src/service-options.js';
 import { startService } from '../../src/service.js';

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { limits } from '../../src/config/limits.js';
-import { openNodeDisk } from '../../src/persistence/node-disk.js';
-import { type OpenLog, openLog } from '../../src/persistence/open-log.js';
+import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
+import { type OpenLog, openLog } from '../../src/persistence/recovery/open-log.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { HeldDisk } from '../persistence/held-disk.js';
 import { silent } from '../simulation/simulated-log.js';

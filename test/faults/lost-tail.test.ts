@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import { endOfContent } from '../../src/persistence/frame.js';
+import { endOfContent } from '../../src/persistence/format/frame.js';
 import { FeedClient } from '../e2e/feed-client.js';
 import { signQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { FILL } from '../../src/persistence/frame.js';
-import type { LogSurvey } from '../../src/persistence/log-survey.js';
-import { recover } from '../../src/persistence/recovery.js';
-import { PersistenceError } from '../../src/persistence/persistence-error.js';
-import { surveyLog } from '../../src/persistence/survey.js';
+import { PersistenceError } from '../../src/persistence/disk/disk.js';
+import { FILL } from '../../src/persistence/format/frame.js';
+import { type LogSurvey, surveyLog } from '../../src/persistence/log/log-scanner.js';
+import { recover } from '../../src/persistence/recovery/recovery.js';
 import { REORG_DEPTH } from '../engine/samples.js';
 import type { SeededRandom } from '../simulation/seeded-random.js';
 import { silent } from '../simulation/simulated-log.js';
-import { FIRST_SEGMENT, endWithin, withFile, type MadeLog } from './made-log.js';
+import { endWithin, FIRST_SEGMENT, type MadeLog, withFile } from './made-log.js';
 import type { MemoryDisk } from './memory-disk.js';
 
 /** What may stand behind the place where a write ended. */

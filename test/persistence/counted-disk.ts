@@ -1,4 +1,4 @@
-import type { DiskFile, OpenMode } from '../../src/persistence/disk.js';
+import type { DiskFile, OpenMode } from '../../src/persistence/disk/disk.js';
 import { MemoryDisk } from './memory-disk.js';
 
 /** Counts the bytes that are read, and how often a file is opened. */

@@ -1,4 +1,4 @@
-import type { DiskFile, OpenMode } from '../../src/persistence/disk.js';
+import type { DiskFile, OpenMode } from '../../src/persistence/disk/disk.js';
 import { MemoryDisk } from './memory-disk.js';
 
 /** Drops segments between two calls of whoever reads them, as retention does beside a reader. */

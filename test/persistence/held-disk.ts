@@ -1,4 +1,4 @@
-import type { Disk, DiskFile, DiskLock, DiskSpace, OpenMode } from '../../src/persistence/disk.js';
+import type { Disk, DiskFile, DiskLock, DiskSpace, OpenMode } from '../../src/persistence/disk/disk.js';
 
 /**
  * A disk of which a test says when it is slow: between `hold` and `release` no sync ends, nor a write that is one.

@@ -1,4 +1,4 @@
-import { lockFile } from '../../src/persistence/node-lock.js';
+import { lockFile } from '../../src/persistence/disk/file-lock.js';
 
 /**
  * A process for node-lock.test.ts: takes the lock on the file that it is told, says what came of it, and stays until it

@@ -1,6 +1,6 @@
-import { FILL } from '../../src/persistence/frame.js';
-import { readStamp } from '../../src/persistence/stamp.js';
-import type { OpenLogOptions } from '../../src/persistence/open-log.js';
+import { FILL } from '../../src/persistence/format/frame.js';
+import { readStamp } from '../../src/persistence/format/manifest.js';
+import type { OpenLogOptions } from '../../src/persistence/recovery/open-log.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
 import { SimClock } from '../simulation/sim-clock.js';
 import { LogProcess } from '../simulation/simulated-log.js';

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { Disk, DiskFile, DiskLock, OpenMode } from '../../src/persistence/disk.js';
+import type { Disk, DiskFile, DiskLock, OpenMode } from '../../src/persistence/disk/disk.js';
 
 /**
  * Files in memory that answer at once: for reading a log that a test has changed byte by byte. Nothing is lost, nothing

@@ -1,13 +1,13 @@
 import { constants } from 'node:os';
 import type { Clock } from '../../src/engine/ports.js';
 import {
-  syncingEachWrite,
   type Disk,
   type DiskFile,
   type DiskLock,
   type DiskSpace,
   type OpenMode,
-} from '../../src/persistence/disk.js';
+  syncingEachWrite,
+} from '../../src/persistence/disk/disk.js';
 import type { SeededRandom } from '../simulation/seeded-random.js';
 
 const SECTOR_BYTES = 512;

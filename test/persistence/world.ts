@@ -1,4 +1,4 @@
-import type { OpenLogOptions } from '../../src/persistence/open-log.js';
+import type { OpenLogOptions } from '../../src/persistence/recovery/open-log.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
 import { SimClock } from '../simulation/sim-clock.js';
 import { LogProcess } from '../simulation/simulated-log.js';

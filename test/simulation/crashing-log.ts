@@ -1,7 +1,7 @@
-import type { OpenLogOptions } from '../../src/persistence/open-log.js';
-import type { SyncMode } from '../../src/persistence/sync-mode.js';
+import type { SyncMode } from '../../src/persistence/disk/disk.js';
+import type { OpenLogOptions } from '../../src/persistence/recovery/open-log.js';
 import { sha256 } from '../engine/samples.js';
-import { SimDisk, type Crash } from '../persistence/sim-disk.js';
+import { type Crash, SimDisk } from '../persistence/sim-disk.js';
 import { isSystemFault, LogPromises } from './log-promises.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SimClock } from './sim-clock.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
-import type { OpenLog } from '../../src/persistence/open-log.js';
-import type { SyncMode } from '../../src/persistence/sync-mode.js';
+import type { SyncMode } from '../../src/persistence/disk/disk.js';
+import type { OpenLog } from '../../src/persistence/recovery/open-log.js';
 import { newEngine, plain } from '../engine/samples.js';
 import type { Crash } from '../persistence/sim-disk.js';
 import type { Given, LogProcess } from './simulated-log.js';

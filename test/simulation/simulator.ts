@@ -1,6 +1,6 @@
+import type { SyncMode } from '../../src/persistence/disk/disk.js';
 import { CrashingLog, worldOf } from './crashing-log.js';
 import { SeededRandom } from './seeded-random.js';
-import type { SyncMode } from '../../src/persistence/sync-mode.js';
 import { SimClock } from './sim-clock.js';
 import type { LogProcess } from './simulated-log.js';
 import { Workload } from './workload.js';

@@ -1,0 +1,208 @@
+import type { Command, EarlyEvent, EnterQuote, QuoteState, Rfq } from '../../engine/command.js';
+import { MsgpackFault, type MsgpackReader } from './msgpack-reader.js';
+import { pick, type QuoteReader, type QuoteWriter } from './quote-codec.js';
+
+/**
+ * How many fields follow the kind. A command's kind is its place in this list, which is only ever added to at its end.
+ * docs/reference/log-format.md has the fields.
+ */
+const FIELDS = {
+  ENTER_QUOTE: 4,
+  FILL_QUOTE: 4,
+  CANCEL_QUOTE: 3,
+  SET_VALIDITY: 4,
+  DEPLOY_POOL: 4,
+  REWIND_STREAM: 1,
+  REWIND_SETTLEMENT: 3,
+  ADVANCE_POSITION: 1,
+  PUBLISH_RFQ: 5,
+  TICK: 0,
+  EXPIRE_QUOTES: 2,
+} as const satisfies Record<Command['type'], number>;
+const KINDS = Object.keys(FIELDS) as readonly Command['type'][];
+const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Command['type'], number>;
+
+/** Version of the layout of a record with that command: whoever does not know the command is to see it by this. */
+export function recordVersionOf(command: Command): number {
+  if (command.type === 'ENTER_QUOTE' && hasPast(command)) return 3;
+  return command.type === 'EXPIRE_QUOTES' ? 2 : 1;
+}
+
+/** Early events are written only where there are some, after the other fields. */
+function hasPast({ early = [] }: EnterQuote): boolean {
+  return early.length > 0;
+}
+
+export function writeCommand(out: QuoteWriter, command: Command): void {
+  const isLonger = command.type === 'ENTER_QUOTE' && hasPast(command);
+  out.array(1 + FIELDS[command.type] + (isLonger ? 1 : 0));
+  out.uint(KIND_OF[command.type]);
+  switch (command.type) {
+    case 'ENTER_QUOTE':
+      out.quote(command.quote);
+      writeState(out, command.state);
+      out.uint(command.settlementBlock);
+      out.position(command.position);
+      if (hasPast(command)) writeEarly(out, command.early ?? []);
+      return;
+    case 'FILL_QUOTE':
+      out.word(command.quoteId);
+      out.amount(command.size);
+      out.origin(command.origin);
+      return out.position(command.position);
+    case 'CANCEL_QUOTE':
+      out.word(command.quoteId);
+      out.origin(command.origin);
+      return out.position(command.position);
+    case 'SET_VALIDITY':
+      out.word(command.quoteId);
+      out.reason(command.reason);
+      if (command.origin === null) out.nil();
+      else out.origin(command.origin);
+      return out.position(command.position);
+    case 'DEPLOY_POOL':
+      out.pool(command.pool);
+      out.uint(command.deployedAt);
+      out.origin(command.origin);
+      return out.position(command.position);
+    case 'REWIND_STREAM':
+    case 'ADVANCE_POSITION':
+      return out.position(command.position);
+    case 'REWIND_SETTLEMENT':
+      out.position(command.position);
+      out.uint(command.settlementBlock);
+      out.array(command.restated.length);
+      for (const { quoteId, state } of command.restated) {
+        out.array(2);
+        out.word(quoteId);
+        writeState(out, state);
+      }
+      return;
+    case 'PUBLISH_RFQ':
+      return writeRfq(out, command.rfq);
+    case 'TICK':
+      return;
+    case 'EXPIRE_QUOTES':
+      out.uint(command.second);
+      out.array(command.quoteIds.length);
+      for (const quoteId of command.quoteIds) out.word(quoteId);
+      return;
+  }
+}
+
+export function readCommand(input: MsgpackReader, quotes: QuoteReader): Command {
+  const length = input.array();
+  const type = pick(KINDS, input.uint(), 'command');
+  const hasEarly = type === 'ENTER_QUOTE' && length === 2 + FIELDS[type];
+  if (!hasEarly && length !== 1 + FIELDS[type]) throw new MsgpackFault(`${type} with ${length - 1} fields`);
+  const command = readFields(type, input, quotes);
+  if (!hasEarly || command.type !== 'ENTER_QUOTE') return command;
+  const early = readEarly(input, quotes);
+  if (early.length === 0) throw new MsgpackFault('an empty list of early events');
+  return { ...command, early };
+}
+
+/** Object literals are evaluated from top to bottom: the fields are read in the order in which they are named here. */
+function readFields(type: Command['type'], input: MsgpackReader, quotes: QuoteReader): Command {
+  switch (type) {
+    case 'ENTER_QUOTE':
+      return {
+        type,
+        quote: quotes.quote(),
+        state: readState(input, quotes),
+        settlementBlock: input.uint(),
+        position: quotes.position(),
+      };
+    case 'FILL_QUOTE':
+      return {
+        type,
+        quoteId: quotes.word(),
+        size: input.amount(),
+        origin: quotes.origin(),
+        position: quotes.position(),
+      };
+    case 'CANCEL_QUOTE':
+      return { type, quoteId: quotes.word(), origin: quotes.origin(), position: quotes.position() };
+    case 'SET_VALIDITY':
+      return {
+        type,
+        quoteId: quotes.word(),
+        reason: quotes.reason(),
+        origin: input.nil() ? null : quotes.origin(),
+        position: quotes.position(),
+      };
+    case 'DEPLOY_POOL':
+      return {
+        type,
+        pool: quotes.pool(),
+        deployedAt: input.uint(),
+        origin: quotes.origin(),
+        position: quotes.position(),
+      };
+    case 'REWIND_STREAM':
+    case 'ADVANCE_POSITION':
+      return { type, position: quotes.position() };
+    case 'REWIND_SETTLEMENT':
+      return {
+        type,
+        position: quotes.position(),
+        settlementBlock: input.uint(),
+        restated: Array.from({ length: input.array() }, () => {
+          input.tuple(2);
+          return { quoteId: quotes.word(), state: readState(input, quotes) };
+        }),
+      };
+    case 'PUBLISH_RFQ':
+      return { type, rfq: readRfq(input, quotes) };
+    case 'TICK':
+      return { type };
+    case 'EXPIRE_QUOTES':
+      return { type, second: input.uint(), quoteIds: Array.from({ length: input.array() }, () => quotes.word()) };
+  }
+}
+
+export function writeRfq(out: QuoteWriter, rfq: Rfq): void {
+  out.address(rfq.poolAddress);
+  out.bool(rfq.side === 'bid');
+  out.amount(rfq.size);
+  out.address(rfq.taker);
+  out.text(rfq.body);
+}
+
+export function readRfq(input: MsgpackReader, quotes: QuoteReader): Rfq {
+  return {
+    poolAddress: quotes.address(),
+    side: input.bool() ? 'bid' : 'ask',
+    size: input.amount(),
+    taker: quotes.address(),
+    body: input.text(),
+  };
+}
+
+function writeEarly(out: QuoteWriter, early: readonly EarlyEvent[]): void {
+  out.array(early.length);
+  for (const { size, origin } of early) {
+    out.array(2);
+    if (size === null) out.nil();
+    else out.amount(size);
+    out.origin(origin);
+  }
+}
+
+function readEarly(input: MsgpackReader, quotes: QuoteReader): EarlyEvent[] {
+  return Array.from({ length: input.array() }, () => {
+    input.tuple(2);
+    return { size: input.nil() ? null : input.amount(), origin: quotes.origin() };
+  });
+}
+
+function writeState(out: QuoteWriter, state: QuoteState): void {
+  out.array(2);
+  out.amount(state.fillableSize);
+  out.reason(state.reason);
+}
+
+function readState(input: MsgpackReader, quotes: QuoteReader): QuoteState {
+  input.tuple(2);
+  return { fillableSize: input.amount(), reason: quotes.reason() };
+}

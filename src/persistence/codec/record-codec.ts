@@ -1,0 +1,235 @@
+import type { Command, Stamp } from '../../engine/command.js';
+import type { Cause, EngineEvent } from '../../engine/event.js';
+import type { JournalRecord } from '../../engine/ports.js';
+import type { Order } from '../../engine/quote.js';
+import type { GrowingBuffer } from '../disk/buffer.js';
+import { PersistenceError } from '../disk/disk.js';
+import { readCommand, readRfq, recordVersionOf, writeCommand, writeRfq } from './command-codec.js';
+import { MsgpackFault, MsgpackReader } from './msgpack-reader.js';
+import { pick, QuoteReader, QuoteWriter } from './quote-codec.js';
+
+/** The newest version of a record's layout. A program reads its own and older ones. */
+const RECORD_VERSION = 3;
+const RECORD_FIELDS = 5;
+
+/** Writes records into a buffer, one after another. Equal records give equal bytes. */
+export class RecordWriter {
+  readonly #out: QuoteWriter;
+
+  constructor(out: GrowingBuffer) {
+    this.#out = new QuoteWriter(out);
+  }
+
+  /** Throws RangeError on a value that the vocabulary doesn't allow: a bug, never bad input. */
+  write({ stamp, command, events }: JournalRecord): void {
+    const out = this.#out;
+    out.beginRecord();
+    out.array(RECORD_FIELDS);
+    out.uint(recordVersionOf(command));
+    out.uint(stamp.index);
+    out.uint(stamp.tsMs);
+    writeCommand(out, command);
+    this.#writeEvents(events);
+  }
+
+  /**
+   * The end alone of what `write` makes of a record with this command: a command that was read needs no writing again.
+   */
+  writeEvents(command: Command, events: JournalRecord['events']): void {
+    const out = this.#out;
+    out.beginRecord();
+    if (command.type === 'ENTER_QUOTE') {
+      out.countQuote(command.quote);
+      out.countPool(command.quote.pool);
+    } else if (command.type === 'DEPLOY_POOL') {
+      out.countPool(command.pool);
+    }
+    this.#writeEvents(events);
+  }
+
+  #writeEvents(events: JournalRecord['events']): void {
+    this.#out.array(events.length);
+    for (const event of events) writeEvent(this.#out, event);
+  }
+}
+
+export class RecordReader {
+  readonly #in = new MsgpackReader();
+  readonly #quotes = new QuoteReader(this.#in);
+
+  /**
+   * The whole record that lies in `bytes` from `start` to `end`. Throws MsgpackFault on bytes that are none,
+   * PersistenceError NEWER_FORMAT on a newer program's.
+   */
+  read(bytes: Buffer, start = 0, end = bytes.length): JournalRecord {
+    const { stamp, command } = this.readCommand(bytes, start, end);
+    const events = Array.from({ length: this.#in.array() }, () => readEvent(this.#in, this.#quotes));
+    this.#in.end();
+    return { stamp, command, events };
+  }
+
+  /** Where in the bytes the events begin, after `readCommand`. */
+  get eventsAt(): number {
+    return this.#in.position;
+  }
+
+  /** What a replay applies: everything but the events. */
+  readCommand(bytes: Buffer, start = 0, end = bytes.length): { readonly stamp: Stamp; readonly command: Command } {
+    const input = this.#in;
+    this.#quotes.beginRecord();
+    input.begin(bytes, start, end);
+    const length = input.array();
+    const version = input.uint();
+    if (version > RECORD_VERSION) {
+      throw new PersistenceError(
+        'NEWER_FORMAT',
+        `a record of version ${version}, this program reads up to ${RECORD_VERSION}`,
+      );
+    }
+    if (version < 1 || length !== RECORD_FIELDS) throw new MsgpackFault(`no record of version ${version}`);
+    const stamp = { index: input.uint(), tsMs: input.uint() };
+    const command = readCommand(input, this.#quotes);
+    if (version !== recordVersionOf(command)) throw new MsgpackFault(`no record of version ${version}`);
+    return { stamp, command };
+  }
+}
+
+type Type = EngineEvent['type'];
+type Removal = Extract<EngineEvent, { type: 'QUOTE_REMOVED' }>['why'];
+
+/**
+ * How many fields follow kind, seq and cause. An event's kind is its place in this list, which is only ever added to at
+ * its end. docs/reference/log-format.md has the fields.
+ */
+const FIELDS = {
+  QUOTE_POSTED: 3,
+  QUOTE_FILLED: 4,
+  QUOTE_REMOVED: 4,
+  QUOTE_INVALIDATED: 3,
+  QUOTE_REVALIDATED: 2,
+  QUOTE_RESTATED: 4,
+  POOL_DEPLOYED: 1,
+  POOL_WITHDRAWN: 1,
+  RFQ_PUBLISHED: 5,
+} as const satisfies Record<Type, number>;
+const KINDS = Object.keys(FIELDS) as readonly Type[];
+const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Type, number>;
+
+/** Written as the place in this list, which is only ever added to at its end. */
+const REMOVALS: readonly Removal[] = ['FILLED', 'CANCELLED', 'EXPIRED', 'REWOUND'];
+
+function writeEvent(out: QuoteWriter, event: EngineEvent): void {
+  out.array(3 + FIELDS[event.type]);
+  out.uint(KIND_OF[event.type]);
+  out.uint(event.seq);
+  writeCause(out, event.cause);
+  switch (event.type) {
+    case 'QUOTE_POSTED':
+      writeOrder(out, event);
+      return out.reason(event.reason);
+    case 'QUOTE_FILLED':
+      writeOrder(out, event);
+      out.amount(event.size);
+      return out.bool(event.valid);
+    case 'QUOTE_REMOVED':
+      writeOrder(out, event);
+      out.uint(REMOVALS.indexOf(event.why));
+      return out.bool(event.valid);
+    case 'QUOTE_INVALIDATED':
+      writeOrder(out, event);
+      return out.reason(event.reason);
+    case 'QUOTE_REVALIDATED':
+      return writeOrder(out, event);
+    case 'QUOTE_RESTATED':
+      writeOrder(out, event);
+      out.bool(event.wasValid);
+      return out.reason(event.reason);
+    case 'POOL_DEPLOYED':
+    case 'POOL_WITHDRAWN':
+      return out.pool(event.pool);
+    case 'RFQ_PUBLISHED':
+      return writeRfq(out, event.rfq);
+  }
+}
+
+function readEvent(input: MsgpackReader, quotes: QuoteReader): EngineEvent {
+  const length = input.array();
+  const type = pick(KINDS, input.uint(), 'event');
+  if (length !== 3 + FIELDS[type]) throw new MsgpackFault(`${type} with ${length - 3} fields`);
+  const common = { seq: input.uint(), cause: readCause(input, quotes) };
+  switch (type) {
+    case 'POOL_DEPLOYED':
+    case 'POOL_WITHDRAWN':
+      return { type, ...common, pool: quotes.pool() };
+    case 'RFQ_PUBLISHED':
+      return { type, ...common, rfq: readRfq(input, quotes) };
+    default:
+      return readOrderEvent(type, common, input, quotes);
+  }
+}
+
+type OrderEventType = Exclude<Type, 'POOL_DEPLOYED' | 'POOL_WITHDRAWN' | 'RFQ_PUBLISHED'>;
+
+/**
+ * The order that comes with a read event is as that event left it, as far as the event tells: an invalid one that was
+ * filled has no reason here.
+ */
+function readOrderEvent(
+  type: OrderEventType,
+  common: Pick<EngineEvent, 'seq' | 'cause'>,
+  input: MsgpackReader,
+  quotes: QuoteReader,
+): EngineEvent {
+  const quote = quotes.quote();
+  const fillableSize = input.amount();
+  const order = (state: Order['state'], reason: Order['reason']) => ({
+    ...common,
+    order: { quote, fillableSize, state: fillableSize === 0n ? 'gone' : state, reason } satisfies Order,
+    fillableSize,
+  });
+  switch (type) {
+    case 'QUOTE_POSTED': {
+      const reason = quotes.reason();
+      return { type, ...order(reason === null ? 'live' : 'invalid', reason), reason };
+    }
+    case 'QUOTE_FILLED': {
+      const size = input.amount();
+      const valid = input.bool();
+      return { type, ...order(valid ? 'live' : 'invalid', null), size, valid };
+    }
+    case 'QUOTE_REMOVED':
+      return { type, ...order('gone', null), why: pick(REMOVALS, input.uint(), 'removal'), valid: input.bool() };
+    case 'QUOTE_INVALIDATED': {
+      const reason = quotes.presentReason();
+      return { type, ...order('invalid', reason), reason };
+    }
+    case 'QUOTE_REVALIDATED':
+      return { type, ...order('live', null) };
+    case 'QUOTE_RESTATED': {
+      const wasValid = input.bool();
+      const reason = quotes.reason();
+      return { type, ...order(reason === null ? 'live' : 'invalid', reason), wasValid, reason };
+    }
+  }
+}
+
+function writeOrder(
+  out: QuoteWriter,
+  { order, fillableSize }: Pick<Order, 'fillableSize'> & { readonly order: Order },
+): void {
+  out.quote(order.quote);
+  out.amount(fillableSize);
+}
+
+function writeCause(out: QuoteWriter, cause: Cause | null): void {
+  if (cause === null) return out.nil();
+  out.array(2);
+  out.chain(cause.chain);
+  out.origin(cause);
+}
+
+function readCause(input: MsgpackReader, quotes: QuoteReader): Cause | null {
+  if (input.nil()) return null;
+  input.tuple(2);
+  return { chain: quotes.chain(), ...quotes.origin() };
+}

@@ -1,0 +1,199 @@
+import type { ChainRow, EngineState, OrderRow, PoolRow } from '../../engine/state-rows.js';
+import { GrowingBuffer } from '../disk/buffer.js';
+import { MsgpackFault, MsgpackReader } from './msgpack-reader.js';
+import { QuoteReader, QuoteWriter } from './quote-codec.js';
+
+/** Version of the state's layout. */
+const STATE_VERSION = 1;
+/** Rows of one chunk: some 250 KB of orders. */
+const ROWS_A_CHUNK = 1000;
+const CHUNK_BYTES = 512 << 10;
+const ORDER_FIELDS = 20;
+
+const Part = { chains: 0, pools: 1, orders: 2 } as const;
+
+/** What a state consists of besides its counters, which stand in the snapshot's header. */
+export type StateRows = Omit<EngineState, 'counters'>;
+
+/** The state's chunks in order; each is valid until the next is asked for. */
+export function* encodeState(state: StateRows): Generator<Buffer> {
+  const buffer = new GrowingBuffer(CHUNK_BYTES);
+  const out = new QuoteWriter(buffer);
+  const begin = (part: number, rows: number): void => {
+    buffer.clear(CHUNK_BYTES);
+    out.array(3);
+    out.uint(STATE_VERSION);
+    out.uint(part);
+    out.array(rows);
+  };
+  begin(Part.chains, 2);
+  writeChain(out, state.stream);
+  writeChain(out, state.settlement);
+  yield buffer.view();
+  for (const rows of batches(state.pools)) {
+    begin(Part.pools, rows.length);
+    for (const row of rows) writePool(out, row);
+    yield buffer.view();
+  }
+  for (const rows of batches(state.orders)) {
+    begin(Part.orders, rows.length);
+    for (const row of rows) writeOrder(out, row);
+    yield buffer.view();
+  }
+}
+
+/** Throws MsgpackFault on anything but what `encodeState` made, all of it and in order. */
+export function decodeState(chunks: Iterable<Buffer>): StateRows {
+  const input = new MsgpackReader();
+  const quotes = new QuoteReader(input);
+  const chains: ChainRow[] = [];
+  const pools: PoolRow[] = [];
+  const orders: OrderRow[] = [];
+  for (const chunk of chunks) {
+    input.begin(chunk);
+    input.tuple(3);
+    const version = input.uint();
+    if (version !== STATE_VERSION) throw new MsgpackFault(`a state of version ${version}`);
+    const part = input.uint();
+    const rows = input.array();
+    for (let row = 0; row < rows; row += 1) {
+      if (part === Part.chains) chains.push(readChain(input, quotes));
+      else if (part === Part.pools) pools.push(readPool(input, quotes));
+      else if (part === Part.orders) orders.push(readOrder(input, quotes));
+      else throw new MsgpackFault(`unknown part ${part} of a state`);
+    }
+    input.end();
+  }
+  const [stream, settlement, ...others] = chains;
+  if (stream === undefined || settlement === undefined || others.length > 0) {
+    throw new MsgpackFault(`${chains.length} chains in a state`);
+  }
+  return { stream, settlement, pools, orders };
+}
+
+function* batches<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
+  for (let at = 0; at < rows.length; at += ROWS_A_CHUNK) yield rows.slice(at, at + ROWS_A_CHUNK);
+}
+
+/** The engine's "no block" is -1; here it is nil. */
+function writeBlock(out: QuoteWriter, blockNumber: number): void {
+  if (blockNumber < 0) out.nil();
+  else out.uint(blockNumber);
+}
+
+function readBlock(input: MsgpackReader): number {
+  return input.nil() ? -1 : input.uint();
+}
+
+function writeChain(out: QuoteWriter, [floor, position, blocks]: ChainRow): void {
+  out.array(3);
+  writeBlock(out, floor);
+  if (position === null) out.nil();
+  else {
+    const [blockNumber, blockHash, logIndex] = position;
+    out.array(3);
+    out.uint(blockNumber);
+    out.word(blockHash);
+    if (logIndex === null) out.nil();
+    else out.uint(logIndex);
+  }
+  out.array(blocks.length);
+  for (const [blockNumber, blockHash] of blocks) {
+    out.array(2);
+    out.uint(blockNumber);
+    out.word(blockHash);
+  }
+}
+
+function readChain(input: MsgpackReader, quotes: QuoteReader): ChainRow {
+  input.tuple(3);
+  const floor = readBlock(input);
+  let position: ChainRow[1] = null;
+  if (!input.nil()) {
+    input.tuple(3);
+    position = [input.uint(), quotes.word(), input.nil() ? null : input.uint()];
+  }
+  const blocks = Array.from({ length: input.array() }, () => {
+    input.tuple(2);
+    return [input.uint(), quotes.word()] as const;
+  });
+  return [floor, position, blocks];
+}
+
+function writePool(out: QuoteWriter, row: PoolRow): void {
+  const [poolAddress, base, quote, oracleAdapter, strike, maturity, isCallPool, deployed] = row;
+  out.array(2);
+  out.wholePool({ poolAddress, poolKey: { base, quote, oracleAdapter, strike, maturity, isCallPool } });
+  if (deployed === null) return out.nil();
+  const [deployedAt, blockNumber, txHash, logIndex] = deployed;
+  out.array(2);
+  out.uint(deployedAt);
+  out.origin({ blockNumber, txHash, logIndex });
+}
+
+function readPool(input: MsgpackReader, quotes: QuoteReader): PoolRow {
+  input.tuple(2);
+  const { poolAddress, poolKey } = quotes.wholePool();
+  const { base, quote, oracleAdapter, strike, maturity, isCallPool } = poolKey;
+  let deployed: PoolRow[7] = null;
+  if (!input.nil()) {
+    input.tuple(2);
+    const deployedAt = input.uint();
+    const { blockNumber, txHash, logIndex } = quotes.origin();
+    deployed = [deployedAt, blockNumber, txHash, logIndex];
+  }
+  return [poolAddress, base, quote, oracleAdapter, strike, maturity, isCallPool, deployed];
+}
+
+function writeOrder(out: QuoteWriter, row: OrderRow): void {
+  const [pool, quoteId, provider, taker, price, size, isBuy, deadline, salt, r, s, v, ts, ...rest] = row;
+  const [blockNumber, txHash, logIndex, fillableSize, reason, touchedBlock, readBlock] = rest;
+  out.array(ORDER_FIELDS);
+  out.uint(pool);
+  out.word(quoteId);
+  out.address(provider);
+  out.taker(taker);
+  out.amount(price);
+  out.amount(size);
+  out.bool(isBuy);
+  out.uint(deadline);
+  out.uint(salt);
+  out.word(r);
+  out.word(s);
+  out.uint(v);
+  out.uint(ts);
+  out.uint(blockNumber);
+  out.word(txHash);
+  out.uint(logIndex);
+  out.amount(fillableSize);
+  out.reason(reason);
+  writeBlock(out, touchedBlock);
+  writeBlock(out, readBlock);
+}
+
+/** Array literals are evaluated from left to right. */
+function readOrder(input: MsgpackReader, quotes: QuoteReader): OrderRow {
+  input.tuple(ORDER_FIELDS);
+  return [
+    input.uint(),
+    quotes.word(),
+    quotes.provider(),
+    quotes.taker(),
+    input.amount(),
+    input.amount(),
+    input.bool(),
+    input.uint(),
+    input.uint(),
+    quotes.word(),
+    quotes.word(),
+    input.uint(),
+    input.uint(),
+    input.uint(),
+    quotes.txHash(),
+    input.uint(),
+    input.amount(),
+    quotes.reason(),
+    readBlock(input),
+    readBlock(input),
+  ];
+}

@@ -1,0 +1,211 @@
+import { crc32 } from 'node:zlib';
+import type { KeptValues } from '../../engine/ports.js';
+import { type Disk, type DiskFile, isNoRoom, type Logger, PersistenceError, readWhole, writeWhole } from './disk.js';
+
+const FORMAT = 1;
+
+const NEW_LINE = Buffer.from('\n');
+/** CRC, length, and the blanks after them: a length beyond 16 digits is none. */
+const LINE_HEAD = /^([0-9a-f]{8}) ([0-9]{1,16}) /;
+const LINE_HEAD_BYTES = 26;
+
+/** One change of the values; without `value` the key is gone. */
+interface Change {
+  readonly key: string;
+  readonly value?: unknown;
+}
+
+export interface KeptFileOptions {
+  /** The file is written anew, with what it still holds, when it has grown beyond this. */
+  readonly maxBytes: number;
+  readonly logger: Logger;
+  /** A write or sync failed in a way after which nothing is known of the disk: the process has to end. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/**
+ * A few JSON values by key, in a file that is appended to: a line for each group of changes, which is the CRC-32 of its
+ * JSON in 8 hex digits, the JSON's length in bytes, and the JSON. A line is synced before the next is written, so a bad
+ * last line was never promised to anyone and is dropped; a bad line before a good one is damage. docs/reference/log-format.md has
+ * the format.
+ */
+export class KeptFile implements KeptValues {
+  readonly found: ReadonlyMap<string, unknown>;
+  readonly #values: Map<string, unknown>;
+  #file: DiskFile | null = null;
+  #bytes = 0;
+  /** Changes that the next line will hold, and who waits for it. */
+  #waiting: Change[] = [];
+  #nextLine: Promise<void> | null = null;
+  #lastLine: Promise<void> = Promise.resolve();
+  #failed: Error | null = null;
+  /** The last line found no room: said once, until there is room again. */
+  #isFull = false;
+
+  private constructor(
+    private readonly disk: Disk,
+    private readonly name: string,
+    found: Map<string, unknown>,
+    private readonly options: KeptFileOptions,
+  ) {
+    this.found = new Map(found);
+    this.#values = found;
+  }
+
+  /**
+   * Makes the file when it is absent. What was left of `*.tmp` is gone by then. Throws PersistenceError: DAMAGED,
+   * NEWER_FORMAT.
+   */
+  static async open(disk: Disk, name: string, options: KeptFileOptions): Promise<KeptFile> {
+    const isThere = (await disk.list()).includes(name);
+    const found = isThere ? readValues(name, await readWhole(disk, name), options.logger) : new Map<string, unknown>();
+    const kept = new KeptFile(disk, name, found, options);
+    try {
+      await kept.#rewrite();
+    } catch (error) {
+      // As on a disk that fills up later: nothing is appended to the old file, and the first change with room replaces it.
+      if (!isNoRoom(error)) throw error;
+      options.logger.warn({ err: error, file: name }, 'no room to write a file anew: it stays as it was');
+      kept.#isFull = true;
+    }
+    return kept;
+  }
+
+  put(key: string, value: unknown): Promise<void> {
+    this.#values.set(key, value);
+    return this.#change({ key, value });
+  }
+
+  async remove(key: string): Promise<void> {
+    if (this.#values.delete(key)) await this.#change({ key });
+  }
+
+  /** Nothing is written any more when it resolves. */
+  async close(): Promise<void> {
+    this.#failed ??= new PersistenceError('FAILED', `${this.name} is closed`);
+    await this.#lastLine.catch(() => undefined);
+    await this.#closeFile();
+  }
+
+  /** Changes that come while a line is on its way go into the next one together. */
+  #change(change: Change): Promise<void> {
+    if (this.#failed !== null) return Promise.reject(this.#failed);
+    this.#waiting.push(change);
+    if (this.#nextLine === null) {
+      const write = (): Promise<void> => this.#writeLine();
+      this.#nextLine = this.#lastLine.then(write, write);
+      this.#lastLine = this.#nextLine;
+    }
+    return this.#nextLine;
+  }
+
+  async #writeLine(): Promise<void> {
+    const line = toLine(this.#waiting);
+    this.#waiting = [];
+    this.#nextLine = null;
+    if (this.#failed !== null) throw this.#failed;
+    try {
+      if (this.#file === null || this.#bytes + line.length > this.options.maxBytes) await this.#rewrite();
+      else {
+        await this.#file.write(line, this.#bytes);
+        this.#bytes += line.length;
+        await this.#file.sync();
+      }
+      this.#setFull(false, { file: this.name });
+    } catch (error) {
+      // What is in memory and not in the file gets there with all the rest, once there is room again.
+      if (isNoRoom(error)) {
+        this.#setFull(true, { err: error, file: this.name });
+        await this.#closeFile();
+      } else {
+        this.#failed = new PersistenceError('FAILED', `${this.name} can't be written`, { cause: error });
+        this.options.onFatal(this.#failed);
+      }
+      throw error;
+    }
+  }
+
+  #setFull(isFull: boolean, details: object): void {
+    if (isFull === this.#isFull) return;
+    this.#isFull = isFull;
+    const { logger } = this.options;
+    if (isFull)
+      logger.warn(details, 'no room to write down what is sent and used: wallets send nothing until there is');
+    else logger.info(details, 'there is room to write down what is sent and used');
+  }
+
+  /** Everything that is held, in a file that replaces the old one in one step. */
+  async #rewrite(): Promise<void> {
+    await this.#closeFile();
+    const changes = [...this.#values].map(([key, value]): Change => ({ key, value }));
+    const lines = [toLine({ format: FORMAT }), ...(changes.length > 0 ? [toLine(changes)] : [])];
+    await writeWhole(this.disk, this.name, lines);
+    this.#file = await this.disk.open(this.name, 'write');
+    this.#bytes = lines.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  async #closeFile(): Promise<void> {
+    const file = this.#file;
+    this.#file = null;
+    await file?.close();
+  }
+}
+
+function toLine(content: unknown): Buffer {
+  const json = Buffer.from(JSON.stringify(content));
+  return Buffer.concat([Buffer.from(`${checksum(json)} ${json.length} `), json, NEW_LINE]);
+}
+
+function checksum(json: Uint8Array): string {
+  return crc32(json).toString(16).padStart(8, '0');
+}
+
+function readValues(name: string, bytes: Buffer, logger: Logger): Map<string, unknown> {
+  const damaged = (offset: number): PersistenceError =>
+    new PersistenceError('DAMAGED', 'the line is not what was written', {
+      place: { file: name, offset, index: 0, seq: 0 },
+    });
+  const values = new Map<string, unknown>();
+  let badAt: number | null = null;
+  let isFirst = true;
+  for (const { offset, content } of readLines(bytes)) {
+    if (content === undefined) {
+      badAt ??= offset;
+      continue;
+    }
+    if (badAt !== null) throw damaged(badAt);
+    if (isFirst) checkFormat(name, content);
+    else for (const { key, value } of content as Change[]) change(values, key, value);
+    isFirst = false;
+  }
+  // The file is renamed into its place with that line in it.
+  if (isFirst) throw damaged(0);
+  if (badAt !== null) logger.warn({ file: name, offset: badAt }, 'the last line was not finished: dropped');
+  return values;
+}
+
+function change(values: Map<string, unknown>, key: string, value: unknown): void {
+  if (value === undefined) values.delete(key);
+  else values.set(key, value);
+}
+
+/**
+ * Each line from its start; `content` is undefined where it is not what was written, and the next line is looked for.
+ */
+function* readLines(bytes: Buffer): Generator<{ offset: number; content: unknown }> {
+  for (let offset = 0; offset < bytes.length;) {
+    const [head = '', crc, length] = LINE_HEAD.exec(bytes.toString('latin1', offset, offset + LINE_HEAD_BYTES)) ?? [];
+    const start = offset + head.length;
+    const json = bytes.subarray(start, start + Number(length ?? 0));
+    const isWhole = checksum(json) === crc;
+    yield { offset, content: isWhole ? JSON.parse(json.toString('utf8')) : undefined };
+    const newLine = isWhole ? start + json.length : bytes.indexOf(NEW_LINE, offset);
+    offset = newLine === -1 ? bytes.length : newLine + 1;
+  }
+}
+
+function checkFormat(name: string, content: unknown): void {
+  const { format } = content as { format?: unknown };
+  if (format === FORMAT) return;
+  throw new PersistenceError('NEWER_FORMAT', `${name} has format ${String(format)}, this program reads ${FORMAT}`);
+}

@@ -1,0 +1,274 @@
+import type { Clock } from '../../engine/ports.js';
+import { GrowingBuffer } from '../disk/buffer.js';
+import { type Disk, type Logger, openModeFor, PersistenceError, type SyncMode } from '../disk/disk.js';
+import { FRAME_HEAD_BYTES, type Note } from '../format/frame.js';
+import { COMMIT_BYTES, type LogPoint, putCommit } from '../format/header.js';
+import { DueWork, DurabilityWaiters, endOfPromises, GroupQueue } from './commit-queue.js';
+import type { LogSurvey } from './log-scanner.js';
+import { OpenSegment } from './segment-writer.js';
+
+interface WrittenGroup extends CommittedGroup {
+  /** Up to its end, since the start. */
+  readonly frames: number;
+}
+
+/**
+ * Group commit: whatever was put into the queue while the last group was written and synced is the next group. One of
+ * them is in flight at a time, on libuv's threads, and with `sync: always` in one call: were the sync a second one, it
+ * could begin only once this thread is done with the records it has just then. docs/reference/log-format.md, "How the log is
+ * written".
+ */
+export class LogWriter {
+  readonly #epoch: Buffer;
+  readonly #options: LogWriterOptions;
+  readonly #segment: OpenSegment;
+  readonly #due: DueWork;
+  readonly #waiters = new DurabilityWaiters();
+  readonly #queue: GroupQueue;
+  /** The group that is on its way to the disk. */
+  readonly #writing: GrowingBuffer;
+  /** How far the log is written. */
+  #written: LogPoint;
+  /** Last group that is durable. */
+  #durable: LogPoint;
+  #writtenFrames = 0;
+  #running: Promise<void> | null = null;
+  /** The group that was written last, until it is told. */
+  #untold: WrittenGroup | null = null;
+  #isSealed: boolean;
+  #failure: PersistenceError | null = null;
+
+  /** Goes on behind what the survey found, once its torn tail is cut and the rest is settled. */
+  static async open(disk: Disk, survey: LogSurvey, options: LogWriterOptions): Promise<LogWriter> {
+    const writer = new LogWriter(disk, survey, options);
+    await writer.#segment.open(survey.readySegments);
+    writer.#armSeal();
+    return writer;
+  }
+
+  private constructor(disk: Disk, survey: LogSurvey, options: LogWriterOptions) {
+    this.#epoch = survey.epoch;
+    this.#options = options;
+    this.#queue = new GroupQueue(survey.last, options.bufferBytes);
+    this.#writing = new GrowingBuffer(options.bufferBytes);
+    this.#written = survey.last;
+    this.#durable = survey.last;
+    this.#isSealed = survey.isSealed;
+    this.#due = new DueWork(options.clock, () => this.#kick());
+    this.#segment = new OpenSegment(disk, survey, {
+      ...options,
+      openMode: openModeFor(options.sync),
+      onFatal: (error) => this.#fail(error),
+    });
+  }
+
+  /** How far the log is durable. */
+  get durable(): LogPoint {
+    return this.#durable;
+  }
+
+  /** Records and bytes that wait for the next group. */
+  get waiting(): { readonly records: number; readonly bytes: number } {
+    return this.#queue.waiting;
+  }
+
+  /**
+   * Of the segment that is written to: an older program's until that is full. What is put in now comes into this one or
+   * the next.
+   */
+  get format(): number {
+    return this.#segment.format;
+  }
+
+  /** Where `put` of `addRecord` writes to: the same object always. */
+  get buffer(): GrowingBuffer {
+    return this.#queue.buffer;
+  }
+
+  /** Puts a record into the queue. `put` writes its payload to `buffer`; `seq`: the last event up to here. */
+  addRecord(index: number, seq: number, put: () => void): void {
+    if (this.#failure !== null) throw this.#failure;
+    this.#queue.addRecord(index, seq, put);
+    this.#kick();
+  }
+
+  addNote(note: Note): void {
+    if (this.#failure !== null) throw this.#failure;
+    this.#queue.addNote(note);
+    this.#kick();
+  }
+
+  /** Resolves when all that was put in so far is durable, whatever the sync mode; rejects when the log fails before. */
+  flush(): Promise<void> {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    const flushed = this.#waiters.until(this.#queue.frames);
+    if (!this.#waiters.isEmpty) this.#kick();
+    return flushed;
+  }
+
+  /** Makes everything durable, seals it and lets go of the files. */
+  async close(): Promise<void> {
+    await this.flush();
+    if (!this.#isSealed) this.#due.sealNow();
+    this.#due.syncNow();
+    this.#kick();
+    await this.#running;
+    if (this.#failure !== null) throw this.#failure;
+    this.#due.cancelTimers();
+    await this.#segment.close();
+  }
+
+  /**
+   * The loop begins when all promises that are settled by then have been heard of, so that what one turn of the event
+   * loop appends is one group.
+   */
+  #kick(): void {
+    this.#running ??= endOfPromises().then(() => this.#run());
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#failure === null) {
+        if (!this.#queue.isEmpty || this.#due.isSealDue) await this.#commitGroup();
+        else if (this.#untold !== null) this.#tellLast();
+        else if (!this.#isSyncDue) break;
+        // Not only once nothing waits any more: under load that may never come.
+        if (this.#isSyncDue) {
+          this.#tellLast();
+          await this.#syncWritten();
+        }
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#running = null;
+    this.#armSeal();
+  }
+
+  /** What is written is to be forced to the disk by a call of its own, which with `sync: always` nothing waits for. */
+  get #isSyncDue(): boolean {
+    if (this.#due.isSyncDue) return true;
+    return this.#options.sync.type !== 'always' && this.#waiters.isAnyWithin(this.#writtenFrames);
+  }
+
+  async #commitGroup(): Promise<void> {
+    const { clock, slowCommitMs, sync } = this.#options;
+    const group = this.#writing;
+    const { index, seq, records, frames } = this.#queue.takeInto(group);
+    this.#due.groupBegun();
+    const isEmpty = group.length === 0;
+    const startMs = clock.monotonicMs();
+    const cancelWarning = clock.after(slowCommitMs, () => this.#warnSlow(index, startMs));
+
+    const head = await this.#place(group.length + FRAME_HEAD_BYTES + COMMIT_BYTES);
+    const point = { index, seq, group: this.#written.group + 1 };
+    const commit = { ...point, durable: this.#durable.group, records };
+    const chain = putCommit(group, this.#epoch, this.#written.chain, head, commit);
+    const bytes = head === null ? group.view() : Buffer.concat([head, group.view()]);
+    const writing = this.#segment.write(bytes);
+    try {
+      // Only now: this thread needs time to tell, which the disk does not have to wait for.
+      this.#tellLast();
+    } finally {
+      await writing;
+    }
+    group.clear(this.#options.bufferBytes);
+    this.#written = { ...point, chain };
+    this.#writtenFrames = frames;
+    this.#isSealed = isEmpty;
+
+    if (sync.type === 'always') this.#durable = this.#written;
+    else if (sync.type === 'interval') this.#due.syncAfter(sync.intervalMs);
+    cancelWarning();
+    this.#untold = { index, records, frames, bytes: bytes.length };
+  }
+
+  /** Whoever waits for the group that was written last hears of it. */
+  #tellLast(): void {
+    const group = this.#untold;
+    if (group === null) return;
+    this.#untold = null;
+    // The next segment may have failed meanwhile: then nothing more is told.
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#options.sync.type === 'always') this.#waiters.settle(group.frames);
+    if (group.records > 0) this.#options.onCommit(group);
+  }
+
+  /** Where a group of so many bytes goes: null, or the HEADER that a new segment begins with. */
+  async #place(bytes: number): Promise<Buffer | null> {
+    const next = this.#segment.nextFor(bytes);
+    if (next === null) return null;
+    if (this.#segment.isBegun) {
+      this.#tellLast();
+      await this.#syncWritten();
+    }
+    return this.#segment.moveTo(next, this.#written);
+  }
+
+  async #syncWritten(): Promise<void> {
+    const written = this.#written;
+    const frames = this.#writtenFrames;
+    this.#due.syncBegun();
+    if (written.group > this.#durable.group) await this.#segment.sync();
+    if (this.#failure !== null) throw this.#failure;
+    this.#durable = written;
+    this.#waiters.settle(frames);
+  }
+
+  /**
+   * An empty group says that the one before is durable: from then on a bad bit in that one is not taken for a torn
+   * tail.
+   */
+  #armSeal(): void {
+    const isDurable = this.#durable.group === this.#written.group;
+    if (this.#isSealed || !isDurable || this.#failure !== null) return;
+    this.#due.sealAfter(this.#options.sealDelayMs);
+  }
+
+  #warnSlow(index: number, startMs: number): void {
+    const waitedMs = Math.round(this.#options.clock.monotonicMs() - startMs);
+    this.#options.logger.warn(
+      { index, waitedMs, waiting: this.waiting },
+      'the disk is slow to take a group of records',
+    );
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failure !== null) return;
+    // What failed is in the cause alone: loggers and the command line show it behind the message.
+    this.#failure = new PersistenceError('FAILED', 'the log has stopped', { cause: error });
+    this.#due.cancelTimers();
+    this.#segment.abandon();
+    this.#waiters.fail(this.#failure);
+    this.#options.onFatal(this.#failure);
+  }
+}
+
+export interface LogWriterOptions {
+  readonly sync: SyncMode;
+  readonly segmentBytes: number;
+  /** A group's memory that is kept for the next one. */
+  readonly bufferBytes: number;
+  /** How long nothing may come before the last group is sealed by an empty one. */
+  readonly sealDelayMs: number;
+  /** A commit that takes longer is warned of. */
+  readonly slowCommitMs: number;
+  /** How soon a next segment is tried again that there was no room for. */
+  readonly spareRetryMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Whether so many bytes can be taken from the disk without touching its reserve. */
+  readonly hasRoom: (bytes: number) => boolean;
+  /** Every record up to `index` may be told. Called once a group that has records, in order. */
+  readonly onCommit: (group: CommittedGroup) => void;
+  /** Once, after the first failure: nothing is written or told any more. The process has to end. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/** One write and, with `sync: always`, one sync. */
+export interface CommittedGroup {
+  /** Its last record, and how many it has. */
+  readonly index: number;
+  readonly records: number;
+  readonly bytes: number;
+}

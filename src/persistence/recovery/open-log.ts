@@ -1,0 +1,199 @@
+import type { Engine } from '../../engine/engine.js';
+import type { Random } from '../../engine/ports.js';
+import { type Disk, type DiskLock, isNoRoom, LOCK_NAME, PersistenceError, readWhole } from '../disk/disk.js';
+import { segmentBytesFor, segmentName, segmentNumbers, snapshotIndexes } from '../format/file-names.js';
+import { endOfContent, isUnused, type SnapshotNote } from '../format/frame.js';
+import { EPOCH_BYTES, firstChain } from '../format/header.js';
+import { compareIdentity, type Identity, readStamp, type Stamp, writeStamp } from '../format/manifest.js';
+import { LogJournal, type LogJournalOptions } from '../log/journal.js';
+import { LogHistory } from '../log/log-history.js';
+import { Snapshotter, type SnapshotterOptions, type StateSumOptions, tellStateSums } from '../snapshot/snapshotter.js';
+import { checkHalt, noteDeepReorg } from './halted-log.js';
+import { continueLog } from './lost-tail.js';
+import type { Recovered, Survey } from './recovery.js';
+import { freshEngine } from './replay.js';
+import { removeUnfinished, tidy } from './torn-tail.js';
+
+export interface OpenLogOptions
+  extends
+    Omit<LogJournalOptions, 'lock'>,
+    StateSumOptions,
+    Omit<SnapshotterOptions, 'epoch' | 'reorgDepth' | 'lastIndex'> {
+  /** Chains and contracts that the log is of. */
+  readonly identity: Identity;
+  /** For a new log; one that is there keeps the depth that it was begun with. */
+  readonly reorgDepth: number;
+  /** Epoch of a log that halted at a deep reorg, and is to be put aside; null or absent: none. */
+  readonly acceptDeepReorg?: string | null;
+  /** Reads the log's segments away from this thread; without it they are read in this one. */
+  readonly surveyAside?: Survey;
+  /** For a new log's epoch. */
+  readonly random: Random;
+}
+
+/** Everything that a process has of its log. */
+export interface OpenLog {
+  /** As the log left it. */
+  readonly engine: Engine;
+  readonly journal: LogJournal;
+  readonly history: LogHistory;
+  readonly snapshotter: Snapshotter;
+  /** 16 hex digits; another one when events that clients received may be lost. */
+  readonly epoch: string;
+  /** The depth that the engine was made with. */
+  readonly reorgDepth: number;
+  /** The chains can't be followed any more: from the next start on the log is refused. Durable when it resolves. */
+  noteDeepReorg(why: string): Promise<void>;
+  /** Writes the engine's state hash, has a snapshot made, seals the log and gives the directory free. */
+  close(): Promise<void>;
+}
+
+/**
+ * Takes the directory for this process, rebuilds the engine from it, or begins a new log, and goes on from there.
+ * Throws PersistenceError: LOCKED, FOREIGN, DEEP_REORG, DAMAGED, LOST_TAIL, NO_BASE, DIFFERS, NEWER_FORMAT; then nothing on the disk has
+ * changed but `*.tmp` files.
+ */
+export async function openLog(disk: Disk, options: OpenLogOptions): Promise<OpenLog> {
+  const lock = await disk.lock(LOCK_NAME);
+  if (lock === null) throw new PersistenceError('LOCKED', `another process is using ${disk.label}`);
+  try {
+    return await openLocked(disk, lock, options);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): Promise<OpenLog> {
+  const stamped = await readStamp(disk);
+  checkIdentity(disk, stamped, options.identity);
+  const found = await checkHalt(disk, stamped, options.acceptDeepReorg ?? null);
+  if (stamped !== null && found === null) options.logger.warn({}, 'the log is put aside: the chains are read anew');
+  await removeUnfinished(disk);
+  const isWeak = options.sync.type !== 'always';
+  const acceptsLoss = isWeak || (found?.sync ?? 'always') !== 'always';
+  const begun = newStamp(options);
+  const { recovered, stamp, isNewEpoch } =
+    found === null
+      ? { recovered: await nothing(disk, begun), stamp: begun, isNewEpoch: false }
+      : await continueLog(disk, { ...options, acceptsLoss, isWeak });
+  if (stamp.reorgDepth !== options.reorgDepth) {
+    const details = { reorgDepth: stamp.reorgDepth, wanted: options.reorgDepth };
+    options.logger.warn(details, 'the log keeps the reorg depth that it was begun with');
+  }
+  const stamps = new StampFile(disk, stamp);
+  // Before anything is mended or written: a crash in between must not leave a log that looks closed, or the old epoch.
+  // With `always` a group that was closed is there for good.
+  const closedGroup = isWeak ? null : stamp.closedGroup;
+  const isChanged = isNewEpoch || stamp.sync !== options.sync.type || stamp.closedGroup !== closedGroup;
+  if (found !== null && isChanged) await stamps.change({ sync: options.sync.type, closedGroup });
+  await tidy(disk, recovered, options.logger);
+  const segmentBytes = await segmentBytesFor(disk, options.segmentBytes);
+  const journal = await LogJournal.open(disk, recovered.survey, { ...options, segmentBytes, lock });
+  try {
+    // Last of all: from now on a directory without segments is one that has lost them.
+    if (found === null) await stamps.change(stamp);
+  } catch (error) {
+    // Its looks at the volume would keep the process alive for ever. What else fails is told by the first error.
+    await journal.close().catch(() => undefined);
+    throw error;
+  }
+  return assemble(disk, lock, stamps, recovered, journal, options);
+}
+
+function assemble(
+  disk: Disk,
+  lock: DiskLock,
+  stamps: StampFile,
+  { engine, snapshotIndex }: Recovered,
+  journal: LogJournal,
+  options: OpenLogOptions,
+): OpenLog {
+  const { epoch, feedEpoch, reorgDepth } = stamps.stamp;
+  tellStateSums(engine, journal, options);
+  const snapshotter = new Snapshotter(disk, journal, { ...options, epoch, reorgDepth, lastIndex: snapshotIndex });
+  return {
+    engine,
+    journal,
+    snapshotter,
+    history: new LogHistory(disk, epoch),
+    epoch: feedEpoch.toString('hex'),
+    reorgDepth,
+    noteDeepReorg: (why) => noteDeepReorg(disk, epoch.toString('hex'), why),
+    async close() {
+      await snapshotter.take();
+      await snapshotter.close();
+      journal.note({ type: 'STATE_HASH', index: engine.index, stateHash: engine.stateHash() });
+      await journal.close();
+      await stamps.change({ closedGroup: journal.durable.group }).catch((error: unknown) => {
+        if (!isNoRoom(error)) throw error;
+        options.logger.warn({ err: error }, 'no room to write down that the log was closed in order');
+      });
+      await lock.release();
+    },
+  };
+}
+
+function checkIdentity(disk: Disk, found: Stamp | null, wanted: Identity): void {
+  const differences = found === null ? [] : compareIdentity(found.identity, wanted);
+  if (differences.length === 0) return;
+  throw new PersistenceError(
+    'FOREIGN',
+    `${disk.label} belongs to other chains or contracts: ${differences.join('; ')}`,
+  );
+}
+
+function newStamp({ random, reorgDepth, identity, sync }: OpenLogOptions): Stamp {
+  const epoch = Buffer.from(random.bytes(EPOCH_BYTES));
+  return { epoch, feedEpoch: epoch, reorgDepth, identity, sync: sync.type, closedGroup: null, files: [] };
+}
+
+/** The stamp on the disk: its changes are written one after another. */
+class StampFile {
+  #lastWrite: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly disk: Disk,
+    public stamp: Stamp,
+  ) {}
+
+  /** Durable when it resolves. */
+  change(change: Partial<Stamp>): Promise<void> {
+    this.stamp = { ...this.stamp, ...change };
+    const write = (): Promise<void> => writeStamp(this.disk, this.stamp);
+    this.#lastWrite = this.#lastWrite.then(write, write);
+    return this.#lastWrite;
+  }
+}
+
+/** A directory without a stamp may have been begun, no more: a first segment that nothing was written to. */
+async function nothing(disk: Disk, { epoch, reorgDepth }: Stamp): Promise<Recovered> {
+  const names = await disk.list();
+  const emptySegments = segmentNumbers(names);
+  const readySegments: number[] = [];
+  for (const number of emptySegments) {
+    const name = segmentName(number);
+    const bytes = await readWhole(disk, name);
+    if (isUnused(bytes)) readySegments.push(number);
+    if (endOfContent(bytes, 0) > 0) {
+      throw new PersistenceError('NO_BASE', `${disk.label} has a log (${name}), and its stamp is gone`);
+    }
+  }
+  if (snapshotIndexes(names).length > 0) {
+    throw new PersistenceError('NO_BASE', `${disk.label} has snapshots, and its stamp is gone`);
+  }
+  const survey = {
+    epoch,
+    segments: [],
+    emptySegments,
+    readySegments,
+    last: { index: 0, seq: 0, group: 0, chain: firstChain(epoch) },
+    isSealed: true,
+    torn: null,
+    lost: null,
+    snapshots: new Map<number, SnapshotNote>(),
+    stateHashes: [],
+    chains: new Map<number, Buffer>(),
+  };
+  return { engine: freshEngine(reorgDepth), survey, snapshotIndex: 0, passedSnapshots: [], comparedHashes: 0 };
+}

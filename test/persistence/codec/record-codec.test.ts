@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { decode, encode as msgpack } from '@msgpack/msgpack';
+import * as fc from 'fast-check';
+import t from 'tap';
+import { getAddress } from 'viem/utils';
+import type { ChainRole } from '../../../src/engine/command.js';
+import type { JournalRecord } from '../../../src/engine/ports.js';
+import type { Hex } from '../../../src/engine/quote.js';
+import { MsgpackFault } from '../../../src/persistence/codec/msgpack-reader.js';
+import { RecordReader, RecordWriter } from '../../../src/persistence/codec/record-codec.js';
+import { GrowingBuffer } from '../../../src/persistence/disk/buffer.js';
+import { quote, record } from './arbitrary.js';
+
+const out = new GrowingBuffer(64);
+const writer = new RecordWriter(out);
+const reader = new RecordReader();
+
+function encode(value: JournalRecord): Buffer {
+  out.clear(64);
+  writer.write(value);
+  return Buffer.from(out.view());
+}
+
+t.test('what is written is read back, field by field', async () => {
+  fc.assert(
+    fc.property(record, (value) => assert.deepStrictEqual(reader.read(encode(value)), value)),
+    { numRuns: 200 },
+  );
+});
+
+t.test('equal records have equal bytes, also when their quotes and pools are other objects', async () => {
+  fc.assert(
+    fc.property(record, (value) => {
+      const bytes = encode(value);
+      assert.ok(encode(structuredClone(value)).equals(bytes));
+      assert.ok(encode(reader.read(bytes)).equals(bytes));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+t.test('the end of a record can be written by itself, as a replay does', async () => {
+  fc.assert(
+    fc.property(record, (value) => {
+      const bytes = encode(value);
+      const { command } = reader.readCommand(bytes);
+      const start = reader.eventsAt;
+      out.clear(64);
+      writer.writeEvents(command, value.events);
+      assert.ok(out.view().equals(bytes.subarray(start)));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+/** Every text that comes of changing one digit. */
+function nearlyAlike(hex: Hex): Hex[] {
+  return Array.from({ length: hex.length - 2 }, (_, digit): Hex => {
+    const at = 2 + digit;
+    return `0x${hex.slice(2, at)}${hex[at] === 'f' ? '0' : 'f'}${hex.slice(at + 1)}`;
+  });
+}
+
+t.test('a text that is remembered is never taken for one that differs in a digit', async (t) => {
+  const [enter] = fc.sample(quote, { numRuns: 1, seed: 7 });
+  assert.ok(enter !== undefined);
+  const [hash, other] = nearlyAlike(`0x${'5c'.repeat(32)}`);
+  assert.ok(hash !== undefined && other !== undefined);
+  const readBack = (provider: Hex, txHash: Hex, blockHash: Hex, chain: ChainRole) => {
+    const asked = { ...enter, provider, origin: { ...enter.origin, txHash } };
+    const position = { chain, blockNumber: 1, blockHash, logIndex: null };
+    const state = { fillableSize: asked.size, reason: null };
+    const command = { type: 'ENTER_QUOTE', quote: asked, state, settlementBlock: 1, position } as const;
+    const read = reader.read(encode({ stamp: { index: 1, tsMs: 1 }, command, events: [] })).command;
+    t.same(read, command);
+  };
+  for (const maker of [enter.provider, ...nearlyAlike(enter.provider), enter.provider]) {
+    readBack(maker, hash, other, 'stream');
+  }
+  for (const changed of [hash, ...nearlyAlike(hash)]) {
+    // What is remembered is the one without a change.
+    readBack(enter.provider, hash, hash, 'stream');
+    readBack(enter.provider, changed, changed, 'stream');
+    readBack(enter.provider, changed, other, 'settlement');
+  }
+});
+
+t.test('a record is msgpack to any other reader', async () => {
+  fc.assert(
+    fc.property(record, (value) => {
+      const [version, index, tsMs, command, events] = decode(encode(value)) as unknown[];
+      const { type } = value.command;
+      const wanted = 'early' in value.command ? 3 : type === 'EXPIRE_QUOTES' ? 2 : 1;
+      assert.deepEqual([version, index, tsMs], [wanted, value.stamp.index, value.stamp.tsMs]);
+      assert.ok(Array.isArray(command));
+      assert.equal((events as unknown[]).length, value.events.length);
+    }),
+  );
+});
+
+t.test('a record that was cut or goes on is refused, one that was changed is refused or another record', async () => {
+  fc.assert(
+    fc.property(record, fc.nat(), fc.integer({ min: 1, max: 255 }), (value, place, flip) => {
+      const bytes = encode(value);
+      const at = place % bytes.length;
+      assert.throws(() => reader.read(bytes.subarray(0, at)), MsgpackFault);
+      assert.throws(() => reader.read(Buffer.concat([bytes, Buffer.of(flip)])), MsgpackFault);
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ flip;
+      const read = readOrFault(changed);
+      if (!(read instanceof MsgpackFault)) assert.notDeepStrictEqual(read, value);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+function readOrFault(bytes: Buffer): unknown {
+  try {
+    return reader.read(bytes);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (error instanceof MsgpackFault || code === 'NEWER_FORMAT') return error;
+    throw error;
+  }
+}
+
+t.test('a newer version is refused by its number', async (t) => {
+  const message = 'a record of version 4, this program reads up to 3';
+  t.throws(() => reader.read(Buffer.from([0x95, 0x04, 0x01])), { code: 'NEWER_FORMAT', message });
+});
+
+t.test('a number that its table does not have is refused, and so is another number of fields', async (t) => {
+  const word = Buffer.alloc(32, 1);
+  const address = Buffer.alloc(20, 2);
+  const position = [0, 1, word, null];
+  const pool = [address, address, address, address, word, 1, true];
+  const origin = [1, word, 0];
+  const quote = [word, pool, address, null, word, word, true, 1, 1, word, word, 27, 1, origin];
+  const advance = [7, position];
+  const outcome = (command: unknown[], events: unknown[] = [], version = 1, ...more: unknown[]): string => {
+    const read = readOrFault(Buffer.from(msgpack([version, 1, 1, command, events, ...more])));
+    return read instanceof MsgpackFault ? read.message : 'a record';
+  };
+  const validity = (reason: number): string => outcome([3, word, reason, null, position]);
+  const removal = (why: number): string => outcome(advance, [[2, 1, null, quote, word, why, true]]);
+  t.same([outcome(advance), validity(7), validity(11), removal(0), removal(3)], Array(5).fill('a record'));
+  t.equal(outcome([11]), 'unknown command 11');
+  t.equal(outcome([7, [2, 1, word, null]]), 'unknown chain 2');
+  t.equal(validity(6), 'unknown reason 6');
+  t.equal(validity(12), 'unknown reason 12');
+  t.equal(outcome(advance, [[9, 1, null]]), 'unknown event 9');
+  t.equal(removal(4), 'unknown removal 4');
+  t.equal(outcome([4, 0, 1, origin, position]), 'unknown pool 0');
+  t.equal(outcome(advance, [[4, 1, null, 0, word]]), 'unknown quote 0');
+  t.equal(outcome([7, position, null]), 'ADVANCE_POSITION with 2 fields');
+  t.equal(outcome(advance, [[6, 1, null, pool, null]]), 'POOL_DEPLOYED with 2 fields');
+  t.equal(outcome([7, [0, 1, word]]), '3 fields instead of 4');
+  t.equal(outcome(advance, [], 0), 'no record of version 0');
+  t.equal(outcome(advance, [], 1, null), 'no record of version 1');
+  t.equal(outcome(advance, [], 2), 'no record of version 2', 'the version goes by the command');
+  t.equal(outcome([10, 1, [word]], [], 2), 'a record');
+  t.equal(outcome([10, 1, [word]], [], 1), 'no record of version 1');
+});
+
+t.test('a value outside the vocabulary is a bug that shows at once', async (t) => {
+  const rfq = {
+    poolAddress: `0x${'11'.repeat(20)}`,
+    side: 'bid',
+    size: 1n,
+    taker: `0x${'22'.repeat(20)}`,
+    body: '{}',
+  } as const;
+  const append = (change: object): void => {
+    encode({ stamp: { index: 1, tsMs: 1 }, command: { type: 'PUBLISH_RFQ', rfq: { ...rfq, ...change } }, events: [] });
+  };
+  append({});
+  t.throws(() => append({ size: -1n }), RangeError);
+  t.throws(() => append({ taker: '0x1234' }), RangeError);
+  t.throws(() => append({ taker: `0x${'zz'.repeat(20)}` }), RangeError);
+  t.throws(() => append({ body: '\ud800' }), RangeError);
+  t.throws(() => encode({ stamp: { index: 1, tsMs: 1.5 }, command: { type: 'TICK' }, events: [] }), RangeError);
+});
+
+t.test('pool addresses have to be checksums, since those alone can be restored', async (t) => {
+  const token = getAddress(`0x${'ab'.repeat(20)}`);
+  const poolKey = { base: token, quote: token, oracleAdapter: token, strike: 1n, maturity: 1, isCallPool: true };
+  const origin = { blockNumber: 1, txHash: `0x${'00'.repeat(32)}`, logIndex: 0 } as const;
+  const position = { chain: 'settlement', blockNumber: 1, blockHash: origin.txHash, logIndex: null } as const;
+  const deploy = (base: `0x${string}`): void => {
+    const pool = { poolAddress: `0x${'cd'.repeat(20)}`, poolKey: { ...poolKey, base } } as const;
+    const command = { type: 'DEPLOY_POOL', pool, deployedAt: 1, origin, position } as const;
+    encode({ stamp: { index: 1, tsMs: 1 }, command, events: [] });
+  };
+  deploy(token);
+  t.throws(() => deploy(`0x${'ab'.repeat(20)}`), /EIP-55/);
+});
+
+t.test('bytes that are no UTF-8 are no text, however many bytes their stand-in would take', async (t) => {
+  const rfq = { poolAddress: `0x${'11'.repeat(20)}`, side: 'bid', size: 1n, taker: `0x${'22'.repeat(20)}` } as const;
+  const body = '\ufffd';
+  const bytes = encode({
+    stamp: { index: 1, tsMs: 1 },
+    command: { type: 'PUBLISH_RFQ', rfq: { ...rfq, body } },
+    events: [],
+  });
+  t.match(reader.read(bytes), { command: { rfq: { body } } });
+  // The first three bytes of four: they read as U+FFFD, which takes three.
+  Buffer.from([0xf0, 0x9f, 0x98]).copy(bytes, bytes.indexOf(body));
+  t.throws(() => reader.read(bytes), MsgpackFault);
+});

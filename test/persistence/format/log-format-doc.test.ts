@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { decode } from '@msgpack/msgpack';
+import t from 'tap';
+import { getAddress } from 'viem/utils';
+import { type Frame, FrameType, readFrame } from '../../../src/persistence/format/frame.js';
+import { readDocument } from '../../read-document.js';
+import { GOLDEN } from '../golden-log.js';
+
+/**
+ * A reader that knows of records and snapshots what docs/reference/log-format.md says and nothing else, held against what the
+ * program reads: whoever writes another one has only that page.
+ */
+const page = readDocument('docs/reference/log-format.md');
+
+/** A value's name; or an array, where `...` stands for any number of its one element. */
+type Shape = string | readonly Shape[];
+const shapeOf = (text: string): Shape => JSON.parse(text.replace(/\.\.\.|\w+/g, '"$&"')) as Shape;
+const shapes = new Map(
+  [...page.matchAll(/^ {4}(\w+) +(\[.*\])/gm)].map(([, name = '', text = '']) => [name, shapeOf(text)]),
+);
+const rows = [...page.matchAll(/^\| (\d+) \| `([A-Z_]+)` \| (.*)\|$/gm)].map(([, kind, type = '', fields = '']) => ({
+  kind: Number(kind),
+  type,
+  fields: shapeOf(`[${fields}]`) as readonly Shape[],
+}));
+const events = rows.findIndex(({ type }) => type === 'QUOTE_POSTED');
+const kinds = { command: rows.slice(0, events), event: rows.slice(events) };
+const versions = /version (\d+); (\d+) with ([A-Z_]+)/.exec(page) ?? assert.fail('the page has no versions of records');
+const versionOf = (command: string): string => (command === versions[3] ? versions[2] : versions[1]) ?? '';
+const numbersOf = (field: string): Map<number, string> => {
+  const text = new RegExp(`\`${field}\` is ([^.]*)\\.`).exec(page)?.[1] ?? '';
+  return new Map([...text.matchAll(/(\d+) for (\w+)/g)].map(([, number, name = '']) => [Number(number), name]));
+};
+const names = new Map(['chain', 'why'].map((field) => [field, numbersOf(field)]));
+
+const AMOUNTS = ['price', 'size', 'fillableSize', 'strike'];
+const NO_BLOCK = ['floor', 'touchedBlock', 'readBlock'];
+const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const hex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString('hex')}`;
+
+/** The values of a record or of a row, each as text. */
+class PageReader {
+  readonly #shown: Record<string, string[][]> = { pool: [], quote: [] };
+
+  values(shape: Shape, value: unknown): string[] {
+    if (typeof shape !== 'string') return this.#array(shape, value);
+    const shown = this.#shown[shape];
+    if (shown !== undefined && typeof value === 'number') return shown[value] ?? assert.fail(`no ${shape} ${value}`);
+    if (!Array.isArray(value)) return [leaf(shape, value)];
+    const values =
+      shape === 'command' || shape === 'event' ? this.#kind(shape, value) : this.#array(named(shape), value);
+    shown?.push(values);
+    return values;
+  }
+
+  #array(shape: Shape, value: unknown): string[] {
+    if (value === null) return [''];
+    assert.ok(Array.isArray(value) && typeof shape !== 'string');
+    if (shape[1] !== '...') {
+      assert.equal(value.length, shape.length);
+      return value.flatMap((item, place) => this.values(shape[place] ?? '', item));
+    }
+    return value.length === 0 ? [''] : value.flatMap((item) => this.values(shape[0] ?? '', item));
+  }
+
+  #kind(of: 'command' | 'event', [kind, ...values]: unknown[]): string[] {
+    const row = kinds[of].find((row) => row.kind === kind) ?? assert.fail(`no ${of} ${String(kind)}`);
+    const before = (named(of) as readonly Shape[]).slice(1, -1);
+    return [row.type, ...this.#array([...before, ...row.fields], values)];
+  }
+}
+
+function named(name: string): Shape {
+  return shapes.get(name) ?? assert.fail(`the page has no ${name}`);
+}
+
+function leaf(name: string, value: unknown): string {
+  if (value === null) return name === 'taker' ? `0x${'0'.repeat(40)}` : NO_BLOCK.includes(name) ? '-1' : '';
+  if (!(value instanceof Uint8Array)) return names.get(name)?.get(value as number) ?? plain(value);
+  if (AMOUNTS.includes(name)) return value.length === 0 ? '0' : String(BigInt(hex(value)));
+  return ['base', 'quote', 'oracleAdapter'].includes(name) ? getAddress(hex(value)) : hex(value);
+}
+
+/** Of what the program read, in the same order. */
+function valuesOf(value: unknown): string[] {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return [''];
+  if (typeof value !== 'object') return [plain(value)];
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
+    // The order of an event is the program's own: what the event says of it stands beside it.
+    if (name === 'order') return valuesOf((inner as { quote: unknown }).quote);
+    return name === 'side' ? [String(inner === 'bid')] : valuesOf(inner);
+  });
+}
+
+function framesIn(bytes: Buffer): Frame[] {
+  const frames: Frame[] = [];
+  for (let frame = readFrame(bytes, 0); typeof frame !== 'string'; frame = readFrame(bytes, frame.end)) {
+    frames.push(frame);
+  }
+  return frames;
+}
+
+const isOf = (type: FrameType) => (frame: Frame) => frame.type === type;
+
+for (const format of readdirSync(GOLDEN)) {
+  const directory = new URL(`${format}/`, GOLDEN);
+  const read = (name: string): Buffer => readFileSync(new URL(name, directory));
+  const filesOf = (kind: string): string[] => readdirSync(directory).filter((name) => name.endsWith(kind));
+  const segments = filesOf('.log').flatMap((name) => framesIn(read(name)));
+
+  t.test(`records of format ${format} say by the page what the program reads of them`, async (t) => {
+    const records = segments.filter(isOf(FrameType.record)).map(({ payload }) => {
+      return new PageReader().values(named('record'), decode(payload));
+    });
+    const lines = String(read('records.jsonl')).trimEnd().split('\n');
+    const expected = lines.map((line) => {
+      const record = JSON.parse(line) as { readonly command: { readonly type: string } };
+      return [versionOf(record.command.type), ...valuesOf(record)];
+    });
+    t.strictSame(records, expected);
+  });
+
+  t.test(`snapshots of format ${format} have by the page the hashes that their log tells`, async (t) => {
+    const told = segments.filter(isOf(FrameType.snapshot)).map(({ payload }) => decode(payload));
+    const found = filesOf('.snap').map((name) => {
+      const bytes = read(name);
+      const frames = framesIn(bytes);
+      const lines = frames.filter(isOf(FrameType.chunk)).flatMap(({ payload }) => {
+        const [version, part, rows] = decode(payload) as [number, number, unknown[]];
+        assert.equal(version, 1);
+        const shape = named(['chains', 'pools', 'orders'][part] ?? '');
+        return rows.map((row) => new PageReader().values(shape, row).join());
+      });
+      const [head, end] = [decode(frames[0]?.payload ?? Buffer.of()), frames.at(-1)?.payload];
+      const stateHash = createHash('sha256')
+        .update(['', ...lines].join('\n'))
+        .digest('hex');
+      return [(head as unknown[])[3], bytes.length, end?.toString('hex'), stateHash];
+    });
+    t.strictSame(found, told);
+  });
+}
