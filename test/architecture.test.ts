@@ -89,7 +89,7 @@ t.test('sockets are served by one folder and opened by another', async (t) => {
 t.test('clocks and randomness are reached through ports', async (t) => {
   const direct = files.filter((file) => {
     const text = readFileSync(path.join(root, file), 'utf8');
-    const isPort = folderOf(file) === 'system' || file === path.join('client', 'system-ports.ts');
+    const isPort = folderOf(file) === 'system' || file === path.join('client', 'ports.ts');
     return /\b(Date\.now|Math\.random|performance\.now)\(/.test(text) && !isPort;
   });
   t.strictSame(direct, []);
@@ -147,7 +147,7 @@ t.test('timers, and what else tells the time or draws lots, are reached through 
     return isTimed || /\bnew Date\(\)|\bDate\(\)|\brandom(Bytes|Int|UUID|FillSync)\(|\bgetRandomValues\(/.test(text);
   });
   t.strictSame(direct.map((file) => file.split(path.sep).join('/')).sort(), [
-    'client/system-ports.ts',
+    'client/ports.ts',
     // The index of orders is salted with it, which no state and no answer depends on.
     'persistence/recovery/replay.ts',
     'system/clock.ts',

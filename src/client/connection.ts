@@ -1,10 +1,15 @@
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
-import { Asking, type Outcome } from './asking.js';
-import { backoffMs, type BackoffRange } from './backoff.js';
 import { decodeFrame, type FeedEncoding, SUBPROTOCOL, type UnknownMessage } from './decode.js';
-import { ConnectionLostError } from './errors.js';
-import type { Acknowledgement } from './facts.js';
-import type { CancelTimer, ClientPorts, ClientSocket } from './ports.js';
+import { ConnectionLostError, RefusedError } from './errors.js';
+import type { Acknowledgement } from './messages.js';
+import {
+  backoffMs,
+  type BackoffRange,
+  type CancelTimer,
+  type ClientClock,
+  type ClientPorts,
+  type ClientSocket,
+} from './ports.js';
 
 /** `OPEN`: authorised. `WAITING`: lost, and tried again after a pause. `UNAUTHORIZED`: the key is refused; over. */
 export type ConnectionState = 'CONNECTING' | 'OPEN' | 'WAITING' | 'UNAUTHORIZED' | 'CLOSED';
@@ -188,3 +193,76 @@ const LOOKS = 3;
 const NORMAL_CLOSURE = 1000;
 /** The answer to AUTH with a key that is unknown or revoked. */
 export const UNKNOWN_KEY = 'NOT_FOUND';
+
+/** What became of a message. An error is a RefusedError, or a ConnectionLostError. */
+export type Outcome<A> =
+  | { readonly ok: true; readonly answer: A }
+  | { readonly ok: false; readonly error: RefusedError | ConnectionLostError };
+
+interface Question<A> {
+  readonly message: object;
+  /** Called in the tick of the answer: what follows it on the socket must find its effect. */
+  readonly onOutcome: (outcome: Outcome<A>) => void;
+}
+
+export interface AskingOptions {
+  readonly send: (message: object) => void;
+  readonly clock: ClientClock;
+  /** How long an answer may take. */
+  readonly answerMs: number;
+  /** It took longer: taken as a dead connection. */
+  readonly onSilence: () => void;
+}
+
+/**
+ * Answers carry no name of what they answer, so one message is asked at a time: the next INFO or ERROR is its answer.
+ */
+class Asking<A> {
+  readonly #options: AskingOptions;
+  readonly #waiting: Question<A>[] = [];
+  #asked: Question<A> | null = null;
+  #cancelTimer: CancelTimer = () => undefined;
+
+  constructor(options: AskingOptions) {
+    this.#options = options;
+  }
+
+  ask(message: object, onOutcome: (outcome: Outcome<A>) => void): void {
+    this.#waiting.push({ message, onOutcome });
+    this.#next();
+  }
+
+  answered(answer: A): void {
+    this.#finish({ ok: true, answer });
+  }
+
+  refused(why: string): void {
+    this.#finish({ ok: false, error: new RefusedError(why) });
+  }
+
+  /** Nothing more will be answered. */
+  end(): void {
+    this.#cancelTimer();
+    const open = [...(this.#asked === null ? [] : [this.#asked]), ...this.#waiting.splice(0)];
+    this.#asked = null;
+    for (const { onOutcome } of open) onOutcome({ ok: false, error: new ConnectionLostError() });
+  }
+
+  #next(): void {
+    if (this.#asked !== null) return;
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    this.#asked = next;
+    const { clock, answerMs, onSilence, send } = this.#options;
+    this.#cancelTimer = clock.after(answerMs, onSilence);
+    send(next.message);
+  }
+
+  #finish(outcome: Outcome<A>): void {
+    this.#cancelTimer();
+    const asked = this.#asked;
+    this.#asked = null;
+    asked?.onOutcome(outcome);
+    this.#next();
+  }
+}

@@ -1,7 +1,84 @@
 import { decode } from '@msgpack/msgpack';
 import { type Fields, type Kind, MESSAGE_TYPES, MESSAGES } from '../wire/feed-layout.js';
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
-import { checkAnnounced } from './announced-elements.js';
+
+/**
+ * Throws RangeError where a MessagePack frame announces more elements than its bytes can hold, each of which takes one
+ * at least. The decoder makes room for all that an array announces before it reads any: arrays within arrays of a
+ * hundred bytes would take gigabytes, and end the process of whoever reads them. Heads as in msgpack's spec, "Formats".
+ */
+export function checkAnnounced(bytes: Uint8Array): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  const number = (size: number): number => {
+    const value = size === 1 ? view.getUint8(at) : size === 2 ? view.getUint16(at) : view.getUint32(at);
+    at += size;
+    return value;
+  };
+  /** Elements that are still to come. */
+  let announced = 1;
+  while (announced > 0) {
+    if (announced > bytes.length - at) throw new RangeError('A frame announces more than it holds');
+    announced -= 1;
+    const head = number(1);
+    if (head < 0x80 || head >= 0xe0) continue;
+    if (head < 0x90) announced += 2 * (head & 0x0f);
+    else if (head < 0xa0) announced += head & 0x0f;
+    else if (head < 0xc0) at += head & 0x1f;
+    else if (head === ARRAY_16 || head === ARRAY_32) announced += number(head === ARRAY_16 ? 2 : 4);
+    else if (head === MAP_16 || head === MAP_32) announced += 2 * number(head === MAP_16 ? 2 : 4);
+    else {
+      const { lengthBytes = 0, bytes: fixed = 0 } = SCALARS.get(head) ?? {};
+      const length = lengthBytes === 0 ? 0 : number(lengthBytes);
+      at += fixed + length;
+    }
+  }
+}
+
+const ARRAY_16 = 0xdc;
+const ARRAY_32 = 0xdd;
+const MAP_16 = 0xde;
+const MAP_32 = 0xdf;
+
+interface Scalar {
+  /** Of the number that says how long it is. */
+  readonly lengthBytes?: number;
+  /** What follows besides. */
+  readonly bytes?: number;
+}
+
+/** What takes more than its head, and has no elements. */
+const SCALARS: ReadonlyMap<number, Scalar> = new Map<number, Scalar>([
+  // bin 8, 16, 32
+  [0xc4, { lengthBytes: 1 }],
+  [0xc5, { lengthBytes: 2 }],
+  [0xc6, { lengthBytes: 4 }],
+  // ext 8, 16, 32: a type besides
+  [0xc7, { lengthBytes: 1, bytes: 1 }],
+  [0xc8, { lengthBytes: 2, bytes: 1 }],
+  [0xc9, { lengthBytes: 4, bytes: 1 }],
+  // float 32 and 64, uint 8 to 64, int 8 to 64
+  [0xca, { bytes: 4 }],
+  [0xcb, { bytes: 8 }],
+  [0xcc, { bytes: 1 }],
+  [0xcd, { bytes: 2 }],
+  [0xce, { bytes: 4 }],
+  [0xcf, { bytes: 8 }],
+  [0xd0, { bytes: 1 }],
+  [0xd1, { bytes: 2 }],
+  [0xd2, { bytes: 4 }],
+  [0xd3, { bytes: 8 }],
+  // fixext 1, 2, 4, 8, 16: a type besides
+  [0xd4, { bytes: 2 }],
+  [0xd5, { bytes: 3 }],
+  [0xd6, { bytes: 5 }],
+  [0xd7, { bytes: 9 }],
+  [0xd8, { bytes: 17 }],
+  // str 8, 16, 32
+  [0xd9, { lengthBytes: 1 }],
+  [0xda, { lengthBytes: 2 }],
+  [0xdb, { lengthBytes: 4 }],
+]);
 
 export type FeedEncoding = 'json' | 'msgpack';
 

@@ -1,9 +1,21 @@
-import type { FollowState, Healing } from './follow-state.js';
-import type { StopListening } from './listeners.js';
-import type { Subscription } from './subscription.js';
+import type { TickerJson } from '../wire/feed-messages.js';
+import { LevelBook } from './level-book.js';
+import {
+  type BookContent,
+  type BookSnapshot,
+  type BookUpdate,
+  type Content,
+  isQuoteFact,
+  type QuoteFact,
+  type RfqFact,
+} from './messages.js';
+import { Listeners, type StopListening } from './ports.js';
+import { QuoteBook } from './quote-book.js';
+import type { Hex } from './set-hash.js';
+import type { FollowState, Healing, Subscription } from './subscription.js';
 
 /** What every followed channel has. */
-export abstract class Followed {
+abstract class Followed {
   readonly #subscription: Subscription;
   readonly #close: () => void;
 
@@ -42,5 +54,209 @@ export abstract class Followed {
 
   close(): void {
     this.#close();
+  }
+}
+
+/** QUOTES as its messages add up. */
+export class QuotesContents implements Content {
+  readonly quotes = new QuoteBook();
+  readonly facts = new Listeners<QuoteFact>();
+  readonly wholes = new Listeners<QuoteBook>();
+  readonly book: BookContent = {
+    canResume: true,
+    clear: () => this.quotes.clear(),
+    takeSnapshot: (message) => {
+      if (message.type !== 'QUOTES_SNAPSHOT') return 'WRONG';
+      const { key, body, more, hash } = message;
+      for (const quote of body) this.quotes.set(key, quote);
+      if (more) return 'MORE';
+      return this.quotes.hash(key) === hash ? 'WHOLE' : 'WRONG';
+    },
+    hash: (key) => this.quotes.hash(key),
+    onWhole: () => this.wholes.tell(this.quotes),
+  };
+
+  apply(message: Parameters<Content['apply']>[0]): void {
+    if (!isQuoteFact(message)) return;
+    this.quotes.apply(message);
+    this.facts.tell(message);
+  }
+}
+
+/** Every quote that a filter shows, and what happens to each. */
+export class FollowedQuotes extends Followed {
+  readonly #contents: QuotesContents;
+
+  constructor(contents: QuotesContents, subscription: Subscription, close: () => void) {
+    super(subscription, close);
+    this.#contents = contents;
+  }
+
+  /** Whole only while the state is `LIVE`. */
+  get book(): QuoteBook {
+    return this.#contents.quotes;
+  }
+
+  /** The book is as after the fact when the listener is called. */
+  onFact(listener: (fact: QuoteFact) => void): StopListening {
+    return this.#contents.facts.add(listener);
+  }
+
+  /** The book was replaced by a snapshot, at the start and where events could not be had again. */
+  onSnapshot(listener: (book: QuoteBook) => void): StopListening {
+    return this.#contents.wholes.add(listener);
+  }
+}
+
+/** QUOTES for those who keep no quotes. */
+export class FactsContents implements Content {
+  readonly book = null;
+  readonly facts = new Listeners<QuoteFact>();
+
+  apply(message: Parameters<Content['apply']>[0]): void {
+    if (isQuoteFact(message)) this.facts.tell(message);
+  }
+}
+
+/** What happens to quotes, from now on, however many there are. */
+export class FollowedFacts extends Followed {
+  readonly #contents: FactsContents;
+
+  constructor(contents: FactsContents, subscription: Subscription, close: () => void) {
+    super(subscription, close);
+    this.#contents = contents;
+  }
+
+  onFact(listener: (fact: QuoteFact) => void): StopListening {
+    return this.#contents.facts.add(listener);
+  }
+}
+
+/** RFQ: requests come and are gone, and add up to nothing. */
+export class RfqContents implements Content {
+  readonly book = null;
+  readonly requests = new Listeners<RfqFact>();
+
+  apply(message: Parameters<Content['apply']>[0]): void {
+    if (message.type === 'RFQ') this.requests.tell(message);
+  }
+}
+
+/** Takers' requests for quotes. */
+export class FollowedRfqs extends Followed {
+  readonly #contents: RfqContents;
+
+  constructor(contents: RfqContents, subscription: Subscription, close: () => void) {
+    super(subscription, close);
+    this.#contents = contents;
+  }
+
+  onRfq(listener: (rfq: RfqFact) => void): StopListening {
+    return this.#contents.requests.add(listener);
+  }
+}
+
+/** TICKER as its messages add up: of each pool the newest. */
+export class TickersContents implements Content {
+  readonly tickers = new Map<string, TickerJson>();
+  readonly changes = new Listeners<TickerJson>();
+  readonly wholes = new Listeners<ReadonlyMap<string, TickerJson>>();
+  readonly book: BookContent = {
+    canResume: false,
+    clear: () => this.tickers.clear(),
+    takeSnapshot: (message) => {
+      if (message.type !== 'TICKER_SNAPSHOT') return 'WRONG';
+      for (const ticker of message.body) this.tickers.set(ticker.poolAddress, ticker);
+      return message.more ? 'MORE' : 'WHOLE';
+    },
+    hash: () => null,
+    onWhole: () => this.wholes.tell(this.tickers),
+  };
+
+  apply(message: Parameters<Content['apply']>[0]): void {
+    if (message.type !== 'TICKER') return;
+    this.tickers.set(message.body.poolAddress, message.body);
+    this.changes.tell(message.body);
+  }
+}
+
+/** Every pool at a glance: the best price of each side, and what was filled in 24 hours. */
+export class FollowedTickers extends Followed {
+  readonly #contents: TickersContents;
+
+  constructor(contents: TickersContents, subscription: Subscription, close: () => void) {
+    super(subscription, close);
+    this.#contents = contents;
+  }
+
+  /** Undefined: the pool is not deployed, and has no quotes. */
+  of(poolAddress: Hex): TickerJson | undefined {
+    return this.#contents.tickers.get(poolAddress.toLowerCase());
+  }
+
+  /** In no order; pools that have expired since the last snapshot among them. */
+  all(): Iterable<TickerJson> {
+    return this.#contents.tickers.values();
+  }
+
+  onTicker(listener: (ticker: TickerJson) => void): StopListening {
+    return this.#contents.changes.add(listener);
+  }
+
+  /** All tickers were replaced: at the start, and with every new connection. */
+  onSnapshot(listener: () => void): StopListening {
+    return this.#contents.wholes.add(listener);
+  }
+}
+
+/** What changed: a snapshot is the whole book, an update the levels that differ from before. */
+export type BookChange = BookSnapshot | BookUpdate;
+
+/** ORDERBOOK as its messages add up. */
+export class BookContents implements Content {
+  readonly levels = new LevelBook();
+  readonly changes = new Listeners<BookChange>();
+  readonly book: BookContent = {
+    canResume: true,
+    clear: () => this.levels.clear(),
+    takeSnapshot: (message) => {
+      if (message.type !== 'ORDERBOOK_SNAPSHOT') return 'WRONG';
+      this.levels.set(message.body);
+      if (this.levels.hash !== message.levelsHash) return 'WRONG';
+      this.#snapshot = message;
+      return 'WHOLE';
+    },
+    hash: () => this.levels.hash,
+    onWhole: () => {
+      if (this.#snapshot !== null) this.changes.tell(this.#snapshot);
+      this.#snapshot = null;
+    },
+  };
+  #snapshot: BookSnapshot | null = null;
+
+  apply(message: Parameters<Content['apply']>[0]): void {
+    if (message.type !== 'ORDERBOOK_UPDATE') return;
+    this.levels.set(message.body);
+    this.changes.tell(message);
+  }
+}
+
+/** One pool's price levels, as they are now. */
+export class FollowedBook extends Followed {
+  readonly #contents: BookContents;
+
+  constructor(contents: BookContents, subscription: Subscription, close: () => void) {
+    super(subscription, close);
+    this.#contents = contents;
+  }
+
+  /** Whole only while the state is `LIVE`. */
+  get book(): LevelBook {
+    return this.#contents.levels;
+  }
+
+  /** The book is as after the change when the listener is called. */
+  onChange(listener: (change: BookChange) => void): StopListening {
+    return this.#contents.changes.add(listener);
   }
 }

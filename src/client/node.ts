@@ -1,7 +1,6 @@
 import { WebSocket } from 'ws';
 import { OrderbookClient as Client, type OrderbookClientOptions } from './orderbook-client.js';
-import type { ClientPorts, SocketConstructor } from './ports.js';
-import { systemPorts } from './system-ports.js';
+import { type ClientPorts, type SocketConstructor, systemPorts } from './ports.js';
 
 export * from './exports.js';
 

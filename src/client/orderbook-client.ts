@@ -1,17 +1,21 @@
 import type { RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../wire/socket.js';
-import { Carriers } from './carriers.js';
+import { Carriers } from './connection-pool.js';
 import { type ConnectionState, DEFAULT_PATIENCE, type Patience } from './connection.js';
-import type { Content } from './content.js';
 import type { FeedEncoding } from './decode.js';
-import type { HeartbeatMessage } from './facts.js';
-import type { Channel } from './filter-message.js';
-import { BookContents, FollowedBook } from './followed-book.js';
-import { FactsContents, FollowedFacts } from './followed-facts.js';
-import { FollowedQuotes, QuotesContents } from './followed-quotes.js';
-import { FollowedRfqs, RfqContents } from './followed-rfqs.js';
-import { FollowedTickers, TickersContents } from './followed-tickers.js';
-import type { StopListening } from './listeners.js';
-import type { ClientPorts } from './ports.js';
+import {
+  BookContents,
+  FactsContents,
+  FollowedBook,
+  FollowedFacts,
+  FollowedQuotes,
+  FollowedRfqs,
+  FollowedTickers,
+  QuotesContents,
+  RfqContents,
+  TickersContents,
+} from './followed.js';
+import type { Channel, Content, HeartbeatMessage } from './messages.js';
+import type { ClientPorts, StopListening } from './ports.js';
 import { Rest } from './rest.js';
 import type { Hex, Side } from './set-hash.js';
 import { type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedQuote, signQuote } from './sign-quote.js';

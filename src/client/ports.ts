@@ -46,3 +46,66 @@ export interface ClientSocket {
 }
 
 export type SocketConstructor = new (url: string, protocols: string[]) => ClientSocket;
+
+/** The clock, the randomness and the network of Node or of a browser; of Node before 22 a WebSocket has to be given. */
+export function systemPorts(WebSocket: SocketConstructor): ClientPorts {
+  return {
+    clock: {
+      wallMs: () => Date.now(),
+      after(delayMs, task) {
+        const timer = setTimeout(task, Math.min(delayMs, LONGEST_MS));
+        return () => clearTimeout(timer);
+      },
+    },
+    random: () => Math.random(),
+    fetch: (url, init) => fetch(url, init),
+    WebSocket,
+  };
+}
+
+/** Timers hold no more: what is asked to wait for longer, as for ever, would not wait at all. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Bounds of the pause before the next try, milliseconds. */
+export interface BackoffRange {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+/**
+ * Pause before try number `attempt`, from 0: anywhere between the shortest and a bound that doubles each time. A server
+ * that restarts loses all its readers in one instant; drawn over the whole range they come back spread out.
+ */
+export function backoffMs({ minMs, maxMs }: BackoffRange, attempt: number, random: () => number): number {
+  // Nothing, doubled, would stay nothing.
+  const first = Math.max(minMs, 1);
+  const bound = Math.min(maxMs, first * 2 ** (Math.min(attempt, MAX_DOUBLINGS) + 1));
+  return minMs + random() * (bound - minMs);
+}
+
+const MAX_DOUBLINGS = 20;
+
+export type StopListening = () => void;
+
+/** Whoever wants to hear of something; each is told in the order of its coming. */
+export class Listeners<T> {
+  readonly #listeners = new Set<(event: T) => void>();
+
+  add(listener: (event: T) => void): StopListening {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** One that throws does not keep the others from hearing: its error is reported as nobody's, in a turn of its own. */
+  tell(event: T): void {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(event);
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+}

@@ -1,6 +1,6 @@
 import type { OrderbookQuote } from '../wire/orderbook.js';
-import type { QuoteFact } from './facts.js';
 import { betterFirst } from './level-book.js';
+import type { QuoteFact } from './messages.js';
 import { type Hex, quoteTerm, SetHash, type Side } from './set-hash.js';
 
 /** The quotes under one key of a subscription. */

@@ -1,13 +1,20 @@
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
-import type { Outcome } from './asking.js';
-import type { Connection, Reply } from './connection.js';
-import type { Content, NumberedMessage, Snapshot } from './content.js';
+import type { Connection, Outcome, Reply } from './connection.js';
 import { RefusedError } from './errors.js';
-import type { Acknowledgement, HeartbeatMessage, ResyncNotice, TickerFact } from './facts.js';
-import { type Channel, filterMessage, isRateLimited, isSnapshotTooLarge } from './filter-message.js';
-import type { FollowState, Healing } from './follow-state.js';
-import { Listeners } from './listeners.js';
-import { Positions } from './positions.js';
+import {
+  type Acknowledgement,
+  type Channel,
+  type Content,
+  filterMessage,
+  type HeartbeatMessage,
+  isRateLimited,
+  isSnapshotTooLarge,
+  type NumberedMessage,
+  type ResyncNotice,
+  type Snapshot,
+  type TickerFact,
+} from './messages.js';
+import { Listeners } from './ports.js';
 
 /**
  * How much has been tried since the last good message: going on from before it, then a snapshot, then another
@@ -266,3 +273,62 @@ export class Subscription {
     this.states.tell(state);
   }
 }
+
+export type Arrival = 'NEXT' | 'SEEN' | 'GAP';
+
+/** How far each key of a subscription has come; says of each message whether it is the next one. */
+export class Positions {
+  readonly #at = new Map<string, number>();
+  #confirmed = -1;
+
+  /** Everything of the key up to `seq` is known. */
+  set(key: string, seq: number): void {
+    this.#at.set(key, seq);
+  }
+
+  /**
+   * The server has sent everything of every key up to here. It moves no key: what was lost on the way must still show.
+   */
+  confirm(seq: number): void {
+    this.#confirmed = Math.max(this.#confirmed, seq);
+  }
+
+  /** The server sends what came after `seq`, and what it sends follows on that. */
+  resumeFrom(seq: number): void {
+    for (const [key, at] of this.#at) this.#at.set(key, Math.max(at, seq));
+  }
+
+  clear(): void {
+    this.#at.clear();
+    this.#confirmed = -1;
+  }
+
+  /**
+   * `prevSeq` is the key's message before this one, or any number that every reader of the key was past by then: a gap
+   * is only what lies after our own place.
+   */
+  take(key: string, seq: number, prevSeq: number): Arrival {
+    const at = this.#at.get(key);
+    if (at === undefined || prevSeq > at) {
+      this.#confirmed = -1;
+      return 'GAP';
+    }
+    if (seq <= at) return 'SEEN';
+    this.#at.set(key, seq);
+    return 'NEXT';
+  }
+
+  /** Everything of all keys up to here is known; null before the first. */
+  get complete(): number | null {
+    return this.#at.size === 0 ? null : Math.max(this.#confirmed, Math.min(...this.#at.values()));
+  }
+}
+
+/** `SYNCING`: asked for, not whole yet. `LIVE`: whole, and following. `REFUSED`: the server would not have it; over. */
+export type FollowState = 'WAITING' | 'SYNCING' | 'LIVE' | 'REFUSED' | 'CLOSED';
+
+/**
+ * What was wrong, and is put right: a message was missing; the book was another than the server's; the server had to
+ * start anew.
+ */
+export type Healing = 'GAP' | 'HASH' | 'RESYNC';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { LevelBook } from '../../src/client/level-book.js';
-import type { QuoteFact } from '../../src/client/facts.js';
+import type { QuoteFact } from '../../src/client/messages.js';
 import { QuoteBook } from '../../src/client/quote-book.js';
 import { addTerm, BookHash, hashText } from '../../src/feed/book-hash.js';
 import { keccak256 } from '../feed/keccak.js';

@@ -1,7 +1,11 @@
 import t from 'tap';
-import { Connection, DEFAULT_PATIENCE, type ConnectionState } from '../../src/client/connection.js';
-import type { Outcome } from '../../src/client/asking.js';
-import type { Reply } from '../../src/client/connection.js';
+import {
+  Connection,
+  type ConnectionState,
+  DEFAULT_PATIENCE,
+  type Outcome,
+  type Reply,
+} from '../../src/client/connection.js';
 import { error, heartbeat, info, ScriptedServer } from './scripted-server.js';
 
 function opened(onState: (state: ConnectionState) => void = () => undefined) {

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { LevelBook } from '../../src/client/level-book.js';
+import { Positions } from '../../src/client/subscription.js';
 import { following, hashOf, key, live, post, rfqKey, snapshot } from './followed-quotes.js';
 import { epoch, error, heartbeat, info, otherEpoch, quote } from './scripted-server.js';
 
@@ -325,4 +326,51 @@ t.test('levels that are not what their hash says end the connection', (t) => {
   server.socket.says({ type: 'ORDERBOOK_SNAPSHOT', key: 'orderbook', seq: 10, tsMs: 0, levelsHash, body });
   t.strictSame([server.socket.isClosed, book.state], [true, 'WAITING']);
   t.end();
+});
+
+t.test('each message is the next, one that was seen, or one behind a gap', async (t) => {
+  const positions = new Positions();
+  t.equal(positions.take('a', 1, 0), 'GAP', 'nothing is known of the key');
+  positions.set('a', 5);
+  t.equal(positions.take('a', 6, 5), 'NEXT');
+  t.equal(positions.take('a', 6, 5), 'SEEN');
+  t.equal(positions.take('a', 9, 3), 'NEXT', 'it follows on one that was passed already');
+  t.equal(positions.take('a', 12, 11), 'GAP');
+  t.equal(positions.complete, 9);
+});
+
+t.test('what is complete is what is known of all keys, or what was confirmed beyond it', async (t) => {
+  const positions = new Positions();
+  t.equal(positions.complete, null);
+  positions.set('a', 5);
+  positions.set('b', 3);
+  t.equal(positions.complete, 3);
+  positions.confirm(8);
+  positions.confirm(7);
+  t.equal(positions.complete, 8);
+});
+
+t.test('a gap shows that what was confirmed did not all come', async (t) => {
+  const positions = new Positions();
+  positions.set('a', 5);
+  positions.confirm(8);
+  positions.take('a', 12, 11);
+  t.equal(positions.complete, 5);
+});
+
+t.test('to go on from a place takes no key back', async (t) => {
+  const positions = new Positions();
+  positions.set('a', 5);
+  positions.set('b', 3);
+  positions.resumeFrom(4);
+  t.strictSame([positions.take('b', 6, 4), positions.take('a', 6, 5)], ['NEXT', 'NEXT']);
+});
+
+t.test('after it was cleared nothing is confirmed: another log may be far behind', async (t) => {
+  const positions = new Positions();
+  positions.set('a', 5);
+  positions.confirm(8);
+  positions.clear();
+  positions.set('a', 2);
+  t.equal(positions.complete, 2);
 });

@@ -1,10 +1,14 @@
-import { Connection, UNKNOWN_KEY, type ConnectionOptions, type ConnectionState, type Reply } from './connection.js';
+import {
+  Connection,
+  type ConnectionOptions,
+  type ConnectionState,
+  type Outcome,
+  type Reply,
+  UNKNOWN_KEY,
+} from './connection.js';
 import { ConnectionLostError, RefusedError } from './errors.js';
-import type { HeartbeatMessage } from './facts.js';
-import { Listeners } from './listeners.js';
-import type { Outcome } from './asking.js';
-import type { Channel } from './filter-message.js';
-import type { CancelTimer } from './ports.js';
+import type { Channel, HeartbeatMessage } from './messages.js';
+import { type CancelTimer, Listeners } from './ports.js';
 import type { Subscription } from './subscription.js';
 
 interface Carrier {
