@@ -3,8 +3,7 @@ import type { EngineEvent } from '../engine/event.js';
 import { Book, BookOrder } from '../engine/order-book.js';
 import type { Hex, Order, Quote } from '../engine/quote.js';
 import { addTerm, type BookHash } from './book-hash.js';
-import { quoteRoute } from './route.js';
-import { type Filter, fits } from './topics.js';
+import { type Filter, fits, quoteRoute } from './filters.js';
 
 /** What one event did to the book of valid quotes: 0 stands for not being in it. */
 export interface BookChange {

@@ -3,12 +3,11 @@ import type { BookEventsQuery, EventsQuery } from '../wire/feed-messages.js';
 import type { FeedChannel } from '../wire/socket.js';
 import type { TimedEvent } from './event-history.js';
 import type { Feed, ResyncReason } from './feed.js';
+import { filterOf, filterParts, viewOf } from './filters.js';
 import { orderbookKey } from './level-topics.js';
 import type { LevelView } from './level-window.js';
-import { whyTooLarge } from './quotes-snapshot.js';
+import { whyTooLarge } from './quote-topics.js';
 import { LevelReplay, QuoteReplay } from './replay.js';
-import { filterParts } from './topics.js';
-import { filterOf, viewOf } from './wire-filter.js';
 
 /** Bounds of one page; the numbers come from the configuration's limits. */
 export interface EventPagesLimits {

@@ -5,13 +5,11 @@ import type { RESYNC_REASONS, TickersResult } from '../wire/feed-messages.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { BookHash, type Keccak256 } from './book-hash.js';
 import { CommittedBook } from './committed-book.js';
-import { type Encoding, type EncodingName, JsonEncoding, MsgpackEncoding } from './encoding.js';
 import { type EventHistory, type PastEventsPage, RecentEvents, type TimedEvent } from './event-history.js';
+import { type Encoding, type EncodingName, JsonEncoding, MsgpackEncoding } from './event-messages.js';
 import { LevelTopics } from './level-topics.js';
-import { type Publish, QuoteTopics } from './quote-topics.js';
-import { SharedSnapshots } from './quotes-snapshot.js';
-import { TickerTopics } from './ticker-topics.js';
-import { tickerJson, Tickers } from './tickers.js';
+import { type Publish, QuoteTopics, SharedSnapshots } from './quote-topics.js';
+import { tickerJson, Tickers, TickerTopics } from './tickers.js';
 
 /** The numbers of the configuration's limits that bound what the feed keeps. */
 export interface FeedLimits {

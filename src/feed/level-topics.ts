@@ -4,7 +4,7 @@ import { type Hex, isPrivate, type Side, sideOf } from '../engine/quote.js';
 import type { OrderbookSnapshot, OrderbookUpdate, PriceLevels } from '../wire/feed-messages.js';
 import { type BookHash, hashText } from './book-hash.js';
 import type { BookChange, CommittedBook } from './committed-book.js';
-import type { Encoding, EncodingName } from './encoding.js';
+import type { Encoding, EncodingName } from './event-messages.js';
 import { type LevelView, LevelWindow, SIDES, type Sides } from './level-window.js';
 import { type JoinedTopic, networkTopic, type Publish } from './quote-topics.js';
 

@@ -1,11 +1,9 @@
 import { isPrivate, sideOf } from '../engine/quote.js';
-import type { Encoding } from './encoding.js';
 import type { TimedEvent } from './event-history.js';
+import { type Encoding, toldOf } from './event-messages.js';
+import { type Channel, type Filter, type FilterPart, fits, routeOf } from './filters.js';
 import { noPrices } from './level-topics.js';
 import type { LevelView } from './level-window.js';
-import { routeOf } from './route.js';
-import { toldOf } from './told.js';
-import { fits, type Channel, type Filter, type FilterPart } from './topics.js';
 
 /** Tells past events to one reader of QUOTES or RFQ: the same messages as when they were new, under the same filter. */
 export class QuoteReplay {

@@ -1,5 +1,5 @@
 import type { Hex } from '../engine/quote.js';
-import { keyParts, keyPrefix, type Channel, type Narrowing, type Route } from './topics.js';
+import { type Channel, keyParts, keyPrefix, type Narrowing, type Route } from './filters.js';
 
 interface Topic {
   readonly name: string;

@@ -1,8 +1,7 @@
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
-import { filterKeys } from '../feed/topics.js';
-import { filterOf, viewOf } from '../feed/wire-filter.js';
+import { filterKeys, filterOf, viewOf } from '../feed/filters.js';
 import type {
   AuthMessage,
   FilterV2Message,

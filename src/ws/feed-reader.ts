@@ -1,12 +1,11 @@
 import type { Hex } from '../engine/quote.js';
 import type { ResyncReason } from '../feed/feed.js';
+import { type Channel, type Filter, type FilterPart, filterParts } from '../feed/filters.js';
 import { orderbookKey } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';
-import { whyTooLarge } from '../feed/quotes-snapshot.js';
+import { whyTooLarge } from '../feed/quote-topics.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
-import { tickerKey } from '../feed/ticker-topics.js';
-import { emptyTicker, type Ticker, tickerJson } from '../feed/tickers.js';
-import { type Channel, type Filter, type FilterPart, filterParts } from '../feed/topics.js';
+import { emptyTicker, type Ticker, tickerJson, tickerKey } from '../feed/tickers.js';
 import { CloseCode } from '../net/net.js';
 import { rowsOfReading } from '../system/timers.js';
 import type { Resync } from '../wire/feed-messages.js';

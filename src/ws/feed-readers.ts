@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import type { Encoding } from '../feed/encoding.js';
+import type { Encoding } from '../feed/event-messages.js';
 import type { NetSocket } from '../net/net.js';
 import type { Heartbeat } from '../wire/feed-messages.js';
 import type { FeedReader } from './feed-reader.js';

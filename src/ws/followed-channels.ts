@@ -1,5 +1,5 @@
 import { hashText } from '../feed/book-hash.js';
-import type { Encoding } from '../feed/encoding.js';
+import type { Encoding } from '../feed/event-messages.js';
 import type { Laggard } from '../feed/level-topics.js';
 import type { JoinedTopic } from '../feed/quote-topics.js';
 import type { Heartbeat } from '../wire/feed-messages.js';

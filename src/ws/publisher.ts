@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../engine/event.js';
+import { routeOf } from '../feed/filters.js';
 import type { Publish } from '../feed/quote-topics.js';
-import { routeOf } from '../feed/route.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { messagesOf } from './event-messages.js';

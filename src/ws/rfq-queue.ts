@@ -1,9 +1,9 @@
 import type { Rfq } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import { rfqKey } from '../feed/filters.js';
 import type { RfqMessage } from './messages.js';
 import type { RfqPorts } from './ports.js';
-import { rfqKey } from '../feed/topics.js';
 
 /** What became of a request: the key it went to, or why it was not published. */
 export type RfqOutcome = { readonly key: string } | { readonly problem: string };

@@ -1,7 +1,7 @@
 import type { CancelTimer } from '../engine/ports.js';
-import type { Encoding } from '../feed/encoding.js';
+import type { Encoding } from '../feed/event-messages.js';
+import type { Channel, Narrowing } from '../feed/filters.js';
 import type { TopicIndex } from '../feed/topic-index.js';
-import type { Channel, Narrowing } from '../feed/topics.js';
 import type { NetSocket } from '../net/net.js';
 import type { FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';

@@ -1,4 +1,4 @@
-import type { Encoding, EncodingName } from '../feed/encoding.js';
+import type { Encoding, EncodingName } from '../feed/event-messages.js';
 
 /** What a connection speaks beyond the plain protocol, as it is asked for in `sec-websocket-protocol`. */
 export const SUBPROTOCOLS = {

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { ZERO_ADDRESS, type Hex } from '../../src/engine/quote.js';
+import { type Hex, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { addTerm, BookHash } from '../../src/feed/book-hash.js';
 import { CommittedBook } from '../../src/feed/committed-book.js';
-import { filterOf, type WireFilter } from '../../src/feed/wire-filter.js';
+import { filterOf, type WireFilter } from '../../src/feed/filters.js';
 import { eventOf, orderOf, quoteId } from '../ws/event-samples.js';
 import { address } from '../ws/hub-fixture.js';
 import { keccak256 } from './keccak.js';

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { ZERO_ADDRESS, sideOf, type Hex, type Side } from '../../src/engine/quote.js';
+import { type Hex, type Side, sideOf, ZERO_ADDRESS } from '../../src/engine/quote.js';
+import { filterKeys } from '../../src/feed/filters.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { filterKeys } from '../../src/feed/topics.js';
+import { orderOf, posted, type QuoteTraits, rfqOf } from './event-samples.js';
 import type { FakeSocket } from './fake-net.js';
-import { orderOf, posted, rfqOf, type QuoteTraits } from './event-samples.js';
-import { HubFixture, address, chainId } from './hub-fixture.js';
+import { address, chainId, HubFixture } from './hub-fixture.js';
 
 const pools = [address(0xa1), address(0xa2)] as const;
 const takers = [address(0xc1), address(0xc2)] as const;

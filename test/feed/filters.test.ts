@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ZERO_ADDRESS } from '../../src/engine/quote.js';
-import { filterOf, viewOf } from '../../src/feed/wire-filter.js';
+import { filterOf, viewOf } from '../../src/feed/filters.js';
 
 const poolAddress = '0xABcd000000000000000000000000000000000001';
 const taker = '0xCDef000000000000000000000000000000000002';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { InvalidReason } from '../../src/engine/quote.js';
-import { toldOf, type Told } from '../../src/feed/told.js';
+import { type Told, toldOf } from '../../src/feed/event-messages.js';
 import { eventOf, orderOf, rfqOf } from '../ws/event-samples.js';
 
 const order = orderOf({ n: 1, size: 10n });

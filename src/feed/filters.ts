@@ -1,5 +1,7 @@
-import type { Hex, Side } from '../engine/quote.js';
-import { ZERO_ADDRESS } from '../engine/quote.js';
+import type { EngineEvent } from '../engine/event.js';
+import { type Hex, type Quote, type Side, sideOf, ZERO_ADDRESS } from '../engine/quote.js';
+import type { FilterV2Message } from '../wire/socket.js';
+import type { LevelView } from './level-window.js';
 
 export type Channel = 'QUOTES' | 'RFQ';
 
@@ -87,4 +89,50 @@ function takersOf(channel: Channel, taker: Filter['taker']): readonly (Hex | '*'
 /** The one key that says exactly where an RFQ went. */
 export function rfqKey(chainId: string, rfq: Pick<Route, 'poolAddress' | 'side' | 'taker'>): string {
   return key('RFQ', chainId, rfq.poolAddress, rfq.side, rfq.taker);
+}
+
+export type WireFilter = Pick<FilterV2Message['body'], 'poolAddress' | 'side' | 'size' | 'provider' | 'taker'>;
+
+/** What a FILTER or a GET /events asks for. */
+export function filterOf(channel: Channel, body: WireFilter): Filter {
+  // A request has no maker yet, so that nothing could be compared with `provider` there.
+  const provider = channel === 'RFQ' ? null : lowerCase(body.provider);
+  return {
+    poolAddress: lowerCase(body.poolAddress),
+    side: body.side ?? null,
+    taker: body.taker === '*' ? '*' : lowerCase(body.taker),
+    narrowing: { provider, minSize: BigInt(body.size ?? 0) },
+  };
+}
+
+/** The view that ORDERBOOK is asked for. */
+export function viewOf({ poolAddress, taker }: { poolAddress: Hex; taker?: Hex }, depth: number): LevelView {
+  const own = lowerCase(taker);
+  return { poolAddress: lowerCase(poolAddress), taker: own === ZERO_ADDRESS ? null : own, depth };
+}
+
+function lowerCase(address: Hex): Hex;
+function lowerCase(address: Hex | undefined): Hex | null;
+function lowerCase(address: Hex | undefined): Hex | null {
+  return address === undefined ? null : (address.toLowerCase() as Hex);
+}
+
+/** Where an event's messages go; null: it concerns no channel. */
+export function routeOf(event: EngineEvent): Route | null {
+  switch (event.type) {
+    case 'POOL_DEPLOYED':
+    case 'POOL_WITHDRAWN':
+      return null;
+    case 'RFQ_PUBLISHED': {
+      const { poolAddress, side, taker, size } = event.rfq;
+      return { channel: 'RFQ', poolAddress, side, taker, provider: null, size };
+    }
+    default:
+      return quoteRoute(event.order.quote);
+  }
+}
+
+export function quoteRoute(quote: Quote): Route {
+  const { pool, taker, provider, size } = quote;
+  return { channel: 'QUOTES', poolAddress: pool.poolAddress, side: sideOf(quote), taker, provider, size };
 }
