@@ -7,7 +7,7 @@ import type { RouteDoc } from './api-docs/route-doc.js';
 import { socketDocs } from './api-docs/socket-docs.js';
 import { statusDocs } from './api-docs/status-docs.js';
 import type { Limits } from './config/limits.js';
-import type { ApiDocuments } from './http/docs-routes.js';
+import type { ApiDocuments } from './http/static-routes.js';
 import { onChain } from './wire/primitives.js';
 import { SUBPROTOCOLS } from './ws/subprotocol.js';
 

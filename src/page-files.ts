@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { PageFile } from './http/page-routes.js';
+import type { PageFile } from './http/static-routes.js';
 
 /** Where the build puts the page: beside the compiled sources. */
 export const PAGE_DIRECTORY = fileURLToPath(new URL('../web/', import.meta.url));

@@ -10,7 +10,7 @@ import type { Engine } from './engine/engine.js';
 import type { Clock, Journal, KeptValues, Random, Rpc } from './engine/ports.js';
 import type { EventHistory } from './feed/event-history.js';
 import type { HttpSide } from './http-side.js';
-import type { PageOptions } from './http/page-routes.js';
+import type { PageOptions } from './http/static-routes.js';
 import type { Metrics } from './metrics/metrics.js';
 import type { NetServer } from './net/net.js';
 import type { ServerChoice } from './net/open-server.js';

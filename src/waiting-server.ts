@@ -1,5 +1,5 @@
 import type { Limits } from './config/limits.js';
-import { json, unavailable } from './http/answer.js';
+import { json, unavailable } from './http/responses.js';
 import { CloseCode, type NetRequestHead, type NetResponse, type UpgradeDecision } from './net/net.js';
 import { openServer, type ServerChoice } from './net/open-server.js';
 

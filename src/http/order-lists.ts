@@ -1,9 +1,7 @@
 import { type Order, reasonName } from '../engine/quote.js';
 import type { PacedWork } from '../system/timers.js';
 import { AsciiWriter, type QuoteJson } from '../wire/quote-json.js';
-import type { TextDigest } from './etag.js';
-import { type TaggedAnswer, taggedJson } from './tagged-answer.js';
-import { WrittenLists } from './written-lists.js';
+import { type TaggedAnswer, taggedJson, type TextDigest, WrittenLists } from './response-cache.js';
 
 /** Where on the stream chain an order was published first. */
 export interface OrderAge {

@@ -14,14 +14,11 @@ import { onChain } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
-import { largeAnswer, type LargeAnswers, refuse } from './answer.js';
-import { type TextDigest, unlessNamed } from './etag.js';
-import { readJson } from './json-body.js';
 import { type OrderAge, type OrderListLimits, OrderLists, type OrdersFound } from './order-lists.js';
-import { RememberedAnswers } from './remembered-answers.js';
+import { readJson } from './parse.js';
+import { RememberedAnswers, type TaggedAnswer, type TextDigest, unlessNamed } from './response-cache.js';
+import { chainNotServed, largeAnswer, type LargeAnswers, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
-import { chainNotServed } from './served-chain.js';
-import type { TaggedAnswer } from './tagged-answer.js';
 
 export interface CoverQuery {
   readonly poolAddress: Hex;

@@ -5,14 +5,10 @@ import { type DryRunResult, type PostedQuote, postQuotesBody, PostQuotesQuery } 
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
-import { json, rateLimited, refuse, unavailable } from './answer.js';
-import { gasRefused } from './gas-refusal.js';
-import { readJson } from './json-body.js';
-import { chainUnreachable } from './option-refusals.js';
 import { lower } from './orderbook-routes.js';
-import { readQuery } from './read-query.js';
+import { readJson, readQuery } from './parse.js';
+import { chainNotServed, chainUnreachable, gasRefused, json, rateLimited, refuse, unavailable } from './responses.js';
 import type { Caller, Route } from './router.js';
-import { chainNotServed } from './served-chain.js';
 
 /** A posted quote as the service works with it: numbers read, letters lower. */
 export interface QuoteToPublish extends Omit<SignedQuote, 'pool'> {

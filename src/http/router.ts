@@ -1,6 +1,5 @@
 import type { NetHandler, NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
-import { rateLimited, refuse } from './answer.js';
-import type { AnswerHeaders } from './answer-headers.js';
+import { type AnswerHeaders, rateLimited, refuse } from './responses.js';
 
 /** Who asks: a verified key, by its id. */
 export interface Caller {

@@ -2,9 +2,8 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import { type OptionTerms, readAmount, vaultQuoteQuery } from '../wire/options.js';
 import { formatDecimal } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
-import { json, refuse } from './answer.js';
-import { chainUnreachable, noWallet } from './option-refusals.js';
-import { readQuery } from './read-query.js';
+import { readQuery } from './parse.js';
+import { chainUnreachable, json, noWallet, refuse } from './responses.js';
 import type { Route } from './router.js';
 
 /** `units` of 10^-`decimals` tokens. */

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { documentedRoutes } from '../../src/api-documents.js';
 import { limits } from '../../src/config/limits.js';
-import { pageRoutes } from '../../src/http/page-routes.js';
+import { pageRoutes } from '../../src/http/static-routes.js';
 import { KEYWORD_NAMES } from '../../src/wire/primitives.js';
 import { ask, requestOf } from '../http/ask-route.js';
 import { assertDocumented, assertDocumentedFrame } from './documented-answers.js';

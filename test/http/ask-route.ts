@@ -1,4 +1,4 @@
-import type { LargeAnswers } from '../../src/http/answer.js';
+import type { LargeAnswers } from '../../src/http/responses.js';
 import type { Caller, Route } from '../../src/http/router.js';
 import type { NetRequest, NetResponse } from '../../src/net/net.js';
 import { type PacedWork, UNPACED } from '../../src/system/timers.js';

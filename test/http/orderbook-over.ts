@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Engine } from '../../src/engine/engine.js';
-import type { LargeAnswers } from '../../src/http/answer.js';
 import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
+import type { LargeAnswers } from '../../src/http/responses.js';
 import type { Route } from '../../src/http/router.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { answersAtOnce } from './ask-route.js';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
-import type { LargeAnswers } from '../../src/http/answer.js';
+import type { LargeAnswers } from '../../src/http/responses.js';
 import type { OrderbookQuote, OrdersResult } from '../../src/wire/orderbook.js';
 import { at, enter, MAKER, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import { ask, requestOf } from './ask-route.js';

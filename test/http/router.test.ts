@@ -1,6 +1,6 @@
 import t from 'tap';
-import { AnswerHeaders } from '../../src/http/answer-headers.js';
-import { createRouter, type AnsweredRequest, type RequestWatch } from '../../src/http/router.js';
+import { AnswerHeaders } from '../../src/http/responses.js';
+import { type AnsweredRequest, createRouter, type RequestWatch } from '../../src/http/router.js';
 import { requestOf } from './ask-route.js';
 
 const handle = () => ({ status: 200, headers: {}, body: '' });

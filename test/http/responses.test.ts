@@ -1,5 +1,5 @@
 import t from 'tap';
-import { AnswerHeaders } from '../../src/http/answer-headers.js';
+import { AnswerHeaders } from '../../src/http/responses.js';
 import { SharedHeaders } from '../../src/net/net.js';
 import { requestOf } from './ask-route.js';
 

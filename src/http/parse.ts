@@ -1,4 +1,6 @@
-import type { SchemaError } from '../wire/validation.js';
+import type { NetRequestHead } from '../net/net.js';
+import { parseQuery } from '../wire/query.js';
+import type { Check, SchemaError } from '../wire/validation.js';
 
 export type JsonBody =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly errors: readonly SchemaError[] };
@@ -40,4 +42,15 @@ function hasMoreParts(body: Uint8Array, maxParts: number): boolean {
     if (byte === COLON || byte === BRACE || byte === BRACKET) parts++;
   }
   return parts > maxParts;
+}
+
+export type ReadQuery<Q> =
+  { readonly ok: true; readonly value: Q } | { readonly ok: false; readonly error: string | readonly SchemaError[] };
+
+/** The query string, parsed and checked; `maxPairs`: most parameters that are read. */
+export function readQuery<Q>(request: NetRequestHead, check: Check<Q>, maxPairs: number): ReadQuery<Q> {
+  const parsed = parseQuery(request.query, { maxPairs });
+  if (!parsed.ok) return { ok: false, error: parsed.message };
+  const query = check(parsed.value);
+  return query.ok ? query : { ok: false, error: query.errors };
 }

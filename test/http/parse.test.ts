@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readJson } from '../../src/http/json-body.js';
+import { readJson } from '../../src/http/parse.js';
 
 const read = (text: string, maxParts: number) => readJson(Buffer.from(text), maxParts);
 

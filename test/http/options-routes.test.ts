@@ -1,5 +1,13 @@
 import t from 'tap';
-import { type DeployedItem, type PoolDeployments, type PoolQueries, poolRoutes } from '../../src/http/pool-routes.js';
+import {
+  type DeployedItem,
+  type PoolDeployments,
+  type PoolQueries,
+  poolRoutes,
+  type SettledItem,
+  settlementRoute,
+  type Settlements,
+} from '../../src/http/options-routes.js';
 import type { GasRefusal } from '../../src/quota/gas-budget.js';
 import type { OptionTerms } from '../../src/wire/options.js';
 import { ask, requestOf } from './ask-route.js';
@@ -192,4 +200,77 @@ t.test('what nobody pays for now is refused, and says when to come again', (t) =
     return poolRoutes(noPools, deployments, symbols, limits);
   };
   return tellsWhenToComeAgain(t, routesOf, '/pools', [option]);
+});
+
+const settlementLimits = { bodyParts: 10_000, settlementsPerRequest: 1000, queryPairs: 10, schemaErrors: 20 };
+const settlementSymbols = ['WETH', 'USDC'];
+const settledOption = { base: 'WETH', quote: 'USDC', expiration: '06JAN23', strike: 1800, type: 'C' };
+
+function answering(items: readonly SettledItem[]): Settlements {
+  return { refusal: () => null, settle: () => Promise.resolve({ type: 'ANSWERED', items }) };
+}
+
+t.test('options come back as they were posted, in the order of the request', async (t) => {
+  const options = [1, 2, 3].map((strike) => ({ ...settledOption, strike }));
+  const settlements = answering([{ type: 'SETTLED' }, { type: 'FAILED', reason: 'why' }, { type: 'SETTLED' }]);
+  const { status, text } = await ask(
+    [settlementRoute(settlements, settlementSymbols, settlementLimits)],
+    requestOf('POST', '/pool/settle', options),
+  );
+  t.equal(status, 200);
+  t.strictSame(JSON.parse(text), {
+    success: [options[0], options[2]],
+    failed: [{ failedOption: options[1], reason: 'why' }],
+  });
+});
+
+t.test('a thousand options are one request, one more is too many', async (t) => {
+  const settlements = answering(Array.from({ length: 1000 }, () => ({ type: 'SETTLED' as const })));
+  const routes = [settlementRoute(settlements, settlementSymbols, settlementLimits)];
+  const many = (length: number) => Array.from({ length }, () => settledOption);
+  t.equal((await ask(routes, requestOf('POST', '/pool/settle', many(1000)))).status, 200);
+  const { status, text } = await ask(routes, requestOf('POST', '/pool/settle', many(1001)));
+  t.equal(status, 400);
+  t.match(JSON.parse(text), [{ keyword: 'maxItems', message: 'must NOT have more than 1000 items' }]);
+});
+
+t.test('without a wallet the missing setting is named', async (t) => {
+  const routes = [settlementRoute(null, settlementSymbols, settlementLimits)];
+  const { status, text } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
+  t.equal(status, 501);
+  t.match(text, 'walletKey');
+});
+
+t.test('a chain that does not answer is 503, to be tried again', async (t) => {
+  const settlements: Settlements = { ...answering([]), settle: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }) };
+  const routes = [settlementRoute(settlements, settlementSymbols, settlementLimits)];
+  const { status, headers } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
+  t.strictSame([status, headers['retry-after']], [503, '1']);
+});
+
+t.test('nothing is settled that could not be written down before it is sent', async (t) => {
+  const settle = (): Promise<never> => Promise.reject(new Error('Nothing is to be settled'));
+  const routes = [settlementRoute({ refusal: () => 'STORAGE_FULL', settle }, settlementSymbols, settlementLimits)];
+  const { status, headers, text } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
+  t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"STORAGE_FULL"}']);
+});
+
+t.test('a parameter is refused, and nothing is settled: there is no dry run here', async (t) => {
+  const settlements: Settlements = {
+    ...answering([]),
+    settle: () => Promise.reject(new Error('Nothing is to be settled')),
+  };
+  const routes = [settlementRoute(settlements, settlementSymbols, settlementLimits)];
+  const { status, text } = await ask(routes, requestOf('POST', '/pool/settle?dryRun=true', [settledOption]));
+  t.equal(status, 400);
+  t.match(JSON.parse(text), [
+    { params: { additionalProperty: 'dryRun' }, message: 'must NOT have additional properties' },
+  ]);
+});
+
+t.test('what nobody pays for now is refused, and says when to come again', (t) => {
+  const routesOf = (refusal: GasRefusal) => [
+    settlementRoute({ ...answering([]), settle: () => Promise.resolve(refusal) }, settlementSymbols, settlementLimits),
+  ];
+  return tellsWhenToComeAgain(t, routesOf, '/pool/settle', [settledOption]);
 });

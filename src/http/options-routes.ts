@@ -2,13 +2,20 @@ import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import { parseExpiration } from '../wire/expiration.js';
-import { type OptionTerms, poolJson, poolsQuery, postPoolsBody } from '../wire/options.js';
-import { compile } from '../wire/validation.js';
-import { json, refuse, unavailable } from './answer.js';
-import { gasRefused } from './gas-refusal.js';
-import { chainUnreachable, noWallet } from './option-refusals.js';
-import { type OptionsBodyLimits, optionsReader } from './options-body.js';
-import { readQuery } from './read-query.js';
+import {
+  NoQuery,
+  type Option,
+  type OptionTerms,
+  poolJson,
+  poolsQuery,
+  postPoolsBody,
+  readOption,
+  settleBody,
+  type SettleResult,
+} from '../wire/options.js';
+import { type Check, compile, type SchemaError } from '../wire/validation.js';
+import { readJson, readQuery } from './parse.js';
+import { chainUnreachable, gasRefused, json, noWallet, refuse, unavailable } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 export interface PoolQueries {
@@ -90,4 +97,84 @@ export function poolRoutes(
     { method: 'GET', path: '/pools', needsKey: true, handle: list },
     { method: 'POST', path: '/pools', needsKey: true, handle: deploy },
   ];
+}
+
+export type SettledItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
+
+export interface Settlements {
+  /** Why nothing can be sent just now: what a wallet means to send is written down before. Null when it can. */
+  refusal(): string | null;
+  /** Items in the order of `options`. A refusal: nothing was settled. */
+  settle(
+    caller: Caller,
+    options: readonly OptionTerms[],
+  ): Promise<
+    | { readonly type: 'ANSWERED'; readonly items: readonly SettledItem[] }
+    | { readonly type: 'CHAIN_UNREACHABLE' }
+    | GasRefusal
+  >;
+}
+
+export interface SettlementRouteLimits extends OptionsBodyLimits {
+  readonly settlementsPerRequest: number;
+}
+
+/** POST /pool/settle. `symbols`: those with a token here. `settlements`: null when there is no wallet. */
+export function settlementRoute(
+  settlements: Settlements | null,
+  symbols: readonly string[],
+  limits: SettlementRouteLimits,
+): Route {
+  const checkBody = compile(settleBody(symbols, limits.settlementsPerRequest), limits.schemaErrors);
+  const readOptions = optionsReader(checkBody, limits);
+
+  async function settle(request: NetRequest, caller: Caller): Promise<NetResponse> {
+    const body = readOptions(request);
+    if (!body.ok) return refuse(request, 400, body.error);
+    if (settlements === null) return noWallet(request);
+    const refusal = settlements.refusal();
+    if (refusal !== null) return unavailable(request, refusal);
+    const result = await settlements.settle(caller, body.terms);
+    if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
+    if (result.type !== 'ANSWERED') return gasRefused(request, result);
+    const answer: SettleResult = { success: [], failed: [] };
+    body.options.forEach((option, i) => {
+      const item = result.items[i];
+      if (item === undefined) throw new Error('An option has no outcome');
+      if (item.type === 'SETTLED') answer.success.push(option);
+      else answer.failed.push({ failedOption: option, reason: item.reason });
+    });
+    return json(JSON.stringify(answer));
+  }
+
+  return { method: 'POST', path: '/pool/settle', needsKey: true, handle: settle };
+}
+
+export type OptionsBody =
+  /** `options` as posted, `terms` as they are worked with, in the same order. */
+  | { readonly ok: true; readonly options: readonly Option[]; readonly terms: readonly OptionTerms[] }
+  | { readonly ok: false; readonly error: string | readonly SchemaError[] };
+
+interface OptionsBodyLimits {
+  /** Objects, arrays and fields that a body may have. */
+  readonly bodyParts: number;
+  readonly queryPairs: number;
+  readonly schemaErrors: number;
+}
+
+/** Reads a request without parameters whose body is a list of options. */
+function optionsReader(
+  check: Check<Option[]>,
+  { bodyParts, queryPairs, schemaErrors }: OptionsBodyLimits,
+): (request: NetRequest) => OptionsBody {
+  const checkQuery = compile(NoQuery, schemaErrors);
+  return (request) => {
+    const query = readQuery(request, checkQuery, queryPairs);
+    if (!query.ok) return query;
+    const parsed = readJson(request.body, bodyParts);
+    if (!parsed.ok) return { ok: false, error: parsed.errors };
+    const body = check(parsed.value);
+    if (!body.ok) return { ok: false, error: body.errors };
+    return { ok: true, options: body.value, terms: body.value.map(readOption) };
+  };
 }

@@ -1,6 +1,6 @@
 import type { NetRequestHead, NetResponse } from '../net/net.js';
-import { json } from './answer.js';
-import { unlessNamed } from './etag.js';
+import { unlessNamed } from './response-cache.js';
+import { json } from './responses.js';
 import type { Route } from './router.js';
 
 /** One file of the page, in memory: what is served is what was read at the start, by its name in a table. */
@@ -88,4 +88,49 @@ function isOwnBrowser(request: NetRequestHead): boolean {
     // Browsers leave it out when a page asks its own server.
     (origin === undefined || origin === `http://${host}`)
   );
+}
+
+export interface ApiDocuments {
+  /** JSON texts. */
+  readonly openApi: string;
+  readonly asyncApi: string;
+  /** HTML that shows both, with everything it needs inside. */
+  readonly page: string;
+}
+
+/** GET /openapi.json, GET /asyncapi.json and GET /docs, without a key. */
+export function docsRoutes({ openApi, asyncApi, page }: ApiDocuments): Route[] {
+  const html = {
+    status: 200,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      // Nothing runs on the page, and nothing is fetched for it.
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+      'x-content-type-options': 'nosniff',
+    },
+    body: page,
+  };
+  return [
+    { method: 'GET', path: '/openapi.json', needsKey: false, handle: () => json(openApi) },
+    { method: 'GET', path: '/asyncapi.json', needsKey: false, handle: () => json(asyncApi) },
+    { method: 'GET', path: '/docs', needsKey: false, handle: () => html },
+  ];
+}
+
+/**
+ * GET /health: the process lives. GET /ready: 200 when it serves what the chains say now, else 503 with the reasons.
+ */
+export function statusRoutes(reasonsNotReady: () => readonly string[]): Route[] {
+  return [
+    { method: 'GET', path: '/health', needsKey: false, handle: () => json('{"status":"alive"}') },
+    {
+      method: 'GET',
+      path: '/ready',
+      needsKey: false,
+      handle: () => {
+        const reasons = reasonsNotReady();
+        return json(JSON.stringify({ ready: reasons.length === 0, reasons }), reasons.length === 0 ? 200 : 503);
+      },
+    },
+  ];
 }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { pageRoutes, type PageFile } from '../../src/http/page-routes.js';
+import { type PageFile, pageRoutes } from '../../src/http/static-routes.js';
 import type { RequestHeader } from '../../src/net/net.js';
 import { ask, requestOf } from './ask-route.js';
 

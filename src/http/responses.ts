@@ -1,0 +1,168 @@
+import { type NetRequest, type NetRequestHead, type NetResponse, SharedHeaders } from '../net/net.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
+import type { PacedWork } from '../system/timers.js';
+import { type ErrorBody, renderError } from '../wire/problem.js';
+import type { SchemaError } from '../wire/validation.js';
+
+/** Where answers that cost more than a request should are made, one at a time for each key. */
+export interface LargeAnswers {
+  /** Gives when to retry where too many answers of the key wait already; `make` is not called then. */
+  run<T>(
+    caller: { readonly id: string; readonly tier: 'free' | 'paid' },
+    make: (work: PacedWork) => T | Promise<T>,
+  ): Promise<T> | { readonly retryAfterMs: number };
+}
+
+/** The answer that `make` gives, or 429. For a client that went away while it waited, nothing is made. */
+export function largeAnswer(
+  answers: LargeAnswers,
+  request: NetRequest,
+  caller: Parameters<LargeAnswers['run']>[0],
+  make: (work: PacedWork) => NetResponse | Promise<NetResponse>,
+): NetResponse | Promise<NetResponse> {
+  const made = answers.run(caller, (work) => (request.aborted ? UNREAD : make(work)));
+  return 'retryAfterMs' in made ? rateLimited(request, made.retryAfterMs) : made;
+}
+
+const NO_HEADERS = {};
+const UNREAD: NetResponse = { status: 503, headers: NO_HEADERS, body: '' };
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+/** An answer whose body is JSON already. */
+export function json(text: string | Uint8Array, status = 200): NetResponse {
+  return { status, headers: JSON_HEADERS, body: text };
+}
+
+/** An error with the service's own words, as plain JSON or as RFC 9457 where the client asks for it. */
+export function refuse(
+  request: NetRequestHead,
+  status: number,
+  error: string | ErrorBody | readonly SchemaError[],
+  headers: Readonly<Record<string, string>> = NO_HEADERS,
+): NetResponse {
+  const content = typeof error === 'string' ? { message: error } : error;
+  const { contentType, body } = renderError(status, content, request.header('accept'));
+  return { status, headers: { ...headers, 'content-type': contentType }, body };
+}
+
+/** For what may be had at any moment. */
+const RETRY_SOON = retryAfter(1000);
+
+/** 503, with when to try again. */
+export function unavailable(request: NetRequestHead, message: string): NetResponse {
+  return refuse(request, 503, message, RETRY_SOON);
+}
+
+/** RFC 6585, 4: over a quota. Existing clients know the word. */
+export function rateLimited(request: NetRequestHead, retryAfterMs: number): NetResponse {
+  return refuse(request, 429, 'RATELIMITED', retryAfter(retryAfterMs));
+}
+
+/** The header, in whole seconds. */
+function retryAfter(ms: number): Record<string, string> {
+  return { 'retry-after': String(Math.ceil(ms / 1000)) };
+}
+
+export interface AnswerHeaderOptions {
+  /** Value of `access-control-allow-origin` for whoever asks, one of few; null: none. */
+  allowOrigin(request: Pick<NetRequestHead, 'header'>): string | null;
+  /** Why what is answered may be behind the chains; null when it is not. `nowMs` is monotonic. */
+  staleness(nowMs: number): string | null;
+}
+
+/** Headers that a page on another origin may read. */
+const CORS_EXPOSED_HEADERS = 'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale';
+/**
+ * Of answers that say nothing of caches themselves. A key in `x-apikey` keeps no cache of many users from storing them, as
+ * one in `authorization` would (RFC 9111, 3.5), and how long they stay true it might guess (4.2.2).
+ */
+const FOR_ONE_READER = { 'cache-control': 'private, no-cache' };
+
+/** What goes with answers that say nothing of caches, and with those that do. */
+interface ToldReader {
+  readonly unsaid: readonly SharedHeaders[];
+  readonly said: readonly SharedHeaders[];
+}
+
+function toldReader(headers: Readonly<Record<string, string>>): ToldReader {
+  return {
+    unsaid: [new SharedHeaders({ ...headers, ...FOR_ONE_READER })],
+    said: [new SharedHeaders(headers)],
+  };
+}
+
+/** Where not everybody may read it: a cache may not give a page what another origin, or none, was answered. */
+const BY_ORIGIN = toldReader({ vary: 'origin' });
+
+/** What every answer carries: its request's id, who may read and keep it, and whether the chains it tells of are behind. */
+export class AnswerHeaders {
+  readonly #options: AnswerHeaderOptions;
+  readonly #byOrigin = new Map<string, ToldReader>();
+
+  constructor(options: AnswerHeaderOptions) {
+    this.#options = options;
+  }
+
+  /** `ownHeaders`: more of this answer alone, which becomes the answer's. */
+  addTo(
+    request: NetRequestHead,
+    response: NetResponse,
+    nowMs: number,
+    requestId: string,
+    ownHeaders: string[],
+  ): NetResponse {
+    ownHeaders.push('x-request-id', requestId);
+    const stale = this.#options.staleness(nowMs);
+    if (stale !== null) ownHeaders.push('x-stale', stale);
+    const { status, headers, shared, body } = response;
+    const told = this.#toldReader(request)[headers['cache-control'] === undefined ? 'unsaid' : 'said'];
+    return { status, headers, shared: shared === undefined ? told : [...shared, ...told], ownHeaders, body };
+  }
+
+  #toldReader(request: NetRequestHead): ToldReader {
+    const origin = this.#options.allowOrigin(request);
+    if (origin === null) return BY_ORIGIN;
+    let known = this.#byOrigin.get(origin);
+    if (known === undefined) {
+      known = toldReader({
+        'access-control-allow-origin': origin,
+        'access-control-expose-headers': CORS_EXPOSED_HEADERS,
+        ...(origin !== '*' && { vary: 'origin' }),
+      });
+      this.#byOrigin.set(origin, known);
+    }
+    return known;
+  }
+}
+
+/** The operator pays for nothing more just now: for this key, or for any. */
+export function gasRefused(request: NetRequestHead, refusal: GasRefusal): NetResponse {
+  if (refusal.type === 'OVER_BUDGET') return rateLimited(request, refusal.retryAfterMs);
+  if (refusal.type === 'STORAGE_FULL') return unavailable(request, refusal.type);
+  const message = `The wallet ${refusal.wallet} has spent what it may in a day`;
+  return refuse(request, 429, message, retryAfter(refusal.retryAfterMs));
+}
+
+export function noWallet(request: NetRequestHead): NetResponse {
+  return refuse(request, 501, "No wallet is configured: set walletKey or walletKeyFile to the operator's private key");
+}
+
+export function chainUnreachable(request: NetRequestHead): NetResponse {
+  return unavailable(request, 'The chain does not answer');
+}
+
+/**
+ * The error for a settlement chain that exists, but not here: in the words of a schema that allows one alone. `item`:
+ * the place in the array that has it; null: it is in the query.
+ */
+export function chainNotServed(item: number | null, served: string): SchemaError[] {
+  return [
+    {
+      keyword: 'enum',
+      instancePath: item === null ? '/chainId' : `/${item}/chainId`,
+      schemaPath: `#${item === null ? '' : '/items'}/properties/chainId/enum`,
+      params: { allowedValues: [served] },
+      message: 'must be equal to one of the allowed values',
+    },
+  ];
+}
