@@ -9,7 +9,7 @@ import { statusDocs } from './api-docs/status-docs.js';
 import type { Limits } from './config/limits.js';
 import type { ApiDocuments } from './http/static-routes.js';
 import { onChain } from './wire/primitives.js';
-import { SUBPROTOCOLS } from './ws/subprotocol.js';
+import { SUBPROTOCOLS } from './ws/session.js';
 
 /** Of the interface, not of the program: it changes when clients have to. */
 const API_VERSION = '1.0.0';

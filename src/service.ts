@@ -22,7 +22,7 @@ import { openRequestWatch } from './request-watch.js';
 import type { Service, ServiceOptions } from './service-options.js';
 import { openSignatures } from './signature-side.js';
 import { QuoteJson } from './wire/quote-json.js';
-import { Hub } from './ws/hub.js';
+import { Hub } from './ws/gateway.js';
 import { Publisher as SocketPublisher } from './ws/publisher.js';
 
 /** Assembles one service over its ports and starts it. Rejects when its port is taken; then nothing is left running. */

@@ -1,19 +1,9 @@
+import type { CatchUpLimits } from './ports.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import type { Feed, ResyncReason } from '../feed/feed.js';
 import { CloseCode, type NetSocket } from '../net/net.js';
 import type { SliceTurns } from './ports.js';
-
-/** Bounds of a reader that is behind; the numbers come from the configuration's limits. */
-export interface CatchUpLimits {
-  /** Bytes a peer may leave unread before it is sent less: what can wait does. */
-  readonly wsSlowBytes: number;
-  /** Events read at a time for a reader that comes back, and pause before a slow one is looked at again. */
-  readonly wsReplayEvents: number;
-  readonly wsCatchUpMs: number;
-  /** Pause of a reader that the log has no time for. */
-  readonly logBusyMs: number;
-}
 
 /** How fast the key of a reader may be sent what it requests. */
 export interface ReaderPace {

@@ -10,19 +10,14 @@ import { CloseCode } from '../net/net.js';
 import { rowsOfReading } from '../system/timers.js';
 import type { Resync } from '../wire/feed-messages.js';
 import type { FeedChannel } from '../wire/socket.js';
-import type { CatchUpLimits, ReaderPace } from './catch-up.js';
-import { FollowedChannels, type FollowedChannelsPorts } from './followed-channels.js';
+import type { ReaderPace } from './catch-up.js';
+import { FollowedChannels, type FollowedChannelsPorts } from './channels.js';
+import type { FeedReaderLimits } from './ports.js';
 
 /** Where a reader goes on: it has everything up to `fromSeq` of that log. */
 export interface ResumePoint {
   readonly epoch: string;
   readonly fromSeq: number;
-}
-
-export interface FeedReaderLimits extends CatchUpLimits {
-  readonly wsSnapshotQuotes: number;
-  readonly wsSnapshotPageQuotes: number;
-  readonly wsSnapshotPageTickers: number;
 }
 
 export interface FeedReaderPorts extends FollowedChannelsPorts {

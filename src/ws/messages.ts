@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import { onChain } from '../wire/primitives.js';
 import {
   AuthMessage,
+  type FeedChannel,
   FilterMessage,
   FilterV2Message,
   type OrderbookFilterMessage,
@@ -129,4 +130,23 @@ function refused(problem: string): { readonly ok: false; readonly problem: strin
 
 function isObject(value: unknown): value is RawMessage {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Answers to a client's messages. Existing clients compare these texts letter for letter. */
+export const texts = {
+  authorized: 'Session authorized. Subscriptions enabled.',
+  keyNotFound: 'NOT_FOUND',
+  notAuthorized: 'Not Authorized',
+  rateLimited: 'RATELIMITED',
+  subscribed: (keys: readonly string[]) => `Subscribed to ${keys.join(',')} channel.`,
+  unsubscribed: (channel: FeedChannel) => `Unsubscribed from ${channel} channel`,
+  rfqPublished: (key: string) => `Published RFQ to ${key} Redis channel`,
+} as const;
+
+export function info(message: string) {
+  return { type: 'INFO', body: null, message } as const;
+}
+
+export function error(message: string) {
+  return { type: 'ERROR', body: null, message } as const;
 }

@@ -1,8 +1,30 @@
 import type { Rfq } from '../engine/command.js';
 import type { CancelTimer } from '../engine/ports.js';
-import type { FeedReaderLimits } from './feed-reader.js';
-import type { FeedReadersLimits } from './feed-readers.js';
+
 import type { Hex, PoolKey } from '../engine/quote.js';
+
+/** Bounds of a reader that is behind; the numbers come from the configuration's limits. */
+export interface CatchUpLimits {
+  /** Bytes a peer may leave unread before it is sent less: what can wait does. */
+  readonly wsSlowBytes: number;
+  /** Events read at a time for a reader that comes back, and pause before a slow one is looked at again. */
+  readonly wsReplayEvents: number;
+  readonly wsCatchUpMs: number;
+  /** Pause of a reader that the log has no time for. */
+  readonly logBusyMs: number;
+}
+
+export interface FeedReadersLimits {
+  readonly wsHeartbeatMs: number;
+  readonly wsSlowBytes: number;
+  readonly wsCatchUpMs: number;
+}
+
+export interface FeedReaderLimits extends CatchUpLimits {
+  readonly wsSnapshotQuotes: number;
+  readonly wsSnapshotPageQuotes: number;
+  readonly wsSnapshotPageTickers: number;
+}
 
 /** Whose key a socket showed. */
 export interface SocketKeyHolder {

@@ -1,9 +1,9 @@
 import type { EngineEvent } from '../engine/event.js';
+import type { Order } from '../engine/quote.js';
 import { routeOf } from '../feed/filters.js';
 import type { Publish } from '../feed/quote-topics.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { QuoteJson } from '../wire/quote-json.js';
-import { messagesOf } from './event-messages.js';
 
 /**
  * Tells subscribers what was committed: each event is written once, whoever reads it, and not at all if nobody does.
@@ -34,4 +34,51 @@ export class Publisher {
       for (const topic of topics) this.#publish(topic, message, false);
     }
   }
+}
+
+/**
+ * What plain subscribers are told of an event, as texts of whole messages. They follow the book of valid quotes: one
+ * that enters or returns is posted, one that leaves is deleted, whatever the reason; what happens to a quote outside
+ * the book is not told.
+ */
+export function messagesOf(event: EngineEvent, quotes: QuoteJson): string[] {
+  switch (event.type) {
+    case 'QUOTE_POSTED':
+      return event.reason === null ? [posted(event, quotes)] : [];
+    case 'QUOTE_FILLED':
+      return event.valid ? [filled(event, quotes)] : [];
+    case 'QUOTE_REMOVED':
+      return event.valid ? [deleted(event, quotes)] : [];
+    case 'QUOTE_INVALIDATED':
+      return [deleted(event, quotes)];
+    case 'QUOTE_REVALIDATED':
+      return [posted(event, quotes)];
+    case 'QUOTE_RESTATED': {
+      const before = event.wasValid ? [deleted(event, quotes)] : [];
+      const after = event.reason === null ? [posted(event, quotes)] : [];
+      return [...before, ...after];
+    }
+    case 'RFQ_PUBLISHED':
+      return [`{"type":"RFQ","body":${event.rfq.body}}`];
+    case 'POOL_DEPLOYED':
+    case 'POOL_WITHDRAWN':
+      return [];
+  }
+}
+
+interface Moment {
+  readonly order: Order;
+  readonly fillableSize: bigint;
+}
+
+function posted({ order, fillableSize }: Moment, quotes: QuoteJson): string {
+  return `{"type":"POST_QUOTE","body":${quotes.encode(order, fillableSize)}}`;
+}
+
+function filled({ order, fillableSize, size }: Moment & { readonly size: bigint }, quotes: QuoteJson): string {
+  return `{"type":"FILL_QUOTE","body":${quotes.encode(order, fillableSize)},"size":"${size}"}`;
+}
+
+function deleted({ order, fillableSize }: Moment, quotes: QuoteJson): string {
+  return `{"type":"DELETE_QUOTE","body":${quotes.encode(order, fillableSize)}}`;
 }

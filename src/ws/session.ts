@@ -1,15 +1,13 @@
 import type { CancelTimer } from '../engine/ports.js';
-import type { Encoding } from '../feed/event-messages.js';
+import type { Encoding, EncodingName } from '../feed/event-messages.js';
 import type { Channel, Narrowing } from '../feed/filters.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { NetSocket } from '../net/net.js';
 import type { FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';
 import type { Acknowledged, FeedReader } from './feed-reader.js';
-import type { ChannelChange } from './messages.js';
+import { type ChannelChange, error, info } from './messages.js';
 import type { SocketLimits } from './ports.js';
-import { RateWindow } from './rate-window.js';
-import { error, info } from './replies.js';
 import type { RfqQueue } from './rfq-queue.js';
 
 export interface Credentials {
@@ -124,4 +122,47 @@ export class Session {
     if (this.encoding === null) return this.socket.send(JSON.stringify(reply), false);
     return this.socket.send(this.encoding.message(reply), this.encoding.isBinary);
   }
+}
+
+/** Counts what happens within a sliding window of time, up to a limit. Costs nothing until something happens. */
+export class RateWindow {
+  readonly #limit: number;
+  readonly #windowMs: number;
+  /** Times of the last `limit` happenings, a ring once it is full. */
+  readonly #timesMs: number[] = [];
+  #next = 0;
+
+  /** `limit`: at least 1. */
+  constructor(limit: number, windowMs: number) {
+    this.#limit = limit;
+    this.#windowMs = windowMs;
+  }
+
+  /** Counts one at `nowMs`, which never goes back; true when it is the `limit`-th, or more, of the window. */
+  reaches(nowMs: number): boolean {
+    this.#timesMs[this.#next] = nowMs;
+    this.#next = (this.#next + 1) % this.#limit;
+    if (this.#timesMs.length < this.#limit) return false;
+    const oldest = this.#timesMs[this.#next] ?? nowMs;
+    return nowMs - oldest < this.#windowMs;
+  }
+}
+
+/** What a connection speaks beyond the plain protocol, as it is asked for in `sec-websocket-protocol`. */
+export const SUBPROTOCOLS = {
+  'quotebook.v2.json': 'json',
+  'quotebook.v2.msgpack': 'msgpack',
+} as const satisfies Readonly<Record<string, EncodingName>>;
+
+/** The first of those asked for that is known; empty: the plain protocol (RFC 6455, 4.2.2). */
+export function agreedProtocol(asked: string | undefined): string {
+  const names = (asked ?? '').split(',').map((name) => name.trim());
+  return names.find((name) => Object.hasOwn(SUBPROTOCOLS, name)) ?? '';
+}
+
+/** Null: a plain connection. */
+export function encodingOf(protocol: string, encodings: Readonly<Record<EncodingName, Encoding>>): Encoding | null {
+  const known: Readonly<Partial<Record<string, EncodingName>>> = SUBPROTOCOLS;
+  const name = known[protocol];
+  return name === undefined ? null : encodings[name];
 }

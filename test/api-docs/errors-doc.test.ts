@@ -44,7 +44,7 @@ await t.test('every refusal that is written in the routes is in the table of its
 });
 
 await t.test('every reason that sockets are closed with is in the table', async (t) => {
-  const files = ['ws/hub.ts', 'ws/feed-reader.ts', 'ws/catch-up.ts', 'net/uws/sockets.ts', 'net/node/sockets.ts'];
+  const files = ['ws/gateway.ts', 'ws/feed-reader.ts', 'ws/catch-up.ts', 'net/uws/sockets.ts', 'net/node/sockets.ts'];
   const texts = await Promise.all(files.map((file) => readFile(new URL(file, source), 'utf8')));
   const written = texts.flatMap((text) => [...text.matchAll(/\.close\([\w.]+, (['"`])(.*?)\1\)/g)]);
   t.ok(written.length >= 8, `${written.length} reasons`);

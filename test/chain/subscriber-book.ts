@@ -1,7 +1,7 @@
 import type { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
-import { messagesOf } from '../../src/ws/event-messages.js';
+import { messagesOf } from '../../src/ws/publisher.js';
 
 interface Message {
   readonly type: 'POST_QUOTE' | 'FILL_QUOTE' | 'DELETE_QUOTE' | 'RFQ';

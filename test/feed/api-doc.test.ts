@@ -12,7 +12,7 @@ import {
 import type { OrderbookQuote } from '../../src/wire/orderbook.js';
 import { compile } from '../../src/wire/validation.js';
 import { MessageReader, type RawMessage } from '../../src/ws/messages.js';
-import { agreedProtocol, SUBPROTOCOLS } from '../../src/ws/subprotocol.js';
+import { agreedProtocol, SUBPROTOCOLS } from '../../src/ws/session.js';
 import { readDocument } from '../read-document.js';
 import { decodeMessage } from './decode-message.js';
 import { levelsHash, quotesHash } from './model-reader.js';

@@ -10,7 +10,7 @@ import { TopicIndex } from '../../src/feed/topic-index.js';
 import { SliceTurns } from '../../src/quota/large-answers.js';
 import type { Heartbeat, ServerMessageV2 } from '../../src/wire/feed-messages.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
-import { Hub } from '../../src/ws/hub.js';
+import { Hub } from '../../src/ws/gateway.js';
 import type { SocketLimits } from '../../src/ws/ports.js';
 import { Publisher } from '../../src/ws/publisher.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';

@@ -6,7 +6,7 @@ import type { Publish } from '../../src/feed/quote-topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
 import { SliceTurns } from '../../src/quota/large-answers.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
-import { Hub } from '../../src/ws/hub.js';
+import { Hub } from '../../src/ws/gateway.js';
 import type { RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
 import { Publisher } from '../../src/ws/publisher.js';
 import { ManualClock } from '../system/manual-clock.js';

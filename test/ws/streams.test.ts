@@ -1,9 +1,8 @@
 import t from 'tap';
-import { messagesOf } from '../../src/ws/event-messages.js';
-import { Publisher } from '../../src/ws/publisher.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
+import { messagesOf, Publisher } from '../../src/ws/publisher.js';
 import { eventOf, orderOf, posted, quoteId } from './event-samples.js';
-import { HubFixture, address, chainId, quoteJson } from './hub-fixture.js';
+import { address, chainId, HubFixture, quoteJson } from './hub-fixture.js';
 
 const taker = address(0xc1);
 const stranger = address(0xc2);

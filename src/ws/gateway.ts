@@ -9,17 +9,40 @@ import {
   type UpgradeDecision,
 } from '../net/net.js';
 import type { ReaderPace } from './catch-up.js';
-import { ClientRequests, type ClientRequestsOptions } from './client-requests.js';
 import { FeedReader } from './feed-reader.js';
-import { type ChainsStatus, FeedReaders } from './feed-readers.js';
+import { type ChainsStatus, FeedReaders } from './heartbeats.js';
 import { KeySessions } from './key-sessions.js';
-import { pageMayConnect } from './page-origin.js';
+import { texts } from './messages.js';
 import type { RfqPorts, SocketKeyHolder, SocketQuotas } from './ports.js';
-import { texts } from './replies.js';
+import { ClientRequests, type ClientRequestsOptions } from './requests.js';
 import { RfqQueue } from './rfq-queue.js';
-import { Session } from './session.js';
-import { agreedProtocol, encodingOf } from './subprotocol.js';
-import { Tally } from './tally.js';
+import { agreedProtocol, encodingOf, Session } from './session.js';
+
+/** Counts what is open by whom it belongs to. */
+export class Tally {
+  readonly #counts = new Map<string, number>();
+  #total = 0;
+
+  get total(): number {
+    return this.#total;
+  }
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string): void {
+    this.#total += 1;
+    this.#counts.set(name, this.of(name) + 1);
+  }
+
+  remove(name: string): void {
+    const count = this.of(name) - 1;
+    this.#total -= 1;
+    if (count <= 0) this.#counts.delete(name);
+    else this.#counts.set(name, count);
+  }
+}
 
 export interface HubOptions extends ClientRequestsOptions {
   /** Of plain readers; shared with the publisher. */
@@ -173,4 +196,18 @@ function resumeFrom(reason: string, { reader }: Session): string {
 
 function refusal(status: number, message: string): NetResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }) };
+}
+
+/**
+ * Whether a page of that origin may open a socket. Browsers let any page open one to anywhere and say on whose behalf
+ * (RFC 6455 section 10.2); programs say nothing. `allowed` is what HTTP allows too; `*` is every page. The service's
+ * own page, whose origin is the host that was asked, always may.
+ */
+export function pageMayConnect(
+  allowed: readonly string[],
+  origin: string | undefined,
+  host: string | undefined,
+): boolean {
+  if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return true;
+  return URL.canParse(origin) && new URL(origin).host === host;
 }

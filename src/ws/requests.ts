@@ -10,11 +10,10 @@ import type {
   UnsubscribeV2Message,
 } from '../wire/socket.js';
 import type { Acknowledge, ResumePoint } from './feed-reader.js';
-import type { FeedReaders } from './feed-readers.js';
+import type { FeedReaders } from './heartbeats.js';
 import type { KeySessions } from './key-sessions.js';
-import { type ChannelChange, MessageReader, readFrame, type RfqMessage } from './messages.js';
+import { type ChannelChange, MessageReader, readFrame, type RfqMessage, texts } from './messages.js';
 import type { SliceTurns, SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
-import { texts } from './replies.js';
 import type { Session } from './session.js';
 
 export interface ClientRequestsOptions {

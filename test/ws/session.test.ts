@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { RateWindow } from '../../src/ws/rate-window.js';
+import { RateWindow } from '../../src/ws/session.js';
 
 t.test('the window counts what happened less than its length ago', async (t) => {
   const window = new RateWindow(3, 100);

@@ -3,15 +3,10 @@ import type { Encoding } from '../feed/event-messages.js';
 import type { NetSocket } from '../net/net.js';
 import type { Heartbeat } from '../wire/feed-messages.js';
 import type { FeedReader } from './feed-reader.js';
+import type { FeedReadersLimits } from './ports.js';
 
 /** How both chains look from here. */
 export type ChainsStatus = () => Heartbeat['chains'];
-
-export interface FeedReadersLimits {
-  readonly wsHeartbeatMs: number;
-  readonly wsSlowBytes: number;
-  readonly wsCatchUpMs: number;
-}
 
 /** Where a reader's heartbeats go, and how they are written. */
 export interface Beating {

@@ -3,7 +3,7 @@ import type { EngineEvent } from '../../src/engine/event.js';
 import { InvalidReason } from '../../src/engine/quote.js';
 import { ServerMessage } from '../../src/wire/socket.js';
 import { compile } from '../../src/wire/validation.js';
-import { messagesOf } from '../../src/ws/event-messages.js';
+import { messagesOf } from '../../src/ws/publisher.js';
 import { eventOf, orderOf, rfqOf } from './event-samples.js';
 import { quoteJson } from './hub-fixture.js';
 
