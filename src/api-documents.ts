@@ -1,11 +1,8 @@
 import { asyncApi, type ChannelDoc } from './api-docs/asyncapi.js';
-import { docsPage } from './api-docs/docs-page.js';
-import { openApi } from './api-docs/openapi.js';
-import { optionDocs } from './api-docs/option-docs.js';
-import { orderbookDocs } from './api-docs/orderbook-docs.js';
-import type { RouteDoc } from './api-docs/route-doc.js';
-import { socketDocs } from './api-docs/socket-docs.js';
-import { statusDocs } from './api-docs/status-docs.js';
+import { openApi, type RouteDoc } from './api-docs/openapi.js';
+import { docsPage } from './api-docs/page.js';
+import { optionDocs, orderbookDocs, statusDocs } from './api-docs/routes.js';
+import { socketDocs } from './api-docs/sockets.js';
 import type { Limits } from './config/limits.js';
 import type { ApiDocuments } from './http/static-routes.js';
 import { onChain } from './wire/primitives.js';

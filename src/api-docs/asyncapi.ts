@@ -1,7 +1,6 @@
 import type { TSchema } from 'typebox';
 import { OrderbookQuote, PoolKey, PostedQuote, Signature } from '../wire/orderbook.js';
-import { Components } from './components.js';
-import type { ApiInfo } from './openapi.js';
+import { type ApiInfo, Components } from './openapi.js';
 
 export interface MessageDoc {
   readonly summary: string;

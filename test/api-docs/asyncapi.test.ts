@@ -1,6 +1,6 @@
 import t from 'tap';
 import { asyncApi } from '../../src/api-docs/asyncapi.js';
-import { socketDocs } from '../../src/api-docs/socket-docs.js';
+import { socketDocs } from '../../src/api-docs/sockets.js';
 
 interface Documented {
   readonly channels: Readonly<

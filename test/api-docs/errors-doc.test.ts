@@ -1,8 +1,8 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import t from 'tap';
-import { httpErrors, socketCloses, socketErrors } from '../../src/api-docs/error-docs.js';
-import { isMessageOf } from './message-of.js';
+import { httpErrors, socketCloses, socketErrors } from '../../src/api-docs/errors.js';
 import { readDocument } from '../read-document.js';
+import { isMessageOf } from './message-of.js';
 
 const source = new URL('../../../src/', import.meta.url);
 

@@ -1,4 +1,4 @@
-import type { ErrorDoc } from '../../src/api-docs/error-docs.js';
+import type { ErrorDoc } from '../../src/api-docs/errors.js';
 
 /** Whether a text is what the document says. */
 export function isMessageOf({ message }: ErrorDoc, text: string): boolean {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { socketCloses } from '../../src/api-docs/error-docs.js';
+import { socketCloses } from '../../src/api-docs/errors.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import type { Order } from '../../src/engine/quote.js';

@@ -1,8 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { ChannelDoc, MessageDoc } from './asyncapi.js';
-import { httpErrors, socketCloses, socketErrors } from './error-docs.js';
-import type { ApiInfo } from './openapi.js';
-import { answersOf, schemasOf, type RouteDoc } from './route-doc.js';
+import { httpErrors, socketCloses, socketErrors } from './errors.js';
+import { answersOf, type ApiInfo, type RouteDoc, schemasOf } from './openapi.js';
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }

@@ -1,0 +1,236 @@
+import Type from 'typebox';
+import { AnyEventsQuery, EventsPage, TickersQuery, TickersResult } from '../wire/feed-messages.js';
+import {
+  poolsQuery,
+  PoolsResult,
+  postPoolsBody,
+  PostPoolsResult,
+  settleBody,
+  SettleResult,
+  vaultQuoteQuery,
+  VaultQuoteResult,
+} from '../wire/options.js';
+import {
+  DryRunResult,
+  ordersBody,
+  ordersQuery,
+  OrdersResult,
+  postQuotesBody,
+  PostQuotesQuery,
+  PostQuotesResult,
+  QuotesQuery,
+  QuotesResult,
+  RfqQuotesQuery,
+} from '../wire/orderbook.js';
+import { closed } from '../wire/primitives.js';
+import { ErrorBody } from '../wire/problem.js';
+import { type AnswerDoc, BAD_REQUEST, NOT_MODIFIED, type RouteDoc } from './openapi.js';
+
+export interface OrderbookDocLimits {
+  readonly quotesPerRequest: number;
+  readonly quoteIdsPerRequest: number;
+}
+
+const tag = 'Orderbook';
+
+/** The orderbook's routes. */
+export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: OrderbookDocLimits): RouteDoc[] {
+  return [
+    {
+      method: 'GET',
+      path: '/quotes',
+      needsKey: true,
+      tag,
+      summary: 'The best quotes that together cover a size on a side of a pool',
+      query: QuotesQuery,
+      answers: {
+        200: { about: 'The quotes, best price first', schema: QuotesResult },
+        304: NOT_MODIFIED,
+        400: BAD_REQUEST,
+      },
+    },
+    {
+      method: 'POST',
+      path: '/quotes',
+      needsKey: true,
+      tag,
+      summary: 'Publish signed quotes, or with `dryRun=true` see what that would come to',
+      query: PostQuotesQuery,
+      body: postQuotesBody(quotesPerRequest),
+      answers: {
+        200: {
+          about: 'No quote was created: each was known or failed. Of a dry run: what would become of each',
+          anyOf: [PostQuotesResult, DryRunResult],
+        },
+        201: { about: 'At least one was created', schema: PostQuotesResult },
+        400: BAD_REQUEST,
+        501: { about: 'No wallet is configured to publish with', schema: ErrorBody },
+        503: { about: 'Cannot publish now: the chain, the wallet or the disk; try again', schema: ErrorBody },
+        504: { about: 'Nothing is confirmed yet; `pending` may still enter the book', schema: ErrorBody },
+      },
+    },
+    {
+      method: 'GET',
+      path: '/rfq_quotes',
+      needsKey: true,
+      tag,
+      summary: 'The private quotes for one taker',
+      query: RfqQuotesQuery,
+      answers: {
+        200: { about: 'The quotes, best price first', schema: QuotesResult },
+        304: NOT_MODIFIED,
+        400: BAD_REQUEST,
+      },
+    },
+    {
+      method: 'GET',
+      path: '/orders',
+      needsKey: true,
+      tag,
+      summary: 'Orders by any mix of filters',
+      query: ordersQuery(quoteIdsPerRequest),
+      answers: { 200: { about: 'Newest first', schema: OrdersResult }, 304: NOT_MODIFIED, 400: BAD_REQUEST },
+    },
+    {
+      method: 'POST',
+      path: '/orders/query',
+      needsKey: true,
+      tag,
+      summary: 'The same, with the filters in a body: for long lists of ids',
+      body: ordersBody(quoteIdsPerRequest),
+      answers: { 200: { about: 'Newest first', schema: OrdersResult }, 400: BAD_REQUEST },
+    },
+    {
+      method: 'GET',
+      path: '/tickers',
+      needsKey: true,
+      tag,
+      summary: 'All pools at a glance',
+      query: TickersQuery,
+      answers: {
+        200: { about: 'Every pool that is deployed, quoted or was filled', schema: TickersResult },
+        400: BAD_REQUEST,
+      },
+    },
+    {
+      method: 'GET',
+      path: '/events',
+      needsKey: true,
+      tag,
+      summary: 'What a reader of the feed missed, a page at a time',
+      query: AnyEventsQuery,
+      answers: {
+        200: { about: 'The messages that a connection would have been sent', schema: EventsPage },
+        400: BAD_REQUEST,
+        503: { about: 'Too many others read past events; try again', schema: ErrorBody },
+      },
+    },
+  ];
+}
+
+export interface OptionDocLimits {
+  readonly poolsPerRequest: number;
+  readonly settlementsPerRequest: number;
+}
+
+const optionTag = 'Options';
+const NO_WALLET: AnswerDoc = { about: 'No wallet is configured', schema: ErrorBody };
+const UNREACHABLE: AnswerDoc = { about: 'The chain or the disk does not answer; try again', schema: ErrorBody };
+
+/** Pools, vault quotes and settlement. `symbols`: those with a token on the chain that is served. */
+export function optionDocs(
+  symbols: readonly string[],
+  { poolsPerRequest, settlementsPerRequest }: OptionDocLimits,
+): RouteDoc[] {
+  return [
+    {
+      method: 'GET',
+      path: '/pools',
+      needsKey: true,
+      tag: optionTag,
+      summary: 'Pools deployed in the last 90 days that have not expired',
+      query: poolsQuery(symbols),
+      answers: { 200: { about: 'The pools', schema: PoolsResult }, 400: BAD_REQUEST },
+    },
+    {
+      method: 'POST',
+      path: '/pools',
+      needsKey: true,
+      tag: optionTag,
+      summary: 'Deploy pools',
+      body: postPoolsBody(symbols, poolsPerRequest),
+      answers: {
+        200: { about: 'What became of each option', schema: PostPoolsResult },
+        400: BAD_REQUEST,
+        501: NO_WALLET,
+        503: UNREACHABLE,
+      },
+    },
+    {
+      method: 'GET',
+      path: '/vaults/quote',
+      needsKey: true,
+      tag: optionTag,
+      summary: 'The price of a trade against a vault',
+      query: vaultQuoteQuery(symbols),
+      answers: {
+        200: { about: 'The price', schema: VaultQuoteResult },
+        400: BAD_REQUEST,
+        500: { about: '`Failed to get quote from vault`: it refused for a reason without a name', schema: ErrorBody },
+        501: NO_WALLET,
+        503: UNREACHABLE,
+      },
+    },
+    {
+      method: 'POST',
+      path: '/pool/settle',
+      needsKey: true,
+      tag: optionTag,
+      summary: 'Settle expired positions',
+      body: settleBody(symbols, settlementsPerRequest),
+      answers: {
+        200: { about: 'What became of each position', schema: SettleResult },
+        400: BAD_REQUEST,
+        501: NO_WALLET,
+        503: UNREACHABLE,
+      },
+    },
+  ];
+}
+
+const Health = closed({ status: Type.Literal('alive') });
+const Ready = closed({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) });
+const PageSettings = closed({ chainId: Type.String(), apiKey: Type.Union([Type.String(), Type.Null()]) });
+const Document: AnswerDoc = { about: 'The document', schema: Type.Object({}) };
+
+/** What tells of the service itself, without a key. */
+export function statusDocs(): RouteDoc[] {
+  const route = (path: string, summary: string, answers: RouteDoc['answers']): RouteDoc => {
+    return { method: 'GET', path, needsKey: false, tag: 'Service', summary, answers };
+  };
+  return [
+    route('/health', 'Whether the process lives', { 200: { about: 'It does', schema: Health } }),
+    route('/ready', 'Whether it serves what the chains say now', {
+      200: { about: 'It does', schema: Ready },
+      503: { about: 'It does not, and why', schema: Ready },
+    }),
+    route('/openapi.json', 'The REST API as OpenAPI 3.1', { 200: Document }),
+    route('/asyncapi.json', 'The WebSocket API as AsyncAPI 3.0', { 200: Document }),
+    route('/docs', 'Both, for people', { 200: { about: 'A page', mediaType: 'text/html' } }),
+    route('/', 'The market, for people: where the page was built', {
+      200: { about: 'A page', mediaType: 'text/html' },
+      304: NOT_MODIFIED,
+      403: { about: 'A WebSocket handshake of a page whose origin is not allowed', schema: ErrorBody },
+      426: { about: 'A WebSocket handshake of another version than 13', schema: ErrorBody },
+      429: { about: 'A WebSocket handshake from an address that has as many sockets as it may', schema: ErrorBody },
+      503: {
+        about:
+          'A WebSocket handshake while there are as many sockets as there may be; anything while the chains have not been reached',
+        schema: ErrorBody,
+      },
+    }),
+    route('/page.json', 'What that page asks for', {
+      200: { about: 'The chain, and on a local set-up the key that this browser may use', schema: PageSettings },
+    }),
+  ];
+}
