@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { isChainFailure, whyNoAnswer } from './chain/contract-errors.js';
-import { WrongChain } from './chain/rpc-errors.js';
-import type { ChainIdentity } from './chain/identity.js';
+import { isChainFailure, whyNoAnswer } from './chain/contracts/contract-errors.js';
+import type { ChainIdentity } from './chain/contracts/deployments.js';
+import { WrongChain } from './chain/rpc/rpc-errors.js';
 import type { Limits } from './config/limits.js';
 import type { CancelTimer, Clock, Random } from './engine/ports.js';
 import type { ServerChoice } from './net/open-server.js';

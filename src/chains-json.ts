@@ -1,5 +1,5 @@
-import type { ChainHealth } from './chain/chain-health.js';
-import type { ChainSide } from './chain/chain-side.js';
+import type { ChainSide } from './chain/chain-side-options.js';
+import type { ChainHealth } from './chain/follow/chain-health.js';
 import type { Clock } from './engine/ports.js';
 import type { Heartbeat } from './wire/feed-messages.js';
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Logger } from 'pino';
-import type { ChainIdentity } from './chain/identity.js';
-import { intentFileName, IntentLog } from './chain/intent-log.js';
+import type { ChainIdentity } from './chain/contracts/deployments.js';
+import { intentFileName, IntentLog } from './chain/wallet/intent-log.js';
 import type { Limits } from './config/limits.js';
 import type { Settings } from './config/setting-table.js';
 import type { KeptValues } from './engine/ports.js';

@@ -1,6 +1,6 @@
-import type { ChainSide } from './chain/chain-side.js';
-import { isChainFailure } from './chain/contract-errors.js';
-import type { FollowedBook } from './chain/followed-book.js';
+import type { ChainSide } from './chain/chain-side-options.js';
+import { isChainFailure } from './chain/contracts/contract-errors.js';
+import type { FollowedBook } from './chain/follow/book-port.js';
 import type { Rfq } from './engine/command.js';
 import type { Engine } from './engine/engine.js';
 import type { Hex, Order, Pool, PoolKey } from './engine/quote.js';

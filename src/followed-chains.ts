@@ -1,6 +1,7 @@
-import type { BlockHead } from './chain/block-head.js';
-import { type ChainSide, openChainSide } from './chain/chain-side.js';
-import { HeadWatch } from './chain/head-watch.js';
+import type { ChainSide } from './chain/chain-side-options.js';
+import { openChainSide } from './chain/chain-side.js';
+import type { BlockHead } from './chain/contracts/blocks-and-logs.js';
+import { HeadWatch } from './chain/follow/head-watch.js';
 import { followedBook } from './engine-side.js';
 import type { EngineTime, Sequencer } from './engine/sequencer.js';
 import type { ServiceOptions } from './service-options.js';

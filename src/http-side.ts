@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { apiDocuments } from './api-documents.js';
 import type { KeyStore } from './auth/key-store.js';
-import type { ChainSide } from './chain/chain-side.js';
-import type { QuoteIntake } from './chain/quote-intake.js';
-import type { QuoteRehearsal } from './chain/quote-rehearsal.js';
+import type { ChainSide } from './chain/chain-side-options.js';
+import type { QuoteRehearsal } from './chain/publish/dry-run.js';
+import type { QuoteIntake } from './chain/publish/quote-intake.js';
 import type { Limits } from './config/limits.js';
 import type { Engine } from './engine/engine.js';
 import type { Clock, Journal } from './engine/ports.js';

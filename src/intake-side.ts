@@ -1,12 +1,11 @@
-import type { ChainSide } from './chain/chain-side.js';
-import { IntakeChecks } from './chain/intake-checks.js';
-import { QuoteChecks } from './chain/quote-checks.js';
-import { QuoteIntake } from './chain/quote-intake.js';
-import { QuoteRehearsal } from './chain/quote-rehearsal.js';
+import type { ChainSide } from './chain/chain-side-options.js';
+import { QuoteRehearsal } from './chain/publish/dry-run.js';
+import { QuoteIntake } from './chain/publish/quote-intake.js';
+import { IntakeChecks, QuoteChecks } from './chain/publish/quote-validation.js';
+import { knownOrder } from './engine-side.js';
 import type { Clock } from './engine/ports.js';
 import type { Hex } from './engine/quote.js';
 import type { Sequencer } from './engine/sequencer.js';
-import { knownOrder } from './engine-side.js';
 import type { ServiceOptions } from './service-options.js';
 import type { SignatureSide } from './signature-side.js';
 

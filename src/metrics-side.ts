@@ -1,4 +1,4 @@
-import type { ChainSide } from './chain/chain-side.js';
+import type { ChainSide } from './chain/chain-side-options.js';
 import type { Clock } from './engine/ports.js';
 import type { Engine } from './engine/engine.js';
 import type { Sequencer } from './engine/sequencer.js';

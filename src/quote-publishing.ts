@@ -1,6 +1,6 @@
-import type { ChainSide } from './chain/chain-side.js';
-import type { QuoteIntake } from './chain/quote-intake.js';
-import type { QuoteRehearsal } from './chain/quote-rehearsal.js';
+import type { ChainSide } from './chain/chain-side-options.js';
+import type { QuoteRehearsal } from './chain/publish/dry-run.js';
+import type { QuoteIntake } from './chain/publish/quote-intake.js';
 import type { Journal } from './engine/ports.js';
 import type { QuotePublishing } from './http/publish-route.js';
 import type { OperatorGas } from './quota/gas-budget.js';

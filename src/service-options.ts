@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import type { KeyStore } from './auth/key-store.js';
-import type { ChainSideOptions } from './chain/chain-side-options.js';
-import type { ChainSide } from './chain/chain-side.js';
-import type { OperatorAccount } from './chain/open-wallets.js';
-import type { Profile } from './chain/profile.js';
+import type { ChainSide, ChainSideOptions } from './chain/chain-side-options.js';
+import type { Profile } from './chain/contracts/deployments.js';
+import type { OperatorAccount } from './chain/wallet/open-wallets.js';
 import type { Limits } from './config/limits.js';
 import type { ChainRole } from './engine/command.js';
 import type { Engine } from './engine/engine.js';

@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import pino from 'pino';
 import t from 'tap';
 import { awaitChains, type AwaitChainsOptions } from '../src/await-chains.js';
-import { RpcError, RpcUnreachable, WrongChain } from '../src/chain/rpc-errors.js';
+import { RpcError, RpcUnreachable, WrongChain } from '../src/chain/rpc/rpc-errors.js';
 import { limits } from '../src/config/limits.js';
 import { documentedFetch } from './e2e/documented-network.js';
 import { ManualClock } from './system/manual-clock.js';

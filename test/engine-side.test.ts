@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { RpcUnreachable } from '../src/chain/rpc-errors.js';
+import { RpcUnreachable } from '../src/chain/rpc/rpc-errors.js';
 import { rfqPorts } from '../src/engine-side.js';
 import type { Pool } from '../src/engine/quote.js';
 

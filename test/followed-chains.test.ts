@@ -1,14 +1,13 @@
 import pino from 'pino';
 import t from 'tap';
-import type { ChainSideOptions } from '../src/chain/chain-side-options.js';
-import type { ChainSide } from '../src/chain/chain-side.js';
-import { openFollowedChains, type FollowedChainsParts } from '../src/followed-chains.js';
-import { RpcUnreachable } from '../src/chain/rpc-errors.js';
+import type { ChainSide, ChainSideOptions } from '../src/chain/chain-side-options.js';
+import { RpcUnreachable } from '../src/chain/rpc/rpc-errors.js';
 import { limits } from '../src/config/limits.js';
+import { type FollowedChainsParts, openFollowedChains } from '../src/followed-chains.js';
 import { Metrics } from '../src/metrics/metrics.js';
 import type { ServiceOptions } from '../src/service-options.js';
-import { ManualClock } from './system/manual-clock.js';
 import { blockHashOf, newEngine, txHashOf } from './engine/samples.js';
+import { ManualClock } from './system/manual-clock.js';
 
 /** What the readers of the chains tell, and the log lines and metrics that come of it. */
 function listening(level: string) {

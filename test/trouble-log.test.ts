@@ -1,6 +1,6 @@
 import pino from 'pino';
 import t from 'tap';
-import { RpcUnreachable } from '../src/chain/rpc-errors.js';
+import { RpcUnreachable } from '../src/chain/rpc/rpc-errors.js';
 import { briefly, endpointTroubles, TroubleLog } from '../src/trouble-log.js';
 import { ManualClock } from './system/manual-clock.js';
 

@@ -1,5 +1,5 @@
-import { encodeAdd } from '../../src/chain/add-calldata.js';
-import { postJson } from '../../src/chain/http-post.js';
+import { encodeAdd } from '../../src/chain/contracts/abi-encoding.js';
+import { postJson } from '../../src/chain/rpc/http-transport.js';
 import type { Hex, SignedQuote } from '../../src/engine/quote.js';
 import { systemClock } from '../../src/system/clock.js';
 import type { AnvilSetup } from '../servers/on-anvil.js';

@@ -1,11 +1,10 @@
-import { ChainHealth } from '../../src/chain/chain-health.js';
-import { ChainReader } from '../../src/chain/chain-reader.js';
-import type { ChainSideOptions } from '../../src/chain/chain-side-options.js';
-import type { ChainSide } from '../../src/chain/chain-side.js';
-import { publishedQuote } from '../../src/chain/growing-quote.js';
-import type { Profile } from '../../src/chain/profile.js';
-import type { PublicationOutcome } from '../../src/chain/publication.js';
-import type { IdentifiedQuote, QuoteReading } from '../../src/chain/quote-states.js';
+import type { ChainSide, ChainSideOptions } from '../../src/chain/chain-side-options.js';
+import { ChainReader } from '../../src/chain/contracts/chain-reader.js';
+import type { Profile } from '../../src/chain/contracts/deployments.js';
+import { type IdentifiedQuote, publishedQuote } from '../../src/chain/contracts/quote-types.js';
+import { ChainHealth } from '../../src/chain/follow/chain-health.js';
+import type { QuoteReading } from '../../src/chain/follow/quote-states.js';
+import type { PublicationOutcome } from '../../src/chain/publish/publisher.js';
 import type { Rpc } from '../../src/engine/ports.js';
 import type { Pool, PoolKey, Quote } from '../../src/engine/quote.js';
 import { blockHashOf, CONTRACT, hex, poolOf, START_SECONDS } from '../workload/quotes.js';

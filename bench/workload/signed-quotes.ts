@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import secp256k1 from 'secp256k1';
 import { toHex } from '../../src/auth/keccak256.js';
 import type { QuoteDigest } from '../../src/auth/quote-signature.js';
-import { boundQuote, identifiedQuote } from '../../src/chain/growing-quote.js';
+import { boundQuote, identifiedQuote } from '../../src/chain/contracts/quote-types.js';
 import { type Hex, type Pool, type SignedQuote, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { Dice } from './dice.js';
 import { CONTRACT } from './quotes.js';

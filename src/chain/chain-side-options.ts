@@ -3,15 +3,47 @@ import type { SignatureChecks } from '../auth/signature-pool.js';
 import type { ChainPosition, ChainRole } from '../engine/command.js';
 import type { Clock, KeptValues, Random, Rpc } from '../engine/ports.js';
 import type { Order } from '../engine/quote.js';
-import type { BlockId } from './block-head.js';
-import type { FollowListener } from './book-follower.js';
-import type { ChainLog } from './chain-log.js';
-import type { FollowedBook } from './followed-book.js';
-import type { OperatorAccount, WalletNumbers } from './open-wallets.js';
-import type { Profile } from './profile.js';
-import type { StreamRefusal } from './publication-check.js';
-import type { OnTxTrouble } from './sent-txs.js';
-import type { IgnoredEvent } from './settlement-events.js';
+import type { BlockHead, BlockId, ChainLog } from './contracts/blocks-and-logs.js';
+import { ChainReader } from './contracts/chain-reader.js';
+import type { Profile } from './contracts/deployments.js';
+import type { FollowedBook } from './follow/book-port.js';
+import { ChainHealth } from './follow/chain-health.js';
+import { BookFollower, type FollowListener } from './follow/follower.js';
+import { PoolAddresses } from './follow/pool-addresses.js';
+import type { StreamRefusal } from './follow/published-quotes.js';
+import { QuoteStates } from './follow/quote-states.js';
+import type { IgnoredEvent } from './follow/settlement-events.js';
+import { Publisher } from './publish/publisher.js';
+import type { OperatorAccount, WalletNumbers } from './wallet/open-wallets.js';
+import { WalletBalance, type WalletSpending } from './wallet/spending.js';
+import type { OnTxTrouble } from './wallet/tx-tracker.js';
+import type { Wallet } from './wallet/wallet.js';
+
+/** Everything that talks to the two chains. */
+export interface ChainSide {
+  readonly follower: Pick<BookFollower, 'start' | 'wake' | 'caughtUp'>;
+  readonly health: Readonly<Record<ChainRole, ChainHealth>>;
+  /** What a subscription told of a chain's newest block. */
+  hear(role: ChainRole, head: BlockHead): void;
+  readonly settlement: ChainReader;
+  readonly pools: Pick<PoolAddresses, 'resolve'>;
+  readonly states: Pick<QuoteStates, 'read'>;
+  /** Null without a wallet. */
+  readonly publisher: Pick<Publisher, 'foresee' | 'has' | 'publish' | 'room' | 'walletAddress'> | null;
+  readonly settlementWallet: Wallet | null;
+  /** What each chain's wallet spends; null without one. */
+  readonly spending: Readonly<Record<ChainRole, WalletSpending>> | null;
+  /** What it has there; null without one. */
+  readonly balances: Readonly<Record<ChainRole, Pick<WalletBalance, 'wei'>>> | null;
+  /**
+   * The last block that was read of each chain; the book may have been told of an earlier one, with nothing in between.
+   */
+  readTo(role: ChainRole): BlockId | null;
+  /** Orders that a settlement block up to there has touched are still to be asked about. */
+  hasWaiting(): boolean;
+  /** No command comes from the chains any more when it resolves. */
+  stop(): Promise<void>;
+}
 
 /** The numbers of `config/limits.ts` that reading and writing the chains are bound by. */
 export interface ChainSideLimits extends WalletNumbers {

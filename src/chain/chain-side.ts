@@ -1,61 +1,32 @@
 import type { ChainRole } from '../engine/command.js';
 import { dueSecond } from '../engine/order-book.js';
 import type { Hex } from '../engine/quote.js';
-import type { BlockHead, BlockId } from './block-head.js';
-import { BookFollower } from './book-follower.js';
-import { ChainCursor, type CursorOptions } from './chain-cursor.js';
-import { ChainHealth } from './chain-health.js';
-import { ChainReader } from './chain-reader.js';
-import type { ChainSideOptions } from './chain-side-options.js';
-import { ContractBreaker } from './contract-breaker.js';
-import { isChainFailure, whyNoAnswer } from './contract-errors.js';
-import { DeploymentRehearsal } from './deployment-rehearsal.js';
-import { EarlyEvents } from './early-events.js';
+import type { ChainSide, ChainSideOptions } from './chain-side-options.js';
+import type { BlockHead, BlockId } from './contracts/blocks-and-logs.js';
+import { ChainReader } from './contracts/chain-reader.js';
+import { isChainFailure, whyNoAnswer } from './contracts/contract-errors.js';
+import type { Profile } from './contracts/deployments.js';
+import type { MulticallLimits } from './contracts/multicall.js';
+import { withContractNames } from './contracts/profile-check.js';
 import { firstBlockSince } from './first-block.js';
-import { PatientSubmitter, resumeAfter, resumeFrom } from './followed-book.js';
-import { ForeseenStates } from './foreseen-states.js';
-import { LogWindow, type WatchedLogs } from './log-window.js';
-import type { MulticallLimits } from './multicall.js';
-import { openWallets } from './open-wallets.js';
-import { PoolAddresses } from './pool-addresses.js';
-import { withContractNames } from './profile-check.js';
-import type { Profile } from './profile.js';
-import { PublicationCheck } from './publication-check.js';
-import { Publisher } from './publisher.js';
-import { QuoteStates } from './quote-states.js';
-import { RefusingNode } from './refusing-node.js';
-import { SettlementFollower, watchedSettlement } from './settlement-follower.js';
-import { StreamFollower, watchedStream } from './stream-follower.js';
-import { UndeployedPools } from './undeployed-pools.js';
-import { WalletBalance } from './wallet-balance.js';
-import type { WalletSpending } from './wallet-spending.js';
-import type { Wallet } from './wallet.js';
-
-/** Everything that talks to the two chains. */
-export interface ChainSide {
-  readonly follower: Pick<BookFollower, 'start' | 'wake' | 'caughtUp'>;
-  readonly health: Readonly<Record<ChainRole, ChainHealth>>;
-  /** What a subscription told of a chain's newest block. */
-  hear(role: ChainRole, head: BlockHead): void;
-  readonly settlement: ChainReader;
-  readonly pools: Pick<PoolAddresses, 'resolve'>;
-  readonly states: Pick<QuoteStates, 'read'>;
-  /** Null without a wallet. */
-  readonly publisher: Pick<Publisher, 'foresee' | 'has' | 'publish' | 'room' | 'walletAddress'> | null;
-  readonly settlementWallet: Wallet | null;
-  /** What each chain's wallet spends; null without one. */
-  readonly spending: Readonly<Record<ChainRole, WalletSpending>> | null;
-  /** What it has there; null without one. */
-  readonly balances: Readonly<Record<ChainRole, Pick<WalletBalance, 'wei'>>> | null;
-  /**
-   * The last block that was read of each chain; the book may have been told of an earlier one, with nothing in between.
-   */
-  readTo(role: ChainRole): BlockId | null;
-  /** Orders that a settlement block up to there has touched are still to be asked about. */
-  hasWaiting(): boolean;
-  /** No command comes from the chains any more when it resolves. */
-  stop(): Promise<void>;
-}
+import { PatientSubmitter, resumeAfter, resumeFrom } from './follow/book-port.js';
+import { ChainHealth, RefusingNode } from './follow/chain-health.js';
+import { ContractBreaker } from './follow/contract-breaker.js';
+import { ChainCursor, type CursorOptions } from './follow/cursor.js';
+import { DeploymentRehearsal } from './follow/deployment-rehearsal.js';
+import { EarlyEvents } from './follow/early-events.js';
+import { BookFollower } from './follow/follower.js';
+import { LogWindow, type WatchedLogs } from './follow/log-window.js';
+import { PoolAddresses } from './follow/pool-addresses.js';
+import { PublicationCheck } from './follow/published-quotes.js';
+import { QuoteStates, UndeployedPools } from './follow/quote-states.js';
+import { SettlementFollower, watchedSettlement } from './follow/settlement-follower.js';
+import { ForeseenStates } from './follow/state-prefetch.js';
+import { StreamFollower, watchedStream } from './follow/stream-follower.js';
+import { Publisher } from './publish/publisher.js';
+import { openWallets } from './wallet/open-wallets.js';
+import { WalletBalance } from './wallet/spending.js';
+import type { Wallet } from './wallet/wallet.js';
 
 export function openChainSide(options: ChainSideOptions): ChainSide {
   const { profile, rpc, book, clock, random, limits, signatures, checks, readSoFar } = options;

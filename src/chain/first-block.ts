@@ -1,4 +1,4 @@
-import type { ChainReader } from './chain-reader.js';
+import type { ChainReader } from './contracts/chain-reader.js';
 
 /**
  * The first block from `startBlock` on that is not older than `timestamp` (Unix seconds), by bisection: about 28

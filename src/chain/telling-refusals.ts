@@ -1,6 +1,6 @@
-import type { ChainReader } from './chain-reader.js';
-import { isChainFailure } from './contract-errors.js';
-import { RpcUnreachable } from './rpc-errors.js';
+import type { ChainReader } from './contracts/chain-reader.js';
+import { isChainFailure } from './contracts/contract-errors.js';
+import { RpcUnreachable } from './rpc/rpc-errors.js';
 
 type Asked = Pick<ChainReader, 'call' | 'multicall'>;
 

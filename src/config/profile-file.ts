@@ -1,7 +1,11 @@
 import Type, { type Static } from 'typebox';
-import { checksumAddress } from '../chain/checksum.js';
-import { deployments } from '../chain/deployments.js';
-import type { ChainProfile, ContractProfile, Profile } from '../chain/profile.js';
+import {
+  type ChainProfile,
+  checksumAddress,
+  type ContractProfile,
+  deployments,
+  type Profile,
+} from '../chain/contracts/deployments.js';
 import type { Hex } from '../engine/quote.js';
 import { Address, closed } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';

@@ -1,4 +1,4 @@
-import type { Profile } from '../chain/profile.js';
+import type { Profile } from '../chain/contracts/deployments.js';
 import type { Settings } from './setting-table.js';
 
 type Endpoints = Pick<Settings, 'settlementRpcUrls' | 'streamRpcUrls' | 'settlementWsUrl' | 'streamWsUrl'>;

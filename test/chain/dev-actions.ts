@@ -1,15 +1,17 @@
 import { setTimeout } from 'node:timers/promises';
-import { encodeFunctionData, maxUint256, TransactionReceiptNotFoundError, type Address } from 'viem';
-import { ZERO_ADDRESS, type Hex, type PoolKey, type Signature } from '../../src/engine/quote.js';
-import { erc20Abi } from '../../src/chain/abi/erc20.js';
-import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
-import { optionTokenAbi } from '../../src/chain/abi/option-token.js';
-import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
-import { poolAbi } from '../../src/chain/abi/pool.js';
-import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
-import { discountsAbi, lockableAbi, priceOracleAbi, testTokenAbi } from '../../src/chain/dev/dev-abi.js';
-import { devClient, type DevClient } from '../../src/chain/dev/dev-client.js';
+import { type Address, encodeFunctionData, maxUint256, TransactionReceiptNotFoundError } from 'viem';
+import {
+  contractErrorsAbi,
+  erc20Abi,
+  optionTokenAbi,
+  orderbookStreamAbi,
+  poolAbi,
+  poolFactoryAbi,
+} from '../../src/chain/contracts/abi.js';
+import { discountsAbi, lockableAbi, priceOracleAbi, testTokenAbi } from '../../src/chain/dev/contracts.js';
+import { type DevClient, devClient } from '../../src/chain/dev/dev-client.js';
 import type { LocalChain } from '../../src/chain/dev/local-chain.js';
+import { type Hex, type PoolKey, type Signature, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import type { SignedOffer } from './sign-quote.js';
 
 const MINED_WITHIN_MS = 120_000;

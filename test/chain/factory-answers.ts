@@ -1,7 +1,6 @@
 import { decodeFunctionData, encodeErrorResult, encodeFunctionResult } from 'viem';
-import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
-import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
-import type { CallResult, ContractCall } from '../../src/chain/chain-reader.js';
+import type { CallResult, ContractCall } from '../../src/chain/contracts/abi-encoding.js';
+import { contractErrorsAbi, poolFactoryAbi } from '../../src/chain/contracts/abi.js';
 import type { Hex } from '../../src/engine/quote.js';
 
 type ErrorName = (typeof contractErrorsAbi)[number]['name'];

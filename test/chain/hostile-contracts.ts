@@ -1,5 +1,5 @@
-import { concat, encodeEventTopics, numberToHex, size, type Hex } from 'viem';
-import { poolAbi } from '../../src/chain/abi/pool.js';
+import { concat, encodeEventTopics, type Hex, numberToHex, size } from 'viem';
+import { poolAbi } from '../../src/chain/contracts/abi.js';
 import type { SignedOffer } from './sign-quote.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { GasPayer } from '../../src/chain/gas-payer.js';
+import type { GasPayer } from '../../src/chain/wallet/operator.js';
 import type { GasRefusal } from '../../src/quota/gas-budget.js';
 
 export interface NotingPayer extends GasPayer {

@@ -1,5 +1,5 @@
 import { BaseError, decodeErrorResult, isHex } from 'viem';
-import { contractErrorsAbi } from '../../src/chain/abi/errors.js';
+import { contractErrorsAbi } from '../../src/chain/contracts/abi.js';
 
 /** Name of the error that a call to a contract reverts with; `Panic` for overflows. Throws when it does not revert. */
 export async function refusal(attempt: Promise<unknown>): Promise<string> {

@@ -1,5 +1,5 @@
 import { numberToHex } from 'viem';
-import { ChainReader } from '../../src/chain/chain-reader.js';
+import { ChainReader } from '../../src/chain/contracts/chain-reader.js';
 import type { Rpc } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 

@@ -1,5 +1,5 @@
-import { ChainCursor, type CursorOptions, type Resume } from '../../src/chain/chain-cursor.js';
-import type { BlockId } from '../../src/chain/block-head.js';
+import type { BlockId } from '../../src/chain/contracts/blocks-and-logs.js';
+import { ChainCursor, type CursorOptions, type Resume } from '../../src/chain/follow/cursor.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ScriptedChain } from './scripted-chain.js';
 

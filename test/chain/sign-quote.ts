@@ -1,7 +1,7 @@
 import { hashTypedData, parseSignature } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { ZERO_ADDRESS, type Hex, type Pool, type SignedQuote } from '../../src/engine/quote.js';
-import type { DevAccount } from '../../src/chain/dev/accounts.js';
+import type { DevAccount } from '../../src/chain/dev/dev-client.js';
+import { type Hex, type Pool, type SignedQuote, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { QUOTE_TYPES } from '../auth/quote-types.js';
 
 /** What a maker decides; the rest is filled in. */

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { ChainAnswerError } from '../../src/chain/chain-answer-error.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
+import { ChainAnswerError } from '../../src/chain/rpc/rpc-response.js';
 import { tellingRefusals } from '../../src/chain/telling-refusals.js';
 
 const call = { to: '0x01', data: '0x' } as const;

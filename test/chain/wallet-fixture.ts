@@ -1,12 +1,10 @@
 import type { Test } from 'tap';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import { CappedWallet } from '../../src/chain/capped-wallet.js';
-import { devAccounts } from '../../src/chain/dev/accounts.js';
 import { type Anvil, startAnvil } from '../../src/chain/dev/anvil.js';
-import { type DevClient, devClient } from '../../src/chain/dev/dev-client.js';
-import { IntentLog } from '../../src/chain/intent-log.js';
-import { WalletSpending } from '../../src/chain/wallet-spending.js';
-import type { WalletLimits } from '../../src/chain/wallet.js';
+import { devAccounts, type DevClient, devClient } from '../../src/chain/dev/dev-client.js';
+import { IntentLog } from '../../src/chain/wallet/intent-log.js';
+import { CappedWallet, WalletSpending } from '../../src/chain/wallet/spending.js';
+import type { WalletLimits } from '../../src/chain/wallet/wallet.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { systemClock } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';

@@ -1,7 +1,6 @@
 import t from 'tap';
 import { hashTypedData } from 'viem';
-import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
-import { poolAbi } from '../../src/chain/abi/pool.js';
+import { orderbookStreamAbi, poolAbi } from '../../src/chain/contracts/abi.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { Heartbeat } from '../../src/wire/feed-messages.js';
 import type { OrderbookQuote, OrdersResult } from '../../src/wire/orderbook.js';

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
-import { tierQuotas } from '../../src/config/limits.js';
-import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
+import { orderbookStreamAbi } from '../../src/chain/contracts/abi.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { tierQuotas } from '../../src/config/limits.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { ONE, signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';

@@ -1,9 +1,8 @@
 import t, { type Test } from 'tap';
 import { encodeFunctionData } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
-import { LONG, optionTokenAbi } from '../../src/chain/abi/option-token.js';
-import { poolAbi } from '../../src/chain/abi/pool.js';
-import { ZERO_ADDRESS, type Hex, type Pool } from '../../src/engine/quote.js';
+import { LONG, optionTokenAbi, poolAbi } from '../../src/chain/contracts/abi.js';
+import { type Hex, type Pool, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import t, { type Test } from 'tap';
+import type { ChainProfile } from '../../src/chain/contracts/deployments.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import type { ChainProfile } from '../../src/chain/profile.js';
 import type { ChainRole } from '../../src/engine/command.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { Metrics } from '../../src/metrics/metrics.js';
@@ -9,7 +9,7 @@ import { DevActions } from '../chain/dev-actions.js';
 import { RpcProxy, type RpcRequest, type Trick } from '../chain/rpc-proxy.js';
 import { signOffer } from '../chain/sign-quote.js';
 import { ONE, signQuote } from './maker.js';
-import { RestClient, type RestAnswer } from './rest-client.js';
+import { type RestAnswer, RestClient } from './rest-client.js';
 import { startTestService, type TestServiceOptions } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 import { optionOf } from './wire-option.js';

@@ -1,9 +1,9 @@
-import t from 'tap';
 import { OrderbookClient } from 'quotebook/client';
+import t from 'tap';
 import { privateKeyToAccount } from 'viem/accounts';
 import { WebSocket } from 'ws';
+import type { Profile } from '../../src/chain/contracts/deployments.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import type { Profile } from '../../src/chain/profile.js';
 import { readProfileFile } from '../../src/config/profile-file.js';
 import { startTestService } from './running-service.js';
 

@@ -1,9 +1,7 @@
 import t, { type Test } from 'tap';
 import { encodeFunctionData, formatUnits, maxUint256 } from 'viem';
-import { optionTokenAbi } from '../../src/chain/abi/option-token.js';
-import { poolAbi } from '../../src/chain/abi/pool.js';
-import { vaultAbi } from '../../src/chain/abi/vault.js';
-import { fridayFrom } from '../../src/chain/dev/calendar.js';
+import { optionTokenAbi, poolAbi, vaultAbi } from '../../src/chain/contracts/abi.js';
+import { fridayFrom } from '../../src/chain/dev/dev-pools.js';
 import { type Hex, type PoolKey, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { formatExpiration } from '../../src/wire/expiration.js';
 import { onChain } from '../chain/dev-actions.js';

@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap';
-import { checksumAddress } from '../../src/chain/checksum.js';
+import { checksumAddress, type Profile } from '../../src/chain/contracts/deployments.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import type { Profile } from '../../src/chain/profile.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { ServiceProcess } from '../faults/service-process.js';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
+import { orderbookStreamAbi } from '../../src/chain/contracts/abi.js';
 import { devClient } from '../../src/chain/dev/dev-client.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
 import { RpcProxy, type Trick } from '../chain/rpc-proxy.js';
 import { signQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';

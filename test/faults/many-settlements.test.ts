@@ -1,11 +1,10 @@
 import t from 'tap';
 import { encodeFunctionData } from 'viem';
-import { poolAbi } from '../../src/chain/abi/pool.js';
-import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
+import { poolAbi, poolFactoryAbi } from '../../src/chain/contracts/abi.js';
 import { sendTogether } from '../../src/chain/dev/dev-client.js';
-import { ZERO_ADDRESS, type PoolKey } from '../../src/engine/quote.js';
-import { Market, ONE } from '../chain/dev/market.js';
+import { type PoolKey, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { onChain } from '../chain/dev-actions.js';
+import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { startTestService } from '../e2e/running-service.js';
 import { optionOf } from '../e2e/wire-option.js';

@@ -1,13 +1,13 @@
 import t, { type Test } from 'tap';
 import type { Block } from 'viem';
+import type { Profile } from '../../src/chain/contracts/deployments.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
-import type { Profile } from '../../src/chain/profile.js';
-import { limits as defaultLimits, type Limits } from '../../src/config/limits.js';
+import { type Limits, limits as defaultLimits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { Following, httpRpc, visibleBook } from '../chain/following.js';
 import { RpcProxy, type RpcRequest, type Trick } from '../chain/rpc-proxy.js';
-import { signOffer, type SignedOffer } from '../chain/sign-quote.js';
+import { type SignedOffer, signOffer } from '../chain/sign-quote.js';
 
 const chain = await startLocalChain();
 t.teardown(() => chain.stop());

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
 import { concat, encodeEventTopics, numberToHex } from 'viem';
-import { erc20Abi } from '../../src/chain/abi/erc20.js';
+import { erc20Abi } from '../../src/chain/contracts/abi.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
-import { burnsWhenAsked } from '../chain/hostile-contracts.js';
 import { Market } from '../chain/dev/market.js';
+import { burnsWhenAsked } from '../chain/hostile-contracts.js';
 import { signQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { SocketClient } from '../e2e/socket-client.js';

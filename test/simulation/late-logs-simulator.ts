@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { LogsBloom } from '../../src/chain/logs-bloom.js';
+import { LogsBloom } from '../../src/chain/follow/logs-bloom.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { MemoryJournal } from '../engine/memory-journal.js';

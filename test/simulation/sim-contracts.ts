@@ -1,13 +1,10 @@
-import { toFunctionSelector, getAbiItem } from 'viem';
-import { addressWord, boolWord, uintWord } from '../../src/chain/abi-words.js';
-import { erc20Abi } from '../../src/chain/abi/erc20.js';
-import { multicall3Abi } from '../../src/chain/abi/multicall3.js';
-import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
-import { poolAbi } from '../../src/chain/abi/pool.js';
+import { getAbiItem, toFunctionSelector } from 'viem';
+import { addressWord, boolWord, uintWord } from '../../src/chain/contracts/abi-encoding.js';
+import { erc20Abi, multicall3Abi, poolAbi, poolFactoryAbi } from '../../src/chain/contracts/abi.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
 import type { SimBlock } from './sim-chain.js';
-import { PLENTY, quoteError, type Market } from './sim-market.js';
+import { type Market, PLENTY, quoteError } from './sim-market.js';
 import { SIM_POOLS } from './sim-quotes.js';
 
 const AGGREGATE3 = toFunctionSelector(getAbiItem({ abi: multicall3Abi, name: 'aggregate3' }));

@@ -6,11 +6,8 @@ import {
   poolKeyWords,
   streamSignatureWords,
   uintWord,
-} from '../../src/chain/abi-words.js';
-import { erc20Abi } from '../../src/chain/abi/erc20.js';
-import { orderbookStreamAbi } from '../../src/chain/abi/orderbook-stream.js';
-import { poolFactoryAbi } from '../../src/chain/abi/pool-factory.js';
-import { poolAbi } from '../../src/chain/abi/pool.js';
+} from '../../src/chain/contracts/abi-encoding.js';
+import { erc20Abi, orderbookStreamAbi, poolAbi, poolFactoryAbi } from '../../src/chain/contracts/abi.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
 import type { Happening, SimLog } from './sim-chain.js';

@@ -1,9 +1,9 @@
-import { privateKeyToAccount } from 'viem/accounts';
 import { getAddress } from 'viem';
-import type { Profile } from '../../src/chain/profile.js';
+import { privateKeyToAccount } from 'viem/accounts';
+import type { Profile } from '../../src/chain/contracts/deployments.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
+import { type SignedOffer, signOffer } from '../chain/sign-quote.js';
 import { address, START } from '../engine/samples.js';
-import { signOffer, type SignedOffer } from '../chain/sign-quote.js';
 
 export const CHAIN_ID = 421613;
 const HOUR = 3600;

@@ -1,9 +1,9 @@
-import { RpcEndpoints } from '../../src/chain/rpc-endpoints.js';
-import { RpcError, RpcUnreachable } from '../../src/chain/rpc-errors.js';
+import { RpcEndpoints } from '../../src/chain/rpc/endpoint-pool.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
 import type { Clock, Rpc } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { SeededRandom } from './seeded-random.js';
-import { headOf, logsOf, type LogFaults, type SimBlock, type SimChain } from './sim-chain.js';
+import { headOf, type LogFaults, logsOf, type SimBlock, type SimChain } from './sim-chain.js';
 
 export interface SimRpcOptions<State> {
   readonly chain: SimChain<State>;

@@ -1,12 +1,9 @@
 import type { Hex, Pool } from '../../engine/quote.js';
-import type { Profile } from '../profile.js';
-import { devAccounts, type DevAccount } from './accounts.js';
+import type { ContractProfile, Profile } from '../contracts/deployments.js';
 import { startAnvil } from './anvil.js';
-import { deployContracts, type Deployment } from './deploy.js';
+import { deployContracts, type Deployment, loadDeployment, type SavedDeployment, saveDeployment } from './contracts.js';
+import { type DevAccount, devAccounts, type DevClient, devClient } from './dev-client.js';
 import { deployPools } from './dev-pools.js';
-import { devClient, type DevClient } from './dev-client.js';
-import { localProfile, type LocalEndpoints } from './local-profile.js';
-import { loadDeployment, saveDeployment, type SavedDeployment } from './saved-deployment.js';
 
 export const LOCAL_CHAIN_ID = 421_613;
 
@@ -108,4 +105,43 @@ async function restored(client: DevClient, stateFile: string): Promise<SavedDepl
   if (saved === null) return null;
   const code = await client.getCode({ address: saved.deployment.contracts.poolFactory });
   return code === undefined ? null : saved;
+}
+
+export interface LocalEndpoints {
+  readonly chainId: number;
+  readonly rpcUrl: string;
+  readonly wsUrl: string;
+}
+
+const LOOKBACK_SECONDS = 90 * 86_400;
+
+/** The deployment as the service is told of it: one chain in both roles. */
+export function localProfile(endpoints: LocalEndpoints, deployment: Deployment): Profile {
+  const chain = {
+    chainId: endpoints.chainId,
+    rpcUrls: [endpoints.rpcUrl],
+    wsUrl: endpoints.wsUrl,
+    confirmations: 0,
+    rereadBlocks: 64,
+    // Blocks are made when there are transactions, so the age of the newest one says nothing.
+    maxHeadAgeSeconds: null,
+  };
+  const at = (address: Hex): ContractProfile => ({ address, startBlock: deployment.startBlock });
+  const { contracts } = deployment;
+  return {
+    name: 'local',
+    settlement: chain,
+    stream: chain,
+    contracts: {
+      orderbookStream: at(contracts.orderbookStream),
+      poolFactory: at(contracts.poolFactory),
+      poolDiamond: at(contracts.poolDiamond),
+      erc20Router: at(contracts.erc20Router),
+      oracleAdapter: at(contracts.oracleAdapter),
+      multicall3: at(contracts.multicall3),
+    },
+    streamLookbackSeconds: LOOKBACK_SECONDS,
+    tokens: deployment.tokens,
+    vaults: deployment.vaults,
+  };
 }

@@ -1,17 +1,19 @@
 import { createRequire } from 'node:module';
 import t from 'tap';
-import { toEventSelector, toFunctionSelector, type Abi, type AbiEvent, type AbiFunction } from 'viem';
+import { type Abi, type AbiEvent, type AbiFunction, toEventSelector, toFunctionSelector } from 'viem';
 import { formatAbiItem } from 'viem/utils';
-import { erc20Abi } from '../../../src/chain/abi/erc20.js';
-import { erc20RouterAbi } from '../../../src/chain/abi/erc20-router.js';
-import { contractErrorsAbi } from '../../../src/chain/abi/errors.js';
-import { multicall3Abi } from '../../../src/chain/abi/multicall3.js';
-import { optionTokenAbi } from '../../../src/chain/abi/option-token.js';
-import { oracleAdapterAbi } from '../../../src/chain/abi/oracle-adapter.js';
-import { orderbookStreamAbi } from '../../../src/chain/abi/orderbook-stream.js';
-import { poolAbi } from '../../../src/chain/abi/pool.js';
-import { poolFactoryAbi } from '../../../src/chain/abi/pool-factory.js';
-import { vaultAbi } from '../../../src/chain/abi/vault.js';
+import {
+  contractErrorsAbi,
+  erc20Abi,
+  erc20RouterAbi,
+  multicall3Abi,
+  optionTokenAbi,
+  oracleAdapterAbi,
+  orderbookStreamAbi,
+  poolAbi,
+  poolFactoryAbi,
+  vaultAbi,
+} from '../../../src/chain/contracts/abi.js';
 
 const require = createRequire(import.meta.url);
 

@@ -1,22 +1,24 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { readFileSync, readdirSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { toEventSelector, toFunctionSelector, type Abi } from 'viem';
+import { type Abi, toEventSelector, toFunctionSelector } from 'viem';
 import { formatAbiItem } from 'viem/utils';
 import { artifactText, compileContracts } from '../../../scripts/solidity-compiler.js';
-import { CAPPED_MULTICALL_CODE } from '../../../src/chain/abi/capped-multicall.js';
-import { discountsAbi, lockableAbi, priceOracleAbi, testTokenAbi } from '../../../src/chain/dev/dev-abi.js';
-import { contractErrorsAbi } from '../../../src/chain/abi/errors.js';
-import { multicall3Abi } from '../../../src/chain/abi/multicall3.js';
-import { oracleAdapterAbi } from '../../../src/chain/abi/oracle-adapter.js';
-import { orderbookStreamAbi } from '../../../src/chain/abi/orderbook-stream.js';
-import { optionTokenAbi } from '../../../src/chain/abi/option-token.js';
-import { poolAbi } from '../../../src/chain/abi/pool.js';
-import { poolFactoryAbi } from '../../../src/chain/abi/pool-factory.js';
-import { erc20Abi } from '../../../src/chain/abi/erc20.js';
-import { erc20RouterAbi } from '../../../src/chain/abi/erc20-router.js';
-import { vaultAbi } from '../../../src/chain/abi/vault.js';
+import {
+  contractErrorsAbi,
+  erc20Abi,
+  erc20RouterAbi,
+  multicall3Abi,
+  optionTokenAbi,
+  oracleAdapterAbi,
+  orderbookStreamAbi,
+  poolAbi,
+  poolFactoryAbi,
+  vaultAbi,
+} from '../../../src/chain/contracts/abi.js';
+import { CAPPED_MULTICALL_CODE } from '../../../src/chain/contracts/multicall.js';
+import { discountsAbi, lockableAbi, priceOracleAbi, testTokenAbi } from '../../../src/chain/dev/contracts.js';
 
 // The compiler needs seconds of a whole core; tests beside it may leave it a fraction of one.
 t.setTimeout(120_000);

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { poolAbi } from '../../../src/chain/abi/pool.js';
+import { poolAbi } from '../../../src/chain/contracts/abi.js';
 import type { Hex, Pool } from '../../../src/engine/quote.js';
 import { Market, ONE } from './market.js';
 

@@ -1,11 +1,9 @@
-import { LONG, SHORT } from '../../../src/chain/abi/option-token.js';
-import { contractErrorsAbi } from '../../../src/chain/abi/errors.js';
-import { poolAbi } from '../../../src/chain/abi/pool.js';
-import type { DevAccount } from '../../../src/chain/dev/accounts.js';
+import { contractErrorsAbi, LONG, poolAbi, SHORT } from '../../../src/chain/contracts/abi.js';
+import type { DevAccount } from '../../../src/chain/dev/dev-client.js';
 import { startLocalChain } from '../../../src/chain/dev/local-chain.js';
-import { ZERO_ADDRESS, type Hex, type Pool } from '../../../src/engine/quote.js';
+import { type Hex, type Pool, ZERO_ADDRESS } from '../../../src/engine/quote.js';
 import { DevActions, poolSignature, quoteOb } from '../dev-actions.js';
-import { signOffer, type Offer, type SignedOffer } from '../sign-quote.js';
+import { type Offer, type SignedOffer, signOffer } from '../sign-quote.js';
 
 export const ONE = 10n ** 18n;
 

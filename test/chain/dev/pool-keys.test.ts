@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { encodeFunctionData, getCreate2Address, encodeAbiParameters, keccak256, parseEventLogs } from 'viem';
-import { poolFactoryAbi } from '../../../src/chain/abi/pool-factory.js';
-import { poolAbi } from '../../../src/chain/abi/pool.js';
-import { devMaturities, fridayFrom } from '../../../src/chain/dev/calendar.js';
-import { ZERO_ADDRESS, type PoolKey } from '../../../src/engine/quote.js';
+import { encodeAbiParameters, encodeFunctionData, getCreate2Address, keccak256, parseEventLogs } from 'viem';
+import { poolAbi, poolFactoryAbi } from '../../../src/chain/contracts/abi.js';
+import { devMaturities, fridayFrom } from '../../../src/chain/dev/dev-pools.js';
+import { type PoolKey, ZERO_ADDRESS } from '../../../src/engine/quote.js';
 import { onChain } from '../dev-actions.js';
 import { refusal } from '../refusal.js';
 import { Market, ONE } from './market.js';

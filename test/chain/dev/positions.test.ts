@@ -1,10 +1,8 @@
 import t, { type Test } from 'tap';
 import { encodeFunctionData, parseEventLogs } from 'viem';
-import { erc20RouterAbi } from '../../../src/chain/abi/erc20-router.js';
-import { poolAbi } from '../../../src/chain/abi/pool.js';
-import { LONG, SHORT, optionTokenAbi } from '../../../src/chain/abi/option-token.js';
-import type { DevAccount } from '../../../src/chain/dev/accounts.js';
-import { feeReceiver } from '../../../src/chain/dev/deploy.js';
+import { erc20RouterAbi, LONG, optionTokenAbi, poolAbi, SHORT } from '../../../src/chain/contracts/abi.js';
+import { feeReceiver } from '../../../src/chain/dev/contracts.js';
+import type { DevAccount } from '../../../src/chain/dev/dev-client.js';
 import type { Hex, Pool } from '../../../src/engine/quote.js';
 import { refusal } from '../refusal.js';
 import { Market, ONE } from './market.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { maxUint256, parseEventLogs } from 'viem';
-import { poolAbi } from '../../../src/chain/abi/pool.js';
+import { poolAbi } from '../../../src/chain/contracts/abi.js';
 import type { Hex } from '../../../src/engine/quote.js';
 import { refusal } from '../refusal.js';
 import { Market, ONE } from './market.js';

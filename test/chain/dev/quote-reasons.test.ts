@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { maxUint256 } from 'viem';
-import { LONG, SHORT } from '../../../src/chain/abi/option-token.js';
+import { LONG, SHORT } from '../../../src/chain/contracts/abi.js';
 import { refusal } from '../refusal.js';
 import { Market, ONE } from './market.js';
 

@@ -1,10 +1,7 @@
 import t, { type Test } from 'tap';
 import { encodeFunctionData, maxUint256, parseEventLogs } from 'viem';
-import { contractErrorsAbi } from '../../../src/chain/abi/errors.js';
-import { optionTokenAbi } from '../../../src/chain/abi/option-token.js';
-import { poolAbi } from '../../../src/chain/abi/pool.js';
-import { vaultAbi } from '../../../src/chain/abi/vault.js';
-import { ZERO_ADDRESS, type Hex, type PoolKey } from '../../../src/engine/quote.js';
+import { contractErrorsAbi, optionTokenAbi, poolAbi, vaultAbi } from '../../../src/chain/contracts/abi.js';
+import { type Hex, type PoolKey, ZERO_ADDRESS } from '../../../src/engine/quote.js';
 import { onChain } from '../dev-actions.js';
 import { refusal } from '../refusal.js';
 import { Market, ONE } from './market.js';

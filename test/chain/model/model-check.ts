@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { Engine } from '../../../src/engine/engine.js';
 import { systemClock } from '../../../src/system/clock.js';
 import { Following, newEngine, visibleBook } from '../following.js';
-import { SubscriberBook } from '../subscriber-book.js';
 import { type Happening, happenings, REORG_DEPTH } from './happenings.js';
+import { SubscriberBook } from './subscriber-book.js';
 import { World } from './world.js';
 
 const LIMITS = { reorgDepth: REORG_DEPTH, lowerHeadMs: 0, positionEveryBlocks: 3, chainStopMs: 5_000 };

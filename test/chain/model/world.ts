@@ -1,14 +1,13 @@
 import { BaseError, encodeFunctionData } from 'viem';
-import { poolAbi } from '../../../src/chain/abi/pool.js';
-import { ZERO_ADDRESS, type Hex, type Pool } from '../../../src/engine/quote.js';
+import { LONG, poolAbi } from '../../../src/chain/contracts/abi.js';
+import type { Profile } from '../../../src/chain/contracts/deployments.js';
+import { type LocalChain, startLocalChain } from '../../../src/chain/dev/local-chain.js';
 import type { ChainRole } from '../../../src/engine/command.js';
-import { startLocalChain, type LocalChain } from '../../../src/chain/dev/local-chain.js';
-import { LONG } from '../../../src/chain/abi/option-token.js';
-import type { Profile } from '../../../src/chain/profile.js';
+import { type Hex, type Pool, ZERO_ADDRESS } from '../../../src/engine/quote.js';
 import { DevActions } from '../dev-actions.js';
-import { signOffer, type SignedOffer } from '../sign-quote.js';
 import { fillLog, logsWhatItIsTold } from '../hostile-contracts.js';
-import { QUOTES, REORG_DEPTH, type Allowance, type Happening } from './happenings.js';
+import { type SignedOffer, signOffer } from '../sign-quote.js';
+import { type Allowance, type Happening, QUOTES, REORG_DEPTH } from './happenings.js';
 
 const ONE = 10n ** 18n;
 /** Deadlines lie whole steps after a run's start and time moves to half ones, so that no run is near a deadline. */

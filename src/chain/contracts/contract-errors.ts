@@ -1,0 +1,45 @@
+import { type Abi, decodeErrorResult } from 'viem';
+import type { Hex } from '../../engine/quote.js';
+import { RpcError, RpcUnreachable } from '../rpc/rpc-errors.js';
+import { ChainAnswerError } from '../rpc/rpc-response.js';
+import { contractErrorsAbi } from './abi.js';
+
+/** Name of the error that a contract reverted with; null when it has none that is known. */
+export function revertName(data: Hex): string | null {
+  try {
+    return decodeErrorResult({ abi: contractErrorsAbi, data }).errorName;
+  } catch {
+    return null;
+  }
+}
+
+/** A revert in words: its name, or Solidity's own text (`require` with a message), or that it said nothing. */
+export function revertText(data: Hex): string {
+  try {
+    const { errorName, args = [] } = decodeErrorResult<Abi>({ abi: contractErrorsAbi, data });
+    return errorName === 'Error' ? String(args[0]) : errorName;
+  } catch {
+    return data === '0x' ? 'Reverted without a reason' : `Reverted with the unknown error ${data.slice(0, 10)}`;
+  }
+}
+
+/** The chain gave no answer that can be used, which says nothing of what was asked. */
+export function isChainFailure(error: unknown): error is Error {
+  return error instanceof RpcUnreachable || error instanceof RpcError || error instanceof ChainAnswerError;
+}
+
+/** The same in words for clients; any other error is a bug and is thrown again. */
+export function chainFailureText(error: unknown): string {
+  if (error instanceof RpcUnreachable) return 'The chain does not answer';
+  if (isChainFailure(error)) return `The chain refuses: ${whyNoAnswer(error)}`;
+  throw error;
+}
+
+/**
+ * What went wrong, without a node's own words, which are for the operator: they may name his account with a provider,
+ * or the key to it, and be of any length.
+ */
+export function whyNoAnswer(failure: Error): string {
+  if (!(failure instanceof RpcError)) return failure.message;
+  return Number.isNaN(failure.code) ? 'a node gave an error' : `a node gave error ${failure.code}`;
+}

@@ -1,0 +1,290 @@
+import type { Clock } from '../../engine/ports.js';
+import { Doubt } from '../../system/timers.js';
+import { type BlockHead, type BlockId, idOf } from '../contracts/blocks-and-logs.js';
+import type { ChainReader } from '../contracts/chain-reader.js';
+import { ChainAnswerError } from '../rpc/rpc-response.js';
+import { ReadBlocks } from './read-blocks.js';
+
+export interface CursorOptions {
+  /** First block that can hold anything of interest; asked once, when nothing was read yet. */
+  readonly firstBlock: () => Promise<number>;
+  /** Blocks that must follow a block before it is read. */
+  readonly confirmations: number;
+  /** Reorgs up to this many blocks are followed; a deeper one stops the cursor. */
+  readonly reorgDepth: number;
+  /** Most blocks in one range of logs. */
+  readonly maxRange: number;
+  /**
+   * How long a lower head, the lack of a block or a deep reorg must be shown before it is believed: it may be a node
+   * that lags, or is on a dead branch.
+   */
+  readonly lowerHeadMs: number;
+}
+
+/** Where a reader goes on after a restart. */
+export interface Resume {
+  /** Blocks that were read, oldest first; the last is where the reading stood. */
+  readonly trail: readonly BlockId[];
+  /** Of the last one only some logs were accounted for, so it is read again. */
+  readonly isPartial: boolean;
+}
+
+export interface CursorListener {
+  /** A node is about to be asked for its head. */
+  onAsk(): void;
+  /** Every head that a node answers with, also one seen before. */
+  onHead(head: BlockHead): void;
+  /** The node shows a lower head than it did, lacks a block that was read, or shows another chain altogether. */
+  onLag(): void;
+  /** Blocks that were read after this one are on the chain no more. Told again while the book could not be told. */
+  onReorg(ancestor: BlockId): void;
+  /** There was nothing to be read; or what there was, a range or a reorg, is in the book. */
+  onRead(): void;
+}
+
+/**
+ * The block that was read last is part of the chain; or that is not to be told yet, since the node may lag; or it is
+ * not.
+ */
+type Standing = 'STANDS' | 'UNSURE' | 'GONE';
+
+/** The chain changed deeper down than is followed: nothing read from it can be trusted without a person's look. */
+export class DeepReorg extends Error {
+  override readonly name = 'DeepReorg';
+}
+
+/** The chain changed its mind while a range was read: what was read may be of two branches and counts for nothing. */
+export class ChainMoved extends Error {
+  override readonly name = 'ChainMoved';
+}
+
+/**
+ * Where the reading of one chain stands, and what is to be read next. It decides by block hashes; the log query is the
+ * caller's.
+ */
+export class ChainCursor {
+  #position: BlockId | null;
+  #isPartial: boolean;
+  readonly #trail: ReadBlocks;
+  #firstBlock: number | null = null;
+  #range: number;
+  /** The newest block to be read, as the last poll found it. */
+  #newest: BlockHead | null = null;
+  /** That the node shows less than it did. */
+  readonly #lag: Doubt;
+  /** That it shows nothing of what was read. */
+  readonly #strangeness: Doubt;
+  /** The turn of the node that told of the head: one poll and what follows from it are of one node's view. */
+  #turn = 0;
+
+  constructor(
+    private readonly reader: ChainReader,
+    private readonly options: CursorOptions,
+    { trail, isPartial }: Resume,
+    clock: Clock,
+    private readonly listener: CursorListener,
+  ) {
+    this.#lag = new Doubt(clock, options.lowerHeadMs);
+    this.#strangeness = new Doubt(clock, options.lowerHeadMs);
+    this.#trail = new ReadBlocks(trail);
+    this.#position = trail.at(-1) ?? null;
+    this.#isPartial = isPartial;
+    this.#range = options.maxRange;
+  }
+
+  /** The last block that was read to its end; null before the first. */
+  get position(): BlockId | null {
+    return this.#isPartial ? null : this.#position;
+  }
+
+  /**
+   * The newest block to be read where this one is deeper below it than a reorg goes, so that a node may have thrown its
+   * state away; else null.
+   */
+  newestFarAbove({ blockNumber }: BlockId): BlockId | null {
+    const newest = this.#newest;
+    return newest !== null && newest.number - blockNumber > this.options.reorgDepth ? idOf(newest) : null;
+  }
+
+  async poll(): Promise<CursorStep> {
+    this.listener.onAsk();
+    const head = await this.reader.head();
+    this.#turn = this.reader.turn;
+    this.listener.onHead(head);
+    const target = await this.#target(head);
+    this.#newest = target;
+    if (target === null) return this.#idle();
+    const position = this.#position;
+    if (position === null) return this.#begin(target);
+    const standing = await this.#standing(position, target);
+    if (standing === 'UNSURE') return { type: 'IDLE' };
+    const next = this.#isPartial ? position.blockNumber : position.blockNumber + 1;
+    if (standing === 'STANDS') return this.#blocks(next, target);
+    const find = (number: number): Promise<BlockHead | null> => this.#find(number, target);
+    const ancestor = (await reorgAncestor(this.#trail, target, find)) ?? this.#strange(target);
+    if (ancestor.blockNumber === position.blockNumber) {
+      // The node has it after all. To go back to its end would skip the rest of a block that was told only in part.
+      this.#lag.end();
+      return this.#blocks(next, target);
+    }
+    this.listener.onReorg(ancestor);
+    return { type: 'REORG', ancestor };
+  }
+
+  /**
+   * Rejects with ChainMoved when the range's end is no longer on the chain, or another node took over: what was read
+   * may be of another branch, or of a node that does not have all of it yet.
+   */
+  async confirm({ fromBlock, to }: BlockRange): Promise<void> {
+    if (fromBlock === to.number) return; // a single block is asked for by its hash
+    const { hash } = await this.reader.block(to.number);
+    if (this.reader.turn !== this.#turn)
+      throw new ChainMoved(`Another node took over before block ${to.number} was read`);
+    if (hash !== to.hash) throw new ChainMoved(`Block ${to.number} was replaced while it was read`);
+  }
+
+  /**
+   * Whether a range ended there. If not, orders may have had another state after this block than the book has ever
+   * shown: their makers' means left before it and came back after it.
+   */
+  isEnd(block: BlockId): boolean {
+    return this.#trail.isEnd(block);
+  }
+
+  /** The range was read. `seen`: blocks before its end that the book was told of, in order. */
+  advance({ to }: BlockRange, seen: readonly BlockId[]): void {
+    this.#trail.add(seen, idOf(to));
+    this.#position = idOf(to);
+    this.#isPartial = false;
+    this.#trail.forgetBelow(to.number - this.options.reorgDepth);
+    this.#range = Math.min(this.#range * 2, this.options.maxRange);
+    this.listener.onRead();
+  }
+
+  /** Reading goes on after this block: the one before the first, or the ancestor of a new branch. */
+  moveTo(block: BlockId): void {
+    this.#trail.goBackTo(block);
+    this.#position = block;
+    this.#isPartial = false;
+    this.#lag.end();
+    this.#strangeness.end();
+    this.listener.onRead();
+  }
+
+  /** The node refused this range of logs: ask for half of it next. False: it was a single block already. */
+  narrow({ fromBlock, to }: BlockRange): boolean {
+    const blocks = to.number - fromBlock + 1;
+    if (blocks <= 1) return false;
+    this.#range = Math.ceil(blocks / 2);
+    return true;
+  }
+
+  #idle(): CursorStep {
+    this.listener.onRead();
+    return { type: 'IDLE' };
+  }
+
+  /** The newest block with enough blocks after it; null while there is none. */
+  async #target(head: BlockHead): Promise<BlockHead | null> {
+    if (this.options.confirmations === 0) return head;
+    const number = head.number - this.options.confirmations;
+    return number < 0 ? null : this.reader.block(number);
+  }
+
+  /** The block before the first is the ancestor of a reorg that replaces all that will be read. */
+  async #begin(target: BlockHead): Promise<CursorStep> {
+    this.#firstBlock ??= await this.options.firstBlock();
+    const before = Math.max(this.#firstBlock - 1, 0);
+    if (target.number < before) return this.#idle();
+    return { type: 'BEGIN', at: idOf(await this.reader.block(before)) };
+  }
+
+  async #blocks(fromBlock: number, target: BlockHead): Promise<CursorStep> {
+    if (target.number < fromBlock) return this.#idle();
+    let last = Math.min(target.number, fromBlock + this.#range - 1);
+    // A range ends where reorgs begin, so that one of them does not throw the reader back over all of it.
+    const final = target.number - this.options.reorgDepth;
+    if (fromBlock <= final && final < last) last = final;
+    const isLast = last === target.number;
+    return { type: 'BLOCKS', fromBlock, to: isLast ? target : await this.reader.block(last), isLast };
+  }
+
+  /** Whether the block that was read last is still part of the chain that ends in `target`. */
+  async #standing({ blockNumber, blockHash }: BlockId, target: BlockHead): Promise<Standing> {
+    if (target.number < blockNumber) {
+      const known = this.#trail.at(target.number);
+      return known !== undefined && known.blockHash !== target.hash ? 'GONE' : this.#patience();
+    }
+    const isParent = target.number === blockNumber + 1;
+    const hash = isParent ? target.parentHash : (await this.#find(blockNumber, target))?.hash;
+    if (hash === undefined) return this.#patience();
+    this.#lag.end();
+    if (hash !== blockHash) return 'GONE';
+    this.#strangeness.end();
+    return 'STANDS';
+  }
+
+  /** What a node does not show is taken for a node behind the others, until it has not been shown for long enough. */
+  #patience(): Standing {
+    this.listener.onLag();
+    return this.#lag.isOver() ? 'GONE' : 'UNSURE';
+  }
+
+  async #find(number: number, target: BlockHead): Promise<BlockHead | null> {
+    return number === target.number ? target : this.reader.findBlock(number);
+  }
+
+  /** Another chain altogether is believed only when it has been shown for long enough. */
+  #strange(target: BlockHead): never {
+    this.listener.onLag();
+    const { oldest, newest } = this.#trail;
+    const message = `None of the blocks ${oldest?.blockNumber}..${newest?.blockNumber} that were read is on the chain with head ${target.number}, ${target.hash}`;
+    throw this.#strangeness.isOver() ? new DeepReorg(message) : new ChainAnswerError(message);
+  }
+}
+
+/** A range of blocks whose logs are to be read. */
+export interface BlockRange {
+  readonly fromBlock: number;
+  readonly to: BlockHead;
+  /** `to` is the newest block to be read for now. */
+  readonly isLast: boolean;
+}
+
+/** What `ChainCursor` says to be done next. */
+export type CursorStep =
+  /** There is nothing to be read now, or the node lags. */
+  | { readonly type: 'IDLE' }
+  /** Nothing was read yet: tell the book of this block, which holds nothing of interest, then `moveTo(at)`. */
+  | { readonly type: 'BEGIN'; readonly at: BlockId }
+  /** Read the logs of the range, then `advance`. */
+  | ({ readonly type: 'BLOCKS' } & BlockRange)
+  /** All above `ancestor` never happened; undo it, then `moveTo(ancestor)`. */
+  | { readonly type: 'REORG'; readonly ancestor: BlockId };
+
+/**
+ * The newest block that was read and is on the chain that ends in `target`; null when it has none of them and shows
+ * another chain. Rejects with ChainAnswerError when the node has lost blocks, or is behind all that was read: a block
+ * that it lacks proves nothing, and an older one that it has is as good an ancestor. Only a block that differs shows
+ * that the chain changed.
+ */
+export async function reorgAncestor(
+  trail: ReadBlocks,
+  target: BlockHead,
+  find: (blockNumber: number) => Promise<BlockHead | null>,
+): Promise<BlockId | null> {
+  let lost: BlockId | null = null;
+  let differs = false;
+  for (const candidate of trail.newestFirst()) {
+    if (candidate.blockNumber > target.number) continue;
+    const block = await find(candidate.blockNumber);
+    if (block?.hash === candidate.blockHash) return idOf(block);
+    if (block === null) lost = candidate;
+    else differs = true;
+  }
+  if (lost !== null) throw new ChainAnswerError(`The node lacks block ${lost.blockNumber}, below its own head`);
+  if (differs) return null;
+  throw new ChainAnswerError(
+    `The node is behind: its head ${target.number} is below block ${trail.oldest?.blockNumber}, the oldest that reading can go back to`,
+  );
+}

@@ -1,0 +1,103 @@
+import { toFunctionSelector } from 'viem';
+import type { Clock } from '../../engine/ports.js';
+import type { Hex, PoolKey } from '../../engine/quote.js';
+import { mapInFlight } from '../../system/timers.js';
+import type { CallResult } from '../contracts/abi-encoding.js';
+import type { AtBlock } from '../contracts/blocks-and-logs.js';
+import type { ChainReader } from '../contracts/chain-reader.js';
+import { revertName } from '../contracts/contract-errors.js';
+import { encodeDeployPool } from '../options/pool-deployer.js';
+import { isBrokenCall, RpcError } from '../rpc/rpc-errors.js';
+
+export interface DeploymentRehearsalLimits {
+  /** Of one rehearsal. */
+  readonly gas: number;
+  readonly inFlight: number;
+  /** Results remembered; beyond it the least recently used are forgotten. */
+  readonly remembered: number;
+  readonly maxAgeMs: number;
+}
+
+interface Result {
+  readonly isDeployable: boolean;
+  readonly atMs: number;
+}
+
+/**
+ * Whether the factory deploys pools of two tokens and an oracle. The factory has the oracle take up the pair, and a new
+ * pool reads the decimals of both tokens: any of the three may refuse. Strike, maturity and type play no part in that, so
+ * one `deployPool` that the node runs by `eth_call` answers for all pools of the three. Its result is remembered.
+ */
+export class DeploymentRehearsal {
+  /** By the three addresses, the least recently used first. */
+  readonly #results = new Map<string, Result>();
+
+  constructor(
+    private readonly settlement: Pick<ChainReader, 'call'>,
+    private readonly poolFactory: Hex,
+    private readonly clock: Clock,
+    private readonly limits: DeploymentRehearsalLimits,
+  ) {}
+
+  /** In the order of `keys`, which the factory takes at that block: it gives each an address. */
+  async areDeployable(keys: readonly PoolKey[], at: AtBlock): Promise<boolean[]> {
+    const found = new Map<string, boolean>();
+    const unknown = new Map<string, PoolKey>();
+    for (const key of keys) {
+      const name = nameOf(key);
+      const known = this.#recall(name);
+      if (known === null) unknown.set(name, key);
+      else found.set(name, known);
+    }
+    await mapInFlight([...unknown], this.limits.inFlight, async ([name, key]) => {
+      const isDeployable = await this.#rehearse(key, at);
+      found.set(name, isDeployable);
+      this.#remember(name, { isDeployable, atMs: this.clock.monotonicMs() });
+    });
+    return keys.map((key) => found.get(nameOf(key)) === true);
+  }
+
+  async #rehearse(key: PoolKey, at: AtBlock): Promise<boolean> {
+    const call = { to: this.poolFactory, data: encodeDeployPool(key) };
+    try {
+      return isPassed(await this.settlement.call(call, at, undefined, this.limits.gas));
+    } catch (error) {
+      // The code broke, by running out of gas for one. Anything else says nothing of the pool.
+      if (error instanceof RpcError && isBrokenCall(error.message)) return false;
+      throw error;
+    }
+  }
+
+  #recall(name: string): boolean | null {
+    const result = this.#results.get(name);
+    if (result === undefined) return null;
+    this.#results.delete(name);
+    if (this.clock.monotonicMs() - result.atMs >= this.limits.maxAgeMs) return null;
+    this.#results.set(name, result);
+    return result.isDeployable;
+  }
+
+  #remember(name: string, result: Result): void {
+    this.#results.delete(name);
+    this.#results.set(name, result);
+    for (const oldest of this.#results.keys()) {
+      if (this.#results.size <= this.limits.remembered) break;
+      this.#results.delete(oldest);
+    }
+  }
+}
+
+/** Of factories that are older than the published ones, which want no fee. */
+const FEE_REQUIRED = toFunctionSelector('PoolFactory__InitializationFeeRequired(uint256,uint256)');
+
+/**
+ * The factory's own errors say nothing of tokens and oracle: it wants a fee, or another date or strike. All others come
+ * from these.
+ */
+function isPassed({ reverted, data }: CallResult): boolean {
+  return !reverted || data.startsWith(FEE_REQUIRED) || revertName(data)?.startsWith('PoolFactory__') === true;
+}
+
+function nameOf({ base, quote, oracleAdapter }: PoolKey): string {
+  return `${base},${quote},${oracleAdapter}`.toLowerCase();
+}

@@ -1,0 +1,174 @@
+import type { CancelTimer, Clock, Random } from '../../engine/ports.js';
+import type { Order } from '../../engine/quote.js';
+import { bothToTheirEnd, Patience } from '../../system/timers.js';
+import type { BlockId } from '../contracts/blocks-and-logs.js';
+import type { PatientSubmitter } from './book-port.js';
+import { DeepReorg } from './cursor.js';
+import type { SettlementFollower } from './settlement-follower.js';
+import type { StreamFollower, StreamNews } from './stream-follower.js';
+
+export interface FollowPace {
+  /** Pause between polls when nothing wakes the follower. */
+  readonly pollMs: number;
+  /** First pause after a failure; doubles up to `maxBackoffMs`, with full jitter. */
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+  /** All orders are checked against the chain once in this time, in slices, as a net beneath the events. */
+  readonly sweepMs: number;
+  readonly sweepSlice: number;
+  /** How long a stop waits for a request that is under way. */
+  readonly stopGraceMs: number;
+}
+
+export interface FollowListener {
+  /** Both chains have been read to their heads for the first time. */
+  onCaughtUp(): void;
+  onFailure(error: Error, failures: number): void;
+  /** A look at both chains went well. */
+  onSuccess(): void;
+  /** No further reading: a person must look. */
+  onHalt(error: DeepReorg): void;
+  /** Catching up: a range was read, and there is more. */
+  onProgress(settlement: BlockId, stream: BlockId | null): void;
+}
+
+/**
+ * The one loop that reads both chains. The book hears of the settlement chain first, then of the stream, whose quotes
+ * enter with the state of the settlement block just read. One loop is what makes entry consistent: nothing applies
+ * twice and nothing falls between.
+ */
+export class BookFollower {
+  #stopped = false;
+  #awake: (() => void) | null = null;
+  #wanted = false;
+  #caughtUp = false;
+  #running: Promise<void> | null = null;
+  #sweep: Iterator<Order> | null = null;
+  #sweptAtMs: number;
+
+  constructor(
+    private readonly settlement: Pick<SettlementFollower, 'position' | 'step' | 'check' | 'checkWaiting'>,
+    private readonly stream: Pick<StreamFollower, 'position' | 'look' | 'enter'>,
+    /** Every known order, for the sweep. */
+    private readonly orders: () => Iterable<Order>,
+    private readonly submitter: Pick<PatientSubmitter, 'stop'>,
+    private readonly clock: Clock,
+    private readonly random: Random,
+    private readonly pace: FollowPace,
+    private readonly listener: FollowListener,
+  ) {
+    this.#sweptAtMs = clock.monotonicMs();
+  }
+
+  get caughtUp(): boolean {
+    return this.#caughtUp;
+  }
+
+  /** Asked after an await, when it may have changed. */
+  private get isStopped(): boolean {
+    return this.#stopped;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Something may have happened on a chain: look now. */
+  wake(): void {
+    this.#wanted = true;
+    this.#awake?.();
+  }
+
+  /** When it resolves, no command comes from here any more, even if a request is still waiting for its answer. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.submitter.stop();
+    this.wake();
+    if (this.#running === null) return;
+    await new Patience(this.clock, this.pace.stopGraceMs).wait(this.#running);
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#stopped) {
+      this.#wanted = false;
+      try {
+        const idle = await this.#step();
+        failures = 0;
+        this.listener.onSuccess();
+        if (idle) await this.#sleep(this.pace.pollMs);
+      } catch (error) {
+        if (this.isStopped) return;
+        if (error instanceof DeepReorg) return this.listener.onHalt(error);
+        this.listener.onFailure(error as Error, ++failures);
+        const longest = Math.min(this.pace.backoffMs * 2 ** (failures - 1), this.pace.maxBackoffMs);
+        await this.#sleep(longest * this.random.unit());
+      }
+    }
+  }
+
+  /** True when both chains were read to their heads, and there is nothing left to ask. */
+  async #step(): Promise<boolean> {
+    if (!this.#caughtUp) return this.#catchUp();
+    const [settled, news] = await bothToTheirEnd(this.settlement.step(), this.stream.look());
+    return this.#enter(settled, news);
+  }
+
+  /** Backfill: quotes enter with today's state, not with that of a block a month ago, so the stream waits. */
+  async #catchUp(): Promise<boolean> {
+    const settled = await this.settlement.step();
+    if (settled) return this.#enter(settled, await this.stream.look());
+    const { position } = this.settlement;
+    if (position !== null) this.listener.onProgress(position, this.stream.position);
+    return false;
+  }
+
+  async #enter(settled: boolean, news: StreamNews): Promise<boolean> {
+    const { position } = this.settlement;
+    if (position === null) return settled;
+    const streamed = await this.stream.enter(news, position);
+    if (!settled || !streamed) {
+      this.listener.onProgress(position, this.stream.position);
+      return false;
+    }
+    if (!this.#caughtUp) {
+      await this.settlement.check([...this.orders()]);
+      this.#caughtUp = true;
+      this.listener.onCaughtUp();
+    }
+    await this.#sweepSlice();
+    return this.settlement.checkWaiting();
+  }
+
+  /** A few orders each round, so that a sweep never stands in the way of an event. */
+  async #sweepSlice(): Promise<void> {
+    const now = this.clock.monotonicMs();
+    if (this.#sweep === null) {
+      if (now - this.#sweptAtMs < this.pace.sweepMs) return;
+      this.#sweptAtMs = now;
+      this.#sweep = [...this.orders()].values();
+    }
+    const slice: Order[] = [];
+    while (slice.length < this.pace.sweepSlice) {
+      const next = this.#sweep.next();
+      if (next.done === true) {
+        this.#sweep = null;
+        break;
+      }
+      slice.push(next.value);
+    }
+    await this.settlement.check(slice);
+  }
+
+  /** Also where it is to look again at once, others get a turn: what was told to the book goes to the log in it. */
+  async #sleep(delayMs: number): Promise<void> {
+    if (this.#stopped) return;
+    let cancel: CancelTimer = () => undefined;
+    await new Promise<void>((resolve) => {
+      this.#awake = resolve;
+      cancel = this.clock.after(this.#wanted ? 0 : delayMs, resolve);
+    });
+    cancel();
+    this.#awake = null;
+  }
+}

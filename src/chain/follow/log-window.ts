@@ -1,0 +1,544 @@
+import type { Clock } from '../../engine/ports.js';
+import type { Hex } from '../../engine/quote.js';
+import { mapInFlight } from '../../system/timers.js';
+import { type BlockHead, type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
+import type { ChainReader } from '../contracts/chain-reader.js';
+import { RpcError } from '../rpc/rpc-errors.js';
+import { type BlockRange, ChainMoved } from './cursor.js';
+import { LogsBloom } from './logs-bloom.js';
+
+/** What a follower reads of its chain. */
+export interface WatchedLogs {
+  /** Whether a block with this filter may contain an event of `events`. */
+  mayHold(bloom: LogsBloom): boolean;
+  /** Whether `events` asks for this log. */
+  isEvent(log: ChainLog): boolean;
+  /** What changes the book. Each log counts once. */
+  events(reader: Pick<ChainReader, 'logs'>, fromBlock: number, to: BlockId): Promise<readonly ChainLog[]>;
+  /** What only says which orders have to be checked. */
+  hints(reader: Pick<ChainReader, 'logs'>, fromBlock: number, to: BlockId): Promise<readonly ChainLog[]>;
+}
+
+type LogReader = Pick<ChainReader, 'logs' | 'block' | 'findBlock' | 'turn'>;
+
+export interface LogWindowOptions {
+  /** Blocks below the newest one that are read again with each look, unless their bloom filters have confirmed them. */
+  readonly rereadBlocks: number;
+  /** How long the newest blocks of a chain that stands still are read again with each look. */
+  readonly rereadMs: number;
+  /** How long a block whose logs do not match its filter is waited for before reading goes on without its logs. */
+  readonly patienceMs: number;
+  /** Blocks that the slow verification reads again, and the time between two of them. */
+  readonly verifyBlocks: number;
+  readonly verifyMs: number;
+  /** Logs that are remembered as read. With more in `verifyBlocks`, older blocks are not read again. */
+  readonly mostLogs: number;
+  readonly blocksInFlight: number;
+}
+
+export interface LogWindowListener {
+  /** Events that a node gave later than the rest of their block, or did not give at all: the second endpoint did. */
+  onLate(events: number): void;
+  /** The endpoint has not given the logs of a block for `patienceMs`. */
+  onLacking(): void;
+  /** The book lacks events of a block, and why; null: no more. */
+  onDoubt(why: string | null): void;
+}
+
+/** What was read; nothing of it counts as read before `accept`. */
+export interface LogReading {
+  /** Null: old blocks alone were read again. */
+  readonly range: BlockRange | null;
+  /** Events of the range, in chain order. */
+  readonly fresh: readonly ChainLog[];
+  /** Events of blocks before it that were not read with them, in chain order. */
+  readonly late: readonly ChainLog[];
+  /** Logs of hints, of the range and before it, that were not read before. */
+  readonly hints: readonly ChainLog[];
+  readonly checked: readonly CheckedBlock[];
+  /** Doubted blocks whose logs are complete now, and wanted ones that were read again. */
+  readonly confirmed: readonly number[];
+  readonly again: readonly number[];
+}
+
+interface CheckedBlock {
+  readonly head: BlockHead;
+  /** OPEN: nothing says whether the logs that were given are all. LACKING: they are not. */
+  readonly completeness: 'COMPLETE' | 'OPEN' | 'LACKING';
+}
+
+interface RecentBlock extends BlockId {
+  isComplete: boolean;
+}
+
+/** All logs of a block that its node gives. */
+interface WholeBlock {
+  readonly logs: readonly ChainLog[];
+  readonly completeness: CheckedBlock['completeness'];
+}
+
+/** Old blocks with doubtful logs that are read again in one look. */
+const DOUBTED_PER_LOOK = 4;
+const MOST_WANTED = 64;
+/** How long an endpoint's filters are not used after one of them was wrong. */
+const DISTRUST_MS = 60_000;
+
+/**
+ * The logs of the newest blocks. A node may have a block before its log index does, or leave out logs. So
+ *
+ * - each new block's bloom filter is compared with the logs that came. Of a block that may contain our events all logs
+ *   are read, until they make up its filter and have no gap between their indexes;
+ * - a block that no filter confirms is read again with the next looks;
+ * - every `verifyMs` the last `verifyBlocks` blocks are read again beside these looks, through another endpoint where
+ *   there is one.
+ *
+ * A log is told from others by its block's hash and its index, so that none counts twice.
+ */
+export class LogWindow {
+  /** Indexes of the logs that were read, by block. */
+  readonly #seen = new Map<number, { readonly hash: Hex; readonly indexes: Set<number> }>();
+  #seenCount = 0;
+  /** The newest blocks, oldest first. */
+  readonly #recent = new Map<number, RecentBlock>();
+  readonly #doubted = new Map<number, BlockHead>();
+  /** Blocks that were read without all of their logs, and since when. */
+  readonly #lackingSinceMs = new Map<Hex, number>();
+  /** Heads that a subscription told of, by number. */
+  readonly #heard = new Map<number, BlockHead>();
+  /** Blocks that a caller wants to be read again, and what hears of it when they were. */
+  readonly #wanted = new Map<number, (() => void)[]>();
+  /** No block below is read again. */
+  #floor: number;
+  #position: BlockId | null;
+  #movedAtMs: number;
+  /** Blocks that can be read again at once; less than `rereadBlocks` where the node refused that many. */
+  #reach: number;
+  #verifyReach: number;
+  #verifiedAtMs: number;
+  #isVerifying = false;
+  /** Logs that are not in the book yet: those that the verification found, and events that came late. */
+  #found: { readonly events: readonly ChainLog[]; readonly hints: readonly ChainLog[] } = NOTHING_FOUND;
+  #branch = 0;
+  #trust: { turn: number; isTrusted: boolean; distrustedUntilMs: number } = NO_TRUST;
+
+  constructor(
+    private readonly reader: LogReader,
+    /** Of another endpoint where there is one, for the slow verification. */
+    private readonly second: Pick<ChainReader, 'logs'>,
+    private readonly watched: WatchedLogs,
+    private readonly clock: Clock,
+    private readonly options: LogWindowOptions,
+    /** The last block that an earlier process read to its end; null: there is none. */
+    private resumedAt: BlockId | null,
+    private readonly listener: LogWindowListener,
+  ) {
+    this.#floor = resumedAt === null ? 0 : Math.max(0, resumedAt.blockNumber - options.verifyBlocks + 1);
+    this.#position = resumedAt;
+    this.#movedAtMs = clock.monotonicMs();
+    this.#reach = options.rereadBlocks;
+    this.#verifyReach = options.verifyBlocks;
+    this.#verifiedAtMs = clock.monotonicMs();
+  }
+
+  /** Whether the log's block was read before this process began, or a reorg: which of its logs is not remembered. */
+  isOfEarlierProcess({ blockNumber }: ChainLog): boolean {
+    return this.resumedAt !== null && blockNumber <= this.resumedAt.blockNumber;
+  }
+
+  /** A subscription told of this block: its filter need not be asked for. */
+  hear(head: BlockHead): void {
+    this.#heard.delete(head.number);
+    this.#heard.set(head.number, head);
+    for (const number of this.#heard.keys()) {
+      if (this.#heard.size <= this.options.rereadBlocks + 1) break;
+      this.#heard.delete(number);
+    }
+  }
+
+  /**
+   * The block is read again with the next look: it should contain an event that has not been read. Resolves when that
+   * is in the book; at once where too many blocks are to be read again.
+   */
+  readAgain(blockNumber: number): Promise<void> {
+    const waiting = this.#wanted.get(blockNumber) ?? [];
+    if (this.#wanted.size >= MOST_WANTED && waiting.length === 0) return Promise.resolve();
+    this.#wanted.set(blockNumber, waiting);
+    return new Promise((resolve) => waiting.push(resolve));
+  }
+
+  /**
+   * The ancestor's own blocks are read again, too, as if an earlier process had read them: an event that changed nothing,
+   * since a later one had said the same, counts when a reorg takes that one back.
+   */
+  forget(ancestor: BlockId): void {
+    this.goBackTo(ancestor, false);
+    this.#seen.clear();
+    this.#seenCount = 0;
+    this.resumedAt = ancestor;
+  }
+
+  /** Nothing after this block was read: it is the one before the first, or the ancestor of another branch. */
+  goBackTo({ blockNumber, blockHash }: BlockId, isFirst: boolean): void {
+    if (isFirst) this.#floor = blockNumber + 1;
+    if (this.resumedAt !== null && blockNumber < this.resumedAt.blockNumber)
+      this.resumedAt = { blockNumber, blockHash };
+    this.#branch += 1;
+    this.#found = NOTHING_FOUND;
+    for (const [number, { indexes }] of this.#seen) {
+      if (number <= blockNumber) continue;
+      this.#seenCount -= indexes.size;
+      this.#seen.delete(number);
+    }
+    for (const known of [this.#recent, this.#doubted, this.#heard]) {
+      for (const number of known.keys()) if (number > blockNumber) known.delete(number);
+    }
+    this.#lackingSinceMs.clear();
+    this.#position = { blockNumber, blockHash };
+    this.#tellDoubt();
+  }
+
+  /**
+   * The logs of a range of new blocks, or of its first part while the rest is waited for. AWAITED: the first block's logs
+   * are waited for.
+   */
+  async read(range: BlockRange): Promise<LogReading | 'AWAITED'> {
+    const { fromBlock, to } = range;
+    const isNear = range.isLast && to.number - fromBlock < Math.max(1, this.options.rereadBlocks);
+    const heads = isNear ? await this.#heads(range) : [];
+    const blooms = heads.map(({ logsBloom }) => (logsBloom === undefined ? null : LogsBloom.read(logsBloom)));
+    const isUsed = this.#usesBlooms();
+    const suspects = heads.filter((_, i) => {
+      const bloom = blooms[i];
+      return isUsed && bloom?.isSelective === true && this.watched.mayHold(bloom);
+    });
+    const isExcluded = (head: BlockHead, i: number): boolean =>
+      this.#isTrusted() && blooms[i]?.isSelective === true && !suspects.includes(head);
+    const first = Math.min(fromBlock, this.#firstOpen(to.number));
+    const isWholeRange = first === fromBlock && heads.length > to.number - fromBlock;
+    const isCovered = isWholeRange && heads.every((head, i) => suspects.includes(head) || isExcluded(head, i));
+    const [asked, hints, wholes, old] = await Promise.all([
+      isCovered ? [] : this.#events(first, fromBlock, idOf(to)),
+      this.#hints(Math.min(fromBlock, this.#lowest(to.number)), fromBlock, idOf(to)),
+      mapInFlight(suspects, this.options.blocksInFlight, (head) => this.#whole(head)),
+      this.#readDoubted(),
+    ]);
+    const isRefused = isCovered && wholes.some(({ completeness }) => completeness === 'OPEN');
+    const events = [
+      ...(isRefused ? await this.watched.events(this.reader, fromBlock, idOf(to)) : asked),
+      ...wholes.flatMap(({ logs }) => logs.filter((log) => this.watched.isEvent(log))),
+    ];
+    this.#judgeBlooms(heads, blooms, events);
+    const checked = heads.map((head, i): CheckedBlock => {
+      const whole = wholes[suspects.indexOf(head)];
+      return { head, completeness: whole?.completeness ?? (isExcluded(head, i) ? 'COMPLETE' : 'OPEN') };
+    });
+    const readTo = this.#readableTo(range, checked);
+    this.#startVerification();
+    if (readTo === null) return 'AWAITED';
+    const isNew = ({ blockNumber }: ChainLog): boolean => blockNumber >= fromBlock;
+    const isRead = ({ blockNumber }: ChainLog): boolean => blockNumber <= readTo.to.number;
+    return {
+      range: readTo,
+      fresh: inChainOrder(events.filter((log) => isNew(log) && isRead(log))),
+      late: await this.#late([...events.filter((log) => !isNew(log)), ...old.events]),
+      hints: this.#unseen([...hints.filter(isRead), ...this.#found.hints]),
+      checked: checked.filter(({ head }) => head.number <= readTo.to.number),
+      confirmed: old.confirmed,
+      again: old.again,
+    };
+  }
+
+  /** There is no new block: what has come late of those that were read. */
+  async readOld(): Promise<LogReading> {
+    const to = this.#position;
+    this.#startVerification();
+    if (to === null) return NOTHING_READ;
+    const isRecent = this.clock.monotonicMs() - this.#movedAtMs < this.options.rereadMs;
+    const first = this.#firstOpen(to.blockNumber);
+    const lowest = this.#lowest(to.blockNumber);
+    const [again, hints, old] = await Promise.all([
+      isRecent && first <= to.blockNumber ? this.#events(first, to.blockNumber, to) : [],
+      isRecent && lowest <= to.blockNumber ? this.#hints(lowest, to.blockNumber, to) : [],
+      this.#readDoubted(),
+    ]);
+    const late = await this.#late([...again, ...old.events]);
+    return { ...NOTHING_READ, ...old, late, hints: this.#unseen([...hints, ...this.#found.hints]) };
+  }
+
+  /** What was read is in the book. */
+  accept({ range, fresh, late, hints, checked, confirmed, again }: LogReading): void {
+    const counted = late.filter((log) => !this.isOfEarlierProcess(log));
+    if (counted.length > 0) this.listener.onLate(counted.length);
+    for (const log of [...fresh, ...late, ...hints]) this.#note(log);
+    for (const number of confirmed) {
+      this.#doubted.delete(number);
+      const recent = this.#recent.get(number);
+      if (recent !== undefined) recent.isComplete = true;
+    }
+    for (const number of again) {
+      for (const resolve of this.#wanted.get(number) ?? []) resolve();
+      this.#wanted.delete(number);
+    }
+    if (range !== null) this.#moveTo(range, checked);
+    this.#found = { events: this.#unseen(this.#found.events), hints: this.#unseen(this.#found.hints) };
+    this.#tellDoubt();
+  }
+
+  #moveTo({ to }: BlockRange, checked: readonly CheckedBlock[]): void {
+    this.#position = idOf(to);
+    this.#movedAtMs = this.clock.monotonicMs();
+    for (const { head, completeness } of checked) {
+      this.#recent.set(head.number, { ...idOf(head), isComplete: completeness === 'COMPLETE' });
+      this.#lackingSinceMs.delete(head.hash);
+      if (completeness !== 'LACKING' || !this.#isTrusted()) continue;
+      this.#doubted.set(head.number, head);
+      this.listener.onLacking();
+    }
+    // Of a range that was read in one go, the blocks between are open.
+    if (checked.length === 0) this.#recent.set(to.number, { ...idOf(to), isComplete: false });
+    this.#floor = Math.max(this.#floor, to.number - this.options.verifyBlocks + 1);
+    this.#reach = Math.min(2 * this.#reach, this.options.rereadBlocks);
+    this.#forget();
+  }
+
+  #forget(): void {
+    const lowest = (this.#position?.blockNumber ?? 0) - this.options.rereadBlocks;
+    for (const number of this.#recent.keys()) if (number <= lowest) this.#recent.delete(number);
+    for (const number of this.#doubted.keys()) if (number < this.#floor) this.#doubted.delete(number);
+    const numbers = [...this.#seen.keys()].sort((a, b) => a - b);
+    for (const number of numbers) {
+      if (number >= this.#floor && this.#seenCount <= this.options.mostLogs) break;
+      this.#floor = Math.max(this.#floor, number + 1);
+      this.#seenCount -= this.#seen.get(number)?.indexes.size ?? 0;
+      this.#seen.delete(number);
+    }
+  }
+
+  /** The first block that is read again together with new ones up to `newest`. */
+  #lowest(newest: number): number {
+    return Math.max(this.#floor, newest - this.#reach + 1);
+  }
+
+  /** The first of these that nothing has confirmed yet; Infinity: there is none. */
+  #firstOpen(newest: number): number {
+    const position = this.#position?.blockNumber ?? -1;
+    for (let number = this.#lowest(newest); number <= position; number += 1) {
+      if (this.#recent.get(number)?.isComplete !== true) return number;
+    }
+    return Infinity;
+  }
+
+  async #events(first: number, fromBlock: number, to: BlockId): Promise<readonly ChainLog[]> {
+    return this.#again(first, fromBlock, (from) => this.watched.events(this.reader, from, to));
+  }
+
+  async #hints(first: number, fromBlock: number, to: BlockId): Promise<readonly ChainLog[]> {
+    return this.#again(first, fromBlock, (from) => this.watched.hints(this.reader, from, to));
+  }
+
+  /** Reads from `first` on; where the node refuses so many blocks, from `fromBlock` alone. */
+  async #again<T>(first: number, fromBlock: number, read: (from: number) => Promise<T>): Promise<T> {
+    try {
+      return await read(first);
+    } catch (error) {
+      if (first >= fromBlock || !(error instanceof RpcError)) throw error;
+      this.#reach = this.#reach >> 1;
+      return read(fromBlock);
+    }
+  }
+
+  /** The new blocks, oldest first; those above one that the node lacks, where it does. */
+  async #heads({ fromBlock, to }: BlockRange): Promise<BlockHead[]> {
+    const numbers = Array.from({ length: to.number - fromBlock }, (_, i) => fromBlock + i);
+    const found = await mapInFlight(numbers, this.options.blocksInFlight, async (number) => {
+      return this.#heard.get(number) ?? (await this.reader.findBlock(number));
+    });
+    const heads = [to];
+    for (const head of found.reverse()) {
+      if (head === null) break;
+      if (head.hash !== heads[0]?.parentHash) {
+        this.#heard.clear();
+        throw new ChainMoved(`Block ${head.number} was replaced while it was read`);
+      }
+      heads.unshift(head);
+    }
+    return heads;
+  }
+
+  /**
+   * All of a block's logs. They are all there when they make up the block's filter and their indexes have no gap: two
+   * logs with the same address and topics set the same bits.
+   */
+  async #whole(head: BlockHead): Promise<WholeBlock> {
+    const { number: fromBlock, logsBloom } = head;
+    try {
+      const logs = await this.reader.logs({ fromBlock, to: idOf(head), topics: [] });
+      const hasGap = logs.some(({ logIndex }, i) => logIndex !== i);
+      const isWhole = !hasGap && logsBloom !== undefined && LogsBloom.of(logs).equals(LogsBloom.read(logsBloom));
+      if (isWhole && logs.length > 0) this.#trust = { ...this.#trust, isTrusted: true };
+      return { logs, completeness: isWhole ? 'COMPLETE' : 'LACKING' };
+    } catch (error) {
+      // More logs than the node gives at once.
+      if (error instanceof RpcError) return { logs: [], completeness: 'OPEN' };
+      throw error;
+    }
+  }
+
+  /** Reading stops before a block whose logs have been missing for less than `patienceMs`. Null: that is the first. */
+  #readableTo(range: BlockRange, checked: readonly CheckedBlock[]): BlockRange | null {
+    const now = this.clock.monotonicMs();
+    for (const [i, { head, completeness }] of checked.entries()) {
+      if (completeness !== 'LACKING') {
+        this.#lackingSinceMs.delete(head.hash);
+        continue;
+      }
+      const sinceMs = this.#lackingSinceMs.get(head.hash) ?? now;
+      this.#lackingSinceMs.set(head.hash, sinceMs);
+      if (now - sinceMs >= this.options.patienceMs) {
+        if (!this.#isTrusted()) this.#distrust();
+        continue;
+      }
+      const before = checked[i - 1]?.head;
+      return before === undefined ? null : { ...range, to: before };
+    }
+    return range;
+  }
+
+  /** Events of doubted and wanted blocks, and those that the verification found. */
+  async #readDoubted(): Promise<Pick<LogReading, 'confirmed' | 'again'> & { readonly events: readonly ChainLog[] }> {
+    const doubted = [...this.#doubted.values()].slice(0, DOUBTED_PER_LOOK);
+    const wholes = await mapInFlight(doubted, this.options.blocksInFlight, (head) => this.#whole(head));
+    const again = [...this.#wanted.keys()].filter((number) => number <= (this.#position?.blockNumber ?? -1));
+    const wanted = await mapInFlight(again, this.options.blocksInFlight, async (number) => {
+      return this.watched.events(this.reader, number, idOf(await this.reader.block(number)));
+    });
+    const ofDoubted = wholes.flatMap(({ logs }) => logs.filter((log) => this.watched.isEvent(log)));
+    return {
+      events: [...ofDoubted, ...wanted.flat(), ...this.#found.events],
+      confirmed: doubted.flatMap(({ number }, i) => (wholes[i]?.completeness === 'LACKING' ? [] : [number])),
+      again,
+    };
+  }
+
+  /** Those that were not read before, of blocks that are on the chain. */
+  async #late(logs: readonly ChainLog[]): Promise<ChainLog[]> {
+    const unseen = this.#unseen(logs);
+    if (unseen.length === 0) return [];
+    const numbers = [...new Set(unseen.map(({ blockNumber }) => blockNumber))];
+    const hashes = await mapInFlight(numbers, this.options.blocksInFlight, async (number) => {
+      return this.#recent.get(number)?.blockHash ?? (await this.reader.findBlock(number))?.hash;
+    });
+    const isOnChain = (log: ChainLog): boolean => hashes[numbers.indexOf(log.blockNumber)] === log.blockHash;
+    const late = unseen.filter(isOnChain);
+    // Kept until it is in the book: the node may leave it out again when the next look is taken.
+    const others = this.#found.events.filter((log) => !unseen.some((other) => isSame(log, other)));
+    this.#found = { ...this.#found, events: [...others, ...late] };
+    const first = late.find((log) => !this.isOfEarlierProcess(log));
+    if (first !== undefined) this.listener.onDoubt(`events of block ${first.blockNumber} have come late`);
+    return late;
+  }
+
+  #unseen(logs: readonly ChainLog[]): ChainLog[] {
+    return inChainOrder(logs).filter(({ blockNumber, blockHash, logIndex }) => {
+      const seen = this.#seen.get(blockNumber);
+      return blockNumber >= this.#floor && !(seen?.hash === blockHash && seen.indexes.has(logIndex));
+    });
+  }
+
+  #note({ blockNumber, blockHash, logIndex }: ChainLog): void {
+    let seen = this.#seen.get(blockNumber);
+    if (seen?.hash !== blockHash) {
+      this.#seenCount -= seen?.indexes.size ?? 0;
+      seen = { hash: blockHash, indexes: new Set() };
+      this.#seen.set(blockNumber, seen);
+    }
+    if (seen.indexes.has(logIndex)) return;
+    seen.indexes.add(logIndex);
+    this.#seenCount += 1;
+  }
+
+  /** Beside the reading, which is not to wait for it. What it finds is taken up by the next look. */
+  #startVerification(): void {
+    const now = this.clock.monotonicMs();
+    const position = this.#position;
+    if (this.#isVerifying || position === null || now - this.#verifiedAtMs < this.options.verifyMs) return;
+    this.#isVerifying = true;
+    void this.#verify(position).finally(() => {
+      this.#isVerifying = false;
+      this.#verifiedAtMs = this.clock.monotonicMs();
+    });
+  }
+
+  async #verify(position: BlockId): Promise<void> {
+    const branch = this.#branch;
+    const fromBlock = Math.max(this.#floor, position.blockNumber - this.#verifyReach + 1);
+    if (fromBlock > position.blockNumber) return;
+    const { second } = this;
+    try {
+      const [events, hints] = await Promise.all([
+        this.watched.events(second, fromBlock, position),
+        this.watched.hints(second, fromBlock, position),
+      ]);
+      this.#verifyReach = Math.min(2 * this.#verifyReach, this.options.verifyBlocks);
+      if (branch !== this.#branch) return;
+      this.#found = { events: this.#unseen([...this.#found.events, ...events]), hints: this.#unseen(hints) };
+      this.#tellDoubt();
+    } catch (error) {
+      // Nobody waits for it: the next one is due in `verifyMs`.
+      if (error instanceof RpcError) this.#verifyReach = Math.max(1, this.#verifyReach >> 1);
+    }
+  }
+
+  /** A filter that lacks what is in its block shows that this endpoint's filters are of no use. */
+  #judgeBlooms(heads: readonly BlockHead[], blooms: readonly (LogsBloom | null)[], events: readonly ChainLog[]): void {
+    for (const log of events) {
+      const at = heads.findIndex(({ hash }) => hash === log.blockHash);
+      const bloom = blooms[at];
+      if (bloom && !bloom.hasLog(log)) this.#distrust();
+    }
+  }
+
+  #usesBlooms(): boolean {
+    const { turn } = this.reader;
+    if (this.#trust.turn !== turn) this.#trust = { ...NO_TRUST, turn };
+    return this.clock.monotonicMs() >= this.#trust.distrustedUntilMs;
+  }
+
+  /** Trusted: a block's logs have made up its filter, and no filter of this endpoint has been wrong. */
+  #isTrusted(): boolean {
+    return this.#usesBlooms() && this.#trust.isTrusted;
+  }
+
+  #distrust(): void {
+    const distrustedUntilMs = this.clock.monotonicMs() + DISTRUST_MS;
+    this.#trust = { turn: this.reader.turn, isTrusted: false, distrustedUntilMs };
+    for (const block of this.#recent.values()) block.isComplete = false;
+  }
+
+  #tellDoubt(): void {
+    const [doubted] = this.#doubted.keys();
+    const found = this.#found.events.filter((log) => !this.isOfEarlierProcess(log)).length;
+    if (doubted !== undefined) this.listener.onDoubt(`the logs of block ${doubted} do not match its bloom filter`);
+    else this.listener.onDoubt(found === 0 ? null : `another reading of the logs has ${found} more events`);
+  }
+}
+
+const NOTHING_FOUND = { events: [], hints: [] };
+const NOTHING_READ: LogReading = {
+  ...{ range: null, fresh: [], late: [], hints: [] },
+  ...{ checked: [], confirmed: [], again: [] },
+};
+const NO_TRUST = { turn: -1, isTrusted: false, distrustedUntilMs: -Infinity };
+
+/** Each once. */
+function inChainOrder(logs: readonly ChainLog[]): ChainLog[] {
+  const sorted = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+  return sorted.filter((log, i) => {
+    const before = sorted[i - 1];
+    return before === undefined || !isSame(log, before);
+  });
+}
+
+function isSame(one: ChainLog, other: ChainLog): boolean {
+  return one.blockHash === other.blockHash && one.logIndex === other.logIndex;
+}

@@ -1,0 +1,219 @@
+import { decodeEventLog, encodeEventTopics, pad } from 'viem';
+import type { Command } from '../../engine/command.js';
+import type { Hex, Origin, Pool } from '../../engine/quote.js';
+import { mapInFlight } from '../../system/timers.js';
+import { erc20Abi, optionTokenAbi, poolAbi, poolFactoryAbi } from '../contracts/abi.js';
+import type { BlockId, ChainLog, Topics } from '../contracts/blocks-and-logs.js';
+import type { ChainReader } from '../contracts/chain-reader.js';
+import { checksummed } from '../contracts/deployments.js';
+import { collateralToken } from '../contracts/quote-types.js';
+import { positionAt } from './book-port.js';
+import { anyonesLogs } from './log-query.js';
+import type { LogsBloom } from './logs-bloom.js';
+
+/** What the settlement chain's logs say that a book cares about. Nothing is checked yet but the form. */
+export type SettlementEvent =
+  | { readonly type: 'FILL'; readonly log: ChainLog; readonly quoteId: Hex; readonly size: bigint }
+  | { readonly type: 'CANCEL'; readonly log: ChainLog; readonly quoteId: Hex; readonly provider: Hex }
+  | { readonly type: 'POOL'; readonly log: ChainLog; readonly pool: Pool };
+
+/**
+ * Why an event on the settlement chain counts for nothing. Most are not hostile: quotes are filled that no stream
+ * knows.
+ */
+export type IgnoredEvent =
+  /** It comes from no pool with orders, and not from the factory. */
+  | 'OTHER_CONTRACT'
+  /** Its form is not that of the event whose name it bears. */
+  | 'MALFORMED'
+  /** No order is known by that id in that pool. */
+  | 'UNKNOWN_QUOTE'
+  /** Somebody cancelled what is another's. */
+  | 'OTHER_PROVIDER';
+
+export interface Ignored {
+  readonly why: IgnoredEvent;
+  readonly log: ChainLog;
+}
+
+export interface FoundEvents {
+  /** Of the factory, and of pools with orders. */
+  readonly events: readonly SettlementEvent[];
+  /** Fills and cancels by their form, of other contracts: the first quote of a pool may not be known yet. */
+  readonly others: readonly SettlementEvent[];
+  /** All logs that are not among `events`. */
+  readonly ignored: readonly Ignored[];
+}
+
+/** Somebody's means changed: an allowance or balance of the token at `log.address`, or a position in the pool there. */
+export interface MeansEvent {
+  readonly log: ChainLog;
+  readonly accounts: readonly Hex[];
+}
+
+const [FILL] = encodeEventTopics({ abi: poolAbi, eventName: 'FillQuoteOB' });
+const [CANCEL] = encodeEventTopics({ abi: poolAbi, eventName: 'CancelQuoteOB' });
+const [DEPLOYED] = encodeEventTopics({ abi: poolFactoryAbi, eventName: 'PoolDeployed' });
+const [APPROVAL] = encodeEventTopics({ abi: erc20Abi, eventName: 'Approval' });
+const [TRANSFER] = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer' });
+const [TRANSFER_SINGLE] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'TransferSingle' });
+const [TRANSFER_BATCH] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'TransferBatch' });
+const EVENTS: readonly Hex[] = [FILL, CANCEL, DEPLOYED];
+const MEANS = [APPROVAL, TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH];
+
+/** Topics of one `eth_getLogs`: a node takes some hundreds in a position, not thousands. */
+const PROVIDERS_PER_QUERY = 200;
+/**
+ * Anyone can publish quotes of makers who own nothing, a thousand for 12 million gas: where that would take hundreds of
+ * queries for each new block, one asks for everybody's logs. In more blocks at once those would be too many.
+ */
+const MOST_NAMED_PROVIDERS = 2_000;
+const MOST_BLOCKS_OF_EVERYBODY = 100;
+const QUERIES_IN_FLIGHT = 8;
+
+/** Logs that look like fills, cancels and deployments, in chain order; anyone may emit them, in any number. */
+export function readSettlementLogs(
+  reader: Pick<ChainReader, 'logs'>,
+  fromBlock: number,
+  to: BlockId,
+  poolFactory: Hex,
+  pools: readonly Pool[],
+): Promise<ChainLog[]> {
+  return anyonesLogs(reader, { fromBlock, to, topics: [EVENTS] }, () => emittersOf(poolFactory, pools));
+}
+
+export function isSettlementLog({ topics: [name] }: ChainLog): boolean {
+  return name !== undefined && EVENTS.includes(name);
+}
+
+/** Whether a block with this filter may have a fill, a cancel or a deployment, also one that counts for nothing. */
+export function mayHoldSettlementEvents(bloom: LogsBloom): boolean {
+  return EVENTS.some((name) => bloom.has(name));
+}
+
+/** What the logs say: only those of the factory and of `pools`, those with orders, count. */
+export function settlementEvents(logs: readonly ChainLog[], poolFactory: Hex, pools: readonly Pool[]): FoundEvents {
+  const known = emittersOf(poolFactory, pools);
+  const events: SettlementEvent[] = [];
+  const others: SettlementEvent[] = [];
+  const ignored: Ignored[] = [];
+  for (const log of logs) {
+    const isOurs = known.has(log.address);
+    const event = isOurs || log.topics[0] !== DEPLOYED ? decode(log) : null;
+    if (!isOurs && event !== null) others.push(event);
+    if (isOurs && event !== null) events.push(event);
+    else ignored.push({ why: isOurs ? 'MALFORMED' : 'OTHER_CONTRACT', log });
+  }
+  return { events, others, ignored };
+}
+
+function emittersOf(poolFactory: Hex, pools: readonly Pool[]): Set<Hex> {
+  return new Set([poolFactory, ...pools.map(({ poolAddress }) => poolAddress)]);
+}
+
+/** Logs of every change of the providers' allowances, balances and positions that may concern orders in `pools`. */
+export async function readMeansLogs(
+  reader: Pick<ChainReader, 'logs'>,
+  fromBlock: number,
+  to: BlockId,
+  providers: readonly Hex[],
+  pools: readonly Pool[],
+): Promise<ChainLog[]> {
+  const isOfEverybody =
+    providers.length > MOST_NAMED_PROVIDERS && to.blockNumber - fromBlock < MOST_BLOCKS_OF_EVERYBODY;
+  const queries = isOfEverybody ? [[MEANS]] : queriesNaming(providers);
+  const emitters = (): Hex[] => pools.flatMap((pool) => [pool.poolAddress, collateralToken({ pool })]);
+  const found = await mapInFlight(queries, QUERIES_IN_FLIGHT, (topics) =>
+    anyonesLogs(reader, { fromBlock, to, topics }, emitters),
+  );
+  if (!isOfEverybody) return found.flat();
+  const named = new Set(providers);
+  return found.flat().filter(({ topics }) => topics.slice(1).some((topic) => named.has(toAddress(topic))));
+}
+
+/** Whose means the log says have changed. */
+export function meansEvent(log: ChainLog): MeansEvent {
+  return { log, accounts: log.topics.slice(1).map(toAddress) };
+}
+
+function queriesNaming(providers: readonly Hex[]): Topics[] {
+  const queries: Topics[] = [];
+  for (let start = 0; start < providers.length; start += PROVIDERS_PER_QUERY) {
+    const accounts = providers.slice(start, start + PROVIDERS_PER_QUERY).map((provider) => pad(provider));
+    queries.push([[APPROVAL, TRANSFER], accounts]);
+    queries.push([[TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH], null, accounts]);
+    queries.push([[TRANSFER_SINGLE, TRANSFER_BATCH], null, null, accounts]);
+  }
+  return queries;
+}
+
+/** Where a log stands, as commands carry it. */
+export function originOf({ blockNumber, txHash, logIndex }: ChainLog): Origin {
+  return { blockNumber, txHash, logIndex };
+}
+
+/**
+ * Null for a log that only shares the topic: an event's name and types do not bind whoever emits it. Cancels of what
+ * nobody knows cost 2,400 gas each, so that anyone can fill a block with thousands: viem's decoder takes 40 us for each.
+ */
+function decode(log: ChainLog): SettlementEvent | null {
+  const [name, first, , third] = log.topics;
+  switch (name) {
+    case FILL:
+      if (first === undefined || third === undefined || !hasWords(log, FILL_WORDS)) return null;
+      return { type: 'FILL', log, quoteId: first, size: BigInt(firstWord(log)) };
+    case CANCEL:
+      if (first === undefined || !hasWords(log, 1)) return null;
+      return { type: 'CANCEL', log, quoteId: firstWord(log), provider: toAddress(first) };
+    default:
+      return decodeDeployment(log);
+  }
+}
+
+function decodeDeployment(log: ChainLog): SettlementEvent | null {
+  const topics = [...log.topics] as [Hex, ...Hex[]];
+  try {
+    const { args } = decodeEventLog({ abi: poolFactoryAbi, eventName: 'PoolDeployed', topics, data: log.data });
+    const maturity = Number(args.maturity);
+    if (!Number.isSafeInteger(maturity)) return null;
+    const { base, quote, oracleAdapter, strike, isCallPool, poolAddress } = args;
+    const poolKey = checksummed({ base, quote, oracleAdapter, strike, maturity, isCallPool });
+    return { type: 'POOL', log, pool: { poolKey, poolAddress: poolAddress.toLowerCase() as Hex } };
+  } catch {
+    return null;
+  }
+}
+
+/** Of a fill, not indexed: the contracts, two deltas of three, three amounts, and whether it was a bid. */
+const FILL_WORDS = 11;
+
+function hasWords({ data }: ChainLog, words: number): boolean {
+  return data.length >= 2 + 64 * words;
+}
+
+function firstWord({ data }: ChainLog): Hex {
+  return data.slice(0, 66).toLowerCase() as Hex;
+}
+
+/** The last 20 bytes of an indexed address. */
+function toAddress(topic: Hex): Hex {
+  return `0x${topic.slice(26)}`;
+}
+
+/** The command that a settlement event is to the engine. `deployedAt`: timestamps of the blocks that deployed pools. */
+export function settlementCommand(event: SettlementEvent, deployedAt: ReadonlyMap<number, number>): Command {
+  const { log } = event;
+  const origin = originOf(log);
+  const position = positionAt('settlement', log);
+  switch (event.type) {
+    case 'FILL':
+      return { type: 'FILL_QUOTE', quoteId: event.quoteId, size: event.size, origin, position };
+    case 'CANCEL':
+      return { type: 'CANCEL_QUOTE', quoteId: event.quoteId, origin, position };
+    case 'POOL': {
+      const time = deployedAt.get(log.blockNumber);
+      if (time === undefined) throw new Error('The time of a deployment was not asked for');
+      return { type: 'DEPLOY_POOL', pool: event.pool, deployedAt: time, origin, position };
+    }
+  }
+}

@@ -1,0 +1,314 @@
+import type { ChainPosition } from '../../engine/command.js';
+import { type Hex, InvalidReason, type Order, type Origin } from '../../engine/quote.js';
+import { mapInFlight } from '../../system/timers.js';
+import { type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
+import type { ChainReader } from '../contracts/chain-reader.js';
+import { collateralToken } from '../contracts/quote-types.js';
+import { dependsOn, inTurn, OrderStates, touchedOrders, whyIgnored } from './affected-orders.js';
+import { blocksOf, type FollowedBook, isBefore, type PatientSubmitter, wholeBlock } from './book-port.js';
+import type { ContractBreaker } from './contract-breaker.js';
+import type { BlockRange, ChainCursor } from './cursor.js';
+import type { EarlyEvents } from './early-events.js';
+import { readRange } from './log-query.js';
+import type { LogReading, LogWindow, WatchedLogs } from './log-window.js';
+import type { QuoteStates } from './quote-states.js';
+import {
+  type Ignored,
+  type IgnoredEvent,
+  isSettlementLog,
+  mayHoldSettlementEvents,
+  meansEvent,
+  originOf,
+  readMeansLogs,
+  readSettlementLogs,
+  settlementCommand,
+  type SettlementEvent,
+  settlementEvents,
+} from './settlement-events.js';
+import type { ForeseenStates } from './state-prefetch.js';
+
+export interface SettlementFollowerOptions {
+  readonly poolFactory: Hex;
+  /** From before a restart: logs up to here were told already. */
+  readonly resumeAfter: ChainPosition | null;
+  /** Blocks without any command after which the position alone is told, so that a restart need not read them again. */
+  readonly tellEveryBlocks: number;
+  /** Blocks for which the book remembers which state of an order it was told. */
+  readonly reorgDepth: number;
+  /** Quotes stated anew by one command. */
+  readonly restatedPerCommand: number;
+  /** Touched orders that are asked about at once. */
+  readonly touchedSlice: number;
+  /** Requests for the timestamps of blocks that are under way at once. */
+  readonly blocksInFlight: number;
+}
+
+/** What the logs that were read change, and what they say in vain. */
+interface SortedEvents {
+  readonly changes: readonly SettlementEvent[];
+  /** Fills that came so late that the book does not remember whether it counts them: their orders are asked about. */
+  readonly old: readonly SettlementEvent[];
+  /** They may be of quotes whose publication is read later. */
+  readonly unknown: readonly SettlementEvent[];
+  readonly ignored: readonly Ignored[];
+}
+
+/** Follows fills, cancels, deployments and the providers' means on the settlement chain. */
+export class SettlementFollower {
+  /** Block up to which positions were told to the book; the cursor may be ahead over blocks with nothing in them. */
+  #told = -1;
+  #resumeAfter: ChainPosition | null;
+  readonly #states: OrderStates;
+  readonly #poolFactory: Hex;
+  /** A rewind that an earlier process began is finished, if there was one. */
+  #isWhole = false;
+  /** An empty log reads what is long past: trades of then are not published as new ones. */
+  #isFirstReading = false;
+  /**
+   * Orders that are asked about where the next range ends, too. Those whose state could not be had where the last one
+   * ended; and those that a reorg stated anew, gone ones too: in the middle of it a node may have told of the old
+   * branch's state as the ancestor's, as anvil does for a moment; and all, where it is not known which differ there.
+   */
+  #inDoubt: readonly Order[] = [];
+  /**
+   * Touched, and not asked about yet, each with the last log that says so, if one does. One small transfer touches all
+   * that a maker has, however many: nothing else would be read while all of them are asked about.
+   */
+  readonly #waiting = new Map<Order, ChainLog | null>();
+
+  constructor(
+    private readonly reader: Pick<ChainReader, 'blockOf'>,
+    private readonly cursor: ChainCursor,
+    private readonly book: FollowedBook,
+    private readonly submitter: PatientSubmitter,
+    private readonly window: Pick<LogWindow, 'read' | 'readOld' | 'accept' | 'goBackTo' | 'isOfEarlierProcess'>,
+    states: QuoteStates,
+    private readonly foreseen: Pick<ForeseenStates, 'foresee'>,
+    private readonly breaker: Pick<ContractBreaker, 'isOpen'>,
+    private readonly early: Pick<EarlyEvents, 'remember' | 'rewind'>,
+    private readonly onIgnored: (why: IgnoredEvent, log: ChainLog) => void,
+    private readonly options: SettlementFollowerOptions,
+  ) {
+    this.#states = new OrderStates(states, cursor, book, submitter, options.restatedPerCommand);
+    this.#resumeAfter = options.resumeAfter;
+    this.#poolFactory = options.poolFactory.toLowerCase() as Hex;
+  }
+
+  /** The block whose state the book shows; null before the first. */
+  get position(): BlockId | null {
+    return this.cursor.position;
+  }
+
+  /** Touched orders are still to be asked about. */
+  get hasWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** One range of blocks, or one reorg. True when there is nothing left to be read for now. */
+  async step(): Promise<boolean> {
+    const step = await this.cursor.poll();
+    if (step.type === 'IDLE' || step.type === 'BLOCKS') await this.#finishRewind();
+    switch (step.type) {
+      case 'IDLE':
+        if (this.position !== null) this.foreseen.foresee(this.position);
+        await this.#enterLate(await this.window.readOld());
+        return true;
+      case 'BEGIN':
+        await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', step.at) });
+        this.cursor.moveTo(step.at);
+        this.#isFirstReading = true;
+        this.window.goBackTo(step.at, true);
+        return false;
+      case 'BLOCKS':
+        return this.#read(step);
+      case 'REORG':
+        await this.#rewind(step.ancestor);
+        return false;
+    }
+  }
+
+  /**
+   * Tells the book of the block whose state it shows, if it does not know of that yet; to be called before anything
+   * enters with that state. Else the next process would find orders touched above the book's position, take them for what
+   * a rewind left undone, and put quotes that are long filled back to what they were.
+   */
+  async tellBlock(): Promise<void> {
+    const { position } = this;
+    if (position !== null && position.blockNumber > this.#told) await this.#tellPosition(position, true);
+  }
+
+  /** Checks these orders at the cursor's block, and tells the book of every difference. */
+  async check(orders: readonly Order[]): Promise<void> {
+    const { position } = this;
+    const due = orders.filter((order) => !this.#isHeld(order));
+    if (position === null || due.length === 0) return;
+    const states = await this.#states.read(due, position);
+    await this.#states.tell(due, states, position, () => null);
+  }
+
+  /** The pool or token is answering again: all orders that depend on it wait for their turn to be asked about. */
+  recheck(contract: Hex): void {
+    for (const order of this.#knownOrders()) {
+      if (!dependsOn(order, contract) || this.#waiting.has(order)) continue;
+      this.#waiting.set(order, null);
+    }
+  }
+
+  /** Asks about more of the touched orders, at the cursor's block. True: none of them is left. */
+  async checkWaiting(): Promise<boolean> {
+    const { position } = this;
+    if (position === null || this.#waiting.size === 0) return true;
+    const orders = inTurn(this.#waiting, this.options.touchedSlice);
+    const states = await this.#states.read(orders, position);
+    await this.#states.tell(orders, states, position, (order) => this.#originFor(order));
+    for (const order of orders) this.#waiting.delete(order);
+    return this.#waiting.size === 0;
+  }
+
+  /**
+   * Asks for everything first and tells the book afterwards, so that a failed request leaves nothing half told. True:
+   * there is nothing left to be read for now.
+   */
+  async #read(step: BlockRange): Promise<boolean> {
+    if (step.isLast) this.foreseen.foresee(idOf(step.to));
+    const reading = await readRange(this.cursor, step, () => this.window.read(step));
+    if (reading === 'AWAITED') return true;
+    const range = reading?.range ?? null;
+    if (reading === null || range === null) return false;
+    const to = idOf(range.to);
+    const { changes, old, unknown, ignored } = this.#sort(reading);
+    const touched = this.#touched([...changes, ...old], reading);
+    const due = inTurn(new Map([...this.#waiting, ...touched]), this.options.touchedSlice);
+    const orders = [...new Set([...due, ...this.#inDoubt])];
+    const [states, deployedAt] = await Promise.all([this.#states.atEnd(range, orders), this.#deploymentTimes(changes)]);
+    await this.cursor.confirm(range);
+
+    if (reading.late.length > 0) await this.tellBlock();
+    for (const { why, log } of ignored) this.onIgnored(why, log);
+    if (!this.#isFirstReading) for (const event of unknown) this.early.remember(event);
+    for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
+    for (const [order, log] of touched) this.#waiting.set(order, log);
+    if (states !== null) await this.#states.tell(orders, states, to, (order) => this.#originFor(order));
+    for (const order of orders) this.#waiting.delete(order);
+    await this.#tellPosition(to, changes.length > 0 || orders.length > 0);
+    this.#inDoubt = states === null ? orders : [];
+    if (range.isLast) this.#isFirstReading = false;
+    this.cursor.advance(range, blocksOf(changes.map(({ log }) => log)));
+    this.#resumeAfter = null;
+    this.window.accept(reading);
+    return range.isLast;
+  }
+
+  /** The position does not move. What the orders concerned have become is asked at it, as of all that wait. */
+  async #enterLate(reading: LogReading): Promise<void> {
+    if (reading.late.length > 0 || reading.hints.length > 0) {
+      const { changes, old, unknown, ignored } = this.#sort(reading);
+      const deployedAt = await this.#deploymentTimes(changes);
+      await this.tellBlock();
+      for (const { why, log } of ignored) this.onIgnored(why, log);
+      for (const event of unknown) this.early.remember(event);
+      for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
+      for (const [order, log] of this.#touched([...changes, ...old], reading)) this.#waiting.set(order, log);
+    }
+    this.window.accept(reading);
+  }
+
+  #touched(changes: readonly SettlementEvent[], { hints }: LogReading): Map<Order, ChainLog> {
+    const touched = touchedOrders(changes, hints.map(meansEvent), this.book);
+    for (const order of touched.keys()) if (this.#isHeld(order)) touched.delete(order);
+    return touched;
+  }
+
+  #sort({ fresh, late }: LogReading): SortedEvents {
+    const logs = [...late, ...fresh.filter((log) => !isBefore(log, this.#resumeAfter))];
+    const { events, others, ignored } = settlementEvents(logs, this.#poolFactory, [...this.book.quotedPools()]);
+    const lowest = (this.position?.blockNumber ?? -Infinity) - this.options.reorgDepth;
+    const changes: SettlementEvent[] = [];
+    const old: SettlementEvent[] = [];
+    const unknown = others.filter(({ log }) => !this.window.isOfEarlierProcess(log));
+    const alsoIgnored: Ignored[] = [];
+    for (const event of events) {
+      const { log, type } = event;
+      // An earlier process may have applied it, and all orders were checked since this one began.
+      if (type !== 'POOL' && this.window.isOfEarlierProcess(log)) continue;
+      const why = whyIgnored(event, this.book, this.#poolFactory);
+      if (why !== null) alsoIgnored.push({ why, log });
+      else if (type === 'FILL' && log.blockNumber <= lowest) old.push(event);
+      else changes.push(event);
+      if (type !== 'POOL' && !this.book.isKnown(event.quoteId)) unknown.push(event);
+    }
+    const all = [...ignored, ...alsoIgnored];
+    return { changes, old, unknown, ignored: all.filter(({ log }) => !this.window.isOfEarlierProcess(log)) };
+  }
+
+  /** Timestamps of the blocks that deployed pools. */
+  async #deploymentTimes(changes: readonly SettlementEvent[]): Promise<ReadonlyMap<number, number>> {
+    const blocks = blocksOf(changes.flatMap(({ type, log }) => (type === 'POOL' ? [log] : [])));
+    const times = await mapInFlight(blocks, this.options.blocksInFlight, (block) => this.reader.blockOf(block));
+    return new Map(times.map(({ number, timestamp }) => [number, timestamp]));
+  }
+
+  async #tellPosition(to: BlockId, somethingHappened: boolean): Promise<void> {
+    if (!somethingHappened && to.blockNumber - this.#told < this.options.tellEveryBlocks) return;
+    this.#told = to.blockNumber;
+    await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', to) });
+  }
+
+  /** The book goes back to what the common ancestor says, and the new branch is then read like any blocks. */
+  async #rewind(ancestor: BlockId): Promise<void> {
+    const orders = this.book.touchedSince(ancestor.blockNumber);
+    const { states, at } = await this.#states.toGoBackTo(ancestor, orders);
+    const restated = orders.flatMap(({ quote: { quoteId } }, i) => {
+      const state = states[i];
+      return state === undefined ? [] : [{ quoteId, state }];
+    });
+    await this.#states.restate(ancestor, restated, at.blockNumber);
+    // Nothing touched those whose means left before the ancestor and came back in a block that is gone.
+    const others = this.cursor.isEnd(ancestor) ? [] : this.#knownOrders();
+    this.#inDoubt = [...new Set([...this.#inDoubt, ...this.#waiting.keys(), ...orders, ...others])];
+    this.#waiting.clear(); // the logs may be gone
+    this.early.rewind(ancestor.blockNumber);
+    this.cursor.moveTo(ancestor);
+    this.window.goBackTo(ancestor, false);
+    this.#resumeAfter = null;
+    this.#told = ancestor.blockNumber;
+  }
+
+  #originFor(order: Order): Origin | null {
+    const log = this.#waiting.get(order);
+    return log == null ? null : originOf(log);
+  }
+
+  /** Nothing would come of asking: its pool or token is not asked now, and the book says so already. */
+  #isHeld({ quote, reason }: Order): boolean {
+    if (reason !== InvalidReason.InvalidAssetUpdate) return false;
+    return this.breaker.isOpen(quote.pool.poolAddress) || this.breaker.isOpen(collateralToken(quote));
+  }
+
+  #knownOrders(): Order[] {
+    return [...this.book.providers()].flatMap((provider) => [...this.book.ordersOf(provider)]);
+  }
+
+  /**
+   * A rewind by several commands moves the book's position with the first: a process that ended before the last leaves
+   * orders that blocks above that position touched, which nothing else does.
+   */
+  async #finishRewind(): Promise<void> {
+    const { position } = this;
+    if (this.#isWhole || position === null) return;
+    if (this.book.touchedSince(position.blockNumber).length > 0) await this.#rewind(position);
+    this.#isWhole = true;
+  }
+}
+
+/** Fills, cancels and deployments; hints are the changes of the makers' means. */
+export function watchedSettlement(book: FollowedBook, factory: Hex): WatchedLogs {
+  const poolFactory = factory.toLowerCase() as Hex;
+  return {
+    mayHold: mayHoldSettlementEvents,
+    isEvent: isSettlementLog,
+    events: (reader, fromBlock, to) => readSettlementLogs(reader, fromBlock, to, poolFactory, [...book.quotedPools()]),
+    hints: (reader, fromBlock, to) =>
+      readMeansLogs(reader, fromBlock, to, [...book.providers()], [...book.quotedPools()]),
+  };
+}

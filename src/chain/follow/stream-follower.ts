@@ -1,0 +1,227 @@
+import type { ChainPosition } from '../../engine/command.js';
+import type { Hex } from '../../engine/quote.js';
+import { mapInFlight } from '../../system/timers.js';
+import type { QuoteError } from '../../wire/orderbook.js';
+import { type BlockHead, type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
+import type { ChainReader } from '../contracts/chain-reader.js';
+import { publishedQuote } from '../contracts/quote-types.js';
+import { blocksOf, type FollowedBook, isBefore, type PatientSubmitter, positionAt, wholeBlock } from './book-port.js';
+import type { ChainCursor, CursorStep } from './cursor.js';
+import type { EarlyEvents } from './early-events.js';
+import { readRange } from './log-query.js';
+import type { LogReading, LogWindow, WatchedLogs } from './log-window.js';
+import {
+  type Candidate,
+  type PublicationCheck,
+  publishQuoteTopics,
+  type RefusedEvent,
+  type StreamRefusal,
+} from './published-quotes.js';
+import type { QuoteReading } from './quote-states.js';
+import { originOf } from './settlement-events.js';
+import type { ForeseenStates } from './state-prefetch.js';
+
+export interface StreamListener {
+  /** The book knows this quote now, or (`refusal`) will not take it. */
+  onSettled(quoteId: Hex, refusal: string | null): void;
+  onRefused(why: StreamRefusal, log: ChainLog): void;
+  /**
+   * Quotes are about to enter with the state of the settlement block that was given: the book has to know of it first.
+   */
+  beforeEntry(): Promise<void>;
+}
+
+export interface StreamFollowerOptions {
+  /** From before a restart: logs up to here were told already. */
+  readonly resumeAfter: ChainPosition | null;
+  readonly tellEveryBlocks: number;
+  /** Requests for the timestamps of blocks that are under way at once. */
+  readonly blocksInFlight: number;
+}
+
+/** What the stream says is next: nothing of it has been told to anyone yet. */
+export type StreamNews =
+  | Exclude<CursorStep, { readonly type: 'BLOCKS' | 'IDLE' }>
+  /** What came late of old blocks; null: logs of the next block are waited for. */
+  | { readonly type: 'IDLE'; readonly reading: LogReading | null }
+  /** `reading` is null where the node refused the range. */
+  | { readonly type: 'BLOCKS'; readonly reading: LogReading | null };
+
+/** Follows `PublishQuote`, whoever sent it: our own publications enter by this path like everybody's. */
+export class StreamFollower {
+  #told = -1;
+  #resumeAfter: ChainPosition | null;
+
+  constructor(
+    private readonly reader: ChainReader,
+    private readonly cursor: ChainCursor,
+    private readonly book: FollowedBook,
+    private readonly submitter: PatientSubmitter,
+    private readonly publications: PublicationCheck,
+    private readonly states: Pick<ForeseenStates, 'read'>,
+    private readonly early: Pick<EarlyEvents, 'take'>,
+    private readonly window: Pick<
+      LogWindow,
+      'read' | 'readOld' | 'accept' | 'goBackTo' | 'forget' | 'isOfEarlierProcess'
+    >,
+    private readonly listener: StreamListener,
+    private readonly options: StreamFollowerOptions,
+  ) {
+    this.#resumeAfter = options.resumeAfter;
+  }
+
+  get position(): BlockId | null {
+    return this.cursor.position;
+  }
+
+  /**
+   * Needs nothing of the settlement chain, so that both can be asked at once. One at a time; then `enter`, or never.
+   */
+  async look(): Promise<StreamNews> {
+    const step = await this.cursor.poll();
+    if (step.type === 'IDLE') return { type: 'IDLE', reading: await this.window.readOld() };
+    if (step.type !== 'BLOCKS') return step;
+    const reading = await readRange(this.cursor, step, () => this.window.read(step));
+    return reading === 'AWAITED' ? { type: 'IDLE', reading: null } : { type: 'BLOCKS', reading };
+  }
+
+  /** One range of blocks, or one reorg, entered with the state of `settlement`. True when nothing is left for now. */
+  async enter(news: StreamNews, settlement: BlockId): Promise<boolean> {
+    switch (news.type) {
+      case 'IDLE':
+        if (news.reading !== null) await this.#enterReading(news.reading, settlement);
+        return true;
+      case 'BEGIN':
+        await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', news.at) });
+        this.cursor.moveTo(news.at);
+        this.window.goBackTo(news.at, true);
+        return false;
+      case 'BLOCKS':
+        if (news.reading === null) return false;
+        await this.#enterReading(news.reading, settlement);
+        return news.reading.range?.isLast === true;
+      case 'REORG':
+        await this.submitter.submit({ type: 'REWIND_STREAM', position: wholeBlock('stream', news.ancestor) });
+        this.cursor.moveTo(news.ancestor);
+        this.window.forget(news.ancestor);
+        this.#resumeAfter = null;
+        this.#told = news.ancestor.blockNumber;
+        return false;
+    }
+  }
+
+  /** Asks for everything first and tells the book afterwards. */
+  async #enterReading(reading: LogReading, settlement: BlockId): Promise<void> {
+    const { range, late } = reading;
+    const fresh = reading.fresh.filter((log) => !isBefore(log, this.#resumeAfter));
+    const logs = [...late, ...fresh];
+    const checked = await this.publications.check(logs);
+    const { candidates } = checked;
+    const [readings, timestamps] = await Promise.all([
+      this.states.read(
+        candidates.map(({ quote }) => quote),
+        settlement,
+      ),
+      this.#timestamps(candidates, range?.to ?? null),
+    ]);
+    if (range !== null) await this.cursor.confirm(range);
+
+    // A restart would take a position at a late log for all that was read.
+    if (late.length > 0 && this.position !== null) await this.#tellPosition(this.position);
+    for (const refused of checked.refused) if (!this.window.isOfEarlierProcess(refused.log)) this.#refuse(refused);
+    for (const quoteId of checked.known) this.listener.onSettled(quoteId, null);
+    await this.#enter(candidates, readings, timestamps, settlement);
+    if (range !== null) {
+      const to = idOf(range.to);
+      if (fresh.length > 0 || to.blockNumber - this.#told >= this.options.tellEveryBlocks) await this.#tellPosition(to);
+      this.cursor.advance(range, blocksOf(candidates.map(({ log }) => log)));
+      this.#resumeAfter = null;
+    }
+    this.window.accept(reading);
+  }
+
+  async #tellPosition(to: BlockId): Promise<void> {
+    this.#told = to.blockNumber;
+    await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', to) });
+  }
+
+  /**
+   * Filled amounts and validity are those of the settlement block that the book shows; only later events apply to them.
+   */
+  async #enter(
+    candidates: readonly Candidate[],
+    readings: readonly QuoteReading[],
+    timestamps: ReadonlyMap<number, number>,
+    settlement: BlockId,
+  ): Promise<void> {
+    if (candidates.length > 0) await this.listener.beforeEntry();
+    for (const [i, { quote, log }] of candidates.entries()) {
+      const reading = readings[i];
+      const ts = timestamps.get(log.blockNumber);
+      if (reading === undefined || ts === undefined) throw new Error('An answer is missing');
+      const { quoteId } = quote;
+      const problem = entryProblem(reading);
+      if (problem !== null) {
+        this.#refuse({ why: 'NOT_FILLABLE', log, publication: { quoteId, reason: problem } });
+        continue;
+      }
+      const early = this.early.take(quote);
+      await this.submitter.submit({
+        type: 'ENTER_QUOTE',
+        quote: publishedQuote(quote, ts, originOf(log)),
+        state: reading.state,
+        settlementBlock: settlement.blockNumber,
+        ...(early.length > 0 && { early }),
+        position: positionAt('stream', log),
+      });
+      if (this.book.get(quoteId) !== undefined) this.listener.onSettled(quoteId, null);
+      else {
+        const why = reading.error === null ? 'EXPIRED' : 'NOT_FILLABLE';
+        this.#refuse({ why, log, publication: { quoteId, reason: reading.error ?? 'QuoteOBExpired' } });
+      }
+    }
+  }
+
+  /** What a log says of its time counts where it can be so, and its block has not been seen. `to`: the last block read. */
+  async #timestamps(candidates: readonly Candidate[], to: BlockHead | null): Promise<ReadonlyMap<number, number>> {
+    const timestamps = new Map<number, number>();
+    for (const { log } of candidates) {
+      const isPossible = log.timestamp !== null && to !== null && log.timestamp <= to.timestamp;
+      if (isPossible) timestamps.set(log.blockNumber, log.timestamp);
+    }
+    if (to !== null) timestamps.set(to.number, to.timestamp);
+    const missing = blocksOf(candidates.map(({ log }) => log)).filter(
+      ({ blockNumber }) => !timestamps.has(blockNumber),
+    );
+    await mapInFlight(missing, this.options.blocksInFlight, async (block) => {
+      timestamps.set(block.blockNumber, (await this.reader.blockOf(block)).timestamp);
+    });
+    return timestamps;
+  }
+
+  #refuse({ why, log, publication }: RefusedEvent): void {
+    this.listener.onRefused(why, log);
+    if (publication !== null) this.listener.onSettled(publication.quoteId, publication.reason);
+  }
+}
+
+/**
+ * Null when the engine should hear of the quote: it can be filled, or can't just now for a reason that may pass, or it
+ * is cancelled or filled, which a reorg may undo.
+ */
+function entryProblem({ state, error }: QuoteReading): QuoteError | null {
+  if (error === null || state.reason !== null) return null;
+  return error === 'QuoteOBCancelled' || error === 'QuoteOBOverfilled' ? null : error;
+}
+
+/** The published quotes of the stream. */
+export function watchedStream(orderbookStream: Hex): WatchedLogs {
+  const [publishQuote] = publishQuoteTopics;
+  return {
+    mayHold: (bloom) => bloom.has(orderbookStream) && bloom.has(publishQuote),
+    isEvent: ({ address, topics }) => address === orderbookStream.toLowerCase() && topics[0] === publishQuote,
+    events: (reader, fromBlock, to) =>
+      reader.logs({ fromBlock, to, address: orderbookStream, topics: publishQuoteTopics }),
+    hints: () => Promise.resolve([]),
+  };
+}

@@ -1,0 +1,108 @@
+import type { DeployedPool } from '../../engine/pool-registry.js';
+import type { Hex, Pool, PoolKey } from '../../engine/quote.js';
+import { formatExpiration } from '../../wire/expiration.js';
+import type { OptionTerms } from '../../wire/options.js';
+import type { Profile, TokenProfile } from '../contracts/deployments.js';
+
+/** An option with the pool that it is traded in. */
+interface SeriesPool extends OptionTerms {
+  readonly poolAddress: Hex;
+}
+
+/** Between options as people name them, by symbols, and pool keys as the contracts do, by addresses. */
+export class OptionSeries {
+  readonly #bySymbol: ReadonlyMap<string, TokenProfile>;
+  readonly #byAddress: ReadonlyMap<string, TokenProfile>;
+  readonly #oracleAdapter: Hex;
+
+  constructor({ tokens, contracts }: Pick<Profile, 'tokens' | 'contracts'>) {
+    this.#bySymbol = new Map(tokens.map((token) => [token.symbol, token]));
+    this.#byAddress = new Map(tokens.map((token) => [token.address.toLowerCase(), token]));
+    this.#oracleAdapter = contracts.oracleAdapter.address;
+  }
+
+  /** Symbols that have a token on this chain. */
+  get symbols(): readonly string[] {
+    return [...this.#bySymbol.keys()];
+  }
+
+  /** Undefined where the chain has no token of that symbol. */
+  token(symbol: string): TokenProfile | undefined {
+    return this.#bySymbol.get(symbol);
+  }
+
+  /** `maturity`: Unix seconds of the option's expiration. Throws on a symbol without a token. */
+  poolKey({ base, quote, strike, type }: Omit<OptionTerms, 'expiration'>, maturity: number): PoolKey {
+    return {
+      base: this.#address(base),
+      quote: this.#address(quote),
+      oracleAdapter: this.#oracleAdapter,
+      strike,
+      maturity,
+      isCallPool: type === 'C',
+    };
+  }
+
+  /**
+   * Null when no option has this pool: a token of it has no symbol here, or it prices with another oracle. Anyone may
+   * deploy a pool with an oracle of their own, and under the same symbols it would pass for the real one.
+   */
+  describe({ poolAddress, poolKey }: Pool): SeriesPool | null {
+    const { strike, maturity, isCallPool } = poolKey;
+    const base = this.#byAddress.get(poolKey.base.toLowerCase());
+    const quote = this.#byAddress.get(poolKey.quote.toLowerCase());
+    const hasOurOracle = poolKey.oracleAdapter.toLowerCase() === this.#oracleAdapter.toLowerCase();
+    if (base === undefined || quote === undefined || !hasOurOracle) return null;
+    const expiration = formatExpiration(maturity);
+    const type = isCallPool ? 'C' : 'P';
+    return { base: base.symbol, quote: quote.symbol, expiration, strike, type, poolAddress };
+  }
+
+  #address(symbol: string): Hex {
+    const token = this.#bySymbol.get(symbol);
+    if (token === undefined) throw new Error(`There is no token ${symbol} on this chain`);
+    return token.address;
+  }
+}
+
+/** Every filter that is given must hold. */
+export interface PoolFilter {
+  readonly base?: string;
+  readonly quote?: string;
+  /** Unix seconds. */
+  readonly maturity?: number;
+}
+
+/** The pools that are listed: deployed not too long ago, and not expired. */
+export class PoolListing {
+  constructor(
+    /** Deployed pools, the first deployed first. */
+    private readonly pools: () => Iterable<DeployedPool>,
+    private readonly series: OptionSeries,
+    /** Engine time, Unix seconds. */
+    private readonly nowSeconds: () => number,
+    /** Age in seconds above which a pool is no longer listed. */
+    private readonly maxAgeSeconds: number,
+  ) {}
+
+  /** In the order of their deployment. */
+  list({ base, quote, maturity }: PoolFilter): SeriesPool[] {
+    const now = this.nowSeconds();
+    const listed: SeriesPool[] = [];
+    for (const { pool, deployedAt } of this.pools()) {
+      const expiresAt = pool.poolKey.maturity;
+      if (expiresAt <= now || deployedAt < now - this.maxAgeSeconds) continue;
+      if (maturity !== undefined && expiresAt !== maturity) continue;
+      const option = this.series.describe(pool);
+      if (option === null) continue;
+      if ((base ?? option.base) === option.base && (quote ?? option.quote) === option.quote) listed.push(option);
+    }
+    return listed;
+  }
+}
+
+/**
+ * Engine time in Unix seconds, which follows the settlement chain; null while the chain has not been read since the
+ * start, when nobody can say which dates have passed.
+ */
+export type ChainSeconds = () => number | null;

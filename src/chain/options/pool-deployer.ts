@@ -1,0 +1,223 @@
+import { encodeFunctionData } from 'viem';
+import type { Clock } from '../../engine/ports.js';
+import type { Hex, PoolKey } from '../../engine/quote.js';
+import type { GasRefusal } from '../../quota/gas-budget.js';
+import { bothToTheirEnd, mapInFlight } from '../../system/timers.js';
+import { expirationRefusal, parseExpiration } from '../../wire/expiration.js';
+import type { OptionTerms } from '../../wire/options.js';
+import { poolFactoryAbi } from '../contracts/abi.js';
+import type { ChainReader } from '../contracts/chain-reader.js';
+import { isChainFailure } from '../contracts/contract-errors.js';
+import { type FoundPool, lookUpPools } from '../follow/pool-addresses.js';
+import { type GasPayer, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
+import type { ChainSeconds, OptionSeries } from './option-series.js';
+
+/** What became of one option. */
+export type DeployItem =
+  | { readonly type: 'CREATED'; readonly poolAddress: Hex }
+  | { readonly type: 'EXISTED'; readonly poolAddress: Hex }
+  | { readonly type: 'FAILED'; readonly reason: string };
+
+export type DeployResult =
+  | { readonly type: 'ANSWERED'; readonly items: readonly DeployItem[] }
+  | { readonly type: 'CHAIN_UNREACHABLE' }
+  /** Nothing was deployed. */
+  | GasRefusal;
+
+/** `dateRefusal`: why no new pool may have this date. One that exists may: the rules are for new ones. */
+interface LookUp {
+  readonly type: 'LOOK_UP';
+  readonly key: PoolKey;
+  readonly dateRefusal: string | null;
+}
+
+type Plan = DeployItem | LookUp;
+
+/** A pool that is not there. */
+interface Missing {
+  readonly key: PoolKey;
+  readonly poolAddress: Hex;
+}
+
+const NOT_LISTED = 'Deployment not confirmed yet';
+
+/**
+ * Deploys pools with the operator's wallet. Whoever asks for one that is being deployed joins, and finds that it
+ * existed.
+ */
+export class PoolDeployer {
+  /** By pool: its deployment, until it has ended, however long ago those who asked for it were answered. */
+  readonly #underWay = new Map<Hex, Promise<DeployItem>>();
+
+  constructor(
+    private readonly operator: Pick<Operator, 'send' | 'patience'>,
+    private readonly reader: Pick<ChainReader, 'multicall'>,
+    private readonly poolFactory: Hex,
+    private readonly series: OptionSeries,
+    private readonly arrivals: Pick<PoolArrivals, 'whenKnown'>,
+    private readonly nowSeconds: ChainSeconds,
+    /** Deployments of one request under way at once. */
+    private readonly inFlight: number,
+  ) {}
+
+  /** In the order of `options`, whose symbols all have tokens; each fails alone, but for want of gas to pay with. */
+  async deploy(options: readonly OptionTerms[], payer: GasPayer): Promise<DeployResult> {
+    const now = this.nowSeconds();
+    if (now === null) return { type: 'CHAIN_UNREACHABLE' };
+    const plans = options.map((option) => this.#plan(option, now));
+    try {
+      const lookUps = plans.filter((plan) => plan.type === 'LOOK_UP');
+      const keys = lookUps.map(({ key }) => key);
+      const found = await lookUpPools(this.reader, this.poolFactory, keys);
+      const missing = missingPools(lookUps, found);
+      const joined = missing.filter(({ poolAddress }) => this.#underWay.has(poolAddress));
+      const own = missing.filter((pool) => !joined.includes(pool));
+      const refusal = payer.take(own.length);
+      if (refusal !== null) return refusal;
+      const ensure = async (pool: Missing) => [pool.poolAddress, await this.#ensure(pool, payer)] as const;
+      // What is joined is joined at once: no gas was taken to send it anew, should it fail before its turn came.
+      const [joinedItems, ownItems] = await bothToTheirEnd(
+        mapInFlight(joined, joined.length, ensure),
+        mapInFlight(own, this.inFlight, ensure),
+      );
+      return { type: 'ANSWERED', items: answers(plans, found, new Map([...joinedItems, ...ownItems])) };
+    } catch (error) {
+      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
+      throw error;
+    }
+  }
+
+  #plan(option: OptionTerms, now: number): Plan {
+    const { expiration } = option;
+    const maturity = parseExpiration(expiration);
+    if (maturity === null) return failed(`Invalid expiration date: ${expiration}`);
+    const key = this.series.poolKey(option, maturity);
+    return { type: 'LOOK_UP', key, dateRefusal: expirationRefusal(expiration, now) };
+  }
+
+  #ensure(pool: Missing, payer: GasPayer): Promise<DeployItem> {
+    const underWay = this.#underWay.get(pool.poolAddress);
+    return underWay === undefined ? this.#create(pool, payer) : this.#join(underWay);
+  }
+
+  async #join(underWay: Promise<DeployItem>): Promise<DeployItem> {
+    const item = await this.operator.patience().wait(underWay);
+    return item === 'TOO_LONG' ? failed(NOT_CONFIRMED) : forTheNext(item);
+  }
+
+  async #create({ key, poolAddress }: Missing, payer: GasPayer): Promise<DeployItem> {
+    const { outcome, end } = this.operator.send({ to: this.poolFactory, data: encodeDeployPool(key) }, payer);
+    const deployment = end
+      .then((ended) => this.#whatCame(ended, poolAddress))
+      .finally(() => this.#underWay.delete(poolAddress));
+    deployment.catch(() => undefined); // it may be that nobody waits for it any more
+    this.#underWay.set(poolAddress, deployment);
+    return (await outcome) === 'TOO_LONG' ? failed(NOT_CONFIRMED) : deployment;
+  }
+
+  /** Somebody else's deployment may come first, on the way to the chain or in the same block: then the pool existed. */
+  async #whatCame(outcome: TxOutcome, poolAddress: Hex): Promise<DeployItem> {
+    const lostRace = outcome.type === 'REVERTED' && outcome.name === 'PoolFactory__PoolAlreadyDeployed';
+    if (outcome.type !== 'DONE' && !lostRace) return failed(outcome.reason);
+    if (!(await this.arrivals.whenKnown(poolAddress))) return failed(NOT_LISTED);
+    return { type: lostRace ? 'EXISTED' : 'CREATED', poolAddress };
+  }
+}
+
+/** Those that may be deployed, each once, in the order of the request: they take a transaction each. */
+function missingPools(lookUps: readonly LookUp[], found: ReadonlyMap<PoolKey, FoundPool>): Missing[] {
+  const missing = new Map<Hex, Missing>();
+  for (const { key, dateRefusal } of lookUps) {
+    const pool = found.get(key);
+    if (dateRefusal !== null || pool?.type !== 'FOUND' || pool.isDeployed) continue;
+    const { poolAddress } = pool;
+    if (!missing.has(poolAddress)) missing.set(poolAddress, { key, poolAddress });
+  }
+  return [...missing.values()];
+}
+
+/** `items`: what became of the pools that were missing. */
+function answers(
+  plans: readonly Plan[],
+  found: ReadonlyMap<PoolKey, FoundPool>,
+  items: ReadonlyMap<Hex, DeployItem>,
+): DeployItem[] {
+  const told = new Set<Hex>();
+  return plans.map((plan) => {
+    if (plan.type !== 'LOOK_UP') return plan;
+    const { key, dateRefusal } = plan;
+    const pool = found.get(key);
+    if (pool === undefined) throw new Error('A key was not looked up');
+    const isThere = pool.type === 'FOUND' && pool.isDeployed;
+    if (dateRefusal !== null && !isThere) return failed(dateRefusal);
+    if (pool.type === 'IMPOSSIBLE') return failed(pool.reason);
+    const { poolAddress } = pool;
+    const item = items.get(poolAddress) ?? { type: 'EXISTED', poolAddress };
+    if (told.has(poolAddress)) return forTheNext(item);
+    told.add(poolAddress);
+    return item;
+  });
+}
+
+/** One pool is created once: whoever asks for it besides finds that it existed. */
+function forTheNext(item: DeployItem): DeployItem {
+  return item.type === 'CREATED' ? { ...item, type: 'EXISTED' } : item;
+}
+
+function failed(reason: string): DeployItem {
+  return { type: 'FAILED', reason };
+}
+
+/** Calldata of `PoolFactory.deployPool`. */
+export function encodeDeployPool(key: PoolKey): Hex {
+  const args = [{ ...key, maturity: BigInt(key.maturity) }] as const;
+  return encodeFunctionData({ abi: poolFactoryAbi, functionName: 'deployPool', args });
+}
+
+/** The pools that the index knows, as one who waits for a pool sees them. */
+export interface KnownPools {
+  knows(poolAddress: Hex): boolean;
+  /** Null: all that is known is durable. */
+  whenDurable(): Promise<void> | null;
+}
+
+/** Lets those who deployed a pool wait until the index has it, so that what they are told next lists it. */
+export class PoolArrivals {
+  readonly #waiting = new Map<Hex, Set<() => void>>();
+
+  constructor(
+    private readonly pools: KnownPools,
+    private readonly clock: Clock,
+    private readonly patienceMs: number,
+  ) {}
+
+  /** The deployment's event is in the log. */
+  arrived(poolAddress: Hex): void {
+    const waiters = this.#waiting.get(poolAddress);
+    this.#waiting.delete(poolAddress);
+    for (const resolve of waiters ?? []) resolve();
+  }
+
+  /** True once the pool is known; false when it has not come within the patience. */
+  async whenKnown(poolAddress: Hex): Promise<boolean> {
+    if (!this.pools.knows(poolAddress)) await this.#wait(poolAddress);
+    if (!this.pools.knows(poolAddress)) return false;
+    await this.pools.whenDurable();
+    return true;
+  }
+
+  async #wait(poolAddress: Hex): Promise<void> {
+    const waiters = this.#waiting.get(poolAddress) ?? new Set();
+    this.#waiting.set(poolAddress, waiters);
+    await new Promise<void>((resolve) => {
+      const cancel = this.clock.after(this.patienceMs, () => done());
+      const done = (): void => {
+        cancel();
+        waiters.delete(done);
+        if (waiters.size === 0 && this.#waiting.get(poolAddress) === waiters) this.#waiting.delete(poolAddress);
+        resolve();
+      };
+      waiters.add(done);
+    });
+  }
+}

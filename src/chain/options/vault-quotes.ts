@@ -1,0 +1,152 @@
+import { encodeFunctionData } from 'viem';
+import type { Hex, Pool, PoolKey } from '../../engine/quote.js';
+import { readNewExpiration } from '../../wire/expiration.js';
+import type { OptionTerms } from '../../wire/options.js';
+import { type CallResult, type ContractCall, readUint } from '../contracts/abi-encoding.js';
+import { poolAbi, vaultAbi } from '../contracts/abi.js';
+import type { ChainReader } from '../contracts/chain-reader.js';
+import { isChainFailure, revertName } from '../contracts/contract-errors.js';
+import type { Profile, VaultProfile } from '../contracts/deployments.js';
+import type { PoolAddresses } from '../follow/pool-addresses.js';
+import type { ChainSeconds, OptionSeries } from './option-series.js';
+
+export interface VaultTrade extends OptionTerms {
+  /** 1e-18 contracts. */
+  readonly size: bigint;
+  /** True: the operator buys from the vault. */
+  readonly isBuy: boolean;
+}
+
+/** An amount of a token as its contract gives it: `units` of 10^-`decimals`. */
+export interface TokenAmount {
+  readonly units: bigint;
+  readonly decimals: number;
+}
+
+export type VaultQuote =
+  /** `quote` contains `fee`. */
+  | { readonly type: 'QUOTED'; readonly vault: string; readonly quote: TokenAmount; readonly fee: TokenAmount }
+  /** What was asked for can't be: `message` says why, in the words of the date rules, or as a contract's error. */
+  | { readonly type: 'REFUSED'; readonly message: string }
+  /** The vault gave no quote, for a reason that is not the client's. */
+  | { readonly type: 'FAILED' }
+  | { readonly type: 'CHAIN_UNREACHABLE' };
+
+/** Errors that say what is wrong with the trade; others say that something is wrong with the contracts. */
+const REFUSAL = /^(Vault|PoolFactory|OptionMath)__/;
+
+const ZERO: TokenAmount = { units: 0n, decimals: 0 };
+
+/** Prices of trades between the operator and the vaults. */
+export class VaultQuotes {
+  constructor(
+    private readonly reader: Pick<ChainReader, 'multicall'>,
+    private readonly profile: Pick<Profile, 'vaults' | 'contracts'>,
+    private readonly series: OptionSeries,
+    private readonly pools: Pick<PoolAddresses, 'resolve'>,
+    private readonly operator: Hex,
+    private readonly nowSeconds: ChainSeconds,
+  ) {}
+
+  async quote(trade: VaultTrade): Promise<VaultQuote> {
+    const now = this.nowSeconds();
+    if (now === null) return { type: 'CHAIN_UNREACHABLE' };
+    const expiration = readNewExpiration(trade.expiration, now);
+    if (!expiration.ok) return { type: 'REFUSED', message: expiration.refusal };
+    const vault = findVault(this.profile.vaults, trade);
+    const base = this.series.token(trade.base);
+    const quote = this.series.token(trade.quote);
+    if (!vault || !base || !quote) return { type: 'REFUSED', message: 'Vault does not exist' };
+    const { decimals } = trade.type === 'C' ? base : quote;
+    const key = this.series.poolKey(trade, expiration.maturity);
+    try {
+      return await this.#ask(trade, key, vault, decimals);
+    } catch (error) {
+      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
+      throw error;
+    }
+  }
+
+  /** Quote and fee are asked for in one call, so that both are of the same block. */
+  async #ask(trade: VaultTrade, key: PoolKey, vault: VaultProfile, decimals: number): Promise<VaultQuote> {
+    // The vault says by name what is wrong with a key that the factory refuses: its own rules come first.
+    const [pool] = await this.pools.resolve([key]);
+    const feeCalls = trade.isBuy && pool ? this.#feeCalls(trade, pool) : [];
+    const [answer, ...fees] = await this.reader.multicall([this.#quoteCall(trade, key, vault.address), ...feeCalls]);
+    if (answer === undefined || answer.reverted) return refusal(answer);
+    const quote = readUint(answer);
+    const fee = trade.isBuy ? readFee(fees, decimals) : ZERO;
+    if (quote === null || fee === null) return { type: 'FAILED' };
+    return { type: 'QUOTED', vault: vault.name, quote: { units: quote, decimals }, fee };
+  }
+
+  #quoteCall({ size, isBuy }: VaultTrade, key: PoolKey, vault: Hex): ContractCall {
+    const args = [{ ...key, maturity: BigInt(key.maturity) }, size, isBuy, this.operator] as const;
+    return { to: vault, data: encodeFunctionData({ abi: vaultAbi, functionName: 'getQuote', args }) };
+  }
+
+  /**
+   * The pool's own word in its token's decimals, and the shared diamond's in 18, which counts while there is no pool.
+   */
+  #feeCalls({ size }: VaultTrade, { poolAddress, poolKey }: Pool): ContractCall[] {
+    const terms = [this.operator, size, 0n, true, false] as const;
+    const ofKey = [...terms, poolKey.strike, poolKey.isCallPool] as const;
+    return [
+      { to: poolAddress, data: encodeFunctionData({ abi: poolAbi, functionName: 'takerFee', args: terms }) },
+      {
+        to: this.profile.contracts.poolDiamond.address,
+        data: encodeFunctionData({ abi: poolAbi, functionName: '_takerFeeLowLevel', args: ofKey }),
+      },
+    ];
+  }
+}
+
+function refusal(answer: CallResult | undefined): VaultQuote {
+  const name = answer === undefined ? null : revertName(answer.data);
+  return name !== null && REFUSAL.test(name) ? { type: 'REFUSED', message: name } : { type: 'FAILED' };
+}
+
+function readFee([ofPool, ofDiamond]: readonly CallResult[], decimals: number): TokenAmount | null {
+  if (ofPool === undefined || ofPool.reverted) return null;
+  const isDeployed = ofPool.data !== '0x';
+  const units = isDeployed ? readUint(ofPool) : readUint(ofDiamond);
+  return units === null ? null : { units, decimals: isDeployed ? decimals : 18 };
+}
+
+/**
+ * The names that a pair's vault may have in a registry, the usual one first: where USDC is the bridged token its vaults
+ * say USDCe, and those of the public test deployment call testWETH ETH.
+ */
+function namesOf({ base, quote, type }: Pick<OptionTerms, 'base' | 'quote' | 'type'>): string[] {
+  const names = [`pSV-${base}/${quote}-${type}`];
+  if (quote === 'USDC') names.push(`pSV-${base}/USDCe-${type}`);
+  if (base === 'testWETH') names.push(`SV-ETH/${quote}-${type}`);
+  return names;
+}
+
+/** Undefined where the pair has no vault of that type. */
+export function findVault(
+  vaults: readonly VaultProfile[],
+  option: Pick<OptionTerms, 'base' | 'quote' | 'type'>,
+): VaultProfile | undefined {
+  for (const name of namesOf(option)) {
+    const vault = vaults.find((candidate) => candidate.name === name);
+    if (vault !== undefined) return vault;
+  }
+  return undefined;
+}
+
+/** The option that a vault of this name is found by; null where the name is of no registry's form. */
+export function pairOfVault(
+  name: string,
+  vaults: readonly VaultProfile[],
+): Pick<OptionTerms, 'base' | 'quote' | 'type'> | null {
+  const [, prefix, base, quote, type] = /^(p?SV)-([^/]+)\/(.+)-([CP])$/.exec(name) ?? [];
+  if (base === undefined || quote === undefined) return null;
+  const pairs = [
+    { base, quote },
+    { base, quote: quote.replace(/^USDCe$/, 'USDC') },
+    { base: prefix === 'SV' ? base.replace(/^ETH$/, 'testWETH') : base, quote },
+  ].map((pair) => ({ ...pair, type: type === 'C' ? ('C' as const) : ('P' as const) }));
+  return pairs.find((pair) => findVault(vaults, pair)?.name === name) ?? null;
+}

@@ -1,0 +1,213 @@
+import type { Clock } from '../../engine/ports.js';
+import type { Hex } from '../../engine/quote.js';
+import type { GasRefusal } from '../../quota/gas-budget.js';
+import { isChainFailure } from '../contracts/contract-errors.js';
+import type { IdentifiedQuote } from '../contracts/quote-types.js';
+import { ERROR_NAMES } from '../follow/quote-states.js';
+import {
+  NoGasMoney,
+  NotWrittenDown,
+  SpendCapReached,
+  TxRefused,
+  TxReverted,
+  WalletBusy,
+  WouldRevert,
+} from '../wallet/errors.js';
+import type { PublicationOutcome, Publisher } from './publisher.js';
+import {
+  asExisting,
+  type CheckedItem,
+  failed,
+  type IntakeChecks,
+  type IntakeItem,
+  type KnownOrders,
+  type PostedQuote,
+} from './quote-validation.js';
+
+export type IntakeResult =
+  | { readonly type: 'ANSWERED'; readonly items: readonly IntakeItem[] }
+  /** Time is up and nothing has landed; these may still enter. */
+  | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
+  | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
+  | Extract<GasRefusal, { type: 'SPEND_CAP' }>
+  | { readonly type: 'QUEUE_FULL' }
+  | { readonly type: 'CHAIN_UNREACHABLE' };
+
+export interface IntakeLimits {
+  readonly publishTimeoutMs: number;
+}
+
+/** The event did not come in time; it still may. */
+const NOT_CONFIRMED = 'Publication not confirmed yet';
+/** By what name a quote is gone where nobody can be asked: nothing of it can be filled. */
+const GONE = 'QuoteOBOverfilled';
+
+/** The way of posted quotes: the checks, the publication, and the wait for its event to bring each into the book. */
+export class QuoteIntake {
+  constructor(
+    private readonly orders: KnownOrders,
+    private readonly checks: Pick<IntakeChecks, 'check' | 'refusals'>,
+    private readonly publisher: Pick<Publisher, 'foresee' | 'has' | 'publish' | 'room' | 'walletAddress'>,
+    private readonly clock: Clock,
+    private readonly limits: IntakeLimits,
+  ) {}
+
+  get walletAddress(): Hex {
+    return this.publisher.walletAddress;
+  }
+
+  /**
+   * `onPaid` is told of how many quotes the wallet pays the publication for this request, or may: whatever became of
+   * them on the chain, and whatever is answered. One that was under way already is paid for whoever posted it first.
+   */
+  async submit(posted: readonly PostedQuote[], onPaid: (quotes: number) => void): Promise<IntakeResult> {
+    try {
+      return await this.#submit(posted, onPaid);
+    } catch (error) {
+      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
+      throw error;
+    }
+  }
+
+  async #submit(posted: readonly PostedQuote[], onPaid: (quotes: number) => void): Promise<IntakeResult> {
+    const promising = await this.checks.check(posted, (quotes) => this.publisher.foresee(quotes));
+    const checked = promising.map((item) => this.#unlessEntered(item));
+    const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
+    const isNew = good.map((quote) => !this.publisher.has(quote));
+    if (isNew.filter(Boolean).length > this.publisher.room) return { type: 'QUEUE_FULL' };
+    const outcomes = await this.#publish(good);
+    onPaid(outcomes.filter((outcome, i) => isNew[i] === true && isPaid(outcome)).length);
+    const result = this.#answer(checked, good, await this.#explainGone(good, outcomes));
+    // Read first, then wait: after the wait the book may show newer things that are not durable yet.
+    await this.orders.whenDurable();
+    return result;
+  }
+
+  /**
+   * A quote may have come in while it was checked, posted a second time or by somebody else: nobody has to pay for it
+   * again.
+   */
+  #unlessEntered(item: CheckedItem): CheckedItem {
+    const order = item.type === 'GOOD' ? this.orders.get(item.quote.quoteId) : undefined;
+    return order === undefined ? item : asExisting(order);
+  }
+
+  /** Null where time ran out first. */
+  async #publish(quotes: readonly IdentifiedQuote[]): Promise<(PublicationOutcome | null)[]> {
+    if (quotes.length === 0) return [];
+    const outcomes = quotes.map((): PublicationOutcome | null => null);
+    const all = Promise.all(
+      quotes.map(async (quote, i) => {
+        outcomes[i] = await this.publisher.publish(quote);
+      }),
+    );
+    await new Promise<void>((resolve) => {
+      const cancel = this.clock.after(this.limits.publishTimeoutMs, resolve);
+      void all.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+    return outcomes.slice();
+  }
+
+  /**
+   * What entered may be gone again before its request is answered: filled, cancelled, expired. Its pool says which; one
+   * that has nothing against it was taken back by a reorg. Each is asked about once, others may go meanwhile.
+   */
+  async #explainGone(
+    quotes: readonly IdentifiedQuote[],
+    outcomes: readonly (PublicationOutcome | null)[],
+  ): Promise<(PublicationOutcome | null)[]> {
+    const asked = quotes.filter(
+      ({ quoteId }, i) => outcomes[i]?.type === 'ENTERED' && this.orders.get(quoteId) === undefined,
+    );
+    if (asked.length === 0) return [...outcomes];
+    const refusals = await this.#refusals(asked);
+    const reasons = new Map(asked.map((quote, i) => [quote, refusals[i] ?? NOT_CONFIRMED]));
+    const explained = quotes.map((quote, i): PublicationOutcome | null => {
+      const outcome = outcomes[i] ?? null;
+      const reason = reasons.get(quote);
+      return reason === undefined || outcome?.type !== 'ENTERED' ? outcome : { ...outcome, type: 'REFUSED', reason };
+    });
+    return this.#explainGone(quotes, explained);
+  }
+
+  async #refusals(quotes: readonly IdentifiedQuote[]): Promise<(string | null)[]> {
+    try {
+      return await this.checks.refusals(quotes);
+    } catch (error) {
+      if (isChainFailure(error)) return quotes.map(() => GONE);
+      throw error;
+    }
+  }
+
+  #answer(
+    checked: readonly CheckedItem[],
+    good: readonly IdentifiedQuote[],
+    outcomes: readonly (PublicationOutcome | null)[],
+  ): IntakeResult {
+    const published = new Map(good.map(({ quoteId }, i) => [quoteId, outcomes[i] ?? null]));
+    const items: IntakeItem[] = [];
+    for (const item of checked) {
+      if (item.type === 'GOOD')
+        items.push(this.#outcome(item.quote.quoteId, published.get(item.quote.quoteId) ?? null));
+      else if (item.type === 'TWIN') items.push(asTwin(items[item.of]));
+      else items.push(item);
+    }
+    if (items.every(({ type }) => type === 'FAILED')) {
+      // First: some of a large request may be on the way where the rest was refused, and its maker has to know.
+      const pending = good.filter((_, i) => isPending(outcomes[i])).map(({ quoteId }) => quoteId);
+      if (pending.length > 0) return { type: 'NOT_CONFIRMED', pending };
+      if (outcomes.some((outcome) => outcome?.type === 'FAILED' && isChainFailure(outcome.error))) {
+        return { type: 'CHAIN_UNREACHABLE' };
+      }
+      const { walletAddress: wallet } = this.publisher;
+      const errors = outcomes.flatMap((outcome) => (outcome?.type === 'FAILED' ? [outcome.error] : []));
+      const capped = errors.find((error) => error instanceof SpendCapReached);
+      if (capped !== undefined) return { type: 'SPEND_CAP', wallet, retryAfterMs: capped.waitMs };
+      if (errors.some((error) => error instanceof NoGasMoney)) return { type: 'NO_GAS_MONEY', wallet };
+    }
+    return { type: 'ANSWERED', items };
+  }
+
+  #outcome(quoteId: Hex, outcome: PublicationOutcome | null): IntakeItem {
+    if (outcome === null) return failed(NOT_CONFIRMED);
+    if (outcome.type === 'REFUSED') return failed(outcome.reason);
+    if (outcome.type === 'FAILED') return failed(whyNotPublished(outcome.error));
+    const order = this.orders.get(quoteId);
+    if (order === undefined) return failed(GONE); // in the very moment since its pool was asked
+    if (order.reason !== null) return failed(ERROR_NAMES[order.reason]);
+    return { type: 'CREATED', order, fillableSize: order.fillableSize };
+  }
+}
+
+/** Not decided, or given up on our side: it may still enter. */
+function isPending(outcome: PublicationOutcome | null | undefined): boolean {
+  return outcome == null || (outcome.type === 'FAILED' && whyNotPublished(outcome.error) === NOT_CONFIRMED);
+}
+
+/**
+ * Its transaction was mined, or may be. Also where the quote was refused after that: else a maker could have any number
+ * published, and spoil each on its way.
+ */
+function isPaid(outcome: PublicationOutcome | null): boolean {
+  if (outcome === null || isPending(outcome)) return true;
+  return outcome.type === 'FAILED' ? outcome.error instanceof TxReverted : outcome.isSent;
+}
+
+/** The same quote a second time in one request exists if the first came in, and else failed as the first did. */
+function asTwin(first: IntakeItem | undefined): IntakeItem {
+  if (first === undefined) throw new Error('A twin stands before its first');
+  return first.type === 'FAILED' ? first : { ...first, type: 'EXISTS' };
+}
+
+const REFUSALS = [TxRefused, TxReverted, WouldRevert];
+
+/** Where it says that it is not confirmed yet, the quote may still enter. */
+function whyNotPublished(error: Error): string {
+  if (REFUSALS.some((type) => error instanceof type)) return 'The stream chain refused the publication';
+  if (error instanceof NoGasMoney || error instanceof NotWrittenDown) return error.message;
+  if (error instanceof WalletBusy) return 'Too many quotes wait for their publication';
+  return isChainFailure(error) ? 'The chain does not answer' : NOT_CONFIRMED;
+}

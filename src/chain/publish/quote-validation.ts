@@ -1,0 +1,198 @@
+import type { QuoteSignature } from '../../auth/quote-signature.js';
+import type { SignatureChecks } from '../../auth/signature-pool.js';
+import type { Clock } from '../../engine/ports.js';
+import { type Hex, MAX_PRICE, type Order, type PoolKey, type Signature, type SignedQuote } from '../../engine/quote.js';
+import { othersTurn } from '../../system/timers.js';
+import { boundQuote, type IdentifiedQuote, identifiedQuote } from '../contracts/quote-types.js';
+import type { PoolAddresses } from '../follow/pool-addresses.js';
+import type { QuoteStates } from '../follow/quote-states.js';
+
+/** A posted quote, checked for its form alone. */
+export interface PostedQuote extends Omit<SignedQuote, 'pool'> {
+  readonly poolKey: PoolKey;
+  readonly signature: Signature;
+}
+
+/** What became of one item, in the order of the request. */
+export type IntakeItem =
+  | { readonly type: 'CREATED' | 'EXISTS'; readonly order: Order; readonly fillableSize: bigint }
+  | { readonly type: 'FAILED'; readonly reason: string };
+
+/** The book as the intake reads it. */
+export interface KnownOrders {
+  /** Known: live or invalid. */
+  get(quoteId: Hex): Order | undefined;
+  /** Null: all that can be read now is durable. */
+  whenDurable(): Promise<void> | null;
+}
+
+/** New and in a pool; whether anything is wrong with it is still to be seen. */
+interface Unverified {
+  readonly type: 'UNVERIFIED';
+  readonly quote: IdentifiedQuote;
+}
+
+/** What is known of an item before anything is published. */
+export type CheckedItem =
+  | IntakeItem
+  | { readonly type: 'GOOD'; readonly quote: IdentifiedQuote }
+  | { readonly type: 'TWIN'; readonly of: number };
+
+/** What is found out of posted quotes before anything is published: pool address, id, signature, the chain's own check. */
+export class IntakeChecks {
+  constructor(
+    private readonly orders: Pick<KnownOrders, 'get'>,
+    private readonly pools: Pick<PoolAddresses, 'resolve'>,
+    private readonly checks: QuoteChecks,
+    private readonly signatures: Pick<SignatureChecks, 'verifyAll'>,
+    private readonly states: Pick<QuoteStates, 'read'>,
+    private readonly clock: Clock,
+    /** Quotes whose ids are computed between two turns of the event loop. */
+    private readonly checksPerTurn: number,
+  ) {}
+
+  /**
+   * Items in the order of the request. A bad quote stops nobody else's. `onPromising` is told of the quotes that have
+   * passed every check but the last, that of their pools.
+   */
+  async check(
+    posted: readonly PostedQuote[],
+    onPromising: (quotes: readonly IdentifiedQuote[]) => void,
+  ): Promise<CheckedItem[]> {
+    const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
+    const items: (IntakeItem | Unverified)[] = [];
+    for (const [i, quote] of posted.entries()) {
+      if (i > 0 && i % this.checksPerTurn === 0) await othersTurn(this.clock);
+      const pool = pools[i];
+      items.push(
+        pool === null || pool === undefined
+          ? failed(this.checks.reasonsWithoutPool(quote)[0])
+          : this.#identify(boundQuote(quote, pool)),
+      );
+    }
+    // What follows, packing the signatures and the reading of the chain, has turns of its own.
+    if (posted.length > this.checksPerTurn) await othersTurn(this.clock);
+    return this.#askChain(withTwins(await this.#verify(items)), onPromising);
+  }
+
+  #identify(quote: SignedQuote): IntakeItem | Unverified {
+    const quoteId = this.checks.quoteId(quote);
+    const known = this.orders.get(quoteId);
+    if (known !== undefined) return asExisting(known);
+    return { type: 'UNVERIFIED', quote: identifiedQuote(quote, quoteId) };
+  }
+
+  /** The checks that need no chain, the signatures of the whole request together. */
+  async #verify(items: readonly (IntakeItem | Unverified)[]): Promise<CheckedItem[]> {
+    const unverified = items.flatMap((item) => (item.type === 'UNVERIFIED' ? [item.quote] : []));
+    const verdicts = (await this.signatures.verifyAll(unverified)).values();
+    return items.map((item): CheckedItem => {
+      if (item.type !== 'UNVERIFIED') return item;
+      const { quote } = item;
+      const [reason] = this.checks.reasons(quote, verdicts.next().value === true);
+      return reason === undefined ? { type: 'GOOD', quote } : failed(reason);
+    });
+  }
+
+  /** What their pools have against each of these now, by name; null: nothing. */
+  async refusals(quotes: readonly IdentifiedQuote[]): Promise<(string | null)[]> {
+    return (await this.states.read(quotes)).map(({ error }) => error);
+  }
+
+  async #askChain(
+    checked: CheckedItem[],
+    onPromising: (quotes: readonly IdentifiedQuote[]) => void,
+  ): Promise<CheckedItem[]> {
+    const quotes = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
+    if (quotes.length === 0) return checked;
+    const asked = this.refusals(quotes);
+    onPromising(quotes);
+    const refusals = await asked;
+    const errors = new Map(quotes.map(({ quoteId }, i) => [quoteId, refusals[i] ?? null]));
+    return checked.map((item) => {
+      const error = item.type === 'GOOD' ? (errors.get(item.quote.quoteId) ?? null) : null;
+      return error === null ? item : failed(error);
+    });
+  }
+}
+
+/** Of quotes that stand in the request more than once, the first good one is published. */
+function withTwins(items: readonly CheckedItem[]): CheckedItem[] {
+  const firsts = new Map<Hex, number>();
+  return items.map((item, i) => {
+    if (item.type !== 'GOOD') return item;
+    const { quoteId } = item.quote;
+    const first = firsts.get(quoteId);
+    if (first !== undefined) return { type: 'TWIN', of: first };
+    firsts.set(quoteId, i);
+    return item;
+  });
+}
+
+export function asExisting(order: Order): IntakeItem {
+  return { type: 'EXISTS', order, fillableSize: order.fillableSize };
+}
+
+export function failed(reason: string): IntakeItem {
+  return { type: 'FAILED', reason };
+}
+
+export interface QuoteCheckLimits {
+  readonly minQuoteLifeSeconds: number;
+}
+
+const NO_POOL = 'Failed to fetch pool address';
+
+/** What is wrong with a posted quote as far as it takes no chain to tell, in the order of the contract's own checks. */
+export class QuoteChecks {
+  constructor(
+    private readonly signatures: Pick<QuoteSignature, 'quoteId'>,
+    /** Engine time, Unix seconds. */
+    private readonly nowSeconds: () => number,
+    private readonly limits: QuoteCheckLimits,
+  ) {}
+
+  /** The quote's id: its EIP-712 digest. */
+  quoteId(quote: SignedQuote): Hex {
+    return this.signatures.quoteId(quote);
+  }
+
+  /** Every reason there is, one at a time. `isSigned`: the signature is its provider's. */
+  *reasons(quote: SignedQuote, isSigned: boolean): Generator<string, undefined> {
+    const { deadline, price, size, pool } = quote;
+    if (this.#isTooShort(deadline)) yield this.#tooShort;
+    // A pool that exists keeps its address past maturity. Its own check reverts then.
+    if (this.#isMatured(pool.poolKey)) yield 'QuoteOBExpired';
+    if (price > MAX_PRICE) yield 'OutOfBoundsPrice';
+    if (!isSigned) yield 'InvalidQuoteOBSignature';
+    if (size === 0n) yield 'InvalidAssetUpdate';
+    return undefined;
+  }
+
+  /**
+   * The same where the factory gives no address for the pool's key. It gives none for a matured key either, unless the
+   * pool was deployed: a quote in it has expired in any case.
+   */
+  reasonsWithoutPool({
+    deadline,
+    poolKey,
+  }: {
+    readonly deadline: number;
+    readonly poolKey: PoolKey;
+  }): [string, ...string[]] {
+    const why = this.#isMatured(poolKey) ? 'QuoteOBExpired' : NO_POOL;
+    return this.#isTooShort(deadline) ? [this.#tooShort, why] : [why];
+  }
+
+  #isMatured({ maturity }: Pick<PoolKey, 'maturity'>): boolean {
+    return this.nowSeconds() >= maturity;
+  }
+
+  #isTooShort(deadline: number): boolean {
+    return deadline < this.nowSeconds() + this.limits.minQuoteLifeSeconds;
+  }
+
+  get #tooShort(): string {
+    return `Quote deadline is invalid (cannot be less than ${this.limits.minQuoteLifeSeconds} sec)`;
+  }
+}

@@ -1,0 +1,185 @@
+import type { Clock, Random, Rpc } from '../../engine/ports.js';
+import { type Endpoint, RpcEndpoints } from './endpoint-pool.js';
+import { AnswerTooLong, type HttpAnswer, postJson } from './http-transport.js';
+import { isPassing, RETURN_TOO_LONG, RpcError, RpcUnreachable, WrongChain } from './rpc-errors.js';
+import { isTooMuch, readAnswer, tooMuchIn } from './rpc-response.js';
+
+/** How patiently a chain's endpoints are asked. */
+export interface RpcPatience {
+  readonly timeoutMs: number;
+  /** Tries of one request, over all endpoints. */
+  readonly attempts: number;
+  /** First pause between tries; doubles each time, with full jitter. */
+  readonly backoffMs: number;
+  /** How long after its failure a preferred endpoint is looked at again. */
+  readonly returnAfterMs: number;
+  /** Longest answer that is read; a node that sends more is not to be trusted with our memory. */
+  readonly maxAnswerBytes: number;
+  /** Of those to `eth_call`, where what is read may be anybody's code. */
+  readonly maxCallAnswerBytes: number;
+}
+
+/**
+ * One chain's JSON-RPC over HTTP, from one of several endpoints at a time. Whether a better one than the current is
+ * well again is looked at beside the requests, so that none of them waits for it. `onError` is called for each failed try, `onAnswer` for each
+ * answer.
+ */
+export class HttpRpc implements Rpc {
+  readonly #endpoints: RpcEndpoints;
+  #isLooking = false;
+  #lastId = 0;
+
+  constructor(
+    urls: readonly string[],
+    /** Endpoints of another chain are not asked. */
+    private readonly chainId: number,
+    private readonly patience: RpcPatience,
+    private readonly clock: Clock,
+    private readonly random: Random,
+    private readonly onError: (error: Error, url: string) => void,
+    private readonly onAnswer: (url: string) => void = () => undefined,
+  ) {
+    this.#endpoints = new RpcEndpoints(urls, patience.returnAfterMs);
+  }
+
+  /** Number of the endpoint that is asked now, from 0. */
+  get endpoint(): number {
+    return this.#endpoints.currentNumber;
+  }
+
+  get turn(): number {
+    return this.#endpoints.turn;
+  }
+
+  async request({ method, params = [] }: { readonly method: string; readonly params?: unknown }): Promise<unknown> {
+    let failure: Error = new RpcUnreachable('No endpoint is configured');
+    for (let attempt = 0; attempt < this.patience.attempts; attempt++) {
+      if (attempt > 0) await this.#backOff(attempt);
+      const endpoint = await this.#pick();
+      this.#lookAtPreferred();
+      try {
+        if (!endpoint.isOfChain) await this.#checkChain(endpoint);
+        const answer = await this.#ask(endpoint, method, params);
+        this.onAnswer(endpoint.url);
+        return answer;
+      } catch (error) {
+        if (error instanceof RpcError && (!isPassing(error) || isTooMuch(method, error))) throw error;
+        failure = error as Error;
+        this.onError(failure, endpoint.url);
+        this.#endpoints.moveOnFrom(endpoint, this.clock.monotonicMs());
+      }
+    }
+    throw failure;
+  }
+
+  async requestFromAnother(args: { readonly method: string; readonly params?: unknown }): Promise<unknown> {
+    const endpoint = this.#endpoints.another(this.clock.monotonicMs());
+    if (endpoint === undefined) throw new RpcUnreachable('No endpoint is configured');
+    try {
+      if (!endpoint.isOfChain) await this.#checkChain(endpoint);
+      return await this.#ask(endpoint, args.method, args.params ?? []);
+    } catch (error) {
+      this.onError(error as Error, endpoint.url);
+      throw error;
+    }
+  }
+
+  /** Behind a balancer, what looks like a node that is behind may be one of another chain: it is asked again for that. */
+  preferAnother(): void {
+    const { current } = this.#endpoints;
+    if (current === undefined) return;
+    current.isOfChain = false;
+    this.#endpoints.moveOnFrom(current, this.clock.monotonicMs());
+  }
+
+  /** When every endpoint has asked for a pause, the shortest is kept. */
+  async #pick(): Promise<Endpoint> {
+    for (;;) {
+      const now = this.clock.monotonicMs();
+      const ready = this.#endpoints.ready(now);
+      if (ready !== undefined) return ready;
+      const waitMs = this.#endpoints.pauseMs(now);
+      if (!(waitMs <= this.patience.timeoutMs)) throw new RpcUnreachable('Every endpoint has asked for a long pause');
+      await this.#pause(waitMs);
+    }
+  }
+
+  /** One look at a time, at one endpoint. */
+  #lookAtPreferred(): void {
+    const { current } = this.#endpoints;
+    const preferred = this.#endpoints.toLookAt(this.clock.monotonicMs());
+    if (this.#isLooking || current === undefined || preferred === undefined) return;
+    this.#isLooking = true;
+    void this.#isWell(preferred, current)
+      .then((isWell) => {
+        if (isWell) this.#endpoints.returnTo(preferred, this.clock.monotonicMs());
+        else this.#endpoints.doubt(preferred, this.clock.monotonicMs());
+      })
+      .finally(() => (this.#isLooking = false));
+  }
+
+  /** It answers, and its head is not behind that of the one in use. */
+  async #isWell(endpoint: Endpoint, current: Endpoint): Promise<boolean> {
+    try {
+      await this.#checkChain(endpoint);
+      const usual = await this.#ask(current, 'eth_blockNumber', []);
+      return Number(await this.#ask(endpoint, 'eth_blockNumber', [])) >= Number(usual);
+    } catch {
+      return false;
+    }
+  }
+
+  async #checkChain(endpoint: Endpoint): Promise<void> {
+    const answer = await this.#ask(endpoint, 'eth_chainId', []);
+    const chainId = typeof answer === 'string' || typeof answer === 'number' ? Number(answer) : NaN;
+    // Says nothing of the chain; another try may.
+    if (!(chainId > 0)) throw new RpcUnreachable('The answer to eth_chainId is no number');
+    if (chainId !== this.chainId) throw new WrongChain(`An endpoint is of chain ${chainId}, not of ${this.chainId}`);
+    endpoint.isOfChain = true;
+  }
+
+  #backOff(attempt: number): Promise<void> {
+    return this.#pause(this.patience.backoffMs * 2 ** (attempt - 1) * this.random.unit());
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.clock.after(ms, resolve));
+  }
+
+  async #ask(endpoint: Endpoint, method: string, params: unknown): Promise<unknown> {
+    const id = ++this.#lastId;
+    const json = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+    const answer = await this.#post(endpoint.url, json, method);
+    const { status } = answer;
+    if (status === 429 || status === 503) this.#rest(endpoint, answer);
+    if ((status < 200 || status > 299) && status !== 400) {
+      throw tooMuchIn(answer.text, method) ?? new RpcUnreachable(`HTTP ${status} to ${method}`);
+    }
+    return readAnswer(answer.text, id, method);
+  }
+
+  /** Too many logs are the asker's to halve, and what code returns is its own: else so long an answer is the endpoint's. */
+  async #post(url: string, json: string, method: string): Promise<HttpAnswer> {
+    const { maxAnswerBytes: most, maxCallAnswerBytes } = this.patience;
+    const maxAnswerBytes = method === 'eth_call' ? maxCallAnswerBytes : most;
+    try {
+      return await postJson(url, json, { ...this.patience, maxAnswerBytes }, this.clock);
+    } catch (error) {
+      const tooLong = error instanceof AnswerTooLong;
+      if (tooLong && method === 'eth_call') throw new RpcError(-32000, RETURN_TOO_LONG, null);
+      if (tooLong && method === 'eth_getLogs') throw new RpcError(-32602, 'query returned more than can be read', null);
+      throw new RpcUnreachable(`No answer to ${method}`, { cause: error });
+    }
+  }
+
+  /**
+   * `Retry-After` as seconds or as a date (RFC 9110, 10.2.3); at most a minute is believed. A 429 without one: a
+   * second.
+   */
+  #rest(endpoint: Endpoint, { status, retryAfter }: HttpAnswer): void {
+    if (retryAfter === null && status !== 429) return;
+    const asked = Number(retryAfter ?? 1);
+    const seconds = Number.isNaN(asked) ? (Date.parse(retryAfter ?? '') - this.clock.wallMs()) / 1000 : asked;
+    endpoint.restUntilMs = this.clock.monotonicMs() + Math.min(Math.max(seconds || 1, 0), 60) * 1000;
+  }
+}

@@ -1,0 +1,59 @@
+import { isHex } from 'viem';
+import type { KeptValues } from '../../engine/ports.js';
+import type { Hex } from '../../engine/quote.js';
+import { NotWrittenDown } from './errors.js';
+import type { Fees, TxIntent } from './transaction.js';
+
+/** Where it is kept of which wallet: a chain and an address have one line of nonces. */
+export function intentFileName(chainId: number, address: Hex): string {
+  return `intents-${chainId}-${address.toLowerCase()}.jsonl`;
+}
+
+/**
+ * What a wallet means to send, one intent a nonce, kept outside of the process: after a crash nobody knows what was
+ * signed or sent, so the next run goes on with the same intents and gives their nonces to nothing else.
+ */
+export class IntentLog {
+  /** What earlier runs wrote and did not forget, by nonce. */
+  readonly kept: readonly TxIntent[];
+
+  constructor(private readonly values: KeptValues) {
+    this.kept = [...values.found.values()].map(readIntent).sort((a, b) => a.nonce - b.nonce);
+  }
+
+  /** Durable when it resolves, and nothing is signed before. Replaces what was written for the same nonce. */
+  write({ nonce, to, data, gas, versions }: TxIntent): Promise<void> {
+    const fees = versions.map(({ maxFeePerGas, maxPriorityFeePerGas }) => [
+      `${maxFeePerGas}`,
+      `${maxPriorityFeePerGas}`,
+    ]);
+    return written(this.values.put(`${nonce}`, { nonce, to, data, gas: `${gas}`, fees }));
+  }
+
+  /** The nonce is settled for good, or free again. Durable when it resolves. */
+  forget(nonce: number): Promise<void> {
+    return written(this.values.remove(`${nonce}`));
+  }
+}
+
+/** Rejects with NotWrittenDown alone. */
+async function written(change: Promise<void>): Promise<void> {
+  try {
+    await change;
+  } catch (error) {
+    throw new NotWrittenDown(error);
+  }
+}
+
+function readIntent(value: unknown): TxIntent {
+  const { nonce, to, data, gas, fees } = value as Record<string, unknown>;
+  if (!Number.isSafeInteger(nonce) || !isHex(to) || !isHex(data) || !Array.isArray(fees)) {
+    throw new Error('What a wallet meant to send was kept in a form that is not understood');
+  }
+  return { nonce: nonce as number, to, data, gas: BigInt(gas as string), versions: fees.map(readFees) };
+}
+
+function readFees(pair: unknown): Fees {
+  const [maxFeePerGas, maxPriorityFeePerGas] = pair as [string, string];
+  return { maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) };
+}

@@ -1,0 +1,223 @@
+import t from 'tap';
+import { ChainMoved, reorgAncestor } from '../../../src/chain/follow/cursor.js';
+import { ReadBlocks } from '../../../src/chain/follow/read-blocks.js';
+import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
+import { ScriptedChain } from '../scripted-chain.js';
+import { cursorFarAhead, cursorOn, readAll } from '../scripted-cursor.js';
+
+t.test('blocks are read once, from the first that matters to the newest', async (t) => {
+  const chain = new ScriptedChain(12);
+  const { cursor, heads } = cursorOn(chain, { reorgDepth: 1000 });
+  t.strictSame(await readAll(cursor), [[10, 12]]);
+  t.strictSame(await readAll(cursor), []);
+  chain.mine(3);
+  t.strictSame(await readAll(cursor), [[13, 15]]);
+  t.strictSame(cursor.position, chain.id(15));
+  t.ok(heads.length > 3, 'every head is told, also one seen before');
+});
+
+t.test('reading is told of when nothing is left, and when a range or a reorg is in the book', async (t) => {
+  const chain = new ScriptedChain(12);
+  const { cursor, reads } = cursorOn(chain);
+  cursor.moveTo(chain.id(9));
+  t.equal(reads(), 1, 'a place to go on from');
+  const step = await cursor.poll();
+  if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  t.equal(reads(), 1, 'a range that is yet to be read');
+  cursor.narrow(step);
+  t.equal(reads(), 1, 'one that the node refused');
+  cursor.advance(step, []);
+  t.equal(reads(), 2, 'one that was read');
+  await cursor.poll();
+  await cursor.poll();
+  t.equal(reads(), 4, 'nothing new, each time');
+});
+
+t.test('reading is not told of while the node lags', async (t) => {
+  const { chain, cursor, clock, reads } = await cursorFarAhead();
+  const before = reads();
+  chain.cutTo(30);
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  clock.advance(1000);
+  await t.rejects(cursor.poll());
+  t.equal(reads(), before);
+});
+
+t.test('before the first block that matters there is nothing to read, and which it is is asked once', async (t) => {
+  let asked = 0;
+  const { cursor } = cursorOn(new ScriptedChain(5), { firstBlock: () => Promise.resolve(10 + asked++) });
+  t.strictSame(await readAll(cursor), []);
+  t.strictSame(await readAll(cursor), []);
+  t.equal(cursor.position, null);
+  t.equal(asked, 1);
+});
+
+t.test('it begins at the block before the first that matters', async (t) => {
+  const chain = new ScriptedChain(12);
+  t.strictSame(await cursorOn(chain).cursor.poll(), { type: 'BEGIN', at: chain.id(9) });
+  const fromGenesis = cursorOn(chain, { firstBlock: () => Promise.resolve(0) });
+  t.strictSame(await fromGenesis.cursor.poll(), { type: 'BEGIN', at: chain.id(0) });
+});
+
+t.test('ranges are bounded, and end where a reorg can begin', async (t) => {
+  const { cursor } = cursorOn(new ScriptedChain(250));
+  t.strictSame(await readAll(cursor), [
+    [10, 109],
+    [110, 209],
+    [210, 242],
+    [243, 250],
+  ]);
+});
+
+t.test('a refused range is halved down to one block, and grows again when it is taken', async (t) => {
+  const chain = new ScriptedChain(1000);
+  const { cursor } = cursorOn(chain, { reorgDepth: 1 });
+  cursor.moveTo(chain.id(9));
+  for (const expected of [100, 50, 25, 13, 7, 4, 2]) {
+    const step = await cursor.poll();
+    if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+    t.equal(step.to.number - step.fromBlock + 1, expected);
+    t.equal(cursor.narrow(step), true);
+  }
+  const single = await cursor.poll();
+  if (single.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  t.equal(cursor.narrow(single), false, 'one block cannot be halved');
+  cursor.advance(single, []);
+  const sizes = (await readAll(cursor)).map(([from, to]) => to - from + 1);
+  t.strictSame(sizes.slice(0, 7), [2, 4, 8, 16, 32, 64, 100]);
+});
+
+t.test('only blocks with enough blocks after them are read', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain, { confirmations: 4, reorgDepth: 1000 });
+  t.strictSame(await readAll(cursor), [[10, 16]]);
+  chain.cutTo(17);
+  chain.mine(3, 'b');
+  t.strictSame(await readAll(cursor), [], 'a reorg among the unconfirmed is never noticed');
+  chain.mine(1, 'b');
+  t.strictSame(await readAll(cursor), [[17, 17]]);
+});
+
+t.test('a chain that is shorter than that has nothing to be read', async (t) => {
+  const chain = new ScriptedChain(3);
+  const { cursor, reads } = cursorOn(chain, { confirmations: 4, firstBlock: () => Promise.resolve(0) });
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  t.equal(reads(), 1);
+  chain.mine(1);
+  t.strictSame(await cursor.poll(), { type: 'BEGIN', at: chain.id(0) });
+});
+
+t.test('one answer shows that nothing is new, or what the next block is', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain);
+  await readAll(cursor);
+  const asked = chain.requests.length;
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  chain.mine(1);
+  t.match(await cursor.poll(), { type: 'BLOCKS', fromBlock: 21, to: { number: 21 } });
+  t.equal(chain.requests.length - asked, 2);
+});
+
+t.test('the newest block is told of only above what a reorg can take back', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain);
+  t.equal(cursor.newestFarAbove(chain.id(1)), null, 'none is known yet');
+  await cursor.poll();
+  t.equal(cursor.newestFarAbove(chain.id(12)), null);
+  t.strictSame(cursor.newestFarAbove(chain.id(11)), chain.id(20));
+});
+
+t.test('a range whose end was replaced while it was read counts for nothing', async (t) => {
+  const chain = new ScriptedChain(15);
+  const { cursor } = cursorOn(chain, { reorgDepth: 1000 });
+  cursor.moveTo(chain.id(9));
+  const step = await cursor.poll();
+  if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  await cursor.confirm(step);
+  chain.cutTo(14);
+  chain.mine(1, 'b');
+  await t.rejects(cursor.confirm(step), ChainMoved);
+});
+
+t.test('a range that another node took over in the middle of counts for nothing', async (t) => {
+  const chain = new ScriptedChain(15);
+  const { cursor } = cursorOn(chain, { reorgDepth: 1000 });
+  cursor.moveTo(chain.id(9));
+  const step = await cursor.poll();
+  if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  chain.turn += 1;
+  await t.rejects(cursor.confirm(step), ChainMoved);
+  const again = await cursor.poll();
+  if (again.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  await t.resolves(cursor.confirm(again), 'by that node alone it is read');
+});
+
+t.test('after a restart reading goes on behind the last block', async (t) => {
+  const chain = new ScriptedChain(22);
+  const { cursor } = cursorOn(chain, {}, { trail: [chain.id(12), chain.id(18), chain.id(20)], isPartial: false });
+  t.strictSame(cursor.position, chain.id(20));
+  t.strictSame(await readAll(cursor), [[21, 22]]);
+});
+
+t.test('after a restart a block that was told in part is read again, if it is still there', async (t) => {
+  const chain = new ScriptedChain(22);
+  const resume = { trail: [chain.id(18), chain.id(20)], isPartial: true };
+  const { cursor } = cursorOn(chain, {}, resume);
+  t.equal(cursor.position, null, 'no block is read to its end until then');
+  t.strictSame(await readAll(cursor), [[20, 22]]);
+
+  chain.cutTo(19);
+  chain.mine(4, 'b');
+  const { cursor: onBranch } = cursorOn(chain, {}, resume);
+  t.strictSame(await onBranch.poll(), { type: 'REORG', ancestor: chain.id(18) });
+  onBranch.moveTo(chain.id(18));
+  t.strictSame(await readAll(onBranch), [[19, 23]]);
+});
+
+/** Blocks 17, 18 and 20 of a chain of 20 were read. */
+function read() {
+  const chain = new ScriptedChain(20);
+  const trail = new ReadBlocks([17, 18, 20].map((number) => chain.id(number)));
+  const ancestor = async () => {
+    const { reader } = chain;
+    return reorgAncestor(trail, await reader.head(), (number) => reader.findBlock(number));
+  };
+  return { chain, ancestor };
+}
+
+t.test('it is the newest of the blocks that were read which both branches share', async (t) => {
+  const { chain, ancestor } = read();
+  t.strictSame(await ancestor(), chain.id(20));
+  chain.cutTo(19);
+  chain.mine(5, 'b');
+  t.strictSame(await ancestor(), chain.id(18), 'of block 19 nothing is known');
+});
+
+t.test('a block that the node has lost is passed over', async (t) => {
+  const { chain, ancestor } = read();
+  chain.lose(20);
+  chain.lose(18);
+  chain.mine(1);
+  t.strictSame(await ancestor(), chain.id(17));
+});
+
+t.test('there is none where the chain is another one down to the oldest', async (t) => {
+  const { chain, ancestor } = read();
+  chain.cutTo(16);
+  chain.mine(5, 'b');
+  t.equal(await ancestor(), null);
+});
+
+t.test('where one of them is lost and no other is there, nothing is known', async (t) => {
+  const { chain, ancestor } = read();
+  chain.cutTo(16);
+  chain.mine(5, 'b');
+  chain.lose(18);
+  await t.rejects(ancestor(), new ChainAnswerError('The node lacks block 18, below its own head'));
+});
+
+t.test('a node whose head is below all of them is behind', async (t) => {
+  const { chain, ancestor } = read();
+  chain.cutTo(16);
+  await t.rejects(ancestor(), /its head 16 is below block 17, the oldest/);
+});

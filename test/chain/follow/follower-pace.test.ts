@@ -1,0 +1,175 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import type { BlockId } from '../../../src/chain/contracts/blocks-and-logs.js';
+import { ChainHealth } from '../../../src/chain/follow/chain-health.js';
+import { BookFollower } from '../../../src/chain/follow/follower.js';
+import { limits } from '../../../src/config/limits.js';
+import type { Order } from '../../../src/engine/quote.js';
+import { ManualClock } from '../../system/manual-clock.js';
+
+const POSITION: BlockId = { blockNumber: 1, blockHash: '0x01' };
+const pace = { pollMs: 100, backoffMs: 10, maxBackoffMs: 60, sweepMs: 1_000, sweepSlice: 2, stopGraceMs: 500 };
+const ORDERS = [1, 2, 3, 4, 5].map((n) => ({ n }) as unknown as Order);
+
+/** A follower of chains on which nothing happens, by a clock that a test moves. */
+function following(
+  step: () => Promise<boolean> = async () => true,
+  {
+    clock = new ManualClock(),
+    look = async () => ({ type: 'IDLE' as const, reading: null }),
+    enter = async () => true,
+    unit = (): number => 1,
+    pace: atPace = pace,
+  } = {},
+) {
+  const seen = { steps: 0, failures: [] as number[], progress: 0, stopped: false };
+  /** How many orders were checked, each time. */
+  const checks: number[] = [];
+  const settlement = {
+    position: POSITION,
+    step() {
+      seen.steps += 1;
+      return step();
+    },
+    checkWaiting: () => Promise.resolve(true),
+    async check(orders: readonly Order[]) {
+      if (orders.length > 0) checks.push(orders.length);
+    },
+  };
+  const stream = { position: POSITION, look, enter };
+  const follower = new BookFollower(
+    settlement,
+    stream,
+    () => ORDERS,
+    { stop: () => (seen.stopped = true) },
+    clock,
+    { bytes: () => new Uint8Array(), unit },
+    atPace,
+    {
+      onCaughtUp: () => undefined,
+      onFailure: (_, failures) => seen.failures.push(failures),
+      onHalt: () => undefined,
+      onSuccess: () => undefined,
+      onProgress: () => void (seen.progress += 1),
+    },
+  );
+  follower.start();
+  /** What was begun goes on until it waits for the clock, and so it does once more when that time has passed. */
+  const passes = async (ms: number): Promise<void> => {
+    await turn();
+    clock.advance(ms);
+    await turn();
+  };
+  return { clock, seen, checks, follower, passes };
+}
+
+t.test(
+  'each failure in a row is waited after for longer, and one after a success as briefly as the first',
+  async (t) => {
+    const outcomes = [false, false, false, false, true, false, true];
+    const { seen, passes } = following(async () => {
+      if (outcomes.shift() === false) throw new Error('the node does not answer');
+      return true;
+    });
+    for (const pauseMs of [10, 20, 40, 60, 100, 10]) {
+      const { steps } = seen;
+      await passes(pauseMs - 1);
+      t.equal(seen.steps, Math.max(1, steps), `not before ${pauseMs} ms`);
+      await passes(1);
+      t.equal(seen.steps, Math.max(1, steps) + 1);
+    }
+    t.strictSame(seen.failures, [1, 2, 3, 4, 1]);
+  },
+);
+
+t.test(
+  'how long is waited after a failure is drawn by lot: who failed together does not come again together',
+  async (t) => {
+    const { seen, passes } = following(() => Promise.reject(new Error('the node does not answer')), {
+      unit: () => 0.5,
+    });
+    for (const pauseMs of [5, 10, 20, 30]) {
+      const { steps } = seen;
+      await passes(pauseMs - 1);
+      t.equal(seen.steps, Math.max(1, steps), `not before ${pauseMs} ms`);
+      await passes(1);
+      t.equal(seen.steps, Math.max(1, steps) + 1);
+    }
+  },
+);
+
+t.test('of what is still to be read each part is told of as it comes', async (t) => {
+  const settled = [false, false, true, true];
+  const streamed = [false, false, true];
+  const asked: number[] = [];
+  const { seen, follower, passes } = following(async () => settled.shift() ?? true, {
+    look: async () => {
+      asked.push(seen.progress);
+      return { type: 'IDLE' as const, reading: null };
+    },
+    enter: async () => streamed.shift() ?? true,
+  });
+  await passes(0);
+  t.ok(follower.caughtUp);
+  t.equal(seen.progress, 4, 'of each chain, all but the last part');
+  t.strictSame(asked, [2, 3, 4], 'the stream is not looked at before the settlement chain is read');
+});
+
+t.test('all orders are checked when both chains are read, and then in slices once in a while', async (t) => {
+  const { checks, passes } = following();
+  await passes(0);
+  t.strictSame(checks, [5]);
+  for (let passed = 0; passed < 900; passed += 100) await passes(100);
+  t.strictSame(checks, [5]);
+  for (let rounds = 0; rounds < 3; rounds++) await passes(100);
+  t.strictSame(checks, [5, 2, 2, 1]);
+  await passes(100);
+  t.strictSame(checks, [5, 2, 2, 1]);
+});
+
+t.test('while one chain fails, the other is looked at often enough not to count as silent', async (t) => {
+  const clock = new ManualClock();
+  const health = new ChainHealth('stream', clock, limits.chainSilenceMs, null);
+  const look = async () => {
+    health.onHead({ number: 1, hash: '0x01', parentHash: '0x00', timestamp: 0 });
+    health.onRead();
+    return { type: 'IDLE' as const, reading: null };
+  };
+  const { chainBackoffMs: backoffMs, chainMaxBackoffMs: maxBackoffMs } = limits;
+  let isWell = true;
+  const { passes } = following(
+    async () => {
+      if (isWell) return true;
+      await new Promise<void>((resolve) => clock.after(400, resolve));
+      throw new Error('the node does not answer');
+    },
+    { clock, look, pace: { ...pace, backoffMs, maxBackoffMs } },
+  );
+  await passes(0);
+  isWell = false;
+  for (let passed = 0; passed < 60_000; passed += 200) {
+    await passes(200);
+    t.equal(health.stale(), null);
+  }
+});
+
+t.test('what happens on a chain while it is read is looked at right after', async (t) => {
+  let finish = (): void => undefined;
+  const { follower, seen, passes } = following(() => new Promise((resolve) => (finish = () => resolve(true))));
+  follower.wake();
+  finish();
+  await passes(0);
+  t.equal(seen.steps, 2);
+});
+
+t.test('a stop waits for a request that is under way, and not for ever', async (t) => {
+  const { clock, follower, seen } = following(() => new Promise(() => undefined));
+  const progress = { isOver: false };
+  const stopping = follower.stop().finally(() => (progress.isOver = true));
+  t.ok(seen.stopped, 'the book is told nothing more');
+  clock.advance(pace.stopGraceMs - 1);
+  await turn();
+  t.notOk(progress.isOver);
+  clock.advance(1);
+  await stopping;
+});

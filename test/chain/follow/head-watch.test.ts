@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { BlockHead } from '../../../src/chain/contracts/blocks-and-logs.js';
+import { HeadWatch } from '../../../src/chain/follow/head-watch.js';
+import { ManualClock } from '../../system/manual-clock.js';
+
+const PATIENCE = { pingMs: 10_000, backoffMs: 200, maxBackoffMs: 5_000 };
+const MOST_PATIENT = { bytes: (length: number) => new Uint8Array(length), unit: () => 1 };
+
+/** A node that tells of heads when it is told to. */
+async function watched(t: Test, options: { readonly autoPong: boolean } = { autoPong: true }) {
+  const node = new WebSocketServer({ host: '127.0.0.1', port: 0, ...options });
+  await once(node, 'listening');
+  const sockets: WebSocket[] = [];
+  const asked: string[] = [];
+  node.on('connection', (socket) => {
+    sockets.push(socket);
+    socket.on('message', (data) => asked.push((data as Buffer).toString('utf8')));
+  });
+  const clock = new ManualClock();
+  let heads = 0;
+  const told: (BlockHead | null)[] = [];
+  const url = `ws://127.0.0.1:${(node.address() as AddressInfo).port}`;
+  const onHead = (head: BlockHead | null): void => {
+    heads += 1;
+    told.push(head);
+  };
+  const watch = new HeadWatch(url, onHead, clock, MOST_PATIENT, PATIENCE);
+  t.teardown(() => {
+    watch.stop();
+    node.close();
+    for (const socket of sockets) socket.terminate();
+  });
+  watch.start();
+  return { node, sockets, asked, clock, watch, told, heads: () => heads };
+}
+
+/** Lets real I/O happen until it is so. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+t.test('it subscribes, and every message wakes the reader', async (t) => {
+  const { sockets, asked, heads } = await watched(t);
+  await until(() => asked.length === 1);
+  t.match(JSON.parse(asked[0] ?? ''), { method: 'eth_subscribe', params: ['newHeads'] });
+  sockets[0]?.send('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
+  sockets[0]?.send('not even JSON');
+  await until(() => heads() === 2);
+  t.pass();
+});
+
+t.test(
+  'a connection that ends is made again, after longer and longer pauses until it has told of something',
+  async (t) => {
+    const { node, sockets, asked, clock, heads } = await watched(t);
+    for (const [n, pauseMs] of [200, 400, 800].entries()) {
+      await until(() => asked.length === n + 1);
+      sockets[n]?.terminate();
+      await until(() => node.clients.size === 0 && clock.pending === 1);
+      clock.advance(pauseMs - 1);
+      t.equal(sockets.length, n + 1);
+      clock.advance(1);
+    }
+    await until(() => asked.length === 4);
+    sockets[3]?.send('{}');
+    await until(() => heads() === 1);
+    sockets[3]?.terminate();
+    await until(() => node.clients.size === 0 && clock.pending === 1);
+    clock.advance(200);
+    await until(() => asked.length === 5);
+    t.equal(sockets.length, 5);
+  },
+);
+
+t.test('a connection that is half dead is left for a new one', async (t) => {
+  const { sockets, asked, clock } = await watched(t, { autoPong: false });
+  await until(() => asked.length === 1);
+  let pings = 0;
+  sockets[0]?.on('ping', () => pings++);
+  clock.advance(10_000);
+  await until(() => pings === 1);
+  t.equal(sockets[0]?.readyState, 1);
+  clock.advance(10_000);
+  await until(() => sockets[0]?.readyState === 3);
+  clock.advance(200);
+  await until(() => asked.length === 2);
+  t.equal(sockets.length, 2);
+});
+
+t.test('a quiet connection that answers pings is kept', async (t) => {
+  const { sockets, asked, clock } = await watched(t);
+  await until(() => asked.length === 1);
+  for (let n = 1; n <= 5; n++) {
+    let hasPinged = false;
+    let isReached = false;
+    sockets[0]?.once('ping', () => (hasPinged = true));
+    sockets[0]?.once('pong', () => (isReached = true));
+    clock.advance(10_000);
+    await until(() => hasPinged);
+    // The pong is on its way: a ping that is sent after it, and is no sign of life, is answered once it has come.
+    sockets[0]?.ping();
+    await until(() => isReached);
+  }
+  t.equal(sockets.length, 1);
+  t.equal(sockets[0]?.readyState, 1);
+});
+
+t.test('the header of a head is passed on, and what is none wakes the reader alone', async (t) => {
+  const { sockets, asked, told } = await watched(t);
+  await until(() => asked.length === 1);
+  const [hash, parentHash] = [`0x${'1'.repeat(64)}`, `0x${'2'.repeat(64)}`] as const;
+  const result = { number: '0x7', hash, parentHash, timestamp: '0x64', logsBloom: `0x${'0'.repeat(512)}` };
+  const messages = [{ params: { result } }, { id: 1, result: '0x1' }, null, { params: { result: { number: '0x7' } } }];
+  for (const message of [...messages.map((message) => JSON.stringify(message)), 'no JSON']) sockets[0]?.send(message);
+  await until(() => told.length === 5);
+  t.strictSame(told, [{ ...result, number: 7, timestamp: 100 }, null, null, null, null]);
+});

@@ -1,0 +1,34 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Operator, TxOutcome } from '../../../src/chain/wallet/operator.js';
+import type { TxRequest } from '../../../src/chain/wallet/transaction.js';
+import { Patience } from '../../../src/system/timers.js';
+import type { ManualClock } from '../../system/manual-clock.js';
+
+export const PATIENCE_MS = 90_000;
+
+/** An operator whose transactions end as `send` says, for askers with the patience of the clock. Charges nobody. */
+export function patientOperator(
+  clock: ManualClock,
+  send: (request: TxRequest) => Promise<TxOutcome>,
+): Pick<Operator, 'address' | 'send' | 'patience'> {
+  const patience = (): Patience => new Patience(clock, PATIENCE_MS);
+  return {
+    address: '0x0000000000000000000000000000000000000001',
+    patience,
+    send(request) {
+      const end = send(request);
+      return { outcome: patience().wait(end), end };
+    },
+  };
+}
+
+/** Transactions that end as and when a test says so: `ends` is in the order of sending. */
+export function untilTold<T>() {
+  const ends: ((outcome: T) => void)[] = [];
+  return { ends, send: () => new Promise<T>((resolve) => ends.push(resolve)) };
+}
+
+/** Everything that waits for no clock and for no transaction has been done. */
+export async function settled(): Promise<void> {
+  for (let turns = 0; turns < 5; turns++) await turn();
+}
