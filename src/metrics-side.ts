@@ -1,10 +1,9 @@
 import type { ChainSide } from './chain/chain-side-options.js';
-import type { Clock } from './engine/ports.js';
 import type { Engine } from './engine/engine.js';
+import type { Clock } from './engine/ports.js';
 import type { Sequencer } from './engine/sequencer.js';
 import type { Publish } from './feed/quote-topics.js';
-import { fillGauges } from './metrics/book-gauges.js';
-import { measuredJournal, measuredRpc } from './metrics/measured.js';
+import { fillGauges, measuredJournal, measuredRpc } from './metrics/instrument.js';
 import type { Metrics } from './metrics/metrics.js';
 import type { ServiceOptions } from './service-options.js';
 

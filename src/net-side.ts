@@ -1,5 +1,5 @@
 import type { HttpSide } from './http-side.js';
-import { measuredSockets } from './metrics/measured.js';
+import { measuredSockets } from './metrics/instrument.js';
 import type { NetOptions, NetServer, SocketHandlers } from './net/net.js';
 import { openServer } from './net/open-server.js';
 import type { ServiceOptions } from './service-options.js';

@@ -116,7 +116,7 @@ t.test('the disk, the network, other threads and processes are reached where a p
       'ready-file',
     ],
     // The names of HTTP's statuses open no connection.
-    'node:http': ['net/', 'chain/rpc/http-transport', 'metrics/metrics-server', 'wire/problem'],
+    'node:http': ['net/', 'chain/rpc/http-transport', 'metrics/metrics', 'wire/problem'],
     'node:https': ['chain/rpc/http-transport'],
     'node:net': ['net/', 'metrics/metrics-server'],
     'node:tls': [],

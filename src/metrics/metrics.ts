@@ -1,4 +1,6 @@
+import { createServer } from 'node:http';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { listenOn } from '../net/address.js';
 
 /** Upper bounds in seconds: from an answer out of memory to one that waits for a chain. */
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30];
@@ -141,4 +143,54 @@ export class Metrics {
   #named(name: string, help: string): { name: string; help: string; registers: [Registry] } {
     return { name, help, registers: [this.registry] };
   }
+}
+
+export interface MetricsServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export interface MetricsLimits {
+  readonly metricsConnections: number;
+  /** A connection without a whole request in so long is closed. */
+  readonly httpIdleMs: number;
+}
+
+/**
+ * GET /metrics on a port of its own, since it has no key: who may reach it is decided by where it listens. Rejects when
+ * the port is taken.
+ */
+export async function serveMetrics(
+  metrics: Metrics,
+  host: string,
+  port: number,
+  { metricsConnections, httpIdleMs }: MetricsLimits,
+): Promise<MetricsServer> {
+  const server = createServer(
+    { headersTimeout: httpIdleMs, requestTimeout: httpIdleMs, connectionsCheckingInterval: Math.ceil(httpIdleMs / 4) },
+    (req, res) => {
+      if (req.method !== 'GET' || req.url?.split('?')[0] !== '/metrics') {
+        res.writeHead(404, { 'content-type': 'text/plain' }).end('Not found: GET /metrics\n');
+        return;
+      }
+      metrics.text().then(
+        (text) => res.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text),
+        () => res.writeHead(500).end(),
+      );
+    },
+  );
+  server.maxConnections = metricsConnections;
+  // It must never be what keeps the process alive.
+  server.unref();
+  const ownPort = await listenOn(server, host, port);
+  // A connection that it cannot take, for want of file descriptors: an error without a listener would end the process.
+  server.on('error', () => undefined);
+  return {
+    port: ownPort,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
 }

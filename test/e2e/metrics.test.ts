@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { Metrics } from '../../src/metrics/metrics.js';
-import { serveMetrics } from '../../src/metrics/metrics-server.js';
+import { Metrics, serveMetrics } from '../../src/metrics/metrics.js';
 import { FeedClient } from './feed-client.js';
 import { signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';

@@ -1,7 +1,6 @@
 import { Server } from 'node:net';
 import t from 'tap';
-import { Metrics } from '../../src/metrics/metrics.js';
-import { serveMetrics } from '../../src/metrics/metrics-server.js';
+import { Metrics, serveMetrics } from '../../src/metrics/metrics.js';
 import { head, RawConnection, statuses } from '../net/raw-connection.js';
 
 const LIMITS = { metricsConnections: 16, httpIdleMs: 10_000 };
