@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
 import { effectiveQuotas } from './config/effective-limits.js';
-import type { Settings } from './config/setting-table.js';
+import { isTierSetting, type Settings } from './config/setting-table.js';
 import type { Changes } from './config/settings-watch.js';
-import { isTierSetting } from './config/tier-settings.js';
 import type { Service } from './service-options.js';
 
 /** What can change while the service runs does; the rest is named, unless it was put back to what is in force. */

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { adoptSettings } from '../src/adopt-settings.js';
-import { loadSettings } from '../src/config/load-settings.js';
 import type { Changes } from '../src/config/settings-watch.js';
+import { loadSettings } from '../src/config/settings.js';
 
 /** What a service is given, and what the text log says, when these settings are others. */
 async function adopted(changes: Changes) {

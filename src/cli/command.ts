@@ -1,4 +1,4 @@
-import type { ReadText } from '../config/text-files.js';
+import type { ReadText } from '../config/settings.js';
 
 /** What a command reaches of the world outside; tests hand in their own. */
 export interface CommandIo {

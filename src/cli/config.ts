@@ -1,5 +1,5 @@
-import { showSettings } from '../config/show-settings.js';
-import { EXIT_OK, EXIT_USAGE, UsageError, type Command } from './command.js';
+import { showSettings } from '../config/settings-watch.js';
+import { type Command, EXIT_OK, EXIT_USAGE, UsageError } from './command.js';
 import { allProblems } from './file-problems.js';
 import { parseFlags } from './flags.js';
 import { flagsHelp, settingFlags, settingsFrom, tellProblems } from './setting-flags.js';

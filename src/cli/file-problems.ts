@@ -1,7 +1,6 @@
 import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
 import type { Settings } from '../config/setting-table.js';
-import type { ReadSettings } from '../config/settings.js';
-import type { ReadText } from '../config/text-files.js';
+import type { ReadSettings, ReadText } from '../config/settings.js';
 import { readWalletKey } from '../config/wallet-key.js';
 
 /** Everything that is wrong with settings and with the files that they name, one sentence each. */

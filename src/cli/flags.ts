@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { nearest } from '../config/nearest.js';
+import { nearest } from '../config/settings.js';
 import { UsageError } from './command.js';
 
 /** Flags by name, without dashes: whether they take a value. */

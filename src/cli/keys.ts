@@ -1,7 +1,7 @@
 import { DiskKeyFiles, type Tier, TIERS } from '../auth/key-file.js';
 import { type KeyInfo, KeyStore, LEDGER } from '../auth/key-store.js';
 import { limits } from '../config/limits.js';
-import { explainFileError } from '../config/text-files.js';
+import { explainFileError } from '../config/settings.js';
 import { lockFile } from '../persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../system/clock.js';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './command.js';

@@ -1,5 +1,5 @@
-import { nearest } from '../config/nearest.js';
-import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type Command, type CommandIo } from './command.js';
+import { nearest } from '../config/settings.js';
+import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './command.js';
 
 /**
  * The words with a command in front: `commands[0]` where none is given, or flags alone, so that `npx quotebook` serves

@@ -1,6 +1,5 @@
-import { loadSettings } from '../config/load-settings.js';
-import { flagOf, settingNames, settingTable, type SettingName } from '../config/setting-table.js';
-import type { ReadSettings } from '../config/settings.js';
+import { flagOf, type SettingName, settingNames, settingTable } from '../config/setting-table.js';
+import { loadSettings, type ReadSettings } from '../config/settings.js';
 import type { CommandIo } from './command.js';
 import type { KnownFlags, ParsedWords } from './flags.js';
 

@@ -1,7 +1,6 @@
 import type { QuotaTable, Tier } from '../quota/rate-limits.js';
 import { type Limits, limits, tierQuotas } from './limits.js';
-import type { Settings } from './setting-table.js';
-import { type QuotaName, tierSettingName } from './tier-settings.js';
+import { type QuotaName, type Settings, tierSettingName } from './setting-table.js';
 
 /** The limits, with those that settings changed. */
 export function effectiveLimits(settings: Settings): Limits {

@@ -9,9 +9,8 @@ import {
 import type { Hex } from '../engine/quote.js';
 import { Address, closed } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
-import { nearest } from './nearest.js';
-import { type ReadText, whyNotJson, whyUnreadable } from './text-files.js';
-import { isUrl } from './url-text.js';
+import { isUrl, type Settings } from './setting-table.js';
+import { nearest, type ReadText, whyNotJson, whyUnreadable } from './settings.js';
 
 /** Profiles that need no file. */
 export const BUILT_IN_PROFILES: readonly string[] = ['local', ...deployments.map(({ name }) => name)];
@@ -164,4 +163,24 @@ function toChain({ chainId, rpcUrls, ...chain }: ProfileFile['stream']): ChainPr
 
 function toContract({ address, startBlock }: { address: Hex; startBlock?: number }): ContractProfile {
   return { address: checksumAddress(address), startBlock: startBlock ?? 0 };
+}
+
+type Endpoints = Pick<Settings, 'settlementRpcUrls' | 'streamRpcUrls' | 'settlementWsUrl' | 'streamWsUrl'>;
+
+/** The profile with the endpoints that settings name in place of its own. */
+export function withEndpoints(profile: Profile, settings: Endpoints): Profile {
+  const { settlement, stream } = profile;
+  return {
+    ...profile,
+    settlement: {
+      ...settlement,
+      rpcUrls: settings.settlementRpcUrls ?? settlement.rpcUrls,
+      wsUrl: settings.settlementWsUrl ?? settlement.wsUrl,
+    },
+    stream: {
+      ...stream,
+      rpcUrls: settings.streamRpcUrls ?? stream.rpcUrls,
+      wsUrl: settings.streamWsUrl ?? stream.wsUrl,
+    },
+  };
 }

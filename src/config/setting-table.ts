@@ -1,10 +1,60 @@
-import Type from 'typebox';
-import type { Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { readNetwork } from '../net/trusted-proxies.js';
-import { limits } from './limits.js';
-import { integer, oneOf, setting, type Setting } from './setting.js';
-import { tierSettings } from './tier-settings.js';
-import { isUrl } from './url-text.js';
+import { limits, tierQuotas } from './limits.js';
+
+type Tier = keyof typeof tierQuotas;
+export type QuotaName = keyof (typeof tierQuotas)[Tier];
+
+/** What each quota bounds, in the words of the documentation. */
+const about: Readonly<Record<QuotaName, string>> = {
+  requestsPerSecond: 'Requests in a second',
+  quotesPerMinute: 'Quotes posted in a minute',
+  quoteBurst: 'Quotes posted at once after a pause, and so in one request',
+  quotesPerDay: 'Quotes published in 24 hours',
+  gasPerDay: 'Gas that their publication, deployments and settlements cost the operator in 24 hours',
+  connections: 'WebSockets open at once',
+  channels: 'Channels followed at once over all sockets',
+  messagesPerSecond: 'WebSocket messages sent in a second',
+  rowsPerSecond: 'Quotes, events and levels in large answers, snapshots and replays in a second',
+  answerBytesPerSecond: 'Bytes of large answers, snapshots and replays in a second',
+  answersWaiting: 'Large answers that wait while another one is made',
+};
+
+/** What a setting may be at most, where that is more than usual. */
+const MOST: Readonly<Partial<Record<QuotaName, number>>> = {
+  gasPerDay: 1_000_000_000_000_000,
+  answerBytesPerSecond: 1_000_000_000_000,
+};
+
+export type TierSettingName<T extends Tier> = `${T}${Capitalize<QuotaName>}`;
+
+/** `('free', 'quoteBurst')` -> `freeQuoteBurst` */
+export function tierSettingName<T extends Tier>(tier: T, quota: QuotaName): TierSettingName<T> {
+  return `${tier}${quota.charAt(0).toUpperCase()}${quota.slice(1)}` as TierSettingName<T>;
+}
+
+/** One setting for each quota of a tier. */
+function tierSettings<T extends Tier>(tier: T): Readonly<Record<TierSettingName<T>, ReturnType<typeof integer>>> {
+  const quotas = Object.keys(about) as QuotaName[];
+  const entries = quotas.map((quota) => [
+    tierSettingName(tier, quota),
+    integer(
+      1,
+      MOST[quota] ?? 1_000_000_000,
+      tierQuotas[tier][quota],
+      `${about[quota]}, of each key of the ${tier} tier.`,
+    ),
+  ]);
+  return Object.fromEntries(entries) as Record<TierSettingName<T>, ReturnType<typeof integer>>;
+}
+
+const tiers = Object.keys(tierQuotas) as Tier[];
+const names: ReadonlySet<string> = new Set(tiers.flatMap((tier) => Object.keys(tierSettings(tier))));
+
+/** These take effect while the service runs; others at its next start. */
+export function isTierSetting(name: string): boolean {
+  return names.has(name);
+}
 
 function rpcUrls(chain: string) {
   return setting(
@@ -203,8 +253,6 @@ export const settingTable = {
   ),
 } as const;
 
-export type { Setting } from './setting.js';
-
 export type SettingName = keyof typeof settingTable;
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
@@ -222,4 +270,49 @@ export function flagOf(name: string): string {
 /** `dataDir` -> `QUOTEBOOK_DATA_DIR` */
 export function environmentNameOf(name: string): string {
   return `QUOTEBOOK_${flagOf(name).replaceAll('-', '_').toUpperCase()}`;
+}
+
+/** One setting: what it takes, what it is when nobody sets it, and what is said of it in the documentation. */
+export interface Setting<S extends TSchema = TSchema, D = unknown> {
+  readonly schema: S;
+  readonly default: D;
+  /** What to give, in words: ends the message about a wrong value. */
+  readonly form: string;
+  readonly about: string;
+  /** `all`: never shown. `url`: shown up to its host, since providers put their keys behind it. */
+  readonly secret: 'all' | 'url' | null;
+  /** False: not taken from the command line, which every user of the machine can read. */
+  readonly flag: boolean;
+  /** What its schema cannot say of a value, or of each in a list. */
+  readonly isRight: (value: string) => boolean;
+}
+
+type Extras = Partial<Pick<Setting, 'secret' | 'flag' | 'isRight'>>;
+
+function setting<const S extends TSchema, const D>(
+  schema: S,
+  defaultValue: D,
+  form: string,
+  about: string,
+  { secret = null, flag = true, isRight = () => true }: Extras = {},
+): Setting<S, D> {
+  return { schema, default: defaultValue, form, about, secret, flag, isRight };
+}
+
+function oneOf<const V extends string>(values: readonly V[], defaultValue: V, about: string) {
+  const schema = Type.Unsafe<V>(Type.Enum([...values], { type: 'string' }));
+  return setting(schema, defaultValue, `one of ${values.join(', ')}`, about);
+}
+
+function integer(minimum: number, maximum: number, defaultValue: number, about: string) {
+  const form = `a whole number from ${minimum} to ${maximum}`;
+  return setting(Type.Integer({ minimum, maximum }), defaultValue, form, about);
+}
+
+/**
+ * Whether a text that begins like a URL is one. The patterns of the settings leave through a host that is none and a
+ * port beyond 65535; a fragment has no meaning for a server, and a WebSocket may not have one (RFC 6455, 3).
+ */
+export function isUrl(text: string): boolean {
+  return URL.canParse(text) && !text.includes('#');
 }

@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import { settingNames, type SettingName, type Settings } from './setting-table.js';
-import type { ReadSettings } from './settings.js';
+import { type Setting, type SettingName, settingNames, type Settings, settingTable } from './setting-table.js';
+import type { ReadSettings, SettingOrigin } from './settings.js';
 
 export interface Changes {
   /** Others than at the look before. */
@@ -60,4 +60,27 @@ export function watchSettings(first: Settings, options: SettingsWatchOptions): (
 
 function differing(one: Settings, other: Settings): SettingName[] {
   return settingNames.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));
+}
+
+const MASK = '***';
+
+/** One line a setting: name, value with secrets masked, and where it comes from. */
+export function showSettings(settings: Settings, origins: Readonly<Record<SettingName, SettingOrigin>>): string {
+  const rows = settingNames.map((name) => [name, masked(settingTable[name], settings[name]), origins[name]]);
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n');
+}
+
+function masked({ secret }: Setting, value: string | number | readonly string[] | null): string {
+  if (value === null) return '-';
+  if (secret === 'all') return MASK;
+  const items = typeof value === 'object' ? value : [String(value)];
+  return items.map((item) => (secret === 'url' ? maskedUrl(item) : item)).join(',');
+}
+
+/** The host is enough to recognise an endpoint by; user names, paths and queries hold keys. */
+function maskedUrl(text: string): string {
+  const url = new URL(text);
+  const isPlain = url.pathname === '/' && url.search === '' && url.username === '' && url.password === '';
+  return isPlain ? text : `${url.protocol}//${url.host}/${MASK}`;
 }

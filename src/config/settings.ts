@@ -1,6 +1,6 @@
+import path from 'node:path';
 import type { TSchema } from 'typebox';
 import { compile } from '../wire/validation.js';
-import { nearest } from './nearest.js';
 import {
   environmentNameOf,
   flagOf,
@@ -10,7 +10,65 @@ import {
   type Settings,
   settingTable,
 } from './setting-table.js';
-import { whyNotJson } from './text-files.js';
+
+/** Content of the file at `path`; rejects when it cannot be read. */
+export type ReadText = (path: string) => Promise<string>;
+
+/** Why a file could not be read, in a few words: `ENOENT` and the like, without the call and the path again. */
+export function whyUnreadable(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return 'there is no such file';
+  return code === 'EACCES' ? 'EACCES: this user has no permission to read it' : (code ?? message);
+}
+
+/**
+ * Why a text is not JSON, without any of the text: V8 quotes ten characters on either side of the place, and what stands
+ * there may be half a secret.
+ */
+export function whyNotJson({ message }: SyntaxError): string {
+  return message.replace(/, (\.{3})?".*"(\.{3})? is not valid JSON$/s, '');
+}
+
+/** What a code of the system means for a file or directory that a setting names, and what helps. */
+const FILE_ERRORS: Readonly<Record<string, readonly [meaning: string, remedy: string]>> = {
+  EEXIST: ['something that is no directory is in its place', 'Move that away'],
+  ENOTDIR: ['a part of its path is no directory', 'Correct the path'],
+  ENOENT: ['its parent does not exist or takes no files', 'Create the parent directory, or mount its volume'],
+  EACCES: ['this user has no permission', 'Give this user the permission to read and write there'],
+  EPERM: ['the system does not permit it', 'Give this user the permission to read and write there'],
+  EROFS: ['the file system is read-only', 'Mount it writable'],
+};
+
+/**
+ * An error of the system about a file that `dataDir` or `readyFile` names, as one line: the setting, what is wrong, and
+ * what helps. Every other error stays as it is.
+ */
+export function explainFileError(
+  error: unknown,
+  { dataDir, readyFile = null }: { readonly dataDir: string; readonly readyFile?: string | null },
+): unknown {
+  const { code = '', path: named } = Object(error) as NodeJS.ErrnoException;
+  const known = FILE_ERRORS[code];
+  if (known === undefined || named === undefined) return error;
+  const at = path.resolve(named);
+  const isReadyFile = readyFile !== null && [readyFile, `${readyFile}.new`].some((file) => path.resolve(file) === at);
+  // A directory above it may be what cannot be made.
+  const isData = isBelow(at, path.resolve(dataDir)) || isBelow(path.resolve(dataDir), at);
+  if (!isReadyFile && !isData) return error;
+  // A file that is missing in the directory itself is no matter of where the directory is.
+  if (code === 'ENOENT' && !isReadyFile && !isBelow(path.resolve(dataDir), at)) return error;
+  const setting = isReadyFile ? 'readyFile' : 'dataDir';
+  const [meaning, remedy] = known;
+  const value = isReadyFile ? readyFile : dataDir;
+  return new Error(
+    `${setting} is ${value}: ${at} cannot be used, since ${meaning} (${code}). ` +
+      `${remedy}, or set --${flagOf(setting)} (${environmentNameOf(setting)}) to another path.`,
+  );
+}
+
+function isBelow(at: string, directory: string): boolean {
+  return at === directory || at.startsWith(directory.endsWith(path.sep) ? directory : directory + path.sep);
+}
 
 /** Where settings come from. A flag goes before the environment, the environment before the file. */
 export interface SettingSources {
@@ -29,7 +87,7 @@ export type ReadSettings =
   | { readonly ok: false; readonly problems: readonly string[]; readonly valid: Partial<Settings> };
 
 /** The variable that names the settings file; like `--config`, it cannot stand in the file itself. */
-export const CONFIG_VARIABLE = 'QUOTEBOOK_CONFIG';
+const CONFIG_VARIABLE = 'QUOTEBOOK_CONFIG';
 
 const checks = new Map(settingNames.map((name) => [name, compile(settingTable[name].schema as TSchema, 1)]));
 
@@ -144,4 +202,55 @@ function suggestion(written: string, known: readonly string[]): string {
 function shownValue(value: unknown): string {
   const text = JSON.stringify(value);
   return text.length > 80 ? `${text.slice(0, 80)}...` : text;
+}
+
+/** What the command line says of settings: `config` is the path of the settings file. */
+export interface SettingFlags {
+  readonly config?: string;
+  readonly settings: Readonly<Partial<Record<SettingName, string>>>;
+}
+
+/** Reads the settings file that the command line or the environment names, and merges all sources. */
+export async function loadSettings(
+  flags: SettingFlags,
+  environment: Readonly<Record<string, string | undefined>>,
+  readText: ReadText,
+): Promise<ReadSettings> {
+  const name = flags.config ?? (environment[CONFIG_VARIABLE] === '' ? undefined : environment[CONFIG_VARIABLE]);
+  if (name === undefined) return readSettings({ flags: flags.settings, environment, file: null });
+  let text: string;
+  try {
+    text = await readText(name);
+  } catch (error) {
+    const unread = `${name} cannot be read: ${whyUnreadable(error)}. Give the path of a settings file, or none.`;
+    const rest = readSettings({ flags: flags.settings, environment, file: null });
+    if (rest.ok) return { ok: false, problems: [unread], valid: rest.settings };
+    return { ok: false, problems: [unread, ...rest.problems], valid: rest.valid };
+  }
+  return readSettings({ flags: flags.settings, environment, file: { name, text } });
+}
+
+/** The word of `known` that `written` is most likely meant to be, or null when none is near. */
+export function nearest(written: string, known: readonly string[]): string | null {
+  let best: string | null = null;
+  let bestDistance = Math.max(2, Math.floor(written.length / 3)) + 1;
+  for (const word of known) {
+    const distance = editDistance(written.toLowerCase(), word.toLowerCase());
+    if (distance < bestDistance) [best, bestDistance] = [word, distance];
+  }
+  return best;
+}
+
+/** Levenshtein's: the fewest letters to insert, remove or replace. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
 }

@@ -1,6 +1,6 @@
 import type { Hex } from '../engine/quote.js';
 import type { Settings } from './setting-table.js';
-import { whyUnreadable, type ReadText } from './text-files.js';
+import { type ReadText, whyUnreadable } from './settings.js';
 
 /** How many points secp256k1 has: private keys are the numbers from 1 on below it (SEC 2, 2.4.1). */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;

@@ -1,7 +1,6 @@
 import t from 'tap';
 import { checksumAddress } from '../../src/chain/contracts/deployments.js';
-import { BUILT_IN_PROFILES, type ReadProfile, readProfileFile } from '../../src/config/profile-file.js';
-import { withEndpoints } from '../../src/config/profile-overrides.js';
+import { BUILT_IN_PROFILES, type ReadProfile, readProfileFile, withEndpoints } from '../../src/config/profile-file.js';
 import { readDocument } from '../read-document.js';
 
 const documentation = readDocument('docs/reference/profile.md');

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
-import { loadSettings } from '../../src/config/load-settings.js';
 import { watchSettings } from '../../src/config/settings-watch.js';
+import { loadSettings } from '../../src/config/settings.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 /** A watch over a file that the test writes. */
