@@ -1,9 +1,12 @@
 import { parseArgs } from 'node:util';
-import { nearest } from '../config/settings.js';
-import { UsageError } from './command.js';
+import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
+import { flagOf, type SettingName, settingNames, type Settings, settingTable } from '../config/setting-table.js';
+import { loadSettings, nearest, type ReadSettings, type ReadText } from '../config/settings.js';
+import { readWalletKey } from '../config/wallet-key.js';
+import { type CommandIo, UsageError } from './run.js';
 
 /** Flags by name, without dashes: whether they take a value. */
-export type KnownFlags = Readonly<Record<string, 'value' | 'switch'>>;
+type KnownFlags = Readonly<Record<string, 'value' | 'switch'>>;
 
 export interface ParsedWords {
   readonly values: ReadonlyMap<string, string>;
@@ -47,4 +50,60 @@ export function parseFlags(words: readonly string[], known: KnownFlags): ParsedW
 function hint(written: string, names: readonly string[]): string {
   const meant = nearest(written, names);
   return meant === null ? '' : `: did you mean --${meant}?`;
+}
+
+const flagNames = settingNames.filter((name) => settingTable[name].flag);
+
+/** The flags of these settings, and `--config`, `--help`. */
+export function settingFlags(names: readonly SettingName[] = flagNames): KnownFlags {
+  const flags = names.map((name) => [flagOf(name), 'value'] as const);
+  return { ...Object.fromEntries(flags), config: 'value', help: 'switch' };
+}
+
+/** The settings that these words, the environment and the settings file make. */
+export async function settingsFrom({ values }: ParsedWords, io: CommandIo): Promise<ReadSettings> {
+  const given = flagNames.flatMap((name) => {
+    const value = values.get(flagOf(name));
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const config = values.get('config');
+  const flags = { settings: Object.fromEntries(given), ...(config === undefined ? {} : { config }) };
+  return loadSettings(flags, io.environment, io.readText);
+}
+
+export function tellProblems(problems: readonly string[], io: CommandIo): void {
+  for (const problem of problems) io.err(problem);
+  io.err(problems.length === 1 ? '1 problem with the settings.' : `${problems.length} problems with the settings.`);
+}
+
+/** The part of a help text that lists these settings' flags. */
+export function flagsHelp(names: readonly SettingName[] = flagNames): string {
+  const rows = names.map((name) => {
+    const { about, form, default: value } = settingTable[name];
+    const shown = value === null ? '' : ` Default: ${String(value)}.`;
+    return `  --${flagOf(name)}\n      ${about}\n      Takes ${form}.${shown}`;
+  });
+  return ['  --config\n      File of settings (JSON). Takes a path.', ...rows].join('\n');
+}
+
+/** Everything that is wrong with settings and with the files that they name, one sentence each. */
+export async function allProblems(read: ReadSettings, readText: ReadText): Promise<string[]> {
+  if (read.ok) return problemsOfFiles(read.settings, readText);
+  return [...read.problems, ...(await problemsOfFiles(read.valid, readText))];
+}
+
+/** Settings that are wrong themselves name no file. */
+async function problemsOfFiles(settings: Partial<Settings>, readText: ReadText): Promise<string[]> {
+  const { profile, walletKey = null, walletKeyFile = null } = settings;
+  const problems: string[] = [];
+  if (profile !== undefined && !BUILT_IN_PROFILES.includes(profile)) {
+    const file = await readProfileFile(profile, readText);
+    if (!file.ok) problems.push(...file.problems);
+  }
+  try {
+    await readWalletKey({ walletKey, walletKeyFile }, readText);
+  } catch (error) {
+    problems.push(`${(error as Error).message}.`);
+  }
+  return problems;
 }

@@ -4,9 +4,8 @@ import { limits } from '../config/limits.js';
 import { explainFileError } from '../config/settings.js';
 import { lockFile } from '../persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../system/clock.js';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './command.js';
-import { type ParsedWords, parseFlags } from './flags.js';
-import { flagsHelp, settingFlags, settingsFrom, tellProblems } from './setting-flags.js';
+import { flagsHelp, type ParsedWords, parseFlags, settingFlags, settingsFrom, tellProblems } from './flags.js';
+import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
 
 const help = `quotebook keys create [--tier free|paid] [--label TEXT] [FLAGS]
 quotebook keys list [FLAGS]

@@ -11,8 +11,8 @@ import {
   verifyLog,
 } from '../persistence/recovery/log-tools.js';
 import { systemRandom } from '../system/clock.js';
-import { type Command, type CommandIo, EXIT_OK, UsageError } from './command.js';
 import { parseFlags } from './flags.js';
+import { type Command, type CommandIo, EXIT_OK, UsageError } from './run.js';
 
 const help = `quotebook log verify DIR
 quotebook log dump DIR [--after RECORD]

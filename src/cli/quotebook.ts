@@ -1,11 +1,9 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
-import { EXIT_FAILED, EXIT_OK, type Command } from './command.js';
-import { configCommand } from './config.js';
 import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
-import { runCommand, withCommand } from './run.js';
-import { serveCommand } from './serve.js';
+import { type Command, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from './run.js';
+import { configCommand, serveCommand } from './serve.js';
 
 /** The service and its native modules are loaded by the one command that needs them. */
 const serve = serveCommand(async (settings, reread) => {

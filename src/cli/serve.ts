@@ -1,9 +1,8 @@
 import type { Settings } from '../config/setting-table.js';
+import { showSettings } from '../config/settings-watch.js';
 import type { ReadSettings } from '../config/settings.js';
-import { EXIT_OK, EXIT_USAGE, UsageError, type Command } from './command.js';
-import { allProblems } from './file-problems.js';
-import { parseFlags } from './flags.js';
-import { flagsHelp, settingFlags, settingsFrom, tellProblems } from './setting-flags.js';
+import { allProblems, flagsHelp, parseFlags, settingFlags, settingsFrom, tellProblems } from './flags.js';
+import { type Command, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
 
 /** Resolves when the service has stopped. `reread` gives what the settings are by then: their file may be changed. */
 export type RunService = (settings: Settings, reread: () => Promise<ReadSettings>) => Promise<void>;
@@ -36,3 +35,33 @@ tiers are taken over from the settings file while the service runs.`;
     },
   };
 }
+
+const help = `quotebook config check [FLAGS]
+quotebook config print [FLAGS]
+
+check: says everything that is wrong with the settings and the files that they name, or that nothing is.
+print: shows each setting, with secrets masked, and where it comes from.
+
+${flagsHelp()}`;
+
+export const configCommand: Command = {
+  name: 'config',
+  summary: 'check or print the settings',
+  help,
+  async run(words, io) {
+    const parsed = parseFlags(words, settingFlags());
+    const [action, extra] = parsed.positionals;
+    if ((action !== 'check' && action !== 'print') || extra !== undefined) {
+      throw new UsageError('say `config check` or `config print`');
+    }
+    const result = await settingsFrom(parsed, io);
+    const problems = await allProblems(result, io.readText);
+    if (result.ok && action === 'print') io.out(showSettings(result.settings, result.origins));
+    if (problems.length > 0) {
+      tellProblems(problems, io);
+      return EXIT_USAGE;
+    }
+    if (action === 'check') io.out('The settings are valid.');
+    return EXIT_OK;
+  },
+};

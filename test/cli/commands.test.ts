@@ -1,12 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import t from 'tap';
-import { UsageError, type Command } from '../../src/cli/command.js';
-import { configCommand } from '../../src/cli/config.js';
 import { parseFlags } from '../../src/cli/flags.js';
 import { keysCommand } from '../../src/cli/keys.js';
-import { runCommand } from '../../src/cli/run.js';
-import { serveCommand } from '../../src/cli/serve.js';
-import { settingNames, settingTable, flagOf, type Settings } from '../../src/config/setting-table.js';
+import { type Command, runCommand, UsageError } from '../../src/cli/run.js';
+import { configCommand, serveCommand } from '../../src/cli/serve.js';
+import { flagOf, settingNames, type Settings, settingTable } from '../../src/config/setting-table.js';
 
 interface Ran {
   readonly code: number;
@@ -88,7 +86,10 @@ t.test('without a command, or with flags alone, the service is started', async (
   };
   t.match(await run([], { runService }), { code: 0, err: '' });
   t.match(await run(['--port', '0'], { runService }), { code: 0, err: '' });
-  t.match(started, [{ profile: 'local', port: 8080 }, { profile: 'local', port: 0 }]);
+  t.match(started, [
+    { profile: 'local', port: 8080 },
+    { profile: 'local', port: 0 },
+  ]);
   t.match(await run(['--prot', '1']), { code: 2, err: /quotebook serve: unknown flag --prot: did you mean --port\?/ });
 });
 
