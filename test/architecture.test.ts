@@ -42,7 +42,7 @@ t.test('the engine imports itself, timers and sorted-btree alone', async (t) => 
 });
 
 t.test('http and ws know neither each other nor what lies behind the ports', async (t) => {
-  const behind = ['persistence', 'chain', 'config', 'cli', '.'];
+  const behind = ['persistence', 'chain', 'config', 'cli', '.', 'app'];
   t.strictSame(
     offenders(({ from, to }) => from === 'http' && ['ws', ...behind].includes(to)),
     [],
@@ -70,7 +70,7 @@ t.test('nothing of the server knows the client', async (t) => {
 
 t.test('the configuration is read where the service is assembled, and by the command line', async (t) => {
   t.strictSame(
-    offenders(({ from, to }) => to === 'config' && !['.', 'cli', 'config'].includes(from)),
+    offenders(({ from, to }) => to === 'config' && !['.', 'app', 'cli', 'config'].includes(from)),
     [],
   );
 });
@@ -111,9 +111,8 @@ t.test('the disk, the network, other threads and processes are reached where a p
       'persistence/disk/node-disk',
       'auth/key-file',
       'main',
-      'local-setup',
-      'page-files',
-      'ready-file',
+      'app/local-setup',
+      'app/process',
     ],
     // The names of HTTP's statuses open no connection.
     'node:http': ['net/', 'chain/rpc/http-transport', 'metrics/metrics', 'wire/problem'],

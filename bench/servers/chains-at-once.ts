@@ -1,4 +1,4 @@
-import type { ChainSide, ChainSideOptions } from '../../src/chain/chain-side-options.js';
+import type { ChainSide, ChainSideOptions } from '../../src/app/service-options.js';
 import { ChainReader } from '../../src/chain/contracts/chain-reader.js';
 import type { Profile } from '../../src/chain/contracts/deployments.js';
 import { type IdentifiedQuote, publishedQuote } from '../../src/chain/contracts/quote-types.js';

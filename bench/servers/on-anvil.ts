@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { startService } from '../../src/app/service.js';
 import { DiskKeyFiles } from '../../src/auth/key-file.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import type { ChainProfile } from '../../src/chain/contracts/deployments.js';
@@ -12,7 +13,6 @@ import type { Hex, Pool } from '../../src/engine/quote.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import { KeptFile } from '../../src/persistence/disk/json-store.js';
 import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
-import { startService } from '../../src/service.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
 import type { ServerDialogue } from '../processes/dialogue.js';

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import type { ServiceOptions } from '../../src/service-options.js';
+import type { ServiceOptions } from '../../src/app/service-options.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 
 /** What every measured service has: a port of loopback, no metrics, no past, and an end at the first fault. */

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import t from 'tap';
 import { httpErrors, socketCloses, socketErrors } from '../../src/api-docs/errors.js';
-import { readDocument } from '../read-document.js';
+import { readDocument } from '../app/read-document.js';
 import { isMessageOf } from './message-of.js';
 
 const source = new URL('../../../src/', import.meta.url);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { openApi } from '../../src/api-docs/openapi.js';
-import { documentedRoutes } from '../../src/api-documents.js';
+import { documentedRoutes } from '../../src/app/http-wiring.js';
 import { limits } from '../../src/config/limits.js';
 
 type Operations = Readonly<Record<string, { readonly operationId: string }>>;

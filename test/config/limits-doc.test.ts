@@ -1,6 +1,6 @@
 import t from 'tap';
 import { limits, tierQuotas } from '../../src/config/limits.js';
-import { readDocument } from '../read-document.js';
+import { readDocument } from '../app/read-document.js';
 
 const text = readDocument('docs/reference/limits.md');
 const rows = text

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { checksumAddress } from '../../src/chain/contracts/deployments.js';
 import { BUILT_IN_PROFILES, type ReadProfile, readProfileFile, withEndpoints } from '../../src/config/profile-file.js';
-import { readDocument } from '../read-document.js';
+import { readDocument } from '../app/read-document.js';
 
 const documentation = readDocument('docs/reference/profile.md');
 const example = /```json\n([^]*?)```/.exec(documentation)?.[1] ?? '';

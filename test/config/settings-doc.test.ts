@@ -1,6 +1,6 @@
 import t from 'tap';
-import { environmentNameOf, flagOf, settingNames, settingTable, type Setting } from '../../src/config/setting-table.js';
-import { readDocument } from '../read-document.js';
+import { environmentNameOf, flagOf, type Setting, settingNames, settingTable } from '../../src/config/setting-table.js';
+import { readDocument } from '../app/read-document.js';
 
 function row(name: keyof typeof settingTable): string {
   const { form, about, flag }: Setting = settingTable[name];

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
-import { documentedRoutes } from '../../src/api-documents.js';
+import { documentedRoutes } from '../../src/app/http-wiring.js';
 import { limits } from '../../src/config/limits.js';
 import { pageRoutes } from '../../src/http/static-routes.js';
 import { KEYWORD_NAMES } from '../../src/wire/primitives.js';

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { httpErrors, socketErrors } from '../../src/api-docs/errors.js';
-import { apiDocuments } from '../../src/api-documents.js';
+import { apiDocuments } from '../../src/app/http-wiring.js';
 import { limits } from '../../src/config/limits.js';
 import { isMessageOf } from '../api-docs/message-of.js';
 

@@ -1,12 +1,12 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
+import { writeReadyFile } from '../../src/app/local-setup.js';
 import { OrderbookClient, type QuoteFact } from '../../src/client/node.js';
 import { tierQuotas } from '../../src/config/limits.js';
-import { writeReadyFile } from '../../src/ready-file.js';
 import { documentedPorts } from './documented-network.js';
 import { startTestService } from './running-service.js';
 

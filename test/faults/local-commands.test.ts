@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import type { LocalReadyFile } from '../../src/ready-file.js';
+import type { LocalReadyFile } from '../../src/app/local-setup.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { ServiceProcess } from './service-process.js';
 

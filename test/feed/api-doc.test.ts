@@ -13,7 +13,7 @@ import type { OrderbookQuote } from '../../src/wire/orderbook.js';
 import { compile } from '../../src/wire/validation.js';
 import { MessageReader, type RawMessage } from '../../src/ws/messages.js';
 import { agreedProtocol, SUBPROTOCOLS } from '../../src/ws/session.js';
-import { readDocument } from '../read-document.js';
+import { readDocument } from '../app/read-document.js';
 import { decodeMessage } from './decode-message.js';
 import { levelsHash, quotesHash } from './model-reader.js';
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Metrics } from '../../src/metrics/metrics.js';
-import { readDocument } from '../read-document.js';
+import { readDocument } from '../app/read-document.js';
 
 const text = readDocument('docs/reference/metrics.md');
 const monitoring = readDocument('docs/how-to/monitor.md');

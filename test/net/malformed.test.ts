@@ -1,7 +1,7 @@
 import t from 'tap';
+import { readDocument } from '../app/read-document.js';
 import { head, RawConnection, statuses } from './raw-connection.js';
-import { eachBackend, limits, serve, type Backend } from './serving.js';
-import { readDocument } from '../read-document.js';
+import { type Backend, eachBackend, limits, serve } from './serving.js';
 
 const CHUNKED = 'Transfer-Encoding: chunked';
 const chunks = '3\r\nabc\r\n0\r\n\r\n';

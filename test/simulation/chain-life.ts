@@ -1,15 +1,15 @@
+import { openChainSide } from '../../src/app/chain-wiring.js';
+import { followedBook } from '../../src/app/engine-ports.js';
+import type { ChainSide } from '../../src/app/service-options.js';
 import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1.js';
 import { InlineSignatureChecks } from '../../src/auth/signature-pool.js';
-import type { ChainSide } from '../../src/chain/chain-side-options.js';
-import { openChainSide } from '../../src/chain/chain-side.js';
 import type { Profile } from '../../src/chain/contracts/deployments.js';
 import { SubmitterStopped } from '../../src/chain/follow/book-port.js';
 import { ChainMoved } from '../../src/chain/follow/cursor.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
 import { ChainAnswerError } from '../../src/chain/rpc/rpc-response.js';
 import { type Limits, limits as defaultLimits } from '../../src/config/limits.js';
-import { followedBook } from '../../src/engine-side.js';
 import type { ChainRole } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { ExpiryTimer } from '../../src/engine/expiry-timer.js';

@@ -1,7 +1,7 @@
 import t from 'tap';
+import { readDocument } from '../app/read-document.js';
 import { simulateChains } from './chain-simulator.js';
 import { simulate } from './simulator.js';
-import { readDocument } from '../read-document.js';
 
 const table = readDocument('test/simulation/track-record.md');
 /** Each with the lives that its line gives it; undefined: as many as there are by default. */

@@ -5,7 +5,7 @@ import { PoolsResult, postPoolsBody, PostPoolsResult, SettleResult, VaultQuoteRe
 import { DryRunResult, ordersBody, OrdersResult, PostQuotesResult, QuotesResult } from '../../src/wire/orderbook.js';
 import { SchemaErrors } from '../../src/wire/problem.js';
 import { compile } from '../../src/wire/validation.js';
-import { readDocument } from '../read-document.js';
+import { readDocument } from '../app/read-document.js';
 
 const text = readDocument('docs/reference/api.md');
 

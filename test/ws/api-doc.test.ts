@@ -7,7 +7,7 @@ import type { OrderbookQuote } from '../../src/wire/orderbook.js';
 import { ServerMessage } from '../../src/wire/socket.js';
 import { compile } from '../../src/wire/validation.js';
 import { isMessageOf } from '../api-docs/message-of.js';
-import { readDocument } from '../read-document.js';
+import { readDocument } from '../app/read-document.js';
 import { eventOf } from './event-samples.js';
 import { HubFixture, settled } from './hub-fixture.js';
 

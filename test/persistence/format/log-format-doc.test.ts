@@ -5,7 +5,7 @@ import { decode } from '@msgpack/msgpack';
 import t from 'tap';
 import { getAddress } from 'viem/utils';
 import { type Frame, FrameType, readFrame } from '../../../src/persistence/format/frame.js';
-import { readDocument } from '../../read-document.js';
+import { readDocument } from '../../app/read-document.js';
 import { GOLDEN } from '../golden-log.js';
 
 /**

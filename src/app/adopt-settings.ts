@@ -1,0 +1,21 @@
+import type { Logger } from 'pino';
+import { effectiveQuotas } from '../config/effective-limits.js';
+import { isTierSetting, type Settings } from '../config/setting-table.js';
+import type { Changes } from '../config/settings-watch.js';
+import type { Service } from './service.js';
+
+/** What can change while the service runs does; the rest is named, unless it was put back to what is in force. */
+export function adoptSettings(
+  service: Pick<Service, 'adoptQuotas'>,
+  now: Settings,
+  { changed, sinceStart }: Changes,
+  logger: Pick<Logger, 'info' | 'warn'>,
+): void {
+  const quotas = changed.filter(isTierSetting);
+  const later = changed.filter((name) => !isTierSetting(name) && sinceStart.includes(name));
+  if (quotas.length > 0) {
+    service.adoptQuotas(effectiveQuotas(now));
+    logger.info({ settings: quotas }, 'other quotas are in force');
+  }
+  if (later.length > 0) logger.warn({ settings: later }, 'these settings take effect at the next start');
+}

@@ -1,0 +1,378 @@
+import type { BlockHead, BlockId } from '../chain/contracts/blocks-and-logs.js';
+import { ChainReader } from '../chain/contracts/chain-reader.js';
+import { isChainFailure, whyNoAnswer } from '../chain/contracts/contract-errors.js';
+import type { Profile } from '../chain/contracts/deployments.js';
+import type { MulticallLimits } from '../chain/contracts/multicall.js';
+import { withContractNames } from '../chain/contracts/profile-check.js';
+import { PatientSubmitter, resumeAfter, resumeFrom } from '../chain/follow/book-port.js';
+import { ChainHealth, RefusingNode } from '../chain/follow/chain-health.js';
+import { ContractBreaker } from '../chain/follow/contract-breaker.js';
+import { ChainCursor, type CursorOptions } from '../chain/follow/cursor.js';
+import { DeploymentRehearsal } from '../chain/follow/deployment-rehearsal.js';
+import { EarlyEvents } from '../chain/follow/early-events.js';
+import { BookFollower } from '../chain/follow/follower.js';
+import { HeadWatch } from '../chain/follow/head-watch.js';
+import { LogWindow, type WatchedLogs } from '../chain/follow/log-window.js';
+import { PoolAddresses } from '../chain/follow/pool-addresses.js';
+import { PublicationCheck } from '../chain/follow/published-quotes.js';
+import { QuoteStates, UndeployedPools } from '../chain/follow/quote-states.js';
+import { SettlementFollower, watchedSettlement } from '../chain/follow/settlement-follower.js';
+import { ForeseenStates } from '../chain/follow/state-prefetch.js';
+import { StreamFollower, watchedStream } from '../chain/follow/stream-follower.js';
+import { Publisher } from '../chain/publish/publisher.js';
+import { openWallets } from '../chain/wallet/open-wallets.js';
+import { WalletBalance } from '../chain/wallet/spending.js';
+import type { Wallet } from '../chain/wallet/wallet.js';
+import type { ChainRole } from '../engine/command.js';
+import { dueSecond } from '../engine/order-book.js';
+import type { Hex } from '../engine/quote.js';
+import type { EngineTime, Sequencer } from '../engine/sequencer.js';
+import { followedBook, type SignatureSide } from './engine-ports.js';
+import { briefly, TroubleLog } from './process.js';
+import type { ChainSide, ChainSideOptions, ServiceOptions } from './service-options.js';
+
+export function openChainSide(options: ChainSideOptions): ChainSide {
+  const { profile, rpc, book, clock, random, limits, signatures, checks, readSoFar } = options;
+  const { contracts } = profile;
+  const multicall = multicallLimits(limits);
+  const breaker = new ContractBreaker(
+    clock,
+    {
+      contracts: limits.trippedContracts,
+      pauseMs: limits.contractPauseMs,
+      maxPauseMs: limits.contractMaxPauseMs,
+      probeGapMs: limits.contractProbeGapMs,
+    },
+    (call) => settlement.isAnswered(call),
+    (contract) => {
+      settlementFollower.recheck(contract);
+      follower.wake();
+    },
+  );
+  const multicall3 = contracts.multicall3?.address ?? null;
+  const settlement: ChainReader = new ChainReader(rpc.settlement, multicall3, multicall, breaker);
+  const stream = new ChainReader(rpc.stream, null, multicall);
+  const pools = new PoolAddresses(settlement, contracts.poolFactory.address, limits.poolCache);
+  const poolFactory = contracts.poolFactory.address;
+  const rehearsal = new DeploymentRehearsal(settlement, poolFactory, clock, {
+    gas: limits.rpcGasPerDeployment,
+    inFlight: limits.rpcBatchesInFlight,
+    remembered: limits.rehearsedDeployments,
+    maxAgeMs: limits.sweepMs,
+  });
+  const undeployed = new UndeployedPools(settlement, poolFactory, contracts.erc20Router.address, rehearsal);
+  const states = new QuoteStates(settlement, undeployed, clock, {
+    statesPerSlice: limits.statesPerSlice,
+    slicesInFlight: limits.stateSlicesInFlight,
+  });
+  const health = { settlement: watched('settlement'), stream: watched('stream') };
+  const wallets = openWallets(options);
+  const balances = wallets && { settlement: balanceOf(wallets, 'settlement'), stream: balanceOf(wallets, 'stream') };
+  const publisher =
+    wallets &&
+    new Publisher(
+      wallets.stream,
+      contracts.orderbookStream.address,
+      clock,
+      limits,
+      ({ blockNumber }) => {
+        // Where the reader has seen that block or a later one, it reads it or has read it.
+        if (blockNumber > (health.stream.status().head?.number ?? -1)) follower.wake();
+      },
+      (blockNumber) => {
+        const isRead = windows.stream.readAgain(blockNumber);
+        follower.wake();
+        return isRead;
+      },
+      (blockNumber) => (readTo('stream')?.blockNumber ?? -1) >= blockNumber,
+      (quote) => dueSecond(quote) <= options.nowSeconds(),
+    );
+  const foreseen = new ForeseenStates(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
+
+  const early = new EarlyEvents(limits.earlyEvents);
+  const windows = {
+    settlement: openWindow('settlement', settlement, watchedSettlement(book, contracts.poolFactory.address)),
+    stream: openWindow('stream', stream, watchedStream(contracts.orderbookStream.address)),
+  };
+  const hear = (role: ChainRole, head: BlockHead): void => windows[role].hear(head);
+  const submitter = new PatientSubmitter(book, clock, limits.journalRetryMs);
+  const settlementFollower: SettlementFollower = new SettlementFollower(
+    settlement,
+    openCursor('settlement', settlement, () => Promise.resolve(contracts.poolFactory.startBlock)),
+    book,
+    submitter,
+    windows.settlement,
+    states,
+    foreseen,
+    breaker,
+    early,
+    options.onIgnoredEvent,
+    {
+      poolFactory: contracts.poolFactory.address,
+      resumeAfter: resumeAfter(readSoFar.position('settlement')),
+      tellEveryBlocks: limits.positionEveryBlocks,
+      reorgDepth: limits.reorgDepth,
+      restatedPerCommand: limits.restatedPerCommand,
+      touchedSlice: limits.touchedSlice,
+      blocksInFlight: limits.rpcBlocksInFlight,
+    },
+  );
+  const streamFollower = new StreamFollower(
+    stream,
+    openCursor('stream', stream, () => firstStreamBlock(profile, stream)),
+    book,
+    submitter,
+    new PublicationCheck(book, pools, signatures, checks, clock, options.nowSeconds, limits.checksPerTurn),
+    foreseen,
+    early,
+    windows.stream,
+    {
+      onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
+      onRefused: options.onRefusedEvent,
+      beforeEntry: () => settlementFollower.tellBlock(),
+    },
+    {
+      resumeAfter: resumeAfter(readSoFar.position('stream')),
+      tellEveryBlocks: limits.positionEveryBlocks,
+      blocksInFlight: limits.rpcBlocksInFlight,
+    },
+  );
+  const pace = {
+    pollMs: limits.chainPollMs,
+    backoffMs: limits.chainBackoffMs,
+    maxBackoffMs: limits.chainMaxBackoffMs,
+    sweepMs: limits.sweepMs,
+    sweepSlice: limits.sweepSlice,
+    stopGraceMs: limits.chainStopMs,
+  };
+  const refusing = new RefusingNode(rpc, { settlement, stream }, clock, limits.lowerHeadMs);
+  const follower: BookFollower = new BookFollower(
+    settlementFollower,
+    streamFollower,
+    options.known,
+    submitter,
+    clock,
+    random,
+    pace,
+    { ...options.listener, onFailure },
+  );
+  const settlementWallet = wallets?.settlement ?? null;
+  const spending = wallets && { settlement: wallets.settlement.spending, stream: wallets.stream.spending };
+  const hasWaiting = (): boolean => settlementFollower.hasWaiting;
+  const ofWallets = { publisher, settlementWallet, spending, balances };
+  return { follower, health, hear, settlement, pools, states, ...ofWallets, readTo, hasWaiting, stop };
+
+  function onFailure(error: Error, failures: number): void {
+    refusing.onFailure(error, failures);
+    // Contracts that quotes are checked by are on the settlement chain, whichever reader asks them.
+    const why = isChainFailure(error) ? whyNoAnswer(error) : 'an internal error';
+    health[stream.hasGiven(error) ? 'stream' : 'settlement'].onFailure(withContractNames(why, profile));
+    options.listener.onFailure(error, failures);
+  }
+
+  function readTo(role: ChainRole): BlockId | null {
+    return role === 'settlement' ? settlementFollower.position : streamFollower.position;
+  }
+
+  function balanceOf(wallets: Readonly<Record<ChainRole, Wallet>>, role: ChainRole): WalletBalance {
+    return new WalletBalance(rpc[role], wallets[role].address, clock, limits.walletBalanceMs);
+  }
+
+  function watched(role: ChainRole): ChainHealth {
+    return new ChainHealth(role, clock, limits.chainSilenceMs, profile[role].maxHeadAgeSeconds);
+  }
+
+  function openCursor(role: ChainRole, reader: ChainReader, firstBlock: () => Promise<number>): ChainCursor {
+    const { reorgDepth, logRangeBlocks: maxRange, lowerHeadMs } = limits;
+    const { confirmations } = profile[role];
+    const cursor: CursorOptions = { firstBlock, confirmations, reorgDepth, maxRange, lowerHeadMs };
+    const resume = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
+    return new ChainCursor(reader, cursor, resume, clock, headListener(role));
+  }
+
+  function openWindow(role: ChainRole, reader: ChainReader, watched: WatchedLogs): LogWindow {
+    const ofRole = rpc[role];
+    const second = new ChainReader(
+      { request: (args) => ofRole.requestFromAnother?.(args) ?? ofRole.request(args) },
+      null,
+      multicall,
+    );
+    const { rereadMs, lowerHeadMs: patienceMs, verifyBlocks, verifyMs, rememberedLogs, rpcBlocksInFlight } = limits;
+    const window = { rereadMs, patienceMs, verifyBlocks, verifyMs, mostLogs: rememberedLogs };
+    const { rereadBlocks } = profile[role];
+    const { trail, isPartial } = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
+    return new LogWindow(
+      reader,
+      second,
+      watched,
+      clock,
+      { ...window, rereadBlocks, blocksInFlight: rpcBlocksInFlight },
+      trail.at(isPartial ? -2 : -1) ?? null,
+      {
+        onLate: (events) => options.onLateLogs(role, events),
+        onLacking: () => rpc[role].preferAnother?.(),
+        onDoubt: (why) => health[role].doubt(why),
+      },
+    );
+  }
+
+  function headListener(role: ChainRole) {
+    let lastHash: Hex | null = null;
+    let newestTimestamp = 0;
+    return {
+      onAsk: () => health[role].onAsk(),
+      onHead(head: BlockHead): void {
+        health[role].onHead(head);
+        if (head.hash === lastHash) return;
+        lastHash = head.hash;
+        wallets?.[role].onHead();
+        balances?.[role].onHead();
+        // A block that was seen before says nothing of how much time has passed since.
+        if (role !== 'settlement' || head.timestamp <= newestTimestamp) return;
+        newestTimestamp = head.timestamp;
+        options.onSettlementTime(head.timestamp);
+      },
+      onLag: () => rpc[role].preferAnother?.(),
+      onReorg({ blockNumber }: BlockId): void {
+        wallets?.[role].onReorg(blockNumber);
+        if (role === 'stream') publisher?.onReorg(blockNumber);
+      },
+      onRead(): void {
+        health[role].onRead();
+        const position = readTo(role);
+        if (position !== null) wallets?.[role].onRead(position);
+      },
+    };
+  }
+
+  async function stop(): Promise<void> {
+    publisher?.stop();
+    wallets?.settlement.stop();
+    wallets?.stream.stop();
+    breaker.stop();
+    await follower.stop();
+  }
+}
+
+/** How contracts are asked, as the configuration's limits have it. */
+export function multicallLimits(
+  limits: Pick<
+    ChainSideOptions['limits'],
+    'rpcCallsPerBatch' | 'rpcBatchesInFlight' | 'rpcGasPerCall' | 'rpcGasPerCheck'
+  >,
+): MulticallLimits {
+  return {
+    callsPerBatch: limits.rpcCallsPerBatch,
+    batchesInFlight: limits.rpcBatchesInFlight,
+    gasPerCall: limits.rpcGasPerCall,
+    gasPerCheck: limits.rpcGasPerCheck,
+  };
+}
+
+/** An empty log reads the stream from so many seconds before the chain's own newest block on. */
+async function firstStreamBlock({ contracts, streamLookbackSeconds }: Profile, stream: ChainReader): Promise<number> {
+  const newest = (await stream.head()).timestamp;
+  return firstBlockSince(stream, contracts.orderbookStream.startBlock, newest - streamLookbackSeconds);
+}
+
+export interface FollowedChainsParts {
+  readonly sequencer: Sequencer;
+  readonly time: EngineTime;
+  readonly nowSeconds: () => number;
+  readonly signing: SignatureSide;
+}
+
+export interface FollowedChains {
+  readonly chains: ChainSide;
+  /** Resolves when both have been read to their heads. */
+  readonly ready: Promise<void>;
+}
+
+/** Of `TroubleLog`. */
+const READING = 'reading';
+
+/** Puts the readers of both chains together with the book, the log lines and the metrics. They do not run yet. */
+export function openFollowedChains(options: ServiceOptions, parts: FollowedChainsParts): FollowedChains {
+  const { engine, logger, metrics } = options;
+  const { sequencer, time, nowSeconds, signing } = parts;
+  const troubles = new TroubleLog(options.clock, options.limits.troubleCalmMs);
+  let isReady: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => (isReady = resolve));
+  const chains = (options.openChains ?? openChainSide)({
+    ...options,
+    book: followedBook(engine, sequencer),
+    known: () => engine.known(),
+    readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
+    signatures: signing.signatures,
+    checks: signing.signatureChecks,
+    onSettlementTime: (timestamp) => time.observe(timestamp),
+    nowSeconds,
+    onRefusedEvent(why, { txHash, logIndex }) {
+      metrics?.refusedEvents.labels(why).inc();
+      // Anybody can publish thousands of them in a block, for little gas.
+      logger.debug({ why, txHash, logIndex }, 'published event refused');
+    },
+    onIgnoredEvent: (why) => metrics?.ignoredEvents.labels(why).inc(),
+    onLateLogs(chain, events) {
+      metrics?.lateLogs.labels(chain).inc(events);
+      logger.warn({ chain, events }, 'events came after the rest of their block');
+    },
+    onTxTrouble: (nonce, what) => logger.warn({ nonce, what }, 'trouble with a transaction'),
+    listener: {
+      onCaughtUp: isReady,
+      onFailure(error, failures) {
+        metrics?.readFailures.inc();
+        if (troubles.failed(READING)) logger.warn({ why: briefly(error), failures }, 'reading the chains failed');
+        else logger.debug({ err: error, failures }, 'reading the chains failed');
+      },
+      onSuccess() {
+        const over = troubles.succeeded(READING);
+        if (over !== null) logger.info(over, 'the chains can be read again');
+      },
+      onHalt(error) {
+        logger.fatal({ err: error }, 'reading the chains has stopped');
+        for (const health of Object.values(chains.health)) health.halt(error.message);
+        options.onDeepReorg?.(error.message);
+      },
+      onProgress: (settlement, stream) =>
+        logger.info({ settlement: settlement.blockNumber, stream: stream?.blockNumber }, 'catching up'),
+    },
+  });
+  return { chains, ready };
+}
+
+/** New heads wake the follower; both roles may share one endpoint, which is then watched once. */
+export function watchHeads({ profile, clock, random, limits }: ServiceOptions, chains: ChainSide): HeadWatch[] {
+  const patience = {
+    pingMs: limits.headWatchPingMs,
+    backoffMs: limits.chainBackoffMs,
+    maxBackoffMs: limits.chainMaxBackoffMs,
+  };
+  const urls = new Set([profile.settlement.wsUrl, profile.stream.wsUrl]);
+  return [...urls].flatMap((url) => {
+    if (url === null) return [];
+    const roles = (['settlement', 'stream'] as const).filter((role) => profile[role].wsUrl === url);
+    const onHead = (head: BlockHead | null): void => {
+      if (head !== null) for (const role of roles) chains.hear(role, head);
+      chains.follower.wake();
+    };
+    const watch = new HeadWatch(url, onHead, clock, random, patience);
+    watch.start();
+    return [watch];
+  });
+}
+
+/**
+ * The first block from `startBlock` on that is not older than `timestamp` (Unix seconds), by bisection: about 28
+ * requests on a chain of a hundred million blocks. Past the newest block when all are older.
+ */
+async function firstBlockSince(reader: ChainReader, startBlock: number, timestamp: number): Promise<number> {
+  let low = startBlock;
+  let high = (await reader.head()).number + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((await reader.block(middle)).timestamp < timestamp) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,116 @@
+import path from 'node:path';
+import type { Logger } from 'pino';
+import type { ChainIdentity } from '../chain/contracts/deployments.js';
+import { intentFileName, IntentLog } from '../chain/wallet/intent-log.js';
+import type { Limits } from '../config/limits.js';
+import type { Settings } from '../config/setting-table.js';
+import type { KeptValues } from '../engine/ports.js';
+import type { Hex } from '../engine/quote.js';
+import { parseSyncMode, PersistenceError } from '../persistence/disk/disk.js';
+import { KeptFile } from '../persistence/disk/json-store.js';
+import { openNodeDisk } from '../persistence/disk/node-disk.js';
+import { type OpenLog, openLog } from '../persistence/recovery/open-log.js';
+import { surveyThread } from '../persistence/recovery/scan-thread.js';
+import { SnapshotProcess } from '../persistence/snapshot/snapshot-process.js';
+import { systemClock, systemRandom } from '../system/clock.js';
+
+const BUDGET_FILE = 'budgets.jsonl';
+const DRAFT_TAG_BYTES = 8;
+
+export interface DataDirectoryOptions {
+  readonly settings: Settings;
+  readonly limits: Limits;
+  /** The profile's name: each deployment's log has a directory of its own below `dataDir`. */
+  readonly name: string;
+  readonly identity: ChainIdentity;
+  /** On a chain of one's own machine a log of another chain is left alone, and a new one begun beside it. */
+  readonly beginAnew: boolean;
+  readonly logger: Logger;
+  readonly onFatal: (error: Error) => void;
+}
+
+/** What a process has of its data directory. */
+export interface DataDirectory extends OpenLog {
+  /** What keys and wallets have used of their days. */
+  readonly budgets: KeptValues;
+  /** What the wallet of this address means to send on that chain. One at a time has it. */
+  openIntents(chainId: number, address: Hex): Promise<IntentLog>;
+}
+
+/** Opens the log of this deployment. Rejects with PersistenceError when it can't be trusted, or is somebody else's. */
+export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
+  const { settings, name, beginAnew, logger } = options;
+  for (let copy = 1; ; copy++) {
+    const directory = path.join(settings.dataDir, copy === 1 ? name : `${name}-${copy}`);
+    try {
+      return await openIn(directory, options);
+    } catch (error) {
+      if (!beginAnew || !(error instanceof PersistenceError) || error.code !== 'FOREIGN') throw error;
+      logger.warn({ why: error.message }, 'the log is of another chain: looking for a directory of its own');
+    }
+  }
+}
+
+async function openIn(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
+  const { settings, limits, identity, logger, onFatal } = options;
+  const disk = await openNodeDisk(directory);
+  const snapshots = new SnapshotProcess(directory, limits.snapshotMs, logger);
+  // Now, before there is a book: to start another process holds up a small one for less.
+  snapshots.start();
+  const log = await openLog(disk, {
+    identity,
+    reorgDepth: limits.reorgDepth,
+    acceptDeepReorg: settings.acceptDeepReorg,
+    random: systemRandom,
+    clock: systemClock,
+    logger,
+    onFatal,
+    sync: parseSyncMode(settings.sync),
+    segmentBytes: limits.logSegmentBytes,
+    bufferBytes: limits.logBufferBytes,
+    sealDelayMs: limits.logSealDelayMs,
+    slowCommitMs: limits.logSlowCommitMs,
+    spareRetryMs: limits.logSpareRetryMs,
+    queueRecords: limits.logQueueRecords,
+    queueBytes: limits.logQueueBytes,
+    lowWaterBytes: settings.lowWaterBytes,
+    lowWaterMaxBytes: limits.lowWaterMaxBytes,
+    lowWaterShare: limits.lowWaterPercent / 100,
+    checkMs: limits.spaceCheckMs,
+    stateHashEveryRecords: limits.stateHashEveryRecords,
+    stateSumOrders: limits.stateSumOrders,
+    snapshotEveryRecords: limits.snapshotEveryRecords,
+    snapshotRetryMs: limits.snapshotRetryMs,
+    snapshotsKept: limits.snapshotsKept,
+    retainLogBytes: settings.retainLogBytes ?? Infinity,
+    draftTag: Buffer.from(systemRandom.bytes(DRAFT_TAG_BYTES)).toString('hex'),
+    make: (request) => snapshots.make(request),
+    surveyAside: surveyThread(directory),
+  }).catch((error: unknown) => {
+    snapshots.end();
+    throw error;
+  });
+  const files: KeptFile[] = [];
+  const openKept = async (file: string, maxBytes: number): Promise<KeptFile> => {
+    const kept = await KeptFile.open(disk, file, { maxBytes, logger, onFatal });
+    files.push(kept);
+    return kept;
+  };
+  const close = async (): Promise<void> => {
+    for (const file of files) await file.close();
+    await log.close();
+    snapshots.end();
+  };
+  const budgets = await openKept(BUDGET_FILE, limits.budgetFileBytes).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return {
+    ...log,
+    budgets,
+    async openIntents(chainId, address) {
+      return new IntentLog(await openKept(intentFileName(chainId, address), limits.intentFileBytes));
+    },
+    close,
+  };
+}

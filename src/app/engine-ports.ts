@@ -1,0 +1,159 @@
+import { QuoteDigest, QuoteSignature } from '../auth/quote-signature.js';
+import { loadSecp256k1 } from '../auth/secp256k1.js';
+import { InlineSignatureChecks, RememberedSignatures, SignaturePool } from '../auth/signature-pool.js';
+import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import type { FollowedBook } from '../chain/follow/book-port.js';
+import { QuoteRehearsal } from '../chain/publish/dry-run.js';
+import { QuoteIntake } from '../chain/publish/quote-intake.js';
+import { IntakeChecks, QuoteChecks } from '../chain/publish/quote-validation.js';
+import type { Rfq } from '../engine/command.js';
+import type { Engine } from '../engine/engine.js';
+import type { Clock } from '../engine/ports.js';
+import type { Hex, Order, Pool, PoolKey } from '../engine/quote.js';
+import type { Sequencer } from '../engine/sequencer.js';
+import type { TimedEvent } from '../feed/event-history.js';
+import { Feed, type FeedOptions } from '../feed/feed.js';
+import { readPastFills } from '../feed/past-fills.js';
+import type { RfqPorts } from '../ws/ports.js';
+import type { ChainSide, ServiceOptions } from './service-options.js';
+
+function* deployedPools(engine: Engine): Iterable<Pool> {
+  for (const { pool } of engine.pools()) yield pool;
+}
+
+/** A live or invalid order; what is gone is kept for reorgs alone. */
+function knownOrder(engine: Engine, quoteId: Hex): Order | undefined {
+  const order = engine.get(quoteId);
+  return order?.state === 'gone' ? undefined : order;
+}
+
+/** What the readers of the chains see and do. */
+export function followedBook(engine: Engine, sequencer: Sequencer): FollowedBook {
+  return {
+    submit: (command) => sequencer.submit(command).refusal === null,
+    get: (quoteId) => knownOrder(engine, quoteId),
+    isKnown: (quoteId) => engine.get(quoteId) !== undefined,
+    ordersOf: (provider) => engine.ordersOf(provider),
+    ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
+    quotedPools: () => engine.quotedPools(),
+    providers: () => engine.providers(),
+    touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
+  };
+}
+
+/** What requests for quotes need of the chains and the engine. */
+export function rfqPorts(
+  { pools }: Pick<ChainSide, 'pools'>,
+  sequencer: Pick<Sequencer, 'submit' | 'whenDurable'>,
+): RfqPorts {
+  return {
+    async poolAddressOf(poolKey: PoolKey) {
+      try {
+        const [pool] = await pools.resolve([poolKey]);
+        return pool?.poolAddress ?? 'IMPOSSIBLE';
+      } catch (error) {
+        if (isChainFailure(error)) return 'UNAVAILABLE';
+        throw error;
+      }
+    },
+    async publish(rfq: Rfq) {
+      const submitted = sequencer.submit({ type: 'PUBLISH_RFQ', rfq });
+      if (submitted.refusal !== null) return submitted.refusal;
+      await sequencer.whenDurable();
+      return 'OK' as const;
+    },
+  };
+}
+
+export interface IntakeSideParts {
+  readonly sequencer: Sequencer;
+  readonly chains: ChainSide;
+  readonly signing: SignatureSide;
+  /** Engine time, Unix seconds. */
+  readonly nowSeconds: () => number;
+  /** Of those who wait for their quotes. */
+  readonly askersClock: Clock;
+}
+
+/** What becomes of posted quotes. */
+export interface IntakeSide {
+  /** Null without a wallet. */
+  readonly intake: QuoteIntake | null;
+  /** Everything but the publication. */
+  readonly rehearsal: QuoteRehearsal;
+}
+
+/** Puts together the checks of posted quotes, and with a wallet their publication. */
+export function openIntake({ engine, clock, limits }: ServiceOptions, parts: IntakeSideParts): IntakeSide {
+  const { sequencer, nowSeconds, askersClock } = parts;
+  const { pools, states, publisher } = parts.chains;
+  const { digests, signatures, signatureChecks } = parts.signing;
+  const { checksPerTurn } = limits;
+  const known = { get: (quoteId: Hex) => knownOrder(engine, quoteId), whenDurable: () => sequencer.whenDurable() };
+  const checks = new QuoteChecks(signatures, nowSeconds, limits);
+  const rehearsal = new QuoteRehearsal(known, pools, digests, signatures, checks, states, clock, checksPerTurn);
+  if (publisher === null) return { intake: null, rehearsal };
+  const intakeChecks = new IntakeChecks(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
+  return { intake: new QuoteIntake(known, intakeChecks, publisher, askersClock, limits), rehearsal };
+}
+
+/** What knows of quotes' ids and signatures. */
+export interface SignatureSide {
+  readonly digests: QuoteDigest;
+  /** On this thread, one at a time. */
+  readonly signatures: QuoteSignature;
+  /** Of many, on threads of their own where these pay; what was found lately is remembered. */
+  readonly signatureChecks: RememberedSignatures;
+}
+
+export async function openSignatures(
+  { profile, clock, limits, logger }: ServiceOptions,
+  onFault: (error: unknown) => void,
+): Promise<SignatureSide> {
+  const secp256k1 = await loadSecp256k1();
+  logger.info({ library: secp256k1.library }, 'signatures are checked by');
+  const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
+  const signatures = new QuoteSignature(digests, secp256k1);
+  const inlineChecks = new InlineSignatureChecks(signatures, clock, limits.checksPerTurn);
+  const pool = new SignaturePool(inlineChecks, limits, onFault);
+  return { digests, signatures, signatureChecks: new RememberedSignatures(pool, limits.rememberedSignatures) };
+}
+
+/** What the feed needs besides the engine as it is now; `recent`: the events just before. */
+export interface FeedSideParts extends Pick<FeedOptions, 'chainId' | 'quoteJson' | 'keccak256' | 'publish'> {
+  readonly recent: readonly TimedEvent[];
+}
+
+/** The feed from here on: whatever the engine applies later, it is to be told. */
+export function openFeed({ engine, epoch, history, limits }: ServiceOptions, parts: FeedSideParts): Feed {
+  const { recent, ...given } = parts;
+  return new Feed({
+    ...given,
+    epoch,
+    start: {
+      index: engine.index,
+      seq: engine.seq,
+      tsMs: engine.tsMs,
+      orders: engine.known(),
+      pools: deployedPools(engine),
+      recent,
+    },
+    older: history,
+    limits,
+  });
+}
+
+/**
+ * Counts into the tickers, while the service goes on, what was filled in the day before this start. Rejects when the
+ * log cannot be read; resolves early when the service has stopped.
+ */
+export async function countPastFills(
+  { engine, history, clock, limits }: ServiceOptions,
+  { tickers }: Feed,
+  isStopped: () => boolean,
+): Promise<void> {
+  if (history === null) return;
+  const start = { index: engine.index, tsMs: engine.tsMs };
+  const { pastGroupsPerTurn: groupsPerTurn, recentFills } = limits;
+  await readPastFills({ history, tickers, start, clock, groupsPerTurn, recentFills, isStopped });
+}

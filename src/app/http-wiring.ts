@@ -1,0 +1,312 @@
+import { hash } from 'node:crypto';
+import type { Logger } from 'pino';
+import { asyncApi, type ChannelDoc } from '../api-docs/asyncapi.js';
+import { openApi, type RouteDoc } from '../api-docs/openapi.js';
+import { docsPage } from '../api-docs/page.js';
+import { optionDocs, orderbookDocs, statusDocs } from '../api-docs/routes.js';
+import { socketDocs } from '../api-docs/sockets.js';
+import type { KeyStore } from '../auth/key-store.js';
+import type { QuoteRehearsal } from '../chain/publish/dry-run.js';
+import type { QuoteIntake } from '../chain/publish/quote-intake.js';
+import type { Limits } from '../config/limits.js';
+import type { Engine } from '../engine/engine.js';
+import type { Clock, Journal, Random } from '../engine/ports.js';
+import type { Sequencer } from '../engine/sequencer.js';
+import { eventsRoute, type PastEvents, type TickersQueries, tickersRoute } from '../http/feed-routes.js';
+import { orderbookRoutes } from '../http/orderbook-routes.js';
+import { publishRoute } from '../http/publish-route.js';
+import { AnswerHeaders, type LargeAnswers, refuse, unavailable } from '../http/responses.js';
+import { createRouter, type RequestWatch, type Route, toldMethod } from '../http/router.js';
+import { type ApiDocuments, docsRoutes, type PageOptions, pageRoutes, statusRoutes } from '../http/static-routes.js';
+import { measuredSockets } from '../metrics/instrument.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type {
+  BodyFault,
+  NetHandler,
+  NetOptions,
+  NetRequestHead,
+  NetResponse,
+  NetServer,
+  SocketHandlers,
+} from '../net/net.js';
+import { openServer } from '../net/open-server.js';
+import type { OperatorGas } from '../quota/gas-budget.js';
+import type { Quotas } from '../quota/rate-limits.js';
+import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
+import { othersTurn } from '../system/timers.js';
+import { onChain } from '../wire/primitives.js';
+import type { QuoteJson } from '../wire/quote-json.js';
+import { SUBPROTOCOLS } from '../ws/session.js';
+import { TroubleLog } from './process.js';
+import { quotePublishing } from './quote-publishing.js';
+import type { ChainSide, ServiceOptions } from './service-options.js';
+
+export interface HttpSideOptions {
+  readonly chainId: string;
+  /** Those with a token on the settlement chain. */
+  readonly symbols: readonly string[];
+  readonly engine: Engine;
+  readonly sequencer: Sequencer;
+  readonly journal: Journal;
+  readonly chains: ChainSide;
+  /** Null without a wallet. */
+  readonly intake: QuoteIntake | null;
+  readonly rehearsal: QuoteRehearsal;
+  readonly keys: KeyStore;
+  readonly quotas: Quotas;
+  readonly operatorGas: OperatorGas;
+  readonly watch: RequestWatch;
+  readonly unknownKeys: UnknownKeyGuard;
+  readonly quoteJson: QuoteJson;
+  readonly pastEvents: PastEvents;
+  readonly tickers: TickersQueries;
+  readonly largeAnswers: LargeAnswers;
+  readonly optionRoutes: readonly Route[];
+  readonly page: PageOptions;
+  readonly corsOrigins: readonly string[];
+  readonly clock: Clock;
+  readonly limits: Limits;
+}
+
+export interface HttpSide {
+  readonly handler: NetHandler;
+  /** Everything that is served: what the documents must tell of. */
+  readonly routes: readonly Pick<Route, 'method' | 'path' | 'needsKey'>[];
+  /** What GET /ready says. */
+  isReady(): boolean;
+  /** What a request is answered with whose body is not worth reading; null for any other. */
+  refuseHead(request: NetRequestHead): NetResponse | null;
+  refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
+}
+
+/** Since the start of the process. */
+const UNREAD = 'the chains have not been read to their heads yet';
+
+/** Puts the routes together and gives each its port. */
+export function createHttp(options: HttpSideOptions): HttpSide {
+  const { chainId, engine, sequencer, journal, chains, keys, quotas, unknownKeys, watch, quoteJson, clock, limits } =
+    options;
+  // Asked for with every request, and next to always there is nothing to say.
+  const staleness = (nowMs: number): string | null => {
+    const { settlement, stream } = chains.health;
+    const first = settlement.stale(nowMs);
+    const second = stream.stale(nowMs);
+    if (first !== null && second !== null) return `${first}; ${second}`;
+    // What is on the chain already is not to be paid for again, and may be in what is still to be read.
+    return first ?? second ?? (chains.follower.caughtUp ? null : UNREAD);
+  };
+  const book = {
+    cover: engine.cover.bind(engine),
+    privateQuotes: engine.privateQuotes.bind(engine),
+    orders: engine.orders.bind(engine),
+    candidates: engine.candidateCount.bind(engine),
+    whenDurable: () => sequencer.whenDurable(),
+    index: () => engine.index,
+  };
+  const publishing = quotePublishing({ ...options, staleness: () => staleness(clock.monotonicMs()) });
+  const turn = (): Promise<void> => othersTurn(clock);
+  const answerHeaders = new AnswerHeaders({ allowOrigin: allowedOrigin(options.corsOrigins), staleness });
+  const routes = [
+    ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, options.largeAnswers),
+    eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers),
+    publishRoute(publishing, quoteJson, chainId, limits, turn),
+    tickersRoute(options.tickers, chainId, limits, options.largeAnswers),
+    ...options.optionRoutes,
+    ...statusRoutes(reasonsNotReady),
+    ...docsRoutes(apiDocuments(limits, { chainId, symbols: options.symbols })),
+    ...pageRoutes(options.page),
+  ];
+  const router = createRouter(routes, {
+    answerHeaders,
+    watch,
+    checkKey(rawKey, from) {
+      const caller = keys.verify(rawKey);
+      if (caller !== 'NOT_FOUND') return caller;
+      const retryAfterMs = unknownKeys.strike(from.remoteAddress);
+      return retryAfterMs > 0 ? { retryAfterMs } : caller;
+    },
+    quotas: {
+      takeRequest: (caller) => quotas.takeRequest(caller),
+      headers: (caller, quotes, into) => quotas.headers(caller, quotes, into),
+    },
+    maxQueryBytes: limits.queryBytes,
+  });
+  return {
+    routes,
+    handler: router.handle,
+    refuseHead: (request) => router.refuseHead(request),
+    isReady: () => reasonsNotReady().length === 0,
+    refuseBody,
+  };
+
+  /** No route is asked, and yet it is an answer like any other. How long its body took to come is not the service's. */
+  function refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse {
+    const { path } = request;
+    const answer = refusedBody(fault, request);
+    const requestId = watch.idOf(request);
+    const route = routes.some((known) => known.path === path) ? path : 'other';
+    watch.answered({ requestId, method: toldMethod(request.method), path, route, status: answer.status, tookMs: 0 });
+    return answerHeaders.addTo(request, answer, watch.nowMs(), requestId, []);
+  }
+
+  function reasonsNotReady(): string[] {
+    const refusal = journal.refusal();
+    const reasons = [
+      ...(chains.follower.caughtUp ? [] : [UNREAD]),
+      ...staleReasons(chains),
+      ...(refusal === null ? [] : [`the log takes nothing: ${refusal}`]),
+    ];
+    // A failure that the next try cures is no reason of its own.
+    return reasons.length === 0 ? [] : [...reasons, ...failures(chains)];
+  }
+}
+
+/** In one call: that takes half as long as an object that is told of the text. */
+function sha256Tag(text: string): string {
+  return hash('sha256', text, 'base64url');
+}
+
+function staleReasons({ health }: ChainSide): string[] {
+  return [health.settlement, health.stream].flatMap((chain) => chain.stale() ?? []);
+}
+
+function failures({ health }: ChainSide): string[] {
+  return [health.settlement, health.stream].flatMap(({ failure }) => failure ?? []);
+}
+
+function refusedBody(fault: BodyFault, request: NetRequestHead): NetResponse {
+  if (fault === 'TOO_MANY') return unavailable(request, 'BUSY');
+  return fault === 'TOO_LARGE'
+    ? refuse(request, 413, 'The body is too large')
+    : refuse(request, 408, 'The body came too slowly');
+}
+
+/** Null: a page of the request's origin may not read the answer. */
+function allowedOrigin(allowed: readonly string[]): (request: Pick<NetRequestHead, 'header'>) => string | null {
+  if (allowed.includes('*')) return () => '*';
+  return (request) => {
+    const origin = request.header('origin');
+    return origin !== undefined && allowed.includes(origin) ? origin : null;
+  };
+}
+
+/** Requests that carry a batch, and may be larger than others. */
+const BATCH_PATHS: ReadonlySet<string> = new Set(['/quotes', '/orders/query', '/pools', '/pool/settle']);
+
+/** One server for routes and sockets; it does not listen yet. */
+export function openNetwork(
+  options: ServiceOptions,
+  http: HttpSide,
+  sockets: SocketHandlers,
+  onFault: (error: unknown) => void,
+): NetServer {
+  const { limits, logger, metrics, spareDescriptors } = options;
+  const descriptors: NetOptions['descriptors'] = spareDescriptors && {
+    spare: spareDescriptors,
+    onFew(few) {
+      if (few) logger.warn('few file descriptors are left: no more connections are taken until there are more');
+      else logger.info('connections are taken again');
+    },
+  };
+  const { server, uwsUnavailable } = openServer(options, {
+    http: http.handler,
+    refuseHead: (request) => http.refuseHead(request),
+    refuseBody: (fault, request) => http.refuseBody(fault, request),
+    socketPath: '/',
+    trustedProxies: options.trustedProxies ?? [],
+    sockets: metrics === null ? sockets : measuredSockets(sockets, metrics),
+    limits: {
+      ...limits,
+      bodyBytes: (method, path) =>
+        method === 'POST' && BATCH_PATHS.has(path) ? limits.batchBodyBytes : limits.bodyBytes,
+    },
+    ...(descriptors !== undefined && { descriptors }),
+    onFault,
+  });
+  if (uwsUnavailable !== undefined) logger.warn({ why: uwsUnavailable }, 'serving through node:http and ws');
+  metrics?.network.set({ backend: server.backend, ...server.library }, 1);
+  return server;
+}
+
+/** What a client may call its request: what fits a log line and a header. */
+const CLIENT_ID = /^[\w.:-]{1,64}$/;
+
+/**
+ * Names each request and tells of its answer: a line in the log (`debug`; `warn` for a route's first failure of ours) and, where there
+ * are metrics, its time. Ids are the process's own random prefix and a count: unique, and next to free.
+ */
+export function openRequestWatch(
+  logger: Logger,
+  clock: Clock,
+  random: Random,
+  metrics: Metrics | null,
+  /** Of `TroubleLog`. */
+  calmMs: number,
+): RequestWatch {
+  const troubles = new TroubleLog(clock, calmMs);
+  const prefix = Buffer.from(random.bytes(6)).toString('hex');
+  const timers = new Map<string, { observe(seconds: number): void }>();
+  let count = 0;
+
+  function timer(method: string, route: string, status: number): { observe(seconds: number): void } | null {
+    if (metrics === null) return null;
+    const name = `${method} ${route} ${status}`;
+    const known = timers.get(name) ?? metrics.requests.labels(method, route, String(status));
+    timers.set(name, known);
+    return known;
+  }
+
+  return {
+    nowMs: () => clock.monotonicMs(),
+    idOf(request) {
+      const given = request.header('x-request-id');
+      if (given !== undefined && CLIENT_ID.test(given)) return given;
+      count += 1;
+      return `${prefix}-${count.toString(36)}`;
+    },
+    answered({ requestId, method, path, route, status, tookMs }) {
+      timer(method, route, status)?.observe(tookMs / 1000);
+      const isNews = status >= 500 && troubles.failed(`${method} ${route}`);
+      const over = status >= 500 ? null : troubles.succeeded(`${method} ${route}`);
+      if (over !== null) logger.info({ method, route, ...over }, 'no failures any more');
+      const level = isNews ? 'warn' : 'debug';
+      if (logger.isLevelEnabled(level)) logger[level]({ requestId, method, path, status, tookMs }, 'answered');
+    },
+    failed(requestId, error) {
+      logger.error({ requestId, err: error }, 'a request failed inside');
+    },
+  };
+}
+
+/** Of the interface, not of the program: it changes when clients have to. */
+const API_VERSION = '1.0.0';
+
+/** What the schemas of one deployment's interface depend on. */
+export interface DocumentedDeployment {
+  /** The settlement chain's, as it goes on the wire. */
+  readonly chainId: string;
+  /** Those with a token on that chain. */
+  readonly symbols: readonly string[];
+}
+
+/** Every route that is served, documented: a test compares it with the router's table. */
+export function documentedRoutes(limits: Limits, symbols: readonly string[]): RouteDoc[] {
+  return [...orderbookDocs(limits), ...optionDocs(symbols, limits), ...statusDocs()];
+}
+
+/** Every protocol that is spoken over sockets, by name. */
+function documentedChannels(limits: Limits): Readonly<Record<string, ChannelDoc>> {
+  return socketDocs(limits, Object.keys(SUBPROTOCOLS));
+}
+
+/** What is served at /openapi.json, /asyncapi.json and /docs, made once. */
+export function apiDocuments(limits: Limits, { chainId, symbols }: DocumentedDeployment): ApiDocuments {
+  const routes = documentedRoutes(limits, symbols);
+  const channels = documentedChannels(limits);
+  const info = { version: API_VERSION };
+  return {
+    openApi: JSON.stringify(onChain(openApi(routes, info), chainId)),
+    asyncApi: JSON.stringify(onChain(asyncApi(channels, info), chainId)),
+    page: docsPage(onChain(routes, chainId), onChain(channels, chainId), info),
+  };
+}

@@ -1,0 +1,154 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { KeyStore } from '../auth/key-store.js';
+import type { LocalChain } from '../chain/dev/local-chain.js';
+import type { Hex } from '../engine/quote.js';
+import { PersistenceError } from '../persistence/disk/disk.js';
+import { lockFile } from '../persistence/disk/file-lock.js';
+import type { PoolKey } from '../wire/orderbook.js';
+
+/** The embedded chain, and whose wallet the service uses on it. */
+export interface LocalSetup {
+  readonly chain: LocalChain;
+  readonly operatorKey: Hex;
+  /** Ends the chain, whose state is saved when it resolves. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The chain's own state lies in `dataDir` too, so that the next start goes on where this one ends. Rejects with
+ * PersistenceError LOCKED where another process runs it: a second chain would write an older state over that one's.
+ */
+export async function openLocalSetup(dataDir: string): Promise<LocalSetup> {
+  const lock = await lockFile(path.join(dataDir, 'local-chain.lock'));
+  if (lock === null) throw new PersistenceError('LOCKED', `another process is using the local chain in ${dataDir}`);
+  try {
+    // Its contracts and accounts are a tenth of what a start takes: on other chains nobody waits for them.
+    const { startLocalChain } = await import('../chain/dev/local-chain.js');
+    const chain = await startLocalChain({ stateFile: path.join(dataDir, 'local-chain.json') });
+    const [operator] = chain.accounts;
+    if (operator === undefined) throw new Error('The local chain has no accounts');
+    const stop = async (): Promise<void> => {
+      await chain.stop();
+      await lock.release();
+    };
+    return { chain, operatorKey: operator.privateKey, stop };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+/**
+ * A key of the paid tier that works, the same at every start: on a chain of one's own machine its text may lie in a
+ * file beside the hashes.
+ */
+export async function localApiKey(keys: KeyStore, dataDir: string): Promise<string> {
+  const file = path.join(dataDir, 'local.key');
+  const kept = await readFile(file, 'utf8').catch(() => '');
+  if (typeof keys.verify(kept.trim()) !== 'string') return kept.trim();
+  const { key } = await keys.create('paid', 'local set-up');
+  await writeFile(file, `${key}\n`, { mode: 0o600 });
+  return key;
+}
+
+/** What a ready file holds: where the service is and, on the local chain, all that a script needs to trade there. */
+export interface ReadyFile {
+  readonly httpUrl: string;
+  readonly wsUrl: string;
+}
+
+export interface LocalReadyFile extends ReadyFile {
+  readonly apiKey: string;
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  readonly accounts: readonly { readonly address: string; readonly privateKey: string }[];
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly contracts: Readonly<Record<'orderbookStream' | 'poolFactory' | 'erc20Router' | 'oracleAdapter', string>>;
+  readonly pools: readonly { readonly poolAddress: string; readonly poolKey: PoolKey }[];
+}
+
+/** Written in one piece, so that whoever waits for the file never reads half of it. */
+export async function writeReadyFile(
+  file: string,
+  host: string,
+  port: number,
+  set: { readonly local: Omit<LocalSetup, 'stop'>; readonly apiKey: string },
+): Promise<LocalReadyFile>;
+export async function writeReadyFile(file: string, host: string, port: number, set: null): Promise<ReadyFile>;
+export async function writeReadyFile(
+  file: string,
+  host: string,
+  port: number,
+  set: { readonly local: Omit<LocalSetup, 'stop'>; readonly apiKey: string } | null,
+): Promise<ReadyFile | LocalReadyFile> {
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const urls = { httpUrl: `http://${authority}`, wsUrl: `ws://${authority}` };
+  const ready = set === null ? urls : { ...urls, ...localPart(set) };
+  await writeFile(`${file}.new`, `${JSON.stringify(ready, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+  return ready;
+}
+
+function localPart({
+  local: { chain },
+  apiKey,
+}: {
+  readonly local: Omit<LocalSetup, 'stop'>;
+  readonly apiKey: string;
+}) {
+  const { orderbookStream, poolFactory, erc20Router, oracleAdapter } = chain.contracts;
+  return {
+    apiKey,
+    rpcUrl: chain.rpcUrl,
+    chainId: chain.chainId,
+    accounts: chain.accounts,
+    tokens: chain.tokens,
+    contracts: { orderbookStream, poolFactory, erc20Router, oracleAdapter },
+    pools: chain.pools.map(({ poolAddress, poolKey }) => ({
+      poolAddress,
+      poolKey: { ...poolKey, strike: poolKey.strike.toString() },
+    })),
+  };
+}
+
+/** What a newcomer reads after `npm start`: where everything is, and commands that work as they stand. */
+export function greeting(ready: LocalReadyFile, readyFile: string): string {
+  const { httpUrl, wsUrl, apiKey, rpcUrl, chainId, accounts, pools, tokens } = ready;
+  const symbols = new Map(Object.entries(tokens).map(([symbol, address]) => [address, symbol]));
+  const [pool] = pools;
+  const query = `poolAddress=${pool?.poolAddress ?? ''}&side=ask&size=1000000000000000000&chainId=${chainId}`;
+  return `
+Quotebook is ready on a local chain.
+
+  Page       ${httpUrl}/
+  HTTP       ${httpUrl}
+  WebSocket  ${wsUrl}
+  API key    ${apiKey}
+  JSON-RPC   ${rpcUrl} (chain ${chainId})
+  All of it  ${readyFile}
+
+Funded accounts (the first is the operator's wallet)
+${accounts.map(({ address, privateKey }) => `  ${address}  ${privateKey}`).join('\n')}
+
+Pools
+${pools.map((entry) => `  ${entry.poolAddress}  ${describe(entry.poolKey, symbols)}`).join('\n')}
+
+Try it, from this directory in another terminal
+  node examples/watch.mjs ${readyFile}
+  node examples/post-quote.mjs ${readyFile}
+  curl -H 'x-apikey: ${apiKey}' '${httpUrl}/quotes?${query}'
+
+Ctrl-C stops all of it.
+`;
+}
+
+/** Such as "testWETH/USDC call 1800 2026-11-27". */
+function describe(
+  { base, quote, strike, maturity, isCallPool }: PoolKey,
+  symbols: ReadonlyMap<string, string>,
+): string {
+  const pair = `${symbols.get(base) ?? base}/${symbols.get(quote) ?? quote}`;
+  const whole = (BigInt(strike) / 10n ** 18n).toString();
+  return `${pair} ${isCallPool ? 'call' : 'put '} ${whole} ${new Date(maturity * 1000).toISOString().slice(0, 10)}`;
+}

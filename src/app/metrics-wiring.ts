@@ -1,0 +1,87 @@
+import type { ChainHealth } from '../chain/follow/chain-health.js';
+import type { Engine } from '../engine/engine.js';
+import type { Clock } from '../engine/ports.js';
+import type { Sequencer } from '../engine/sequencer.js';
+import type { Publish } from '../feed/quote-topics.js';
+import { fillGauges, measuredJournal, measuredRpc } from '../metrics/instrument.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type { Heartbeat } from '../wire/feed-messages.js';
+import type { ChainSide, ServiceOptions } from './service-options.js';
+
+/** The same service with its log and its chains measured. */
+export function measuredOptions(options: ServiceOptions, metrics: Metrics): ServiceOptions {
+  const { journal, clock, rpc } = options;
+  return {
+    ...options,
+    journal: measuredJournal(journal, clock, metrics),
+    rpc: {
+      settlement: measuredRpc(rpc.settlement, 'settlement', metrics),
+      stream: measuredRpc(rpc.stream, 'stream', metrics),
+    },
+  };
+}
+
+export interface MeasuredParts {
+  readonly engine: Engine;
+  readonly sequencer: Sequencer;
+  readonly chains: ChainSide;
+  readonly clock: Clock;
+  readonly isReady: () => boolean;
+}
+
+/** Counts what is committed, and lets gauges read book and chains. */
+export function measureEngine(metrics: Metrics, { engine, sequencer, chains, clock, isReady }: MeasuredParts): void {
+  sequencer.onEvents((records) => {
+    for (const { events } of records) for (const { type } of events) metrics.events.labels(type).inc();
+  });
+  metrics.beforeReading(() => {
+    for (const role of ['settlement', 'stream'] as const) {
+      const spentWei = chains.spending?.[role].spentWei;
+      if (spentWei !== undefined) metrics.walletSpent.labels(role).set(toGwei(spentWei));
+      const balanceWei = chains.balances?.[role].wei ?? null;
+      if (balanceWei !== null) metrics.walletBalance.labels(role).set(toGwei(balanceWei));
+    }
+  });
+  metrics.beforeReading(() =>
+    fillGauges(metrics, {
+      seq: engine.seq,
+      orders: () => engine.known(),
+      pools: () => engine.pools(),
+      chain(role) {
+        const { head, stale } = chains.health[role].status();
+        return { head, stale, readBlock: engine.positions()[role]?.blockNumber ?? null };
+      },
+      wallMs: () => clock.wallMs(),
+      isReady,
+    }),
+  );
+}
+
+function toGwei(wei: bigint): number {
+  return Number(wei / 10n ** 9n);
+}
+
+/** The same publishing, counted. */
+export function measuredPublish(publish: Publish, metrics: Metrics | null): Publish {
+  if (metrics === null) return publish;
+  const { publications, publishedBytes } = metrics;
+  return (topic, message, isBinary) => {
+    publications.inc();
+    publishedBytes.inc(message.length);
+    publish(topic, message, isBinary);
+  };
+}
+
+/**
+ * Both chains for a heartbeat: the newest block of each, how old it is by this machine's clock, and why it is stale.
+ */
+export function chainsJson({ health }: Pick<ChainSide, 'health'>, clock: Clock): Heartbeat['chains'] {
+  const of = (chain: ChainHealth): Heartbeat['chains']['stream'] => {
+    const { head, stale } = chain.status();
+    if (head === null) return { block: null, lateMs: null, stale };
+    const { number: blockNumber, hash: blockHash, timestamp } = head;
+    const lateMs = Math.max(0, Math.round(clock.wallMs()) - timestamp * 1000);
+    return { block: { blockNumber, blockHash, timestamp }, lateMs, stale };
+  };
+  return { settlement: of(health.settlement), stream: of(health.stream) };
+}

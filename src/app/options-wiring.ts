@@ -1,0 +1,121 @@
+import type { Logger } from 'pino';
+import type { ChainReader } from '../chain/contracts/chain-reader.js';
+import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import type { Profile } from '../chain/contracts/deployments.js';
+import { type ChainSeconds, OptionSeries, PoolListing } from '../chain/options/option-series.js';
+import { PoolArrivals, PoolDeployer } from '../chain/options/pool-deployer.js';
+import { Settler } from '../chain/options/settler.js';
+import { VaultQuotes } from '../chain/options/vault-quotes.js';
+import { RpcUnreachable } from '../chain/rpc/rpc-errors.js';
+import { Operator } from '../chain/wallet/operator.js';
+import type { Limits } from '../config/limits.js';
+import type { Engine } from '../engine/engine.js';
+import type { Clock, Journal } from '../engine/ports.js';
+import type { EngineTime, Sequencer } from '../engine/sequencer.js';
+import { poolRoutes, settlementRoute } from '../http/options-routes.js';
+import type { Caller, Route } from '../http/router.js';
+import { vaultRoute } from '../http/vault-routes.js';
+import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, type OperatorGas, RequestCharge } from '../quota/gas-budget.js';
+import type { OptionTerms } from '../wire/options.js';
+import { briefly, TroubleLog } from './process.js';
+import type { ChainSide } from './service-options.js';
+
+export interface OptionSideOptions {
+  readonly profile: Profile;
+  readonly engine: Engine;
+  readonly sequencer: Sequencer;
+  readonly journal: Journal;
+  readonly time: EngineTime;
+  readonly chains: ChainSide;
+  readonly operatorGas: OperatorGas;
+  /** Of those who wait for a transaction. */
+  readonly askersClock: Clock;
+  readonly limits: Limits;
+  readonly logger: Logger;
+}
+
+/** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
+export function createOptionRoutes(options: OptionSideOptions): Route[] {
+  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits } = options;
+  const series = new OptionSeries(profile);
+  const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
+  const listing = new PoolListing(() => engine.pools(), series, engineSeconds, limits.poolListingSeconds);
+  const pools = { list: listing.list.bind(listing), whenDurable: () => sequencer.whenDurable() };
+  const services = openServices(options, series);
+  const { symbols } = series;
+  return [
+    ...poolRoutes(pools, services?.deployments ?? null, symbols, limits),
+    vaultRoute(services?.vaults ?? null, symbols, limits),
+    settlementRoute(services?.settlements ?? null, symbols, limits),
+  ];
+
+  /** What only an operator with a wallet can do. */
+  function openServices({ askersClock, logger }: OptionSideOptions, series: OptionSeries) {
+    const { settlementWallet, follower, health } = chains;
+    if (settlementWallet === null) return null;
+    const troubles = new TroubleLog(askersClock, limits.troubleCalmMs);
+    const settlement = tellingRefusals(chains.settlement, (error) => {
+      if (troubles.failed('refusal'))
+        logger.warn({ why: briefly(error) }, 'the settlement chain refused what a request asked for');
+      else logger.debug({ err: error }, 'the settlement chain refused what a request asked for');
+    });
+    const factory = profile.contracts.poolFactory.address;
+    const now: ChainSeconds = () => (health.settlement.status().head === null ? null : engineSeconds());
+    const operator = new Operator(
+      settlementWallet,
+      settlement,
+      () => follower.wake(),
+      askersClock,
+      limits.txPatienceMs,
+    );
+    const known = {
+      knows: (poolAddress: `0x${string}`) => engine.pool(poolAddress) !== undefined,
+      whenDurable: () => sequencer.whenDurable(),
+    };
+    const arrivals = new PoolArrivals(known, askersClock, limits.poolArrivalMs);
+    sequencer.onEvents((records) => {
+      for (const event of records.flatMap(({ events }) => events)) {
+        if (event.type === 'POOL_DEPLOYED') arrivals.arrived(event.pool.poolAddress);
+      }
+    });
+    const deployer = new PoolDeployer(operator, settlement, factory, series, arrivals, now, limits.optionsInFlight);
+    const settler = new Settler(operator, settlement, factory, series, now, limits.optionsInFlight);
+    const sender = { address: operator.address, waitMs: () => chains.spending?.settlement.waitMs() ?? 0 };
+    const charge = (caller: Caller, gasPerTx: number) => new RequestCharge(operatorGas, sender, caller, gasPerTx);
+    return {
+      // A pool counts as created once it is listed, for which its event has to be read and logged.
+      deployments: {
+        refusal: () => health.settlement.status().stale ?? journal.refusal(),
+        deploy: (caller: Caller, terms: readonly OptionTerms[]) =>
+          charge(caller, GAS_PER_DEPLOYMENT).run((payer) => deployer.deploy(terms, payer)),
+      },
+      settlements: {
+        refusal: () => journal.refusal(),
+        settle: (caller: Caller, terms: readonly OptionTerms[]) =>
+          charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.settle(terms, payer)),
+      },
+      vaults: new VaultQuotes(settlement, profile, series, chains.pools, settlementWallet.address, now),
+    };
+  }
+}
+
+type Asked = Pick<ChainReader, 'call' | 'multicall'>;
+
+/**
+ * The same reader for who asks on behalf of clients: they are told little of a node's refusal, and `onRefusal` all of
+ * it. That no answer came at all is heard of from the endpoints.
+ */
+export function tellingRefusals(reader: Asked, onRefusal: (error: Error) => void): Asked {
+  const told = async <T>(asked: Promise<T>): Promise<T> => {
+    try {
+      return await asked;
+    } catch (error) {
+      if (isChainFailure(error) && !(error instanceof RpcUnreachable)) onRefusal(error);
+      throw error;
+    }
+  };
+  return {
+    call: (...asked) => told(reader.call(...asked)),
+    multicall: (...asked) => told(reader.multicall(...asked)),
+  };
+}

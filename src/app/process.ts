@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pino, { type Logger } from 'pino';
+import pretty from 'pino-pretty';
+import { limits } from '../config/limits.js';
+import type { Settings } from '../config/setting-table.js';
+import type { Clock } from '../engine/ports.js';
+import type { PageFile } from '../http/static-routes.js';
+
+/** Fields that must not reach a log, wherever they stand. */
+const SECRETS = ['apiKey', 'key', 'privateKey', 'walletKey', '["x-apikey"]'];
+export const redaction = {
+  paths: SECRETS.flatMap((name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`]),
+  censor: '[secret]',
+};
+
+/**
+ * The text log on standard error: readable in a terminal, one JSON object a line elsewhere. A volume that has no room
+ * for it stops nothing: lines wait for room, as many as may.
+ */
+export function openLogger(
+  level: Settings['logLevel'],
+  format: Settings['logFormat'],
+  descriptor = STANDARD_ERROR,
+): Logger {
+  const lines = pino.destination({ dest: descriptor, sync: true, maxLength: limits.textLogWaitingBytes });
+  // What is not listened to would be thrown, by whoever has something to log.
+  lines.on('error', () => undefined);
+  const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
+  const options = { level, redact: redaction };
+  if (!isPretty) return pino(options, lines);
+  const inWords = pretty.prettyFactory({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' });
+  return pino(options, { write: (line: string) => void lines.write(inWords(line)) });
+}
+
+const STANDARD_ERROR = 2;
+
+export interface UntilSignalOptions {
+  /** The process, as far as it hears of signals. */
+  readonly source: { on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown };
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** What comes so soon after the first signal is the same one again. */
+  readonly sameSignalMs: number;
+  /** Ends the process as it stands. */
+  readonly endNow: () => void;
+}
+
+/**
+ * The first signal stops the service in order; another one ends the process at once. One Ctrl-C may come as two: the
+ * terminal sends it to every process in front, and npm, which is one of them, passes its own on.
+ */
+export function untilSignal({ source, clock, sameSignalMs, endNow }: UntilSignalOptions): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let firstMs: number | null = null;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      firstMs ??= clock.monotonicMs();
+      if (clock.monotonicMs() - firstMs >= sameSignalMs) endNow();
+      resolve(signal);
+    };
+    source.on('SIGINT', onSignal);
+    source.on('SIGTERM', onSignal);
+  });
+}
+
+/**
+ * Calls them one after another, the last first. One that fails keeps none of the others from its end: the first failure
+ * is thrown when all have been called.
+ */
+export async function endAll(ends: readonly (() => Promise<void> | void)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const end of [...ends].reverse()) {
+    try {
+      await end();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Where the build puts the page: beside the compiled sources. */
+export const PAGE_DIRECTORY = fileURLToPath(new URL('../../web/', import.meta.url));
+
+const CONTENT_TYPES: Readonly<Partial<Record<string, string>>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** The files right in the directory, of the kinds that a page is made of; none when it was not built. */
+export async function readPageFiles(directory: string): Promise<PageFile[]> {
+  const names = await readdir(directory).catch(() => []);
+  const files = names.sort().map(async (name) => {
+    const contentType = CONTENT_TYPES[path.extname(name)];
+    if (contentType === undefined) return [];
+    const body = await readFile(path.join(directory, name));
+    return [{ path: `/${name}`, contentType, body, digest: createHash('sha256').update(body).digest('base64url') }];
+  });
+  return (await Promise.all(files)).flat();
+}
+
+/** What a trouble that is over was like. */
+export interface Recovery {
+  readonly failures: number;
+  readonly lastedSeconds: number;
+}
+
+interface Trouble {
+  readonly sinceMs: number;
+  lastMs: number;
+  failures: number;
+}
+
+/**
+ * Whether a failure is news. An outage makes the same thing fail many times a second: the first failure is a warning,
+ * the others are lines for debugging, and the end of it is one line more. What fails now and then within `calmMs` is
+ * one trouble and not many.
+ */
+export class TroubleLog {
+  readonly #troubles = new Map<string, Trouble>();
+
+  constructor(
+    private readonly clock: Clock,
+    /** How long a thing has to be well before its trouble is over. */
+    private readonly calmMs: number,
+  ) {}
+
+  /** True where a trouble begins. `what`: one of a bounded set. */
+  failed(what: string): boolean {
+    const nowMs = this.clock.monotonicMs();
+    const known = this.#troubles.get(what);
+    if (known === undefined || nowMs - known.lastMs > this.calmMs) {
+      this.#troubles.set(what, { sinceMs: nowMs, lastMs: nowMs, failures: 1 });
+      return true;
+    }
+    known.lastMs = nowMs;
+    known.failures += 1;
+    return false;
+  }
+
+  /** What is over now; null while it was well anyhow, or has not been for long enough. */
+  succeeded(what: string): Recovery | null {
+    const known = this.#troubles.get(what);
+    if (known === undefined || this.clock.monotonicMs() - known.lastMs <= this.calmMs) return null;
+    this.#troubles.delete(what);
+    const { failures, sinceMs, lastMs } = known;
+    return { failures, lastedSeconds: Math.round((lastMs - sinceMs) / 1000) };
+  }
+}
+
+/** An error for a line that is read by people: what happened and what caused it, without the stack. */
+export function briefly({ name, message, cause }: Error): string {
+  return cause instanceof Error ? `${name}: ${message}: ${cause.message}` : `${name}: ${message}`;
+}
+
+/** Logs the troubles of JSON-RPC endpoints, for `HttpRpc`. */
+export function endpointTroubles(
+  logger: Pick<Logger, 'debug' | 'info' | 'warn'>,
+  clock: Clock,
+  calmMs: number,
+): { readonly onError: (error: Error, url: string) => void; readonly onAnswer: (url: string) => void } {
+  const troubles = new TroubleLog(clock, calmMs);
+  // Providers put their keys behind the host, so the rest of the URL is not for a log.
+  const hostOf = (url: string): string => new URL(url).host;
+  return {
+    onError(error, url) {
+      const host = hostOf(url);
+      if (troubles.failed(url)) logger.warn({ why: briefly(error), host }, 'a JSON-RPC request failed');
+      else logger.debug({ err: error, host }, 'a JSON-RPC request failed');
+    },
+    onAnswer(url) {
+      const over = troubles.succeeded(url);
+      if (over !== null) logger.info({ host: hostOf(url), ...over }, 'the JSON-RPC endpoint answers again');
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { ExpiryTimer } from '../engine/expiry-timer.js';
+import { EngineTime, Sequencer } from '../engine/sequencer.js';
+import { eventsBefore } from '../feed/event-history.js';
+import { EventPages } from '../feed/event-pages.js';
+import { TopicIndex } from '../feed/topic-index.js';
+import { CloseCode, type NetServer } from '../net/net.js';
+import { OperatorGas } from '../quota/gas-budget.js';
+import { LargeAnswers, SliceTurns } from '../quota/large-answers.js';
+import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
+import { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
+import { QuoteJson } from '../wire/quote-json.js';
+import { Hub } from '../ws/gateway.js';
+import { Publisher as SocketPublisher } from '../ws/publisher.js';
+import { openFollowedChains, watchHeads } from './chain-wiring.js';
+import { countPastFills, openFeed, openIntake, openSignatures, rfqPorts } from './engine-ports.js';
+import { createHttp, type HttpSide, openNetwork, openRequestWatch } from './http-wiring.js';
+import { chainsJson, measuredOptions, measuredPublish, measureEngine } from './metrics-wiring.js';
+import { createOptionRoutes } from './options-wiring.js';
+import { AskersClock } from './quote-publishing.js';
+import type { ServiceOptions } from './service-options.js';
+
+export interface Service {
+  readonly port: number;
+  readonly backend: string;
+  readonly library: NetServer['library'];
+  readonly routes: HttpSide['routes'];
+  /** Resolves when both chains have been read to their heads. */
+  readonly ready: Promise<void>;
+  /** Other quotas from now on; sockets beyond them are closed. */
+  adoptQuotas(table: QuotaTable): void;
+  /** Takes nothing new, finishes what is under way, closes sockets with 1012, and resolves when all is still. */
+  stop(): Promise<void>;
+}
+
+/** Assembles one service over its ports and starts it. Rejects when its port is taken; then nothing is left running. */
+export async function startService(given: ServiceOptions): Promise<Service> {
+  const { metrics } = given;
+  const options = metrics === null ? given : measuredOptions(given, metrics);
+  const { profile, engine, journal, keys, clock, random, limits, logger, onFault } = options;
+  const chainId = String(profile.settlement.chainId);
+
+  const { history } = options;
+  // First of all: when the log fails here, nothing is left running.
+  const recent = history === null ? [] : await eventsBefore(engine, history, limits.recentEvents);
+
+  const time = new EngineTime(clock, engine.tsMs);
+  const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce: limits.expiredAtOnce, onFault });
+  const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
+
+  const signing = await openSignatures(options, logFault);
+  const { chains, ready } = openFollowedChains(options, { sequencer, time, nowSeconds, signing });
+
+  const quoteJson = new QuoteJson(chainId, limits.writtenQuotes);
+  const topics = new TopicIndex(chainId);
+  const feed = openFeed(options, {
+    chainId,
+    recent,
+    quoteJson,
+    keccak256: (bytes) => signing.digests.keccak256(bytes),
+    publish(topic, message, isBinary) {
+      publish(topic, message, isBinary);
+      hub.published(message.length);
+    },
+  });
+  const quotas = new Quotas(options.tierQuotas, limits.answerBurstSeconds, (quota, tier) =>
+    metrics?.refusedByQuota.labels(quota, tier).inc(),
+  );
+  const turns = new SliceTurns(clock, limits.slicesPerTurn);
+  const unknownKeys = new UnknownKeyGuard(limits, clock);
+  const operatorGas = new OperatorGas({
+    of: (tier) => quotas.of(tier),
+    nowMs: () => time.nowMs(),
+    kept: options.budgets ?? null,
+    onCharged({ id, tier }, quotes, gas) {
+      metrics?.publishedQuotes.labels(id, tier).inc(quotes);
+      metrics?.chargedGas.labels(id, tier).inc(gas);
+    },
+    onRefusal: ({ tier }) => quotas.refused('day', tier),
+  });
+  const hub = new Hub({
+    chainId,
+    topics,
+    feed,
+    chains: () => chainsJson(chains, clock),
+    keys: {
+      verify: (apiKey) => keys.verify(apiKey),
+      strike: (remoteAddress) => unknownKeys.strike(remoteAddress),
+    },
+    quotas,
+    turns,
+    rfqs: rfqPorts(chains, sequencer),
+    clock,
+    corsOrigins: options.corsOrigins,
+    limits,
+    onFault: logFault,
+  });
+  const askersClock = new AskersClock(clock);
+  const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains, operatorGas, askersClock });
+  const http = createHttp({
+    ...options,
+    chainId,
+    symbols: options.profile.tokens.map(({ symbol }) => symbol),
+    sequencer,
+    chains,
+    ...openIntake(options, { sequencer, chains, signing, nowSeconds, askersClock }),
+    quotas,
+    operatorGas,
+    unknownKeys,
+    watch: openRequestWatch(logger, clock, random, metrics, limits.troubleCalmMs),
+    quoteJson,
+    page: { files: [], localKey: null, ...options.page, chainId },
+    optionRoutes,
+    tickers: feed,
+    pastEvents: new EventPages(feed, limits),
+    largeAnswers: new LargeAnswers(quotas, turns, clock),
+  });
+  const server = openNetwork(options, http, hub, logFault);
+
+  const publish = measuredPublish((...message) => server.publish(...message), metrics);
+  if (metrics !== null) measureEngine(metrics, { engine, sequencer, chains, clock, isReady: () => http.isReady() });
+  const socketPublisher = new SocketPublisher(topics, quoteJson, publish);
+  sequencer.onEvents((records) => {
+    for (const { events } of records) socketPublisher.onEvents(events);
+  });
+  sequencer.onEvents((records) => feed.onRecords(records));
+  const unwatchKeys = keys.onChange(({ id }) => {
+    quotas.forget(id);
+    hub.onKeyChange(id);
+  });
+
+  // Whatever runs by itself begins after this, but for the wallets, which take up at once what an earlier run left: where
+  // the port is taken, they alone have to be stopped.
+  const port = await server.listen(options.host, options.port).catch(async (error: unknown) => {
+    await chains.stop();
+    throw error;
+  });
+  const expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
+  keys.watch(limits.keyWatchMs, (error) => {
+    logger.error({ err: error }, 'the API keys cannot be read: those known last stay in force');
+  });
+  const watches = watchHeads(options, chains);
+  let isStopped = false;
+  countPastFills(options, feed, () => isStopped).catch(logFault);
+  chains.follower.start();
+  return { port, backend: server.backend, library: server.library, routes: http.routes, ready, adoptQuotas, stop };
+
+  function adoptQuotas(table: QuotaTable): void {
+    quotas.adopt(table);
+    hub.onQuotasChange();
+  }
+
+  async function stop(): Promise<void> {
+    isStopped = true;
+    server.stopListening();
+    for (const watch of watches) watch.stop();
+    hub.closeReaders(CloseCode.serviceRestart, 'service restart');
+    const cancelTimeUp = clock.after(limits.stopPatienceMs, () => askersClock.timeIsUp());
+    await server.close(CloseCode.serviceRestart, 'service restart');
+    cancelTimeUp();
+    await chains.stop();
+    await signing.signatureChecks.close();
+    expiry.stop();
+    unwatchKeys();
+    await journal.flush();
+  }
+
+  function logFault(error: unknown): void {
+    logger.error({ err: error }, 'a request failed inside');
+  }
+}

@@ -1,0 +1,148 @@
+import type { Logger } from 'pino';
+import { isChainFailure, whyNoAnswer } from '../chain/contracts/contract-errors.js';
+import type { ChainIdentity } from '../chain/contracts/deployments.js';
+import { WrongChain } from '../chain/rpc/rpc-errors.js';
+import type { Limits } from '../config/limits.js';
+import type { CancelTimer, Clock, Random } from '../engine/ports.js';
+import { json, unavailable } from '../http/responses.js';
+import { CloseCode, type NetRequestHead, type NetResponse, type UpgradeDecision } from '../net/net.js';
+import { openServer, type ServerChoice } from '../net/open-server.js';
+import { briefly } from './process.js';
+
+export interface AwaitChainsOptions extends ServerChoice {
+  /** Asks both chains who they are. */
+  readonly ask: () => Promise<ChainIdentity>;
+  readonly host: string;
+  readonly port: number;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The service is to end. */
+  readonly stopping: Promise<unknown>;
+}
+
+/**
+ * Who the chains are, as soon as they say so; null when the service is to end before that. Without an answer there is
+ * no telling whose log this is, so nothing can be served; /health and /ready say what is waited for. Rejects with
+ * WrongChain, which waiting does not cure, and when the port is taken.
+ */
+export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIdentity | null> {
+  const { clock, limits, logger, stopping } = options;
+  const asking = new Asking(options);
+  void stopping.then(() => asking.stop());
+  const found = asking.untilAnswered();
+  let cancel: CancelTimer = () => undefined;
+  const late = new Promise<'LATE'>((resolve) => (cancel = clock.after(limits.startPatienceMs, () => resolve('LATE'))));
+  const first = await Promise.race([found, late]).finally(() => cancel());
+  if (first !== 'LATE') return first;
+  const server = await openWaitingServer({
+    ...options,
+    reason: () => asking.reason,
+    onFault: (error) => logger.error({ err: error }, 'a request failed inside'),
+  }).catch((error: unknown) => {
+    asking.stop();
+    throw error;
+  });
+  logger.warn({ port: server.port }, 'the chains do not answer yet: listening, and not ready');
+  try {
+    return await found;
+  } finally {
+    await server.close();
+  }
+}
+
+class Asking {
+  /** Why there is no answer yet. */
+  reason = 'The chains have not been reached yet: no answer so far';
+  /** The reason that was logged last. */
+  #told: string | null = null;
+  #stopped = false;
+  #wake: () => void = () => undefined;
+
+  constructor(private readonly options: AwaitChainsOptions) {}
+
+  /** Null: stopped before. */
+  async untilAnswered(): Promise<ChainIdentity | null> {
+    const { ask, clock, limits, random, logger } = this.options;
+    const beganMs = clock.monotonicMs();
+    for (let failures = 0; !this.#stopped; failures++) {
+      try {
+        return await Promise.race([ask(), this.#untilStopped()]);
+      } catch (error) {
+        if (error instanceof WrongChain || !isChainFailure(error)) throw error;
+        // Told to everybody, without a key.
+        this.reason = `The chains have not been reached yet: ${whyNoAnswer(error)}`;
+        const waitedSeconds = Math.round((clock.monotonicMs() - beganMs) / 1000);
+        const isNews = this.#told !== this.reason;
+        this.#told = this.reason;
+        if (isNews) logger.warn({ why: briefly(error), waitedSeconds }, 'the chains do not answer: waiting for them');
+        else logger.debug({ err: error, waitedSeconds }, 'the chains do not answer: waiting for them');
+      }
+      const longestMs = Math.min(limits.chainBackoffMs * 2 ** failures, limits.chainMaxBackoffMs);
+      let cancel: CancelTimer = () => undefined;
+      const paused = new Promise<void>((resolve) => (cancel = clock.after(longestMs * random.unit(), resolve)));
+      await Promise.race([paused, this.#untilStopped()]);
+      cancel();
+    }
+    return null;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#wake();
+  }
+
+  /** Asked for once at a time. */
+  #untilStopped(): Promise<null> {
+    return new Promise((resolve) => {
+      this.#wake = () => resolve(null);
+      if (this.#stopped) resolve(null);
+    });
+  }
+}
+
+export interface WaitingServerOptions extends ServerChoice {
+  readonly host: string;
+  readonly port: number;
+  readonly limits: Limits;
+  /** Why the service does not serve yet. */
+  readonly reason: () => string;
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface WaitingServer {
+  readonly port: number;
+  /** Gives the port free. */
+  close(): Promise<void>;
+}
+
+/**
+ * Holds the service's place while there is no book to serve from yet: says that the process lives and is not ready, so
+ * that whoever starts it can tell waiting from broken, and sends everybody else away for a moment.
+ */
+async function openWaitingServer(options: WaitingServerOptions): Promise<WaitingServer> {
+  const { limits, reason } = options;
+  const { server } = openServer(options, {
+    http: answer,
+    refuseHead: answer,
+    refuseBody: (_, request) => unavailable(request, reason()),
+    socketPath: '/',
+    sockets: {
+      upgrade: (request): UpgradeDecision => unavailable(request, reason()),
+      open: (socket) => socket.close(CloseCode.tryAgainLater, 'not ready'),
+      message: () => undefined,
+      close: () => undefined,
+    },
+    limits: { ...limits, bodyBytes: () => limits.bodyBytes },
+    onFault: options.onFault,
+  });
+  const port = await server.listen(options.host, options.port);
+  return { port, close: () => server.close(CloseCode.tryAgainLater, 'not ready') };
+
+  function answer(request: NetRequestHead): NetResponse {
+    if (request.path === '/health') return json('{"status":"alive"}');
+    if (request.path === '/ready') return json(JSON.stringify({ ready: false, reasons: [reason()] }), 503);
+    return unavailable(request, reason());
+  }
+}

@@ -1,0 +1,48 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { rfqPorts } from '../../src/app/engine-ports.js';
+import { RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
+import type { Pool } from '../../src/engine/quote.js';
+
+const ADDRESS = '0x00000000000000000000000000000000000000aa';
+const POOL_KEY = {
+  base: ADDRESS,
+  quote: ADDRESS,
+  oracleAdapter: ADDRESS,
+  strike: 1n,
+  maturity: 8,
+  isCallPool: true,
+} as const;
+
+function asked(resolve: () => Promise<(Pool | null)[]>) {
+  const sequencer = { submit: () => ({ refusal: 'BUSY' as const }), whenDurable: () => null };
+  return rfqPorts({ pools: { resolve } }, sequencer).poolAddressOf(POOL_KEY);
+}
+
+t.test('a pool that can not be told for the chain is unavailable; any other error is a fault of ours', async (t) => {
+  t.equal(await asked(async () => [{ poolAddress: ADDRESS, poolKey: POOL_KEY }]), ADDRESS);
+  t.equal(await asked(async () => [null]), 'IMPOSSIBLE');
+  t.equal(await asked(() => Promise.reject(new RpcUnreachable('no answer'))), 'UNAVAILABLE');
+  await t.rejects(
+    asked(() => Promise.reject(new TypeError('of ours'))),
+    TypeError,
+  );
+});
+
+t.test('a request for quotes is published when its record is durable, and not before', async (t) => {
+  let commit = (): void => undefined;
+  const durable = new Promise<void>((resolve) => (commit = resolve));
+  const sequencer = {
+    submit: () => ({ refusal: null, index: 1, events: [] }) as const,
+    whenDurable: () => durable,
+  };
+  const told: string[] = [];
+  void rfqPorts({ pools: { resolve: async () => [] } }, sequencer)
+    .publish({ poolAddress: ADDRESS, side: 'ask', size: 1n, taker: ADDRESS, body: '{}' })
+    .then((outcome) => told.push(outcome));
+  await turn();
+  t.strictSame(told, []);
+  commit();
+  await turn();
+  t.strictSame(told, ['OK']);
+});

@@ -1,0 +1,41 @@
+import t from 'tap';
+import { tellingRefusals } from '../../src/app/options-wiring.js';
+import { RpcError, RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
+import { ChainAnswerError } from '../../src/chain/rpc/rpc-response.js';
+
+const call = { to: '0x01', data: '0x' } as const;
+
+/** Of a reader that fails so: what its asker gets, and what is told besides. */
+async function failing(error: Error) {
+  const told: Error[] = [];
+  const fail = () => Promise.reject(error);
+  const reader = tellingRefusals({ call: fail, multicall: fail }, (refusal) => told.push(refusal));
+  const thrown: unknown[] = [];
+  await reader.call(call).catch((caught: unknown) => thrown.push(caught));
+  await reader.multicall([call]).catch((caught: unknown) => thrown.push(caught));
+  return { told, thrown };
+}
+
+t.test('a refusal, or an answer that is none, goes to who asked and is told besides', async (t) => {
+  for (const error of [new RpcError(-32000, 'header not found', null), new ChainAnswerError('no array')]) {
+    t.strictSame(await failing(error), { told: [error, error], thrown: [error, error] });
+  }
+});
+
+t.test(
+  'of what the endpoints tell by themselves, and of what is no failure of the chain, nothing is told',
+  async (t) => {
+    for (const error of [new RpcUnreachable('No answer'), new Error('a bug')]) {
+      t.strictSame(await failing(error), { told: [], thrown: [error, error] });
+    }
+  },
+);
+
+t.test('answers pass', async (t) => {
+  const answer = { reverted: false, data: '0x01' } as const;
+  const reader = tellingRefusals(
+    { call: () => Promise.resolve(answer), multicall: () => Promise.resolve([answer]) },
+    () => t.fail('nothing is to be told'),
+  );
+  t.strictSame([await reader.call(call), await reader.multicall([call])], [answer, [answer]]);
+});
