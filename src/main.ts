@@ -1,5 +1,6 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { privateKeyToAddress } from 'viem/accounts';
 import { adoptSettings } from './app/adopt-settings.js';
@@ -28,6 +29,12 @@ import { Metrics, serveMetrics } from './metrics/metrics.js';
 import { lockFile } from './persistence/disk/file-lock.js';
 import { spareDescriptors, systemClock, systemRandom } from './system/clock.js';
 import { makeDirectory, widerMode } from './system/make-directory.js';
+
+/** Beside the build, in a clone and in the package; images have none. */
+async function examplesDirectory(): Promise<string | null> {
+  const directory = fileURLToPath(new URL('../../examples/', import.meta.url));
+  return (await stat(directory).catch(() => null)) === null ? null : directory;
+}
 
 const readText = (file: string): Promise<string> => readFile(file, 'utf8');
 
@@ -166,7 +173,7 @@ async function serve(
     if (isReady && readyFile !== null) {
       if (local !== null && localKey !== null) {
         const ready = await writeReadyFile(readyFile, settings.host, service.port, { local, apiKey: localKey });
-        process.stdout.write(greeting(ready, readyFile));
+        process.stdout.write(greeting(ready, readyFile, await examplesDirectory()));
       } else await writeReadyFile(readyFile, settings.host, service.port, null);
     }
     const signal = await stopping;

@@ -112,35 +112,41 @@ function localPart({
   };
 }
 
-/** What a newcomer reads after `npm start`: where everything is, and commands that work as they stand. */
-export function greeting(ready: LocalReadyFile, readyFile: string): string {
-  const { httpUrl, wsUrl, apiKey, rpcUrl, chainId, accounts, pools, tokens } = ready;
+/**
+ * What a newcomer reads after `npm start`: commands that work from any directory, and, last, where everything is. On one
+ * screen. `examples`: directory of the example scripts; null where there are none, as in a container.
+ */
+export function greeting(ready: LocalReadyFile, readyFile: string, examples: string | null): string {
+  const { httpUrl, wsUrl, apiKey, rpcUrl, chainId, pools, tokens } = ready;
   const symbols = new Map(Object.entries(tokens).map(([symbol, address]) => [address, symbol]));
   const [pool] = pools;
   const query = `poolAddress=${pool?.poolAddress ?? ''}&side=ask&size=1000000000000000000&chainId=${chainId}`;
+  const file = path.resolve(readyFile);
+  const scripts = examples === null ? [] : ['watch', 'post-quote'].map((name) => path.join(examples, `${name}.mjs`));
+  const commands = [
+    ...scripts.map((script) => `node ${quoted(script)} ${quoted(file)}`),
+    `curl -H 'x-apikey: ${apiKey}' '${httpUrl}/quotes?${query}'`,
+  ];
   return `
-Quotebook is ready on a local chain.
+Quotebook is ready on a local chain with ${pools.length} pools, such as ${pool === undefined ? 'none' : describe(pool.poolKey, symbols)}.
+Funded accounts, pools and tokens are in ${file}
+
+Try it in another terminal:
+${commands.map((command) => `  ${command}`).join('\n')}
 
   Page       ${httpUrl}/
   HTTP       ${httpUrl}
   WebSocket  ${wsUrl}
-  API key    ${apiKey}
   JSON-RPC   ${rpcUrl} (chain ${chainId})
-  All of it  ${readyFile}
-
-Funded accounts (the first is the operator's wallet)
-${accounts.map(({ address, privateKey }) => `  ${address}  ${privateKey}`).join('\n')}
-
-Pools
-${pools.map((entry) => `  ${entry.poolAddress}  ${describe(entry.poolKey, symbols)}`).join('\n')}
-
-Try it, from this directory in another terminal
-  node examples/watch.mjs ${readyFile}
-  node examples/post-quote.mjs ${readyFile}
-  curl -H 'x-apikey: ${apiKey}' '${httpUrl}/quotes?${query}'
+  API key    ${apiKey}
 
 Ctrl-C stops all of it.
 `;
+}
+
+/** For a shell, only where it has to be. */
+function quoted(file: string): string {
+  return /^[\w./@+-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`;
 }
 
 /** Such as "testWETH/USDC call 1800 2026-11-27". */
@@ -150,5 +156,5 @@ function describe(
 ): string {
   const pair = `${symbols.get(base) ?? base}/${symbols.get(quote) ?? quote}`;
   const whole = (BigInt(strike) / 10n ** 18n).toString();
-  return `${pair} ${isCallPool ? 'call' : 'put '} ${whole} ${new Date(maturity * 1000).toISOString().slice(0, 10)}`;
+  return `${pair} ${isCallPool ? 'call' : 'put'} ${whole} ${new Date(maturity * 1000).toISOString().slice(0, 10)}`;
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import t from 'tap';
-import { openLocalSetup, writeReadyFile } from '../../src/app/local-setup.js';
+import { greeting, openLocalSetup, writeReadyFile } from '../../src/app/local-setup.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
 
 t.test('where another process runs the local chain no second one is begun on its state', async (t) => {
@@ -42,4 +42,40 @@ t.test('a ready file says where the service is, in one piece, to nobody but its 
   // On the local chain it holds keys.
   t.equal((await stat(file)).mode & 0o777, 0o600);
   t.strictSame(await readdir(directory), ['ready.json']);
+});
+
+const SCREEN = { lines: 24, columns: 160 };
+
+t.test('the greeting fits on a screen, with the key last, and its commands work from any directory', (t) => {
+  const address = (n: number): `0x${string}` => `0x${n.toString(16).padStart(40, '0')}`;
+  const poolKey = {
+    base: address(1),
+    quote: address(2),
+    oracleAdapter: address(3),
+    strike: '1800000000000000000000',
+    maturity: 1_795_766_400,
+    isCallPool: true,
+  };
+  const ready = {
+    httpUrl: 'http://127.0.0.1:8080',
+    wsUrl: 'ws://127.0.0.1:8080',
+    apiKey: 'the-key',
+    rpcUrl: 'http://127.0.0.1:8545',
+    chainId: 31337,
+    accounts: Array.from({ length: 10 }, (_, n) => ({ address: address(n), privateKey: `0x${'1'.repeat(64)}` })),
+    tokens: { testWETH: address(1), USDC: address(2) },
+    contracts: { orderbookStream: '', poolFactory: '', erc20Router: '', oracleAdapter: '' },
+    pools: Array.from({ length: 12 }, (_, n) => ({ poolAddress: address(n), poolKey })),
+  };
+  const text = greeting(ready, 'data dir/ready.json', '/opt/quote book/examples/');
+  const lines = text.split('\n');
+  t.ok(lines.length <= SCREEN.lines, `${lines.length} lines`);
+  const tooLong = lines.filter((line) => line.length > SCREEN.columns && !line.includes('curl'));
+  t.strictSame(tooLong, []);
+  t.match(text, '12 pools, such as testWETH/USDC call 1800 2026-11-27.');
+  const file = path.resolve('data dir/ready.json');
+  t.match(text, `node '/opt/quote book/examples/post-quote.mjs' '${file}'`);
+  t.ok(text.indexOf('API key    the-key') > text.indexOf('curl'), 'what is needed next stands last');
+  t.notMatch(greeting(ready, 'r.json', null), 'node ', 'and no scripts where there are none');
+  t.end();
 });
