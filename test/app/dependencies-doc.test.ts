@@ -63,3 +63,18 @@ for (const [title, versions] of [
     }
   });
 }
+
+t.test('anvil is pinned for every platform that the local chain runs on, with a checksum', async (t) => {
+  const source = await read('src/chain/dev/anvil.ts');
+  const used = [...source.matchAll(/'(@foundry-rs\/[\w-]+)\/bin\/anvil(?:\.exe)?'/g)].map(([, name = '']) => name);
+  const pinned = Object.keys(packageFile.optionalDependencies).filter((name) => name.startsWith('@foundry-rs/'));
+  t.strictSame(used.sort(), pinned.sort());
+  const lock = JSON.parse(await read('package-lock.json')) as {
+    packages: Record<string, { integrity?: string; optional?: boolean; os?: readonly string[] } | undefined>;
+  };
+  for (const name of [...pinned, 'uws-native', 'uws-node20']) {
+    const { integrity, optional } = lock.packages[`node_modules/${name}`] ?? {};
+    t.match(integrity, /^sha512-/, name);
+    t.equal(optional, true, `${name} may be absent`);
+  }
+});

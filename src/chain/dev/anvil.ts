@@ -94,15 +94,13 @@ function listening(child: ChildProcess): Promise<{ pid: number; port: number }> 
 
 const require = createRequire(import.meta.url);
 
-/**
- * The packages that carry the binary. The one for Linux on x64 is a dependency, the others are installed by who needs
- * them.
- */
-const packages: Readonly<Record<string, string>> = {
-  'darwin-arm64': '@foundry-rs/anvil-darwin-arm64',
-  'darwin-x64': '@foundry-rs/anvil-darwin-amd64',
-  'linux-arm64': '@foundry-rs/anvil-linux-arm64',
-  'linux-x64': '@foundry-rs/anvil-linux-amd64',
+/** The packages that carry the binary: optional dependencies, of which npm installs the one for its platform. */
+const binaries: Readonly<Record<string, string>> = {
+  'darwin-arm64': '@foundry-rs/anvil-darwin-arm64/bin/anvil',
+  'darwin-x64': '@foundry-rs/anvil-darwin-amd64/bin/anvil',
+  'linux-arm64': '@foundry-rs/anvil-linux-arm64/bin/anvil',
+  'linux-x64': '@foundry-rs/anvil-linux-amd64/bin/anvil',
+  'win32-x64': '@foundry-rs/anvil-win32-amd64/bin/anvil.exe',
 };
 
 /**
@@ -110,11 +108,11 @@ const packages: Readonly<Record<string, string>> = {
  */
 function anvilBinary(): string {
   const platform = `${process.platform}-${process.arch}`;
-  const name = packages[platform];
-  if (name === undefined) throw new Error(`There is no anvil for ${platform}: the local chain can't run here`);
+  const file = binaries[platform];
+  if (file === undefined) throw new Error(`There is no anvil for ${platform}: the local chain can't run here`);
   try {
-    return require.resolve(`${name}/bin/anvil`);
+    return require.resolve(file);
   } catch (cause) {
-    throw new Error(`${name} is not installed: npm install --no-save ${name} brings it`, { cause });
+    throw new Error(`${file} is not installed: npm install --include=optional brings it`, { cause });
   }
 }
