@@ -171,7 +171,7 @@ export const settingTable = {
     Type.String({ pattern: '^(always|never|interval\\([1-9][0-9]{0,5}\\))$' }),
     'always',
     'always, never or interval(MILLISECONDS)',
-    'When the log is forced to the disk: before anything is told (`always`), every so often, or when the system pleases.',
+    'When the log is synced: before every answer and push (`always`), at an interval, or when the operating system does.',
   ),
   lowWaterBytes: setting(
     Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),

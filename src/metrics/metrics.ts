@@ -92,7 +92,7 @@ export class Metrics {
     labelNames: ['chain'],
   });
   readonly chainStale = new Gauge({
-    ...this.#named('quotebook_chain_stale', '1 while what is told of a chain may be old.'),
+    ...this.#named('quotebook_chain_stale', '1 while the chain is stale.'),
     labelNames: ['chain'],
   });
   readonly rpcRequests = new Counter({

@@ -45,7 +45,7 @@ async function cutTornTail(disk: Disk, survey: LogSurvey, logger: Logger): Promi
   if (torn === null) return;
   logger.warn(
     { segment: segmentName(torn.number), offset: torn.offset, bytes: torn.bytes, reason: torn.reason, kept },
-    'the log ended in the middle of a group that nobody was told of: it was cut off',
+    'the log ended in an unacknowledged, half-written group: cut off',
   );
 }
 
