@@ -28,7 +28,7 @@ import type { Hex } from './engine/quote.js';
 import { Metrics, serveMetrics } from './metrics/metrics.js';
 import { lockFile } from './persistence/disk/file-lock.js';
 import { spareDescriptors, systemClock, systemRandom } from './system/clock.js';
-import { makeDirectory, widerMode } from './system/make-directory.js';
+import { makeDirectory, modeBeyondOwner } from './system/make-directory.js';
 
 /** Beside the build, in a clone and in the package; images have none. */
 async function examplesDirectory(): Promise<string | null> {
@@ -61,7 +61,7 @@ async function serveFromDirectory(
   const { dataDir } = settings;
   await makeDirectory(dataDir);
   // Not changed: it may be a directory that others use, too, such as /tmp.
-  const mode = await widerMode(dataDir);
+  const mode = await modeBeyondOwner(dataDir);
   if (mode !== null) logger.warn({ dataDir, mode }, 'more than its owner may enter the data directory');
   const local = settings.profile === 'local' ? await openLocalSetup(dataDir) : null;
   try {

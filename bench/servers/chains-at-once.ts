@@ -5,7 +5,7 @@ import { type IdentifiedQuote, publishedQuote } from '../../src/chain/contracts/
 import { ChainHealth } from '../../src/chain/follow/chain-health.js';
 import type { QuoteReading } from '../../src/chain/follow/quote-states.js';
 import type { PublicationOutcome } from '../../src/chain/publish/publisher.js';
-import type { Rpc } from '../../src/engine/ports.js';
+import type { Rpc } from '../../src/chain/rpc/rpc-client.js';
 import type { Pool, PoolKey, Quote } from '../../src/engine/quote.js';
 import { blockHashOf, CONTRACT, hex, poolOf, START_SECONDS } from '../workload/quotes.js';
 import { CHAIN_ID } from '../workload/signed-quotes.js';

@@ -1,4 +1,4 @@
-import { BookOrder, SideBook } from '../../src/engine/order-book.js';
+import { BookOrder, BookSide } from '../../src/engine/order-book.js';
 import { OrderStore } from '../../src/engine/order-store.js';
 import { cover, walkBestFirst } from '../../src/engine/queries.js';
 import type { Hex, Quote, Side } from '../../src/engine/quote.js';
@@ -21,8 +21,8 @@ interface Played {
 /** As much of our book as `nodejs-order-book` has of its own: orders by id, and each side by price and age. */
 class TwoSides implements Played {
   readonly #ids = new Map<Hex, BookOrder>();
-  readonly #bid = new SideBook('bid');
-  readonly #ask = new SideBook('ask');
+  readonly #bid = new BookSide('bid');
+  readonly #ask = new BookSide('ask');
 
   insert(quote: Quote): BookOrder {
     const order = new BookOrder(quote);
@@ -57,7 +57,7 @@ class TwoSides implements Played {
     this.#ids.delete(order.quote.quoteId);
   }
 
-  #sideOf(order: BookOrder): SideBook {
+  #sideOf(order: BookOrder): BookSide {
     return order.quote.isBuy ? this.#bid : this.#ask;
   }
 }

@@ -4,9 +4,8 @@ import type { ChainIdentity } from '../chain/contracts/deployments.js';
 import { intentFileName, IntentLog } from '../chain/wallet/intent-log.js';
 import type { Limits } from '../config/limits.js';
 import type { Settings } from '../config/setting-table.js';
-import type { KeptValues } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
-import { parseSyncMode, PersistenceError } from '../persistence/disk/disk.js';
+import { parseSyncMode, PersistenceError, type KeyValueStore } from '../persistence/disk/disk.js';
 import { KeptFile } from '../persistence/disk/json-store.js';
 import { openNodeDisk } from '../persistence/disk/node-disk.js';
 import { type OpenLog, openLog } from '../persistence/recovery/open-log.js';
@@ -32,7 +31,7 @@ export interface DataDirectoryOptions {
 /** What a process has of its data directory. */
 export interface DataDirectory extends OpenLog {
   /** What keys and wallets have used of their days. */
-  readonly budgets: KeptValues;
+  readonly budgets: KeyValueStore;
   /** What the wallet of this address means to send on that chain. One at a time has it. */
   openIntents(chainId: number, address: Hex): Promise<IntentLog>;
 }

@@ -33,7 +33,7 @@ import { openServer } from '../net/open-server.js';
 import type { OperatorGas } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
-import { othersTurn } from '../system/timers.js';
+import { yieldToEventLoop } from '../system/timers.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { SUBPROTOCOLS } from '../ws/session.js';
@@ -104,7 +104,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     index: () => engine.index,
   };
   const publishing = quotePublishing({ ...options, staleness: () => staleness(clock.monotonicMs()) });
-  const turn = (): Promise<void> => othersTurn(clock);
+  const turn = (): Promise<void> => yieldToEventLoop(clock);
   const answerHeaders = new AnswerHeaders({ allowOrigin: allowedOrigin(options.corsOrigins), staleness });
   const routes = [
     ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, options.largeAnswers),

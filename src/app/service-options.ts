@@ -20,7 +20,9 @@ import type { Wallet } from '../chain/wallet/wallet.js';
 import type { Limits } from '../config/limits.js';
 import type { ChainPosition, ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
-import type { Clock, Journal, KeptValues, Random, Rpc } from '../engine/ports.js';
+import type { Clock, Journal, Random } from '../engine/ports.js';
+import type { KeyValueStore } from '../persistence/disk/disk.js';
+import type { Rpc } from '../chain/rpc/rpc-client.js';
 import type { Order } from '../engine/quote.js';
 import type { EventHistory } from '../feed/event-history.js';
 import type { PageOptions } from '../http/static-routes.js';
@@ -45,7 +47,7 @@ export interface ServiceOptions extends ServerChoice {
   readonly history: EventHistory | null;
   readonly keys: KeyStore;
   /** Where it is kept what keys and wallets have used of their days; absent: it is forgotten with the process. */
-  readonly budgets?: KeptValues;
+  readonly budgets?: KeyValueStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: Limits;
@@ -150,7 +152,7 @@ export interface ChainSideOptions {
   /** Null: nothing is published. */
   readonly operator: OperatorAccount | null;
   /** Where it is kept what wallets spend; absent: it is forgotten with the process. */
-  readonly budgets?: KeptValues;
+  readonly budgets?: KeyValueStore;
   readonly book: FollowedBook;
   readonly known: () => Iterable<Order>;
   readonly readSoFar: ReadSoFar;

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
-import { othersTurn } from '../system/timers.js';
+import { yieldToEventLoop } from '../system/timers.js';
 import type { QuoteSignature } from './quote-signature.js';
 import { type ClaimedSignature, packAll } from './secp256k1.js';
 
@@ -211,7 +211,7 @@ export class InlineSignatureChecks implements SignatureChecks {
   async verifyAll(claimed: readonly ClaimedSignature[]): Promise<readonly boolean[]> {
     const verdicts: boolean[] = [];
     for (const each of claimed) {
-      if (verdicts.length > 0 && verdicts.length % this.perTurn === 0) await othersTurn(this.clock);
+      if (verdicts.length > 0 && verdicts.length % this.perTurn === 0) await yieldToEventLoop(this.clock);
       verdicts.push(this.signatures.verify(each));
     }
     return verdicts;

@@ -1,4 +1,4 @@
-import { BTreeLevels, type Levels, type Priced } from './price-levels.js';
+import { BTreeLevels, type PriceLevels, type Priced } from './price-levels.js';
 import type { Side } from './quote.js';
 
 /** Empty levels that are kept in any case. */
@@ -24,7 +24,7 @@ const SPREADER = 0x9e3779b1;
  * unseen, for the next quote of its price: opening one moves all that lie behind it, which is most of what an array
  * costs. The best level is never an empty one, and they are swept out when they outnumber the others.
  */
-export class ArrayLevels<L extends Priced> implements Levels<L> {
+export class ArrayLevels<L extends Priced> implements PriceLevels<L> {
   /** Worst first. */
   readonly #levels: L[];
   /**
@@ -187,7 +187,7 @@ const MOST_IN_ARRAY = 2048;
 const FEWEST_IN_TREE = 512;
 
 /** In an array while there are few, in a B-tree while there are many. */
-export class SizedLevels<L extends Priced> implements Levels<L> {
+export class HybridLevels<L extends Priced> implements PriceLevels<L> {
   readonly #side: Side;
   readonly #make: (price: bigint) => L;
   /** One of the two is in use. Each has a field of its own because calls to a known class are what makes them cheap. */

@@ -7,7 +7,7 @@ import { OrderStore } from './order-store.js';
 import { type DeployedPool, PoolRegistry } from './pool-registry.js';
 import * as query from './queries.js';
 import type { Hex, Order, Pool } from './quote.js';
-import { Machine } from './state-machine.js';
+import { StateMachine } from './state-machine.js';
 import { type EngineParts, type EngineState, exportParts, hashParts, importParts, sumParts } from './state-rows.js';
 
 export interface EngineOptions {
@@ -27,7 +27,7 @@ export interface EngineOptions {
 export class Engine {
   readonly #parts: EngineParts;
   readonly #sha256: EngineOptions['sha256'];
-  readonly #machine: Machine;
+  readonly #machine: StateMachine;
   #index = 0;
   #tsMs = 0;
 
@@ -40,7 +40,7 @@ export class Engine {
       pools: new PoolRegistry(),
       store: new OrderStore(idSalt),
     };
-    this.#machine = new Machine(this.#parts);
+    this.#machine = new StateMachine(this.#parts);
   }
 
   /** Index of the last record applied, 0 before the first. */
@@ -83,7 +83,7 @@ export class Engine {
   }
 
   /** Live and invalid orders by any mix of filters, newest first. */
-  orders(about: query.OrdersQuery = {}): query.OrdersAnswer {
+  orders(about: query.OrdersQuery = {}): query.OrdersResult {
     return query.orders(this.#parts.store, about);
   }
 
@@ -190,7 +190,7 @@ export class Engine {
    * take the time at once.
    */
   prepareSum(limit: number): boolean {
-    return this.#parts.store.sum.settle(limit);
+    return this.#parts.store.sum.update(limit);
   }
 
   exportState(): EngineState {

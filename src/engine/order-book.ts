@@ -1,16 +1,16 @@
-import { SizedLevels } from './array-levels.js';
+import { HybridLevels } from './array-levels.js';
 import { assert } from './assert.js';
-import { BTree, type Levels } from './price-levels.js';
+import { BTree, type PriceLevels } from './price-levels.js';
 import { type Hex, type InvalidReason, isPrivate, type Order, type Pool, type Quote, type Side } from './quote.js';
-import { type Lanes, type Summed, UNCHANGED } from './state-hash.js';
-import { Roster } from './swap-list.js';
+import { type Lanes, type HashedMember, UNCHANGED } from './state-hash.js';
+import { SwapList } from './swap-list.js';
 
 /** The live and invalid quotes of one pool; the live ones are on their side too. */
 interface PoolBook {
   readonly pool: Pool;
-  readonly bid: SideBook;
-  readonly ask: SideBook;
-  readonly orders: Roster<BookOrder>;
+  readonly bid: BookSide;
+  readonly ask: BookSide;
+  readonly orders: SwapList<BookOrder>;
 }
 
 /** Orders in no particular order. */
@@ -22,9 +22,9 @@ export interface OrderList extends Iterable<BookOrder> {
  * Where the live and the invalid quotes are: by pool, side, price and age, and by provider. Says nothing of gone ones.
  * Pools and providers without a quote take no room.
  */
-export class Book {
+export class OrderBook {
   readonly #pools = new Map<Hex, PoolBook>();
-  readonly #providers = new Map<Hex, Roster<BookOrder>>();
+  readonly #providers = new Map<Hex, SwapList<BookOrder>>();
 
   pool(poolAddress: Hex): PoolBook | undefined {
     return this.#pools.get(poolAddress);
@@ -35,7 +35,7 @@ export class Book {
     return this.#pools.values();
   }
 
-  side(poolAddress: Hex, side: Side): SideBook | undefined {
+  side(poolAddress: Hex, side: Side): BookSide | undefined {
     return this.#pools.get(poolAddress)?.[side];
   }
 
@@ -107,7 +107,7 @@ export class Book {
     return known;
   }
 
-  #sideOf(order: BookOrder): SideBook {
+  #sideOf(order: BookOrder): BookSide {
     assert(order.pool !== null, 'an order that is not gone is listed');
     return order.quote.isBuy ? order.pool.bid : order.pool.ask;
   }
@@ -116,12 +116,12 @@ export class Book {
     const { pool, provider } = order.quote;
     let inPool = this.#pools.get(pool.poolAddress);
     if (inPool === undefined) {
-      inPool = { pool, bid: new SideBook('bid'), ask: new SideBook('ask'), orders: new Roster(movedInPool) };
+      inPool = { pool, bid: new BookSide('bid'), ask: new BookSide('ask'), orders: new SwapList(movedInPool) };
       this.#pools.set(pool.poolAddress, inPool);
     }
     let ofProvider = this.#providers.get(provider);
     if (ofProvider === undefined) {
-      ofProvider = new Roster(movedOfProvider);
+      ofProvider = new SwapList(movedOfProvider);
       this.#providers.set(provider, ofProvider);
     }
     order.placeInPool = inPool.orders.add(order);
@@ -154,18 +154,18 @@ function movedOfProvider(order: BookOrder, place: number): void {
  * The bids or the asks of one pool. Private quotes are kept beside the public ones, by taker, so that a query for
  * public quotes never meets them; readers merge the two.
  */
-export class SideBook {
+export class BookSide {
   readonly side: Side;
-  readonly publicLevels: Levels<Level>;
-  readonly #byTaker = new Map<Hex, Levels<Level>>();
+  readonly publicLevels: PriceLevels<PriceLevel>;
+  readonly #byTaker = new Map<Hex, PriceLevels<PriceLevel>>();
 
   constructor(side: Side) {
     this.side = side;
-    this.publicLevels = new SizedLevels(side, newLevel);
+    this.publicLevels = new HybridLevels(side, newLevel);
   }
 
   /** The levels of that taker's private quotes; undefined when it has none. */
-  privateLevels(taker: Hex): Levels<Level> | undefined {
+  privateLevels(taker: Hex): PriceLevels<PriceLevel> | undefined {
     return this.#byTaker.get(taker);
   }
 
@@ -206,17 +206,17 @@ export class SideBook {
     return count;
   }
 
-  #takerLevels(taker: Hex): Levels<Level> {
+  #takerLevels(taker: Hex): PriceLevels<PriceLevel> {
     let levels = this.#byTaker.get(taker);
     if (levels === undefined) {
-      levels = new SizedLevels(this.side, newLevel);
+      levels = new HybridLevels(this.side, newLevel);
       this.#byTaker.set(taker, levels);
     }
     return levels;
   }
 }
 
-function checkLevel(level: Level, isPrivate: boolean): number {
+function checkLevel(level: PriceLevel, isPrivate: boolean): number {
   level.checkInvariants();
   assert(level.count > 0, 'an empty level is not kept');
   for (let order = level.oldest; order !== null; order = order.newer) {
@@ -226,15 +226,15 @@ function checkLevel(level: Level, isPrivate: boolean): number {
   return level.count;
 }
 
-function newLevel(price: bigint): Level {
-  return new Level(price);
+function newLevel(price: bigint): PriceLevel {
+  return new PriceLevel(price);
 }
 
 /** Stands for "no settlement block": below every block number. */
 export const NO_BLOCK = -1;
 
 /** The engine's own side of an Order: the same object that readers see, with what only the engine needs. */
-export class BookOrder implements Order, Summed {
+export class BookOrder implements Order, HashedMember {
   readonly quote: Quote;
   fillableSize = 0n;
   state: Order['state'] = 'gone';
@@ -254,7 +254,7 @@ export class BookOrder implements Order, Summed {
 
   /** Where it is listed while it is not gone, so that moving it looks nothing up. */
   pool: PoolBook | null = null;
-  ofProvider: Roster<BookOrder> | null = null;
+  ofProvider: SwapList<BookOrder> | null = null;
   placeInPool = 0;
   placeOfProvider = 0;
   /** What OrderIndex has it under, kept so that taking it out reads no digits; and another with the same key. */
@@ -264,7 +264,7 @@ export class BookOrder implements Order, Summed {
   placeByOrigin = 0;
   placeByTouch = 0;
   /** Its place in the book while `live`. */
-  level: Level | null = null;
+  level: PriceLevel | null = null;
   older: BookOrder | null = null;
   newer: BookOrder | null = null;
 
@@ -316,7 +316,7 @@ export interface LevelTotal {
 }
 
 /** All orders of one price, linked from the oldest to the newest. */
-export class Level implements LevelTotal {
+export class PriceLevel implements LevelTotal {
   readonly price: bigint;
   count = 0;
   oldest: BookOrder | null = null;

@@ -1,24 +1,24 @@
 import { assert } from './assert.js';
-import { Book, BookOrder, compareAge, NO_BLOCK, type OrderList } from './order-book.js';
+import { OrderBook, BookOrder, compareAge, NO_BLOCK, type OrderList } from './order-book.js';
 import { mixOrder } from './pool-registry.js';
 import type { Hex, InvalidReason, Quote } from './quote.js';
-import { ChangingSum, wordAt } from './state-hash.js';
-import { BucketIndex } from './time-index.js';
+import { MultisetHash, wordAt } from './state-hash.js';
+import { TimeIndex } from './time-index.js';
 
 /**
  * Every order that is known, gone ones too, each in the indexes that time and reorgs ask for. An order that is gone is
  * kept only while a reorg could undo the settlement block that last touched it.
  */
 export class OrderStore {
-  readonly book = new Book();
+  readonly book = new OrderBook();
   /** Over every order that is known, with all that it is. */
-  readonly sum = new ChangingSum<BookOrder>(mixOrder);
+  readonly sum = new MultisetHash<BookOrder>(mixOrder);
   readonly #orders: OrderIndex;
-  readonly #byDue = new BucketIndex<BookOrder>((order, place) => (order.placeByDue = place));
+  readonly #byDue = new TimeIndex<BookOrder>((order, place) => (order.placeByDue = place));
   /** By the stream block that published them, while that block can be undone. */
-  readonly #byOrigin = new BucketIndex<BookOrder>((order, place) => (order.placeByOrigin = place));
+  readonly #byOrigin = new TimeIndex<BookOrder>((order, place) => (order.placeByOrigin = place));
   /** By the settlement block that last touched them, while that block can be undone. */
-  readonly #byTouch = new BucketIndex<BookOrder>((order, place) => (order.placeByTouch = place));
+  readonly #byTouch = new TimeIndex<BookOrder>((order, place) => (order.placeByTouch = place));
   #streamFloor = NO_BLOCK;
   #settlementFloor = NO_BLOCK;
 
@@ -43,7 +43,7 @@ export class OrderStore {
   add(quote: Quote): BookOrder {
     const order = new BookOrder(quote);
     this.#orders.add(order);
-    this.sum.note(order);
+    this.sum.markChanged(order);
     order.placeByDue = this.#byDue.add(order.due, order);
     if (order.blockNumber > this.#streamFloor) order.placeByOrigin = this.#byOrigin.add(order.blockNumber, order);
     return order;
@@ -54,7 +54,7 @@ export class OrderStore {
    */
   set(order: BookOrder, fillableSize: bigint, reason: InvalidReason | null, blockNumber: number, read: boolean): void {
     this.book.set(order, fillableSize, reason);
-    this.sum.note(order);
+    this.sum.markChanged(order);
     const touchedBlock = read ? blockNumber : Math.max(blockNumber, order.touchedBlock);
     if (read) order.readBlock = blockNumber;
     this.#touch(order, touchedBlock);
@@ -89,7 +89,7 @@ export class OrderStore {
   /** Takes an order out of everything. It keeps the size it had. */
   forget(order: BookOrder): void {
     this.book.withdraw(order);
-    this.sum.drop(order);
+    this.sum.remove(order);
     this.#orders.remove(order);
     this.#byDue.remove(order.due, order.placeByDue);
     this.#byOrigin.remove(order.blockNumber, order.placeByOrigin);
@@ -154,7 +154,7 @@ export class OrderStore {
   #settle(order: BookOrder): void {
     order.touchedBlock = NO_BLOCK;
     order.readBlock = NO_BLOCK;
-    this.sum.note(order);
+    this.sum.markChanged(order);
     if (order.state === 'gone') this.forget(order);
   }
 }

@@ -1,7 +1,7 @@
 import type { BookOrder } from './order-book.js';
 import type { Hex, Origin, Pool } from './quote.js';
-import { ChangingSum, type Summed, UNCHANGED, type WordMixer } from './state-hash.js';
-import { BucketIndex } from './time-index.js';
+import { MultisetHash, type HashedMember, UNCHANGED, type WordMixer } from './state-hash.js';
+import { TimeIndex } from './time-index.js';
 
 export interface DeployedPool {
   readonly pool: Pool;
@@ -11,15 +11,15 @@ export interface DeployedPool {
 }
 
 /** With its place among the pools of its maturity. */
-interface ListedPool extends DeployedPool, Summed {
+interface ListedPool extends DeployedPool, HashedMember {
   place: number;
 }
 
 /** The pools that are deployed and have not matured. */
 export class PoolRegistry {
-  readonly sum = new ChangingSum<ListedPool>(mixDeployedPool);
+  readonly sum = new MultisetHash<ListedPool>(mixDeployedPool);
   readonly #pools = new Map<Hex, ListedPool>();
-  readonly #byMaturity = new BucketIndex<ListedPool>((pool, place) => (pool.place = place));
+  readonly #byMaturity = new TimeIndex<ListedPool>((pool, place) => (pool.place = place));
 
   get(poolAddress: Hex): DeployedPool | undefined {
     return this.#pools.get(poolAddress);
@@ -41,7 +41,7 @@ export class PoolRegistry {
     if (this.#pools.has(poolAddress)) return false;
     const listed: ListedPool = { ...deployed, place: 0, lanes: null, placeAmongChanged: UNCHANGED };
     this.#pools.set(poolAddress, listed);
-    this.sum.note(listed);
+    this.sum.markChanged(listed);
     listed.place = this.#byMaturity.add(poolKey.maturity, listed);
     return true;
   }
@@ -64,7 +64,7 @@ export class PoolRegistry {
 
   #forget(listed: ListedPool): void {
     this.#pools.delete(listed.pool.poolAddress);
-    this.sum.drop(listed);
+    this.sum.remove(listed);
   }
 }
 

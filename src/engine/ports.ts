@@ -20,35 +20,6 @@ export interface Random {
   unit(): number;
 }
 
-/**
- * JSON-RPC of one chain, as in EIP-1193: resolves to `result`, rejects with an error that has `code` where the node
- * gave one.
- */
-export interface Rpc {
-  request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
-  /** One try at another node than the one that answers `request`, or at this one where there is no other. */
-  requestFromAnother?(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
-  /** The node that answers is behind: ask another one from now on, where there is one. */
-  preferAnother?(): void;
-  /**
-   * Another number whenever another node has taken over, also one that answered before: what two of them said may be of
-   * different branches.
-   */
-  readonly turn?: number;
-}
-
-/** A few JSON values by key that outlive the process. */
-export interface KeptValues {
-  /** As they were when this process began. */
-  readonly found: ReadonlyMap<string, unknown>;
-  /**
-   * Durable when it resolves, with all that was put before. When it rejects, the value may be kept or not: the next put
-   * that resolves keeps it.
-   */
-  put(key: string, value: unknown): Promise<void>;
-  remove(key: string): Promise<void>;
-}
-
 /** One applied command with what it was stamped with and what came of it. */
 export interface JournalRecord {
   readonly stamp: Stamp;

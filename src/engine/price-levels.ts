@@ -14,7 +14,7 @@ export interface Priced {
 }
 
 /** Whatever is kept by price on one side of a book, best price first: asks rising, bids falling. */
-export interface Levels<L extends Priced> extends Iterable<L> {
+export interface PriceLevels<L extends Priced> extends Iterable<L> {
   /** Number of levels. */
   readonly size: number;
   at(price: bigint): L | undefined;
@@ -25,18 +25,18 @@ export interface Levels<L extends Priced> extends Iterable<L> {
 }
 
 /** Negative when `a` is the better price, which is nearer to the other side. */
-export function betterFirst(side: Side): (a: bigint, b: bigint) => number {
+export function comparePrices(side: Side): (a: bigint, b: bigint) => number {
   return side === 'ask' ? (a, b) => (a < b ? -1 : a > b ? 1 : 0) : (a, b) => (a > b ? -1 : a < b ? 1 : 0);
 }
 
 /** In a B-tree: any number of levels, each found, opened and closed in logarithmic time. */
-export class BTreeLevels<L extends Priced> implements Levels<L> {
+export class BTreeLevels<L extends Priced> implements PriceLevels<L> {
   readonly #tree: BTree<bigint, L>;
   readonly #make: (price: bigint) => L;
 
   /** `levels`: what it begins with, in any order. */
   constructor(side: Side, make: (price: bigint) => L, levels: Iterable<L> = []) {
-    this.#tree = new BTree<bigint, L>(undefined, betterFirst(side));
+    this.#tree = new BTree<bigint, L>(undefined, comparePrices(side));
     this.#make = make;
     for (const level of levels) this.#tree.set(level.price, level);
   }

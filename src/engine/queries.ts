@@ -1,22 +1,22 @@
 import {
-  type Book,
+  type OrderBook,
   type BookOrder,
   compareAge,
-  type Level,
+  type PriceLevel,
   type LevelTotal,
   type OrderList,
-  type SideBook,
+  type BookSide,
 } from './order-book.js';
 import type { OrderStore } from './order-store.js';
-import { betterFirst, type Levels } from './price-levels.js';
+import { comparePrices, type PriceLevels } from './price-levels.js';
 import { type Hex, type Order, type Side, sideOf } from './quote.js';
 
 /** Steps through levels, best price first and older first within each. */
 class Cursor {
   order: BookOrder | null = null;
-  readonly #levels: Iterator<Level>;
+  readonly #levels: Iterator<PriceLevel>;
 
-  constructor(levels: Levels<Level>) {
+  constructor(levels: PriceLevels<PriceLevel>) {
     this.#levels = levels[Symbol.iterator]();
     this.#enterNextLevel();
   }
@@ -34,7 +34,7 @@ class Cursor {
 
 /** Negative when `a` is to be taken before `b`: better price, then older. */
 export function compareBest(side: Side): (a: BookOrder, b: BookOrder) => number {
-  const comparePrice = betterFirst(side);
+  const comparePrice = comparePrices(side);
   return (a, b) => comparePrice(a.quote.price, b.quote.price) || compareAge(a, b);
 }
 
@@ -42,7 +42,7 @@ export function compareBest(side: Side): (a: BookOrder, b: BookOrder) => number 
  * Hands the orders of a side to `visit`, best first, until it answers false: the public ones, and, merged with them,
  * those private to `taker` if there is one. The book must not change meanwhile.
  */
-export function walkBestFirst(side: SideBook, taker: Hex | null, visit: (order: BookOrder) => boolean): void {
+export function walkBestFirst(side: BookSide, taker: Hex | null, visit: (order: BookOrder) => boolean): void {
   const ofTaker = taker === null ? undefined : side.privateLevels(taker);
   if (ofTaker === undefined) {
     walk(side.publicLevels, visit);
@@ -59,11 +59,11 @@ export function walkBestFirst(side: SideBook, taker: Hex | null, visit: (order: 
 }
 
 /** As walkBestFirst, over the quotes private to `taker` alone. */
-export function walkPrivate(side: SideBook, taker: Hex, visit: (order: BookOrder) => boolean): void {
+export function walkPrivate(side: BookSide, taker: Hex, visit: (order: BookOrder) => boolean): void {
   walk(side.privateLevels(taker) ?? [], visit);
 }
 
-function walk(levels: Iterable<Level>, visit: (order: BookOrder) => boolean): void {
+function walk(levels: Iterable<PriceLevel>, visit: (order: BookOrder) => boolean): void {
   for (const level of levels) {
     for (let order = level.oldest; order !== null; order = order.newer) if (!visit(order)) return;
   }
@@ -78,7 +78,7 @@ interface Sum {
 
 /** The first `depth` prices of two kinds of level together, best first, each price added up. */
 export function mergeTotals(side: Side, a: Iterable<LevelTotal>, b: Iterable<LevelTotal>, depth: number): LevelTotal[] {
-  const comparePrice = betterFirst(side);
+  const comparePrice = comparePrices(side);
   const merged: LevelTotal[] = [];
   const left = a[Symbol.iterator]();
   const right = b[Symbol.iterator]();
@@ -151,7 +151,7 @@ export interface Age {
   readonly logIndex: number;
 }
 
-export interface OrdersAnswer {
+export interface OrdersResult {
   readonly valid: Order[];
   readonly invalid: Order[];
   /** Age of the oldest one here; null when there are no older ones. */
@@ -166,7 +166,7 @@ export interface LevelsQuery {
 }
 
 /** Best first, just enough to cover the size, or all there is; the last one is not cut. */
-export function cover(book: Book, query: CoverQuery): Order[] {
+export function cover(book: OrderBook, query: CoverQuery): Order[] {
   const pool = book.pool(query.poolAddress);
   if (pool === undefined) return [];
   const { provider, size, taker = null } = query;
@@ -192,7 +192,7 @@ export function cover(book: Book, query: CoverQuery): Order[] {
 }
 
 /** The quotes private to that taker, best first. */
-export function privateQuotes(book: Book, query: PrivateQuery): Order[] {
+export function privateQuotes(book: OrderBook, query: PrivateQuery): Order[] {
   const side = book.side(query.poolAddress, query.side);
   const found: Order[] = [];
   if (side !== undefined) walkPrivate(side, query.taker, (order) => found.push(order) > 0);
@@ -206,7 +206,7 @@ export function candidateCount(store: OrderStore, query: OrdersQuery): number {
 }
 
 /** What is in the book and what is known as invalid, each newest first. */
-export function orders(store: OrderStore, query: OrdersQuery): OrdersAnswer {
+export function orders(store: OrderStore, query: OrdersQuery): OrdersResult {
   const { poolAddress, side, provider, taker, minFillableSize = 0n, quoteIds, olderThan, limit = Infinity } = query;
   const valid: BookOrder[] = [];
   const invalid: BookOrder[] = [];
@@ -224,7 +224,7 @@ export function orders(store: OrderStore, query: OrdersQuery): OrdersAnswer {
 }
 
 /** The first `limit`, at least one, of two lists that are newest first and longer than that together. */
-function newest(valid: readonly BookOrder[], invalid: readonly BookOrder[], limit: number): OrdersAnswer {
+function newest(valid: readonly BookOrder[], invalid: readonly BookOrder[], limit: number): OrdersResult {
   let [taken, takenInvalid] = [0, 0];
   let next: Age | null = null;
   while (taken + takenInvalid < limit) {
@@ -245,21 +245,21 @@ function isOlder({ blockNumber, logIndex }: Age, than: Age): boolean {
 }
 
 /** Price levels, best first, at most `depth` of them. */
-export function levels(book: Book, query: LevelsQuery, depth: number): LevelTotal[] {
+export function levels(book: OrderBook, query: LevelsQuery, depth: number): LevelTotal[] {
   const side = book.side(query.poolAddress, query.side);
   if (side === undefined) return [];
   return mergeTotals(query.side, side.publicLevels, ownLevels(side, query.taker) ?? [], depth);
 }
 
 /** One price level; size 0 and count 0 where there is none. */
-export function levelAt(book: Book, query: LevelsQuery, price: bigint): LevelTotal {
+export function levelAt(book: OrderBook, query: LevelsQuery, price: bigint): LevelTotal {
   const side = book.side(query.poolAddress, query.side);
   const open = side?.publicLevels.at(price);
   const own = side && ownLevels(side, query.taker)?.at(price);
   return { price, size: (open?.size ?? 0n) + (own?.size ?? 0n), count: (open?.count ?? 0) + (own?.count ?? 0) };
 }
 
-function ownLevels(side: SideBook, taker: Hex | null): Levels<Level> | undefined {
+function ownLevels(side: BookSide, taker: Hex | null): PriceLevels<PriceLevel> | undefined {
   return taker === null ? undefined : side.privateLevels(taker);
 }
 

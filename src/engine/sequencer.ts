@@ -5,7 +5,7 @@ import type { EngineEvent } from './event.js';
 import type { Clock, Journal, JournalRecord } from './ports.js';
 
 /** Applied, and durable once the journal has committed `index`; or not taken at all. */
-export type Submitted =
+export type SubmitResult =
   | { readonly refusal: null; readonly index: number; readonly events: readonly EngineEvent[] }
   | { readonly refusal: 'STORAGE_FULL' | 'BUSY' };
 
@@ -55,7 +55,7 @@ export class Sequencer {
   }
 
   /** Applies the command at once, unless the journal takes no record now; then nothing has happened. */
-  submit(command: Command): Submitted {
+  submit(command: Command): SubmitResult {
     assert(!this.#isFaulty, 'nothing is applied after a fault');
     const refusal = this.#journal.refusal();
     if (refusal !== null) return { refusal };
@@ -75,7 +75,7 @@ export class Sequencer {
   /**
    * Lets go of what time has run out for. Much of it goes in several records, one for each call until nothing is due.
    */
-  expire(): Submitted {
+  expire(): SubmitResult {
     const nowMs = this.#time.nowMs();
     if (!this.#isMuchDue(nowMs)) return this.submit({ type: 'TICK' });
     const second = Math.floor(nowMs / 1000);

@@ -1,4 +1,4 @@
-import { Roster } from './swap-list.js';
+import { SwapList } from './swap-list.js';
 
 /** What a member of a set adds to the set's sum: four numbers of 32 bits, each by its own sum modulo 2^32. */
 export interface Lanes {
@@ -111,7 +111,7 @@ function spread(lane: number): number {
 export const UNCHANGED = -1;
 
 /** What a sum keeps at each of its members. */
-export interface Summed {
+export interface HashedMember {
   /** What the sum has of it; null: nothing yet. */
   lanes: Lanes | null;
   /** UNCHANGED when that is all that it is. */
@@ -123,10 +123,10 @@ export interface Summed {
  * A change only notes that there was one: what it adds is computed when somebody wants the sum, once however often the
  * member changed, and never where nobody does.
  */
-export class ChangingSum<Member extends Summed> {
+export class MultisetHash<Member extends HashedMember> {
   readonly #mix: (member: Member, mixer: WordMixer) => void;
   readonly #mixer = new WordMixer();
-  readonly #changed = new Roster<Member>((member, place) => (member.placeAmongChanged = place));
+  readonly #changed = new SwapList<Member>((member, place) => (member.placeAmongChanged = place));
   #a = 0;
   #b = 0;
   #c = 0;
@@ -138,19 +138,19 @@ export class ChangingSum<Member extends Summed> {
   }
 
   /** The member is new, or not what it was. */
-  note(member: Member): void {
+  markChanged(member: Member): void {
     if (member.placeAmongChanged === UNCHANGED) member.placeAmongChanged = this.#changed.add(member);
   }
 
   /** It is no member any more. */
-  drop(member: Member): void {
+  remove(member: Member): void {
     if (member.placeAmongChanged !== UNCHANGED) this.#unnote(member);
     if (member.lanes !== null) this.#subtract(member.lanes);
     member.lanes = null;
   }
 
   /** Adds at most `limit` changed members anew. True when none is left. */
-  settle(limit: number): boolean {
+  update(limit: number): boolean {
     for (let rest = limit; rest > 0; rest -= 1) {
       const member = this.#changed.at(this.#changed.size - 1);
       if (member === undefined) return true;
@@ -165,7 +165,7 @@ export class ChangingSum<Member extends Summed> {
 
   /** 32 hex digits, of the members as they are now. */
   text(): string {
-    this.settle(Infinity);
+    this.update(Infinity);
     return [this.#a, this.#b, this.#c, this.#d].map((lane) => (lane >>> 0).toString(16).padStart(8, '0')).join('');
   }
 

@@ -19,7 +19,7 @@ import type { Order, Origin } from './quote.js';
 import type { EngineParts } from './state-rows.js';
 
 /** What each command does to the parts of an engine, and which events tell of it. */
-export class Machine {
+export class StateMachine {
   /** Number of the last event. */
   seq = 0;
   readonly #parts: EngineParts;

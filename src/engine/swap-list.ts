@@ -1,9 +1,9 @@
 /**
  * Items in no particular order, each of which knows its place: adding and removing look nothing up and compare nothing,
  * where a Set hashes (measured: the book's five indexes cost a third of what they do with sets). `moved` tells an item
- * that its place is another one now. The roster must not change while it is walked.
+ * that its place is another one now. The list must not change while it is walked.
  */
-export class Roster<T> implements Iterable<T> {
+export class SwapList<T> implements Iterable<T> {
   readonly #items: T[] = [];
   readonly #moved: (item: T, place: number) => void;
 

@@ -1,11 +1,11 @@
-import { Roster } from './swap-list.js';
+import { SwapList } from './swap-list.js';
 
 /**
  * Whole numbers, of which the lowest is asked for: a binary heap. Keys that come in rising order, as blocks do, cost one
  * comparison each, and none makes an object (measured: a B-tree of them took a twentieth of a replay). A key that is
  * added twice is there twice.
  */
-export class KeyHeap {
+export class MinHeap {
   /** No key is lower than the one at half its place (counted from 1). */
   #keys: number[] = [];
 
@@ -70,10 +70,10 @@ const SPARE_BUCKETS = 64;
  * place that `add` gave it, and hears of another through `moved`. A bucket that loses its last item stays for the next
  * one, until the empty ones outnumber the others.
  */
-export class BucketIndex<T> {
-  readonly #buckets = new Map<number, Roster<T>>();
+export class TimeIndex<T> {
+  readonly #buckets = new Map<number, SwapList<T>>();
   /** Those of the buckets. */
-  readonly #keys = new KeyHeap();
+  readonly #keys = new MinHeap();
   readonly #moved: (item: T, place: number) => void;
 
   #empty = 0;
@@ -96,7 +96,7 @@ export class BucketIndex<T> {
   add(key: number, item: T): number {
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
-      bucket = new Roster(this.#moved);
+      bucket = new SwapList(this.#moved);
       this.#buckets.set(key, bucket);
       this.#keys.add(key);
     } else if (bucket.size === 0) this.#empty -= 1;

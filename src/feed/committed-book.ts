@@ -1,6 +1,6 @@
 import { assert } from '../engine/assert.js';
 import type { EngineEvent } from '../engine/event.js';
-import { Book, BookOrder } from '../engine/order-book.js';
+import { OrderBook, BookOrder } from '../engine/order-book.js';
 import type { Hex, Order, Quote } from '../engine/quote.js';
 import { addTerm, type BookHash } from './book-hash.js';
 import { type Filter, fits, quoteRoute } from './filters.js';
@@ -29,7 +29,7 @@ class HeldOrder extends BookOrder {
  * not yet durable, so that snapshots and hashes that go with a number of the feed are taken here.
  */
 export class CommittedBook {
-  readonly book = new Book();
+  readonly book = new OrderBook();
   readonly #orders = new Map<Hex, HeldOrder>();
   readonly #hash: BookHash;
 

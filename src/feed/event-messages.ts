@@ -1,6 +1,6 @@
 import type { Cause, EngineEvent } from '../engine/event.js';
 import { type Quote, reasonName } from '../engine/quote.js';
-import { RecentlyUsed } from '../system/lru-map.js';
+import { LruMap } from '../system/lru-map.js';
 import { type Fields, MESSAGE_TYPES, MESSAGES, type MessageType, QUOTE } from '../wire/feed-layout.js';
 import type { QuoteMessageType, QuotesSnapshot, ServerMessageV2 } from '../wire/feed-messages.js';
 import {
@@ -126,11 +126,11 @@ export class MsgpackEncoding implements Encoding {
   readonly name = 'msgpack';
   readonly isBinary = true;
   readonly #quotes: QuoteJson;
-  readonly #heads: RecentlyUsed<Quote, Uint8Array>;
+  readonly #heads: LruMap<Quote, Uint8Array>;
 
   constructor(quotes: QuoteJson, writtenQuotes: number) {
     this.#quotes = quotes;
-    this.#heads = new RecentlyUsed(writtenQuotes);
+    this.#heads = new LruMap(writtenQuotes);
   }
 
   event({ event, tsMs }: TimedEvent): PlacedIn | null {

@@ -1,4 +1,4 @@
-import { type PacedWork, rowsOfReading } from '../system/timers.js';
+import { type PacedWork, rowsChargedForReading } from '../system/timers.js';
 import type { BookEventsQuery, EventsQuery } from '../wire/feed-messages.js';
 import type { FeedChannel } from '../wire/socket.js';
 import type { TimedEvent } from './event-history.js';
@@ -85,7 +85,7 @@ export class EventPages {
       for (let start = 0; start < events.length; start += rowsPerSlice) {
         if (start > 0) await work.turn();
         const slice = replay.take(events.slice(start, start + rowsPerSlice), feed.encodings.json);
-        work.charge(slice.length + rowsOfReading(rowsPerSlice), bytesOf(slice));
+        work.charge(slice.length + rowsChargedForReading(rowsPerSlice), bytesOf(slice));
         for (const message of slice) messages.push(message);
       }
       return this.#page(events.at(-1)?.event.seq ?? fromSeq, messages);
@@ -119,7 +119,7 @@ export class EventPages {
     const replay = new LevelReplay(view);
     const take = (events: readonly TimedEvent[]): void => {
       replay.take(events);
-      work.charge(rowsOfReading(events.length), 0);
+      work.charge(rowsChargedForReading(events.length), 0);
     };
     const replayed = whyNot === null ? await this.#replayAll(fromSeq, take, work) : 'NOT_ALL';
     if (replayed === 'BUSY') return BUSY;

@@ -1,5 +1,5 @@
-import type { Book, LevelTotal } from '../engine/order-book.js';
-import { betterFirst } from '../engine/price-levels.js';
+import type { OrderBook, LevelTotal } from '../engine/order-book.js';
+import { comparePrices } from '../engine/price-levels.js';
 import { levelAt, levels } from '../engine/queries.js';
 import type { Hex, Side } from '../engine/quote.js';
 import { addTerm, type BookHash } from './book-hash.js';
@@ -24,13 +24,13 @@ export class LevelWindow {
   readonly view: LevelView;
   /** Sum over the levels shown. */
   hash = 0n;
-  readonly #book: Book;
+  readonly #book: OrderBook;
   readonly #hash: BookHash;
   readonly #shown: Sides<Map<bigint, LevelTotal>> = { bid: new Map(), ask: new Map() };
   /** True: the side has no levels beyond those shown. False: it may have some. */
   readonly #isWhole: Record<Side, boolean> = { bid: true, ask: true };
 
-  constructor(book: Book, view: LevelView, hash: BookHash) {
+  constructor(book: OrderBook, view: LevelView, hash: BookHash) {
     this.#book = book;
     this.view = view;
     this.#hash = hash;
@@ -78,7 +78,7 @@ export class LevelWindow {
   #mayChange(side: Side, prices: ReadonlySet<bigint>): boolean {
     const shown = [...this.#shown[side].keys()];
     if (shown.length < this.view.depth) return prices.size > 0;
-    const compare = betterFirst(side);
+    const compare = comparePrices(side);
     const worst = shown.reduce((a, b) => (compare(a, b) < 0 ? b : a));
     return [...prices].some((price) => compare(price, worst) <= 0);
   }

@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../engine/event.js';
 import type { Clock } from '../engine/ports.js';
-import { othersTurn } from '../system/timers.js';
+import { yieldToEventLoop } from '../system/timers.js';
 import type { EventHistory } from './event-history.js';
 import { FillWindow } from './fill-window.js';
 import type { Tickers } from './tickers.js';
@@ -32,7 +32,7 @@ export async function readPastFills(options: PastFillsOptions): Promise<void> {
     if (options.isStopped()) return;
     for (const { event, tsMs } of events) count(fills, event, tsMs);
     groups += 1;
-    if (groups % groupsPerTurn === 0) await othersTurn(clock);
+    if (groups % groupsPerTurn === 0) await yieldToEventLoop(clock);
   }
   tickers.addPast(fills);
 }

@@ -1,5 +1,5 @@
 import { assert } from '../engine/assert.js';
-import { rowsOfReading } from '../system/timers.js';
+import { rowsChargedForReading } from '../system/timers.js';
 import { addTerm, type BookHash, hashText } from './book-hash.js';
 import type { BookChange, CommittedBook } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';
@@ -205,7 +205,7 @@ export class SharedSnapshots {
       written: { json: new Map(), msgpack: new Map() },
     };
     if (this.#taken.size < MOST_SHARED) this.#taken.set(name, taken);
-    return this.#shared(taken, rowsOfReading(parts.length * book.candidates(filter)));
+    return this.#shared(taken, rowsChargedForReading(parts.length * book.candidates(filter)));
   }
 
   #shared(taken: Taken, rowsRead: number): SharedSnapshot {

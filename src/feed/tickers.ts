@@ -1,6 +1,6 @@
 import { assert } from '../engine/assert.js';
 import type { EngineEvent, QuoteRestated } from '../engine/event.js';
-import type { Book, LevelTotal } from '../engine/order-book.js';
+import type { OrderBook, LevelTotal } from '../engine/order-book.js';
 import { type Hex, isPrivate, type Pool } from '../engine/quote.js';
 import type { TickerJson } from '../wire/feed-messages.js';
 import type { BookChange } from './committed-book.js';
@@ -23,7 +23,7 @@ export interface Ticker {
  * The ticker of every pool that is deployed, quoted or was filled in the last day, as the events told so far leave it.
  */
 export class Tickers {
-  readonly #book: Book;
+  readonly #book: OrderBook;
   readonly #fills: FillWindow;
   readonly #tickers = new Map<Hex, Ticker>();
   readonly #deployed = new Set<Hex>();
@@ -32,7 +32,7 @@ export class Tickers {
   readonly #touched = new Map<Hex, Pool>();
 
   /** `book`: of committed events. `pools`: those that are deployed. */
-  constructor(book: Book, pools: Iterable<Pool>, maxRecentFills: number) {
+  constructor(book: OrderBook, pools: Iterable<Pool>, maxRecentFills: number) {
     this.#book = book;
     this.#fills = new FillWindow(maxRecentFills);
     for (const pool of pools) this.#onPool(pool, true);

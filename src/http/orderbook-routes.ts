@@ -1,7 +1,7 @@
 import type { Static, TObject } from 'typebox';
 import type { Hex, Order, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { type PacedWork, rowsOfReading } from '../system/timers.js';
+import { type PacedWork, rowsChargedForReading } from '../system/timers.js';
 import {
   type OrdersBody,
   ordersBody,
@@ -147,7 +147,7 @@ export function orderbookRoutes(
       rows,
       few: () => lists.newest(book.orders(filter), isPage, isTagged),
       many(work) {
-        work.charge(rowsOfReading(rows), 0);
+        work.charge(rowsChargedForReading(rows), 0);
         return lists.newestOfMany(book.orders(filter), isPage, isTagged, work);
       },
     };

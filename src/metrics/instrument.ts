@@ -1,5 +1,6 @@
 import type { ChainRole } from '../engine/command.js';
-import type { Clock, Journal, Rpc } from '../engine/ports.js';
+import type { Clock, Journal } from '../engine/ports.js';
+import type { Rpc } from '../chain/rpc/rpc-client.js';
 import type { Order } from '../engine/quote.js';
 import type { SocketHandlers } from '../net/net.js';
 import type { Metrics } from './metrics.js';

@@ -1,4 +1,4 @@
-import type { KeptValues } from '../engine/ports.js';
+import type { KeyValueStore } from '../persistence/disk/disk.js';
 import type { Hex } from '../engine/quote.js';
 import type { QuotaHolder, Tier, TierQuotas } from './rate-limits.js';
 
@@ -14,7 +14,7 @@ export interface OperatorGasOptions {
   /** Goes on where it was after a restart. */
   readonly nowMs: () => number;
   /** Where it is kept what was used; null: it is forgotten with the process. */
-  readonly kept: KeptValues | null;
+  readonly kept: KeyValueStore | null;
   /** Hears what a key is charged with: quotes that were published for it, and gas. */
   readonly onCharged: (holder: QuotaHolder, quotes: number, gas: number) => void;
   /** Hears of each refusal. */

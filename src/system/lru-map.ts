@@ -4,7 +4,7 @@
  * each collection of its old generation, for the most part with everything standing still (measured: a whole collection
  * with 300,000 entries takes 230 to 370 ms, with a Map of the same 85 to 110).
  */
-export class RecentlyUsed<Key extends object, Value> {
+export class LruMap<Key extends object, Value> {
   #recent = new Map<Key, Value>();
   #before: ReadonlyMap<Key, Value> = new Map();
 

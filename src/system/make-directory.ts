@@ -26,7 +26,7 @@ export async function makeDirectory(directory: string): Promise<void> {
 }
 
 /** The permission bits of a directory that more than its owner may enter, in octal; null: it is the owner's alone. */
-export async function widerMode(directory: string): Promise<string | null> {
+export async function modeBeyondOwner(directory: string): Promise<string | null> {
   const { mode } = await stat(directory);
   return (mode & OTHERS) === 0 ? null : (mode & 0o7777).toString(8).padStart(4, '0');
 }

@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 
 /** For work that goes in pieces: resolves when whoever waits for the event loop has had a turn. */
-export function othersTurn(clock: Pick<Clock, 'after'>): Promise<void> {
+export function yieldToEventLoop(clock: Pick<Clock, 'after'>): Promise<void> {
   return new Promise((resolve) => clock.after(0, resolve));
 }
 
@@ -20,12 +20,12 @@ export const UNPACED: PacedWork = { turn: () => Promise.resolve(), charge: () =>
 export const ROWS_READ_PER_ROW = 20;
 
 /** Rows that are charged for reading `count` of them. */
-export function rowsOfReading(count: number): number {
+export function rowsChargedForReading(count: number): number {
   return Math.ceil(count / ROWS_READ_PER_ROW);
 }
 
 /** How long one asker waits, from when it is made, for what goes on without it. */
-export class Patience {
+export class Deadline {
   readonly #untilMs: number;
 
   constructor(
@@ -47,7 +47,7 @@ export class Patience {
 }
 
 /** Of what a node shows: it is believed when it has been shown for long enough. */
-export class Doubt {
+export class GracePeriod {
   #sinceMs: number | null = null;
 
   constructor(
@@ -69,7 +69,7 @@ export class Doubt {
 }
 
 /** Runs `task` for every item, at most `inFlight` of them at a time; results in the order of the items. */
-export async function mapInFlight<T, R>(
+export async function mapLimit<T, R>(
   items: readonly T[],
   inFlight: number,
   task: (item: T) => Promise<R>,
@@ -85,7 +85,7 @@ export async function mapInFlight<T, R>(
 }
 
 /** Both results, or the first one's failure, or the other's. Nothing is under way any more when it is settled. */
-export async function bothToTheirEnd<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+export async function settleBoth<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([one, other]);
   return [await one, await other];
 }

@@ -1,5 +1,5 @@
 import type { Order, Pool, Quote } from '../engine/quote.js';
-import { RecentlyUsed } from '../system/lru-map.js';
+import { LruMap } from '../system/lru-map.js';
 
 /** All of a quote's text before the digits of `fillableSize`. */
 interface Head {
@@ -13,7 +13,7 @@ interface Head {
  * made once and kept while it is wanted (measured: 12 to 80 times `JSON.stringify` of the whole each time).
  */
 export class QuoteJson {
-  readonly #heads: RecentlyUsed<Quote, Head>;
+  readonly #heads: LruMap<Quote, Head>;
   /** Of the quotes of one pool, a third of the text is the same. */
   readonly #pools = new WeakMap<Pool, string>();
   readonly #chainId: string;
@@ -24,7 +24,7 @@ export class QuoteJson {
    */
   constructor(chainId: string, writtenQuotes: number) {
     this.#chainId = chainId;
-    this.#heads = new RecentlyUsed(writtenQuotes);
+    this.#heads = new LruMap(writtenQuotes);
   }
 
   /** `fillableSize` in 1e-18 contracts; given apart because an event tells of a moment that may have passed. */

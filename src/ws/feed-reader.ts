@@ -7,7 +7,7 @@ import { whyTooLarge } from '../feed/quote-topics.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
 import { emptyTicker, type Ticker, tickerJson, tickerKey } from '../feed/tickers.js';
 import { CloseCode } from '../net/net.js';
-import { rowsOfReading } from '../system/timers.js';
+import { rowsChargedForReading } from '../system/timers.js';
 import type { Resync } from '../wire/feed-messages.js';
 import type { FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';
@@ -82,13 +82,13 @@ export class FeedReader {
         take(events) {
           const messages = replay.take(events, encoding);
           const bytes = messages.reduce((sum, { length }) => sum + length, 0);
-          pace.charge(messages.length + rowsOfReading(events.length), bytes);
+          pace.charge(messages.length + rowsChargedForReading(events.length), bytes);
           return messages;
         },
         lose: (reason) => this.#startAnew(channel, filter, keys, { reason, wantsSnapshot: wantsSnapshot !== false }),
       },
       arrive: () => {
-        if (channel === 'QUOTES') pace.charge(rowsOfReading(feed.book.candidates(filter)), 0);
+        if (channel === 'QUOTES') pace.charge(rowsChargedForReading(feed.book.candidates(filter)), 0);
         const join = (part: FilterPart) =>
           feed.quotes.join(channel, filter, part, encoding.name, replay.lastSeq(part.key));
         this.followed.goLive(channel, parts.map(join));
@@ -117,7 +117,7 @@ export class FeedReader {
       missed: {
         take(events) {
           replay.take(events);
-          pace.charge(rowsOfReading(events.length), 0);
+          pace.charge(rowsChargedForReading(events.length), 0);
           // What it has to be told is no less, so that the rest need not be read.
           if (replay.size > feed.levels.mostInUpdate(view)) lose('TOO_OLD');
           return [];

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { AskersClock } from '../../src/app/quote-publishing.js';
-import { Patience } from '../../src/system/timers.js';
+import { Deadline } from '../../src/system/timers.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const never = new Promise<never>(() => undefined);
@@ -27,7 +27,7 @@ t.test('until the service stops it is the clock that it is made of', (t) => {
 
 t.test('then all who wait hear at once that it took too long', async (t) => {
   const { clock, askers } = begun();
-  const waits = [10, 1000].map((ms) => new Patience(askers, ms).wait(never));
+  const waits = [10, 1000].map((ms) => new Deadline(askers, ms).wait(never));
   askers.timeIsUp();
   t.strictSame(await Promise.all(waits), ['TOO_LONG', 'TOO_LONG']);
   t.equal(clock.pending, 0, 'no timer is left');
@@ -36,8 +36,8 @@ t.test('then all who wait hear at once that it took too long', async (t) => {
 t.test('and so does who begins to wait after that, but for what is there already', async (t) => {
   const { clock, askers } = begun();
   askers.timeIsUp();
-  t.equal(await new Patience(askers, 1000).wait(Promise.resolve('it')), 'it');
-  const waited = new Patience(askers, 1000).wait(never);
+  t.equal(await new Deadline(askers, 1000).wait(Promise.resolve('it')), 'it');
+  const waited = new Deadline(askers, 1000).wait(never);
   clock.advance(0);
   t.equal(await waited, 'TOO_LONG');
 });

@@ -10,7 +10,7 @@ import { IntentLog } from '../../src/chain/wallet/intent-log.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import { systemRandom } from '../../src/system/clock.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
-import { MemoryKeptValues } from '../chain/memory-kept-values.js';
+import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
 import { newEngine } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
@@ -19,7 +19,7 @@ t.test('where the port is taken, the wallet does not go on with what an earlier 
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   t.teardown(() => other.close());
-  const values = new MemoryKeptValues();
+  const values = new MemoryKeyValueStore();
   const fees = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n };
   await new IntentLog(values).write({
     nonce: 5,

@@ -11,7 +11,7 @@ import { LOCAL_CHAIN_ID } from '../../src/chain/dev/local-chain.js';
 import type { FollowListener } from '../../src/chain/follow/follower.js';
 import type { StreamRefusal } from '../../src/chain/follow/published-quotes.js';
 import type { IgnoredEvent } from '../../src/chain/follow/settlement-events.js';
-import { HttpRpc } from '../../src/chain/rpc/rpc-client.js';
+import { HttpRpc, type Rpc } from '../../src/chain/rpc/rpc-client.js';
 import { IntentLog } from '../../src/chain/wallet/intent-log.js';
 import type { OperatorAccount } from '../../src/chain/wallet/open-wallets.js';
 import { type Limits, limits as defaultLimits } from '../../src/config/limits.js';
@@ -19,12 +19,12 @@ import type { ChainRole } from '../../src/engine/command.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
-import type { Clock, Rpc } from '../../src/engine/ports.js';
+import type { Clock } from '../../src/engine/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
-import { MemoryKeptValues } from './memory-kept-values.js';
+import { MemoryKeyValueStore } from './memory-key-value-store.js';
 
 /** Far longer than anything that is waited for takes: a hang is to become an error. */
 const PATIENCE_MS = 30_000;
@@ -63,7 +63,7 @@ export function httpRpc(urls: readonly string[], limits: Limits = defaultLimits,
 
 /** A wallet without a past, which nobody remembers when the test is over. */
 export function newOperator(privateKey: Hex): OperatorAccount {
-  const intents = new IntentLog(new MemoryKeptValues());
+  const intents = new IntentLog(new MemoryKeyValueStore());
   return { privateKey, intents: { settlement: intents, stream: intents } };
 }
 

@@ -1,6 +1,6 @@
 import { numberToHex } from 'viem';
 import { ChainReader } from '../../src/chain/contracts/chain-reader.js';
-import type { Rpc } from '../../src/engine/ports.js';
+import type { Rpc } from '../../src/chain/rpc/rpc-client.js';
 import type { Hex } from '../../src/engine/quote.js';
 
 /** Unix seconds of a block. */

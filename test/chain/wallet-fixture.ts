@@ -9,7 +9,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { systemClock } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { httpRpc } from './following.js';
-import { MemoryKeptValues } from './memory-kept-values.js';
+import { MemoryKeyValueStore } from './memory-key-value-store.js';
 import { RpcProxy } from './rpc-proxy.js';
 
 const CHAIN_ID = 421_613;
@@ -153,17 +153,17 @@ export class WalletRun {
     readonly wallet: CappedWallet,
     readonly account: PrivateKeyAccount,
     readonly proxy: RpcProxy,
-    readonly values: MemoryKeptValues,
+    readonly values: MemoryKeyValueStore,
     /** What it has spent, as the next process finds it. */
-    readonly spent: MemoryKeptValues,
+    readonly spent: MemoryKeyValueStore,
   ) {}
 
   static async start(
     chain: QuietChain,
     account: PrivateKeyAccount,
-    values = new MemoryKeptValues(),
+    values = new MemoryKeyValueStore(),
     limits: Partial<WalletLimits> = {},
-    spent = new MemoryKeptValues(),
+    spent = new MemoryKeyValueStore(),
     capWei: bigint | null = null,
   ): Promise<WalletRun> {
     const proxy = await RpcProxy.open(chain.anvil.rpcUrl);

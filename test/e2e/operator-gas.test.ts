@@ -1,5 +1,5 @@
 import t from 'tap';
-import { MemoryKeptValues } from '../chain/memory-kept-values.js';
+import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { tierQuotas } from '../../src/config/limits.js';
 import { Metrics } from '../../src/metrics/metrics.js';
@@ -59,7 +59,7 @@ await t.test('a request that a fault of the service ends costs nothing of the da
 });
 
 await t.test('while it cannot be kept what keys use, wallets send nothing, until it can', async (t) => {
-  const budgets = new MemoryKeptValues();
+  const budgets = new MemoryKeyValueStore();
   const full = await startTestService({ chain, budgets });
   t.teardown(() => full.stop());
   const client = new RestClient(full.httpUrl, full.apiKey);

@@ -12,7 +12,8 @@ import { type LocalChain, startLocalChain } from '../../src/chain/dev/local-chai
 import { HttpRpc } from '../../src/chain/rpc/rpc-client.js';
 import { type Limits, limits as defaultLimits, tierQuotas } from '../../src/config/limits.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { Journal, KeptValues } from '../../src/engine/ports.js';
+import type { Journal } from '../../src/engine/ports.js';
+import type { KeyValueStore } from '../../src/persistence/disk/disk.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { Metrics } from '../../src/metrics/metrics.js';
 import type { BackendChoice } from '../../src/net/open-server.js';
@@ -38,7 +39,7 @@ export interface TestServiceOptions {
   readonly tierQuotas?: QuotaTable;
   /** Cap of what the wallet spends. */
   readonly spendPerDayWei?: bigint;
-  readonly budgets?: KeptValues;
+  readonly budgets?: KeyValueStore;
   readonly netBackend?: BackendChoice;
   /** 0, the default, picks a free one. */
   readonly port?: number;

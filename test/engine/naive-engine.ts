@@ -318,7 +318,7 @@ export class NaiveEngine implements EngineUnderTest {
     quoteIds,
     olderThan,
     limit = Infinity,
-  }: query.OrdersQuery = {}): query.OrdersAnswer {
+  }: query.OrdersQuery = {}): query.OrdersResult {
     const found = this.#known.filter(({ quote, fillableSize, state }) => {
       if (state === 'gone') return false;
       if (olderThan !== undefined && compareOrigin(quote.origin, olderThan) >= 0) return false;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { BookOrder, compareAge, Level } from '../../src/engine/order-book.js';
+import { BookOrder, compareAge, PriceLevel } from '../../src/engine/order-book.js';
 import { type SampleQuote, sampleQuote } from './samples.js';
 
 function orderOf(n: number, blockNumber = 100): BookOrder {
@@ -10,14 +10,14 @@ function orderOf(n: number, blockNumber = 100): BookOrder {
   return order;
 }
 
-function byAge(level: Level): number[] {
+function byAge(level: PriceLevel): number[] {
   const found: number[] = [];
   for (let order = level.oldest; order !== null; order = order.newer) found.push(order.quote.salt);
   return found;
 }
 
 t.test('a level adds up its orders', async (t) => {
-  const level = new Level(100n);
+  const level = new PriceLevel(100n);
   const [first, second, third] = [orderOf(1), orderOf(2), orderOf(3)];
   for (const order of [first, second, third]) level.add(order);
   t.same([level.count, level.size], [3, 30n]);
@@ -38,7 +38,7 @@ t.test(
       isAsked: fc.boolean(),
     });
     const property = fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
-      const level = new Level(100n);
+      const level = new PriceLevel(100n);
       const orders = Array.from({ length: 50 }, (_, n) => orderOf(n));
       for (const { n, kind, isAsked } of steps) {
         const order = orders[n];
@@ -72,7 +72,7 @@ t.test('in a crowded level neither a late order nor the sum costs a look at each
     });
     return order;
   };
-  const level = new Level(100n);
+  const level = new PriceLevel(100n);
   const orders = Array.from({ length: 3_000 }, (_, n) => watched(n));
   const [earliest, late, later, ...others] = orders;
   if (earliest === undefined || late === undefined || later === undefined) throw new Error('there are 3,000');
@@ -90,7 +90,7 @@ t.test('in a crowded level neither a late order nor the sum costs a look at each
 });
 
 t.test('age is the block before the place in it', async (t) => {
-  const level = new Level(100n);
+  const level = new PriceLevel(100n);
   for (const order of [orderOf(1, 102), orderOf(3, 101), orderOf(2, 101)]) level.add(order);
   t.same(byAge(level), [2, 3, 1]);
 });
@@ -103,7 +103,7 @@ t.test('orders stand by age whatever order they come and go in', async (t) => {
     fc.shuffledSubarray(many),
     fc.shuffledSubarray(many),
     (coming, going, back) => {
-      const level = new Level(100n);
+      const level = new PriceLevel(100n);
       const orders = many.map((n) => orderOf(n));
       const present = new Set<number>();
       const add = (n: number) => {

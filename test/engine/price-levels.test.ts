@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { ArrayLevels, SizedLevels } from '../../src/engine/array-levels.js';
-import { BTreeLevels, type Levels, type Priced } from '../../src/engine/price-levels.js';
+import { ArrayLevels, HybridLevels } from '../../src/engine/array-levels.js';
+import { BTreeLevels, type PriceLevels, type Priced } from '../../src/engine/price-levels.js';
 import type { Side } from '../../src/engine/quote.js';
 
 interface Shelf extends Priced {
@@ -10,25 +10,25 @@ interface Shelf extends Priced {
 }
 
 const newShelf = (price: bigint): Shelf => ({ price, count: 0 });
-type MakeLevels = (side: Side) => Levels<Shelf>;
+type MakeLevels = (side: Side) => PriceLevels<Shelf>;
 
 const kinds: readonly (readonly [name: string, make: MakeLevels])[] = [
   ['an array', (side) => new ArrayLevels(side, newShelf)],
-  ['an array or a tree', (side) => new SizedLevels(side, newShelf)],
+  ['an array or a tree', (side) => new HybridLevels(side, newShelf)],
 ];
 
-function put(levels: Levels<Shelf>, price: bigint): void {
+function put(levels: PriceLevels<Shelf>, price: bigint): void {
   levels.open(price).count += 1;
 }
 
-function take(levels: Levels<Shelf>, price: bigint): void {
+function take(levels: PriceLevels<Shelf>, price: bigint): void {
   const level = levels.at(price);
   if (level === undefined) return;
   level.count -= 1;
   if (level.count === 0) levels.close(level);
 }
 
-function contents(levels: Levels<Shelf>): (readonly [bigint, number])[] {
+function contents(levels: PriceLevels<Shelf>): (readonly [bigint, number])[] {
   return [...levels].map(({ price, count }) => [price, count] as const);
 }
 
@@ -64,7 +64,7 @@ for (const [name, make] of kinds) {
 
 t.test('levels become a tree when they are many and an array when they are few, and nobody notices', async (t) => {
   for (const side of ['bid', 'ask'] as const) {
-    const levels = new SizedLevels(side, newShelf);
+    const levels = new HybridLevels(side, newShelf);
     const reference = new BTreeLevels(side, newShelf);
     const prices = Array.from({ length: 6000 }, (_, i) => BigInt((i * 7919) % 6000));
     for (const each of prices) for (const both of [levels, reference]) put(both, each);

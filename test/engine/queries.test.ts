@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { BookOrder, SideBook } from '../../src/engine/order-book.js';
+import { BookOrder, BookSide } from '../../src/engine/order-book.js';
 import { walkBestFirst, walkPrivate } from '../../src/engine/queries.js';
 import type { Hex, InvalidReason } from '../../src/engine/quote.js';
 import { Driver, numbers } from './driver.js';
@@ -203,7 +203,7 @@ t.test('engine', async (t) => queries(t, () => newEngine()));
 t.test('naive engine', async (t) => queries(t, () => new NaiveEngine(REORG_DEPTH)));
 
 t.test('a walk ends where it is told to, whatever lies behind', async (t) => {
-  const side = new SideBook('ask');
+  const side = new BookSide('ask');
   for (const n of [0, 1, 2, 3, 4, 5]) {
     const price = 100n + BigInt(n >> 1);
     for (const more of [{}, { taker: TAKER }]) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { BucketIndex, KeyHeap } from '../../src/engine/time-index.js';
+import { TimeIndex, MinHeap } from '../../src/engine/time-index.js';
 
 interface Item {
   readonly key: number;
@@ -8,11 +8,11 @@ interface Item {
   place: number;
 }
 
-function indexOfItems(): BucketIndex<Item> {
-  return new BucketIndex<Item>((item, place) => (item.place = place));
+function indexOfItems(): TimeIndex<Item> {
+  return new TimeIndex<Item>((item, place) => (item.place = place));
 }
 
-function add(index: BucketIndex<Item>, key: number, n: number): Item {
+function add(index: TimeIndex<Item>, key: number, n: number): Item {
   const item = { key, n, place: 0 };
   item.place = index.add(key, item);
   return item;
@@ -88,7 +88,7 @@ t.test('how many items there are up to a key is found without a look at those ab
 });
 
 /** All that is in it, as it is told, lowest first. */
-function emptied(heap: KeyHeap): number[] {
+function emptied(heap: MinHeap): number[] {
   const keys: number[] = [];
   for (let { lowest } = heap; lowest !== undefined; { lowest } = heap) {
     keys.push(lowest);
@@ -102,7 +102,7 @@ const rising = (keys: readonly number[]): number[] => [...keys].sort((a, b) => a
 t.test('the lowest of what is left is told, whatever comes and goes', async (t) => {
   const step = fc.oneof(fc.nat(60), fc.constant(null));
   const property = fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
-    const heap = new KeyHeap();
+    const heap = new MinHeap();
     let keys: number[] = [];
     for (const key of steps) {
       if (key === null) {
@@ -121,7 +121,7 @@ t.test('the lowest of what is left is told, whatever comes and goes', async (t) 
 
 t.test('just the keys up to any number are told', async (t) => {
   const property = fc.property(fc.array(fc.nat(60), { maxLength: 300, size: 'max' }), fc.nat(70), (keys, most) => {
-    const heap = new KeyHeap();
+    const heap = new MinHeap();
     for (const key of keys) heap.add(key);
     t.same(rising([...heap.through(most)]), rising(keys.filter((key) => key <= most)));
   });
@@ -129,7 +129,7 @@ t.test('just the keys up to any number are told', async (t) => {
 });
 
 t.test('what replaces the keys is all that there is', async (t) => {
-  const heap = new KeyHeap();
+  const heap = new MinHeap();
   for (const key of [3, 1, 2]) heap.add(key);
   heap.replace([9, 30, 4, 5]);
   heap.add(6);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { Book, BookOrder } from '../../src/engine/order-book.js';
+import { OrderBook, BookOrder } from '../../src/engine/order-book.js';
 import { type Hex, type Side, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { BookHash } from '../../src/feed/book-hash.js';
 import { LevelWindow, SIDES } from '../../src/feed/level-window.js';
@@ -29,7 +29,7 @@ const records = fc.array(fc.array(change, { minLength: 1, maxLength: 3 }), { max
 
 /** One quote for each price, side and taker, there or not. */
 class Market {
-  readonly book = new Book();
+  readonly book = new OrderBook();
   readonly #orders = new Map<string, BookOrder>();
 
   set({ price, whose, side, left }: Change): bigint {

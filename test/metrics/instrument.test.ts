@@ -1,5 +1,6 @@
 import t from 'tap';
-import type { Journal, JournalRecord, Rpc } from '../../src/engine/ports.js';
+import type { Journal, JournalRecord } from '../../src/engine/ports.js';
+import type { Rpc } from '../../src/chain/rpc/rpc-client.js';
 import type { Order } from '../../src/engine/quote.js';
 import {
   fillGauges,

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { OperatorGas, RequestCharge } from '../../src/quota/gas-budget.js';
-import { MemoryKeptValues } from '../chain/memory-kept-values.js';
+import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -10,7 +10,7 @@ const free = { id: 'a', tier: 'free' } as const;
 function gasOf(
   quotesPerDay: number,
   gasPerDay: number,
-  kept: MemoryKeptValues | null = null,
+  kept: MemoryKeyValueStore | null = null,
   clock = new ManualClock(),
 ) {
   const charged: unknown[] = [];
@@ -148,7 +148,7 @@ t.test('what was taken on a day and given back on it counts for nothing, however
 });
 
 t.test('whatever gas a node says was used, what is kept of it can be read again', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { clock, gas } = gasOf(10, 200_000, kept);
   gas.takeGas(free, 1);
   await gas.settleGas(free, 1, Number.MAX_SAFE_INTEGER, gas.nowMs());
@@ -157,7 +157,7 @@ t.test('whatever gas a node says was used, what is kept of it can be read again'
 });
 
 t.test('what was used outlives the process, and its day ends when it would have', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { clock, gas } = gasOf(10, 1e9, kept);
   t.equal(gas.take(free, 8), 0);
   await gas.settle(free, 8, 6, gas.nowMs());
@@ -170,7 +170,7 @@ t.test('what was used outlives the process, and its day ends when it would have'
 });
 
 t.test('so does the gas', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { clock, gas } = gasOf(10, 100_000, kept);
   t.equal(gas.takeGas(free, 60_000), 0);
   await gas.settleGas(free, 60_000, 50_000, gas.nowMs());
@@ -180,7 +180,7 @@ t.test('so does the gas', async (t) => {
 });
 
 t.test('nobody is told the end of what was sent before it is kept what that used', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { gas } = gasOf(10, 1e9, kept);
   t.equal(gas.take(free, 5), 0);
   let keep = (): void => undefined;
@@ -194,14 +194,14 @@ t.test('nobody is told the end of what was sent before it is kept what that used
 });
 
 t.test('what was taken counts after a crash, whether it was sent or not', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { clock, gas } = gasOf(10, 1e9, kept);
   t.equal(gas.take(free, 10), 0);
   t.ok(gasOf(10, 1e9, kept.reopened(), clock).gas.take(free, 1) > 0);
 });
 
 t.test('days that ended before a start are kept no longer', async (t) => {
-  const kept = new MemoryKeptValues(new Map([['wallet 1 0x', 'of a wallet']]));
+  const kept = new MemoryKeyValueStore(new Map([['wallet 1 0x', 'of a wallet']]));
   const { clock, gas } = gasOf(10, 1e9, kept);
   gas.take(free, 1);
   clock.advance(DAY_MS);
@@ -214,7 +214,7 @@ t.test('days that ended before a start are kept no longer', async (t) => {
 t.test('a day of which one part is still on is kept', async (t) => {
   const ended = { endsMs: 0, used: 1 };
   const on = { endsMs: DAY_MS, used: 1 };
-  const kept = new MemoryKeptValues(
+  const kept = new MemoryKeyValueStore(
     new Map([
       ['key a', { quotes: ended, gas: on }],
       ['key b', { quotes: on, gas: ended }],
@@ -226,7 +226,7 @@ t.test('a day of which one part is still on is kept', async (t) => {
 });
 
 t.test('on a full disk no key may take more until what was used is kept, and nothing is lost', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { clock, gas } = gasOf(10, 1e9, kept);
   const other = { id: 'b', tier: 'paid' } as const;
   const put = kept.put.bind(kept);
@@ -252,7 +252,7 @@ t.test('what is kept in a form that is not understood stops the start', async (t
     { quotes: good, gas: day },
   ]);
   for (const value of [null, {}, ...halves]) {
-    t.throws(() => gasOf(10, 1e9, new MemoryKeptValues(new Map([['key a', value]]))), /not understood/);
+    t.throws(() => gasOf(10, 1e9, new MemoryKeyValueStore(new Map([['key a', value]]))), /not understood/);
   }
 });
 
@@ -261,7 +261,7 @@ const holder = { id: 'a', tier: 'free' } as const;
 const wallet = '0x03';
 
 /** A key that may use `gasPerDay`, and a wallet whose cap ends in so many milliseconds. */
-function requests(gasPerDay: number, capWaitMs = 0, kept: MemoryKeptValues | null = null) {
+function requests(gasPerDay: number, capWaitMs = 0, kept: MemoryKeyValueStore | null = null) {
   const clock = new ManualClock();
   const charged: number[] = [];
   const gas = new OperatorGas({
@@ -296,7 +296,7 @@ t.test('a request that needs no transaction is answered with what it found', asy
 });
 
 t.test('while it cannot be kept what keys use, a request sends nothing', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { charged, next } = requests(1_000, 0, kept);
   const put = kept.put.bind(kept);
   kept.put = () => Promise.reject(new Error('ENOSPC'));
@@ -312,7 +312,7 @@ t.test('while it cannot be kept what keys use, a request sends nothing', async (
 });
 
 t.test('a request is answered once it is kept what it used', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { next } = requests(1_000, 0, kept);
   let keep = (): void => undefined;
   let isAnswered = false;
@@ -347,7 +347,7 @@ t.test('nothing is taken for nothing, whatever the wallet has spent', async (t) 
 });
 
 t.test("a wallet that has spent its cap is what refuses, and takes nothing of the key's day", async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { next } = requests(1_000, 5_000, kept);
   t.strictSame(next().take(1), { type: 'SPEND_CAP', wallet, retryAfterMs: 5_000 });
   t.equal(kept.values.size, 0);

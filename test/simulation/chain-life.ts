@@ -13,7 +13,7 @@ import { type Limits, limits as defaultLimits } from '../../src/config/limits.js
 import type { ChainRole } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
-import type { Rpc } from '../../src/engine/ports.js';
+import type { Rpc } from '../../src/chain/rpc/rpc-client.js';
 import type { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { REORG_DEPTH } from '../engine/samples.js';
 import type { SeededRandom } from './seeded-random.js';

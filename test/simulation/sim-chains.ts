@@ -1,5 +1,5 @@
 import type { ChainRole } from '../../src/engine/command.js';
-import type { Rpc } from '../../src/engine/ports.js';
+import type { Rpc } from '../../src/chain/rpc/rpc-client.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
 import { REORG_DEPTH, START } from '../engine/samples.js';

@@ -1,6 +1,7 @@
 import { RpcEndpoints } from '../../src/chain/rpc/endpoint-pool.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
-import type { Clock, Rpc } from '../../src/engine/ports.js';
+import type { Clock } from '../../src/engine/ports.js';
+import type { Rpc } from '../../src/chain/rpc/rpc-client.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { SeededRandom } from './seeded-random.js';
 import { headOf, type LogFaults, logsOf, type SimBlock, type SimChain } from './sim-chain.js';

@@ -1,7 +1,7 @@
 import type { Command, Stamp } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
-import { EngineTime, Sequencer, type SequencerOptions, type Submitted } from '../../src/engine/sequencer.js';
+import { EngineTime, Sequencer, type SequencerOptions, type SubmitResult } from '../../src/engine/sequencer.js';
 import type { Disk } from '../../src/persistence/disk/disk.js';
 import { type OpenLog, openLog, type OpenLogOptions } from '../../src/persistence/recovery/open-log.js';
 import { makeSnapshot } from '../../src/persistence/snapshot/snapshot-process.js';
@@ -56,7 +56,7 @@ class RememberingSequencer extends Sequencer {
     this.#engine = options.engine;
   }
 
-  override submit(command: Command): Submitted {
+  override submit(command: Command): SubmitResult {
     const submitted = super.submit(command);
     const { index, tsMs } = this.#engine;
     if (submitted.refusal === null) this.given.push({ command, stamp: { index, tsMs } });
@@ -110,7 +110,7 @@ export class LogProcess {
     return new LogProcess(log, clock, state);
   }
 
-  submit(command: Command): Submitted {
+  submit(command: Command): SubmitResult {
     return this.sequencer.submit(command);
   }
 

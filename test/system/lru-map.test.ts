@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import t from 'tap';
-import { RecentlyUsed } from '../../src/system/lru-map.js';
+import { LruMap } from '../../src/system/lru-map.js';
 
 const CAPACITY = 4;
 const keys = Array.from({ length: 12 }, (_, n) => ({ n }));
@@ -9,7 +9,7 @@ t.test('what is found is what was set last, and the last ones that were used are
   const step = fc.record({ key: fc.constantFrom(...keys), isSet: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
-      const kept = new RecentlyUsed<object, number>(CAPACITY);
+      const kept = new LruMap<object, number>(CAPACITY);
       const model = new Map<object, number>();
       /** The last one comes last. */
       let used: object[] = [];
@@ -29,7 +29,7 @@ t.test('what is found is what was set last, and the last ones that were used are
 });
 
 t.test('no more than twice the capacity are kept', async (t) => {
-  const kept = new RecentlyUsed<object, number>(CAPACITY);
+  const kept = new LruMap<object, number>(CAPACITY);
   for (const key of keys) kept.set(key, key.n);
   const found = keys.toReversed().filter((key) => kept.get(key) !== undefined);
   t.ok(found.length >= CAPACITY && found.length <= 2 * CAPACITY, `${found.length} found`);

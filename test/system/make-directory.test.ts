@@ -2,7 +2,7 @@ import { chmod, mkdir, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { platform } from 'node:process';
 import t from 'tap';
-import { makeDirectory, widerMode } from '../../src/system/make-directory.js';
+import { makeDirectory, modeBeyondOwner } from '../../src/system/make-directory.js';
 
 const modeOf = async (directory: string): Promise<number> => (await stat(directory)).mode & 0o777;
 
@@ -11,7 +11,7 @@ t.test('every directory that it makes is the owner’s alone', async (t) => {
   const directory = path.join(root, 'a', 'b', 'c');
   await makeDirectory(directory);
   for (let at = directory; at !== root; at = path.dirname(at)) t.equal(await modeOf(at), 0o700, at);
-  t.equal(await widerMode(directory), null);
+  t.equal(await modeBeyondOwner(directory), null);
   await makeDirectory(directory);
 });
 
@@ -22,7 +22,7 @@ t.test('one that is there stays as it is, and is named when others may enter it'
   await symlink(data, path.join(root, 'link'));
   await makeDirectory(path.join(root, 'link'));
   t.equal(await modeOf(data), 0o750);
-  t.equal(await widerMode(data), '1750');
+  t.equal(await modeBeyondOwner(data), '1750');
 });
 
 t.test('several may make the same at once', async (t) => {

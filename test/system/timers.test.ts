@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { bothToTheirEnd, mapInFlight, Patience } from '../../src/system/timers.js';
+import { settleBoth, mapLimit, Deadline } from '../../src/system/timers.js';
 import { ManualClock } from './manual-clock.js';
 
 const never = new Promise<never>(() => undefined);
 
 t.test('what comes in time is what is waited for', async (t) => {
   const clock = new ManualClock();
-  t.equal(await new Patience(clock, 10).wait(Promise.resolve('it')), 'it');
+  t.equal(await new Deadline(clock, 10).wait(Promise.resolve('it')), 'it');
   t.equal(clock.pending, 0, 'no timer is left');
 });
 
 t.test('what fails in time fails', async (t) => {
   const clock = new ManualClock();
-  await t.rejects(new Patience(clock, 10).wait(Promise.reject(new Error('it'))), { message: 'it' });
+  await t.rejects(new Deadline(clock, 10).wait(Promise.reject(new Error('it'))), { message: 'it' });
   t.equal(clock.pending, 0, 'no timer is left');
 });
 
 t.test('what takes longer is not waited for', async (t) => {
   const clock = new ManualClock();
-  const waited = new Patience(clock, 10).wait(never);
+  const waited = new Deadline(clock, 10).wait(never);
   clock.advance(10);
   t.equal(await waited, 'TOO_LONG');
 });
 
 t.test('all that one asker waits for takes no longer than its patience', async (t) => {
   const clock = new ManualClock();
-  const patience = new Patience(clock, 10);
+  const patience = new Deadline(clock, 10);
   clock.advance(6);
   t.equal(await patience.wait(Promise.resolve('first')), 'first');
   const second = patience.wait(never);
@@ -44,7 +44,7 @@ t.test('results are in order, every item is done once, and as many at a time as 
     fc.asyncProperty(turns, fc.integer({ min: 1, max: 8 }), async (items, width) => {
       let running = 0;
       let most = 0;
-      const results = await mapInFlight([...items.entries()], width, async ([index, waits]) => {
+      const results = await mapLimit([...items.entries()], width, async ([index, waits]) => {
         most = Math.max(most, ++running);
         for (let turn = 0; turn < waits; turn++) await Promise.resolve();
         running--;
@@ -59,18 +59,18 @@ t.test('results are in order, every item is done once, and as many at a time as 
 
 t.test('a task that fails fails the whole', async (t) => {
   await t.rejects(
-    mapInFlight([1, 2], 1, () => Promise.reject(new Error('no'))),
+    mapLimit([1, 2], 1, () => Promise.reject(new Error('no'))),
     { message: 'no' },
   );
 });
 
 t.test('of two that run together both results come, or a failure when neither is under way any more', async (t) => {
-  t.strictSame(await bothToTheirEnd(Promise.resolve(1), Promise.resolve('a')), [1, 'a']);
+  t.strictSame(await settleBoth(Promise.resolve(1), Promise.resolve('a')), [1, 'a']);
   const failure = Promise.reject(new Error('no'));
   for (const isFirst of [true, false]) {
     let isOver = false;
     const slow = new Promise<void>((resolve) => setImmediate(resolve)).then(() => (isOver = true));
-    const both: Promise<unknown> = isFirst ? bothToTheirEnd(failure, slow) : bothToTheirEnd(slow, failure);
+    const both: Promise<unknown> = isFirst ? settleBoth(failure, slow) : settleBoth(slow, failure);
     await t.rejects(both, { message: 'no' });
     t.ok(isOver);
   }

@@ -1,5 +1,5 @@
 import { isHex, numberToHex } from 'viem';
-import type { Rpc } from '../../engine/ports.js';
+import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import { ChainAnswerError, readHex } from '../rpc/rpc-response.js';
 import type { CallResult, ContractCall } from './abi-encoding.js';

@@ -1,6 +1,6 @@
 import { Keccak256 } from '../../auth/keccak256.js';
 import type { ChainRole } from '../../engine/command.js';
-import type { Rpc } from '../../engine/ports.js';
+import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex, PoolKey } from '../../engine/quote.js';
 import { ChainReader } from './chain-reader.js';
 

@@ -1,6 +1,6 @@
 import { getAbiItem, toFunctionSelector } from 'viem';
 import type { Hex } from '../../engine/quote.js';
-import { mapInFlight } from '../../system/timers.js';
+import { mapLimit } from '../../system/timers.js';
 import { isBrokenCall, RETURN_TOO_LONG, RpcError } from '../rpc/rpc-errors.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
 import { addressWord, boolWord, type CallResult, type ContractCall, uintWord } from './abi-encoding.js';
@@ -137,7 +137,7 @@ export class Multicall {
     for (let start = 0; start < calls.length; start += callsPerBatch) {
       batches.push(calls.slice(start, start + callsPerBatch));
     }
-    return (await mapInFlight(batches, batchesInFlight, (batch) => this.#unlessOpen(batch, at))).flat();
+    return (await mapLimit(batches, batchesInFlight, (batch) => this.#unlessOpen(batch, at))).flat();
   }
 
   /** Whether this call, which runs foreign code, is answered with the gas that it may have, whatever its breaker says. */
@@ -248,7 +248,7 @@ export class Multicall {
 
   /** Without a cap in the batch, failing without a reason is all that shows of a contract that burns its gas. */
   #eachAlone(calls: readonly ContractCall[], ask: (call: ContractCall) => Promise<CallResult>): Promise<CallResult[]> {
-    return mapInFlight(calls, this.limits.batchesInFlight, async (call) => {
+    return mapLimit(calls, this.limits.batchesInFlight, async (call) => {
       if (this.#isOpen(call)) return BROKEN;
       const answer = await ask(call);
       if (call.runsForeignCode === true && isSilent(answer)) this.breaker.trip(call);

@@ -1,6 +1,6 @@
 import { decodeFunctionResult, encodeFunctionData, hexToString, isHex } from 'viem';
 import type { ChainRole } from '../../engine/command.js';
-import type { Rpc } from '../../engine/ports.js';
+import type { Rpc } from '../rpc/rpc-client.js';
 import { type Hex, ZERO_ADDRESS } from '../../engine/quote.js';
 import { pairOfVault } from '../options/vault-quotes.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';

@@ -1,5 +1,6 @@
 import type { ChainRole } from '../../engine/command.js';
-import type { Clock, Rpc } from '../../engine/ports.js';
+import type { Clock } from '../../engine/ports.js';
+import type { Rpc } from '../rpc/rpc-client.js';
 import type { BlockHead } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { RpcError } from '../rpc/rpc-errors.js';

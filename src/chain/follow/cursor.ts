@@ -1,5 +1,5 @@
 import type { Clock } from '../../engine/ports.js';
-import { Doubt } from '../../system/timers.js';
+import { GracePeriod } from '../../system/timers.js';
 import { type BlockHead, type BlockId, idOf } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
@@ -71,9 +71,9 @@ export class ChainCursor {
   /** The newest block to be read, as the last poll found it. */
   #newest: BlockHead | null = null;
   /** That the node shows less than it did. */
-  readonly #lag: Doubt;
+  readonly #lag: GracePeriod;
   /** That it shows nothing of what was read. */
-  readonly #strangeness: Doubt;
+  readonly #strangeness: GracePeriod;
   /** The turn of the node that told of the head: one poll and what follows from it are of one node's view. */
   #turn = 0;
 
@@ -84,8 +84,8 @@ export class ChainCursor {
     clock: Clock,
     private readonly listener: CursorListener,
   ) {
-    this.#lag = new Doubt(clock, options.lowerHeadMs);
-    this.#strangeness = new Doubt(clock, options.lowerHeadMs);
+    this.#lag = new GracePeriod(clock, options.lowerHeadMs);
+    this.#strangeness = new GracePeriod(clock, options.lowerHeadMs);
     this.#trail = new ReadBlocks(trail);
     this.#position = trail.at(-1) ?? null;
     this.#isPartial = isPartial;

@@ -1,7 +1,7 @@
 import { toFunctionSelector } from 'viem';
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, PoolKey } from '../../engine/quote.js';
-import { mapInFlight } from '../../system/timers.js';
+import { mapLimit } from '../../system/timers.js';
 import type { CallResult } from '../contracts/abi-encoding.js';
 import type { AtBlock } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
@@ -49,7 +49,7 @@ export class DeploymentRehearsal {
       if (known === null) unknown.set(name, key);
       else found.set(name, known);
     }
-    await mapInFlight([...unknown], this.limits.inFlight, async ([name, key]) => {
+    await mapLimit([...unknown], this.limits.inFlight, async ([name, key]) => {
       const isDeployable = await this.#rehearse(key, at);
       found.set(name, isDeployable);
       this.#remember(name, { isDeployable, atMs: this.clock.monotonicMs() });

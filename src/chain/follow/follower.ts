@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock, Random } from '../../engine/ports.js';
 import type { Order } from '../../engine/quote.js';
-import { bothToTheirEnd, Patience } from '../../system/timers.js';
+import { settleBoth, Deadline } from '../../system/timers.js';
 import type { BlockId } from '../contracts/blocks-and-logs.js';
 import type { PatientSubmitter } from './book-port.js';
 import { DeepReorg } from './cursor.js';
@@ -85,7 +85,7 @@ export class BookFollower {
     this.submitter.stop();
     this.wake();
     if (this.#running === null) return;
-    await new Patience(this.clock, this.pace.stopGraceMs).wait(this.#running);
+    await new Deadline(this.clock, this.pace.stopGraceMs).wait(this.#running);
   }
 
   async #run(): Promise<void> {
@@ -110,7 +110,7 @@ export class BookFollower {
   /** True when both chains were read to their heads, and there is nothing left to ask. */
   async #step(): Promise<boolean> {
     if (!this.#caughtUp) return this.#catchUp();
-    const [settled, news] = await bothToTheirEnd(this.settlement.step(), this.stream.look());
+    const [settled, news] = await settleBoth(this.settlement.step(), this.stream.look());
     return this.#enter(settled, news);
   }
 

@@ -1,5 +1,5 @@
 import type { Hex } from '../../engine/quote.js';
-import { mapInFlight } from '../../system/timers.js';
+import { mapLimit } from '../../system/timers.js';
 import type { ChainLog, LogQuery } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { RpcError } from '../rpc/rpc-errors.js';
@@ -50,6 +50,6 @@ export async function anyonesLogs(
   for (let start = 0; start < addresses.length; start += ADDRESSES_PER_QUERY) {
     parts.push(addresses.slice(start, start + ADDRESSES_PER_QUERY));
   }
-  const found = await mapInFlight(parts, QUERIES_IN_FLIGHT, (address) => reader.logs({ ...query, address }));
+  const found = await mapLimit(parts, QUERIES_IN_FLIGHT, (address) => reader.logs({ ...query, address }));
   return found.flat().sort((a, b) => a.logIndex - b.logIndex);
 }

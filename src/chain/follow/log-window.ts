@@ -1,6 +1,6 @@
 import type { Clock } from '../../engine/ports.js';
 import type { Hex } from '../../engine/quote.js';
-import { mapInFlight } from '../../system/timers.js';
+import { mapLimit } from '../../system/timers.js';
 import { type BlockHead, type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { RpcError } from '../rpc/rpc-errors.js';
@@ -219,7 +219,7 @@ export class LogWindow {
     const [asked, hints, wholes, old] = await Promise.all([
       isCovered ? [] : this.#events(first, fromBlock, idOf(to)),
       this.#hints(Math.min(fromBlock, this.#lowest(to.number)), fromBlock, idOf(to)),
-      mapInFlight(suspects, this.options.blocksInFlight, (head) => this.#whole(head)),
+      mapLimit(suspects, this.options.blocksInFlight, (head) => this.#whole(head)),
       this.#readDoubted(),
     ]);
     const isRefused = isCovered && wholes.some(({ completeness }) => completeness === 'OPEN');
@@ -350,7 +350,7 @@ export class LogWindow {
   /** The new blocks, oldest first; those above one that the node lacks, where it does. */
   async #heads({ fromBlock, to }: BlockRange): Promise<BlockHead[]> {
     const numbers = Array.from({ length: to.number - fromBlock }, (_, i) => fromBlock + i);
-    const found = await mapInFlight(numbers, this.options.blocksInFlight, async (number) => {
+    const found = await mapLimit(numbers, this.options.blocksInFlight, async (number) => {
       return this.#heard.get(number) ?? (await this.reader.findBlock(number));
     });
     const heads = [to];
@@ -407,9 +407,9 @@ export class LogWindow {
   /** Events of doubted and wanted blocks, and those that the verification found. */
   async #readDoubted(): Promise<Pick<LogReading, 'confirmed' | 'again'> & { readonly events: readonly ChainLog[] }> {
     const doubted = [...this.#doubted.values()].slice(0, DOUBTED_PER_LOOK);
-    const wholes = await mapInFlight(doubted, this.options.blocksInFlight, (head) => this.#whole(head));
+    const wholes = await mapLimit(doubted, this.options.blocksInFlight, (head) => this.#whole(head));
     const again = [...this.#wanted.keys()].filter((number) => number <= (this.#position?.blockNumber ?? -1));
-    const wanted = await mapInFlight(again, this.options.blocksInFlight, async (number) => {
+    const wanted = await mapLimit(again, this.options.blocksInFlight, async (number) => {
       return this.watched.events(this.reader, number, idOf(await this.reader.block(number)));
     });
     const ofDoubted = wholes.flatMap(({ logs }) => logs.filter((log) => this.watched.isEvent(log)));
@@ -425,7 +425,7 @@ export class LogWindow {
     const unseen = this.#unseen(logs);
     if (unseen.length === 0) return [];
     const numbers = [...new Set(unseen.map(({ blockNumber }) => blockNumber))];
-    const hashes = await mapInFlight(numbers, this.options.blocksInFlight, async (number) => {
+    const hashes = await mapLimit(numbers, this.options.blocksInFlight, async (number) => {
       return this.#recent.get(number)?.blockHash ?? (await this.reader.findBlock(number))?.hash;
     });
     const isOnChain = (log: ChainLog): boolean => hashes[numbers.indexOf(log.blockNumber)] === log.blockHash;

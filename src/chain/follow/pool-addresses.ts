@@ -1,6 +1,6 @@
 import { getAbiItem, toFunctionSelector } from 'viem';
 import type { Hex, Pool, PoolKey } from '../../engine/quote.js';
-import { mapInFlight } from '../../system/timers.js';
+import { mapLimit } from '../../system/timers.js';
 import { type CallResult, type ContractCall, poolKeyWords } from '../contracts/abi-encoding.js';
 import { poolFactoryAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
@@ -55,7 +55,7 @@ export class PoolAddresses {
       if (known !== undefined) found.set(name, known);
       else if (mayComeTrue(key.maturity, now)) later.push(key);
     }
-    await mapInFlight(inWindows(later), ASKED_IN_FLIGHT, async (window) => {
+    await mapLimit(inWindows(later), ASKED_IN_FLIGHT, async (window) => {
       for (const [name, pool] of await this.#askLater(window)) {
         found.set(name, pool);
         this.#remember(this.#later, name, pool);

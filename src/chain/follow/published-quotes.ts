@@ -4,7 +4,7 @@ import type { SignatureChecks } from '../../auth/signature-pool.js';
 import { dueSecond } from '../../engine/order-book.js';
 import type { Clock } from '../../engine/ports.js';
 import { type Hex, MAX_PRICE, type Pool, type PoolKey, type SignedQuote } from '../../engine/quote.js';
-import { othersTurn } from '../../system/timers.js';
+import { yieldToEventLoop } from '../../system/timers.js';
 import type { QuoteError } from '../../wire/orderbook.js';
 import { orderbookStreamAbi } from '../contracts/abi.js';
 import type { ChainLog } from '../contracts/blocks-and-logs.js';
@@ -61,7 +61,7 @@ export class PublicationCheck {
     const decoded: { log: ChainLog; published: PublishedQuote | null }[] = [];
     for (const log of logs) {
       decoded.push({ log, published: decodePublishedQuote(log) });
-      if (decoded.length % this.checksPerTurn === 0) await othersTurn(this.clock);
+      if (decoded.length % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
     }
     const now = this.nowSeconds();
     const keys = decoded.flatMap(({ published }) => published?.poolKey ?? []);
@@ -70,7 +70,7 @@ export class PublicationCheck {
     const refused: RefusedEvent[] = [];
     const known: Hex[] = [];
     for (const [i, { log, published }] of decoded.entries()) {
-      if ((i + 1) % this.checksPerTurn === 0) await othersTurn(this.clock);
+      if ((i + 1) % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
       if (published === null) {
         refused.push({ why: 'MALFORMED', log, publication: null });
         continue;

@@ -2,7 +2,7 @@ import { decodeFunctionResult, encodeFunctionData, getAbiItem, toFunctionSelecto
 import type { QuoteState } from '../../engine/command.js';
 import type { Clock } from '../../engine/ports.js';
 import { type Hex, InvalidReason, isPrivate } from '../../engine/quote.js';
-import { mapInFlight, othersTurn } from '../../system/timers.js';
+import { mapLimit, yieldToEventLoop } from '../../system/timers.js';
 import { QUOTE_ERRORS, type QuoteError } from '../../wire/orderbook.js';
 import {
   addressWord,
@@ -64,8 +64,8 @@ export class QuoteStates {
     }
     // One after the other: slices that only waited for the next turn each would all begin in that one.
     let turn: Promise<void> = Promise.resolve();
-    const readings = await mapInFlight(slices, slicesInFlight, async (slice) => {
-      if (slices.length > 1) await (turn = turn.then(() => othersTurn(this.clock)));
+    const readings = await mapLimit(slices, slicesInFlight, async (slice) => {
+      if (slices.length > 1) await (turn = turn.then(() => yieldToEventLoop(this.clock)));
       return this.#readSlice(slice, at);
     });
     return readings.flat();
@@ -274,7 +274,7 @@ export class UndeployedPools {
       byToken.set(token, asked);
     }
     const tokens = await this.#withCode([...byToken], at);
-    const read = await mapInFlight(tokens, TOKENS_IN_FLIGHT, async ([token, asked]) => {
+    const read = await mapLimit(tokens, TOKENS_IN_FLIGHT, async ([token, asked]) => {
       const answers = await this.settlement.multicall(this.#askMeans(token, asked), at);
       const decimals = readUint(answers[0]);
       return asked.map((quote, i): [IdentifiedQuote, Means] => [

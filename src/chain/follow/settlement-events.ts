@@ -1,7 +1,7 @@
 import { decodeEventLog, encodeEventTopics, pad } from 'viem';
 import type { Command } from '../../engine/command.js';
 import type { Hex, Origin, Pool } from '../../engine/quote.js';
-import { mapInFlight } from '../../system/timers.js';
+import { mapLimit } from '../../system/timers.js';
 import { erc20Abi, optionTokenAbi, poolAbi, poolFactoryAbi } from '../contracts/abi.js';
 import type { BlockId, ChainLog, Topics } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
@@ -123,7 +123,7 @@ export async function readMeansLogs(
     providers.length > MOST_NAMED_PROVIDERS && to.blockNumber - fromBlock < MOST_BLOCKS_OF_EVERYBODY;
   const queries = isOfEverybody ? [[MEANS]] : queriesNaming(providers);
   const emitters = (): Hex[] => pools.flatMap((pool) => [pool.poolAddress, collateralToken({ pool })]);
-  const found = await mapInFlight(queries, QUERIES_IN_FLIGHT, (topics) =>
+  const found = await mapLimit(queries, QUERIES_IN_FLIGHT, (topics) =>
     anyonesLogs(reader, { fromBlock, to, topics }, emitters),
   );
   if (!isOfEverybody) return found.flat();

@@ -1,6 +1,6 @@
 import type { ChainPosition } from '../../engine/command.js';
 import { type Hex, InvalidReason, type Order, type Origin } from '../../engine/quote.js';
-import { mapInFlight } from '../../system/timers.js';
+import { mapLimit } from '../../system/timers.js';
 import { type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { collateralToken } from '../contracts/quote-types.js';
@@ -244,7 +244,7 @@ export class SettlementFollower {
   /** Timestamps of the blocks that deployed pools. */
   async #deploymentTimes(changes: readonly SettlementEvent[]): Promise<ReadonlyMap<number, number>> {
     const blocks = blocksOf(changes.flatMap(({ type, log }) => (type === 'POOL' ? [log] : [])));
-    const times = await mapInFlight(blocks, this.options.blocksInFlight, (block) => this.reader.blockOf(block));
+    const times = await mapLimit(blocks, this.options.blocksInFlight, (block) => this.reader.blockOf(block));
     return new Map(times.map(({ number, timestamp }) => [number, timestamp]));
   }
 

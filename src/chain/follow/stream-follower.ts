@@ -1,6 +1,6 @@
 import type { ChainPosition } from '../../engine/command.js';
 import type { Hex } from '../../engine/quote.js';
-import { mapInFlight } from '../../system/timers.js';
+import { mapLimit } from '../../system/timers.js';
 import type { QuoteError } from '../../wire/orderbook.js';
 import { type BlockHead, type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
@@ -193,7 +193,7 @@ export class StreamFollower {
     const missing = blocksOf(candidates.map(({ log }) => log)).filter(
       ({ blockNumber }) => !timestamps.has(blockNumber),
     );
-    await mapInFlight(missing, this.options.blocksInFlight, async (block) => {
+    await mapLimit(missing, this.options.blocksInFlight, async (block) => {
       timestamps.set(block.blockNumber, (await this.reader.blockOf(block)).timestamp);
     });
     return timestamps;

@@ -2,7 +2,7 @@ import { encodeFunctionData } from 'viem';
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, PoolKey } from '../../engine/quote.js';
 import type { GasRefusal } from '../../quota/gas-budget.js';
-import { bothToTheirEnd, mapInFlight } from '../../system/timers.js';
+import { settleBoth, mapLimit } from '../../system/timers.js';
 import { expirationRefusal, parseExpiration } from '../../wire/expiration.js';
 import type { OptionTerms } from '../../wire/options.js';
 import { poolFactoryAbi } from '../contracts/abi.js';
@@ -76,9 +76,9 @@ export class PoolDeployer {
       if (refusal !== null) return refusal;
       const ensure = async (pool: Missing) => [pool.poolAddress, await this.#ensure(pool, payer)] as const;
       // What is joined is joined at once: no gas was taken to send it anew, should it fail before its turn came.
-      const [joinedItems, ownItems] = await bothToTheirEnd(
-        mapInFlight(joined, joined.length, ensure),
-        mapInFlight(own, this.inFlight, ensure),
+      const [joinedItems, ownItems] = await settleBoth(
+        mapLimit(joined, joined.length, ensure),
+        mapLimit(own, this.inFlight, ensure),
       );
       return { type: 'ANSWERED', items: answers(plans, found, new Map([...joinedItems, ...ownItems])) };
     } catch (error) {

@@ -1,7 +1,7 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, PoolKey } from '../../engine/quote.js';
 import type { GasRefusal } from '../../quota/gas-budget.js';
-import { mapInFlight } from '../../system/timers.js';
+import { mapLimit } from '../../system/timers.js';
 import { parseExpiration } from '../../wire/expiration.js';
 import type { OptionTerms } from '../../wire/options.js';
 import { type ContractCall, readUint } from '../contracts/abi-encoding.js';
@@ -75,7 +75,7 @@ export class Settler {
       const held = [...positions.keys()].filter((pool) => !idle.has(pool));
       const refusal = payer.take(held.length * MOST_CLOSING_CALLS);
       if (refusal !== null) return refusal;
-      const settled = await mapInFlight(
+      const settled = await mapLimit(
         held,
         this.inFlight,
         async (pool) => [pool, await this.#settleInTurn(pool, payer)] as const,

@@ -2,7 +2,7 @@ import { toHex } from '../../auth/keccak256.js';
 import type { QuoteDigest, QuoteSignature } from '../../auth/quote-signature.js';
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, Pool, SignedQuote } from '../../engine/quote.js';
-import { othersTurn } from '../../system/timers.js';
+import { yieldToEventLoop } from '../../system/timers.js';
 import { isChainFailure } from '../contracts/contract-errors.js';
 import { boundQuote, identifiedQuote } from '../contracts/quote-types.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
@@ -54,7 +54,7 @@ export class QuoteRehearsal {
       const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
       const looked: Rehearsing[] = [];
       for (const [i, quote] of posted.entries()) {
-        if (i > 0 && i % this.checksPerTurn === 0) await othersTurn(this.clock);
+        if (i > 0 && i % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
         looked.push(this.#look(quote, pools[i] ?? null));
       }
       return { type: 'REHEARSED', items: withTwins(await this.#askChain(looked)) };

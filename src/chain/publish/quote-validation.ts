@@ -2,7 +2,7 @@ import type { QuoteSignature } from '../../auth/quote-signature.js';
 import type { SignatureChecks } from '../../auth/signature-pool.js';
 import type { Clock } from '../../engine/ports.js';
 import { type Hex, MAX_PRICE, type Order, type PoolKey, type Signature, type SignedQuote } from '../../engine/quote.js';
-import { othersTurn } from '../../system/timers.js';
+import { yieldToEventLoop } from '../../system/timers.js';
 import { boundQuote, type IdentifiedQuote, identifiedQuote } from '../contracts/quote-types.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
 import type { QuoteStates } from '../follow/quote-states.js';
@@ -62,7 +62,7 @@ export class IntakeChecks {
     const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
     const items: (IntakeItem | Unverified)[] = [];
     for (const [i, quote] of posted.entries()) {
-      if (i > 0 && i % this.checksPerTurn === 0) await othersTurn(this.clock);
+      if (i > 0 && i % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
       const pool = pools[i];
       items.push(
         pool === null || pool === undefined
@@ -71,7 +71,7 @@ export class IntakeChecks {
       );
     }
     // What follows, packing the signatures and the reading of the chain, has turns of its own.
-    if (posted.length > this.checksPerTurn) await othersTurn(this.clock);
+    if (posted.length > this.checksPerTurn) await yieldToEventLoop(this.clock);
     return this.#askChain(withTwins(await this.#verify(items)), onPromising);
   }
 

@@ -1,8 +1,25 @@
-import type { Clock, Random, Rpc } from '../../engine/ports.js';
+import type { Clock, Random } from '../../engine/ports.js';
 import { type Endpoint, RpcEndpoints } from './endpoint-pool.js';
 import { AnswerTooLong, type HttpAnswer, postJson } from './http-transport.js';
 import { isPassing, RETURN_TOO_LONG, RpcError, RpcUnreachable, WrongChain } from './rpc-errors.js';
 import { isTooMuch, readAnswer, tooMuchIn } from './rpc-response.js';
+
+/**
+ * JSON-RPC of one chain, as in EIP-1193: resolves to `result`, rejects with an error that has `code` where the node
+ * gave one.
+ */
+export interface Rpc {
+  request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
+  /** One try at another node than the one that answers `request`, or at this one where there is no other. */
+  requestFromAnother?(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
+  /** The node that answers is behind: ask another one from now on, where there is one. */
+  preferAnother?(): void;
+  /**
+   * Another number whenever another node has taken over, also one that answered before: what two of them said may be of
+   * different branches.
+   */
+  readonly turn?: number;
+}
 
 /** How patiently a chain's endpoints are asked. */
 export interface RpcPatience {

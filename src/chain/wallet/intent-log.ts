@@ -1,5 +1,5 @@
 import { isHex } from 'viem';
-import type { KeptValues } from '../../engine/ports.js';
+import type { KeyValueStore } from '../../persistence/disk/disk.js';
 import type { Hex } from '../../engine/quote.js';
 import { NotWrittenDown } from './errors.js';
 import type { Fees, TxIntent } from './transaction.js';
@@ -17,7 +17,7 @@ export class IntentLog {
   /** What earlier runs wrote and did not forget, by nonce. */
   readonly kept: readonly TxIntent[];
 
-  constructor(private readonly values: KeptValues) {
+  constructor(private readonly values: KeyValueStore) {
     this.kept = [...values.found.values()].map(readIntent).sort((a, b) => a.nonce - b.nonce);
   }
 

@@ -1,4 +1,4 @@
-import type { Rpc } from '../../engine/ports.js';
+import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import type { BlockId } from '../contracts/blocks-and-logs.js';
 import { ChainAnswerError, readQuantity } from '../rpc/rpc-response.js';

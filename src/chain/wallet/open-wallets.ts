@@ -1,5 +1,7 @@
 import type { ChainRole } from '../../engine/command.js';
-import type { Clock, KeptValues, Rpc } from '../../engine/ports.js';
+import type { Clock } from '../../engine/ports.js';
+import type { KeyValueStore } from '../../persistence/disk/disk.js';
+import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import type { Profile } from '../contracts/deployments.js';
 import type { IntentLog } from './intent-log.js';
@@ -37,7 +39,7 @@ export interface WalletOptions {
   /** Engine time, Unix seconds: a day of spending ends by it. */
   readonly nowSeconds: () => number;
   /** Where it is kept what wallets spend; absent: it is forgotten with the process. */
-  readonly budgets?: KeptValues;
+  readonly budgets?: KeyValueStore;
   readonly limits: WalletNumbers;
   readonly onTxTrouble: OnTxTrouble;
 }

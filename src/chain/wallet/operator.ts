@@ -1,7 +1,7 @@
 import type { Clock } from '../../engine/ports.js';
 import type { Hex } from '../../engine/quote.js';
 import type { GasRefusal } from '../../quota/gas-budget.js';
-import { Patience } from '../../system/timers.js';
+import { Deadline } from '../../system/timers.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { chainFailureText, isChainFailure, revertName, revertText } from '../contracts/contract-errors.js';
 import {
@@ -60,8 +60,8 @@ export class Operator {
   }
 
   /** That of whoever asks now. */
-  patience(): Patience {
-    return new Patience(this.clock, this.patienceMs);
+  patience(): Deadline {
+    return new Deadline(this.clock, this.patienceMs);
   }
 
   /** It ends when mined, or when it is clear that it never will be. `payer` is told once what it costs. */

@@ -1,4 +1,6 @@
-import type { Clock, KeptValues, Rpc } from '../../engine/ports.js';
+import type { Clock } from '../../engine/ports.js';
+import type { KeyValueStore } from '../../persistence/disk/disk.js';
+import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import { readWideQuantity } from '../rpc/rpc-response.js';
 import { NotWrittenDown, SpendCapReached } from './errors.js';
@@ -15,7 +17,7 @@ export interface WalletSpendingOptions {
   /** Nonces whose fees are remembered: all that a reorg may take back, or that a restart looks at again. */
   readonly remembered: number;
   /** Where it is kept, under this name; null: it is forgotten with the process. */
-  readonly kept: { readonly values: KeptValues; readonly name: string } | null;
+  readonly kept: { readonly values: KeyValueStore; readonly name: string } | null;
 }
 
 /** What was counted for one nonce, and when the day ends in which it was. */

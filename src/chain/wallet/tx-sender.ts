@@ -1,5 +1,5 @@
 import { parseSignature } from 'viem';
-import type { Rpc } from '../../engine/ports.js';
+import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import { keccak256 } from '../contracts/abi-encoding.js';
 import { revertData } from '../contracts/chain-reader.js';

@@ -1,4 +1,5 @@
-import type { Clock, Rpc } from '../../engine/ports.js';
+import type { Clock } from '../../engine/ports.js';
+import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import { ChainAnswerError, HASH_BYTES, readBytes, readQuantity, readWideQuantity } from '../rpc/rpc-response.js';
 import { WalletStopped } from './errors.js';

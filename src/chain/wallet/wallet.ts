@@ -1,6 +1,7 @@
-import type { Clock, Rpc } from '../../engine/ports.js';
+import type { Clock } from '../../engine/ports.js';
+import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
-import { bothToTheirEnd } from '../../system/timers.js';
+import { settleBoth } from '../../system/timers.js';
 import type { BlockId } from '../contracts/blocks-and-logs.js';
 import { RpcError } from '../rpc/rpc-errors.js';
 import { TxRefused, WalletBusy } from './errors.js';
@@ -198,7 +199,7 @@ export class Wallet {
     mayJoin: boolean,
   ): Promise<OwnTx | Joined> {
     this.#receipts.checkRunning();
-    const [gas, current] = await bothToTheirEnd(estimate, known ?? this.#look());
+    const [gas, current] = await settleBoth(estimate, known ?? this.#look());
     this.#unattended.revive(this.#line.takenBack());
     const joined = mayJoin ? this.#unattended.find({ to, data }) : undefined;
     if (joined !== undefined) return { joined };
@@ -226,7 +227,7 @@ export class Wallet {
   }
 
   async #look(): Promise<Fees> {
-    const [fees] = await bothToTheirEnd(this.#sender.currentFees(), this.#line.look());
+    const [fees] = await settleBoth(this.#sender.currentFees(), this.#line.look());
     return fees;
   }
 }

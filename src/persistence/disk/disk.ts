@@ -59,6 +59,18 @@ export interface Disk {
   lock(name: string): Promise<DiskLock | null>;
 }
 
+/** A few JSON values by key that outlive the process. */
+export interface KeyValueStore {
+  /** As they were when this process began. */
+  readonly found: ReadonlyMap<string, unknown>;
+  /**
+   * Durable when it resolves, with all that was put before. When it rejects, the value may be kept or not: the next put
+   * that resolves keeps it.
+   */
+  put(key: string, value: unknown): Promise<void>;
+  remove(key: string): Promise<void>;
+}
+
 /** The whole file. */
 export async function readWhole(disk: Disk, name: string): Promise<Buffer> {
   return readStart(disk, name, Infinity);

@@ -1,6 +1,14 @@
 import { crc32 } from 'node:zlib';
-import type { KeptValues } from '../../engine/ports.js';
-import { type Disk, type DiskFile, isNoRoom, type Logger, PersistenceError, readWhole, writeWhole } from './disk.js';
+import {
+  type Disk,
+  type DiskFile,
+  isNoRoom,
+  type Logger,
+  PersistenceError,
+  readWhole,
+  writeWhole,
+  type KeyValueStore,
+} from './disk.js';
 
 const FORMAT = 1;
 
@@ -29,7 +37,7 @@ export interface KeptFileOptions {
  * last line was never promised to anyone and is dropped; a bad line before a good one is damage. docs/reference/log-format.md has
  * the format.
  */
-export class KeptFile implements KeptValues {
+export class KeptFile implements KeyValueStore {
   readonly found: ReadonlyMap<string, unknown>;
   readonly #values: Map<string, unknown>;
   #file: DiskFile | null = null;

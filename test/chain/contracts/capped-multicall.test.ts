@@ -4,7 +4,7 @@ import type { CallResult, ContractCall } from '../../../src/chain/contracts/abi-
 import { erc20Abi } from '../../../src/chain/contracts/abi.js';
 import { ChainReader } from '../../../src/chain/contracts/chain-reader.js';
 import { limits } from '../../../src/config/limits.js';
-import type { Rpc } from '../../../src/engine/ports.js';
+import type { Rpc } from '../../../src/chain/rpc/rpc-client.js';
 import type { Hex } from '../../../src/engine/quote.js';
 import { address } from '../../engine/samples.js';
 import { Market } from '../dev/market.js';

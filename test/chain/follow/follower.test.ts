@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { startLocalChain } from '../../../src/chain/dev/local-chain.js';
-import type { Rpc } from '../../../src/engine/ports.js';
+import type { Rpc } from '../../../src/chain/rpc/rpc-client.js';
 import { Following, httpRpc } from '../following.js';
 
 const chain = await startLocalChain();

@@ -11,7 +11,7 @@ import { formatExpiration } from '../../../src/wire/expiration.js';
 import type { OptionTerms } from '../../../src/wire/options.js';
 import { Market, ONE } from '../dev/market.js';
 import { httpRpc } from '../following.js';
-import { MemoryKeptValues } from '../memory-kept-values.js';
+import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 import { notingPayer } from '../noting-payer.js';
 
 const market = await Market.open(t);
@@ -26,7 +26,7 @@ function option(strike: bigint): OptionTerms {
 }
 
 /** One process's deployer, whose wallet takes up what is kept. */
-function life(kept: MemoryKeptValues) {
+function life(kept: MemoryKeyValueStore) {
   const rpc = httpRpc(profile.settlement.rpcUrls);
   const intents = new IntentLog(kept);
   const troubles: string[] = [];
@@ -66,8 +66,8 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 /** Asks a process for the pool, which ends before the deployment is mined. Gives what it keeps. */
-async function leaveUnderWay(strike: bigint): Promise<MemoryKeptValues> {
-  const kept = new MemoryKeptValues();
+async function leaveUnderWay(strike: bigint): Promise<MemoryKeyValueStore> {
+  const kept = new MemoryKeyValueStore();
   const first = life(kept);
   const before = await sentSoFar();
   await client.setAutomine(false);
@@ -101,7 +101,7 @@ t.test('a pool that an earlier run has on its way is not paid for again', async 
 
 t.test('where nobody remembers it, the chain’s own answer is that the pool exists', async (t) => {
   await leaveUnderWay(2400n);
-  const second = life(new MemoryKeptValues());
+  const second = life(new MemoryKeyValueStore());
   const asked = second.deployer.deploy([option(2400n)], notingPayer());
   const { poolAddress } = await market.poolAddress({ ...near.poolKey, strike: 2400n * ONE });
   t.strictSame(await whileMining(asked), { type: 'ANSWERED', items: [{ type: 'EXISTED', poolAddress }] });

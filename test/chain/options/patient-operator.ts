@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Operator, TxOutcome } from '../../../src/chain/wallet/operator.js';
 import type { TxRequest } from '../../../src/chain/wallet/transaction.js';
-import { Patience } from '../../../src/system/timers.js';
+import { Deadline } from '../../../src/system/timers.js';
 import type { ManualClock } from '../../system/manual-clock.js';
 
 export const PATIENCE_MS = 90_000;
@@ -11,7 +11,7 @@ export function patientOperator(
   clock: ManualClock,
   send: (request: TxRequest) => Promise<TxOutcome>,
 ): Pick<Operator, 'address' | 'send' | 'patience'> {
-  const patience = (): Patience => new Patience(clock, PATIENCE_MS);
+  const patience = (): Deadline => new Deadline(clock, PATIENCE_MS);
   return {
     address: '0x0000000000000000000000000000000000000001',
     patience,

@@ -4,8 +4,8 @@ import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
 import { IntentLog } from '../../../src/chain/wallet/intent-log.js';
 import { NonceLine } from '../../../src/chain/wallet/nonce-manager.js';
 import type { OwnTx } from '../../../src/chain/wallet/transaction.js';
-import type { Rpc } from '../../../src/engine/ports.js';
-import { MemoryKeptValues } from '../memory-kept-values.js';
+import type { Rpc } from '../../../src/chain/rpc/rpc-client.js';
+import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 import { NOBODY } from '../wallet-fixture.js';
 
 const REORG_DEPTH = 8;
@@ -22,7 +22,7 @@ const blockAt = (blockNumber: number, branch = ''): BlockId => ({
 function newLine() {
   /** Transactions that were mined; null: as many as there are in all. */
   const chain: { count: number; mined: number | null } = { count: 0, mined: null };
-  const values = new MemoryKeptValues();
+  const values = new MemoryKeyValueStore();
   const intents = new IntentLog(values);
   const rpc: Rpc = {
     request({ params }) {

@@ -3,13 +3,13 @@ import t from 'tap';
 import { WalletBalance, WalletSpending } from '../../../src/chain/wallet/spending.js';
 import { address } from '../../engine/samples.js';
 import { ManualClock } from '../../system/manual-clock.js';
-import { MemoryKeptValues } from '../memory-kept-values.js';
+import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 
 function newSpending(
   capWei: bigint | null,
-  kept: MemoryKeptValues | null = null,
+  kept: MemoryKeyValueStore | null = null,
   clock = new ManualClock(),
   remembered = 8,
 ) {
@@ -50,7 +50,7 @@ t.test('a nonce that is mined again after a reorg is paid for once, at what it c
 });
 
 t.test("a nonce that went to another signer's after a reorg cost nothing", async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { clock, spending } = newSpending(100n, kept);
   await spending.mined(0, 40n);
   await spending.mined(1, 50n);
@@ -62,7 +62,7 @@ t.test("a nonce that went to another signer's after a reorg cost nothing", async
 });
 
 t.test('what a reorg takes back of a day that has ended makes no room in the next', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { clock, spending } = newSpending(100n, kept);
   await spending.mined(0, 40n);
   await spending.mined(1, 40n);
@@ -80,13 +80,13 @@ t.test('what a reorg takes back of a day that has ended makes no room in the nex
 
 t.test('what an earlier version kept, without the days of its nonces, is of the day that was on', async (t) => {
   const value = { endsMs: DAY_MS, spentWei: '60', feesWei: [[0, '40']] };
-  const { spending } = newSpending(100n, new MemoryKeptValues(new Map([['wallet', value]])));
+  const { spending } = newSpending(100n, new MemoryKeyValueStore(new Map([['wallet', value]])));
   await spending.lost(0);
   t.equal(spending.spentWei, 20n);
 });
 
 t.test('a restart goes on with what was spent, and counts no nonce again that was counted', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { clock, spending } = newSpending(100n, kept);
   await spending.mined(0, 60n);
   clock.advance(1_000);
@@ -99,7 +99,7 @@ t.test('a restart goes on with what was spent, and counts no nonce again that wa
 });
 
 t.test('a capped wallet spends nothing more until what it has spent is kept', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const full = new Error('ENOSPC');
   const { clock, spending } = newSpending(100n, kept);
   const { spending: uncapped } = newSpending(null, kept);
@@ -118,7 +118,7 @@ t.test('a capped wallet spends nothing more until what it has spent is kept', as
 });
 
 t.test('only so many nonces are remembered, the newest', async (t) => {
-  const kept = new MemoryKeptValues();
+  const kept = new MemoryKeyValueStore();
   const { spending } = newSpending(null, kept, new ManualClock(), 2);
   for (const nonce of [0, 1, 2]) await spending.mined(nonce, 1n);
   t.match(kept.values.get('wallet'), {
@@ -133,7 +133,7 @@ t.test('only so many nonces are remembered, the newest', async (t) => {
 t.test('what is kept in a form that is not understood stops the start', async (t) => {
   const whole = { endsMs: 1, spentWei: '1', feesWei: [] };
   for (const value of [7, {}, { ...whole, spentWei: 1 }, { ...whole, feesWei: null }, { ...whole, endsMs: 'x' }]) {
-    t.throws(() => newSpending(null, new MemoryKeptValues(new Map([['wallet', value]]))), /not understood/);
+    t.throws(() => newSpending(null, new MemoryKeyValueStore(new Map([['wallet', value]]))), /not understood/);
   }
 });
 

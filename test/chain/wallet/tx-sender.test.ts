@@ -5,9 +5,9 @@ import { NoGasMoney, WouldRevert } from '../../../src/chain/wallet/errors.js';
 import { IntentLog } from '../../../src/chain/wallet/intent-log.js';
 import { type Fees, OwnTx } from '../../../src/chain/wallet/transaction.js';
 import { broadcast, type BroadcastOutcome, FeeQuote, TxSender } from '../../../src/chain/wallet/tx-sender.js';
-import type { Rpc } from '../../../src/engine/ports.js';
+import type { Rpc } from '../../../src/chain/rpc/rpc-client.js';
 import { address } from '../../engine/samples.js';
-import { MemoryKeptValues } from '../memory-kept-values.js';
+import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 
 const ACCOUNT = privateKeyToAccount(`0x${'17'.repeat(32)}`);
 const CHAIN_ID = 7;
@@ -15,7 +15,7 @@ const FEES = { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n };
 const REQUEST = { to: address(2), data: '0x57', gas: 21_000n } as const;
 
 /** A sender whose node gives this answer to everything. */
-function newSender(answer: () => unknown = () => '0x1', values = new MemoryKeptValues()) {
+function newSender(answer: () => unknown = () => '0x1', values = new MemoryKeyValueStore()) {
   const asked: string[] = [];
   const rpc = {
     request: async ({ method }: { readonly method: string }) => {
@@ -53,7 +53,7 @@ t.test('its address is as the book has addresses: in lower case', async (t) => {
 t.test(
   'nothing is sent before it is written down, and what could not be is written down at the next try',
   async (t) => {
-    const values = new MemoryKeptValues();
+    const values = new MemoryKeyValueStore();
     let write: (error?: Error) => void = () => undefined;
     const put = values.put.bind(values);
     values.put = (key, value) =>
@@ -77,7 +77,7 @@ t.test(
 );
 
 t.test('a version that is sent again is written down once, and has one hash', async (t) => {
-  const values = new MemoryKeptValues();
+  const values = new MemoryKeyValueStore();
   let writes = 0;
   const put = values.put.bind(values);
   values.put = (key, value) => {

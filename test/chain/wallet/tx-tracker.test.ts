@@ -7,10 +7,10 @@ import { NonceLine } from '../../../src/chain/wallet/nonce-manager.js';
 import { txAccount } from '../../../src/chain/wallet/transaction.js';
 import { TxSender } from '../../../src/chain/wallet/tx-sender.js';
 import { findReceipt, ReceiptWatch, SentTxs } from '../../../src/chain/wallet/tx-tracker.js';
-import type { Rpc } from '../../../src/engine/ports.js';
+import type { Rpc } from '../../../src/chain/rpc/rpc-client.js';
 import type { Hex } from '../../../src/engine/quote.js';
 import { ManualClock } from '../../system/manual-clock.js';
-import { MemoryKeptValues } from '../memory-kept-values.js';
+import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 import { NOBODY } from '../wallet-fixture.js';
 
 const CHAIN_ID = 421_613;
@@ -45,7 +45,7 @@ function twoNodes(receiptsOf: (nth: number) => 'AHEAD' | 'BEHIND'): Rpc {
 
 /** What becomes of a transaction of nonce 0, for which no time passes. */
 async function sendOn(rpc: Rpc) {
-  const intents = new IntentLog(new MemoryKeptValues());
+  const intents = new IntentLog(new MemoryKeyValueStore());
   const limits = { resendAfterMs: 0, resends: 0 };
   const line = new NonceLine(rpc, NOBODY, intents, { reorgDepth: 8, remembered: 8 });
   const sender = new TxSender(rpc, CHAIN_ID, txAccount(privateKey), intents, 1n);

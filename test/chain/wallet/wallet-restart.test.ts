@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import type { Hex } from '../../../src/engine/quote.js';
-import { MemoryKeptValues } from '../memory-kept-values.js';
+import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 import { QuietChain, request, WalletRun } from '../wallet-fixture.js';
 
 const chain = await QuietChain.start();
@@ -16,7 +16,7 @@ async function goOn(t: Test, account: PrivateKeyAccount, last: WalletRun): Promi
 }
 
 /** Remembers everything that a nonce was ever said to be for. */
-class WatchedValues extends MemoryKeptValues {
+class WatchedValues extends MemoryKeyValueStore {
   readonly purposes = new Map<string, Set<unknown>>();
 
   override put(key: string, value: unknown): Promise<void> {
@@ -179,7 +179,7 @@ await t.test('what an earlier run left and another signer overtook is sent anew'
 });
 
 /** What is put while the disk is full is not there for the next process. */
-class FullValues extends MemoryKeptValues {
+class FullValues extends MemoryKeyValueStore {
   isFull = false;
 
   override put(key: string, value: unknown): Promise<void> {

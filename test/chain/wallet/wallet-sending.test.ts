@@ -5,7 +5,7 @@ import { WouldRevert } from '../../../src/chain/wallet/errors.js';
 import { IntentLog } from '../../../src/chain/wallet/intent-log.js';
 import { CappedWallet, WalletSpending } from '../../../src/chain/wallet/spending.js';
 import { ManualClock } from '../../system/manual-clock.js';
-import { MemoryKeptValues } from '../memory-kept-values.js';
+import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 import { request } from '../wallet-fixture.js';
 
 const FEES = { maxFeePerGas: 9n, maxPriorityFeePerGas: 1n };
@@ -13,13 +13,13 @@ const RESENDS = 3;
 const CAP_WEI = 1_000n;
 
 /** A wallet whose node takes everything and mines nothing, but for what `answer` says otherwise. */
-function newWallet(answer: (method: string) => unknown = () => undefined, intents = new MemoryKeptValues()) {
+function newWallet(answer: (method: string) => unknown = () => undefined, intents = new MemoryKeyValueStore()) {
   const asked: string[] = [];
   const spending = new WalletSpending({
     capWei: CAP_WEI,
     nowMs: () => 0,
     remembered: 10,
-    kept: { values: new MemoryKeptValues(), name: 'spent' },
+    kept: { values: new MemoryKeyValueStore(), name: 'spent' },
   });
   const rpc = {
     request: async ({ method }: { readonly method: string }) => {
@@ -86,7 +86,7 @@ t.test('an estimate that fails while others are sent is told in its turn', async
 t.test(
   'what is kept of a nonce that went to another signer goes with it: no later run sends it a second time',
   async (t) => {
-    const intents = new MemoryKeptValues();
+    const intents = new MemoryKeyValueStore();
     let tries = 0;
     const { wallet } = newWallet((method) => {
       if (method === 'eth_sendRawTransaction' && ++tries === 1) return new RpcError(-32000, 'nonce too low', undefined);
@@ -107,7 +107,7 @@ t.test('a node that wants ever more is asked once, and so many times again', asy
 });
 
 t.test('a refusal is told also where it cannot be written down', async (t) => {
-  const intents = new MemoryKeptValues();
+  const intents = new MemoryKeyValueStore();
   intents.remove = () => Promise.reject(new Error('the disk is full'));
   const refusal = new RpcError(-32000, 'oversized data', undefined);
   const { wallet } = newWallet((method) => (method === 'eth_sendRawTransaction' ? refusal : undefined), intents);

@@ -1,7 +1,7 @@
-import type { KeptValues } from '../../src/engine/ports.js';
+import type { KeyValueStore } from '../../src/persistence/disk/disk.js';
 
 /** Outlives nothing but a wallet: `reopened` is what the next one finds. */
-export class MemoryKeptValues implements KeptValues {
+export class MemoryKeyValueStore implements KeyValueStore {
   readonly found: ReadonlyMap<string, unknown>;
   readonly values: Map<string, unknown>;
 
@@ -10,8 +10,8 @@ export class MemoryKeptValues implements KeptValues {
     this.values = new Map(values);
   }
 
-  reopened(): MemoryKeptValues {
-    return new MemoryKeptValues(this.values);
+  reopened(): MemoryKeyValueStore {
+    return new MemoryKeyValueStore(this.values);
   }
 
   put(key: string, value: unknown): Promise<void> {
