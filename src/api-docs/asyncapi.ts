@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { OrderbookQuote, PoolKey, PostedQuote, Signature } from '../wire/orderbook.js';
+import { OrderbookQuote, PoolKeyJson, PostedQuoteJson, SignatureJson } from '../wire/orderbook.js';
 import { type ApiInfo, Components } from './openapi.js';
 
 export interface MessageDoc {
@@ -18,7 +18,12 @@ export interface ChannelDoc {
 
 /** The WebSocket API as AsyncAPI 3.0. `channels`: each protocol by its name. */
 export function asyncApi(channels: Readonly<Record<string, ChannelDoc>>, { version }: ApiInfo): object {
-  const components = new Components({ OrderbookQuote, PostedQuote, PoolKey, Signature });
+  const components = new Components({
+    OrderbookQuote,
+    PostedQuote: PostedQuoteJson,
+    PoolKey: PoolKeyJson,
+    Signature: SignatureJson,
+  });
   const operations: Record<string, unknown> = {};
   for (const [name, channel] of Object.entries(channels)) {
     operations[`${name}FromClient`] = operation('receive', name, channel.fromClient);

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { Option, Pool } from '../wire/options.js';
-import { OrderbookQuote, PoolKey, PostedQuote, Signature } from '../wire/orderbook.js';
+import { Option, PoolJson } from '../wire/options.js';
+import { OrderbookQuote, PoolKeyJson, PostedQuoteJson, SignatureJson } from '../wire/orderbook.js';
 import { KEYWORD_NAMES } from '../wire/primitives.js';
 import { ErrorBody, Problem, SchemaErrors } from '../wire/problem.js';
 
@@ -159,11 +159,11 @@ const WITH_RETRY = new Set(['429', '503']);
 export function openApi(routes: readonly RouteDoc[], { version }: ApiInfo): object {
   const components = new Components({
     OrderbookQuote,
-    PostedQuote,
-    PoolKey,
-    Signature,
+    PostedQuote: PostedQuoteJson,
+    PoolKey: PoolKeyJson,
+    Signature: SignatureJson,
     Option,
-    Pool,
+    Pool: PoolJson,
     SchemaErrors,
     Message: ErrorBody,
     Problem,

@@ -6,7 +6,7 @@ import {
   postPoolsBody,
   PostPoolsResult,
   settleBody,
-  SettleResult,
+  SettleResponse,
   vaultQuoteQuery,
   VaultQuoteResult,
 } from '../wire/options.js';
@@ -133,7 +133,7 @@ export interface OptionDocLimits {
   readonly settlementsPerRequest: number;
 }
 
-const optionTag = 'Options';
+const OPTIONS_TAG = 'Options';
 const NO_WALLET: AnswerDoc = { about: 'No wallet is configured', schema: ErrorBody };
 const UNREACHABLE: AnswerDoc = { about: 'The chain or the disk does not answer; try again', schema: ErrorBody };
 
@@ -147,7 +147,7 @@ export function optionDocs(
       method: 'GET',
       path: '/pools',
       needsKey: true,
-      tag: optionTag,
+      tag: OPTIONS_TAG,
       summary: 'Pools deployed in the last 90 days that have not expired',
       query: poolsQuery(symbols),
       answers: { 200: { about: 'The pools', schema: PoolsResult }, 400: BAD_REQUEST },
@@ -156,7 +156,7 @@ export function optionDocs(
       method: 'POST',
       path: '/pools',
       needsKey: true,
-      tag: optionTag,
+      tag: OPTIONS_TAG,
       summary: 'Deploy pools',
       body: postPoolsBody(symbols, poolsPerRequest),
       answers: {
@@ -170,7 +170,7 @@ export function optionDocs(
       method: 'GET',
       path: '/vaults/quote',
       needsKey: true,
-      tag: optionTag,
+      tag: OPTIONS_TAG,
       summary: 'The price of a trade against a vault',
       query: vaultQuoteQuery(symbols),
       answers: {
@@ -185,11 +185,11 @@ export function optionDocs(
       method: 'POST',
       path: '/pool/settle',
       needsKey: true,
-      tag: optionTag,
+      tag: OPTIONS_TAG,
       summary: 'Settle expired positions',
       body: settleBody(symbols, settlementsPerRequest),
       answers: {
-        200: { about: 'What became of each position', schema: SettleResult },
+        200: { about: 'What became of each position', schema: SettleResponse },
         400: BAD_REQUEST,
         501: NO_WALLET,
         503: UNREACHABLE,

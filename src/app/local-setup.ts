@@ -5,7 +5,7 @@ import type { LocalChain } from '../chain/dev/local-chain.js';
 import type { Hex } from '../engine/quote.js';
 import { PersistenceError } from '../persistence/disk/disk.js';
 import { lockFile } from '../persistence/disk/file-lock.js';
-import type { PoolKey } from '../wire/orderbook.js';
+import type { PoolKeyJson } from '../wire/orderbook.js';
 
 /** The embedded chain, and whose wallet the service uses on it. */
 export interface LocalSetup {
@@ -65,7 +65,7 @@ export interface LocalReadyFile extends ReadyFile {
   readonly accounts: readonly { readonly address: string; readonly privateKey: string }[];
   readonly tokens: Readonly<Record<string, string>>;
   readonly contracts: Readonly<Record<'orderbookStream' | 'poolFactory' | 'erc20Router' | 'oracleAdapter', string>>;
-  readonly pools: readonly { readonly poolAddress: string; readonly poolKey: PoolKey }[];
+  readonly pools: readonly { readonly poolAddress: string; readonly poolKey: PoolKeyJson }[];
 }
 
 /** Written in one piece, so that whoever waits for the file never reads half of it. */
@@ -151,7 +151,7 @@ function quoted(file: string): string {
 
 /** Such as "testWETH/USDC call 1800 2026-11-27". */
 function describe(
-  { base, quote, strike, maturity, isCallPool }: PoolKey,
+  { base, quote, strike, maturity, isCallPool }: PoolKeyJson,
   symbols: ReadonlyMap<string, string>,
 ): string {
   const pair = `${symbols.get(base) ?? base}/${symbols.get(quote) ?? quote}`;

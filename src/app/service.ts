@@ -9,8 +9,8 @@ import { LargeAnswers, SliceTurns } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
 import { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { QuoteJson } from '../wire/quote-json.js';
-import { Hub } from '../ws/gateway.js';
-import { Publisher as SocketPublisher } from '../ws/publisher.js';
+import { Gateway } from '../ws/gateway.js';
+import { PlainPublisher as SocketPublisher } from '../ws/publisher.js';
 import { openFollowedChains, watchHeads } from './chain-wiring.js';
 import { countPastFills, openFeed, openIntake, openSignatures, rfqPorts } from './engine-ports.js';
 import { createHttp, type HttpSide, openNetwork, openRequestWatch } from './http-wiring.js';
@@ -77,7 +77,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     },
     onRefusal: ({ tier }) => quotas.refused('day', tier),
   });
-  const hub = new Hub({
+  const hub = new Gateway({
     chainId,
     topics,
     feed,

@@ -1,4 +1,4 @@
-import { OrderbookClient as Client, type OrderbookClientOptions } from './orderbook-client.js';
+import { BaseOrderbookClient as Client, type OrderbookClientOptions } from './orderbook-client.js';
 import { type ClientPorts, type SocketConstructor, systemPorts } from './ports.js';
 
 export * from './exports.js';

@@ -1,3 +1,4 @@
+import type { FeedChannel } from '../wire/socket.js';
 import {
   Connection,
   type ConnectionOptions,
@@ -7,23 +8,23 @@ import {
   UNKNOWN_KEY,
 } from './connection.js';
 import { ConnectionLostError, RefusedError } from './errors.js';
-import type { Channel, HeartbeatMessage } from './messages.js';
-import { type CancelTimer, Listeners } from './ports.js';
+import type { HeartbeatMessage } from './messages.js';
+import { type StopTimer, Listeners } from './ports.js';
 import type { Subscription } from './subscription.js';
 
-interface Carrier {
+interface PooledConnection {
   readonly connection: Connection;
-  readonly subscriptions: Map<Channel, Subscription>;
+  readonly subscriptions: Map<FeedChannel, Subscription>;
   /** Messages of no subscription whose answers are to come. */
   unanswered: number;
   /** What it carried has been dropped. */
   isLeft: boolean;
 }
 
-interface Waiting {
+interface WaitingRequest {
   readonly message: object;
   readonly onOutcome: (outcome: Outcome<Reply>) => void;
-  readonly cancelTimer: CancelTimer;
+  readonly cancelTimer: StopTimer;
 }
 
 /** The worst first: what a user has to know of several connections. */
@@ -32,13 +33,13 @@ const WORST_FIRST: readonly ConnectionState[] = ['UNAUTHORIZED', 'WAITING', 'CON
 /**
  * Connections by need: one carries one subscription of each channel, so that a second book takes a second connection.
  */
-export class Carriers {
+export class ConnectionPool {
   readonly states = new Listeners<ConnectionState>();
   readonly heartbeats = new Listeners<HeartbeatMessage>();
   readonly #options: Omit<ConnectionOptions, 'onState' | 'onMessage'>;
-  readonly #carriers = new Set<Carrier>();
+  readonly #carriers = new Set<PooledConnection>();
   /** Messages of no subscription, until a connection is open. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<WaitingRequest>();
   #told: ConnectionState = 'CLOSED';
   #isClosed = false;
 
@@ -53,7 +54,7 @@ export class Carriers {
   }
 
   /** Once all is closed, what is followed is closed too. */
-  carry(subscription: Subscription): void {
+  attach(subscription: Subscription): void {
     if (this.#isClosed) return subscription.close();
     const { channel } = subscription;
     const free = [...this.#carriers].find(({ subscriptions }) => isFree(subscriptions.get(channel)));
@@ -68,7 +69,7 @@ export class Carriers {
   }
 
   /** A connection that carries nothing more is closed, once what was asked over it is answered. */
-  drop(subscription: Subscription): void {
+  detach(subscription: Subscription): void {
     const carrier = [...this.#carriers].find(
       ({ subscriptions }) => subscriptions.get(subscription.channel) === subscription,
     );
@@ -105,17 +106,17 @@ export class Carriers {
     this.#giveUpWaiting(new ConnectionLostError());
   }
 
-  #add(): Carrier {
-    const subscriptions = new Map<Channel, Subscription>();
+  #add(): PooledConnection {
+    const subscriptions = new Map<FeedChannel, Subscription>();
     const connection = new Connection({
       ...this.#options,
       onState: (state) => this.#onState(carrier, state),
       onMessage: (message) => {
-        if (message.type === 'HEARTBEAT') this.heartbeats.tell(message);
+        if (message.type === 'HEARTBEAT') this.heartbeats.emit(message);
         for (const subscription of [...subscriptions.values()]) subscription.take(message);
       },
     });
-    const carrier: Carrier = { connection, subscriptions, unanswered: 0, isLeft: false };
+    const carrier: PooledConnection = { connection, subscriptions, unanswered: 0, isLeft: false };
     this.#carriers.add(carrier);
     return carrier;
   }
@@ -127,12 +128,12 @@ export class Carriers {
     }
   }
 
-  #remove(carrier: Carrier): void {
+  #remove(carrier: PooledConnection): void {
     this.#carriers.delete(carrier);
     carrier.connection.close();
   }
 
-  #onState({ connection, subscriptions }: Carrier, state: ConnectionState): void {
+  #onState({ connection, subscriptions }: PooledConnection, state: ConnectionState): void {
     // A copy: what is followed by somebody who hears of this begins by itself.
     for (const subscription of [...subscriptions.values()]) {
       if (state === 'OPEN') subscription.start(connection);
@@ -164,7 +165,7 @@ export class Carriers {
     for (const { onOutcome } of this.#takeWaiting()) onOutcome({ ok: false, error });
   }
 
-  #takeWaiting(): readonly Waiting[] {
+  #takeWaiting(): readonly WaitingRequest[] {
     const taken = [...this.#waiting];
     this.#waiting.clear();
     for (const { cancelTimer } of taken) cancelTimer();
@@ -175,7 +176,7 @@ export class Carriers {
     const { state } = this;
     if (state === this.#told) return;
     this.#told = state;
-    this.states.tell(state);
+    this.states.emit(state);
   }
 }
 

@@ -5,7 +5,7 @@ import type { Acknowledgement } from './messages.js';
 import {
   backoffMs,
   type BackoffRange,
-  type CancelTimer,
+  type StopTimer,
   type ClientClock,
   type ClientPorts,
   type ClientSocket,
@@ -14,7 +14,7 @@ import {
 /** `OPEN`: authorised. `WAITING`: lost, and tried again after a pause. `UNAUTHORIZED`: the key is refused; over. */
 export type ConnectionState = 'CONNECTING' | 'OPEN' | 'WAITING' | 'UNAUTHORIZED' | 'CLOSED';
 
-export interface Patience {
+export interface ClientTimeouts {
   /** From the start to a good AUTH, and for every answer. */
   readonly answerMs: number;
   /** Without any frame the connection counts as dead: three heartbeats. */
@@ -22,7 +22,7 @@ export interface Patience {
   readonly reconnect: BackoffRange;
 }
 
-export const DEFAULT_PATIENCE: Patience = {
+export const DEFAULT_TIMEOUTS: ClientTimeouts = {
   answerMs: 10_000,
   silenceMs: 15_000,
   reconnect: { minMs: 250, maxMs: 30_000 },
@@ -33,7 +33,7 @@ export interface ConnectionOptions {
   readonly url: string;
   readonly apiKey: string;
   readonly encoding: FeedEncoding;
-  readonly patience: Patience;
+  readonly patience: ClientTimeouts;
   readonly ports: ClientPorts;
   onState(state: ConnectionState): void;
   /** Everything that answers nothing. */
@@ -51,10 +51,10 @@ export class Connection {
   readonly #options: ConnectionOptions;
   #state: ConnectionState = 'CLOSED';
   #socket: ClientSocket | null = null;
-  #asking: Asking<Reply> | null = null;
+  #asking: PendingRequests<Reply> | null = null;
   #attempt = 0;
   #heard = false;
-  #cancelTimer: CancelTimer = () => undefined;
+  #cancelTimer: StopTimer = () => undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -105,7 +105,7 @@ export class Connection {
 
   #authorize(socket: ClientSocket): void {
     const { apiKey, ports, patience } = this.#options;
-    this.#asking = new Asking<Reply>({
+    this.#asking = new PendingRequests<Reply>({
       send: (message) => socket.send(JSON.stringify(message)),
       clock: ports.clock,
       answerMs: patience.answerMs,
@@ -199,13 +199,13 @@ export type Outcome<A> =
   | { readonly ok: true; readonly answer: A }
   | { readonly ok: false; readonly error: RefusedError | ConnectionLostError };
 
-interface Question<A> {
+interface PendingRequest<A> {
   readonly message: object;
   /** Called in the tick of the answer: what follows it on the socket must find its effect. */
   readonly onOutcome: (outcome: Outcome<A>) => void;
 }
 
-export interface AskingOptions {
+export interface PendingRequestsOptions {
   readonly send: (message: object) => void;
   readonly clock: ClientClock;
   /** How long an answer may take. */
@@ -217,13 +217,13 @@ export interface AskingOptions {
 /**
  * Answers carry no name of what they answer, so one message is asked at a time: the next INFO or ERROR is its answer.
  */
-class Asking<A> {
-  readonly #options: AskingOptions;
-  readonly #waiting: Question<A>[] = [];
-  #asked: Question<A> | null = null;
-  #cancelTimer: CancelTimer = () => undefined;
+class PendingRequests<A> {
+  readonly #options: PendingRequestsOptions;
+  readonly #waiting: PendingRequest<A>[] = [];
+  #asked: PendingRequest<A> | null = null;
+  #cancelTimer: StopTimer = () => undefined;
 
-  constructor(options: AskingOptions) {
+  constructor(options: PendingRequestsOptions) {
     this.#options = options;
   }
 

@@ -7,7 +7,7 @@ import type { ServerMessageV2 } from '../wire/feed-messages.js';
  * at least. The decoder makes room for all that an array announces before it reads any: arrays within arrays of a
  * hundred bytes would take gigabytes, and end the process of whoever reads them. Heads as in msgpack's spec, "Formats".
  */
-export function checkAnnounced(bytes: Uint8Array): void {
+export function checkAnnouncedElements(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
   const number = (size: number): number => {
@@ -101,7 +101,7 @@ export function decodeFrame(data: unknown): ServerMessageV2 | UnknownMessage {
 }
 
 function unpacked(frame: Uint8Array): unknown {
-  checkAnnounced(frame);
+  checkAnnouncedElements(frame);
   return decode(frame);
 }
 

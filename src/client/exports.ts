@@ -1,5 +1,5 @@
 /** What `quotebook/client` gives, in Node and in browsers. */
-export type { ConnectionState, Patience } from './connection.js';
+export type { ClientTimeouts as Patience, ConnectionState } from './connection.js';
 export type { FeedEncoding } from './decode.js';
 export { ApiError, ConnectionLostError, RefusedError, type SchemaProblem } from './errors.js';
 export type { HeartbeatMessage, QuoteFact, RfqFact } from './messages.js';
@@ -9,16 +9,29 @@ export type { FollowedFacts } from './followed.js';
 export type { FollowedQuotes } from './followed.js';
 export type { FollowedRfqs } from './followed.js';
 export type { FollowedTickers } from './followed.js';
-export type { Level, LevelBook } from './level-book.js';
+export type { BookLevel as Level, LevelBook } from './level-book.js';
 export type { StopListening } from './ports.js';
 export type { BookFilter, OfferTerms, OrderbookClientOptions, QuotesFilter, RfqRequest } from './orderbook-client.js';
 export type { ClientClock, ClientPorts, ClientSocket, SocketConstructor } from './ports.js';
 export type { QuoteBook } from './quote-book.js';
 export type { Readiness, Rest } from './rest.js';
-export type { Hex, Side } from './set-hash.js';
-export { signQuote, ZERO_ADDRESS } from './sign-quote.js';
-export type { QuotedPool, QuoteSigner, QuoteTerms, SignedQuote } from './sign-quote.js';
-export type { OrderbookQuote, OrdersResult, PoolKey, PostedQuote, PostQuotesResult } from '../wire/orderbook.js';
-export type { Option, Pool, PostPoolsResult, SettleResult, VaultQuoteResult } from '../wire/options.js';
+export { type Hex, zeroAddress as ZERO_ADDRESS } from 'viem';
+export { signQuote } from './sign-quote.js';
+export type { QuotedPool, QuoteSigner, QuoteTerms, SignedOffer as SignedQuote } from './sign-quote.js';
+export type {
+  OrderbookQuote,
+  OrdersResult,
+  PoolKeyJson as PoolKey,
+  PostedQuoteJson as PostedQuote,
+  PostQuotesResult,
+} from '../wire/orderbook.js';
+export type {
+  Option,
+  PoolJson as Pool,
+  PostPoolsResult,
+  SettleResponse as SettleResult,
+  VaultQuoteResult,
+} from '../wire/options.js';
+export type { BookSide as Side } from '../wire/primitives.js';
 export type { TickerJson } from '../wire/feed-messages.js';
 export type { TickersResult } from '../wire/feed-messages.js';

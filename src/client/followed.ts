@@ -1,17 +1,17 @@
+import type { Hex } from 'viem';
 import type { TickerJson } from '../wire/feed-messages.js';
 import { LevelBook } from './level-book.js';
 import {
-  type BookContent,
+  type ReplicatedBook,
   type BookSnapshot,
   type BookUpdate,
-  type Content,
+  type ChannelState,
   isQuoteFact,
   type QuoteFact,
   type RfqFact,
 } from './messages.js';
 import { Listeners, type StopListening } from './ports.js';
 import { QuoteBook } from './quote-book.js';
-import type { Hex } from './set-hash.js';
 import type { FollowState, Healing, Subscription } from './subscription.js';
 
 /** What every followed channel has. */
@@ -58,11 +58,11 @@ abstract class Followed {
 }
 
 /** QUOTES as its messages add up. */
-export class QuotesContents implements Content {
+export class QuotesState implements ChannelState {
   readonly quotes = new QuoteBook();
   readonly facts = new Listeners<QuoteFact>();
   readonly wholes = new Listeners<QuoteBook>();
-  readonly book: BookContent = {
+  readonly book: ReplicatedBook = {
     canResume: true,
     clear: () => this.quotes.clear(),
     takeSnapshot: (message) => {
@@ -73,21 +73,21 @@ export class QuotesContents implements Content {
       return this.quotes.hash(key) === hash ? 'WHOLE' : 'WRONG';
     },
     hash: (key) => this.quotes.hash(key),
-    onWhole: () => this.wholes.tell(this.quotes),
+    onWhole: () => this.wholes.emit(this.quotes),
   };
 
-  apply(message: Parameters<Content['apply']>[0]): void {
+  apply(message: Parameters<ChannelState['apply']>[0]): void {
     if (!isQuoteFact(message)) return;
     this.quotes.apply(message);
-    this.facts.tell(message);
+    this.facts.emit(message);
   }
 }
 
 /** Every quote that a filter shows, and what happens to each. */
 export class FollowedQuotes extends Followed {
-  readonly #contents: QuotesContents;
+  readonly #contents: QuotesState;
 
-  constructor(contents: QuotesContents, subscription: Subscription, close: () => void) {
+  constructor(contents: QuotesState, subscription: Subscription, close: () => void) {
     super(subscription, close);
     this.#contents = contents;
   }
@@ -109,20 +109,20 @@ export class FollowedQuotes extends Followed {
 }
 
 /** QUOTES for those who keep no quotes. */
-export class FactsContents implements Content {
+export class QuoteEventsState implements ChannelState {
   readonly book = null;
   readonly facts = new Listeners<QuoteFact>();
 
-  apply(message: Parameters<Content['apply']>[0]): void {
-    if (isQuoteFact(message)) this.facts.tell(message);
+  apply(message: Parameters<ChannelState['apply']>[0]): void {
+    if (isQuoteFact(message)) this.facts.emit(message);
   }
 }
 
 /** What happens to quotes, from now on, however many there are. */
 export class FollowedFacts extends Followed {
-  readonly #contents: FactsContents;
+  readonly #contents: QuoteEventsState;
 
-  constructor(contents: FactsContents, subscription: Subscription, close: () => void) {
+  constructor(contents: QuoteEventsState, subscription: Subscription, close: () => void) {
     super(subscription, close);
     this.#contents = contents;
   }
@@ -133,20 +133,20 @@ export class FollowedFacts extends Followed {
 }
 
 /** RFQ: requests come and are gone, and add up to nothing. */
-export class RfqContents implements Content {
+export class RfqState implements ChannelState {
   readonly book = null;
   readonly requests = new Listeners<RfqFact>();
 
-  apply(message: Parameters<Content['apply']>[0]): void {
-    if (message.type === 'RFQ') this.requests.tell(message);
+  apply(message: Parameters<ChannelState['apply']>[0]): void {
+    if (message.type === 'RFQ') this.requests.emit(message);
   }
 }
 
 /** Takers' requests for quotes. */
 export class FollowedRfqs extends Followed {
-  readonly #contents: RfqContents;
+  readonly #contents: RfqState;
 
-  constructor(contents: RfqContents, subscription: Subscription, close: () => void) {
+  constructor(contents: RfqState, subscription: Subscription, close: () => void) {
     super(subscription, close);
     this.#contents = contents;
   }
@@ -157,11 +157,11 @@ export class FollowedRfqs extends Followed {
 }
 
 /** TICKER as its messages add up: of each pool the newest. */
-export class TickersContents implements Content {
+export class TickersState implements ChannelState {
   readonly tickers = new Map<string, TickerJson>();
   readonly changes = new Listeners<TickerJson>();
   readonly wholes = new Listeners<ReadonlyMap<string, TickerJson>>();
-  readonly book: BookContent = {
+  readonly book: ReplicatedBook = {
     canResume: false,
     clear: () => this.tickers.clear(),
     takeSnapshot: (message) => {
@@ -170,21 +170,21 @@ export class TickersContents implements Content {
       return message.more ? 'MORE' : 'WHOLE';
     },
     hash: () => null,
-    onWhole: () => this.wholes.tell(this.tickers),
+    onWhole: () => this.wholes.emit(this.tickers),
   };
 
-  apply(message: Parameters<Content['apply']>[0]): void {
+  apply(message: Parameters<ChannelState['apply']>[0]): void {
     if (message.type !== 'TICKER') return;
     this.tickers.set(message.body.poolAddress, message.body);
-    this.changes.tell(message.body);
+    this.changes.emit(message.body);
   }
 }
 
 /** Every pool at a glance: the best price of each side, and what was filled in 24 hours. */
 export class FollowedTickers extends Followed {
-  readonly #contents: TickersContents;
+  readonly #contents: TickersState;
 
-  constructor(contents: TickersContents, subscription: Subscription, close: () => void) {
+  constructor(contents: TickersState, subscription: Subscription, close: () => void) {
     super(subscription, close);
     this.#contents = contents;
   }
@@ -213,10 +213,10 @@ export class FollowedTickers extends Followed {
 export type BookChange = BookSnapshot | BookUpdate;
 
 /** ORDERBOOK as its messages add up. */
-export class BookContents implements Content {
+export class LevelBookState implements ChannelState {
   readonly levels = new LevelBook();
   readonly changes = new Listeners<BookChange>();
-  readonly book: BookContent = {
+  readonly book: ReplicatedBook = {
     canResume: true,
     clear: () => this.levels.clear(),
     takeSnapshot: (message) => {
@@ -228,24 +228,24 @@ export class BookContents implements Content {
     },
     hash: () => this.levels.hash,
     onWhole: () => {
-      if (this.#snapshot !== null) this.changes.tell(this.#snapshot);
+      if (this.#snapshot !== null) this.changes.emit(this.#snapshot);
       this.#snapshot = null;
     },
   };
   #snapshot: BookSnapshot | null = null;
 
-  apply(message: Parameters<Content['apply']>[0]): void {
+  apply(message: Parameters<ChannelState['apply']>[0]): void {
     if (message.type !== 'ORDERBOOK_UPDATE') return;
     this.levels.set(message.body);
-    this.changes.tell(message);
+    this.changes.emit(message);
   }
 }
 
 /** One pool's price levels, as they are now. */
 export class FollowedBook extends Followed {
-  readonly #contents: BookContents;
+  readonly #contents: LevelBookState;
 
-  constructor(contents: BookContents, subscription: Subscription, close: () => void) {
+  constructor(contents: LevelBookState, subscription: Subscription, close: () => void) {
     super(subscription, close);
     this.#contents = contents;
   }

@@ -1,8 +1,10 @@
+import type { Hex } from 'viem';
 import type { PriceLevels } from '../wire/feed-messages.js';
-import { type Hex, levelTerm, SetHash, type Side } from './set-hash.js';
+import type { BookSide } from '../wire/primitives.js';
+import { levelTerm, SetHash } from './set-hash.js';
 
 /** A price with what is fillable at it; amounts in 1e-18, `price` as the pool's quotes have it. */
-export interface Level {
+export interface BookLevel {
   readonly price: bigint;
   readonly size: bigint;
   /** Quotes. */
@@ -10,23 +12,23 @@ export interface Level {
 }
 
 interface LevelSide {
-  readonly byPrice: Map<bigint, Level>;
+  readonly byPrice: Map<bigint, BookLevel>;
   /** Best first; null: to be sorted anew. */
-  sorted: readonly Level[] | null;
+  sorted: readonly BookLevel[] | null;
 }
 
 /** One pool's price levels, with the hash that the server's has to equal. */
 export class LevelBook {
   #hash = new SetHash();
-  readonly #sides: Readonly<Record<Side, LevelSide>> = { bid: emptySide(), ask: emptySide() };
+  readonly #sides: Readonly<Record<BookSide, LevelSide>> = { bid: emptySide(), ask: emptySide() };
 
   /** Bids, the highest first. */
-  get bids(): readonly Level[] {
+  get bids(): readonly BookLevel[] {
     return this.#sorted('bid');
   }
 
   /** Asks, the lowest first. */
-  get asks(): readonly Level[] {
+  get asks(): readonly BookLevel[] {
     return this.#sorted('ask');
   }
 
@@ -48,7 +50,7 @@ export class LevelBook {
     for (const level of asks) this.#setLevel('ask', level);
   }
 
-  #setLevel(side: Side, level: PriceLevels['bids'][number]): void {
+  #setLevel(side: BookSide, level: PriceLevels['bids'][number]): void {
     const { byPrice } = this.#sides[side];
     const [price, size, count] = [BigInt(level.price), BigInt(level.size), level.count];
     const before = byPrice.get(price);
@@ -61,15 +63,15 @@ export class LevelBook {
     this.#sides[side].sorted = null;
   }
 
-  #sorted(name: Side): readonly Level[] {
+  #sorted(name: BookSide): readonly BookLevel[] {
     const side = this.#sides[name];
-    side.sorted ??= [...side.byPrice.values()].sort((a, b) => betterFirst(name, a.price, b.price));
+    side.sorted ??= [...side.byPrice.values()].sort((a, b) => comparePrices(name, a.price, b.price));
     return side.sorted;
   }
 }
 
 /** For sorting: bids fall, asks rise. */
-export function betterFirst(side: Side, a: bigint, b: bigint): number {
+export function comparePrices(side: BookSide, a: bigint, b: bigint): number {
   if (a === b) return 0;
   return a < b === (side === 'ask') ? -1 : 1;
 }

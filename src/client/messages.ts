@@ -1,6 +1,7 @@
+import type { Hex } from 'viem';
 import type { QuoteMessageType, ServerMessageV2 } from '../wire/feed-messages.js';
+import type { FeedChannel } from '../wire/socket.js';
 import type { RefusedError } from './errors.js';
-import type { Hex } from './set-hash.js';
 
 type OfType<T extends ServerMessageV2['type']> = Extract<ServerMessageV2, { readonly type: T }>;
 
@@ -12,7 +13,7 @@ export type RfqFact = OfType<'RFQ'>;
 
 export type BookUpdate = OfType<'ORDERBOOK_UPDATE'>;
 export type BookSnapshot = OfType<'ORDERBOOK_SNAPSHOT'>;
-export type QuotesPage = OfType<'QUOTES_SNAPSHOT'>;
+export type QuotesSnapshotPage = OfType<'QUOTES_SNAPSHOT'>;
 export type Acknowledgement = NonNullable<OfType<'INFO'>['body']>;
 export type TickersPage = OfType<'TICKER_SNAPSHOT'>;
 /** One pool at a glance, as it is now. */
@@ -21,7 +22,7 @@ export type ResyncNotice = OfType<'RESYNC'>;
 export type HeartbeatMessage = OfType<'HEARTBEAT'>;
 
 /** A message of a subscription, which has a key; RESYNC has several. */
-type KeyedMessage = QuoteFact | RfqFact | BookUpdate | BookSnapshot | QuotesPage | TickersPage | TickerFact;
+type KeyedMessage = QuoteFact | RfqFact | BookUpdate | BookSnapshot | QuotesSnapshotPage | TickersPage | TickerFact;
 
 /** Of the messages after a snapshot those that tell of one quote. */
 export function isQuoteFact(message: KeyedMessage): message is QuoteFact {
@@ -36,14 +37,14 @@ export type Snapshot = Extract<
 export type NumberedMessage = Exclude<KeyedMessage, Snapshot | TickerFact>;
 
 /** What the messages of a subscription add up to. */
-export interface Content {
+export interface ChannelState {
   /** Null: the channel tells what happens, and has no book. */
-  readonly book: BookContent | null;
+  readonly book: ReplicatedBook | null;
   /** The next message; one of another channel never comes. */
   apply(message: NumberedMessage | TickerFact): void;
 }
 
-export interface BookContent {
+export interface ReplicatedBook {
   clear(): void;
   /** `MORE`: pages follow. `WRONG`: what has come is not what was sent. */
   takeSnapshot(message: Snapshot): 'WHOLE' | 'MORE' | 'WRONG';
@@ -55,16 +56,19 @@ export interface BookContent {
   onWhole(): void;
 }
 
-export type Channel = 'QUOTES' | 'RFQ' | 'ORDERBOOK' | 'TICKER';
-
 /** Where a subscription goes on: it has everything up to `fromSeq` of that log. */
-export interface Place {
+export interface FeedOffset {
   readonly epoch: string;
   readonly fromSeq: number;
 }
 
 /** `wish`: what is to be let through. `place` null: from a snapshot, or without a book from now. */
-export function filterMessage(channel: Channel, wish: object, { book }: Content, place: Place | null): object {
+export function filterMessage(
+  channel: FeedChannel,
+  wish: object,
+  { book }: ChannelState,
+  place: FeedOffset | null,
+): object {
   const body = { ...wish, ...place };
   if (channel !== 'QUOTES') return { type: 'FILTER', channel, body };
   // Who keeps no quotes wants none where going on fails, either: there may be more than a snapshot may have.

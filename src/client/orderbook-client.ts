@@ -1,24 +1,25 @@
-import type { RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../wire/socket.js';
-import { Carriers } from './connection-pool.js';
-import { type ConnectionState, DEFAULT_PATIENCE, type Patience } from './connection.js';
+import type { Hex } from 'viem';
+import type { BookSide } from '../wire/primitives.js';
+import type { FeedChannel, RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../wire/socket.js';
+import { ConnectionPool } from './connection-pool.js';
+import { type ConnectionState, DEFAULT_TIMEOUTS, type ClientTimeouts } from './connection.js';
 import type { FeedEncoding } from './decode.js';
 import {
-  BookContents,
-  FactsContents,
+  LevelBookState,
+  QuoteEventsState,
   FollowedBook,
   FollowedFacts,
   FollowedQuotes,
   FollowedRfqs,
   FollowedTickers,
-  QuotesContents,
-  RfqContents,
-  TickersContents,
+  QuotesState,
+  RfqState,
+  TickersState,
 } from './followed.js';
-import type { Channel, Content, HeartbeatMessage } from './messages.js';
+import type { ChannelState, HeartbeatMessage } from './messages.js';
 import type { ClientPorts, StopListening } from './ports.js';
 import { Rest } from './rest.js';
-import type { Hex, Side } from './set-hash.js';
-import { type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedQuote, signQuote } from './sign-quote.js';
+import { type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedOffer, signQuote } from './sign-quote.js';
 import { Subscription } from './subscription.js';
 
 export interface OrderbookClientOptions {
@@ -29,13 +30,13 @@ export interface OrderbookClientOptions {
   readonly chainId: string;
   /** Of the feed. Default `json`; `msgpack` is about half the bytes. */
   readonly encoding?: FeedEncoding;
-  readonly patience?: Partial<Patience>;
+  readonly patience?: Partial<ClientTimeouts>;
 }
 
 /** What a subscriber of QUOTES or RFQ wants to hear of; docs/reference/api.md, "Following quotes". */
 export interface QuotesFilter {
   readonly poolAddress?: Hex;
-  readonly side?: Side;
+  readonly side?: BookSide;
   readonly provider?: Hex;
   /** An address: its private quotes too; `*`: everybody's. */
   readonly taker?: Hex | '*';
@@ -67,19 +68,19 @@ export type OfferTerms = Omit<QuoteTerms, 'deadline' | 'salt'> & {
 };
 
 /** Everything of one Quotebook service: its routes, its feed, and the signing of quotes. */
-export class OrderbookClient {
+export class BaseOrderbookClient {
   /** The HTTP routes. */
   readonly rest: Rest;
   readonly #options: OrderbookClientOptions;
   readonly #ports: ClientPorts;
-  readonly #carriers: Carriers;
+  readonly #carriers: ConnectionPool;
   #lastSalt = 0;
 
   constructor(options: OrderbookClientOptions, ports: ClientPorts) {
     const { chainId, encoding = 'json', patience = {} } = options;
     // By name, and not by spreading: an option that is there and undefined is one that is absent.
-    const { answerMs = DEFAULT_PATIENCE.answerMs, silenceMs = DEFAULT_PATIENCE.silenceMs } = patience;
-    const { minMs = DEFAULT_PATIENCE.reconnect.minMs, maxMs = DEFAULT_PATIENCE.reconnect.maxMs } =
+    const { answerMs = DEFAULT_TIMEOUTS.answerMs, silenceMs = DEFAULT_TIMEOUTS.silenceMs } = patience;
+    const { minMs = DEFAULT_TIMEOUTS.reconnect.minMs, maxMs = DEFAULT_TIMEOUTS.reconnect.maxMs } =
       patience.reconnect ?? {};
     const url = options.url.replace(/\/+$/, '');
     if (!isServiceUrl(url)) throw new TypeError(`Not the URL of a service: ${options.url}`);
@@ -90,7 +91,7 @@ export class OrderbookClient {
     this.#options = options;
     this.#ports = ports;
     this.rest = new Rest({ url, apiKey, chainId, fetch: ports.fetch });
-    this.#carriers = new Carriers({
+    this.#carriers = new ConnectionPool({
       url: url.replace(/^http/, 'ws'),
       apiKey,
       encoding,
@@ -115,35 +116,35 @@ export class OrderbookClient {
 
   /** Keeps one pool's price levels. Each followed book but the first takes a connection of its own. */
   followBook(filter: BookFilter): FollowedBook {
-    const contents = new BookContents();
+    const contents = new LevelBookState();
     const [subscription, close] = this.#follow('ORDERBOOK', filter, contents);
     return new FollowedBook(contents, subscription, close);
   }
 
   /** Keeps every quote that the filter shows, and tells what happens to each. */
   followQuotes(filter: QuotesFilter = {}): FollowedQuotes {
-    const contents = new QuotesContents();
+    const contents = new QuotesState();
     const [subscription, close] = this.#follow('QUOTES', onWire(filter), contents);
     return new FollowedQuotes(contents, subscription, close);
   }
 
   /** Tells what happens to quotes from now on, and keeps none. Beside `followQuotes` it takes a second connection. */
   followFacts(filter: QuotesFilter = {}): FollowedFacts {
-    const contents = new FactsContents();
+    const contents = new QuoteEventsState();
     const [subscription, close] = this.#follow('QUOTES', onWire(filter), contents);
     return new FollowedFacts(contents, subscription, close);
   }
 
   /** Keeps every pool's best prices, or one pool's. */
   followTickers(filter: { readonly poolAddress?: Hex } = {}): FollowedTickers {
-    const contents = new TickersContents();
+    const contents = new TickersState();
     const [subscription, close] = this.#follow('TICKER', filter, contents);
     return new FollowedTickers(contents, subscription, close);
   }
 
   /** Tells of takers' requests. */
   followRfqs(filter: Omit<QuotesFilter, 'provider'> = {}): FollowedRfqs {
-    const contents = new RfqContents();
+    const contents = new RfqState();
     const [subscription, close] = this.#follow('RFQ', onWire(filter), contents);
     return new FollowedRfqs(contents, subscription, close);
   }
@@ -163,7 +164,7 @@ export class OrderbookClient {
   }
 
   /** Signs a quote; `rest.postQuotes([signed.posted])` publishes it. */
-  signQuote(signer: QuoteSigner, pool: QuotedPool, terms: OfferTerms): Promise<SignedQuote> {
+  signQuote(signer: QuoteSigner, pool: QuotedPool, terms: OfferTerms): Promise<SignedOffer> {
     const nowMs = this.#ports.clock.wallMs();
     this.#lastSalt = Math.max(this.#lastSalt + 1, Math.floor(nowMs) * SALTS_PER_MS);
     // By name, as the options above.
@@ -176,10 +177,10 @@ export class OrderbookClient {
     this.#carriers.close();
   }
 
-  #follow(channel: Channel, filter: object, content: Content): [Subscription, () => void] {
+  #follow(channel: FeedChannel, filter: object, content: ChannelState): [Subscription, () => void] {
     const subscription = new Subscription(channel, { chainId: this.#options.chainId, ...filter }, content);
-    this.#carriers.carry(subscription);
-    return [subscription, () => this.#carriers.drop(subscription)];
+    this.#carriers.attach(subscription);
+    return [subscription, () => this.#carriers.detach(subscription)];
   }
 }
 

@@ -7,13 +7,13 @@ export interface ClientPorts {
   readonly WebSocket: SocketConstructor;
 }
 
-export type CancelTimer = () => void;
+export type StopTimer = () => void;
 
 export interface ClientClock {
   /** Since 1970, milliseconds. */
   wallMs(): number;
   /** Runs `task` once, after at least `delayMs`. */
-  after(delayMs: number, task: () => void): CancelTimer;
+  after(delayMs: number, task: () => void): StopTimer;
 }
 
 /** What is used of the Fetch standard. */
@@ -97,7 +97,7 @@ export class Listeners<T> {
   }
 
   /** One that throws does not keep the others from hearing: its error is reported as nobody's, in a turn of its own. */
-  tell(event: T): void {
+  emit(event: T): void {
     for (const listener of [...this.#listeners]) {
       try {
         listener(event);

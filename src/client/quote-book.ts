@@ -1,7 +1,9 @@
+import type { Hex } from 'viem';
 import type { OrderbookQuote } from '../wire/orderbook.js';
-import { betterFirst } from './level-book.js';
+import type { BookSide } from '../wire/primitives.js';
+import { comparePrices } from './level-book.js';
 import type { QuoteFact } from './messages.js';
-import { type Hex, quoteTerm, SetHash, type Side } from './set-hash.js';
+import { quoteTerm, SetHash } from './set-hash.js';
 
 /** The quotes under one key of a subscription. */
 interface KeyedQuotes {
@@ -35,11 +37,11 @@ export class QuoteBook {
    * One side of a pool: best price first, of equal prices the one published earlier, as far as `ts` tells: of quotes of
    * one second GET /quotes alone knows.
    */
-  side(poolAddress: Hex, side: Side): OrderbookQuote[] {
+  side(poolAddress: Hex, side: BookSide): OrderbookQuote[] {
     const pool = poolAddress.toLowerCase();
     return [...this.all()]
       .filter((quote) => quote.poolAddress === pool && quote.isBuy === (side === 'bid'))
-      .sort((a, b) => betterFirst(side, BigInt(a.price), BigInt(b.price)) || a.ts - b.ts);
+      .sort((a, b) => comparePrices(side, BigInt(a.price), BigInt(b.price)) || a.ts - b.ts);
   }
 
   /** As on the wire. */

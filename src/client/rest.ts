@@ -1,18 +1,18 @@
 import type { TickersResult } from '../wire/feed-messages.js';
 import type {
   Option,
-  Pool,
+  PoolJson,
   PoolsQuery,
   PostPoolsResult,
-  SettleResult,
+  SettleResponse,
   VaultQuoteQuery,
   VaultQuoteResult,
 } from '../wire/options.js';
 import type {
   OrderbookQuote,
-  OrdersQuery,
+  OrdersQueryParams,
   OrdersResult,
-  PostedQuote,
+  PostedQuoteJson,
   PostQuotesResult,
   QuotesQuery,
   RfqQuotesQuery,
@@ -62,7 +62,7 @@ export class Rest {
    * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. More than 40 `quoteIds` go
    * in a body, which every server and proxy takes. Of no ids there are no orders: a query without ids asks for all.
    */
-  async orders(query: WithoutChain<OrdersQuery> = {}): Promise<OrdersResult> {
+  async orders(query: WithoutChain<OrdersQueryParams> = {}): Promise<OrdersResult> {
     const { quoteIds, limit } = query;
     if (quoteIds?.length === 0) {
       return { validQuotes: [], invalidQuotes: [], ...(limit !== undefined && { nextCursor: null }) };
@@ -82,12 +82,12 @@ export class Rest {
   }
 
   /** Publishes 1 to 1,000 signed quotes. What is `created` the next `quotes` returns. Posting again is safe. */
-  postQuotes(quotes: readonly PostedQuote[]): Promise<PostQuotesResult> {
+  postQuotes(quotes: readonly PostedQuoteJson[]): Promise<PostQuotesResult> {
     return this.#post('/quotes', quotes);
   }
 
   /** Pools deployed in the last 90 days that have not expired. */
-  pools(query: PoolsQuery = {}): Promise<Pool[]> {
+  pools(query: PoolsQuery = {}): Promise<PoolJson[]> {
     return this.#get('/pools', query);
   }
 
@@ -102,7 +102,7 @@ export class Rest {
   }
 
   /** Settles the operator's positions in 1 to 1,000 expired options. */
-  settle(options: readonly Option[]): Promise<SettleResult> {
+  settle(options: readonly Option[]): Promise<SettleResponse> {
     return this.#post('/pool/settle', options);
   }
 

@@ -1,7 +1,5 @@
-import { concatHex, keccak256, numberToHex } from 'viem';
-
-export type Hex = `0x${string}`;
-export type Side = 'bid' | 'ask';
+import { concatHex, type Hex, keccak256, numberToHex } from 'viem';
+import type { BookSide } from '../wire/primitives.js';
 
 const MODULUS = 1n << 256n;
 const WORD = { size: 32 } as const;
@@ -34,7 +32,7 @@ export function quoteTerm(quoteId: Hex, fillableSize: bigint): bigint {
 }
 
 /** keccak256(uint256 side || uint256 price || uint256 size || uint256 count), side 0 bid and 1 ask. */
-export function levelTerm(side: Side, price: bigint, size: bigint, count: number): bigint {
+export function levelTerm(side: BookSide, price: bigint, size: bigint, count: number): bigint {
   const words = [side === 'bid' ? 0 : 1, price, size, count].map((word) => numberToHex(word, WORD));
   return BigInt(keccak256(concatHex(words)));
 }

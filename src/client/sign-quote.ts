@@ -1,8 +1,6 @@
-import { hashTypedData, parseSignature, type TypedDataDefinition } from 'viem';
-import type { PoolKey, PostedQuote } from '../wire/orderbook.js';
-import type { Hex, Side } from './set-hash.js';
-
-export const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
+import { hashTypedData, type Hex, parseSignature, type TypedDataDefinition, zeroAddress } from 'viem';
+import type { PoolKeyJson, PostedQuoteJson } from '../wire/orderbook.js';
+import type { BookSide } from '../wire/primitives.js';
 
 /** Whoever signs: viem's local accounts, of a private key, a mnemonic or a hardware wallet, are such. */
 export interface QuoteSigner {
@@ -13,12 +11,12 @@ export interface QuoteSigner {
 export interface QuotedPool {
   readonly poolAddress: Hex;
   /** `strike` in 1e-18, as on the wire. */
-  readonly poolKey: PoolKey;
+  readonly poolKey: PoolKeyJson;
 }
 
 export interface QuoteTerms {
   /** The book's side: `bid` to buy options, `ask` to sell them. */
-  readonly side: Side;
+  readonly side: BookSide;
   /** 1e-18: base tokens per contract of a call, quote tokens per contract and unit of strike of a put; at most 1e18. */
   readonly price: bigint;
   /** 1e-18 contracts. */
@@ -31,11 +29,11 @@ export interface QuoteTerms {
   readonly taker?: Hex;
 }
 
-export interface SignedQuote {
+export interface SignedOffer {
   /** The digest that was signed (EIP-712): the quote's name from now on. */
   readonly quoteId: Hex;
   /** What POST /quotes takes. */
-  readonly posted: PostedQuote;
+  readonly posted: PostedQuoteJson;
 }
 
 const QUOTE_TYPES = {
@@ -55,8 +53,8 @@ export async function signQuote(
   signer: QuoteSigner,
   chainId: string,
   { poolAddress, poolKey }: QuotedPool,
-  { side, price, size, deadline, salt, taker = ZERO_ADDRESS }: QuoteTerms,
-): Promise<SignedQuote> {
+  { side, price, size, deadline, salt, taker = zeroAddress }: QuoteTerms,
+): Promise<SignedOffer> {
   const words = { provider: signer.address, taker, price, size, isBuy: side === 'bid' };
   const typedData = {
     domain: { name: 'Premia', version: '1', chainId: Number(chainId), verifyingContract: poolAddress },

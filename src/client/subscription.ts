@@ -1,10 +1,10 @@
+import type { FeedChannel } from '../wire/socket.js';
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
 import type { Connection, Outcome, Reply } from './connection.js';
 import { RefusedError } from './errors.js';
 import {
   type Acknowledgement,
-  type Channel,
-  type Content,
+  type ChannelState,
   filterMessage,
   type HeartbeatMessage,
   isRateLimited,
@@ -27,13 +27,13 @@ type Tried = 'NOTHING' | 'RESUME' | 'SNAPSHOT';
  * after a lost connection where it was, and puts right what went wrong.
  */
 export class Subscription {
-  readonly channel: Channel;
+  readonly channel: FeedChannel;
   readonly states = new Listeners<FollowState>();
   readonly healings = new Listeners<Healing>();
   /** Why the server refused; null: it did not. */
   refusal: RefusedError | null = null;
   readonly #filter: object;
-  readonly #content: Content;
+  readonly #content: ChannelState;
   readonly #positions = new Positions();
   #connection: Connection | null = null;
   #state: FollowState = 'WAITING';
@@ -45,7 +45,7 @@ export class Subscription {
   readonly #awaited = new Set<string>();
 
   /** `filter`: the body of FILTER but for where to begin. */
-  constructor(channel: Channel, filter: object, content: Content) {
+  constructor(channel: FeedChannel, filter: object, content: ChannelState) {
     this.channel = channel;
     this.#filter = filter;
     this.#content = content;
@@ -170,7 +170,7 @@ export class Subscription {
     if (this.#content.book === null && wasResuming) {
       this.#forget();
       this.#ask(null);
-      return this.healings.tell('RESYNC');
+      return this.healings.emit('RESYNC');
     }
     this.#unsubscribe();
     this.refuse(error);
@@ -192,7 +192,7 @@ export class Subscription {
     this.#keys = keys;
     this.#epoch = epoch;
     this.#begin({ keys, seq });
-    if (!this.#isOver) this.healings.tell('RESYNC');
+    if (!this.#isOver) this.healings.emit('RESYNC');
   }
 
   #takeSnapshot(message: Snapshot): void {
@@ -244,7 +244,7 @@ export class Subscription {
 
   /** `fromSeq` null: going on would not help. */
   #heal(why: Healing, fromSeq: number | null): void {
-    this.healings.tell(why);
+    this.healings.emit(why);
     // Whoever heard it may have closed it.
     if (this.#isOver) return;
     if (this.#tried === 'SNAPSHOT') return this.#giveUp();
@@ -270,7 +270,7 @@ export class Subscription {
   #enter(state: FollowState): void {
     if (this.#state === state) return;
     this.#state = state;
-    this.states.tell(state);
+    this.states.emit(state);
   }
 }
 

@@ -2,7 +2,7 @@ import type { LevelTotal } from '../engine/order-book.js';
 import type { Hex, Side } from '../engine/quote.js';
 
 /** 32 bytes; of the original Keccak that Ethereum uses, not of SHA3-256. */
-export type Keccak256 = (bytes: Uint8Array) => Uint8Array;
+export type HashFunction = (bytes: Uint8Array) => Uint8Array;
 
 const WORD_BYTES = 32;
 /** Terms of levels that are kept, of each side: to find one takes an eighth of the time that hashing it takes. */
@@ -16,13 +16,13 @@ const SIDE_WORD: Readonly<Record<Side, bigint>> = { bid: 0n, ask: 1n };
  * sums of two sets that share nothing add up to the sum of both.
  */
 export class BookHash {
-  readonly #keccak256: Keccak256;
+  readonly #keccak256: HashFunction;
   readonly #quote = Buffer.alloc(2 * WORD_BYTES);
   readonly #level = Buffer.alloc(4 * WORD_BYTES);
   /** By price, size and count. Those who begin to follow a book have the terms of all of its levels added up. */
   readonly #levelTerms: Readonly<Record<Side, Map<string, bigint>>> = { bid: new Map(), ask: new Map() };
 
-  constructor(keccak256: Keccak256) {
+  constructor(keccak256: HashFunction) {
     this.#keccak256 = keccak256;
   }
 

@@ -3,10 +3,10 @@ import type { EngineEvent } from '../engine/event.js';
 import { OrderBook, BookOrder } from '../engine/order-book.js';
 import type { Hex, Order, Quote } from '../engine/quote.js';
 import { addTerm, type BookHash } from './book-hash.js';
-import { type Filter, fits, quoteRoute } from './filters.js';
+import { type Filter, matchesFilter, quoteRoute } from './filters.js';
 
 /** What one event did to the book of valid quotes: 0 stands for not being in it. */
-export interface BookChange {
+export interface FillableSizeChange {
   readonly quote: Quote;
   /** 1e-18 contracts. */
   readonly before: bigint;
@@ -40,7 +40,7 @@ export class CommittedBook {
   }
 
   /** Null: the event is about nothing that is, was or comes into the book. */
-  apply(event: EngineEvent): BookChange | null {
+  apply(event: EngineEvent): FillableSizeChange | null {
     switch (event.type) {
       case 'QUOTE_POSTED':
         return event.reason === null ? this.#set(event.order.quote, event.fillableSize) : null;
@@ -103,7 +103,7 @@ export class CommittedBook {
       const order = this.#orders.get(quoteId);
       assert(order !== undefined, 'what is in the book is known');
       if (taker !== '*' && order.quote.taker !== taker) continue;
-      if (!fits(filter, quoteRoute(order.quote))) continue;
+      if (!matchesFilter(filter, quoteRoute(order.quote))) continue;
       yield order;
     }
   }
@@ -114,7 +114,7 @@ export class CommittedBook {
     else for (const { quote } of this.#orders.values()) yield quote;
   }
 
-  #set(quote: Quote, after: bigint): BookChange {
+  #set(quote: Quote, after: bigint): FillableSizeChange {
     let order = this.#orders.get(quote.quoteId);
     const before = order?.fillableSize ?? 0n;
     if (order === undefined) {

@@ -16,7 +16,7 @@ import type { HeldQuote } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';
 
 /** What an event is called on the feed, with what its message has between `cause` and `body`. */
-export type Told =
+export type FeedMessage =
   | { readonly type: QuoteMessageType; readonly quote: Quote; readonly fillableSize: bigint; readonly extra: Extra }
   | { readonly type: 'RFQ'; readonly rfq: string };
 
@@ -30,7 +30,7 @@ const REMOVALS = {
 } as const;
 
 /** One event is one message, or none: the feed follows the book of valid quotes. */
-export function toldOf(event: EngineEvent): Told | null {
+export function messageOf(event: EngineEvent): FeedMessage | null {
   switch (event.type) {
     case 'QUOTE_POSTED':
       return event.reason === null ? ofQuote('POST_QUOTE', event, {}) : null;
@@ -58,27 +58,27 @@ function ofQuote(
   type: QuoteMessageType,
   { order, fillableSize }: Extract<EngineEvent, { fillableSize: bigint }>,
   extra: Extra,
-): Told {
+): FeedMessage {
   return { type, quote: order.quote, fillableSize, extra };
 }
 
 export type EncodingName = 'json' | 'msgpack';
 
 /** What an event's message says of the reader's own view: under which key, and after which message. */
-export interface Place {
+export interface TopicPosition {
   readonly key: string;
   readonly prevSeq: number;
 }
 
 /** An event as a message, but for its place. Made once, whoever reads it. */
-export type PlacedIn = (place: Place) => Uint8Array;
+export type MessageTemplate = (place: TopicPosition) => Uint8Array;
 
 /** One form of the feed's messages. */
 export interface Encoding {
   readonly name: EncodingName;
   readonly isBinary: boolean;
   /** Null: the event is not told. */
-  event(timed: TimedEvent): PlacedIn | null;
+  event(timed: TimedEvent): MessageTemplate | null;
   /** One page of a book's quotes. */
   quotes(page: QuotesPage): Uint8Array;
   message(message: ServerMessageV2): Uint8Array;
@@ -96,8 +96,8 @@ export class JsonEncoding implements Encoding {
     this.#quotes = quotes;
   }
 
-  event({ event, tsMs }: TimedEvent): PlacedIn | null {
-    const told = toldOf(event);
+  event({ event, tsMs }: TimedEvent): MessageTemplate | null {
+    const told = messageOf(event);
     if (told === null) return null;
     const cause = JSON.stringify(causeJson(event.cause));
     const extra = told.type === 'RFQ' ? '' : JSON.stringify(told.extra).slice(1, -1);
@@ -116,7 +116,7 @@ export class JsonEncoding implements Encoding {
     return Buffer.from(JSON.stringify(message));
   }
 
-  #body(told: Told): string {
+  #body(told: FeedMessage): string {
     return told.type === 'RFQ' ? told.rfq : this.#quotes.encodeQuote(told.quote, told.fillableSize);
   }
 }
@@ -133,10 +133,10 @@ export class MsgpackEncoding implements Encoding {
     this.#heads = new LruMap(writtenQuotes);
   }
 
-  event({ event, tsMs }: TimedEvent): PlacedIn | null {
-    const told = toldOf(event);
+  event({ event, tsMs }: TimedEvent): MessageTemplate | null {
+    const told = messageOf(event);
     if (told === null) return null;
-    const { type, count, shared } = WRITTEN[told.type];
+    const { type, count, shared } = LAYOUTS[told.type];
     const { cause, seq } = event;
     const elements = packFields(shared, told.type === 'RFQ' ? { tsMs, cause } : { tsMs, cause, ...told.extra });
     const body = told.type === 'RFQ' ? [encodeElements([told.rfq])] : this.#quote(told.quote, told.fillableSize);
@@ -170,17 +170,17 @@ export class MsgpackEncoding implements Encoding {
 /** Fields of an event's message that differ from reader to reader, ahead of all others. */
 const KEY_SEQ_PREV_SEQ = 3;
 /** How a message is written: its type, how many elements it has, and those between what differs and its body. */
-interface Written {
+interface MessageLayout {
   readonly type: number;
   readonly count: number;
   readonly shared: Fields;
 }
-const WRITTEN = Object.fromEntries<Written>(
+const LAYOUTS = Object.fromEntries<MessageLayout>(
   MESSAGE_TYPES.map((name, type) => {
     const { fields } = MESSAGES[name];
     return [name, { type, count: 1 + fields.length, shared: { fields: fields.slice(KEY_SEQ_PREV_SEQ, -1) } }];
   }),
-) as Record<MessageType, Written>;
+) as Record<MessageType, MessageLayout>;
 /** All of a quote but what is fillable of it. */
 const FIXED: Fields = { fields: QUOTE.fields.slice(0, -1) };
 

@@ -6,7 +6,7 @@ import type { Feed, ResyncReason } from './feed.js';
 import { filterOf, filterParts, viewOf } from './filters.js';
 import { orderbookKey } from './level-topics.js';
 import type { LevelView } from './level-window.js';
-import { whyTooLarge } from './quote-topics.js';
+import { validateSnapshotSize } from './quote-topics.js';
 import { LevelReplay, QuoteReplay } from './replay.js';
 
 /** Bounds of one page; the numbers come from the configuration's limits. */
@@ -45,36 +45,36 @@ export class EventPages {
   rows(query: EventsQuery | BookEventsQuery): number {
     const { eventsPerPage, eventsPerBookPage } = this.#limits;
     const fromSeq = Number(query.fromSeq);
-    const whyNot = this.#feed.whyNotFrom(query.epoch ?? this.#feed.epoch, fromSeq);
-    const missed = whyNot === null ? this.#feed.seq - fromSeq : 0;
+    const resyncReason = this.#feed.validateResume(query.epoch ?? this.#feed.epoch, fromSeq);
+    const missed = resyncReason === null ? this.#feed.seq - fromSeq : 0;
     if (query.channel === 'ORDERBOOK') return missed > eventsPerBookPage ? Infinity : missed + this.#levelsOf(query);
-    if (whyNot === null) return Math.min(eventsPerPage, missed);
+    if (resyncReason === null) return Math.min(eventsPerPage, missed);
     return query.channel === 'RFQ' ? 0 : this.#feed.book.candidates(filterOf(query.channel, query));
   }
 
   read(query: EventsQuery | BookEventsQuery, work: PacedWork): Promise<EventPageAnswer> {
     const fromSeq = Number(query.fromSeq);
-    const whyNot = this.#feed.whyNotFrom(query.epoch ?? this.#feed.epoch, fromSeq);
-    if (query.channel !== 'ORDERBOOK') return this.#quotes(query, fromSeq, whyNot, work);
+    const resyncReason = this.#feed.validateResume(query.epoch ?? this.#feed.epoch, fromSeq);
+    if (query.channel !== 'ORDERBOOK') return this.#quotes(query, fromSeq, resyncReason, work);
     const { wsBookLevels } = this.#limits;
     const depth = Number(query.depth ?? wsBookLevels);
     if (depth > wsBookLevels) {
       return Promise.resolve({ ok: false, problem: `depth is ${depth}, at most ${wsBookLevels}`, busy: false });
     }
-    return this.#levels(viewOf(query, depth), fromSeq, whyNot, work);
+    return this.#levels(viewOf(query, depth), fromSeq, resyncReason, work);
   }
 
   async #quotes(
     query: EventsQuery,
     fromSeq: number,
-    whyNot: ResyncReason | null,
+    resyncReason: ResyncReason | null,
     work: PacedWork,
   ): Promise<EventPageAnswer> {
     const feed = this.#feed;
     const { channel } = query;
     const filter = filterOf(channel, query);
     const parts = filterParts(channel, feed.chainId, filter);
-    const reading = whyNot === null ? feed.read(fromSeq, this.#limits.eventsPerPage) : null;
+    const reading = resyncReason === null ? feed.read(fromSeq, this.#limits.eventsPerPage) : null;
     const events = await reading;
     if (events === 'BUSY') return BUSY;
     if (events !== null) {
@@ -92,12 +92,12 @@ export class EventPages {
     }
     const { seq, tsMs } = feed;
     const keys = parts.map(({ key }) => key);
-    const resync = this.#resync(channel, keys, whyNot ?? 'TOO_OLD');
+    const resync = this.#resync(channel, keys, resyncReason ?? 'TOO_OLD');
     if (channel === 'RFQ') return this.#page(seq, [resync]);
     const { eventsSnapshotQuotes, wsSnapshotPageQuotes: pageQuotes } = this.#limits;
     const snapshot = feed.snapshots.take(feed.book, filter, parts, { seq, tsMs, pageQuotes });
     work.charge(snapshot.rowsRead, 0);
-    const problem = whyTooLarge(snapshot, eventsSnapshotQuotes);
+    const problem = validateSnapshotSize(snapshot, eventsSnapshotQuotes);
     if (problem !== null) return { ok: false, problem, busy: false };
     const messages = [resync];
     for (const { rows, message } of snapshot.messages(feed.encodings.json)) {
@@ -112,7 +112,7 @@ export class EventPages {
   async #levels(
     view: LevelView,
     fromSeq: number,
-    whyNot: ResyncReason | null,
+    resyncReason: ResyncReason | null,
     work: PacedWork,
   ): Promise<EventPageAnswer> {
     const feed = this.#feed;
@@ -121,7 +121,7 @@ export class EventPages {
       replay.take(events);
       work.charge(rowsChargedForReading(events.length), 0);
     };
-    const replayed = whyNot === null ? await this.#replayAll(fromSeq, take, work) : 'NOT_ALL';
+    const replayed = resyncReason === null ? await this.#replayAll(fromSeq, take, work) : 'NOT_ALL';
     if (replayed === 'BUSY') return BUSY;
     // No await from here on: the book has to be the one at `seq`.
     const { seq, tsMs } = feed;
@@ -133,7 +133,7 @@ export class EventPages {
     };
     try {
       if (replayed === 'NOT_ALL') {
-        const resync = this.#resync('ORDERBOOK', [orderbookKey(feed.chainId, view)], whyNot ?? 'TOO_OLD');
+        const resync = this.#resync('ORDERBOOK', [orderbookKey(feed.chainId, view)], resyncReason ?? 'TOO_OLD');
         return page([resync, json.message(feed.levels.snapshot(joined, seq, tsMs))]);
       }
       if (replay.firstSeq === null) return page([]);

@@ -3,7 +3,7 @@ import type { JournalRecord } from '../engine/ports.js';
 import type { Order, Pool } from '../engine/quote.js';
 import type { RESYNC_REASONS, TickersResult } from '../wire/feed-messages.js';
 import type { QuoteJson } from '../wire/quote-json.js';
-import { BookHash, type Keccak256 } from './book-hash.js';
+import { BookHash, type HashFunction } from './book-hash.js';
 import { CommittedBook } from './committed-book.js';
 import { type EventHistory, type PastEventsPage, RecentEvents, type TimedEvent } from './event-history.js';
 import { type Encoding, type EncodingName, JsonEncoding, MsgpackEncoding } from './event-messages.js';
@@ -48,7 +48,7 @@ export interface FeedOptions {
   /** Events from before the start, and those that no longer fit into memory; null: those are gone. */
   readonly older: EventHistory | null;
   readonly quoteJson: QuoteJson;
-  readonly keccak256: Keccak256;
+  readonly keccak256: HashFunction;
   readonly publish: Publish;
   readonly limits: FeedLimits;
 }
@@ -171,7 +171,7 @@ export class Feed {
   }
 
   /** Null: a reader that has everything up to `fromSeq` can go on from there. */
-  whyNotFrom(epoch: string, fromSeq: number): ResyncReason | null {
+  validateResume(epoch: string, fromSeq: number): ResyncReason | null {
     if (epoch !== this.epoch) return 'OTHER_EPOCH';
     if (fromSeq > this.#seq) return 'NOT_YET';
     return fromSeq < this.since ? 'TOO_OLD' : null;

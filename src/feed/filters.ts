@@ -1,9 +1,7 @@
 import type { EngineEvent } from '../engine/event.js';
 import { type Hex, type Quote, type Side, sideOf, ZERO_ADDRESS } from '../engine/quote.js';
-import type { FilterV2Message } from '../wire/socket.js';
+import type { Channel, FilterV2Message } from '../wire/socket.js';
 import type { LevelView } from './level-window.js';
-
-export type Channel = 'QUOTES' | 'RFQ';
 
 /** What a subscriber asked for on one channel. Addresses are in lower case; null means any. */
 export interface Filter {
@@ -23,7 +21,7 @@ export interface Narrowing {
 }
 
 /** Where a message belongs; what filters are compared with. */
-export interface Route {
+export interface EventRoute {
   readonly channel: Channel;
   readonly poolAddress: Hex;
   readonly side: Side;
@@ -70,7 +68,7 @@ export function filterParts(channel: Channel, chainId: string, { poolAddress, si
 }
 
 /** Whether the filter lets the route through, whoever it is for. */
-export function fits({ poolAddress, side, narrowing }: Filter, route: Route): boolean {
+export function matchesFilter({ poolAddress, side, narrowing }: Filter, route: EventRoute): boolean {
   if (poolAddress !== null && route.poolAddress !== poolAddress) return false;
   if (side !== null && route.side !== side) return false;
   if (narrowing.provider !== null && route.provider !== narrowing.provider) return false;
@@ -87,7 +85,7 @@ function takersOf(channel: Channel, taker: Filter['taker']): readonly (Hex | '*'
 }
 
 /** The one key that says exactly where an RFQ went. */
-export function rfqKey(chainId: string, rfq: Pick<Route, 'poolAddress' | 'side' | 'taker'>): string {
+export function rfqKey(chainId: string, rfq: Pick<EventRoute, 'poolAddress' | 'side' | 'taker'>): string {
   return key('RFQ', chainId, rfq.poolAddress, rfq.side, rfq.taker);
 }
 
@@ -118,7 +116,7 @@ function lowerCase(address: Hex | undefined): Hex | null {
 }
 
 /** Where an event's messages go; null: it concerns no channel. */
-export function routeOf(event: EngineEvent): Route | null {
+export function routeOf(event: EngineEvent): EventRoute | null {
   switch (event.type) {
     case 'POOL_DEPLOYED':
     case 'POOL_WITHDRAWN':
@@ -132,7 +130,7 @@ export function routeOf(event: EngineEvent): Route | null {
   }
 }
 
-export function quoteRoute(quote: Quote): Route {
+export function quoteRoute(quote: Quote): EventRoute {
   const { pool, taker, provider, size } = quote;
   return { channel: 'QUOTES', poolAddress: pool.poolAddress, side: sideOf(quote), taker, provider, size };
 }

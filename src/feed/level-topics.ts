@@ -3,7 +3,7 @@ import type { LevelTotal } from '../engine/order-book.js';
 import { type Hex, isPrivate, type Side, sideOf } from '../engine/quote.js';
 import type { OrderbookSnapshot, OrderbookUpdate, PriceLevels } from '../wire/feed-messages.js';
 import { type BookHash, hashText } from './book-hash.js';
-import type { BookChange, CommittedBook } from './committed-book.js';
+import type { FillableSizeChange, CommittedBook } from './committed-book.js';
 import type { Encoding, EncodingName } from './event-messages.js';
 import { type LevelView, LevelWindow, SIDES, type Sides } from './level-window.js';
 import { type JoinedTopic, networkTopic, type Publish } from './quote-topics.js';
@@ -155,7 +155,7 @@ export class LevelTopics {
   }
 
   /** Notes what an event did to the book; `flush` tells it. */
-  touch({ quote }: BookChange): void {
+  touch({ quote }: FillableSizeChange): void {
     const { poolAddress } = quote.pool;
     if (!this.#byPool.has(poolAddress)) return;
     const ofPool = this.#touched.get(poolAddress) ?? new Map<Hex | null, Prices>();

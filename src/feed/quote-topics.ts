@@ -1,10 +1,11 @@
+import type { Channel } from '../wire/socket.js';
 import { assert } from '../engine/assert.js';
 import { rowsChargedForReading } from '../system/timers.js';
 import { addTerm, type BookHash, hashText } from './book-hash.js';
-import type { BookChange, CommittedBook } from './committed-book.js';
+import type { FillableSizeChange, CommittedBook } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';
-import type { Encoding, EncodingName, PlacedIn, QuotesPage } from './event-messages.js';
-import { type Channel, type Filter, type FilterPart, routeOf } from './filters.js';
+import type { Encoding, EncodingName, MessageTemplate, QuotesPage } from './event-messages.js';
+import { type Filter, type FilterPart, routeOf } from './filters.js';
 import { TopicIndex } from './topic-index.js';
 
 /** `NetServer.publish`: to every socket subscribed to `topic`, in the order of the calls. */
@@ -80,7 +81,7 @@ export class QuoteTopics {
   }
 
   /** `change`: what the event did to the book. */
-  tell(timed: TimedEvent, change: BookChange | null): void {
+  tell(timed: TimedEvent, change: FillableSizeChange | null): void {
     const route = this.size === 0 ? null : routeOf(timed.event);
     if (route === null) return;
     const names = this.#index.match(route);
@@ -88,7 +89,7 @@ export class QuoteTopics {
     const states = names.map((name) => [name, this.#state(name)] as const);
     if (change !== null) this.#move(states, change);
     for (const encoding of this.#encodings) {
-      let placedIn: PlacedIn | null | undefined;
+      let placedIn: MessageTemplate | null | undefined;
       for (const [name, { key, lastSeq, readers }] of states) {
         if (readers[encoding.name] === 0) continue;
         placedIn ??= encoding.event(timed);
@@ -99,7 +100,7 @@ export class QuoteTopics {
     for (const [, state] of states) state.lastSeq = timed.event.seq;
   }
 
-  #move(states: readonly (readonly [string, State])[], { quote, before, after }: BookChange): void {
+  #move(states: readonly (readonly [string, State])[], { quote, before, after }: FillableSizeChange): void {
     const leaving = this.#hash.quoteTerm(quote.quoteId, before);
     const coming = this.#hash.quoteTerm(quote.quoteId, after);
     for (const [, state] of states) if (state.hash !== null) state.hash = addTerm(state.hash, coming - leaving);
@@ -150,7 +151,7 @@ export function takeSnapshot(
 }
 
 /** In words for clients why such a snapshot is not given; null: it is. */
-export function whyTooLarge({ quotes }: Pick<QuotesSnapshotPages, 'quotes'>, most: number): string | null {
+export function validateSnapshotSize({ quotes }: Pick<QuotesSnapshotPages, 'quotes'>, most: number): string | null {
   return quotes > most ? `Too many quotes for a snapshot: ${quotes}, at most ${most}. Name a pool` : null;
 }
 

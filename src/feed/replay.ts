@@ -1,7 +1,8 @@
+import type { Channel } from '../wire/socket.js';
 import { isPrivate, sideOf } from '../engine/quote.js';
 import type { TimedEvent } from './event-history.js';
-import { type Encoding, toldOf } from './event-messages.js';
-import { type Channel, type Filter, type FilterPart, fits, routeOf } from './filters.js';
+import { type Encoding, messageOf } from './event-messages.js';
+import { type Filter, type FilterPart, matchesFilter, routeOf } from './filters.js';
 import { noPrices } from './level-topics.js';
 import type { LevelView } from './level-window.js';
 
@@ -39,7 +40,7 @@ export class QuoteReplay {
 
   #keyOf({ event }: TimedEvent): string | undefined {
     const route = routeOf(event);
-    if (route?.channel !== this.#channel || !fits(this.#filter, route)) return undefined;
+    if (route?.channel !== this.#channel || !matchesFilter(this.#filter, route)) return undefined;
     return this.#parts.find(({ taker }) => taker === '*' || taker === route.taker)?.key;
   }
 }
@@ -62,7 +63,7 @@ export class LevelReplay {
 
   take(events: readonly TimedEvent[]): void {
     for (const { event } of events) {
-      const told = toldOf(event);
+      const told = messageOf(event);
       if (told === null || told.type === 'RFQ') continue;
       const { quote } = told;
       if (quote.pool.poolAddress !== this.#view.poolAddress) continue;

@@ -3,7 +3,7 @@ import type { EngineEvent, QuoteRestated } from '../engine/event.js';
 import type { OrderBook, LevelTotal } from '../engine/order-book.js';
 import { type Hex, isPrivate, type Pool } from '../engine/quote.js';
 import type { TickerJson } from '../wire/feed-messages.js';
-import type { BookChange } from './committed-book.js';
+import type { FillableSizeChange } from './committed-book.js';
 import type { Encoding, EncodingName } from './event-messages.js';
 import { FillWindow } from './fill-window.js';
 import { SIDES, type Sides } from './level-window.js';
@@ -54,7 +54,7 @@ export class Tickers {
   }
 
   /** Notes what an event did, and `change` to the book; `flush` tells which tickers it changed. */
-  touch(event: EngineEvent, change: BookChange | null, tsMs: number): void {
+  touch(event: EngineEvent, change: FillableSizeChange | null, tsMs: number): void {
     if (event.type === 'POOL_DEPLOYED') this.#onPool(event.pool, true);
     if (event.type === 'POOL_WITHDRAWN') this.#onPool(event.pool, false);
     if (!('order' in event)) return;
@@ -89,7 +89,7 @@ export class Tickers {
   }
 
   /** Of a quote that was in the book it is known how much had been filled, though nothing may be remembered of it. */
-  #onRestated({ order, fillableSize }: QuoteRestated, change: BookChange | null, tsMs: number): void {
+  #onRestated({ order, fillableSize }: QuoteRestated, change: FillableSizeChange | null, tsMs: number): void {
     const wasInBook = change !== null && change.before > 0n;
     this.#fills.restate(order.quote, fillableSize, wasInBook ? order.quote.size - change.before : null, tsMs);
   }

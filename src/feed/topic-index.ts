@@ -1,5 +1,6 @@
+import type { Channel } from '../wire/socket.js';
 import type { Hex } from '../engine/quote.js';
-import { type Channel, keyParts, keyPrefix, type Narrowing, type Route } from './filters.js';
+import { keyParts, keyPrefix, type Narrowing, type EventRoute } from './filters.js';
 
 interface Topic {
   readonly name: string;
@@ -58,7 +59,7 @@ export class TopicIndex {
   }
 
   /** The topics whose subscribers wait for this route. A subscriber is in at most one of them. */
-  match(route: Route): string[] {
+  match(route: EventRoute): string[] {
     const names: string[] = [];
     if (this.#byName.size === 0) return names;
     const byPool = this.#byPrefix.get(this.#prefixes[route.channel]);

@@ -11,7 +11,7 @@ import {
   postPoolsBody,
   readOption,
   settleBody,
-  type SettleResult,
+  type SettleResponse,
 } from '../wire/options.js';
 import { type Check, compile, type SchemaError } from '../wire/validation.js';
 import { readJson, readQuery } from './parse.js';
@@ -137,7 +137,7 @@ export function settlementRoute(
     const result = await settlements.settle(caller, body.terms);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     if (result.type !== 'ANSWERED') return gasRefused(request, result);
-    const answer: SettleResult = { success: [], failed: [] };
+    const answer: SettleResponse = { success: [], failed: [] };
     body.options.forEach((option, i) => {
       const item = result.items[i];
       if (item === undefined) throw new Error('An option has no outcome');

@@ -5,7 +5,7 @@ import { type PacedWork, rowsChargedForReading } from '../system/timers.js';
 import {
   type OrdersBody,
   ordersBody,
-  type OrdersQuery,
+  type OrdersQueryParams,
   ordersQuery,
   QuotesQuery,
   RfqQuotesQuery,
@@ -139,7 +139,7 @@ export function orderbookRoutes(
     };
   }
 
-  function plannedOrders(query: OrdersQuery | OrdersBody, isTagged: boolean): Planned {
+  function plannedOrders(query: OrdersQueryParams | OrdersBody, isTagged: boolean): Planned {
     const filter = toFilter(query);
     const rows = book.candidates(filter);
     const isPage = query.limit !== undefined;
@@ -223,7 +223,7 @@ interface Planned {
 /** Of a remembered answer: to send more at once costs more than a request should. */
 const LARGE_BYTES = 256 << 10;
 
-function toFilter(query: OrdersQuery | OrdersBody): OrdersFilter {
+function toFilter(query: OrdersQueryParams | OrdersBody): OrdersFilter {
   const { poolAddress, side, provider, taker, size, quoteIds, limit, cursor } = query;
   return {
     ...(poolAddress && { poolAddress: lower(poolAddress) }),

@@ -1,7 +1,7 @@
 import type { Hex, Order, PoolKey, SignedQuote } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
-import { type DryRunResult, type PostedQuote, postQuotesBody, PostQuotesQuery } from '../wire/orderbook.js';
+import { type DryRunResult, type PostedQuoteJson, postQuotesBody, PostQuotesQuery } from '../wire/orderbook.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
@@ -111,7 +111,7 @@ export function publishRoute(
 
   async function answer(
     request: NetRequest,
-    posted: readonly PostedQuote[],
+    posted: readonly PostedQuoteJson[],
     result: PublishResult,
   ): Promise<NetResponse> {
     switch (result.type) {
@@ -132,7 +132,7 @@ export function publishRoute(
     }
   }
 
-  async function render(posted: readonly PostedQuote[], items: readonly PublishedItem[]): Promise<NetResponse> {
+  async function render(posted: readonly PostedQuoteJson[], items: readonly PublishedItem[]): Promise<NetResponse> {
     const lists = { CREATED: [] as string[], EXISTS: [] as string[], FAILED: [] as string[] };
     for (const [i, item] of items.entries()) {
       if (i > 0 && i % limits.checksPerTurn === 0) await othersTurn();
@@ -160,7 +160,7 @@ function toPublish({
   isBuy,
   deadline,
   salt,
-}: PostedQuote): QuoteToPublish {
+}: PostedQuoteJson): QuoteToPublish {
   return {
     poolKey: { ...poolKey, strike: BigInt(poolKey.strike) },
     provider: lower(provider),

@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { OrderbookQuote, PoolKey, TRANSIENT_REASONS } from './orderbook.js';
+import { OrderbookQuote, PoolKeyJson, TRANSIENT_REASONS } from './orderbook.js';
 import { Address, ChainId, closed, Hash, SafeUint, Uint256, UnixSeconds } from './primitives.js';
 import { type Channel, Epoch, FeedChannel, filterFields, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
 
@@ -88,7 +88,7 @@ const BestLevel = nullable(closed({ price: Uint256, size: Uint256 }));
 export const TickerJson = closed(
   {
     poolAddress: Address,
-    poolKey: PoolKey,
+    poolKey: PoolKeyJson,
     bid: BestLevel,
     ask: BestLevel,
     filledSize24h: Uint256,

@@ -28,8 +28,8 @@ const option = { base: Symbol, quote: Symbol, expiration: Expiration, strike: De
 export const Option = closed(option, { description: 'One option series, by symbols.' });
 export type Option = Static<typeof Option>;
 
-export const Pool = closed({ ...option, poolAddress: Address });
-export type Pool = Static<typeof Pool>;
+export const PoolJson = closed({ ...option, poolAddress: Address });
+export type PoolJson = Static<typeof PoolJson>;
 
 /** `symbols`: those with a token on the deployment's chain, as in all that follow. */
 export function poolsQuery(symbols: readonly string[]) {
@@ -38,7 +38,7 @@ export function poolsQuery(symbols: readonly string[]) {
 }
 export type PoolsQuery = Static<ReturnType<typeof poolsQuery>>;
 
-export const PoolsResult = Type.Array(Pool);
+export const PoolsResult = Type.Array(PoolJson);
 
 /**
  * Of POST /pools and POST /pool/settle: none. Closed, so that `dryRun`, which only POST /quotes knows, spends no gas.
@@ -57,8 +57,8 @@ export function postPoolsBody(symbols: readonly string[], maxOptions: number) {
 }
 
 export const PostPoolsResult = closed({
-  created: Type.Array(Pool),
-  existed: Type.Array(Pool),
+  created: Type.Array(PoolJson),
+  existed: Type.Array(PoolJson),
   failed: Type.Array(closed({ ...option, reason: Type.String() })),
 });
 export type PostPoolsResult = Static<typeof PostPoolsResult>;
@@ -68,11 +68,11 @@ export function settleBody(symbols: readonly string[], maxOptions: number) {
   return optionsOf(symbols, maxOptions);
 }
 
-export const SettleResult = closed({
+export const SettleResponse = closed({
   success: Type.Array(Option),
   failed: Type.Array(closed({ failedOption: Option, reason: Type.String() })),
 });
-export type SettleResult = Static<typeof SettleResult>;
+export type SettleResponse = Static<typeof SettleResponse>;
 
 export function vaultQuoteQuery(symbols: readonly string[]) {
   const symbol = symbolOf(symbols);

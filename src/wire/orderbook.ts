@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { Address, ChainId, closed, Hash, SafeUint, Side, text, Uint256, Uint8, UnixSeconds } from './primitives.js';
+import { Address, ChainId, closed, Hash, SafeUint, BookSide, text, Uint256, Uint8, UnixSeconds } from './primitives.js';
 
-export const PoolKey = closed({
+export const PoolKeyJson = closed({
   base: Address,
   quote: Address,
   oracleAdapter: Address,
@@ -9,14 +9,14 @@ export const PoolKey = closed({
   maturity: UnixSeconds,
   isCallPool: Type.Boolean(),
 });
-export type PoolKey = Static<typeof PoolKey>;
+export type PoolKeyJson = Static<typeof PoolKeyJson>;
 
-export const Signature = closed({ r: Hash, s: Hash, v: Uint8 });
-export type Signature = Static<typeof Signature>;
+export const SignatureJson = closed({ r: Hash, s: Hash, v: Uint8 });
+export type SignatureJson = Static<typeof SignatureJson>;
 
 /** What a maker signs and posts. */
 const signed = {
-  poolKey: PoolKey,
+  poolKey: PoolKeyJson,
   chainId: ChainId,
   provider: Address,
   taker: Address,
@@ -25,15 +25,15 @@ const signed = {
   isBuy: Type.Boolean(),
   deadline: UnixSeconds,
   salt: SafeUint,
-  signature: Signature,
+  signature: SignatureJson,
 };
 
-export const PostedQuote = closed(signed, { description: 'A signed quote, as its maker posts it.' });
-export type PostedQuote = Static<typeof PostedQuote>;
+export const PostedQuoteJson = closed(signed, { description: 'A signed quote, as its maker posts it.' });
+export type PostedQuoteJson = Static<typeof PostedQuoteJson>;
 
 /** `maxQuotes`: most quotes in one request. */
 export function postQuotesBody(maxQuotes: number) {
-  return Type.Array(PostedQuote, { minItems: 1, maxItems: maxQuotes });
+  return Type.Array(PostedQuoteJson, { minItems: 1, maxItems: maxQuotes });
 }
 
 /** Of POST /quotes. Closed, so that a misspelt `dryRun` does not publish. */
@@ -78,7 +78,7 @@ export type QuoteError = (typeof QUOTE_ERRORS)[number];
 
 export const FailedQuote = closed({
   reason: Type.String({ description: "One of the pool contract's error names, or a sentence." }),
-  quote: PostedQuote,
+  quote: PostedQuoteJson,
 });
 export type FailedQuote = Static<typeof FailedQuote>;
 
@@ -93,7 +93,7 @@ function nullableHash(pattern: string, description: string) {
   return Type.Union([Type.String({ pattern, description }), Type.Null()]);
 }
 
-export const RehearsedQuote = closed({
+export const DryRunQuote = closed({
   outcome: Type.Enum(['created', 'exists', 'failed'], { type: 'string', description: 'Where POST would list it.' }),
   reasons: Type.Array(Type.String(), { description: 'All there are; POST would tell the first.' }),
   poolAddress: nullableHash('^0x[0-9a-f]{40}$', 'Null where no pool can have this key.'),
@@ -102,7 +102,7 @@ export const RehearsedQuote = closed({
   signer: nullableHash('^0x[0-9a-f]{40}$', 'Who signed the digest; null: no such signature can be.'),
 });
 /** Items in the order of the request. */
-export const DryRunResult = closed({ quotes: Type.Array(RehearsedQuote) });
+export const DryRunResult = closed({ quotes: Type.Array(DryRunQuote) });
 export type DryRunResult = Static<typeof DryRunResult>;
 
 export const QuotesResult = Type.Array(OrderbookQuote, { description: 'Best price first, equal prices older first.' });
@@ -127,14 +127,14 @@ export type OrdersResult = Static<typeof OrdersResult>;
 export const QuotesQuery = closed({
   poolAddress: Address,
   size: Uint256,
-  side: Side,
+  side: BookSide,
   chainId: ChainId,
   provider: Type.Optional(Address),
   taker: Type.Optional(Address),
 });
 export type QuotesQuery = Static<typeof QuotesQuery>;
 
-export const RfqQuotesQuery = closed({ poolAddress: Address, side: Side, chainId: ChainId, taker: Address });
+export const RfqQuotesQuery = closed({ poolAddress: Address, side: BookSide, chainId: ChainId, taker: Address });
 export type RfqQuotesQuery = Static<typeof RfqQuotesQuery>;
 
 /** The ids alone say which chain is meant, anything else needs `chainId`. */
@@ -146,7 +146,7 @@ function orderFilters(maxQuoteIds: number) {
     chainId: Type.Optional(ChainId),
     poolAddress: Type.Optional(Address),
     size: Type.Optional(Uint256),
-    side: Type.Optional(Side),
+    side: Type.Optional(BookSide),
     provider: Type.Optional(Address),
     taker: Type.Optional(Address),
     quoteIds: Type.Optional(
@@ -165,7 +165,7 @@ export function ordersQuery(maxQuoteIds: number) {
   const limit = Type.Optional(text<string>('^([1-9][0-9]{0,2}|1000)$', MOST_ORDERS));
   return closed({ ...filters, limit, cursor }, CHAIN_OR_IDS);
 }
-export type OrdersQuery = Static<ReturnType<typeof ordersQuery>>;
+export type OrdersQueryParams = Static<ReturnType<typeof ordersQuery>>;
 
 /** Of POST /orders/query: the same filters, with `limit` as a number. */
 export function ordersBody(maxQuoteIds: number) {

@@ -1,4 +1,4 @@
-import Type, { type TSchema, type TUnsafe } from 'typebox';
+import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
 
 /** Why a text is no amount: not a number at all, more decimals than the unit has, or above 2^256 - 1 units. */
 export type DecimalRefusal = 'NOT_A_NUMBER' | 'TOO_PRECISE' | 'TOO_LARGE';
@@ -125,7 +125,8 @@ function withPattern(value: unknown, pattern: string, other: string): unknown {
   });
   return Object.defineProperties({}, Object.fromEntries(properties));
 }
-export const Side = text<'bid' | 'ask'>('^bid$|^ask$', "The book's side: `ask` to buy from, `bid` to sell to.");
+export const BookSide = text<'bid' | 'ask'>('^bid$|^ask$', "The book's side: `ask` to buy from, `bid` to sell to.");
+export type BookSide = Static<typeof BookSide>;
 export const Address = text<`0x${string}`>('^0x[a-fA-F0-9]{40}$', 'Address, in any letter case.');
 export const Hash = text<`0x${string}`>('^0x[a-fA-F0-9]{64}$', '32 bytes.');
 

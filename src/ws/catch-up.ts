@@ -3,7 +3,7 @@ import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import type { Feed, ResyncReason } from '../feed/feed.js';
 import { CloseCode, type NetSocket } from '../net/net.js';
-import type { SliceTurns } from './ports.js';
+import type { SliceBudget } from './ports.js';
 
 /** How fast the key of a reader may be sent what it requests. */
 export interface ReaderPace {
@@ -44,7 +44,7 @@ export class CatchUp {
   readonly #clock: Clock;
   readonly #limits: CatchUpLimits;
   readonly #steps: CatchUpSteps;
-  readonly #turns: SliceTurns;
+  readonly #turns: SliceBudget;
   readonly #pace: ReaderPace;
   readonly #onFault: (fault: unknown) => void;
   #cancelTimer: CancelTimer = () => undefined;
@@ -153,7 +153,7 @@ export interface CatchUpPorts {
   readonly clock: Clock;
   readonly limits: CatchUpLimits;
   /** Shared by all readers. */
-  readonly turns: SliceTurns;
+  readonly turns: SliceBudget;
   readonly pace: ReaderPace;
   readonly onFault: (fault: unknown) => void;
 }

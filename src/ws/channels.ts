@@ -11,7 +11,7 @@ export interface FollowedChannelsPorts extends Omit<CatchUpPorts, 'isBinary'> {
 }
 
 /** What a channel's reader is doing: on its way to the present, there, or there and too slow for every update. */
-type Following =
+type ChannelPhase =
   | { readonly phase: 'CATCHING_UP'; readonly catchUp: CatchUp; readonly sentSeq: () => number }
   | { readonly phase: 'LIVE'; readonly topics: readonly JoinedTopic[] }
   | { readonly phase: 'LAGGING'; readonly topics: readonly [JoinedTopic]; readonly laggard: Laggard };
@@ -19,7 +19,7 @@ type Following =
 /** Where one socket stands with each channel that it follows. */
 export class FollowedChannels {
   readonly #ports: FollowedChannelsPorts;
-  readonly #following = new Map<FeedChannel, Following>();
+  readonly #following = new Map<FeedChannel, ChannelPhase>();
 
   constructor(ports: FollowedChannelsPorts) {
     this.#ports = ports;
@@ -85,7 +85,7 @@ export class FollowedChannels {
   }
 
   /** Takes a reader of ORDERBOOK that leaves too much unread off its updates, and back on once it has read. */
-  look(): void {
+  throttle(): void {
     const { socket, feed, limits, encoding } = this.#ports;
     const following = this.#following.get('ORDERBOOK');
     if (following === undefined || following.phase === 'CATCHING_UP' || socket.closed) return;

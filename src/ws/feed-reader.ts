@@ -1,15 +1,15 @@
 import type { Hex } from '../engine/quote.js';
 import type { ResyncReason } from '../feed/feed.js';
-import { type Channel, type Filter, type FilterPart, filterParts } from '../feed/filters.js';
+import { type Filter, type FilterPart, filterParts } from '../feed/filters.js';
 import { orderbookKey } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';
-import { whyTooLarge } from '../feed/quote-topics.js';
+import { validateSnapshotSize } from '../feed/quote-topics.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
 import { emptyTicker, type Ticker, tickerJson, tickerKey } from '../feed/tickers.js';
 import { CloseCode } from '../net/net.js';
 import { rowsChargedForReading } from '../system/timers.js';
 import type { Resync } from '../wire/feed-messages.js';
-import type { FeedChannel } from '../wire/socket.js';
+import type { Channel, FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';
 import { FollowedChannels, type FollowedChannelsPorts } from './channels.js';
 import type { FeedReaderLimits } from './ports.js';
@@ -61,20 +61,20 @@ export class FeedReader {
     const { feed, encoding, limits, pace } = this.#ports;
     const parts = filterParts(channel, feed.chainId, filter);
     const keys = parts.map(({ key }) => key);
-    const whyNot = resume && feed.whyNotFrom(resume.epoch, resume.fromSeq);
+    const resyncReason = resume && feed.validateResume(resume.epoch, resume.fromSeq);
     const { seq, tsMs } = feed;
-    const isAnew = resume === null ? wantsSnapshot === true : whyNot !== null && wantsSnapshot !== false;
+    const isAnew = resume === null ? wantsSnapshot === true : resyncReason !== null && wantsSnapshot !== false;
     const snapshot =
       channel === 'QUOTES' && isAnew
         ? feed.snapshots.take(feed.book, filter, parts, { seq, tsMs, pageQuotes: limits.wsSnapshotPageQuotes })
         : null;
     pace.charge(snapshot?.rowsRead ?? 0, 0);
-    const problem = snapshot && whyTooLarge(snapshot, limits.wsSnapshotQuotes);
+    const problem = snapshot && validateSnapshotSize(snapshot, limits.wsSnapshotQuotes);
     if (problem !== null) return problem;
     this.followed.drop(channel);
-    const start = resume !== null && whyNot === null ? resume.fromSeq : seq;
+    const start = resume !== null && resyncReason === null ? resume.fromSeq : seq;
     if (!acknowledge({ channel, keys, seq: start })) return null;
-    if (whyNot !== null) this.#resync(channel, keys, whyNot);
+    if (resyncReason !== null) this.#resync(channel, keys, resyncReason);
     const replay = new QuoteReplay(channel, filter, parts, start);
     this.followed.catchUp(channel, start, {
       first: charged(snapshot?.messages(encoding) ?? [], pace),
@@ -100,12 +100,12 @@ export class FeedReader {
   followBook(view: LevelView, resume: ResumePoint | null, acknowledge: Acknowledge): void {
     const { feed, encoding, pace } = this.#ports;
     const keys = [orderbookKey(feed.chainId, view)];
-    const whyNot = resume && feed.whyNotFrom(resume.epoch, resume.fromSeq);
+    const resyncReason = resume && feed.validateResume(resume.epoch, resume.fromSeq);
     this.followed.drop('ORDERBOOK');
-    const start = resume !== null && whyNot === null ? resume.fromSeq : feed.seq;
+    const start = resume !== null && resyncReason === null ? resume.fromSeq : feed.seq;
     if (!acknowledge({ channel: 'ORDERBOOK', keys, seq: start })) return;
-    if (whyNot !== null) this.#resync('ORDERBOOK', keys, whyNot);
-    if (resume === null || whyNot !== null) return this.#showBook(view);
+    if (resyncReason !== null) this.#resync('ORDERBOOK', keys, resyncReason);
+    if (resume === null || resyncReason !== null) return this.#showBook(view);
     const replay = new LevelReplay(view);
     const lose = (reason: ResyncReason): void => {
       this.followed.drop('ORDERBOOK');

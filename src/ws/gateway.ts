@@ -10,16 +10,16 @@ import {
 } from '../net/net.js';
 import type { ReaderPace } from './catch-up.js';
 import { FeedReader } from './feed-reader.js';
-import { type ChainsStatus, FeedReaders } from './heartbeats.js';
+import { type ChainsStatus, Heartbeats } from './heartbeats.js';
 import { KeySessions } from './key-sessions.js';
-import { texts } from './messages.js';
+import { replyTexts } from './messages.js';
 import type { RfqPorts, SocketKeyHolder, SocketQuotas } from './ports.js';
 import { ClientRequests, type ClientRequestsOptions } from './requests.js';
 import { RfqQueue } from './rfq-queue.js';
 import { agreedProtocol, encodingOf, Session } from './session.js';
 
 /** Counts what is open by whom it belongs to. */
-export class Tally {
+export class ConnectionCounts {
   readonly #counts = new Map<string, number>();
   #total = 0;
 
@@ -44,7 +44,7 @@ export class Tally {
   }
 }
 
-export interface HubOptions extends ClientRequestsOptions {
+export interface GatewayOptions extends ClientRequestsOptions {
   /** Of plain readers; shared with the publisher. */
   readonly topics: TopicIndex;
   readonly chains: ChainsStatus;
@@ -55,19 +55,19 @@ export interface HubOptions extends ClientRequestsOptions {
 }
 
 /** Knows every socket: who may connect, whose key still holds, who asks too much, where each goes on when it is closed. */
-export class Hub implements SocketHandlers {
-  readonly #options: HubOptions;
+export class Gateway implements SocketHandlers {
+  readonly #options: GatewayOptions;
   readonly #requests: ClientRequests;
-  readonly #readers: FeedReaders;
+  readonly #readers: Heartbeats;
   readonly #sessions = new Map<number, Session>();
   readonly #keySessions: KeySessions;
-  readonly #addresses = new Tally();
+  readonly #addresses = new ConnectionCounts();
 
-  constructor(options: HubOptions) {
+  constructor(options: GatewayOptions) {
     const { chains, clock, limits, quotas } = options;
     this.#options = options;
     this.#keySessions = new KeySessions(quotas);
-    this.#readers = new FeedReaders(chains, clock, limits);
+    this.#readers = new Heartbeats(chains, clock, limits);
     this.#requests = new ClientRequests(options, this.#readers, this.#keySessions);
   }
 
@@ -106,7 +106,7 @@ export class Hub implements SocketHandlers {
     const holder = this.#holderOf(session);
     if (holder === 'REVOKED') return;
     const isOver = holder !== null && this.#options.quotas.takeMessage(holder) > 0;
-    const refusal = isOver ? texts.rateLimited : this.#requests.carryOut(session, holder, data, isBinary);
+    const refusal = isOver ? replyTexts.rateLimited : this.#requests.carryOut(session, holder, data, isBinary);
     if (refusal !== null) this.#refuse(session, refusal);
   }
 
@@ -143,7 +143,7 @@ export class Hub implements SocketHandlers {
     const holders = this.#keySessions.of(keyId).map((session) => this.#holderOf(session));
     const holder = holders.find((held) => held !== null && held !== 'REVOKED');
     if (holder === undefined) return;
-    for (const { socket } of this.#keySessions.beyond(holder))
+    for (const { socket } of this.#keySessions.overQuota(holder))
       socket.close(CloseCode.policyViolation, 'Over the quotas of its tier');
   }
 
@@ -184,7 +184,7 @@ export class Hub implements SocketHandlers {
   #refuse(session: Session, problem: string): void {
     const { socket, badMessages } = session;
     const tooMany = badMessages.reaches(this.#options.clock.monotonicMs());
-    if (!session.refuse(problem)) return;
+    if (!session.sendError(problem)) return;
     if (tooMany) socket.close(CloseCode.policyViolation, 'Too many bad messages');
   }
 }

@@ -3,29 +3,29 @@ import type { Encoding } from '../feed/event-messages.js';
 import type { NetSocket } from '../net/net.js';
 import type { Heartbeat } from '../wire/feed-messages.js';
 import type { FeedReader } from './feed-reader.js';
-import type { FeedReadersLimits } from './ports.js';
+import type { HeartbeatLimits } from './ports.js';
 
 /** How both chains look from here. */
 export type ChainsStatus = () => Heartbeat['chains'];
 
 /** Where a reader's heartbeats go, and how they are written. */
-export interface Beating {
+export interface HeartbeatTarget {
   readonly socket: NetSocket;
   readonly encoding: Encoding;
 }
 
 /** Every reader of the feed: heartbeats for those of the subprotocols, and a look at who reads too slowly. */
-export class FeedReaders {
+export class Heartbeats {
   readonly #chains: ChainsStatus;
   readonly #clock: Clock;
-  readonly #limits: FeedReadersLimits;
+  readonly #limits: HeartbeatLimits;
   readonly #readers = new Set<FeedReader>();
-  readonly #beating = new Map<FeedReader, Beating>();
+  readonly #beating = new Map<FeedReader, HeartbeatTarget>();
   #cancelBeat: CancelTimer | null = null;
   #cancelLook: CancelTimer | null = null;
   #publishedBytes = 0;
 
-  constructor(chains: ChainsStatus, clock: Clock, limits: FeedReadersLimits) {
+  constructor(chains: ChainsStatus, clock: Clock, limits: HeartbeatLimits) {
     this.#chains = chains;
     this.#clock = clock;
     this.#limits = limits;
@@ -37,7 +37,7 @@ export class FeedReaders {
   }
 
   /** It gets a heartbeat every `wsHeartbeatMs` from now on, however often this is asked for. */
-  beat(reader: FeedReader, beating: Beating): void {
+  beat(reader: FeedReader, beating: HeartbeatTarget): void {
     this.#beating.set(reader, beating);
     this.#cancelBeat ??= this.#clock.after(this.#limits.wsHeartbeatMs, () => this.#beatAll());
   }
@@ -62,7 +62,7 @@ export class FeedReaders {
     if (this.#readers.size === 0) return;
     this.#cancelLook ??= this.#clock.after(delayMs, () => {
       this.#cancelLook = null;
-      for (const reader of this.#readers) reader.followed.look();
+      for (const reader of this.#readers) reader.followed.throttle();
       this.#lookIn(this.#limits.wsCatchUpMs);
     });
   }

@@ -20,7 +20,7 @@ export class KeySessions {
   }
 
   /** Null, or why the key may not have this socket, too. */
-  whyNotJoin(session: Session, { id, tier }: SocketKeyHolder): string | null {
+  validateJoin(session: Session, { id, tier }: SocketKeyHolder): string | null {
     const others = this.of(id);
     const { connections, channels } = this.#quotas.of(tier);
     if (others.includes(session)) return null;
@@ -50,14 +50,14 @@ export class KeySessions {
   }
 
   /** Null, or why the socket may not follow one channel more. */
-  whyNotFollow(session: Session, channel: FeedChannel, { id, tier }: SocketKeyHolder): string | null {
+  validateFollow(session: Session, channel: FeedChannel, { id, tier }: SocketKeyHolder): string | null {
     if (session.follows(channel)) return null;
     const { channels } = this.#quotas.of(tier);
     return this.#channelsOf(id) < channels ? null : this.#tooManyChannels(channels, tier);
   }
 
   /** Sockets that the key may not have under this tier: the newest, as far as those before them use it up. */
-  beyond({ id, tier }: SocketKeyHolder): Session[] {
+  overQuota({ id, tier }: SocketKeyHolder): Session[] {
     const { connections, channels } = this.#quotas.of(tier);
     let kept = 0;
     let followed = 0;

@@ -26,7 +26,7 @@ export type ClientMessage =
 export type ChannelChange = FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | UnsubscribeV2Message;
 
 /** A value, or what to tell the client that sent it. */
-export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 /** A message as it came: an object with some `type`, checked no further. */
 export type RawMessage = Readonly<Record<string, unknown>>;
@@ -37,7 +37,7 @@ const MAX_ERRORS = 1;
 const QUOTED_CHARACTERS = 40;
 
 /** First step: a text frame that holds a JSON object. */
-export function readFrame(data: Uint8Array, isBinary: boolean): Reading<RawMessage> {
+export function parseFrame(data: Uint8Array, isBinary: boolean): Parsed<RawMessage> {
   if (isBinary) return refused('Binary messages are not accepted: send JSON text');
   let value: unknown;
   try {
@@ -74,7 +74,7 @@ export class MessageReader {
     this.#rfqByPoolAddress = check(RfqByPoolAddressMessage);
   }
 
-  read(raw: RawMessage, isPlain: boolean): Reading<ClientMessage> {
+  read(raw: RawMessage, isPlain: boolean): Parsed<ClientMessage> {
     const isOrderbook = raw.channel === 'ORDERBOOK';
     switch (raw.type) {
       case 'AUTH':
@@ -97,7 +97,7 @@ export class MessageReader {
   }
 
   /** As it is published: with the maturity as a number. */
-  #readRfqByPoolKey(raw: RawMessage): Reading<RfqMessage> {
+  #readRfqByPoolKey(raw: RawMessage): Parsed<RfqMessage> {
     const request = checked(this.#rfqByPoolKey, raw, 'RFQ');
     if (!request.ok) return request;
     const { type, body } = request.value;
@@ -110,7 +110,7 @@ function namesPoolAddress({ body }: RawMessage): boolean {
   return isObject(body) && body.poolAddress !== undefined;
 }
 
-function checked<T>(check: Check<T>, raw: RawMessage, type: string): Reading<T> {
+function checked<T>(check: Check<T>, raw: RawMessage, type: string): Parsed<T> {
   const result = check(raw);
   if (result.ok) return result;
   const [first] = result.errors;
@@ -133,7 +133,7 @@ function isObject(value: unknown): value is RawMessage {
 }
 
 /** Answers to a client's messages. Existing clients compare these texts letter for letter. */
-export const texts = {
+export const replyTexts = {
   authorized: 'Session authorized. Subscriptions enabled.',
   keyNotFound: 'NOT_FOUND',
   notAuthorized: 'Not Authorized',

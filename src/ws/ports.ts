@@ -14,7 +14,7 @@ export interface CatchUpLimits {
   readonly logBusyMs: number;
 }
 
-export interface FeedReadersLimits {
+export interface HeartbeatLimits {
   readonly wsHeartbeatMs: number;
   readonly wsSlowBytes: number;
   readonly wsCatchUpMs: number;
@@ -55,7 +55,7 @@ export interface SocketQuotas {
 }
 
 /** Bounds how many slices of expensive work are done between two turns of the event loop, for all clients together. */
-export interface SliceTurns {
+export interface SliceBudget {
   readonly hasRoom: boolean;
   /** Counts a slice that is done in this turn. */
   made(): void;
@@ -78,7 +78,7 @@ export interface RfqPorts {
 }
 
 /** Bounds of one socket; the numbers come from the configuration's limits. */
-export interface SocketLimits extends FeedReaderLimits, FeedReadersLimits {
+export interface SocketLimits extends FeedReaderLimits, HeartbeatLimits {
   /** Open at once: in all, and of one address. */
   readonly wsConnections: number;
   readonly wsConnectionsPerAddress: number;

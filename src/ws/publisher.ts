@@ -8,7 +8,7 @@ import type { QuoteJson } from '../wire/quote-json.js';
 /**
  * Tells subscribers what was committed: each event is written once, whoever reads it, and not at all if nobody does.
  */
-export class Publisher {
+export class PlainPublisher {
   readonly #topics: TopicIndex;
   readonly #quotes: QuoteJson;
   readonly #publish: Publish;
@@ -29,7 +29,7 @@ export class Publisher {
     if (route === null) return;
     const topics = this.#topics.match(route);
     if (topics.length === 0) return;
-    for (const text of messagesOf(event, this.#quotes)) {
+    for (const text of plainMessagesOf(event, this.#quotes)) {
       const message = Buffer.from(text);
       for (const topic of topics) this.#publish(topic, message, false);
     }
@@ -41,7 +41,7 @@ export class Publisher {
  * that enters or returns is posted, one that leaves is deleted, whatever the reason; what happens to a quote outside
  * the book is not told.
  */
-export function messagesOf(event: EngineEvent, quotes: QuoteJson): string[] {
+export function plainMessagesOf(event: EngineEvent, quotes: QuoteJson): string[] {
   switch (event.type) {
     case 'QUOTE_POSTED':
       return event.reason === null ? [posted(event, quotes)] : [];
@@ -66,19 +66,19 @@ export function messagesOf(event: EngineEvent, quotes: QuoteJson): string[] {
   }
 }
 
-interface Moment {
+interface QuoteAtEvent {
   readonly order: Order;
   readonly fillableSize: bigint;
 }
 
-function posted({ order, fillableSize }: Moment, quotes: QuoteJson): string {
+function posted({ order, fillableSize }: QuoteAtEvent, quotes: QuoteJson): string {
   return `{"type":"POST_QUOTE","body":${quotes.encode(order, fillableSize)}}`;
 }
 
-function filled({ order, fillableSize, size }: Moment & { readonly size: bigint }, quotes: QuoteJson): string {
+function filled({ order, fillableSize, size }: QuoteAtEvent & { readonly size: bigint }, quotes: QuoteJson): string {
   return `{"type":"FILL_QUOTE","body":${quotes.encode(order, fillableSize)},"size":"${size}"}`;
 }
 
-function deleted({ order, fillableSize }: Moment, quotes: QuoteJson): string {
+function deleted({ order, fillableSize }: QuoteAtEvent, quotes: QuoteJson): string {
   return `{"type":"DELETE_QUOTE","body":${quotes.encode(order, fillableSize)}}`;
 }

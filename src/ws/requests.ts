@@ -10,10 +10,10 @@ import type {
   UnsubscribeV2Message,
 } from '../wire/socket.js';
 import type { Acknowledge, ResumePoint } from './feed-reader.js';
-import type { FeedReaders } from './heartbeats.js';
+import type { Heartbeats } from './heartbeats.js';
 import type { KeySessions } from './key-sessions.js';
-import { type ChannelChange, MessageReader, readFrame, type RfqMessage, texts } from './messages.js';
-import type { SliceTurns, SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
+import { type ChannelChange, MessageReader, parseFrame, type RfqMessage, replyTexts } from './messages.js';
+import type { SliceBudget, SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
 import type { Session } from './session.js';
 
 export interface ClientRequestsOptions {
@@ -24,7 +24,7 @@ export interface ClientRequestsOptions {
   readonly keys: SocketKeys;
   readonly clock: Clock;
   /** Shared with all else that is done in slices. */
-  readonly turns: SliceTurns;
+  readonly turns: SliceBudget;
   readonly limits: SocketLimits;
   /** A port failed where it may not; the client is told that its message was not carried out. */
   readonly onFault: (fault: unknown) => void;
@@ -36,11 +36,11 @@ export type Refusal = string | null;
 /** What each message of a client does: says who it is, follows a channel or leaves it, asks makers for quotes. */
 export class ClientRequests {
   readonly #options: ClientRequestsOptions;
-  readonly #readers: FeedReaders;
+  readonly #readers: Heartbeats;
   readonly #keySessions: KeySessions;
   readonly #messages: MessageReader;
 
-  constructor(options: ClientRequestsOptions, readers: FeedReaders, keySessions: KeySessions) {
+  constructor(options: ClientRequestsOptions, readers: Heartbeats, keySessions: KeySessions) {
     this.#options = options;
     this.#readers = readers;
     this.#keySessions = keySessions;
@@ -49,16 +49,16 @@ export class ClientRequests {
 
   /** `holder` null: it has not said yet who it is. */
   carryOut(session: Session, holder: SocketKeyHolder | null, data: Uint8Array, isBinary: boolean): Refusal {
-    const raw = readFrame(data, isBinary);
+    const raw = parseFrame(data, isBinary);
     // To a stranger nothing but AUTH is explained.
     const isAuth = raw.ok && raw.value.type === 'AUTH';
-    if (holder === null && !isAuth) return texts.notAuthorized;
+    if (holder === null && !isAuth) return replyTexts.notAuthorized;
     if (!raw.ok) return raw.problem;
     const reading = this.#messages.read(raw.value, session.isPlain);
     if (!reading.ok) return reading.problem;
     const message = reading.value;
     if (message.type === 'AUTH') return this.#auth(session, message);
-    if (holder === null) return texts.notAuthorized;
+    if (holder === null) return replyTexts.notAuthorized;
     switch (message.type) {
       case 'FILTER':
       case 'UNSUBSCRIBE':
@@ -75,7 +75,7 @@ export class ClientRequests {
   #changeInOrder(session: Session, message: ChannelChange, holder: SocketKeyHolder): Refusal {
     const { waiting } = session;
     if (waiting.length === 0 && !this.#mustWait(session, message)) return this.#change(session, message, holder);
-    if (waiting.length >= this.#options.limits.wsWaitingFilters) return texts.rateLimited;
+    if (waiting.length >= this.#options.limits.wsWaitingFilters) return replyTexts.rateLimited;
     waiting.push(message);
     if (waiting.length === 1) this.#wait(session);
     return null;
@@ -95,21 +95,21 @@ export class ClientRequests {
   #proceed(session: Session): void {
     for (let [next] = session.waiting; next !== undefined; [next] = session.waiting) {
       const holder = session.credentials && this.#options.keys.verify(session.credentials.apiKey);
-      // Its key was revoked: the hub closes the socket.
+      // Its key was revoked: the gateway closes the socket.
       if (session.socket.closed || holder === null || typeof holder === 'string') return;
       if (this.#mustWait(session, next)) return this.#wait(session);
       session.waiting.shift();
       const refusal = this.#change(session, next, holder);
-      if (refusal !== null) session.refuse(refusal);
+      if (refusal !== null) session.sendError(refusal);
     }
   }
 
   #change(session: Session, message: ChannelChange, holder: SocketKeyHolder): Refusal {
     if (message.type === 'UNSUBSCRIBE') return this.#unsubscribe(session, message);
-    const whyNot =
-      this.#whyNotFollow(session, message, holder) ??
+    const problem =
+      this.#validateFollow(session, message, holder) ??
       (message.channel === 'TICKER' ? null : resumeProblem(message.body));
-    if (whyNot !== null) return whyNot;
+    if (problem !== null) return problem;
     if (readsBook(session, message)) this.#options.turns.made();
     if (message.channel === 'ORDERBOOK') return this.#filterBook(session, message);
     return message.channel === 'TICKER' ? this.#filterTickers(session, message) : this.#filter(session, message);
@@ -120,13 +120,14 @@ export class ClientRequests {
     const { keys } = this.#options;
     const { socket, encoding, reader } = session;
     const holder = keys.verify(apiKey);
-    if (holder === 'MISSING') return texts.keyNotFound;
-    if (holder === 'NOT_FOUND') return keys.strike(socket.remoteAddress) > 0 ? texts.rateLimited : texts.keyNotFound;
-    const whyNot = this.#keySessions.whyNotJoin(session, holder);
-    if (whyNot !== null) return whyNot;
+    if (holder === 'MISSING') return replyTexts.keyNotFound;
+    if (holder === 'NOT_FOUND')
+      return keys.strike(socket.remoteAddress) > 0 ? replyTexts.rateLimited : replyTexts.keyNotFound;
+    const problem = this.#keySessions.validateJoin(session, holder);
+    if (problem !== null) return problem;
     session.cancelDeadline?.();
     this.#keySessions.join(session, holder, apiKey);
-    session.tell(texts.authorized);
+    session.sendInfo(replyTexts.authorized);
     if (encoding !== null) this.#readers.beat(reader, { socket, encoding });
     return null;
   }
@@ -140,7 +141,7 @@ export class ClientRequests {
     }
     // Answered before it is done, in one tick: what was published under the old filter goes out ahead of the answer,
     // and everything committed from now on comes after it.
-    const sent = session.tell(texts.subscribed(keys));
+    const sent = session.sendInfo(replyTexts.subscribed(keys));
     if (sent) session.subscribe(channel, keys, filter.narrowing);
     return null;
   }
@@ -162,10 +163,10 @@ export class ClientRequests {
 
   #acknowledge(session: Session): Acknowledge {
     const { epoch } = this.#options.feed;
-    return (subscribed) => session.acknowledge(texts.subscribed(subscribed.keys), subscribed, epoch);
+    return (subscribed) => session.acknowledge(replyTexts.subscribed(subscribed.keys), subscribed, epoch);
   }
 
-  #whyNotFollow(
+  #validateFollow(
     session: Session,
     { channel, body }: FilterV2Message | OrderbookFilterMessage | TickerFilterMessage,
     holder: SocketKeyHolder,
@@ -175,11 +176,11 @@ export class ClientRequests {
     if (session.subscribes.reaches(clock.monotonicMs())) {
       return `Too many FILTERs: at most ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds`;
     }
-    return this.#keySessions.whyNotFollow(session, channel, holder);
+    return this.#keySessions.validateFollow(session, channel, holder);
   }
 
   #unsubscribe(session: Session, { channel }: UnsubscribeV2Message): Refusal {
-    if (session.tell(texts.unsubscribed(channel))) session.unsubscribe(channel);
+    if (session.sendInfo(replyTexts.unsubscribed(channel))) session.unsubscribe(channel);
     return null;
   }
 
@@ -193,12 +194,12 @@ export class ClientRequests {
     session.rfqs.publish(body).then(
       (outcome) => {
         if (session.socket.closed) return;
-        if ('key' in outcome) session.tell(texts.rfqPublished(outcome.key));
-        else session.refuse(outcome.problem);
+        if ('key' in outcome) session.sendInfo(replyTexts.rfqPublished(outcome.key));
+        else session.sendError(outcome.problem);
       },
       (fault: unknown) => {
         onFault(fault);
-        if (!session.socket.closed) session.refuse('RFQ not published: internal error');
+        if (!session.socket.closed) session.sendError('RFQ not published: internal error');
       },
     );
     return null;

@@ -1,9 +1,9 @@
 import type { CancelTimer } from '../engine/ports.js';
 import type { Encoding, EncodingName } from '../feed/event-messages.js';
-import type { Channel, Narrowing } from '../feed/filters.js';
+import type { Narrowing } from '../feed/filters.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { NetSocket } from '../net/net.js';
-import type { FeedChannel } from '../wire/socket.js';
+import type { Channel, FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';
 import type { Acknowledged, FeedReader } from './feed-reader.js';
 import { type ChannelChange, error, info } from './messages.js';
@@ -26,7 +26,7 @@ export interface SessionParts {
   readonly pace: ReaderPace;
 }
 
-/** What the hub knows of one open socket. */
+/** What the gateway knows of one open socket. */
 export class Session {
   readonly socket: NetSocket;
   readonly rfqs: RfqQueue;
@@ -75,17 +75,17 @@ export class Session {
   }
 
   /** False when the peer is too slow to be told anything. */
-  tell(message: string): boolean {
+  sendInfo(message: string): boolean {
     return this.#reply(info(message));
   }
 
-  refuse(problem: string): boolean {
+  sendError(problem: string): boolean {
     return this.#reply(error(problem));
   }
 
   /** `epoch` goes with the number, on connections that are told numbers. */
   acknowledge(message: string, { channel, keys, seq }: Acknowledged, epoch: string): boolean {
-    if (this.encoding === null) return this.tell(message);
+    if (this.encoding === null) return this.sendInfo(message);
     return this.#reply({ type: 'INFO', body: { channel, keys: [...keys], seq, epoch }, message });
   }
 

@@ -2,7 +2,7 @@ import t from 'tap';
 import {
   Connection,
   type ConnectionState,
-  DEFAULT_PATIENCE,
+  DEFAULT_TIMEOUTS,
   type Outcome,
   type Reply,
 } from '../../src/client/connection.js';
@@ -16,7 +16,7 @@ function opened(onState: (state: ConnectionState) => void = () => undefined) {
     url: 'ws://quotes.test',
     apiKey: 'good-key',
     encoding: 'msgpack',
-    patience: DEFAULT_PATIENCE,
+    patience: DEFAULT_TIMEOUTS,
     ports: server.ports,
     onState(state) {
       states.push(state);

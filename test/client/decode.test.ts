@@ -1,6 +1,6 @@
 import { encode, ExtData } from '@msgpack/msgpack';
 import t from 'tap';
-import { checkAnnounced, decodeFrame } from '../../src/client/decode.js';
+import { checkAnnouncedElements, decodeFrame } from '../../src/client/decode.js';
 import type { ServerMessageV2 } from '../../src/wire/feed-messages.js';
 import { encodeMessage } from '../../src/wire/feed-msgpack.js';
 import { epoch, quote } from './scripted-server.js';
@@ -114,10 +114,10 @@ t.test('a frame of a hundred bytes that announces gigabytes is refused, and cost
 });
 
 t.test('maps announce keys and values', (t) => {
-  t.throws(() => checkAnnounced(Uint8Array.of(0xde, 0, 2, 1, 1, 1)), RangeError);
-  t.doesNotThrow(() => checkAnnounced(Uint8Array.of(0xde, 0, 2, 1, 1, 1, 1)));
-  t.throws(() => checkAnnounced(Uint8Array.of(0x81, 1)), RangeError);
-  t.throws(() => checkAnnounced(Uint8Array.of(0xdf, 0xff, 0xff, 0xff, 0xff)), RangeError);
+  t.throws(() => checkAnnouncedElements(Uint8Array.of(0xde, 0, 2, 1, 1, 1)), RangeError);
+  t.doesNotThrow(() => checkAnnouncedElements(Uint8Array.of(0xde, 0, 2, 1, 1, 1, 1)));
+  t.throws(() => checkAnnouncedElements(Uint8Array.of(0x81, 1)), RangeError);
+  t.throws(() => checkAnnouncedElements(Uint8Array.of(0xdf, 0xff, 0xff, 0xff, 0xff)), RangeError);
   t.end();
 });
 
@@ -139,13 +139,13 @@ t.test('whatever a frame may hold is no more than it announces', (t) => {
   ];
   for (const value of values) {
     for (const frame of [encode(value), encode([value, [value], 1]), encode(0.5, { forceFloat32: true })]) {
-      t.doesNotThrow(() => checkAnnounced(frame));
+      t.doesNotThrow(() => checkAnnouncedElements(frame));
       // Within another's memory, as a frame may be.
       const shared = new Uint8Array(frame.length + 3);
       shared.set(frame, 3);
-      t.doesNotThrow(() => checkAnnounced(shared.subarray(3)));
+      t.doesNotThrow(() => checkAnnouncedElements(shared.subarray(3)));
     }
   }
-  t.throws(() => checkAnnounced(new Uint8Array(0)), RangeError);
+  t.throws(() => checkAnnouncedElements(new Uint8Array(0)), RangeError);
   t.end();
 });

@@ -5,7 +5,7 @@ import type { FollowedBook, FollowedQuotes } from '../../src/client/exports.js';
 import { CommandMaker, POOLS, TAKERS, steps, type Step } from '../engine/random-commands.js';
 import { chainId, FeedFixture } from '../feed/feed-fixture.js';
 import { levelsHash, quotesHash } from '../feed/model-reader.js';
-import { goodKey } from '../ws/hub-fixture.js';
+import { goodKey } from '../ws/gateway-fixture.js';
 import { LossyLink } from './lossy-link.js';
 
 type Act =

@@ -6,7 +6,7 @@ import type { FakeSocket } from '../ws/fake-net.js';
 export type Loses = () => boolean;
 
 /**
- * Joins clients to a server's hub without a network; messages may be lost on the way, which no real one does silently.
+ * Joins clients to a server's gateway without a network; messages may be lost on the way, which no real one does silently.
  */
 export class LossyLink {
   readonly #fixture: FeedFixture;

@@ -53,8 +53,8 @@ t.test('whoever begins to listen while something is told hears the next thing', 
     stop();
     listeners.add((event) => heard.push(event));
   });
-  listeners.tell(1);
-  listeners.tell(2);
+  listeners.emit(1);
+  listeners.emit(2);
   t.strictSame(heard, [2]);
 });
 
@@ -67,7 +67,7 @@ t.test('one that throws keeps nobody from hearing, and its error is not lost', a
     throw new Error('of a listener');
   });
   listeners.add((event) => heard.push(event));
-  listeners.tell(1);
+  listeners.emit(1);
   t.strictSame(heard, [1]);
   t.equal(tasks.length, 1);
   t.throws(() => tasks[0]?.(), { message: 'of a listener' });

@@ -3,7 +3,7 @@ import { OrderbookClient } from '../../src/client/node.js';
 import type { Healing } from '../../src/client/exports.js';
 import { enter, sampleQuote } from '../engine/samples.js';
 import { chainId, FeedFixture } from '../feed/feed-fixture.js';
-import { goodKey } from '../ws/hub-fixture.js';
+import { goodKey } from '../ws/gateway-fixture.js';
 import { following, hashOf, key, live, post, rfqKey } from './followed-quotes.js';
 import { LossyLink } from './lossy-link.js';
 import { error, heartbeat, ScriptedServer } from './scripted-server.js';

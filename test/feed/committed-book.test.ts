@@ -4,7 +4,7 @@ import { addTerm, BookHash } from '../../src/feed/book-hash.js';
 import { CommittedBook } from '../../src/feed/committed-book.js';
 import { filterOf, type WireFilter } from '../../src/feed/filters.js';
 import { eventOf, orderOf, quoteId } from '../ws/event-samples.js';
-import { address } from '../ws/hub-fixture.js';
+import { address } from '../ws/gateway-fixture.js';
 import { keccak256 } from './keccak.js';
 
 const [poolAddress, provider, taker] = [address(0xa2), address(0xb2), address(0xc1)];

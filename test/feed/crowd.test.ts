@@ -11,7 +11,7 @@ import { FeedClient, type Subprotocol } from '../e2e/feed-client.js';
 import { CommandMaker, type Step, steps } from '../engine/random-commands.js';
 import { quoteIdOf, START } from '../engine/samples.js';
 import { type Backend, eachBackend, serve } from '../net/serving.js';
-import { goodKey } from '../ws/hub-fixture.js';
+import { goodKey } from '../ws/gateway-fixture.js';
 import { FeedFixture, filter } from './feed-fixture.js';
 import { ModelReader, quotesHash } from './model-reader.js';
 import { ownHash, quotesBody, trueHash, type Wish, wish } from './wishes.js';
@@ -145,7 +145,7 @@ class FreshCommands {
 
 async function play(t: Test, backend: Backend, { scripts, wishes, plain, changes }: Script): Promise<void> {
   const fixture = new FeedFixture({ limits: { recentEvents: 60, changedLevels: 2 } });
-  const { server, wsUrl } = await serve(t, backend, { sockets: fixture.hub });
+  const { server, wsUrl } = await serve(t, backend, { sockets: fixture.gateway });
   fixture.publish = (...message) => server.publish(...message);
   const commands = new FreshCommands();
   const plainReaders = await Promise.all(plain.map((body) => PlainReader.open(wsUrl, body)));

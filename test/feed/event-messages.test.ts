@@ -1,20 +1,20 @@
 import t from 'tap';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { InvalidReason } from '../../src/engine/quote.js';
-import { type Told, toldOf } from '../../src/feed/event-messages.js';
+import { type FeedMessage, messageOf } from '../../src/feed/event-messages.js';
 import { eventOf, orderOf, rfqOf } from '../ws/event-samples.js';
 
 const order = orderOf({ n: 1, size: 10n });
 const broke = InvalidReason.InsufficientCollateralBalance;
 
-const of = (type: Exclude<Told['type'], 'RFQ'>, fillableSize: bigint, extra = {}): Told => ({
+const of = (type: Exclude<FeedMessage['type'], 'RFQ'>, fillableSize: bigint, extra = {}): FeedMessage => ({
   type,
   quote: order.quote,
   fillableSize,
   extra,
 });
 
-type Case = readonly [what: string, event: EngineEvent, told: Told | null];
+type Case = readonly [what: string, event: EngineEvent, told: FeedMessage | null];
 
 const cases: readonly Case[] = [
   [
@@ -102,5 +102,5 @@ const cases: readonly Case[] = [
 ];
 
 for (const [what, event, told] of cases) {
-  t.test(what, async (t) => t.strictSame(toldOf(event), told));
+  t.test(what, async (t) => t.strictSame(messageOf(event), told));
 }

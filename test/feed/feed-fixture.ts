@@ -2,7 +2,7 @@ import type { Command } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { JournalRecord } from '../../src/engine/ports.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
-import type { Keccak256 } from '../../src/feed/book-hash.js';
+import type { HashFunction } from '../../src/feed/book-hash.js';
 import type { EventHistory } from '../../src/feed/event-history.js';
 import { Feed, type FeedLimits } from '../../src/feed/feed.js';
 import type { Publish } from '../../src/feed/quote-topics.js';
@@ -10,15 +10,15 @@ import { TopicIndex } from '../../src/feed/topic-index.js';
 import { SliceTurns } from '../../src/quota/large-answers.js';
 import type { Heartbeat, ServerMessageV2 } from '../../src/wire/feed-messages.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
-import { Hub } from '../../src/ws/gateway.js';
+import { Gateway } from '../../src/ws/gateway.js';
 import type { SocketLimits } from '../../src/ws/ports.js';
-import { Publisher } from '../../src/ws/publisher.js';
+import { PlainPublisher } from '../../src/ws/publisher.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ManualJournal } from '../engine/manual-journal.js';
 import { newEngine, START } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { FakeNet, type FakeSocket } from '../ws/fake-net.js';
-import { goodKey, socketLimits } from '../ws/hub-fixture.js';
+import { goodKey, socketLimits } from '../ws/gateway-fixture.js';
 import { decodeMessage } from './decode-message.js';
 import { keccak256 } from './keccak.js';
 
@@ -46,10 +46,10 @@ export interface FeedFixtureOptions {
   /** Slices of all readers between two turns of the event loop. */
   readonly slicesPerTurn?: number;
   /** Another than the tests' own, which takes its time. */
-  readonly keccak256?: Keccak256;
+  readonly keccak256?: HashFunction;
 }
 
-/** The engine, the sequencer, the feed and the hub, between a log and a network that tests hold in their hands. */
+/** The engine, the sequencer, the feed and the gateway, between a log and a network that tests hold in their hands. */
 export class FeedFixture {
   readonly clock = new ManualClock(START * 1000);
   readonly journal = new ManualJournal();
@@ -57,7 +57,7 @@ export class FeedFixture {
   readonly time: EngineTime;
   readonly sequencer: Sequencer;
   readonly feed: Feed;
-  readonly hub: Hub;
+  readonly gateway: Gateway;
   readonly net: FakeNet;
   /** Where messages go; a test with a real server puts that in its place. */
   publish: Publish;
@@ -99,7 +99,7 @@ export class FeedFixture {
       keccak256: options.keccak256 ?? keccak256,
       publish: (topic, message, isBinary) => {
         this.publish(topic, message, isBinary);
-        this.hub.published(message.length);
+        this.gateway.published(message.length);
       },
       limits: {
         recentEvents: 10_000,
@@ -113,7 +113,7 @@ export class FeedFixture {
       },
     });
     const topics = new TopicIndex(chainId);
-    this.hub = new Hub({
+    this.gateway = new Gateway({
       chainId,
       topics,
       feed: this.feed,
@@ -133,9 +133,9 @@ export class FeedFixture {
       limits: { ...socketLimits, wsBookLevels: 1_000, wsSnapshotQuotes: 1_000, ...limits },
       onFault: (fault) => this.faults.push(fault),
     });
-    this.net = new FakeNet(this.hub);
+    this.net = new FakeNet(this.gateway);
     this.publish = (...message) => this.net.publish(...message);
-    const publisher = new Publisher(topics, quoteJson, (...message) => this.publish(...message));
+    const publisher = new PlainPublisher(topics, quoteJson, (...message) => this.publish(...message));
     this.sequencer.onEvents((records) => this.committed.push(...records));
     this.sequencer.onEvents((records) => publisher.onEvents(records.flatMap(({ events }) => events)));
     this.sequencer.onEvents((records) => this.feed.onRecords(records));

@@ -215,7 +215,7 @@ t.test('a slow reader that missed nothing is sent nothing, and has everything al
   fixture.clock.advance(limits.wsCatchUpMs);
   takeMessages(reader);
   fixture.do(enter(sampleQuote({ n: 100, pool: samplePool(1) })));
-  t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 1');
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow, resume from seq 1');
   reader.unreadBytes = 0;
   fixture.clock.advance(limits.wsCatchUpMs);
   t.strictSame(takeMessages(reader), []);

@@ -7,7 +7,7 @@ import { filterOf } from '../../src/feed/filters.js';
 import { type SharedSnapshot, SharedSnapshots, takeSnapshot } from '../../src/feed/quote-topics.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { eventOf, orderOf, quoteId } from '../ws/event-samples.js';
-import { address } from '../ws/hub-fixture.js';
+import { address } from '../ws/gateway-fixture.js';
 import { keccak256 } from './keccak.js';
 
 const json = new JsonEncoding(new QuoteJson('421613', 100));

@@ -10,7 +10,7 @@ t.test('a server that stops tells readers of the subprotocols where to go on, an
   const readers = [fixture.authorized(), fixture.authorized(MSGPACK_V2)];
   for (const reader of readers) reader.says(filter('QUOTES'));
   for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
-  fixture.hub.closeReaders(RESTART, 'service restart');
+  fixture.gateway.closeReaders(RESTART, 'service restart');
   for (const { closedWith } of readers) {
     t.strictSame(closedWith, { code: RESTART, reason: 'service restart, resume from seq 3' });
   }
@@ -23,7 +23,7 @@ t.test('what is committed and not told yet is not counted', async (t) => {
   reader.says(filter('QUOTES'));
   fixture.do(enter(sampleQuote({ n: 1 })));
   fixture.submit(enter(sampleQuote({ n: 2 })));
-  fixture.hub.closeReaders(RESTART, 'service restart');
+  fixture.gateway.closeReaders(RESTART, 'service restart');
   t.equal(reader.closedWith?.reason, 'service restart, resume from seq 1');
 });
 
@@ -39,7 +39,7 @@ t.test('who is still on the way to the present is told how far it came', async (
   const last = messages.at(-1);
   if (last?.type !== 'POST_QUOTE') throw new Error('it is told what it missed');
   t.ok(last.seq < 12, `up to ${last.seq} of 12`);
-  t.equal(fixture.hub.overBudgetReason(reader), `Too slow, resume from seq ${last.seq}`);
+  t.equal(fixture.gateway.overBudgetReason(reader), `Too slow, resume from seq ${last.seq}`);
 });
 
 t.test('a reader of levels that lags goes on from the last update that it was sent', async (t) => {
@@ -50,12 +50,12 @@ t.test('a reader of levels that lags goes on from the last update that it was se
   reader.unreadBytes = 1 << 20;
   fixture.clock.advance(100);
   fixture.do(enter(sampleQuote({ n: 2 })), enter(sampleQuote({ n: 3 })));
-  t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 1');
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow, resume from seq 1');
   reader.unreadBytes = 0;
   fixture.clock.advance(100);
   const updates = takeMessages(reader).filter(({ type }) => type === 'ORDERBOOK_UPDATE');
   t.match(updates, [{ seq: 1 }, { prevSeq: 1, from: 2, seq: 3 }], 'or has all of it in one, once it has read');
-  t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 3');
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow, resume from seq 3');
 });
 
 t.test('the channel that is furthest behind is where all of them go on', async (t) => {
@@ -67,5 +67,5 @@ t.test('the channel that is furthest behind is where all of them go on', async (
   reader.unreadBytes = 1 << 20;
   fixture.clock.advance(100);
   fixture.do(enter(sampleQuote({ n: 12 })));
-  t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 6');
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow, resume from seq 6');
 });

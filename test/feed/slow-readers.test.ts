@@ -6,7 +6,7 @@ import type { NetSocket } from '../../src/net/net.js';
 import { FeedClient } from '../e2e/feed-client.js';
 import { at, enter, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import { type Backend, eachBackend, serve } from '../net/serving.js';
-import { goodKey } from '../ws/hub-fixture.js';
+import { goodKey } from '../ws/gateway-fixture.js';
 import { FeedFixture } from './feed-fixture.js';
 import { ModelReader } from './model-reader.js';
 
@@ -36,17 +36,17 @@ class Market {
       limits: { wsSlowBytes: SLOW_BYTES, recentEvents: 1_000_000, changedLevels: 2 * QUOTES },
     });
     const market = new Market(fixture);
-    const { hub } = fixture;
+    const { gateway } = fixture;
     const { server, wsUrl } = await serve(t, backend, {
       sockets: {
-        upgrade: (request) => hub.upgrade(request),
+        upgrade: (request) => gateway.upgrade(request),
         open(socket) {
           market.sockets.push(socket);
-          hub.open(socket);
+          gateway.open(socket);
         },
-        message: (socket, data, isBinary) => hub.message(socket, data, isBinary),
-        close: (socket) => hub.close(socket),
-        overBudgetReason: (socket) => hub.overBudgetReason(socket),
+        message: (socket, data, isBinary) => gateway.message(socket, data, isBinary),
+        close: (socket) => gateway.close(socket),
+        overBudgetReason: (socket) => gateway.overBudgetReason(socket),
       },
       limits: { wsBufferedBytes: BUDGET_BYTES, drainMs: 60_000 },
     });

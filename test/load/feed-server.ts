@@ -37,7 +37,7 @@ const fixture = new FeedFixture({
   limits: { ...limits, wsConnections: 10_000, wsConnectionsPerAddress: 10_000 },
   connections: 10_000,
 });
-const { hub } = fixture;
+const { gateway } = fixture;
 const sockets = new Set<NetSocket>();
 let mostUnread = 0;
 let tooSlow = 0;
@@ -48,19 +48,19 @@ const { server } = openServer(
     refuseBody: () => ({ status: 413, headers: {}, body: '' }),
     socketPath: '/',
     sockets: {
-      upgrade: (request) => hub.upgrade(request),
+      upgrade: (request) => gateway.upgrade(request),
       open(socket) {
         sockets.add(socket);
-        hub.open(socket);
+        gateway.open(socket);
       },
-      message: (socket, data, isBinary) => hub.message(socket, data, isBinary),
+      message: (socket, data, isBinary) => gateway.message(socket, data, isBinary),
       close(socket) {
         sockets.delete(socket);
-        hub.close(socket);
+        gateway.close(socket);
       },
       overBudgetReason(socket) {
         tooSlow += 1;
-        return hub.overBudgetReason(socket);
+        return gateway.overBudgetReason(socket);
       },
     },
     limits: { ...limits, bodyBytes: () => 0 },

@@ -7,7 +7,7 @@ import { median } from '../../bench/contest.js';
 import { limits } from '../../src/config/limits.js';
 import { chainId } from '../feed/feed-fixture.js';
 import { POOL } from '../engine/samples.js';
-import { goodKey } from '../ws/hub-fixture.js';
+import { goodKey } from '../ws/gateway-fixture.js';
 import type { FastReadersTask, Latencies } from './fast-readers.js';
 import type { FeedServerReport, FeedServerTask } from './feed-server.js';
 import { openRawFeed } from './raw-feed.js';

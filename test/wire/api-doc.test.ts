@@ -1,7 +1,13 @@
 import t from 'tap';
 import type { TSchema } from 'typebox';
 import { EventsPage, TickersResult } from '../../src/wire/feed-messages.js';
-import { PoolsResult, postPoolsBody, PostPoolsResult, SettleResult, VaultQuoteResult } from '../../src/wire/options.js';
+import {
+  PoolsResult,
+  postPoolsBody,
+  PostPoolsResult,
+  SettleResponse,
+  VaultQuoteResult,
+} from '../../src/wire/options.js';
 import { DryRunResult, ordersBody, OrdersResult, PostQuotesResult, QuotesResult } from '../../src/wire/orderbook.js';
 import { SchemaErrors } from '../../src/wire/problem.js';
 import { compile } from '../../src/wire/validation.js';
@@ -23,7 +29,7 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'POST /pools request': postPoolsBody(['testWETH', 'USDC'], 100),
   'POST /pools 200': PostPoolsResult,
   'GET /vaults/quote 200': VaultQuoteResult,
-  'POST /pool/settle 200': SettleResult,
+  'POST /pool/settle 200': SettleResponse,
   '400': SchemaErrors,
 };
 

@@ -9,7 +9,7 @@ import { compile } from '../../src/wire/validation.js';
 import { isMessageOf } from '../api-docs/message-of.js';
 import { readDocument } from '../app/read-document.js';
 import { eventOf } from './event-samples.js';
-import { HubFixture, settled } from './hub-fixture.js';
+import { GatewayFixture, settled } from './gateway-fixture.js';
 
 const api = readDocument('docs/reference/api.md');
 
@@ -56,7 +56,7 @@ function causeOf(message: { type: string; body: unknown; size?: string }): Engin
 }
 
 t.test('the examples are one conversation that the server holds, to the letter', async (t) => {
-  const fixture = new HubFixture({ poolAddressOf: async () => examplePool });
+  const fixture = new GatewayFixture({ poolAddressOf: async () => examplePool });
   const socket = fixture.net.open();
   const check = compile(ServerMessage, 20);
   t.ok(examples.length >= 15);
@@ -83,7 +83,7 @@ t.test('the table of errors says what is answered', async (t) => {
   const rows = [...api.matchAll(/^\| `([{[].*?)` \| `(.*)` \|$/gm)];
   t.ok(rows.length >= 8);
   for (const [, sent = '', answer = ''] of rows) {
-    const socket = new HubFixture().authorized();
+    const socket = new GatewayFixture().authorized();
     socket.says(sent);
     // A bar would end the table's cell, so it is escaped there.
     const message = answer.replaceAll('\\|', '|');

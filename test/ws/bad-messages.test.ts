@@ -1,5 +1,5 @@
 import t from 'tap';
-import { HubFixture, address, chainId } from './hub-fixture.js';
+import { GatewayFixture, address, chainId } from './gateway-fixture.js';
 
 const size = '1000000000000000000';
 const rfq = { poolAddress: address(0xa1), side: 'ask', chainId, size, taker: address(0xc1) };
@@ -127,7 +127,7 @@ const badMessages: readonly (readonly [what: string, message: unknown, answer: s
 
 for (const [what, message, answer] of badMessages) {
   t.test(`${what} is told so, and changes nothing`, async (t) => {
-    const fixture = new HubFixture();
+    const fixture = new GatewayFixture();
     const socket = fixture.subscribed('QUOTES');
     const topics = [...socket.topics];
     socket.says(message);
@@ -139,14 +139,14 @@ for (const [what, message, answer] of badMessages) {
 }
 
 t.test('a binary frame is told that text is wanted, whatever it holds', async (t) => {
-  const socket = new HubFixture().authorized();
+  const socket = new GatewayFixture().authorized();
   socket.saysBinary(Buffer.from('{"type":"FILTER","channel":"RFQ","body":{"chainId":"421613"}}'));
   t.same(socket.take(), [{ type: 'ERROR', body: null, message: 'Binary messages are not accepted: send JSON text' }]);
   t.equal(socket.topics.size, 0);
 });
 
 t.test('the 100th bad message within 10 seconds is answered and closes the socket', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.authorized();
   for (let sent = 1; sent < 100; sent++) socket.says('bad');
   t.notOk(socket.closed);
@@ -156,7 +156,7 @@ t.test('the 100th bad message within 10 seconds is answered and closes the socke
 });
 
 t.test('bad messages that are further apart are forgiven', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.authorized();
   for (let sent = 0; sent < 300; sent++) {
     socket.says('bad');
@@ -166,13 +166,13 @@ t.test('bad messages that are further apart are forgiven', async (t) => {
 });
 
 t.test('guessing keys counts as bad messages', async (t) => {
-  const socket = new HubFixture({}, { wsBadMessages: 3 }).net.open();
+  const socket = new GatewayFixture({}, { wsBadMessages: 3 }).net.open();
   for (const apiKey of ['a', 'b', 'c']) socket.says({ type: 'AUTH', apiKey, body: null });
   t.match(socket.closedWith, { code: 1008 });
 });
 
 t.test('a socket that is closing is not listened to', async (t) => {
-  const fixture = new HubFixture({}, { wsBadMessages: 1 });
+  const fixture = new GatewayFixture({}, { wsBadMessages: 1 });
   const socket = fixture.authorized();
   socket.says('bad');
   socket.says({ type: 'FILTER', channel: 'RFQ', body: { chainId } });
@@ -181,7 +181,7 @@ t.test('a socket that is closing is not listened to', async (t) => {
 });
 
 t.test('too many FILTERs at once are refused until time has passed', async (t) => {
-  const fixture = new HubFixture({}, { wsSubscribes: 2 });
+  const fixture = new GatewayFixture({}, { wsSubscribes: 2 });
   const socket = fixture.authorized();
   const message = { type: 'FILTER', channel: 'RFQ', body: { chainId } };
   const answers = () => (socket.take() as { message: string }[]).map(({ message }) => message);

@@ -3,7 +3,7 @@ import { limits } from '../../src/config/limits.js';
 import { enter, sampleQuote } from '../engine/samples.js';
 import { FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
 import { returned } from '../feed/held-log.js';
-import { socketLimits } from './hub-fixture.js';
+import { socketLimits } from './gateway-fixture.js';
 
 t.test('who comes back is told from the log what is not in memory, and follows from there', async (t) => {
   const { fixture, log, reader, missed } = returned();

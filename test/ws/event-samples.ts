@@ -1,7 +1,7 @@
 import type { Rfq } from '../../src/engine/command.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { type Hex, type Order, type Quote, ZERO_ADDRESS } from '../../src/engine/quote.js';
-import { address, poolAddress } from './hub-fixture.js';
+import { address, poolAddress } from './gateway-fixture.js';
 
 /** What filters look at, and a number to know the quote by. */
 export interface QuoteTraits {

@@ -82,7 +82,7 @@ export class FakeNet {
     return socket;
   }
 
-  /** The connection is gone: only now is the hub told. */
+  /** The connection is gone: only now is the gateway told. */
   drop(socket: FakeSocket, code = 1006): void {
     socket.close(code, '');
     this.sockets.delete(socket);

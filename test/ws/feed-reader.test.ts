@@ -211,9 +211,9 @@ t.test('of levels nothing counts as sent before all that was missed is known', a
   for (let n = 0; n < 12; n++) fixture.do(enter(sampleQuote({ n })));
   const reader = fixture.authorized();
   reader.says(filter('ORDERBOOK', { poolAddress, epoch, fromSeq: 2 }));
-  t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 2');
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow, resume from seq 2');
   fixture.clock.advance(50);
-  t.equal(fixture.hub.overBudgetReason(reader), 'Too slow, resume from seq 12');
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow, resume from seq 12');
 });
 
 t.test(

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { ZERO_ADDRESS } from '../../src/engine/quote.js';
-import { pageMayConnect, Tally } from '../../src/ws/gateway.js';
+import { pageMayConnect, ConnectionCounts } from '../../src/ws/gateway.js';
 import type { SocketLimits } from '../../src/ws/ports.js';
-import { address, chainId, goodKey, HubFixture, otherKey, poolAddress, settled } from './hub-fixture.js';
+import { address, chainId, goodKey, GatewayFixture, otherKey, poolAddress, settled } from './gateway-fixture.js';
 
 const info = (message: string) => ({ type: 'INFO', body: null, message });
 const error = (message: string) => ({ type: 'ERROR', body: null, message });
@@ -13,19 +13,19 @@ const taker = '0xfab0000000000000000000000000000000000002';
 const none = ZERO_ADDRESS;
 
 t.test('a good key is told that its session is authorised', async (t) => {
-  const socket = new HubFixture().net.open();
+  const socket = new GatewayFixture().net.open();
   socket.says(auth(goodKey));
   t.same(socket.take(), [info('Session authorized. Subscriptions enabled.')]);
 });
 
 t.test('an answer is written byte for byte as existing clients know it', async (t) => {
-  const socket = new HubFixture().net.open();
+  const socket = new GatewayFixture().net.open();
   socket.says(auth('nobody'));
   t.same(socket.received, ['{"type":"ERROR","body":null,"message":"NOT_FOUND"}']);
 });
 
 t.test('a bad key leaves the socket open, to try again', async (t) => {
-  const socket = new HubFixture().net.open();
+  const socket = new GatewayFixture().net.open();
   for (const key of ['nobody', '']) socket.says(auth(key));
   socket.says(auth(goodKey));
   t.same(socket.take(), [error('NOT_FOUND'), error('NOT_FOUND'), info('Session authorized. Subscriptions enabled.')]);
@@ -33,7 +33,7 @@ t.test('a bad key leaves the socket open, to try again', async (t) => {
 });
 
 t.test('anything before AUTH is not authorised', async (t) => {
-  const socket = new HubFixture().net.open();
+  const socket = new GatewayFixture().net.open();
   const messages = [
     filter('QUOTES', { chainId }),
     { type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null },
@@ -51,7 +51,7 @@ t.test('anything before AUTH is not authorised', async (t) => {
 });
 
 t.test('an AUTH that is malformed is told what is wrong with it', async (t) => {
-  const socket = new HubFixture().net.open();
+  const socket = new GatewayFixture().net.open();
   socket.says({ type: 'AUTH', apiKey: 7, body: null });
   socket.says({ type: 'AUTH', body: null });
   t.same(socket.take(), [
@@ -61,13 +61,13 @@ t.test('an AUTH that is malformed is told what is wrong with it', async (t) => {
 });
 
 t.test('a second AUTH gets the same answer', async (t) => {
-  const socket = new HubFixture().authorized();
+  const socket = new GatewayFixture().authorized();
   socket.says(auth(otherKey));
   t.same(socket.take(), [info('Session authorized. Subscriptions enabled.')]);
 });
 
 t.test('a bad key on an authorised socket changes nothing', async (t) => {
-  const socket = new HubFixture().authorized();
+  const socket = new GatewayFixture().authorized();
   socket.says(auth('nobody'));
   socket.says(filter('RFQ', { chainId }));
   t.same(socket.take(), [error('NOT_FOUND'), info('Subscribed to rfq:421613:*:*:* channel.')]);
@@ -89,7 +89,7 @@ t.test('a FILTER is acknowledged with its keys', async (t) => {
     ['RFQ', { taker: TAKER, side: 'ask' }, `rfq:421613:*:ask:${taker}`],
     ['RFQ', { poolAddress: pool, size: '5', provider: taker }, `rfq:421613:${pool.toLowerCase()}:*:*`],
   ] as const;
-  const socket = new HubFixture().authorized();
+  const socket = new GatewayFixture().authorized();
   for (const [channel, body, keys] of cases) {
     socket.says(filter(channel, { chainId, ...body }));
     t.same(socket.take(), [info(`Subscribed to ${keys} channel.`)], `${channel} ${JSON.stringify(body)}`);
@@ -97,7 +97,7 @@ t.test('a FILTER is acknowledged with its keys', async (t) => {
 });
 
 t.test('a chain that is not served is refused, and the filter before stays', async (t) => {
-  const socket = new HubFixture().subscribed('QUOTES');
+  const socket = new GatewayFixture().subscribed('QUOTES');
   const before = [...socket.topics];
   socket.says(filter('QUOTES', { chainId: '42161' }));
   t.same(socket.take(), [error('Chain 42161 is not served here, only 421613 is')]);
@@ -105,7 +105,7 @@ t.test('a chain that is not served is refused, and the filter before stays', asy
 });
 
 t.test('a new FILTER on a channel replaces the old one, and leaves the other channel alone', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.subscribed('QUOTES', { taker });
   socket.says(filter('RFQ', { chainId }));
   socket.says(filter('QUOTES', { chainId, side: 'ask' }));
@@ -114,7 +114,7 @@ t.test('a new FILTER on a channel replaces the old one, and leaves the other cha
 });
 
 t.test('the same FILTER twice subscribes once', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.subscribed('QUOTES', { taker });
   socket.says(filter('QUOTES', { chainId, taker }));
   t.equal(socket.topics.size, 2);
@@ -122,7 +122,7 @@ t.test('the same FILTER twice subscribes once', async (t) => {
 });
 
 t.test('UNSUBSCRIBE ends a channel, and is no error when there is nothing to end', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.subscribed('QUOTES', { taker });
   const message = { type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null };
   socket.says(message);
@@ -138,7 +138,7 @@ t.test('UNSUBSCRIBE ends a channel, and is no error when there is nothing to end
 });
 
 t.test('a socket that is gone leaves nothing behind', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const authorized = fixture.subscribed('QUOTES', { taker });
   const stranger = fixture.net.open();
   fixture.net.drop(authorized);
@@ -148,7 +148,7 @@ t.test('a socket that is gone leaves nothing behind', async (t) => {
 });
 
 t.test('a socket that is over its budget when acknowledged is not subscribed', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.authorized();
   socket.overBudget = true;
   socket.says(filter('QUOTES', { chainId }));
@@ -157,7 +157,7 @@ t.test('a socket that is over its budget when acknowledged is not subscribed', a
 });
 
 t.test('who does not say who he is within the deadline is closed with a reason', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const silent = fixture.net.open();
   const guessing = fixture.net.open();
   const known = fixture.authorized();
@@ -171,8 +171,8 @@ t.test('who does not say who he is within the deadline is closed with a reason',
 });
 
 t.test('a connection speaks the first subprotocol it asks for that is known, or the plain one', async (t) => {
-  const { hub } = new HubFixture();
-  const agreed = (asked?: string) => hub.upgrade({ header: () => asked, remoteAddress: '192.0.2.1' });
+  const { gateway } = new GatewayFixture();
+  const agreed = (asked?: string) => gateway.upgrade({ header: () => asked, remoteAddress: '192.0.2.1' });
   t.same(agreed(), { accept: true, protocol: '' });
   t.same(agreed('graphql-ws'), { accept: true, protocol: '' });
   t.same(agreed('graphql-ws, quotebook.v2.msgpack,quotebook.v2.json'), {
@@ -183,7 +183,7 @@ t.test('a connection speaks the first subprotocol it asks for that is known, or 
 });
 
 t.test('who says again who he is gets no more heartbeats for it', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.net.open('quotebook.v2.json');
   for (const key of [goodKey, goodKey, otherKey]) socket.says(auth(key));
   socket.take();
@@ -194,7 +194,7 @@ t.test('who says again who he is gets no more heartbeats for it', async (t) => {
 });
 
 t.test('what a peer says after it was closed is not carried out', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.authorized();
   socket.close(1008, 'Too many bad messages');
   const body = { poolAddress, side: 'bid', chainId, size: '1', taker: address(1) };
@@ -204,9 +204,9 @@ t.test('what a peer says after it was closed is not carried out', async (t) => {
 });
 
 t.test('there are so many connections, in all and from one address, and one that ends makes room', async (t) => {
-  const { hub, net } = new HubFixture({}, { wsConnections: 3, wsConnectionsPerAddress: 2 });
+  const { gateway, net } = new GatewayFixture({}, { wsConnections: 3, wsConnectionsPerAddress: 2 });
   const comes = (remoteAddress: string) => {
-    const decision = hub.upgrade({ header: () => undefined, remoteAddress });
+    const decision = gateway.upgrade({ header: () => undefined, remoteAddress });
     return 'accept' in decision ? 'accepted' : decision.status;
   };
   const here = '192.0.2.1';
@@ -223,7 +223,7 @@ t.test('there are so many connections, in all and from one address, and one that
 
 t.test('who may not connect is told why, as JSON', async (t) => {
   const refused = (limits: Partial<SocketLimits>) =>
-    new HubFixture({}, limits).hub.upgrade({ header: () => undefined, remoteAddress: '192.0.2.1' });
+    new GatewayFixture({}, limits).gateway.upgrade({ header: () => undefined, remoteAddress: '192.0.2.1' });
   const headers = { 'content-type': 'application/json' };
   t.strictSame(
     [refused({ wsConnections: 0 }), refused({ wsConnectionsPerAddress: 0 })],
@@ -235,8 +235,8 @@ t.test('who may not connect is told why, as JSON', async (t) => {
 });
 
 t.test('all addresses of an IPv6 subscriber have the connections of one', async (t) => {
-  const { hub, net } = new HubFixture({}, { wsConnectionsPerAddress: 2 });
-  const comes = (remoteAddress: string) => 'accept' in hub.upgrade({ header: () => undefined, remoteAddress });
+  const { gateway, net } = new GatewayFixture({}, { wsConnectionsPerAddress: 2 });
+  const comes = (remoteAddress: string) => 'accept' in gateway.upgrade({ header: () => undefined, remoteAddress });
   const sockets = [net.open('', '2001:db8:1:2::1'), net.open('', '2001:db8:1:2::2')];
   t.strictSame([comes('2001:db8:1:2::3'), comes('2001:db8:1:3::3')], [false, true]);
   for (const socket of sockets) net.drop(socket);
@@ -244,13 +244,13 @@ t.test('all addresses of an IPv6 subscriber have the connections of one', async 
 });
 
 t.test('pages of origins that are not allowed may not connect, programs may', async (t) => {
-  const { hub } = new HubFixture({}, {}, ['https://good.example']);
+  const { gateway } = new GatewayFixture({}, {}, ['https://good.example']);
   const comes = (origin?: string) => {
     const headers: Partial<Record<string, string>> = {
       host: 'quotes.example',
       ...(origin !== undefined && { origin }),
     };
-    return hub.upgrade({ header: (name) => headers[name], remoteAddress: '192.0.2.1' });
+    return gateway.upgrade({ header: (name) => headers[name], remoteAddress: '192.0.2.1' });
   };
   t.match(comes('https://bad.example'), { status: 403, body: '{"message":"Pages of this origin may not connect"}' });
   for (const origin of ['https://good.example', 'http://quotes.example', undefined]) {
@@ -261,17 +261,17 @@ t.test('pages of origins that are not allowed may not connect, programs may', as
 t.test(
   'who is too slow is told where to go on if his protocol has numbers, and nothing is kept of who is gone',
   async (t) => {
-    const { hub, net } = new HubFixture();
+    const { gateway, net } = new GatewayFixture();
     const [plain, numbered] = [net.open(), net.open('quotebook.v2.json')];
-    t.equal(hub.overBudgetReason(plain), 'Too slow');
-    t.equal(hub.overBudgetReason(numbered), 'Too slow, resume from seq 0');
+    t.equal(gateway.overBudgetReason(plain), 'Too slow');
+    t.equal(gateway.overBudgetReason(numbered), 'Too slow, resume from seq 0');
     net.drop(numbered);
-    t.equal(hub.overBudgetReason(numbered), 'Too slow');
+    t.equal(gateway.overBudgetReason(numbered), 'Too slow');
   },
 );
 
 t.test('who speaks MessagePack is answered in it', async (t) => {
-  const socket = new HubFixture().net.open('quotebook.v2.msgpack');
+  const socket = new GatewayFixture().net.open('quotebook.v2.msgpack');
   socket.says(auth('nobody'));
   socket.says(auth(goodKey));
   t.strictSame([socket.received, socket.receivedBinary.length], [[], 2]);
@@ -308,14 +308,14 @@ t.test('any other page may not, nor what only looks like an allowed one', async 
 });
 
 t.test('one of several that is closed leaves the others counted', async (t) => {
-  const tally = new Tally();
+  const tally = new ConnectionCounts();
   for (const name of ['a', 'a', 'a', 'b']) tally.add(name);
   tally.remove('a');
   t.strictSame([tally.of('a'), tally.of('b'), tally.total], [2, 1, 3]);
 });
 
 t.test('who has nothing open counts for nothing, and may open again', async (t) => {
-  const tally = new Tally();
+  const tally = new ConnectionCounts();
   tally.add('a');
   tally.remove('a');
   t.strictSame([tally.of('a'), tally.total], [0, 0]);

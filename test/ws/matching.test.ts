@@ -5,7 +5,7 @@ import { filterKeys } from '../../src/feed/filters.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
 import { orderOf, posted, type QuoteTraits, rfqOf } from './event-samples.js';
 import type { FakeSocket } from './fake-net.js';
-import { address, chainId, HubFixture } from './hub-fixture.js';
+import { address, chainId, GatewayFixture } from './gateway-fixture.js';
 
 const pools = [address(0xa1), address(0xa2)] as const;
 const takers = [address(0xc1), address(0xc2)] as const;
@@ -106,7 +106,7 @@ function isWanted(channel: Channel, filter: Body | undefined, about: Required<Om
 }
 
 class Market {
-  readonly fixture = new HubFixture({}, { wsSubscribes: 1_000 });
+  readonly fixture = new GatewayFixture({}, { wsSubscribes: 1_000 });
   readonly subscribers: Subscriber[] = [];
   #published = 0;
 

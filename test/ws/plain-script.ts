@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../../src/engine/event.js';
 import { InvalidReason } from '../../src/engine/quote.js';
 import { eventOf, orderOf, posted, type QuoteTraits } from './event-samples.js';
-import { address, chainId, goodKey, otherKey, poolAddress } from './hub-fixture.js';
+import { address, chainId, goodKey, otherKey, poolAddress } from './gateway-fixture.js';
 
 /** One thing that is done to a server of the plain protocol: by a client, or by the chains. */
 export type Act = { readonly socket: number; readonly says: unknown } | { readonly happens: readonly EngineEvent[] };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { eachBackend, serve } from '../net/serving.js';
-import { HubFixture } from './hub-fixture.js';
+import { GatewayFixture } from './gateway-fixture.js';
 import { acts, SOCKETS } from './plain-script.js';
 import { WsClient } from './ws-client.js';
 
@@ -20,8 +20,8 @@ const transcript = readFileSync(new URL('../../../test/vectors/plain-transcript.
 
 eachBackend(t, async (t, backend) => {
   t.test('plain connections are sent byte for byte what they were before there were others', async (t) => {
-    const fixture = new HubFixture();
-    const { server, wsUrl } = await serve(t, backend, { sockets: fixture.hub });
+    const fixture = new GatewayFixture();
+    const { server, wsUrl } = await serve(t, backend, { sockets: fixture.gateway });
     fixture.publish = (...message) => server.publish(...message);
     const clients: WsClient[] = [];
     while (clients.length < SOCKETS) clients.push(await WsClient.connect(wsUrl));

@@ -3,9 +3,9 @@ import type { EngineEvent } from '../../src/engine/event.js';
 import { InvalidReason } from '../../src/engine/quote.js';
 import { ServerMessage } from '../../src/wire/socket.js';
 import { compile } from '../../src/wire/validation.js';
-import { messagesOf } from '../../src/ws/publisher.js';
+import { plainMessagesOf } from '../../src/ws/publisher.js';
 import { eventOf, orderOf, rfqOf } from './event-samples.js';
-import { quoteJson } from './hub-fixture.js';
+import { quoteJson } from './gateway-fixture.js';
 
 const order = orderOf({ n: 1, size: 10n });
 const broke = InvalidReason.InsufficientCollateralBalance;
@@ -88,12 +88,14 @@ const cases: readonly Case[] = [
 ];
 
 for (const [what, event, messages] of cases) {
-  t.test(what, async (t) => t.same(messagesOf(event, quoteJson), messages));
+  t.test(what, async (t) => t.same(plainMessagesOf(event, quoteJson), messages));
 }
 
 t.test('what is told of quotes is what the schema says', async (t) => {
   const check = compile(ServerMessage, 20);
-  const messages = cases.flatMap(([, event]) => (event.type === 'RFQ_PUBLISHED' ? [] : messagesOf(event, quoteJson)));
+  const messages = cases.flatMap(([, event]) =>
+    event.type === 'RFQ_PUBLISHED' ? [] : plainMessagesOf(event, quoteJson),
+  );
   t.ok(messages.length > 0);
   for (const message of messages)
     t.same(check(JSON.parse(message)), { ok: true, value: JSON.parse(message) as unknown });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Rfq } from '../../src/engine/command.js';
 import type { Hex } from '../../src/engine/quote.js';
-import { HubFixture, address, chainId, poolAddress, settled } from './hub-fixture.js';
+import { GatewayFixture, address, chainId, poolAddress, settled } from './gateway-fixture.js';
 
 const taker = '0xFab0000000000000000000000000000000000002';
 const byAddress = {
@@ -26,7 +26,7 @@ const error = (message: string) => ({ type: 'ERROR', body: null, message });
 const published = (key: string) => info(`Published RFQ to ${key} Redis channel`);
 
 t.test('a request by pool address is published in the words of its taker', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const maker = fixture.subscribed('RFQ');
   const asking = fixture.authorized();
   asking.says(rfq(byAddress));
@@ -37,7 +37,7 @@ t.test('a request by pool address is published in the words of its taker', async
 
 t.test('a request by pool key is routed by the address that belongs to the key', async (t) => {
   const asked: unknown[] = [];
-  const fixture = new HubFixture({
+  const fixture = new GatewayFixture({
     poolAddressOf: async (key) => {
       asked.push(key);
       return poolAddress;
@@ -53,7 +53,7 @@ t.test('a request by pool key is routed by the address that belongs to the key',
 });
 
 t.test('a maturity in decimal text is published as a number', async (t) => {
-  const fixture = new HubFixture({ poolAddressOf: async () => poolAddress });
+  const fixture = new GatewayFixture({ poolAddressOf: async () => poolAddress });
   const maker = fixture.subscribed('RFQ');
   const asking = fixture.authorized();
   asking.says(rfq({ ...byPoolKey, poolKey: { ...poolKey, maturity: String(poolKey.maturity) } }));
@@ -68,7 +68,7 @@ t.test('a maturity in decimal text is published as a number', async (t) => {
 });
 
 t.test('what goes into the log is read by the letter and by the number', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   fixture.authorized().says(rfq(byAddress));
   await settled();
   t.same(fixture.log, [
@@ -83,7 +83,7 @@ t.test('what goes into the log is read by the letter and by the number', async (
 });
 
 t.test('who publishes a request and follows requests gets his own', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.subscribed('RFQ');
   socket.says(rfq(byAddress));
   await settled();
@@ -94,7 +94,7 @@ t.test('who publishes a request and follows requests gets his own', async (t) =>
 });
 
 t.test('requests are followed by pool, side, taker and minimum size', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const hears = async (filter: object) => {
     const maker = fixture.subscribed('RFQ', filter);
     fixture.authorized().says(rfq({ ...byAddress, size: '10' }));
@@ -116,7 +116,7 @@ t.test('requests are followed by pool, side, taker and minimum size', async (t) 
 
 t.test('a request is acknowledged and told once it is durable, not before', async (t) => {
   let durable: () => void = () => undefined;
-  const fixture: HubFixture = new HubFixture({
+  const fixture: GatewayFixture = new GatewayFixture({
     publish: (rfq) => new Promise((resolve) => (durable = () => resolve(fixture.commit(rfq)))),
   });
   const socket = fixture.subscribed('RFQ');
@@ -130,7 +130,7 @@ t.test('a request is acknowledged and told once it is durable, not before', asyn
 
 t.test('requests enter the log in the order in which they came, however long an address takes', async (t) => {
   let answer: (address: Hex) => void = () => undefined;
-  const fixture = new HubFixture({ poolAddressOf: () => new Promise((resolve) => (answer = resolve)) });
+  const fixture = new GatewayFixture({ poolAddressOf: () => new Promise((resolve) => (answer = resolve)) });
   const socket = fixture.authorized();
   socket.says(rfq(byPoolKey));
   socket.says(rfq(byAddress));
@@ -146,7 +146,7 @@ t.test('requests enter the log in the order in which they came, however long an 
 
 t.test('a request does not wait for the one before to become durable', async (t) => {
   const submitted: Rfq[] = [];
-  const fixture = new HubFixture({
+  const fixture = new GatewayFixture({
     publish: (rfq) => {
       submitted.push(rfq);
       return new Promise(() => undefined);
@@ -162,7 +162,7 @@ t.test('a request does not wait for the one before to become durable', async (t)
 t.test('a request that has its answer makes room for another, whatever the answer was', async (t) => {
   const answers = [poolAddress, 'IMPOSSIBLE', new Error('lost')] as const;
   let asked = 0;
-  const fixture = new HubFixture({
+  const fixture = new GatewayFixture({
     poolAddressOf: async () => {
       const answer = answers[asked++ % answers.length] ?? 'IMPOSSIBLE';
       if (answer instanceof Error) throw answer;
@@ -185,7 +185,7 @@ t.test('a request that has its answer makes room for another, whatever the answe
 t.test('a key that no pool can have, and a chain that does not answer, are told apart', async (t) => {
   const answers = ['IMPOSSIBLE', 'UNAVAILABLE', poolAddress] as const;
   const asked = answers.values();
-  const fixture = new HubFixture({ poolAddressOf: async () => asked.next().value ?? 'IMPOSSIBLE' });
+  const fixture = new GatewayFixture({ poolAddressOf: async () => asked.next().value ?? 'IMPOSSIBLE' });
   const socket = fixture.authorized();
   answers.forEach(() => socket.says(rfq(byPoolKey)));
   await settled();
@@ -199,7 +199,7 @@ t.test('a key that no pool can have, and a chain that does not answer, are told 
 t.test('a chain that leaves the question open holds nothing up for long', async (t) => {
   let asked = 0;
   let answer: (address: Hex) => void = () => undefined;
-  const fixture = new HubFixture({
+  const fixture = new GatewayFixture({
     poolAddressOf: () => {
       asked += 1;
       return new Promise((resolve) => (answer = resolve));
@@ -234,7 +234,7 @@ t.test('a chain that leaves the question open holds nothing up for long', async 
 
 t.test('a log that takes nothing now is named', async (t) => {
   for (const refusal of ['STORAGE_FULL', 'BUSY'] as const) {
-    const fixture = new HubFixture({ publish: async () => refusal });
+    const fixture = new GatewayFixture({ publish: async () => refusal });
     const socket = fixture.authorized();
     socket.says(rfq(byAddress));
     await settled();
@@ -244,7 +244,7 @@ t.test('a log that takes nothing now is named', async (t) => {
 
 t.test('a fault inside is reported, answered, and does not hold up what follows', async (t) => {
   const failing = [true, false].values();
-  const fixture: HubFixture = new HubFixture({
+  const fixture: GatewayFixture = new GatewayFixture({
     publish: async (rfq) => {
       if (failing.next().value === true) throw new Error('lost');
       return fixture.commit(rfq);
@@ -262,7 +262,7 @@ t.test('a fault inside is reported, answered, and does not hold up what follows'
 });
 
 t.test('a request whose taker has gone is published all the same', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.authorized();
   socket.says(rfq(byAddress));
   fixture.net.drop(socket);

@@ -4,7 +4,7 @@ import type { SocketHandlers } from '../../src/net/net.js';
 import type { SocketLimits } from '../../src/ws/ports.js';
 import { eachBackend, serve, type Backend } from '../net/serving.js';
 import { eventOf, orderOf, posted, quoteId } from './event-samples.js';
-import { HubFixture, address, chainId, goodKey, poolAddress, quoteJson } from './hub-fixture.js';
+import { GatewayFixture, address, chainId, goodKey, poolAddress, quoteJson } from './gateway-fixture.js';
 import { WsClient } from './ws-client.js';
 
 const taker = address(0xfab2);
@@ -16,22 +16,22 @@ const unsubscribe = { type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null };
 
 type MessageHandler = SocketHandlers['message'];
 
-/** The hub behind a real server. `between`: what the server gets in place of the hub's message handler. */
-async function serveHub(
+/** The gateway behind a real server. `between`: what the server gets in place of the gateway's message handler. */
+async function serveGateway(
   t: Test,
   backend: Backend,
   limits: Partial<SocketLimits> = {},
-  between: (fixture: HubFixture) => MessageHandler = passOn,
+  between: (fixture: GatewayFixture) => MessageHandler = passOn,
 ) {
-  const fixture = new HubFixture({}, limits);
-  const { hub } = fixture;
+  const fixture = new GatewayFixture({}, limits);
+  const { gateway } = fixture;
   const gone = new EventEmitter();
   const sockets: SocketHandlers = {
-    upgrade: (request) => hub.upgrade(request),
-    open: (socket) => hub.open(socket),
+    upgrade: (request) => gateway.upgrade(request),
+    open: (socket) => gateway.open(socket),
     message: between(fixture),
     close(socket) {
-      hub.close(socket);
+      gateway.close(socket);
       gone.emit('socket');
     },
   };
@@ -40,13 +40,13 @@ async function serveHub(
   return { fixture, wsUrl, gone };
 }
 
-function passOn({ hub }: HubFixture): MessageHandler {
-  return (socket, data, isBinary) => hub.message(socket, data, isBinary);
+function passOn({ gateway }: GatewayFixture): MessageHandler {
+  return (socket, data, isBinary) => gateway.message(socket, data, isBinary);
 }
 
 eachBackend(t, async (t, backend) => {
   t.test('a client of the service has its whole conversation', async (t) => {
-    const { fixture, wsUrl } = await serveHub(t, backend);
+    const { fixture, wsUrl } = await serveGateway(t, backend);
     const client = await WsClient.connect(wsUrl);
     const answerTo = (message: unknown) => {
       client.says(message);
@@ -79,7 +79,7 @@ eachBackend(t, async (t, backend) => {
   });
 
   t.test('who is told what: a burst reaches each client whole, in order, and through its own filter', async (t) => {
-    const { fixture, wsUrl } = await serveHub(t, backend);
+    const { fixture, wsUrl } = await serveGateway(t, backend);
     const filters = [{}, { taker }, { taker: '*' }, { side: 'bid' }, { size: '3' }, { provider: address(0xb2) }];
     const clients = await Promise.all(filters.map(() => WsClient.authorized(wsUrl, goodKey)));
     for (const [i, client] of clients.entries()) {
@@ -117,9 +117,9 @@ eachBackend(t, async (t, backend) => {
   t.test('an answer has its place among what is published in the same tick', async (t) => {
     let n = 0;
     // One event just before and one just after each message of a client.
-    const { wsUrl } = await serveHub(t, backend, {}, (fixture) => (socket, data, isBinary) => {
+    const { wsUrl } = await serveGateway(t, backend, {}, (fixture) => (socket, data, isBinary) => {
       fixture.tell(posted({ n: ++n }));
-      fixture.hub.message(socket, data, isBinary);
+      fixture.gateway.message(socket, data, isBinary);
       fixture.tell(posted({ n: ++n }));
     });
     const client = await WsClient.connect(wsUrl);
@@ -136,7 +136,7 @@ eachBackend(t, async (t, backend) => {
   });
 
   t.test('what is no message of ours is answered, and the connection goes on', async (t) => {
-    const { wsUrl } = await serveHub(t, backend);
+    const { wsUrl } = await serveGateway(t, backend);
     const client = await WsClient.authorized(wsUrl, goodKey);
     for (const message of [Buffer.from([1, 2, 3]), 'no JSON', '', filter('TRADES', {})]) client.says(message);
     const types = ((await client.rest()) as { type: string }[]).map(({ type }) => type);
@@ -144,7 +144,7 @@ eachBackend(t, async (t, backend) => {
   });
 
   t.test('who sends too much that is wrong is told why it is closed', async (t) => {
-    const { wsUrl } = await serveHub(t, backend, { wsBadMessages: 3 });
+    const { wsUrl } = await serveGateway(t, backend, { wsBadMessages: 3 });
     const client = await WsClient.connect(wsUrl);
     for (let sent = 0; sent < 3; sent++) client.says('wrong');
     t.same(await client.closed, { code: 1008, reason: 'Too many bad messages' });
@@ -152,7 +152,7 @@ eachBackend(t, async (t, backend) => {
   });
 
   t.test('who never says who he is, and whose key is revoked, are closed; nothing of them stays', async (t) => {
-    const { fixture, wsUrl, gone } = await serveHub(t, backend);
+    const { fixture, wsUrl, gone } = await serveGateway(t, backend);
     const known = await WsClient.authorized(wsUrl, goodKey);
     known.says(filter('QUOTES', { taker }));
     await known.next();
@@ -166,7 +166,7 @@ eachBackend(t, async (t, backend) => {
     await silentLeft;
     fixture.keys.delete(goodKey);
     const knownLeft = once(gone, 'socket');
-    fixture.hub.onKeyChange('key-1');
+    fixture.gateway.onKeyChange('key-1');
     t.same(await known.closed, { code: 1008, reason: 'API key revoked' });
     await knownLeft;
     t.equal(fixture.topics.size, 0);

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { messagesOf, Publisher } from '../../src/ws/publisher.js';
+import { plainMessagesOf, PlainPublisher } from '../../src/ws/publisher.js';
 import { eventOf, orderOf, posted, quoteId } from './event-samples.js';
-import { address, chainId, HubFixture, quoteJson } from './hub-fixture.js';
+import { address, chainId, GatewayFixture, quoteJson } from './gateway-fixture.js';
 
 const taker = address(0xc1);
 const stranger = address(0xc2);
@@ -12,21 +12,21 @@ function quoteIds(messages: unknown[]): string[] {
 }
 
 t.test('nothing is streamed before a FILTER', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.authorized();
   fixture.tell(posted({ n: 1 }));
   t.same(socket.received, []);
 });
 
 t.test('who names no taker hears of public quotes alone', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.subscribed('QUOTES');
   fixture.tell(posted({ n: 1 }), posted({ n: 2, taker }), posted({ n: 3 }));
   t.same(quoteIds(socket.take()), [quoteId(1), quoteId(3)]);
 });
 
 t.test('a pool that appears or is withdrawn is told to nobody, and what comes with it is', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.subscribed('QUOTES', { taker: '*' });
   const { pool } = orderOf({ n: 1 }).quote;
   fixture.tell(eventOf({ type: 'POOL_WITHDRAWN', pool }), eventOf({ type: 'POOL_DEPLOYED', pool }), posted({ n: 1 }));
@@ -34,14 +34,14 @@ t.test('a pool that appears or is withdrawn is told to nobody, and what comes wi
 });
 
 t.test('who names a taker hears of public quotes and of that taker’s', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.subscribed('QUOTES', { taker });
   fixture.tell(posted({ n: 1 }), posted({ n: 2, taker }), posted({ n: 3, taker: stranger }));
   t.same(quoteIds(socket.take()), [quoteId(1), quoteId(2)]);
 });
 
 t.test('who names every taker hears of all quotes, each once', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.subscribed('QUOTES', { taker: '*' });
   fixture.tell(posted({ n: 1 }), posted({ n: 2, taker }), posted({ n: 3, taker: stranger }));
   t.same(quoteIds(socket.take()), [quoteId(1), quoteId(2), quoteId(3)]);
@@ -50,7 +50,7 @@ t.test('who names every taker hears of all quotes, each once', async (t) => {
 t.test(
   'a filter by minimum size looks at the size first signed, so that a followed quote stays followed',
   async (t) => {
-    const fixture = new HubFixture();
+    const fixture = new GatewayFixture();
     const socket = fixture.subscribed('QUOTES', { size: '10' });
     const order = orderOf({ n: 1, size: 10n });
     fixture.tell(posted({ n: 1, size: 10n }), posted({ n: 2, size: 9n }));
@@ -61,7 +61,7 @@ t.test(
 );
 
 t.test('filters by pool, side and provider let through what fits all of them', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const pool = address(0xa2);
   const provider = '0x00000000000000000000000000000000000000B2';
   const fits = { poolAddress: pool, isBuy: true, provider: address(0xb2) };
@@ -76,7 +76,7 @@ t.test('filters by pool, side and provider let through what fits all of them', a
 });
 
 t.test('what is committed after the acknowledgement follows it, and nothing else does', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.subscribed('QUOTES', { side: 'ask' });
   fixture.tell(posted({ n: 1 }));
   socket.says({ type: 'FILTER', channel: 'QUOTES', body: { chainId, side: 'bid' } });
@@ -90,7 +90,7 @@ t.test('what is committed after the acknowledgement follows it, and nothing else
 });
 
 t.test('an event is written once, for all of its topics', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   fixture.subscribed('QUOTES');
   fixture.subscribed('QUOTES', { side: 'ask' });
   fixture.subscribed('QUOTES', { size: '5' });
@@ -107,16 +107,16 @@ t.test('what nobody waits for is not even written', async (t) => {
       throw new Error('nobody asked');
     },
   });
-  const publisher = new Publisher(topics, unwritable, () => t.fail('nothing is to be published'));
+  const publisher = new PlainPublisher(topics, unwritable, () => t.fail('nothing is to be published'));
   publisher.onEvents([posted({ n: 1 })]);
   t.throws(() => publisher.onEvents([posted({ n: 2, isBuy: true })]), { message: 'nobody asked' });
 });
 
 t.test('several messages of one event keep their order', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.subscribed('QUOTES');
   const order = orderOf({ n: 1 });
   const event = eventOf({ type: 'QUOTE_RESTATED', order, fillableSize: 4n, wasValid: true, reason: null });
   fixture.tell(event);
-  t.same(socket.received, messagesOf(event, quoteJson));
+  t.same(socket.received, plainMessagesOf(event, quoteJson));
 });

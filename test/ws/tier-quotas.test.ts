@@ -1,5 +1,5 @@
 import t from 'tap';
-import { HubFixture, chainId, goodKey, otherKey, poolAddress } from './hub-fixture.js';
+import { GatewayFixture, chainId, goodKey, otherKey, poolAddress } from './gateway-fixture.js';
 
 const error = (message: string) => ({ type: 'ERROR', body: null, message });
 const auth = (apiKey: string) => ({ type: 'AUTH', apiKey, body: null });
@@ -7,7 +7,7 @@ const filter = (channel: string) => ({ type: 'FILTER', channel, body: { chainId 
 const over = { code: 1008, reason: 'Over the quotas of its tier' };
 
 t.test('a key has as many sockets as its tier allows, and one more once one is gone', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   fixture.quotas.connections = 2;
   const first = fixture.authorized();
   fixture.authorized();
@@ -22,7 +22,7 @@ t.test('a key has as many sockets as its tier allows, and one more once one is g
 });
 
 t.test('a socket that says again who it is is no socket more', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   fixture.quotas.connections = 1;
   const socket = fixture.authorized();
   socket.says(auth(goodKey));
@@ -30,7 +30,7 @@ t.test('a socket that says again who it is is no socket more', async (t) => {
 });
 
 t.test('the sockets of other keys do not count', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   fixture.quotas.connections = 1;
   fixture.authorized(goodKey);
   const other = fixture.net.open();
@@ -39,7 +39,7 @@ t.test('the sockets of other keys do not count', async (t) => {
 });
 
 t.test('a key follows as many channels as its tier allows, over all its sockets', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   fixture.quotas.channels = 2;
   const [first, second] = [fixture.subscribed('QUOTES'), fixture.subscribed('RFQ')];
   second.says(filter('QUOTES'));
@@ -53,7 +53,7 @@ t.test('a key follows as many channels as its tier allows, over all its sockets'
 });
 
 t.test('a book that a plain connection follows is a channel like the others', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   fixture.quotas.channels = 2;
   const socket = fixture.subscribed('QUOTES');
   socket.says({ type: 'FILTER', channel: 'ORDERBOOK', body: { chainId, poolAddress } });
@@ -63,7 +63,7 @@ t.test('a book that a plain connection follows is a channel like the others', as
 });
 
 t.test('a socket that changes its key brings along what it follows', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   fixture.quotas.channels = 1;
   fixture.subscribed('QUOTES');
   const other = fixture.authorized(otherKey);
@@ -79,7 +79,7 @@ t.test('a socket that changes its key brings along what it follows', async (t) =
 });
 
 t.test('what it brings along may be as much as there is room for', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   fixture.quotas.channels = 2;
   const first = fixture.subscribed('QUOTES');
   const other = fixture.authorized(otherKey);
@@ -91,7 +91,7 @@ t.test('what it brings along may be as much as there is room for', async (t) => 
 });
 
 t.test('a message over the quota is not carried out, and those who go on are cut off', async (t) => {
-  const fixture = new HubFixture({}, { wsBadMessages: 3 });
+  const fixture = new GatewayFixture({}, { wsBadMessages: 3 });
   const socket = fixture.authorized();
   fixture.quotas.messages = 1;
   socket.says(filter('QUOTES'));
@@ -105,7 +105,7 @@ t.test('a message over the quota is not carried out, and those who go on are cut
 });
 
 t.test('who tries out keys on sockets is counted with those who do over HTTP', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const socket = fixture.net.open();
   socket.says(auth('nobody'));
   socket.says(auth(''));
@@ -119,17 +119,17 @@ t.test('who tries out keys on sockets is counted with those who do over HTTP', a
 });
 
 t.test('when a tier shrinks, the newest sockets beyond it are closed', async (t) => {
-  const fixture = new HubFixture();
+  const fixture = new GatewayFixture();
   const sockets = [1, 2, 3].map(() => fixture.subscribed('QUOTES'));
   const others = fixture.authorized(otherKey);
   fixture.quotas.connections = 2;
-  fixture.hub.onQuotasChange();
+  fixture.gateway.onQuotasChange();
   t.same(
     sockets.map(({ closedWith }) => closedWith),
     [null, null, over],
   );
   fixture.quotas.channels = 1;
-  fixture.hub.onKeyChange('key-1');
+  fixture.gateway.onKeyChange('key-1');
   t.same(sockets[1]?.closedWith, over);
   t.notOk(sockets[0]?.closed);
   t.notOk(others.closed);

@@ -1,7 +1,7 @@
 import type { Engine } from '../../../src/engine/engine.js';
 import type { EngineEvent } from '../../../src/engine/event.js';
 import { QuoteJson } from '../../../src/wire/quote-json.js';
-import { messagesOf } from '../../../src/ws/publisher.js';
+import { plainMessagesOf } from '../../../src/ws/publisher.js';
 
 interface Message {
   readonly type: 'POST_QUOTE' | 'FILL_QUOTE' | 'DELETE_QUOTE' | 'RFQ';
@@ -29,7 +29,7 @@ export class SubscriberBook {
 
   hear(events: readonly EngineEvent[]): void {
     for (const event of events) {
-      for (const text of messagesOf(event, this.#json)) this.#take(JSON.parse(text) as Message);
+      for (const text of plainMessagesOf(event, this.#json)) this.#take(JSON.parse(text) as Message);
     }
   }
 

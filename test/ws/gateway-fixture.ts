@@ -6,9 +6,9 @@ import type { Publish } from '../../src/feed/quote-topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
 import { SliceTurns } from '../../src/quota/large-answers.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
-import { Hub } from '../../src/ws/gateway.js';
+import { Gateway } from '../../src/ws/gateway.js';
 import type { RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
-import { Publisher } from '../../src/ws/publisher.js';
+import { PlainPublisher } from '../../src/ws/publisher.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { FakeNet, type FakeSocket } from './fake-net.js';
 
@@ -49,8 +49,8 @@ export const socketLimits: SocketLimits = {
 
 const nothingRead = { block: null, lateMs: null, stale: 'no block has been read yet' };
 
-/** A hub and a publisher between a network without wires and a log without a disk. */
-export class HubFixture {
+/** A gateway and a publisher between a network without wires and a log without a disk. */
+export class GatewayFixture {
   readonly clock = new ManualClock();
   readonly topics = new TopicIndex(chainId);
   readonly keys = new Map([
@@ -65,11 +65,11 @@ export class HubFixture {
   /** RFQs that reached the log, oldest first. */
   readonly log: Rfq[] = [];
   readonly faults: unknown[] = [];
-  readonly hub: Hub;
+  readonly gateway: Gateway;
   readonly net: FakeNet;
   /** Where messages go; a test with a real server puts that in its place. */
   publish: Publish;
-  readonly #publisher: Publisher;
+  readonly #publisher: PlainPublisher;
   #seq = 0;
 
   constructor(rfqs: Partial<RfqPorts> = {}, limits: Partial<SocketLimits> = {}, corsOrigins = ['*']) {
@@ -91,7 +91,7 @@ export class HubFixture {
         rowsPerSlice: 100,
       },
     });
-    this.hub = new Hub({
+    this.gateway = new Gateway({
       chainId,
       topics: this.topics,
       feed,
@@ -114,9 +114,9 @@ export class HubFixture {
       limits: { ...socketLimits, ...limits },
       onFault: (fault) => this.faults.push(fault),
     });
-    this.net = new FakeNet(this.hub);
+    this.net = new FakeNet(this.gateway);
     this.publish = (...message) => this.net.publish(...message);
-    this.#publisher = new Publisher(this.topics, quoteJson, (...message) => this.publish(...message));
+    this.#publisher = new PlainPublisher(this.topics, quoteJson, (...message) => this.publish(...message));
   }
 
   /** What the sequencer does with an RFQ: it becomes durable, is told, and then acknowledged. */
