@@ -123,7 +123,7 @@ export class ChainView {
     const wasEmpty = price.textContent === '';
     const text = best === null ? '–' : premiumText(pool, best.price, side, this.#market.digits(pool));
     const changed = setText(price, text);
-    // Whoever comes to it by keyboard hears nothing of its row and column.
+    // A screen reader does not announce row and column of an element reached by keyboard.
     if (changed) price.setAttribute('aria-label', `${nameOf(pool)} ${side} ${best === null ? 'none' : text}`);
     if (setText(size, best === null ? '' : contracts(best.size)) || changed) if (!wasEmpty) flash(price);
   }

@@ -21,7 +21,7 @@ export function create<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Other children; whoever is on an old one with the keyboard is on the new one of the same `data-key` after it. */
+/** Replaces the children. Keyboard focus on an old child moves to the new one with the same `data-key`. */
 export function replaceChildren(element: Element, children: readonly Node[]): void {
   const { activeElement } = document;
   const key = element.contains(activeElement) ? activeElement?.getAttribute('data-key') : null;

@@ -48,7 +48,7 @@ export class Session {
   #pool: Pool | null = null;
   #book: FollowedBook | null = null;
   #listTimer: ReturnType<typeof setInterval> | undefined;
-  /** Pools of which something was told that were not in the last list. */
+  /** Pools with messages that were not in the last list. */
   readonly #soughtPools = new Set<string>();
   #isSeeking = false;
 

@@ -141,7 +141,7 @@ export const socketErrors: readonly ErrorDoc[] = [
   { message: 'RFQ not published: {why}', when: 'The log takes nothing now (`STORAGE_FULL`, `BUSY`), or a fault.' },
 ];
 
-/** How the server closes sockets. Readers of the subprotocols are told where to go on: `, resume from seq {number}`. */
+/** How the server closes sockets. On the subprotocols the reason ends in `, resume from seq {number}`. */
 export const socketCloses: readonly (ErrorDoc & { readonly code: number })[] = [
   { code: 1008, message: 'No AUTH within {number} seconds', when: 'There was no good AUTH in time.' },
   { code: 1008, message: 'Too many bad messages', when: 'Too many were answered with ERROR.' },

@@ -4,7 +4,7 @@ import { OrderbookQuote, PoolKeyJson, PostedQuoteJson, SignatureJson } from '../
 import { KEYWORD_NAMES } from '../wire/primitives.js';
 import { ErrorBody, Problem, SchemaErrors } from '../wire/problem.js';
 
-/** What is told of one route: the router's table says that it exists, this what it is for and what it answers. */
+/** Documentation of one route of the router's table: what it is for and what it answers. */
 export interface RouteDoc {
   readonly method: 'GET' | 'POST';
   readonly path: string;

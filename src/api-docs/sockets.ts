@@ -70,7 +70,7 @@ function plain(wsBookLevels: number): ChannelDoc {
       deleteQuote: { summary: 'It is not in the book any more', schema: DeleteQuoteMessage },
       orderbookSnapshot,
       orderbookUpdate,
-      rfqTold: { summary: 'A request for quotes by pool key, as a reader is told of it', schema: RfqByPoolKeyMessage },
+      rfqTold: { summary: 'A request for quotes by pool key, as the server publishes it', schema: RfqByPoolKeyMessage },
       rfqByAddress,
     },
   };
@@ -107,9 +107,9 @@ function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
       orderbookUpdate,
       tickerSnapshot: { summary: 'A page of the tickers of a key', schema: TickerSnapshot },
       ticker: { summary: 'A pool whose ticker changed', schema: TickerMessage },
-      rfqTold: { summary: 'A request for quotes, as a reader is told of it', schema: RfqV2 },
-      resync: { summary: 'What was to be resumed is not kept: a snapshot follows', schema: Resync },
-      heartbeat: { summary: 'How far everything has been told, the books and the chains', schema: Heartbeat },
+      rfqTold: { summary: 'A request for quotes, as the server publishes it', schema: RfqV2 },
+      resync: { summary: 'The server cannot resume: a snapshot follows', schema: Resync },
+      heartbeat: { summary: 'The last event sent, the hashes of the books, and the chains', schema: Heartbeat },
     },
   };
 }

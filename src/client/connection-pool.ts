@@ -15,9 +15,9 @@ import type { Subscription } from './subscription.js';
 interface PooledConnection {
   readonly connection: Connection;
   readonly subscriptions: Map<FeedChannel, Subscription>;
-  /** Messages of no subscription whose answers are to come. */
+  /** Requests outside subscriptions that the server has not answered yet. */
   unanswered: number;
-  /** What it carried has been dropped. */
+  /** All its subscriptions have been detached. */
   isLeft: boolean;
 }
 
@@ -27,61 +27,62 @@ interface WaitingRequest {
   readonly cancelTimer: StopTimer;
 }
 
-/** The worst first: what a user has to know of several connections. */
+/** The state of several connections is the first of these that one of them has. */
 const WORST_FIRST: readonly ConnectionState[] = ['UNAUTHORIZED', 'WAITING', 'CONNECTING', 'OPEN', 'CLOSED'];
 
 /**
- * Connections by need: one carries one subscription of each channel, so that a second book takes a second connection.
+ * Opens connections on demand. One carries at most one subscription of each channel, so a second book takes a second
+ * connection.
  */
 export class ConnectionPool {
   readonly states = new Listeners<ConnectionState>();
   readonly heartbeats = new Listeners<HeartbeatMessage>();
   readonly #options: Omit<ConnectionOptions, 'onState' | 'onMessage'>;
-  readonly #carriers = new Set<PooledConnection>();
-  /** Messages of no subscription, until a connection is open. */
+  readonly #connections = new Set<PooledConnection>();
+  /** Requests outside subscriptions that wait for an open connection. */
   readonly #waiting = new Set<WaitingRequest>();
-  #told: ConnectionState = 'CLOSED';
+  #lastState: ConnectionState = 'CLOSED';
   #isClosed = false;
 
   constructor(options: Omit<ConnectionOptions, 'onState' | 'onMessage'>) {
     this.#options = options;
   }
 
-  /** Of all connections the worst; `CLOSED`: there is none. */
+  /** The worst state of all connections; `CLOSED`: there is no connection. */
   get state(): ConnectionState {
-    const states = [...this.#carriers].map(({ connection }) => connection.state);
+    const states = [...this.#connections].map(({ connection }) => connection.state);
     return WORST_FIRST.find((state) => states.includes(state)) ?? 'CLOSED';
   }
 
-  /** Once all is closed, what is followed is closed too. */
+  /** Gives the subscription a connection. After `close` it closes the subscription. */
   attach(subscription: Subscription): void {
     if (this.#isClosed) return subscription.close();
     const { channel } = subscription;
-    const free = [...this.#carriers].find(({ subscriptions }) => isFree(subscriptions.get(channel)));
-    const carrier = free ?? this.#add();
-    // Before the connection is opened: whoever closes all on hearing of that closes this, too.
-    carrier.subscriptions.set(channel, subscription);
-    carrier.isLeft = false;
-    if (free === undefined) return carrier.connection.open();
-    const { state } = carrier.connection;
-    if (state === 'OPEN') subscription.start(carrier.connection);
+    const free = [...this.#connections].find(({ subscriptions }) => isFree(subscriptions.get(channel)));
+    const pooled = free ?? this.#add();
+    // Before the connection is opened: a listener of its state may close the client, which must close this, too.
+    pooled.subscriptions.set(channel, subscription);
+    pooled.isLeft = false;
+    if (free === undefined) return pooled.connection.open();
+    const { state } = pooled.connection;
+    if (state === 'OPEN') subscription.start(pooled.connection);
     if (state === 'UNAUTHORIZED') subscription.refuse(keyRefused());
   }
 
-  /** A connection that carries nothing more is closed, once what was asked over it is answered. */
+  /** Closes the subscription, and its connection once that has neither subscriptions nor unanswered requests. */
   detach(subscription: Subscription): void {
-    const carrier = [...this.#carriers].find(
+    const pooled = [...this.#connections].find(
       ({ subscriptions }) => subscriptions.get(subscription.channel) === subscription,
     );
-    // Before it is closed: whoever hears of that may follow the same channel over this connection.
-    carrier?.subscriptions.delete(subscription.channel);
+    // Before it is closed: a listener of its state may follow the same channel over this connection.
+    pooled?.subscriptions.delete(subscription.channel);
     subscription.close();
-    if (carrier === undefined) return;
-    carrier.isLeft = carrier.subscriptions.size === 0;
+    if (pooled === undefined) return;
+    pooled.isLeft = pooled.subscriptions.size === 0;
     this.#removeLeft();
   }
 
-  /** Asks over any connection, once one is open: but not long after, when it may not be wanted any more. */
+  /** Sends a request over any open connection. It fails if none opens within `answerMs`: it may not be wanted later. */
   ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void): void {
     if (this.#isClosed) return onOutcome({ ok: false, error: new ConnectionLostError() });
     const { patience, ports } = this.#options;
@@ -92,16 +93,16 @@ export class ConnectionPool {
     };
     const waiting = { message, onOutcome, cancelTimer: ports.clock.after(patience.answerMs, giveUp) };
     this.#waiting.add(waiting);
-    if (this.#carriers.size === 0) this.#add().connection.open();
+    if (this.#connections.size === 0) this.#add().connection.open();
     this.#askWaiting();
   }
 
-  /** For good: no connection is opened any more. */
+  /** Closes all connections for good. */
   close(): void {
     this.#isClosed = true;
-    for (const carrier of [...this.#carriers]) {
-      for (const subscription of carrier.subscriptions.values()) subscription.close();
-      this.#remove(carrier);
+    for (const pooled of [...this.#connections]) {
+      for (const subscription of pooled.subscriptions.values()) subscription.close();
+      this.#remove(pooled);
     }
     this.#giveUpWaiting(new ConnectionLostError());
   }
@@ -110,44 +111,44 @@ export class ConnectionPool {
     const subscriptions = new Map<FeedChannel, Subscription>();
     const connection = new Connection({
       ...this.#options,
-      onState: (state) => this.#onState(carrier, state),
+      onState: (state) => this.#onState(pooled, state),
       onMessage: (message) => {
         if (message.type === 'HEARTBEAT') this.heartbeats.emit(message);
         for (const subscription of [...subscriptions.values()]) subscription.take(message);
       },
     });
-    const carrier: PooledConnection = { connection, subscriptions, unanswered: 0, isLeft: false };
-    this.#carriers.add(carrier);
-    return carrier;
+    const pooled: PooledConnection = { connection, subscriptions, unanswered: 0, isLeft: false };
+    this.#connections.add(pooled);
+    return pooled;
   }
 
   #removeLeft(): void {
     if (this.#waiting.size > 0) return;
-    for (const carrier of [...this.#carriers]) {
-      if (carrier.isLeft && carrier.unanswered === 0) this.#remove(carrier);
+    for (const pooled of [...this.#connections]) {
+      if (pooled.isLeft && pooled.unanswered === 0) this.#remove(pooled);
     }
   }
 
-  #remove(carrier: PooledConnection): void {
-    this.#carriers.delete(carrier);
-    carrier.connection.close();
+  #remove(pooled: PooledConnection): void {
+    this.#connections.delete(pooled);
+    pooled.connection.close();
   }
 
   #onState({ connection, subscriptions }: PooledConnection, state: ConnectionState): void {
-    // A copy: what is followed by somebody who hears of this begins by itself.
+    // A copy: a subscription that a listener adds meanwhile starts on its own.
     for (const subscription of [...subscriptions.values()]) {
       if (state === 'OPEN') subscription.start(connection);
       else if (state === 'UNAUTHORIZED') subscription.refuse(keyRefused());
       else subscription.pause();
     }
-    this.#tellState();
+    this.#emitState();
     this.#askWaiting();
   }
 
   #askWaiting(): void {
-    const open = [...this.#carriers].find(({ connection }) => connection.state === 'OPEN');
+    const open = [...this.#connections].find(({ connection }) => connection.state === 'OPEN');
     if (open === undefined) {
-      // A key that was refused is not tried again, so that there is nothing to wait for.
+      // The client does not retry a refused key, so no connection will open.
       if (this.state === 'UNAUTHORIZED') this.#giveUpWaiting(keyRefused());
       return;
     }
@@ -172,15 +173,15 @@ export class ConnectionPool {
     return taken;
   }
 
-  #tellState(): void {
+  #emitState(): void {
     const { state } = this;
-    if (state === this.#told) return;
-    this.#told = state;
+    if (state === this.#lastState) return;
+    this.#lastState = state;
     this.states.emit(state);
   }
 }
 
-/** One that was refused is over, closed or not. */
+/** A refused subscription no longer holds its channel. */
 function isFree(subscription: Subscription | undefined): boolean {
   return subscription === undefined || subscription.state === 'REFUSED';
 }

@@ -11,11 +11,11 @@ import {
   type ClientSocket,
 } from './ports.js';
 
-/** `OPEN`: authorised. `WAITING`: lost, and tried again after a pause. `UNAUTHORIZED`: the key is refused; over. */
+/** `OPEN`: authorised. `WAITING`: lost, reconnects after a pause. `UNAUTHORIZED`: the key was refused; final. */
 export type ConnectionState = 'CONNECTING' | 'OPEN' | 'WAITING' | 'UNAUTHORIZED' | 'CLOSED';
 
 export interface ClientTimeouts {
-  /** From the start to a good AUTH, and for every answer. */
+  /** From connecting to a successful AUTH, and for each answer. */
   readonly answerMs: number;
   /** Without any frame the connection counts as dead: three heartbeats. */
   readonly silenceMs: number;
@@ -36,22 +36,22 @@ export interface ConnectionOptions {
   readonly patience: ClientTimeouts;
   readonly ports: ClientPorts;
   onState(state: ConnectionState): void;
-  /** Everything that answers nothing. */
+  /** Called with every message that is not an answer. */
   onMessage(message: ServerMessageV2): void;
 }
 
-/** What the server said to a message: of a FILTER, what was subscribed. */
+/** The server's answer to a message. `subscribed`: the acknowledgement of a FILTER. */
 export interface Reply {
   readonly message: string;
   readonly subscribed: Acknowledgement | null;
 }
 
-/** One authorised WebSocket after the other: a lost one is replaced until `close`. */
+/** Keeps one authorised WebSocket open: reconnects after each loss until `close`. */
 export class Connection {
   readonly #options: ConnectionOptions;
   #state: ConnectionState = 'CLOSED';
   #socket: ClientSocket | null = null;
-  #asking: PendingRequests<Reply> | null = null;
+  #requests: PendingRequests<Reply> | null = null;
   #attempt = 0;
   #heard = false;
   #cancelTimer: StopTimer = () => undefined;
@@ -67,30 +67,30 @@ export class Connection {
   open(): void {
     const { url, encoding, ports } = this.#options;
     this.#enter('CONNECTING');
-    // Whoever heard it may have closed it.
+    // A listener may have closed it.
     if (this.#state !== 'CONNECTING') return;
     const socket = new ports.WebSocket(url, [SUBPROTOCOL[encoding]]);
     this.#socket = socket;
     socket.binaryType = 'arraybuffer';
-    // A socket that was given up may still speak; what it says is nobody's any more.
+    // An abandoned socket may still fire events: ignore them.
     const ifCurrent = (task: () => void) => () => {
       if (this.#socket === socket) task();
     };
     socket.onopen = ifCurrent(() => this.#authorize(socket));
     socket.onmessage = ({ data }) => ifCurrent(() => this.#take(data))();
     socket.onclose = ifCurrent(() => this.#lose());
-    // What went wrong is not told to scripts, and `close` follows.
+    // The error event carries no cause, and `close` follows it.
     socket.onerror = () => undefined;
     this.#cancelTimer = ports.clock.after(this.#options.patience.answerMs, () => this.restart());
   }
 
   /** Only while it is open. */
   ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void): void {
-    if (this.#asking === null) onOutcome({ ok: false, error: new ConnectionLostError() });
-    else this.#asking.ask(message, onOutcome);
+    if (this.#requests === null) onOutcome({ ok: false, error: new ConnectionLostError() });
+    else this.#requests.ask(message, onOutcome);
   }
 
-  /** Gives this socket up and opens another after a pause. */
+  /** Abandons this socket and opens another after a pause. */
   restart(): void {
     const socket = this.#socket;
     this.#lose();
@@ -105,13 +105,13 @@ export class Connection {
 
   #authorize(socket: ClientSocket): void {
     const { apiKey, ports, patience } = this.#options;
-    this.#asking = new PendingRequests<Reply>({
+    this.#requests = new PendingRequests<Reply>({
       send: (message) => socket.send(JSON.stringify(message)),
       clock: ports.clock,
       answerMs: patience.answerMs,
       onSilence: () => this.restart(),
     });
-    this.#asking.ask({ type: 'AUTH', apiKey, body: null }, (outcome) => {
+    this.#requests.ask({ type: 'AUTH', apiKey, body: null }, (outcome) => {
       if (outcome.ok) {
         this.#cancelTimer();
         this.#watch();
@@ -128,7 +128,7 @@ export class Connection {
     try {
       this.#read(decodeFrame(data));
     } catch {
-      // No message, or one without what its type has. What listeners throw does not come here.
+      // A malformed message. Errors of listeners do not arrive here.
       this.restart();
     }
   }
@@ -138,11 +138,11 @@ export class Connection {
       case null:
         return;
       case 'INFO':
-        return this.#asking?.answered({ message: message.message, subscribed: message.body });
+        return this.#requests?.answered({ message: message.message, subscribed: message.body });
       case 'ERROR':
-        return this.#asking?.refused(message.message);
+        return this.#requests?.refused(message.message);
       case 'HEARTBEAT':
-        // It has lasted: the next loss is a new one. Before that, losing it again waits longer each time.
+        // The connection has lasted until a heartbeat: the backoff starts over.
         this.#attempt = 0;
         return this.#options.onMessage(message);
       default:
@@ -150,7 +150,7 @@ export class Connection {
     }
   }
 
-  /** A dead peer says nothing: not even `close` comes then. `silentLooks`: how many in a row have found nothing new. */
+  /** A dead peer sends nothing, not even `close`. `silentLooks`: checks in a row without a new frame. */
   #watch(silentLooks = 0): void {
     this.#heard = false;
     this.#cancelTimer = this.#options.ports.clock.after(this.#options.patience.silenceMs / LOOKS, () => {
@@ -173,11 +173,11 @@ export class Connection {
   #end(state: ConnectionState): void {
     this.#cancelTimer();
     this.#socket = null;
-    const asking = this.#asking;
-    this.#asking = null;
+    const requests = this.#requests;
+    this.#requests = null;
     this.#enter(state);
-    // After it: whoever is left without an answer may close it.
-    asking?.end();
+    // After the state has changed: a callback of a failed request may close the connection.
+    requests?.end();
   }
 
   #enter(state: ConnectionState): void {
@@ -187,36 +187,34 @@ export class Connection {
   }
 }
 
-/** In the time after which a silent connection counts as dead: it is noticed by a third of that late at most. */
+/** Checks per `silenceMs`: a dead connection is noticed at most a third of that late. */
 const LOOKS = 3;
 /** RFC 6455, 7.4.1. */
 const NORMAL_CLOSURE = 1000;
 /** The answer to AUTH with a key that is unknown or revoked. */
 export const UNKNOWN_KEY = 'NOT_FOUND';
 
-/** What became of a message. An error is a RefusedError, or a ConnectionLostError. */
+/** The answer to a request, or why there is none. */
 export type Outcome<A> =
   | { readonly ok: true; readonly answer: A }
   | { readonly ok: false; readonly error: RefusedError | ConnectionLostError };
 
 interface PendingRequest<A> {
   readonly message: object;
-  /** Called in the tick of the answer: what follows it on the socket must find its effect. */
+  /** Called in the same tick as the answer arrives: the messages after it depend on its effect. */
   readonly onOutcome: (outcome: Outcome<A>) => void;
 }
 
 export interface PendingRequestsOptions {
   readonly send: (message: object) => void;
   readonly clock: ClientClock;
-  /** How long an answer may take. */
+  /** Deadline of each answer, milliseconds. */
   readonly answerMs: number;
-  /** It took longer: taken as a dead connection. */
+  /** The deadline has passed: the connection counts as dead. */
   readonly onSilence: () => void;
 }
 
-/**
- * Answers carry no name of what they answer, so one message is asked at a time: the next INFO or ERROR is its answer.
- */
+/** Answers carry no request id, so one request is sent at a time: the next INFO or ERROR answers it. */
 class PendingRequests<A> {
   readonly #options: PendingRequestsOptions;
   readonly #waiting: PendingRequest<A>[] = [];

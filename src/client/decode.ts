@@ -5,7 +5,7 @@ import type { ServerMessageV2 } from '../wire/feed-messages.js';
 /**
  * Throws RangeError where a MessagePack frame announces more elements than its bytes can hold, each of which takes one
  * at least. The decoder makes room for all that an array announces before it reads any: arrays within arrays of a
- * hundred bytes would take gigabytes, and end the process of whoever reads them. Heads as in msgpack's spec, "Formats".
+ * hundred bytes would take gigabytes, and end the client's process. Heads as in msgpack's spec, "Formats".
  */
 export function checkAnnouncedElements(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -5,7 +5,7 @@ import type { RefusedError } from './errors.js';
 
 type OfType<T extends ServerMessageV2['type']> = Extract<ServerMessageV2, { readonly type: T }>;
 
-/** What happened to one quote, with its number, the engine's time and the block that made it happen. */
+/** An event of one quote, with its number, the engine's time and the block that caused it. */
 export type QuoteFact = OfType<QuoteMessageType>;
 
 /** A taker asks makers for a quote. */
@@ -24,7 +24,7 @@ export type HeartbeatMessage = OfType<'HEARTBEAT'>;
 /** A message of a subscription, which has a key; RESYNC has several. */
 type KeyedMessage = QuoteFact | RfqFact | BookUpdate | BookSnapshot | QuotesSnapshotPage | TickersPage | TickerFact;
 
-/** Of the messages after a snapshot those that tell of one quote. */
+/** True for the messages about a single quote. */
 export function isQuoteFact(message: KeyedMessage): message is QuoteFact {
   return message.type !== 'RFQ' && message.type !== 'TICKER' && 'cause' in message;
 }
@@ -33,55 +33,56 @@ export type Snapshot = Extract<
   KeyedMessage,
   { readonly type: 'QUOTES_SNAPSHOT' | 'ORDERBOOK_SNAPSHOT' | 'TICKER_SNAPSHOT' }
 >;
-/** Says which one it follows. */
+/** Messages with a `prevSeq`. */
 export type NumberedMessage = Exclude<KeyedMessage, Snapshot | TickerFact>;
 
-/** What the messages of a subscription add up to. */
+/** The client's copy of a channel: its messages applied one after the other. */
 export interface ChannelState {
-  /** Null: the channel tells what happens, and has no book. */
+  /** Null: the channel is a stream of events without a book. */
   readonly book: ReplicatedBook | null;
-  /** The next message; one of another channel never comes. */
+  /** Applies the next message, always of this channel. */
   apply(message: NumberedMessage | TickerFact): void;
 }
 
 export interface ReplicatedBook {
   clear(): void;
-  /** `MORE`: pages follow. `WRONG`: what has come is not what was sent. */
+  /** `MORE`: pages follow. `WRONG`: its hash differs from the server's. */
   takeSnapshot(message: Snapshot): 'WHOLE' | 'MORE' | 'WRONG';
-  /** Null: the server tells none. */
+  /** Null: the server sends no hash for this channel. */
   hash(key: string): Hex | null;
-  /** False: it begins anew on each connection. */
+  /** False: each connection starts from a snapshot. */
   readonly canResume: boolean;
-  /** It is whole, and as the server has it: after a snapshot. */
+  /** Called after the last page of a snapshot, when the book equals the server's. */
   onWhole(): void;
 }
 
-/** Where a subscription goes on: it has everything up to `fromSeq` of that log. */
+/** Where a subscription resumes: it has every event up to `fromSeq` of the log `epoch`. */
 export interface FeedOffset {
   readonly epoch: string;
   readonly fromSeq: number;
 }
 
-/** `wish`: what is to be let through. `place` null: from a snapshot, or without a book from now. */
+/** `filter`: the fields to match. `offset` null: start from a snapshot, or from now if the channel keeps no book. */
 export function filterMessage(
   channel: FeedChannel,
-  wish: object,
+  filter: object,
   { book }: ChannelState,
   place: FeedOffset | null,
 ): object {
-  const body = { ...wish, ...place };
+  const body = { ...filter, ...place };
   if (channel !== 'QUOTES') return { type: 'FILTER', channel, body };
-  // Who keeps no quotes wants none where going on fails, either: there may be more than a snapshot may have.
+  // A client that keeps no quotes needs no snapshot when resuming fails: its filter may match more quotes than a
+  // snapshot may have.
   if (book === null) return { type: 'FILTER', channel, body: { ...body, snapshot: false } };
   return { type: 'FILTER', channel, body: place === null ? { ...body, snapshot: true } : body };
 }
 
-/** The FILTER was refused for the quotes that its snapshot would have. */
+/** The server refused the FILTER because its snapshot would have too many quotes. */
 export function isSnapshotTooLarge({ message }: RefusedError): boolean {
   return message.startsWith('Too many quotes for a snapshot');
 }
 
-/** The key had sent as many messages as it may in a second: it is not about this FILTER. */
+/** The server refused the message for the key's rate limit, not for its content. */
 export function isRateLimited({ message }: RefusedError): boolean {
   return message === 'RATELIMITED';
 }

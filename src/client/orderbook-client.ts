@@ -33,7 +33,7 @@ export interface OrderbookClientOptions {
   readonly patience?: Partial<ClientTimeouts>;
 }
 
-/** What a subscriber of QUOTES or RFQ wants to hear of; docs/reference/api.md, "Following quotes". */
+/** Filter of a subscription to QUOTES or RFQ; docs/reference/api.md, "Following quotes". */
 export interface QuotesFilter {
   readonly poolAddress?: Hex;
   readonly side?: BookSide;
@@ -48,7 +48,7 @@ export interface BookFilter {
   readonly poolAddress: Hex;
   /** Levels of each side; default all that the server shows. */
   readonly depth?: number;
-  /** Whose private quotes are counted in. */
+  /** Includes the private quotes of this taker. */
   readonly taker?: Hex;
 }
 
@@ -73,25 +73,25 @@ export class BaseOrderbookClient {
   readonly rest: Rest;
   readonly #options: OrderbookClientOptions;
   readonly #ports: ClientPorts;
-  readonly #carriers: ConnectionPool;
+  readonly #pool: ConnectionPool;
   #lastSalt = 0;
 
   constructor(options: OrderbookClientOptions, ports: ClientPorts) {
     const { chainId, encoding = 'json', patience = {} } = options;
-    // By name, and not by spreading: an option that is there and undefined is one that is absent.
+    // By name instead of spreading: an option set to undefined must take its default.
     const { answerMs = DEFAULT_TIMEOUTS.answerMs, silenceMs = DEFAULT_TIMEOUTS.silenceMs } = patience;
     const { minMs = DEFAULT_TIMEOUTS.reconnect.minMs, maxMs = DEFAULT_TIMEOUTS.reconnect.maxMs } =
       patience.reconnect ?? {};
     const url = options.url.replace(/\/+$/, '');
     if (!isServiceUrl(url)) throw new TypeError(`Not the URL of a service: ${options.url}`);
-    // Without types somebody gives a variable that is not set, which the feed would refuse again and again.
+    // Callers without types may pass an unset variable; the feed would refuse it again and again.
     if (typeof options.apiKey !== 'string') throw new TypeError('There is no API key');
-    // As the routes take it: the feed does not know a key with the line end of the file that it was read from.
+    // HTTP trims header values, the feed does not: a key read from a file may end in a line end.
     const apiKey = options.apiKey.trim();
     this.#options = options;
     this.#ports = ports;
     this.rest = new Rest({ url, apiKey, chainId, fetch: ports.fetch });
-    this.#carriers = new ConnectionPool({
+    this.#pool = new ConnectionPool({
       url: url.replace(/^http/, 'ws'),
       apiKey,
       encoding,
@@ -100,18 +100,18 @@ export class BaseOrderbookClient {
     });
   }
 
-  /** Of the feed's connections the worst; `CLOSED` while there is none. */
+  /** The worst state of the feed's connections; `CLOSED` while there is no connection. */
   get connection(): ConnectionState {
-    return this.#carriers.state;
+    return this.#pool.state;
   }
 
   onConnection(listener: (state: ConnectionState) => void): StopListening {
-    return this.#carriers.states.add(listener);
+    return this.#pool.states.add(listener);
   }
 
-  /** Every few seconds while something is followed: how both chains look to the server. */
+  /** Heartbeats arrive every few seconds while a channel is followed, with the state of both chains. */
   onHeartbeat(listener: (heartbeat: HeartbeatMessage) => void): StopListening {
-    return this.#carriers.heartbeats.add(listener);
+    return this.#pool.heartbeats.add(listener);
   }
 
   /** Keeps one pool's price levels. Each followed book but the first takes a connection of its own. */
@@ -121,14 +121,14 @@ export class BaseOrderbookClient {
     return new FollowedBook(contents, subscription, close);
   }
 
-  /** Keeps every quote that the filter shows, and tells what happens to each. */
+  /** Keeps every quote that matches the filter, and reports each event of them. */
   followQuotes(filter: QuotesFilter = {}): FollowedQuotes {
     const contents = new QuotesState();
     const [subscription, close] = this.#follow('QUOTES', onWire(filter), contents);
     return new FollowedQuotes(contents, subscription, close);
   }
 
-  /** Tells what happens to quotes from now on, and keeps none. Beside `followQuotes` it takes a second connection. */
+  /** Reports the events of quotes from now on, and keeps no quotes. Beside `followQuotes` it takes a second connection. */
   followFacts(filter: QuotesFilter = {}): FollowedFacts {
     const contents = new QuoteEventsState();
     const [subscription, close] = this.#follow('QUOTES', onWire(filter), contents);
@@ -142,7 +142,7 @@ export class BaseOrderbookClient {
     return new FollowedTickers(contents, subscription, close);
   }
 
-  /** Tells of takers' requests. */
+  /** Reports takers' requests for quotes. */
   followRfqs(filter: Omit<QuotesFilter, 'provider'> = {}): FollowedRfqs {
     const contents = new RfqState();
     const [subscription, close] = this.#follow('RFQ', onWire(filter), contents);
@@ -156,7 +156,7 @@ export class BaseOrderbookClient {
   requestQuotes(request: RfqRequest): Promise<void> {
     const body = { ...request, size: request.size.toString(), chainId: this.#options.chainId };
     return new Promise((resolve, reject) => {
-      this.#carriers.ask({ type: 'RFQ', body }, (outcome) => {
+      this.#pool.ask({ type: 'RFQ', body }, (outcome) => {
         if (outcome.ok) resolve();
         else reject(outcome.error);
       });
@@ -172,23 +172,23 @@ export class BaseOrderbookClient {
     return signQuote(signer, this.#options.chainId, pool, { ...terms, deadline, salt });
   }
 
-  /** Ends everything that is followed, for good: what is followed afterwards is `CLOSED` from the start. */
+  /** Closes all subscriptions for good: a later one is `CLOSED` from the start. */
   close(): void {
-    this.#carriers.close();
+    this.#pool.close();
   }
 
   #follow(channel: FeedChannel, filter: object, content: ChannelState): [Subscription, () => void] {
     const subscription = new Subscription(channel, { chainId: this.#options.chainId, ...filter }, content);
-    this.#carriers.attach(subscription);
-    return [subscription, () => this.#carriers.detach(subscription)];
+    this.#pool.attach(subscription);
+    return [subscription, () => this.#pool.detach(subscription)];
   }
 }
 
 const DEFAULT_LIFE_SECONDS = 3600;
-/** So many quotes of one client in a millisecond have salts of their own; below 2^53 until the year 2255. */
+/** Distinct salts per millisecond of one client; salts stay below 2^53 until the year 2255. */
 const SALTS_PER_MS = 1000;
 
-/** A WebSocket's has neither a fragment (RFC 6455, 3) nor, where paths are put behind it, a query. */
+/** No fragment (RFC 6455, section 3), and no query, since paths are appended. */
 function isServiceUrl(text: string): boolean {
   return /^https?:\/\/[^?#]+$/.test(text) && URL.canParse(text);
 }

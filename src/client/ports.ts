@@ -1,4 +1,4 @@
-/** What the client needs of its surroundings; tests bring their own. */
+/** The client's access to its environment; tests replace it. */
 export interface ClientPorts {
   readonly clock: ClientClock;
   /** At least 0, below 1. */
@@ -16,13 +16,13 @@ export interface ClientClock {
   after(delayMs: number, task: () => void): StopTimer;
 }
 
-/** What is used of the Fetch standard. */
+/** The part of the Fetch standard that the client uses. */
 export type Fetch = (
   url: string,
   init: {
     readonly method: string;
     readonly headers: Readonly<Record<string, string>>;
-    /** A redirect is an answer like any other: in browsers one of status 0. */
+    /** A redirect is not followed: browsers then report status 0. */
     readonly redirect: 'manual';
     readonly body?: string;
   },
@@ -34,7 +34,7 @@ export interface FetchedResponse {
   text(): Promise<string>;
 }
 
-/** What is used of the browsers' WebSocket; `ws` has the same. */
+/** The part of the browsers' WebSocket that the client uses; `ws` has the same. */
 export interface ClientSocket {
   binaryType: string;
   onopen: (() => void) | null;
@@ -47,7 +47,7 @@ export interface ClientSocket {
 
 export type SocketConstructor = new (url: string, protocols: string[]) => ClientSocket;
 
-/** The clock, the randomness and the network of Node or of a browser; of Node before 22 a WebSocket has to be given. */
+/** The clock, randomness and network of Node or a browser. Node before 22 has no WebSocket. */
 export function systemPorts(WebSocket: SocketConstructor): ClientPorts {
   return {
     clock: {
@@ -63,7 +63,7 @@ export function systemPorts(WebSocket: SocketConstructor): ClientPorts {
   };
 }
 
-/** Timers hold no more: what is asked to wait for longer, as for ever, would not wait at all. */
+/** Longest delay of a timer: setTimeout fires at once for a longer one. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** Bounds of the pause before the next try, milliseconds. */
@@ -77,7 +77,7 @@ export interface BackoffRange {
  * that restarts loses all its readers in one instant; drawn over the whole range they come back spread out.
  */
 export function backoffMs({ minMs, maxMs }: BackoffRange, attempt: number, random: () => number): number {
-  // Nothing, doubled, would stay nothing.
+  // Doubling 0 would stay 0.
   const first = Math.max(minMs, 1);
   const bound = Math.min(maxMs, first * 2 ** (Math.min(attempt, MAX_DOUBLINGS) + 1));
   return minMs + random() * (bound - minMs);
@@ -87,7 +87,7 @@ const MAX_DOUBLINGS = 20;
 
 export type StopListening = () => void;
 
-/** Whoever wants to hear of something; each is told in the order of its coming. */
+/** Listeners of one event, called in the order in which they were added. */
 export class Listeners<T> {
   readonly #listeners = new Set<(event: T) => void>();
 
@@ -96,7 +96,7 @@ export class Listeners<T> {
     return () => this.#listeners.delete(listener);
   }
 
-  /** One that throws does not keep the others from hearing: its error is reported as nobody's, in a turn of its own. */
+  /** A listener that throws does not stop the others: its error is rethrown in a microtask, as uncaught. */
   emit(event: T): void {
     for (const listener of [...this.#listeners]) {
       try {

@@ -60,7 +60,7 @@ export class Rest {
 
   /**
    * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. More than 40 `quoteIds` go
-   * in a body, which every server and proxy takes. Of no ids there are no orders: a query without ids asks for all.
+   * in a body, which every server and proxy takes. An empty `quoteIds` returns no orders: sent as a query without ids, it would return all.
    */
   async orders(query: WithoutChain<OrdersQueryParams> = {}): Promise<OrdersResult> {
     const { quoteIds, limit } = query;
@@ -109,7 +109,7 @@ export class Rest {
   /** Whether the server has read both chains to their heads, and why not. */
   async ready(): Promise<Readiness> {
     const { status, body, header } = await this.#ask('GET', '/ready');
-    // A proxy that does not reach the server says 503, too.
+    // A proxy that cannot reach the server answers 503, too.
     if (!isReadiness(body)) throw new ApiError(status, body, header);
     return body;
   }
@@ -135,7 +135,7 @@ export class Rest {
   async #ask(method: 'GET' | 'POST', path: string, body?: string) {
     const { fetch, url, apiKey } = this.#options;
     const headers = { 'x-apikey': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }) };
-    // Whoever is redirected to would be sent the key, and a POST may become a GET on the way, which succeeds.
+    // A followed redirect would send the key to another host, and may turn a POST into a GET that succeeds.
     const init = { method, headers, redirect: 'manual' as const, ...(body !== undefined && { body }) };
     const response = await fetch(`${url}${path}`, init);
     const header = (name: string): string | null => response.headers.get(name);
@@ -145,18 +145,18 @@ export class Rest {
   }
 }
 
-/** With its `?`; lists as `name[]=a&name[]=b`; what is undefined is left out. */
+/** Starts with `?`; lists become `name[]=a&name[]=b`; undefined values are omitted. */
 function queryString(query: Query): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => {
     if (value === undefined) return [];
     if (typeof value === 'object') return value.map((item) => `${name}[]=${encodeURIComponent(item)}`);
-    // Without types somebody gives a number.
+    // Callers without types may pass a number.
     return [`${name}=${encodeURIComponent(value)}`];
   });
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-/** Whatever stands between here and the server may answer with something else than JSON. */
+/** A proxy may answer with something else than JSON. */
 function parsed(text: string): { readonly body: unknown; readonly isJson: boolean } {
   try {
     return { body: JSON.parse(text), isJson: true };
@@ -174,8 +174,8 @@ function isReadiness(body: unknown): body is Readiness {
   return typeof ready === 'boolean' && Array.isArray(reasons);
 }
 
-/** What browsers tell of a redirect that is not followed (Fetch standard, "opaque-redirect filtered response"). */
-/** What a request line of 4 KiB has room for. */
+/** Ids that fit in a request line of 4 KiB. */
 const MOST_IDS_IN_A_URL = 40;
+/** Status that browsers report for a redirect not followed (Fetch standard, "opaque-redirect filtered response"). */
 const OPAQUE_REDIRECT = 0;
 const SHOWN_CHARACTERS = 200;

@@ -2,7 +2,7 @@ import { hashTypedData, type Hex, parseSignature, type TypedDataDefinition, zero
 import type { PoolKeyJson, PostedQuoteJson } from '../wire/orderbook.js';
 import type { BookSide } from '../wire/primitives.js';
 
-/** Whoever signs: viem's local accounts, of a private key, a mnemonic or a hardware wallet, are such. */
+/** A signer of quotes, for example a local account of viem. */
 export interface QuoteSigner {
   readonly address: Hex;
   signTypedData(definition: TypedDataDefinition<typeof QUOTE_TYPES, 'FillQuoteOB'>): Promise<Hex>;
@@ -25,12 +25,12 @@ export interface QuoteTerms {
   readonly deadline: number;
   /** Tells quotes of the same terms apart; at most 2^53 - 1. */
   readonly salt: number;
-  /** Whom the quote is for; without it everybody. */
+  /** The only taker that may fill the quote; default: anyone. */
   readonly taker?: Hex;
 }
 
 export interface SignedOffer {
-  /** The digest that was signed (EIP-712): the quote's name from now on. */
+  /** The signed EIP-712 digest, which is the quote's id. */
   readonly quoteId: Hex;
   /** What POST /quotes takes. */
   readonly posted: PostedQuoteJson;

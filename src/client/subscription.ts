@@ -16,21 +16,18 @@ import {
 } from './messages.js';
 import { Listeners } from './ports.js';
 
-/**
- * How much has been tried since the last good message: going on from before it, then a snapshot, then another
- * connection.
- */
+/** Repairs tried since the last good message: first a resume, then a snapshot, then another connection. */
 type Tried = 'NOTHING' | 'RESUME' | 'SNAPSHOT';
 
 /**
- * One channel of one connection: asks for it, checks the number of each message and the hash of each heartbeat, goes on
- * after a lost connection where it was, and puts right what went wrong.
+ * One channel of one connection. It subscribes, checks the number of each message and the hashes of each heartbeat,
+ * resumes after a lost connection, and repairs gaps and wrong books.
  */
 export class Subscription {
   readonly channel: FeedChannel;
   readonly states = new Listeners<FollowState>();
   readonly healings = new Listeners<Healing>();
-  /** Why the server refused; null: it did not. */
+  /** The server's refusal; null: not refused. */
   refusal: RefusedError | null = null;
   readonly #filter: object;
   readonly #content: ChannelState;
@@ -39,12 +36,12 @@ export class Subscription {
   #state: FollowState = 'WAITING';
   #keys: readonly string[] = [];
   #epoch: string | null = null;
-  /** What comes before the answer belongs to what was asked before. */
+  /** A FILTER is unanswered: messages that arrive now belong to the previous one. */
   #isAsking = false;
   #tried: Tried = 'NOTHING';
   readonly #awaited = new Set<string>();
 
-  /** `filter`: the body of FILTER but for where to begin. */
+  /** `filter`: the body of FILTER without its offset. */
   constructor(channel: FeedChannel, filter: object, content: ChannelState) {
     this.channel = channel;
     this.#filter = filter;
@@ -55,7 +52,7 @@ export class Subscription {
     return this.#state;
   }
 
-  /** The connection is open and authorised: goes on where it was, or begins. */
+  /** Called when the connection is open and authorised: resumes, or starts. */
   start(connection: Connection): void {
     if (this.#isOver) return;
     this.#connection = connection;
@@ -70,7 +67,7 @@ export class Subscription {
     this.#enter('WAITING');
   }
 
-  /** The server will not have it, on this connection or another. */
+  /** The server refuses the subscription for good. */
   refuse(error: RefusedError): void {
     if (this.#isOver) return;
     this.refusal = error;
@@ -89,7 +86,7 @@ export class Subscription {
     try {
       this.#read(message);
     } catch (error) {
-      // It counts as taken, and may have changed the book by half.
+      // The message counts as applied, but may have changed only a part of the book: start from a snapshot.
       if (this.#content.book !== null) this.#forget();
       throw error;
     }
@@ -123,12 +120,12 @@ export class Subscription {
     this.#connection?.ask({ type: 'UNSUBSCRIBE', channel, body: null }, () => undefined);
   }
 
-  /** Nothing more becomes of it. */
+  /** In a final state. */
   get #isOver(): boolean {
     return this.#state === 'REFUSED' || this.#state === 'CLOSED';
   }
 
-  /** `fromSeq` null: from a snapshot, or without a book from now. */
+  /** `fromSeq` null: start from a snapshot, or from now if the channel keeps no book. */
   #ask(fromSeq: number | null): void {
     const { book } = this.#content;
     const epoch = book?.canResume === false ? null : this.#epoch;
@@ -138,7 +135,7 @@ export class Subscription {
     connection?.ask(filterMessage(this.channel, this.#filter, this.#content, place), (outcome) => {
       if (this.#connection === connection) this.#onOutcome(outcome, place?.fromSeq ?? null);
     });
-    // After the asking: whoever closes it on hearing this has it unsubscribed again.
+    // After sending: a listener that closes the subscription then also sends UNSUBSCRIBE.
     if (place === null) this.#enter('SYNCING');
   }
 
@@ -151,7 +148,7 @@ export class Subscription {
     this.#isAsking = false;
     if (subscribed === null) return this.#connection?.restart();
     this.#keys = subscribed.keys;
-    // Whoever may not go on is told so by a place that is not his.
+    // If the server cannot resume from `fromSeq` it answers with another `seq`: start over from a snapshot.
     const goesOn = subscribed.seq === fromSeq && subscribed.epoch === this.#epoch;
     this.#epoch = subscribed.epoch;
     if (!goesOn) return this.#begin(subscribed);
@@ -160,9 +157,9 @@ export class Subscription {
   }
 
   /**
-   * What was never had is refused for good, unless there were only too many messages at once. That, and what was had
-   * before, is asked for on another connection: but not a snapshot that is too large, which would be asked for again and
-   * again, with all else that the connection carries.
+   * - A subscription that never started is refused for good, unless the refusal is a rate limit.
+   * - A rate limit, or a refusal after it has started, is retried over another connection.
+   * - A snapshot that is too large is not: each retry would also cost the connection's other subscriptions.
    */
   #onRefusal(error: RefusedError, wasResuming: boolean): void {
     if (this.#epoch === null && !isRateLimited(error)) return this.refuse(error);
@@ -198,7 +195,7 @@ export class Subscription {
   #takeSnapshot(message: Snapshot): void {
     const { book } = this.#content;
     if (book === null) return;
-    // A reader of the book that was too slow is sent a snapshot without having asked for one.
+    // The server sends a snapshot unasked to a reader that was too slow for the updates.
     if (!this.#awaited.has(message.key)) book.clear();
     const taken = book.takeSnapshot(message);
     if (taken === 'MORE') return;
@@ -207,12 +204,12 @@ export class Subscription {
     this.#positions.set(message.key, message.seq);
     if (this.#awaited.size > 0) return;
     this.#enter('LIVE');
-    // Whoever heard it may have closed it.
+    // A listener may have closed it.
     if (!this.#isOver) book.onWhole();
   }
 
   #takeNumbered(message: NumberedMessage): void {
-    // What follows a snapshot has come, and the snapshot has not.
+    // An update arrived before the snapshot that it follows.
     if (this.#awaited.size > 0) return this.#heal('GAP', null);
     switch (this.#positions.take(message.key, message.seq, message.prevSeq)) {
       case 'SEEN':
@@ -221,31 +218,31 @@ export class Subscription {
         this.#tried = 'NOTHING';
         return this.#content.apply(message);
       case 'GAP':
-        // From the key that is furthest behind: of another more may be lost than this one shows.
+        // Resume from the key that is furthest behind: other keys may have lost messages as well.
         return this.#heal('GAP', this.#positions.complete);
     }
   }
 
-  /** Counts by itself, whatever came before it. */
+  /** Each ticker is complete on its own: there is no order to check. */
   #takeWhole(message: TickerFact): void {
     if (this.#awaited.size > 0) this.#heal('GAP', null);
     else this.#content.apply(message);
   }
 
-  /** A heartbeat names the books only when everything has been sent of them. */
+  /** A heartbeat has hashes only if the server has sent everything of the books. */
   #compare({ books, seq }: HeartbeatMessage): void {
     const { book } = this.#content;
     if (book === null) return this.#positions.confirm(seq);
-    const told = books.filter(({ key }) => this.#keys.includes(key));
-    if (told.length > 0 && this.#awaited.size > 0) this.#heal('GAP', null);
-    else if (told.some(({ key, hash }) => book.hash(key) !== hash)) this.#heal('HASH', null);
-    else if (told.length === this.#keys.length) this.#positions.confirm(seq);
+    const listed = books.filter(({ key }) => this.#keys.includes(key));
+    if (listed.length > 0 && this.#awaited.size > 0) this.#heal('GAP', null);
+    else if (listed.some(({ key, hash }) => book.hash(key) !== hash)) this.#heal('HASH', null);
+    else if (listed.length === this.#keys.length) this.#positions.confirm(seq);
   }
 
-  /** `fromSeq` null: going on would not help. */
+  /** `fromSeq` null: a resume would not help. */
   #heal(why: Healing, fromSeq: number | null): void {
     this.healings.emit(why);
-    // Whoever heard it may have closed it.
+    // A listener may have closed it.
     if (this.#isOver) return;
     if (this.#tried === 'SNAPSHOT') return this.#giveUp();
     const canResume = fromSeq !== null && this.#tried === 'NOTHING';
@@ -255,14 +252,14 @@ export class Subscription {
     this.#ask(null);
   }
 
-  /** What is in the book is nothing to go on with, on this connection or the next. */
+  /** The book is unusable: reconnect and start from a snapshot. */
   #giveUp(): void {
     this.#tried = 'NOTHING';
     this.#forget();
     this.#connection?.restart();
   }
 
-  /** Whatever is asked for next begins with a snapshot. */
+  /** The next FILTER starts from a snapshot. */
   #forget(): void {
     this.#positions.clear();
   }
@@ -276,24 +273,25 @@ export class Subscription {
 
 export type Arrival = 'NEXT' | 'SEEN' | 'GAP';
 
-/** How far each key of a subscription has come; says of each message whether it is the next one. */
+/** Last number of each key of a subscription; decides whether a message is the next one, a duplicate or after a gap. */
 export class Positions {
   readonly #at = new Map<string, number>();
   #confirmed = -1;
 
-  /** Everything of the key up to `seq` is known. */
+  /** Every message of the key up to `seq` has arrived. */
   set(key: string, seq: number): void {
     this.#at.set(key, seq);
   }
 
   /**
-   * The server has sent everything of every key up to here. It moves no key: what was lost on the way must still show.
+   * The server has sent everything of every key up to `seq`. The keys keep their numbers: a lost message must still
+   * show as a gap.
    */
   confirm(seq: number): void {
     this.#confirmed = Math.max(this.#confirmed, seq);
   }
 
-  /** The server sends what came after `seq`, and what it sends follows on that. */
+  /** The server resumes after `seq`. */
   resumeFrom(seq: number): void {
     for (const [key, at] of this.#at) this.#at.set(key, Math.max(at, seq));
   }
@@ -304,8 +302,8 @@ export class Positions {
   }
 
   /**
-   * `prevSeq` is the key's message before this one, or any number that every reader of the key was past by then: a gap
-   * is only what lies after our own place.
+   * `prevSeq` is the number of the key's previous message, or any number that every reader of the key had passed by
+   * then. There is a gap only if it lies after our own number.
    */
   take(key: string, seq: number, prevSeq: number): Arrival {
     const at = this.#at.get(key);
@@ -318,17 +316,14 @@ export class Positions {
     return 'NEXT';
   }
 
-  /** Everything of all keys up to here is known; null before the first. */
+  /** Every message of all keys up to this number has arrived; null before the first. */
   get complete(): number | null {
     return this.#at.size === 0 ? null : Math.max(this.#confirmed, Math.min(...this.#at.values()));
   }
 }
 
-/** `SYNCING`: asked for, not whole yet. `LIVE`: whole, and following. `REFUSED`: the server would not have it; over. */
+/** `SYNCING`: requested, incomplete. `LIVE`: complete and up to date. `REFUSED`: refused by the server; final. */
 export type FollowState = 'WAITING' | 'SYNCING' | 'LIVE' | 'REFUSED' | 'CLOSED';
 
-/**
- * What was wrong, and is put right: a message was missing; the book was another than the server's; the server had to
- * start anew.
- */
+/** Why the client repairs a subscription: a message is missing, the book's hash differs, or the server sent RESYNC. */
 export type Healing = 'GAP' | 'HASH' | 'RESYNC';

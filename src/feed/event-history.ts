@@ -7,10 +7,10 @@ export interface TimedEvent {
   readonly tsMs: number;
 }
 
-/** Null: they are gone by now. BUSY: too many others wait for theirs, ask again later. */
+/** Null: no longer kept. BUSY: too many reads of the log are waiting, retry later. */
 export type PastEventsPage = readonly TimedEvent[] | null | 'BUSY';
 
-/** Events that were told, for readers who missed some. */
+/** Published events, for readers that missed some. */
 export interface EventHistory {
   /** Every event with a greater number can be read, up to the newest that is durable. */
   readonly since: number;

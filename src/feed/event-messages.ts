@@ -15,7 +15,7 @@ import { QuoteJson } from '../wire/quote-json.js';
 import type { HeldQuote } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';
 
-/** What an event is called on the feed, with what its message has between `cause` and `body`. */
+/** An event as the feed publishes it. `extra`: its message's fields between `cause` and `body`. */
 export type FeedMessage =
   | { readonly type: QuoteMessageType; readonly quote: Quote; readonly fillableSize: bigint; readonly extra: Extra }
   | { readonly type: 'RFQ'; readonly rfq: string };
@@ -29,7 +29,7 @@ const REMOVALS = {
   REWOUND: 'UNDO_QUOTE',
 } as const;
 
-/** One event is one message, or none: the feed follows the book of valid quotes. */
+/** One event makes at most one message: the feed follows the book of valid quotes. */
 export function messageOf(event: EngineEvent): FeedMessage | null {
   switch (event.type) {
     case 'QUOTE_POSTED':
@@ -64,20 +64,20 @@ function ofQuote(
 
 export type EncodingName = 'json' | 'msgpack';
 
-/** What an event's message says of the reader's own view: under which key, and after which message. */
+/** The fields of a message that depend on its topic: the key, and the previous message under it. */
 export interface TopicPosition {
   readonly key: string;
   readonly prevSeq: number;
 }
 
-/** An event as a message, but for its place. Made once, whoever reads it. */
+/** An event's message but for its position in a topic. Made once for all readers. */
 export type MessageTemplate = (place: TopicPosition) => Uint8Array;
 
 /** One form of the feed's messages. */
 export interface Encoding {
   readonly name: EncodingName;
   readonly isBinary: boolean;
-  /** Null: the event is not told. */
+  /** Null: the feed does not publish the event. */
   event(timed: TimedEvent): MessageTemplate | null;
   /** One page of a book's quotes. */
   quotes(page: QuotesPage): Uint8Array;
@@ -97,13 +97,13 @@ export class JsonEncoding implements Encoding {
   }
 
   event({ event, tsMs }: TimedEvent): MessageTemplate | null {
-    const told = messageOf(event);
-    if (told === null) return null;
+    const published = messageOf(event);
+    if (published === null) return null;
     const cause = JSON.stringify(causeJson(event.cause));
-    const extra = told.type === 'RFQ' ? '' : JSON.stringify(told.extra).slice(1, -1);
-    const tail = `"tsMs":${tsMs},"cause":${cause},${extra && `${extra},`}"body":${this.#body(told)}}`;
+    const extra = published.type === 'RFQ' ? '' : JSON.stringify(published.extra).slice(1, -1);
+    const tail = `"tsMs":${tsMs},"cause":${cause},${extra && `${extra},`}"body":${this.#body(published)}}`;
     return ({ key, prevSeq }) =>
-      Buffer.from(`{"type":"${told.type}","key":"${key}","seq":${event.seq},"prevSeq":${prevSeq},${tail}`);
+      Buffer.from(`{"type":"${published.type}","key":"${key}","seq":${event.seq},"prevSeq":${prevSeq},${tail}`);
   }
 
   quotes({ key, seq, tsMs, hash, more, held }: QuotesPage): Uint8Array {
@@ -116,8 +116,8 @@ export class JsonEncoding implements Encoding {
     return Buffer.from(JSON.stringify(message));
   }
 
-  #body(told: FeedMessage): string {
-    return told.type === 'RFQ' ? told.rfq : this.#quotes.encodeQuote(told.quote, told.fillableSize);
+  #body(published: FeedMessage): string {
+    return published.type === 'RFQ' ? published.rfq : this.#quotes.encodeQuote(published.quote, published.fillableSize);
   }
 }
 
@@ -134,12 +134,18 @@ export class MsgpackEncoding implements Encoding {
   }
 
   event({ event, tsMs }: TimedEvent): MessageTemplate | null {
-    const told = messageOf(event);
-    if (told === null) return null;
-    const { type, count, shared } = LAYOUTS[told.type];
+    const published = messageOf(event);
+    if (published === null) return null;
+    const { type, count, shared } = LAYOUTS[published.type];
     const { cause, seq } = event;
-    const elements = packFields(shared, told.type === 'RFQ' ? { tsMs, cause } : { tsMs, cause, ...told.extra });
-    const body = told.type === 'RFQ' ? [encodeElements([told.rfq])] : this.#quote(told.quote, told.fillableSize);
+    const elements = packFields(
+      shared,
+      published.type === 'RFQ' ? { tsMs, cause } : { tsMs, cause, ...published.extra },
+    );
+    const body =
+      published.type === 'RFQ'
+        ? [encodeElements([published.rfq])]
+        : this.#quote(published.quote, published.fillableSize);
     const rest = encodeElements(elements, ...body);
     return ({ key, prevSeq }) => encodeArray(count, [type, key, seq, prevSeq], rest);
   }

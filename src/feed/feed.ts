@@ -21,7 +21,7 @@ export interface FeedLimits {
   readonly recentFills: number;
   /** Events that wait for the book while nobody follows it. */
   readonly unreadEvents: number;
-  /** Quotes whose MessagePack is kept for whoever wants it next. */
+  /** Quotes whose MessagePack is cached. */
   readonly writtenQuotes: number;
   /** Written messages of snapshots that are kept until the next event. */
   readonly sharedSnapshotBytes: number;
@@ -54,8 +54,8 @@ export interface FeedOptions {
 }
 
 /**
- * While nobody follows tickers they are brought up to date so often, so that no more waits for whoever asks than a
- * second brings.
+ * Interval at which the tickers are brought up to date while no client follows them: a request then finds at most one
+ * second of events to apply.
  */
 const UNFOLLOWED_TICKERS_MS = 1000;
 
@@ -141,7 +141,7 @@ export class Feed {
     return this.#tickerTopics;
   }
 
-  /** Number of the last event of the last record that was told in full. */
+  /** Number of the last event of the last record that was published completely. */
   get seq(): number {
     return this.#seq;
   }
@@ -178,8 +178,7 @@ export class Feed {
   }
 
   /**
-   * Events after `afterSeq` that were told, the oldest first, at most `limit`. At once when they are in memory, else
-   * from the log.
+   * Published events after `afterSeq`, oldest first, at most `limit`: synchronously from memory, else from the log.
    */
   read(afterSeq: number, limit: number): readonly TimedEvent[] | null | Promise<PastEventsPage> {
     const toldOnly = (events: readonly TimedEvent[]) => events.filter(({ event }) => event.seq <= this.#seq);

@@ -71,7 +71,7 @@ export class FillWindow {
     for (const [quoteId, fills] of earlier.#recent) this.#remember(quoteId, fills);
     for (const [quoteId, fills] of later) {
       const before = earlier.#recent.get(quoteId);
-      // What stands for earlier fills here is told by those themselves now.
+      // The earlier fills are now known one by one: they replace the entry that stood for their sum.
       const since = before === undefined ? fills : fills.filter(({ minute }) => minute !== null);
       this.#remember(quoteId, [...(before ?? []), ...since]);
     }

@@ -3,11 +3,11 @@ import { type Hex, type Quote, type Side, sideOf, ZERO_ADDRESS } from '../engine
 import type { Channel, FilterV2Message } from '../wire/socket.js';
 import type { LevelView } from './level-window.js';
 
-/** What a subscriber asked for on one channel. Addresses are in lower case; null means any. */
+/** A subscriber's filter of one channel. Addresses are in lower case; null means any. */
 export interface Filter {
   readonly poolAddress: Hex | null;
   readonly side: Side | null;
-  /** `*`: every taker; null: what the channel gives to those who name none. */
+  /** `*`: every taker; null: the channel's default. */
   readonly taker: Hex | '*' | null;
   readonly narrowing: Narrowing;
 }
@@ -20,7 +20,7 @@ export interface Narrowing {
   readonly minSize: bigint;
 }
 
-/** Where a message belongs; what filters are compared with. */
+/** The fields of an event that filters are compared with. */
 export interface EventRoute {
   readonly channel: Channel;
   readonly poolAddress: Hex;
@@ -36,7 +36,7 @@ function key(channel: Channel, chainId: string, pool: string, side: string, take
   return `${keyPrefix(channel, chainId)}:${pool}:${side}:${taker}`;
 }
 
-/** What the keys of a channel begin with. */
+/** Prefix of the channel's keys. */
 export function keyPrefix(channel: Channel, chainId: string): string {
   return `${PREFIX[channel]}:${chainId}`;
 }
@@ -48,13 +48,13 @@ export function keyParts(key: string) {
 }
 
 /**
- * The keys a filter subscribes to, in the order in which its acknowledgement names them. No route is in two of them.
+ * The keys that a filter subscribes to, in the order of its acknowledgement. A route matches at most one of them.
  */
 export function filterKeys(channel: Channel, chainId: string, filter: Filter): string[] {
   return filterParts(channel, chainId, filter).map(({ key }) => key);
 }
 
-/** A key of a filter, and whose messages it has: zero address: public quotes; `*`: everybody's. */
+/** A key of a filter, with its taker. Zero address: public quotes; `*`: all quotes. */
 export interface FilterPart {
   readonly key: string;
   readonly taker: Hex | '*';
@@ -67,7 +67,7 @@ export function filterParts(channel: Channel, chainId: string, { poolAddress, si
   }));
 }
 
-/** Whether the filter lets the route through, whoever it is for. */
+/** Whether the filter matches the route, without regard to the taker. */
 export function matchesFilter({ poolAddress, side, narrowing }: Filter, route: EventRoute): boolean {
   if (poolAddress !== null && route.poolAddress !== poolAddress) return false;
   if (side !== null && route.side !== side) return false;
@@ -76,7 +76,7 @@ export function matchesFilter({ poolAddress, side, narrowing }: Filter, route: E
 }
 
 /**
- * Quotes are public unless a taker is named, who then has them beside the public ones; requests are for every maker.
+ * A filter with a taker matches that taker's private quotes beside the public ones. Requests are for every maker.
  */
 function takersOf(channel: Channel, taker: Filter['taker']): readonly (Hex | '*')[] {
   if (channel === 'RFQ') return [taker ?? '*'];
@@ -84,16 +84,16 @@ function takersOf(channel: Channel, taker: Filter['taker']): readonly (Hex | '*'
   return taker === '*' ? ['*'] : [ZERO_ADDRESS, taker];
 }
 
-/** The one key that says exactly where an RFQ went. */
+/** The most specific key that an RFQ is published under. */
 export function rfqKey(chainId: string, rfq: Pick<EventRoute, 'poolAddress' | 'side' | 'taker'>): string {
   return key('RFQ', chainId, rfq.poolAddress, rfq.side, rfq.taker);
 }
 
 export type WireFilter = Pick<FilterV2Message['body'], 'poolAddress' | 'side' | 'size' | 'provider' | 'taker'>;
 
-/** What a FILTER or a GET /events asks for. */
+/** The filter of a FILTER message or a GET /events. */
 export function filterOf(channel: Channel, body: WireFilter): Filter {
-  // A request has no maker yet, so that nothing could be compared with `provider` there.
+  // A request has no maker to compare with `provider`.
   const provider = channel === 'RFQ' ? null : lowerCase(body.provider);
   return {
     poolAddress: lowerCase(body.poolAddress),
@@ -103,7 +103,7 @@ export function filterOf(channel: Channel, body: WireFilter): Filter {
   };
 }
 
-/** The view that ORDERBOOK is asked for. */
+/** The view of a FILTER on ORDERBOOK. */
 export function viewOf({ poolAddress, taker }: { poolAddress: Hex; taker?: Hex }, depth: number): LevelView {
   const own = lowerCase(taker);
   return { poolAddress: lowerCase(poolAddress), taker: own === ZERO_ADDRESS ? null : own, depth };
@@ -115,7 +115,7 @@ function lowerCase(address: Hex | undefined): Hex | null {
   return address === undefined ? null : (address.toLowerCase() as Hex);
 }
 
-/** Where an event's messages go; null: it concerns no channel. */
+/** The route of an event; null: no channel publishes it. */
 export function routeOf(event: EngineEvent): EventRoute | null {
   switch (event.type) {
     case 'POOL_DEPLOYED':

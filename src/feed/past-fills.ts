@@ -10,7 +10,7 @@ const DAY_MS = 24 * 60 * 60_000;
 export interface PastFillsOptions {
   readonly history: EventHistory;
   readonly tickers: Tickers;
-  /** Where the start was: later fills are told anyway. */
+  /** Where the service started: later fills arrive as events. */
   readonly start: { readonly index: number; readonly tsMs: number };
   readonly clock: Pick<Clock, 'after'>;
   /** Groups of records that are read in one turn of the event loop. */

@@ -113,7 +113,7 @@ export function orderbookFilterMessage(maxDepth: number) {
 }
 export type OrderbookFilterMessage = Static<ReturnType<typeof orderbookFilterMessage>>;
 
-/** A plain connection is told no epoch that it could go on from. */
+/** Plain connections cannot resume: they receive no epoch. */
 export function plainOrderbookFilterMessage(maxDepth: number) {
   return bookFilter(maxDepth, {});
 }

@@ -5,35 +5,35 @@ import type { Feed, ResyncReason } from '../feed/feed.js';
 import { CloseCode, type NetSocket } from '../net/net.js';
 import type { SliceBudget } from './ports.js';
 
-/** How fast the key of a reader may be sent what it requests. */
+/** Rate limit of the rows and bytes that a key requests. */
 export interface ReaderPace {
-  /** 0, or how many milliseconds the key waits until it has paid for its rows and bytes. */
+  /** Milliseconds until the key may receive more; 0: now. */
   debtMs(): number;
   /** Counts rows and bytes that were written for the key. */
   charge(rows: number, bytes: number): void;
 }
 
-/** What is done with a reader on its way to the present. */
+/** The steps of a reader that catches up. */
 export interface CatchUpSteps {
   /** Messages to send first, made one at a time. */
   readonly first: Iterator<Uint8Array>;
-  /** Null: what the reader is told on arrival makes up for every event until then. */
+  /** Null: the messages sent on arrival replace every event up to then. */
   readonly missed: MissedEvents | null;
-  /** The reader has everything: from here on it follows what is published. */
+  /** Called when the reader has every event: it receives live messages from now on. */
   arrive(): void;
 }
 
-/** What is done with the events after what the reader has. */
+/** Turns missed events into messages. */
 export interface MissedEvents {
-  /** The next of them; what to send of these. */
+  /** Takes the next events and returns the messages to send. */
   take(events: readonly TimedEvent[]): readonly Uint8Array[];
-  /** They are no longer kept. */
+  /** The events are no longer kept. */
   lose(reason: ResyncReason): void;
 }
 
 /**
- * Brings one reader to the present: a snapshot in pages or the events that it missed, no faster than it reads, so that
- * what waits in memory for it is bounded. What is committed meanwhile is read from the history like the rest.
+ * Sends one reader a snapshot in pages, or the events that it missed, no faster than it reads: so its send buffer is
+ * bounded. Events committed meanwhile are read from the history, too.
  */
 export class CatchUp {
   /** The reader has been sent everything up to this event. */
@@ -65,7 +65,7 @@ export class CatchUp {
     this.#steps = steps;
   }
 
-  /** Goes as far as the reader takes it now; the rest follows by itself. */
+  /** Sends as much as the reader accepts now, and schedules the rest. */
   run(): void {
     while (!this.#isOver && !this.#socket.closed) {
       if (this.#socket.bufferedBytes() > this.#limits.wsSlowBytes) return this.#runIn(this.#limits.wsCatchUpMs);
@@ -74,7 +74,7 @@ export class CatchUp {
       if (!this.#hasFirst || !isPresent) {
         const debtMs = this.#pace.debtMs();
         if (debtMs > 0) return this.#runIn(debtMs);
-        // Other clients come in between: a fast reader would have a whole snapshot made in one turn.
+        // Yield to other clients: a fast reader would have a whole snapshot made in one turn.
         if (!this.#turns.hasRoom) return void (this.#cancelTimer = this.#turns.wait(() => this.run()));
       }
       if (!this.#hasFirst) {
@@ -89,7 +89,7 @@ export class CatchUp {
       }
       if (isPresent) {
         this.#isOver = true;
-        // What it joins may have to be added up first.
+        // Joining may have to sum up the book first.
         this.#turns.made();
         return this.#steps.arrive();
       }
@@ -102,8 +102,8 @@ export class CatchUp {
         );
         return;
       }
-      if (!this.#tell(missed, events)) return;
-      // Other readers come in between the parts of a long replay.
+      if (!this.#send(missed, events)) return;
+      // Yield to other readers between the parts of a long replay.
       if (this.at < this.#feed.seq) return this.#runIn(0);
     }
   }
@@ -115,15 +115,15 @@ export class CatchUp {
 
   #onRead(missed: MissedEvents, events: PastEventsPage): void {
     if (this.#isOver || this.#socket.closed) return;
-    // To read events from the log costs about as much as to write them.
+    // Reading events from the log costs about as much as writing them.
     if (events !== 'BUSY') this.#pace.charge(events?.length ?? 0, 0);
     if (events === 'BUSY') this.#runIn(this.#limits.logBusyMs);
     else if (events?.length === 0) this.#runIn(this.#limits.wsCatchUpMs);
-    else if (this.#tell(missed, events)) this.run();
+    else if (this.#send(missed, events)) this.run();
   }
 
-  /** False: there is nothing to go on with. */
-  #tell(missed: MissedEvents, events: readonly TimedEvent[] | null): boolean {
+  /** False: the events are gone, and the catch-up has ended. */
+  #send(missed: MissedEvents, events: readonly TimedEvent[] | null): boolean {
     if (events === null) {
       this.#isOver = true;
       missed.lose('TOO_OLD');

@@ -14,7 +14,7 @@ import type { ReaderPace } from './catch-up.js';
 import { FollowedChannels, type FollowedChannelsPorts } from './channels.js';
 import type { FeedReaderLimits } from './ports.js';
 
-/** Where a reader goes on: it has everything up to `fromSeq` of that log. */
+/** Where a reader resumes: it has every event up to `fromSeq` of the log `epoch`. */
 export interface ResumePoint {
   readonly epoch: string;
   readonly fromSeq: number;
@@ -27,21 +27,21 @@ export interface FeedReaderPorts extends FollowedChannelsPorts {
 /** How a reader of quotes begins. */
 export interface FollowStart {
   readonly resume: ResumePoint | null;
-  /** Null: it did not say, and has one only where it cannot go on. */
+  /** Null: not given; the reader gets a snapshot only if it cannot resume. */
   readonly wantsSnapshot: boolean | null;
 }
 
-/** A subscription as it is acknowledged: everything after `seq` follows. */
+/** An acknowledged subscription: every event after `seq` follows. */
 export interface Acknowledged {
   readonly channel: FeedChannel;
   readonly keys: readonly string[];
   readonly seq: number;
 }
 
-/** Said to the reader before anything else of a subscription; false when it can't be told any more. */
+/** Acknowledges a subscription before its first message; false if the socket can no longer send. */
 export type Acknowledge = (acknowledged: Acknowledged) => boolean;
 
-/** How one socket begins to follow each channel of the feed, or goes on where it was. */
+/** Starts or resumes one socket's subscriptions to the feed. */
 export class FeedReader {
   readonly #ports: FeedReaderPorts;
   readonly followed: FollowedChannels;
@@ -51,7 +51,7 @@ export class FeedReader {
     this.followed = new FollowedChannels(ports);
   }
 
-  /** QUOTES and RFQ. Null, or why nothing was changed. */
+  /** Follows QUOTES or RFQ. Returns null, or the problem that left everything as it was. */
   follow(
     channel: Channel,
     filter: Filter,
@@ -118,7 +118,7 @@ export class FeedReader {
         take(events) {
           replay.take(events);
           pace.charge(rowsChargedForReading(events.length), 0);
-          // What it has to be told is no less, so that the rest need not be read.
+          // The update would have at least as many levels: stop reading.
           if (replay.size > feed.levels.mostInUpdate(view)) lose('TOO_OLD');
           return [];
         },

@@ -18,7 +18,7 @@ import { ClientRequests, type ClientRequestsOptions } from './requests.js';
 import { RfqQueue } from './rfq-queue.js';
 import { agreedProtocol, encodingOf, Session } from './session.js';
 
-/** Counts what is open by whom it belongs to. */
+/** Counts open connections per owner. */
 export class ConnectionCounts {
   readonly #counts = new Map<string, number>();
   #total = 0;
@@ -54,7 +54,7 @@ export interface GatewayOptions extends ClientRequestsOptions {
   readonly corsOrigins: readonly string[];
 }
 
-/** Knows every socket: who may connect, whose key still holds, who asks too much, where each goes on when it is closed. */
+/** Owns all sockets: admits them, checks their keys and limits, and passes their messages on. */
 export class Gateway implements SocketHandlers {
   readonly #options: GatewayOptions;
   readonly #requests: ClientRequests;
@@ -71,7 +71,7 @@ export class Gateway implements SocketHandlers {
     this.#requests = new ClientRequests(options, this.#readers, this.#keySessions);
   }
 
-  /** Everyone may connect but pages that are not allowed to, and then has to say who he is. */
+  /** Accepts every client but pages of other origins. The client must then send AUTH. */
   upgrade(request: Pick<NetRequestHead, 'header' | 'remoteAddress'>): UpgradeDecision {
     const { limits, corsOrigins } = this.#options;
     const { wsConnections, wsConnectionsPerAddress } = limits;
@@ -120,13 +120,13 @@ export class Gateway implements SocketHandlers {
     this.#keySessions.leave(session);
   }
 
-  /** Readers of the subprotocols are told where to go on. */
+  /** On the subprotocols the reason names the number to resume from. */
   overBudgetReason(socket: NetSocket): string {
     const session = this.#sessions.get(socket.id);
     return session === undefined || session.isPlain ? 'Too slow' : resumeFrom('Too slow', session);
   }
 
-  /** Closes the connections of the subprotocols, each with where it goes on. */
+  /** Closes the connections of the subprotocols, each with the number to resume from. */
   closeReaders(code: number, reason: string): void {
     for (const session of this.#sessions.values()) {
       if (!session.isPlain) session.socket.close(code, resumeFrom(reason, session));
@@ -138,7 +138,7 @@ export class Gateway implements SocketHandlers {
     this.#readers.published(bytes);
   }
 
-  /** A key was revoked or changed: its sockets are closed unless it still holds, and allows them. */
+  /** A key was revoked or changed: closes the sockets that it no longer allows. */
   onKeyChange(keyId: string): void {
     const holders = this.#keySessions.of(keyId).map((session) => this.#holderOf(session));
     const holder = holders.find((held) => held !== null && held !== 'REVOKED');
@@ -152,7 +152,7 @@ export class Gateway implements SocketHandlers {
     for (const keyId of this.#keySessions.keyIds) this.onKeyChange(keyId);
   }
 
-  /** Of the key that the socket shows at the moment of each call. */
+  /** Charges the key that the socket has at the moment of each call. */
   #paceOf(socketId: number): ReaderPace {
     const { quotas, keys } = this.#options;
     const holder = (): SocketKeyHolder | null => {
@@ -172,7 +172,7 @@ export class Gateway implements SocketHandlers {
     };
   }
 
-  /** Null before AUTH. A socket whose key no longer holds is being closed. */
+  /** Null before AUTH. Closes a socket whose key was revoked. */
   #holderOf({ credentials, socket }: Session): SocketKeyHolder | 'REVOKED' | null {
     if (credentials === null) return null;
     const holder = this.#options.keys.verify(credentials.apiKey);

@@ -25,15 +25,15 @@ export type ClientMessage =
 /** What changes the channels that a socket follows. */
 export type ChannelChange = FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | UnsubscribeV2Message;
 
-/** A value, or what to tell the client that sent it. */
+/** A value, or the error text for the client that sent it. */
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 /** A message as it came: an object with some `type`, checked no further. */
 export type RawMessage = Readonly<Record<string, unknown>>;
 
-/** Only the first error is told. */
+/** The answer names only the first error. */
 const MAX_ERRORS = 1;
-/** How much of a client's own field name is repeated to it. */
+/** Characters of a client's unknown field name that the error text repeats. */
 const QUOTED_CHARACTERS = 40;
 
 /** First step: a text frame that holds a JSON object. */

@@ -1,11 +1,10 @@
 import type { Rfq } from '../engine/command.js';
 import type { CancelTimer } from '../engine/ports.js';
-
 import type { Hex, PoolKey } from '../engine/quote.js';
 
 /** Bounds of a reader that is behind; the numbers come from the configuration's limits. */
 export interface CatchUpLimits {
-  /** Bytes a peer may leave unread before it is sent less: what can wait does. */
+  /** Unread bytes of a peer above which the server delays what can wait. */
   readonly wsSlowBytes: number;
   /** Events read at a time for a reader that comes back, and pause before a slow one is looked at again. */
   readonly wsReplayEvents: number;
@@ -26,7 +25,7 @@ export interface FeedReaderLimits extends CatchUpLimits {
   readonly wsSnapshotPageTickers: number;
 }
 
-/** Whose key a socket showed. */
+/** The key of a socket. */
 export interface SocketKeyHolder {
   readonly id: string;
   readonly tier: 'free' | 'paid';
@@ -35,26 +34,24 @@ export interface SocketKeyHolder {
 /** The key store, as far as sockets need it. Verifying costs little: it happens on every message. */
 export interface SocketKeys {
   verify(apiKey: string): SocketKeyHolder | 'MISSING' | 'NOT_FOUND';
-  /**
-   * An unknown key came from there. Returns 0, or for how many milliseconds unknown keys from there are not looked at.
-   */
+  /** Counts an unknown key from that address. Returns 0, or the milliseconds for which its unknown keys are ignored. */
   strike(remoteAddress: string): number;
 }
 
-/** What the sockets of a key may use, by its tier. Other numbers may hold from one call to the next. */
+/** Quotas of a key's sockets by its tier. They may change between calls. */
 export interface SocketQuotas {
   of(tier: SocketKeyHolder['tier']): { readonly connections: number; readonly channels: number };
-  /** Takes one message. Returns 0, or for how many milliseconds there will be none. */
+  /** Takes one message. Returns 0, or the milliseconds until the next is allowed. */
   takeMessage(holder: SocketKeyHolder): number;
   /** Counts rows and bytes that were written for the key. */
   charge(holder: SocketKeyHolder, rows: number, bytes: number): void;
-  /** 0, or how many milliseconds the key waits until it has paid for its rows and bytes. */
+  /** Milliseconds until the key may receive more; 0: now. */
   debtMs(holder: SocketKeyHolder): number;
-  /** Hears of what was refused. */
+  /** Counts a refusal. */
   refused(quota: 'connections' | 'channels', tier: SocketKeyHolder['tier']): void;
 }
 
-/** Bounds how many slices of expensive work are done between two turns of the event loop, for all clients together. */
+/** Bounds the slices of expensive work per turn of the event loop, for all clients together. */
 export interface SliceBudget {
   readonly hasRoom: boolean;
   /** Counts a slice that is done in this turn. */
@@ -72,7 +69,7 @@ export interface RfqPorts {
   poolAddressOf(poolKey: PoolKey): Promise<Hex | 'IMPOSSIBLE' | 'UNAVAILABLE'>;
   /**
    * Hands the request to the sequencer before it returns, so that the order of calls is the order in the log; resolves
-   * once it is durable and told to subscribers, or refused.
+   * once it is durable and published to subscribers, or refused.
    */
   publish(rfq: Rfq): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'>;
 }

@@ -5,9 +5,7 @@ import type { Publish } from '../feed/quote-topics.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 
-/**
- * Tells subscribers what was committed: each event is written once, whoever reads it, and not at all if nobody does.
- */
+/** Publishes committed events to plain subscribers. Each event is written once, and only if a subscriber matches. */
 export class PlainPublisher {
   readonly #topics: TopicIndex;
   readonly #quotes: QuoteJson;
@@ -19,12 +17,12 @@ export class PlainPublisher {
     this.#publish = publish;
   }
 
-  /** Takes a record's events, in order, in the tick of its commit: what one tick publishes leaves together. */
+  /** Takes a record's events, in order, in the tick of its commit: one tick's messages leave together. */
   onEvents(events: readonly EngineEvent[]): void {
-    for (const event of events) this.#tell(event);
+    for (const event of events) this.#publishEvent(event);
   }
 
-  #tell(event: EngineEvent): void {
+  #publishEvent(event: EngineEvent): void {
     const route = routeOf(event);
     if (route === null) return;
     const topics = this.#topics.match(route);
@@ -37,9 +35,8 @@ export class PlainPublisher {
 }
 
 /**
- * What plain subscribers are told of an event, as texts of whole messages. They follow the book of valid quotes: one
- * that enters or returns is posted, one that leaves is deleted, whatever the reason; what happens to a quote outside
- * the book is not told.
+ * The messages of an event on the plain protocol. They follow the book of valid quotes: one that enters or returns is
+ * posted, one that leaves is deleted, for any reason. Events of quotes outside the book have no message.
  */
 export function plainMessagesOf(event: EngineEvent, quotes: QuoteJson): string[] {
   switch (event.type) {

@@ -26,7 +26,7 @@ export interface ClientRequestsOptions {
   /** Shared with all else that is done in slices. */
   readonly turns: SliceBudget;
   readonly limits: SocketLimits;
-  /** A port failed where it may not; the client is told that its message was not carried out. */
+  /** Called when a port failed unexpectedly; the client receives an error. */
   readonly onFault: (fault: unknown) => void;
 }
 
@@ -115,7 +115,7 @@ export class ClientRequests {
     return message.channel === 'TICKER' ? this.#filterTickers(session, message) : this.#filter(session, message);
   }
 
-  /** A bad key changes nothing: who was authorised stays so. A good one takes the place of the one before. */
+  /** A bad key changes nothing: an authorised socket stays authorised. A good key replaces the previous one. */
   #auth(session: Session, { apiKey }: AuthMessage): Refusal {
     const { keys } = this.#options;
     const { socket, encoding, reader } = session;
@@ -139,8 +139,8 @@ export class ClientRequests {
       const start = { resume: resumePoint(body), wantsSnapshot: body.snapshot ?? null };
       return session.reader.follow(channel, filter, start, this.#acknowledge(session));
     }
-    // Answered before it is done, in one tick: what was published under the old filter goes out ahead of the answer,
-    // and everything committed from now on comes after it.
+    // Answer first, subscribe after it in the same tick: messages of the old filter are sent before the answer, messages
+    // of the new one after it.
     const sent = session.sendInfo(replyTexts.subscribed(keys));
     if (sent) session.subscribe(channel, keys, filter.narrowing);
     return null;
@@ -210,7 +210,7 @@ export class ClientRequests {
   }
 }
 
-/** Plain readers of QUOTES and RFQ are sent what comes from now on, which costs next to nothing to begin with. */
+/** Plain subscriptions to QUOTES and RFQ start from now: they read nothing of the book. */
 function readsBook(session: Session, { type, channel }: ChannelChange): boolean {
   return type === 'FILTER' && (!session.isPlain || channel === 'ORDERBOOK');
 }

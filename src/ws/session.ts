@@ -20,26 +20,26 @@ export interface SessionParts {
   readonly topics: TopicIndex;
   readonly rfqs: RfqQueue;
   readonly reader: FeedReader;
-  /** Null: it speaks the plain protocol. */
+  /** Null: the plain protocol. */
   readonly encoding: Encoding | null;
   readonly limits: SocketLimits;
   readonly pace: ReaderPace;
 }
 
-/** What the gateway knows of one open socket. */
+/** State of one open socket. */
 export class Session {
   readonly socket: NetSocket;
   readonly rfqs: RfqQueue;
-  /** What it follows of the feed: everything of the subprotocols, and ORDERBOOK. */
+  /** Its subscriptions to the feed: all channels of the subprotocols, and ORDERBOOK. */
   readonly reader: FeedReader;
   readonly encoding: Encoding | null;
   /** Messages answered with ERROR. */
   readonly badMessages: RateWindow;
-  /** One more than is allowed: reaching it is the first one too many. */
+  /** The limit is one more than is allowed: reaching it is the first refusal. */
   readonly subscribes: RateWindow;
-  /** How fast its key may be sent what it requests. */
+  /** Rate limit of its key's rows and bytes. */
   readonly pace: ReaderPace;
-  /** Changes of what it follows that wait for their turn, oldest first. */
+  /** FILTERs and UNSUBSCRIBEs that wait for their turn, oldest first. */
   readonly waiting: ChannelChange[] = [];
   /** Ends the wait of the first of them. */
   cancelWait: CancelTimer | null = null;
@@ -74,7 +74,7 @@ export class Session {
     return this.reader.followed.has(channel) || this.#subscribed.has(channel);
   }
 
-  /** False when the peer is too slow to be told anything. */
+  /** False if the peer is too slow: the socket is being closed. */
   sendInfo(message: string): boolean {
     return this.#reply(info(message));
   }
@@ -83,13 +83,13 @@ export class Session {
     return this.#reply(error(problem));
   }
 
-  /** `epoch` goes with the number, on connections that are told numbers. */
+  /** Subprotocols also receive `epoch` and the number to resume from. */
   acknowledge(message: string, { channel, keys, seq }: Acknowledged, epoch: string): boolean {
     if (this.encoding === null) return this.sendInfo(message);
     return this.#reply({ type: 'INFO', body: { channel, keys: [...keys], seq, epoch }, message });
   }
 
-  /** Plain QUOTES or RFQ; takes the place of what was subscribed on the channel. */
+  /** Subscribes to plain QUOTES or RFQ; replaces the channel's previous subscription. */
   subscribe(channel: Channel, keys: readonly string[], narrowing: Narrowing): void {
     this.unsubscribe(channel);
     const topics = keys.map((key) => this.#topics.join(key, narrowing));
@@ -106,7 +106,7 @@ export class Session {
     this.#subscribed.delete(channel);
   }
 
-  /** The socket is gone: its library has forgotten its topics, the index has not. */
+  /** The socket is closed: the library has dropped its topics, the index must do so here. */
   end(): void {
     this.cancelDeadline?.();
     this.cancelWait?.();
@@ -124,11 +124,11 @@ export class Session {
   }
 }
 
-/** Counts what happens within a sliding window of time, up to a limit. Costs nothing until something happens. */
+/** Counts events within a sliding window of time, up to a limit. Allocates nothing until the first event. */
 export class RateWindow {
   readonly #limit: number;
   readonly #windowMs: number;
-  /** Times of the last `limit` happenings, a ring once it is full. */
+  /** Times of the last `limit` events, a ring once it is full. */
   readonly #timesMs: number[] = [];
   #next = 0;
 
@@ -148,13 +148,13 @@ export class RateWindow {
   }
 }
 
-/** What a connection speaks beyond the plain protocol, as it is asked for in `sec-websocket-protocol`. */
+/** Subprotocols by their name in `sec-websocket-protocol`. */
 export const SUBPROTOCOLS = {
   'quotebook.v2.json': 'json',
   'quotebook.v2.msgpack': 'msgpack',
 } as const satisfies Readonly<Record<string, EncodingName>>;
 
-/** The first of those asked for that is known; empty: the plain protocol (RFC 6455, 4.2.2). */
+/** The first requested subprotocol that is known; empty: the plain protocol (RFC 6455, 4.2.2). */
 export function agreedProtocol(asked: string | undefined): string {
   const names = (asked ?? '').split(',').map((name) => name.trim());
   return names.find((name) => Object.hasOwn(SUBPROTOCOLS, name)) ?? '';

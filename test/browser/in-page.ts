@@ -92,7 +92,7 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: path.join(PICTURES, name) });
 }
 
-/** What the page is told of the service's pools: `change` gets them each time it asks, and which time that is, from 1. */
+/** Replaces the answer to GET /pools: `change` receives the pools and the number of the request, from 1. */
 export async function changePools(
   page: Page,
   change: (listed: readonly Pool[], time: number) => readonly Pool[],

@@ -5,7 +5,7 @@ import { changePools, DESKTOP, inPage, until, withPage } from './in-page.js';
 const ONE = 10n ** 18n;
 
 await withPage(async ({ browser, service, maker, call, put }) => {
-  await t.test('a pool that is not listed is sought once, however much is told of it', async (t) => {
+  await t.test('an unlisted pool is looked up once, however many messages name it', async (t) => {
     await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
       let lists = 0;
       await changePools(page, (listed, time) => {

@@ -7,12 +7,12 @@ import { error, heartbeat, quote, ScriptedServer } from './scripted-server.js';
 const { poolAddress, provider } = quote(1);
 const options = { url: 'http://quotes.test', apiKey: 'k', chainId: '421613' } as const;
 
-t.test('of two connections the worse one is told, and each change once', (t) => {
+t.test('the pool reports the worse state of two connections, and each change once', (t) => {
   const server = new ScriptedServer();
   const client = new OrderbookClient(options, server.ports);
   const states: string[] = [];
   client.onConnection((state) => states.push(state));
-  /** What was told since it was asked last. */
+  /** States reported since the last call. */
   const told = (): string[] => states.splice(0);
   client.followBook({ poolAddress });
   client.followBook({ poolAddress: provider });
@@ -38,7 +38,7 @@ t.test('of two connections the worse one is told, and each change once', (t) => 
   t.end();
 });
 
-t.test('each heartbeat of a connection is told', (t) => {
+t.test('the pool reports each heartbeat of a connection', (t) => {
   const { server, client } = following();
   const seqs: number[] = [];
   const stop = client.onHeartbeat(({ seq }) => seqs.push(seq));
@@ -65,7 +65,7 @@ t.test(
   },
 );
 
-t.test('whoever closes the client on hearing that it connects has opened nothing, and follows nothing', async (t) => {
+t.test('a client that a state listener closes while connecting opens and follows nothing', async (t) => {
   const server = new ScriptedServer();
   const client = new OrderbookClient(options, server.ports);
   client.onConnection((state) => {

@@ -176,7 +176,7 @@ t.test('what was closed is not opened by giving its socket up', (t) => {
   t.end();
 });
 
-t.test('whoever closes it on hearing that it was lost is not connected again', async (t) => {
+t.test('a connection closed by the listener of its loss does not reconnect', async (t) => {
   const { server, connection, states } = opened((state) => {
     if (state === 'WAITING') connection.close();
   });
@@ -186,7 +186,7 @@ t.test('whoever closes it on hearing that it was lost is not connected again', a
   t.equal(server.sockets.length, 1);
 });
 
-t.test('whoever closes it on hearing that it is tried again has no socket left', async (t) => {
+t.test('a connection closed by the listener of its reconnect leaves no socket', async (t) => {
   let tries = 0;
   const { server, connection, states } = opened((state) => {
     if (state !== 'CONNECTING') return;

@@ -31,7 +31,7 @@ function followed() {
   return { server, book, heard, stop };
 }
 
-t.test('whoever listens hears of each change when the book is as after it', (t) => {
+t.test('a listener runs after the change is in the book', (t) => {
   const { server, heard, stop } = followed();
   server.socket.says(snapshot(10, 5), update(11, 10, 6));
   t.strictSame(heard, [
@@ -65,7 +65,7 @@ t.test('after a lost connection a book goes on where it was', (t) => {
   t.end();
 });
 
-t.test('whoever waits until it is live does so until it is whole', async (t) => {
+t.test('whenLive waits until the book is complete', async (t) => {
   const { server, book } = followed();
   let isLive = false;
   const live = book.whenLive().then(() => (isLive = true));

@@ -20,7 +20,7 @@ t.test('a message that is missing is had again by going on from the one before i
   const { socket } = server;
   socket.says(post(11, 10, 3), post(14, 12, 5));
   t.strictSame(healings, ['GAP']);
-  t.strictSame(ids, [3], 'nothing is told out of order');
+  t.strictSame(ids, [3], 'no event is reported out of order');
   t.strictSame(socket.grants(11, [key]), { chainId: '421613', taker: '*', epoch, fromSeq: 11 });
   socket.says(post(12, 11, 4), post(14, 12, 5));
   t.strictSame(ids, [3, 4, 5]);

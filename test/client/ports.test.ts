@@ -46,7 +46,7 @@ t.test('where the shortest pause is none the bound grows all the same', async (t
   t.strictSame(bounds, [2, 4, 1024, 30_000]);
 });
 
-t.test('whoever begins to listen while something is told hears the next thing', async (t) => {
+t.test('a listener added during an event receives the next one', async (t) => {
   const listeners = new Listeners<number>();
   const heard: number[] = [];
   const stop = listeners.add(() => {

@@ -47,7 +47,7 @@ t.test('a book that would have to begin anew, and is too large for it, is refuse
   await t.rejects(quotes.whenLive(), refused);
 });
 
-t.test('so is one that was found wrong, and the server is told to leave it', (t) => {
+t.test('a wrong book whose snapshot is refused is refused too, and the client unsubscribes', (t) => {
   const { server, quotes } = live();
   server.socket.says(heartbeat(10, [{ key, hash: hashOf(9) }]));
   t.match(server.socket.next(), { body: { snapshot: true } });

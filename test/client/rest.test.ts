@@ -146,7 +146,7 @@ t.test('what a proxy says with 200 is none of the answers that were asked for', 
   await t.rejects(rest.pools(), { name: 'ApiError', status: 200, message: '<html>Log in first</html>' });
 });
 
-t.test('when to come back is told in seconds, or not at all', async (t) => {
+t.test('Retry-After is read as seconds, or ignored', async (t) => {
   const { server, rest } = client();
   const headers = { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' };
   server.answer = { status: 503, body: '{"message":"maintenance"}', headers };

@@ -136,7 +136,7 @@ t.test('nobody goes on from a snapshot that nobody asked for, and that is not wh
   t.end();
 });
 
-t.test('after it was started anew it goes on in the epoch that it was told', (t) => {
+t.test('after RESYNC it resumes in the new epoch', (t) => {
   const { server } = live();
   const resync = { type: 'RESYNC', channel: 'QUOTES', keys: [key], seq: 3, epoch: otherEpoch, reason: 'OTHER_EPOCH' };
   server.socket.says(resync, snapshot(3, [7]));
@@ -146,7 +146,7 @@ t.test('after it was started anew it goes on in the epoch that it was told', (t)
   t.end();
 });
 
-t.test('without a book, what is lost after it was started anew shows by the number it was told', (t) => {
+t.test('without a book, a message lost after RESYNC shows as a gap', (t) => {
   const { server, client } = following();
   server.socket.grants(10, [key]);
   const rfqs = client.followRfqs();
@@ -169,7 +169,7 @@ t.test('the same number in another epoch is another place', (t) => {
   t.end();
 });
 
-t.test('what another channel of the connection is told changes nothing here', (t) => {
+t.test('messages of another channel change nothing', (t) => {
   const { server, client, quotes, healings, ids } = following();
   server.socket.grants(10, [key]);
   const tickerKey = 'ticker:421613:*';
@@ -244,7 +244,7 @@ t.test('an answer that names nothing that is subscribed ends the connection', (t
   t.end();
 });
 
-t.test('what is closed is told to the server, and stays closed whatever it still says', (t) => {
+t.test('a closed subscription is unsubscribed, and ignores later messages', (t) => {
   const { server, client, states } = live();
   const rfqs = client.followRfqs();
   rfqs.close();
@@ -255,7 +255,7 @@ t.test('what is closed is told to the server, and stays closed whatever it still
   t.end();
 });
 
-t.test('whoever closes it on hearing that something is wrong has closed it', (t) => {
+t.test('a repair listener can close the subscription', (t) => {
   for (const wrong of [heartbeat(10, [{ key, hash: hashOf(9) }]), post(15, 12, 3)]) {
     const { server, client, quotes, states } = live();
     client.followRfqs();
@@ -268,7 +268,7 @@ t.test('whoever closes it on hearing that something is wrong has closed it', (t)
   t.end();
 });
 
-t.test('whoever closes it on hearing that it begins anew leaves nothing subscribed', (t) => {
+t.test('a subscription closed while it restarts is unsubscribed', (t) => {
   const { server, client } = live();
   const book = client.followBook({ poolAddress: quote(1).poolAddress });
   server.socket.grants(10, ['orderbook']);
@@ -284,7 +284,7 @@ t.test('whoever closes it on hearing that it begins anew leaves nothing subscrib
   t.end();
 });
 
-t.test('whoever closes it on hearing of its state hears of nothing else', (t) => {
+t.test('a subscription closed by a state listener reports nothing more', (t) => {
   const resync = { type: 'RESYNC', channel: 'QUOTES', keys: [key], seq: 20, epoch: otherEpoch, reason: 'OTHER_EPOCH' };
   for (const said of [snapshot(10, [1]), resync]) {
     const { server, quotes, healings } = following();

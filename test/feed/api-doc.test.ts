@@ -52,7 +52,7 @@ t.test('what a client sends in the examples is understood', async (t) => {
   t.match(reader.read(numbered ?? {}, true), { ok: false }, 'but no numbers');
 });
 
-t.test('each event is told from every other, and each number follows the one before', async (t) => {
+t.test('each event has its own type, and each number follows the previous one', async (t) => {
   for (const message of fromServer) {
     if ('prevSeq' in message) t.ok(message.prevSeq < message.seq, `${message.type} ${message.seq}`);
   }

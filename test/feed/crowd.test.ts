@@ -47,7 +47,7 @@ class Reader {
     this.client = null;
   }
 
-  /** Rejects when it was told something that is wrong. */
+  /** Rejects after a wrong message. */
   async here(): Promise<FeedClient> {
     this.come();
     await this.#coming;

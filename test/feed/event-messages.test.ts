@@ -63,12 +63,12 @@ const cases: readonly Case[] = [
     null,
   ],
   [
-    'a quote that can’t be filled any more is told with its reason',
+    'an invalidated quote is published with its reason',
     eventOf({ type: 'QUOTE_INVALIDATED', order, fillableSize: 10n, reason: broke }),
     of('INVALIDATE_QUOTE', 10n, { reason: 'InsufficientCollateralBalance' }),
   ],
   [
-    'a quote that can be filled again is told',
+    'a revalidated quote is published',
     eventOf({ type: 'QUOTE_REVALIDATED', order, fillableSize: 10n }),
     of('REVALIDATE_QUOTE', 10n),
   ],
@@ -95,7 +95,7 @@ const cases: readonly Case[] = [
   ['a pool that is deployed is not told', eventOf({ type: 'POOL_DEPLOYED', pool: order.quote.pool }), null],
   ['a pool that a reorg takes back is not told', eventOf({ type: 'POOL_WITHDRAWN', pool: order.quote.pool }), null],
   [
-    'a request for quotes is told in its own words',
+    'a request for quotes is published as sent',
     eventOf({ type: 'RFQ_PUBLISHED', rfq: rfqOf({ body: '{"side":"ask"}' }) }),
     { type: 'RFQ', rfq: '{"side":"ask"}' },
   ],

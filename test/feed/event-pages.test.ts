@@ -124,7 +124,7 @@ t.test('a book that goes on from any number is the present one, by hash', async 
   );
 });
 
-t.test('who cannot go on is told why, and given the book', async (t) => {
+t.test('a page that cannot resume has the reason and the book', async (t) => {
   const fixture = new FeedFixture({ limits: { recentEvents: 3 } });
   for (let n = 0; n < 8; n++) fixture.do(enter(sampleQuote({ n })));
   const pages = new EventPages(fixture.feed, limits);
@@ -215,7 +215,7 @@ t.test('a book that is asked for deeper than it is shown is refused', async (t) 
   t.strictSame(answer, { ok: false, problem: 'depth is 1001, at most 1000', busy: false });
 });
 
-t.test('whoever asked for a page of a book is not kept', async (t) => {
+t.test('a page of a book leaves no subscription', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1 })));
   const pages = new EventPages(fixture.feed, limits);

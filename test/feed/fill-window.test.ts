@@ -99,7 +99,7 @@ t.test('a reorg leaves nothing behind of quotes that nothing is remembered of', 
   t.equal(fills.total(poolA), 0n, 'nobody knows how much of it is new');
 });
 
-t.test('what a new branch has filled more of counts when it is told, and may be taken back', async (t) => {
+t.test('a larger fill of a new branch counts from its event on, and can be reversed', async (t) => {
   const fills = new FillWindow(10);
   fills.add(poolA, quote, 3n, START_MS);
   restate(fills, quote, 5n);

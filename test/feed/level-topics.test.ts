@@ -51,7 +51,7 @@ t.test('what was missed names each price once', (t) => {
   const market = new Market();
   market.quote(range(0, 5), ['ask']);
   const [update] = market.comesBack(0, 2);
-  if (update?.type !== 'ORDERBOOK_UPDATE') throw new Error('it is told what it missed');
+  if (update?.type !== 'ORDERBOOK_UPDATE') throw new Error('a resumed reader gets an update');
   const prices = update.body.asks.map(({ price }) => BigInt(price));
   t.strictSame(
     prices.sort(),
@@ -60,21 +60,21 @@ t.test('what was missed names each price once', (t) => {
   t.end();
 });
 
-t.test('who comes back is told what took the place of a level that has gone, though nothing is hidden now', (t) => {
+t.test('a resumed reader gets the level that replaced a removed one, though no level is hidden now', (t) => {
   const market = new Market();
   market.quote(range(0, 3), ['ask']);
   const { seq } = market.fixture.feed;
   const position = at('settlement', 61);
   market.fixture.do({ type: 'CANCEL_QUOTE', quoteId: quoteIdOf(0), origin: originAt(61), position });
   const [update] = market.comesBack(seq, 2);
-  if (update?.type !== 'ORDERBOOK_UPDATE') throw new Error('it is told what it missed');
+  if (update?.type !== 'ORDERBOOK_UPDATE') throw new Error('a resumed reader gets an update');
   const told = new Map(update.body.asks.map(({ price, count }) => [BigInt(price), count]));
   t.equal(told.get(ASK), 0);
   t.equal(told.get(ASK + 2n * STEP), 1);
   t.end();
 });
 
-t.test('what was missed has the time of the event whose number it has, whoever else follows the book', (t) => {
+t.test('a catch-up update has the time of its event, whatever other readers follow the book', (t) => {
   const market = new Market();
   const { fixture } = market;
   fixture.authorized().says(filter('ORDERBOOK', { poolAddress, depth: 2 }));
@@ -85,7 +85,7 @@ t.test('what was missed has the time of the event whose number it has, whoever e
   t.end();
 });
 
-t.test('each update follows the one before, whoever comes back in between', (t) => {
+t.test('each update follows the previous one, though other readers resume in between', (t) => {
   const market = new Market();
   const { fixture } = market;
   const stays = fixture.authorized();
@@ -136,7 +136,7 @@ t.test('and so it does where others began to follow the book after that number',
   t.end();
 });
 
-t.test('who comes back is told no price of quotes that are private to others', (t) => {
+t.test('a resumed reader gets no price of quotes private to other takers', (t) => {
   const market = new Market();
   market.fixture.do(enter(sampleQuote({ n: 1, taker: TAKER })));
   t.strictSame(market.comesBack(0, 2), []);
@@ -245,7 +245,7 @@ t.test('of two slow readers the later is not begun anew for what the earlier mis
   t.end();
 });
 
-t.test('of two slow readers each is told all that it missed, whoever reads first', (t) => {
+t.test('each of two slow readers gets all that it missed, in either order of reading', (t) => {
   const market = new Market();
   const { fixture } = market;
   const readers = [fixture.authorized(), fixture.authorized()];

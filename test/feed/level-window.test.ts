@@ -77,7 +77,7 @@ t.test('what a window told adds up to what it would show if it were opened now',
 });
 
 t.test(
-  'a level that comes into a window with room is told, though its levels are many when counted twice',
+  'a level that enters a window with room is published, though counted twice its levels exceed the limit',
   async (t) => {
     const market = new Market();
     const view = { poolAddress, taker: TAKER, depth: 3 };

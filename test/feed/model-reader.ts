@@ -140,7 +140,7 @@ export class ModelReader {
     this.#inSnapshot.clear();
     this.#keys = keys;
     this.#isAcknowledged = true;
-    // Who waits for a snapshot has nothing to go on from until it is whole.
+    // A reader that waits for a snapshot cannot resume until it is complete.
     if (!this.isResuming && channel !== 'RFQ') return;
     // It asked to go on from the key that is behind most; under the others it has more.
     for (const key of keys) this.at.set(key, Math.max(seq, this.isResuming ? (before.get(key) ?? 0) : 0));

@@ -77,7 +77,7 @@ t.test('after a restart the fills of the day before are counted from the log', a
     recentFills: 10,
   };
   await readPastFills({ ...past, isStopped: () => false });
-  t.ok(tickers.flush(tsMs).length > 0, 'and readers are told');
+  t.ok(tickers.flush(tsMs).length > 0, 'and readers get the changed tickers');
   t.strictSame(filledOf(again), filledOf(fixture));
 });
 

@@ -20,7 +20,7 @@ function told(since = 0) {
 
 const numbers = (events: readonly TimedEvent[] | null) => events?.map(({ event }) => event.seq);
 
-t.test('what was told last before a start is in memory after it', async (t) => {
+t.test('the last events before a restart are in memory after it', async (t) => {
   const { events, history, start } = told();
   const past = await eventsBefore(start, history, 4);
   t.strictSame(numbers(past), [7, 8, 9, 10]);

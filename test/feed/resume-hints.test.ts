@@ -27,7 +27,7 @@ t.test('what is committed and not told yet is not counted', async (t) => {
   t.equal(reader.closedWith?.reason, 'service restart, resume from seq 1');
 });
 
-t.test('who is still on the way to the present is told how far it came', async (t) => {
+t.test('the close reason of a reader that catches up has the number it has reached', async (t) => {
   const fixture = new FeedFixture();
   for (let n = 0; n < 12; n++) fixture.do(enter(sampleQuote({ n })));
   const reader = fixture.authorized();
@@ -37,7 +37,7 @@ t.test('who is still on the way to the present is told how far it came', async (
   fixture.clock.advance(100);
   const [, ...messages] = takeMessages(reader);
   const last = messages.at(-1);
-  if (last?.type !== 'POST_QUOTE') throw new Error('it is told what it missed');
+  if (last?.type !== 'POST_QUOTE') throw new Error('a resumed reader gets the events that it missed');
   t.ok(last.seq < 12, `up to ${last.seq} of 12`);
   t.equal(fixture.gateway.overBudgetReason(reader), `Too slow, resume from seq ${last.seq}`);
 });

@@ -69,7 +69,7 @@ class Market {
 
   /** One commit in which every quote changes, read by all of `fast`. */
   async change(fast: readonly FeedClient[]): Promise<void> {
-    if (++this.#commits > MOST_COMMITS) throw new Error('much was told, and nobody is slow');
+    if (++this.#commits > MOST_COMMITS) throw new Error('many events were published, and no reader is slow');
     const state = { fillableSize: SIZE + BigInt(this.#commits), reason: null };
     const restated = Array.from({ length: QUOTES }, (_, n) => ({ quoteId: quoteIdOf(n), state }));
     const command: Command = {

@@ -30,7 +30,7 @@ class Market {
     this.fixture.do({ type: 'FILL_QUOTE', quoteId: quoteIdOf(n), size, origin: originAt(60 + n), position });
   }
 
-  /** What is told by then. */
+  /** Messages published by then. */
   after(seconds: number): TickerJson[] {
     this.#told = [];
     this.fixture.clock.advance(seconds * 1_000);
@@ -43,7 +43,7 @@ class Market {
   }
 }
 
-t.test('what was filled a day ago counts no more, and readers are told so though nothing else happened', async (t) => {
+t.test('a fill stops counting after 24 hours, and the ticker is published without another event', async (t) => {
   const market = new Market();
   const pool = samplePool(1, FAR);
   market.quote(1, pool);

@@ -26,7 +26,7 @@ function bestOf(engine: Engine): Map<Hex, Glance> {
   );
 }
 
-/** A client that keeps what it was told last of each pool. */
+/** A client that keeps the last ticker of each pool. */
 class TickerReader {
   readonly tickers = new Map<string, TickerJson>();
 
@@ -86,7 +86,7 @@ t.test('whatever happens, tickers show the book, and readers who came at any tim
   );
 });
 
-t.test('whoever asks has the tickers that a reader has, though nobody followed them until then', async () => {
+t.test('a request gets the same tickers as a reader, though no client followed them before', async () => {
   fc.assert(
     fc.property(steps, (script) => {
       const followed = new FeedFixture();
@@ -112,7 +112,7 @@ t.test('whoever asks has the tickers that a reader has, though nobody followed t
   );
 });
 
-t.test('a fixture with three pools is told in pages, and then by what changes', async (t) => {
+t.test('three pools are sent in pages, then as changes', async (t) => {
   const fixture = new FeedFixture();
   const commands = new CommandMaker();
   for (const pool of [0, 1, 2]) {
@@ -137,7 +137,7 @@ t.test('a fixture with three pools is told in pages, and then by what changes', 
   t.equal(fixture.feed.tickerTopics.size, 0);
 });
 
-t.test('whoever leaves takes nothing from those who stay', async (t) => {
+t.test('a reader that leaves changes nothing for the others', async (t) => {
   const fixture = new FeedFixture();
   const readers = [JSON_V2, JSON_V2, MSGPACK_V2].map((protocol) => follow(fixture, protocol).socket);
   const told = (n: number) => {
@@ -163,7 +163,7 @@ t.test('the last page of a snapshot has something on it', async (t) => {
   }
 });
 
-t.test('a ticker is told when its best price changes, or what is at it, and not otherwise', async (t) => {
+t.test('a ticker is published when its best price or the size there changes, and not otherwise', async (t) => {
   const fixture = new FeedFixture();
   const socket = fixture.authorized();
   socket.says(filter('TICKER'));
@@ -184,7 +184,7 @@ t.test('where no pool has a ticker, a snapshot says so', async (t) => {
   t.match(takeMessages(socket), [{ type: 'INFO' }, { type: 'TICKER_SNAPSHOT', more: false, body: { length: 0 } }]);
 });
 
-t.test('a pool that is emptied while a slow reader is on its way is told as empty', async (t) => {
+t.test('a pool emptied while a slow reader catches up is sent as empty', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1 })));
   const reader = new TickerReader(fixture.authorized());

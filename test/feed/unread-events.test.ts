@@ -31,7 +31,7 @@ for (let count = 0; count <= 8; count++) {
   );
 }
 
-t.test('who follows from now on is told nothing of what nobody followed, and has the hash of all of it', async (t) => {
+t.test('a new reader gets no earlier events, and the hash of the whole book', async (t) => {
   const fixture = new FeedFixture({ limits: { unreadEvents: 5 } });
   for (const n of [1, 2]) fixture.do(enter(sampleQuote({ n })));
   const reader = fixture.authorized();

@@ -126,7 +126,7 @@ const badMessages: readonly (readonly [what: string, message: unknown, answer: s
 ];
 
 for (const [what, message, answer] of badMessages) {
-  t.test(`${what} is told so, and changes nothing`, async (t) => {
+  t.test(`${what} gets an error, and changes nothing`, async (t) => {
     const fixture = new GatewayFixture();
     const socket = fixture.subscribed('QUOTES');
     const topics = [...socket.topics];
@@ -138,7 +138,7 @@ for (const [what, message, answer] of badMessages) {
   });
 }
 
-t.test('a binary frame is told that text is wanted, whatever it holds', async (t) => {
+t.test('any binary frame gets an error that asks for text', async (t) => {
   const socket = new GatewayFixture().authorized();
   socket.saysBinary(Buffer.from('{"type":"FILTER","channel":"RFQ","body":{"chainId":"421613"}}'));
   t.same(socket.take(), [{ type: 'ERROR', body: null, message: 'Binary messages are not accepted: send JSON text' }]);

@@ -5,7 +5,7 @@ import { FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
 import { returned } from '../feed/held-log.js';
 import { socketLimits } from './gateway-fixture.js';
 
-t.test('who comes back is told from the log what is not in memory, and follows from there', async (t) => {
+t.test('a resumed reader gets from the log what is not in memory, then live events', async (t) => {
   const { fixture, log, reader, missed } = returned();
   await log.answer(missed);
   t.match(takeMessages(reader), [{ seq: 1 }, { seq: 2 }, { seq: 3 }]);
@@ -49,7 +49,7 @@ t.test('who goes away while the log is read is not told what it says', async (t)
   t.strictSame([reader.topics.size, fixture.feed.quotes.size], [0, 0]);
 });
 
-t.test('who comes back while the log has no time for it waits, and is told all the same', async (t) => {
+t.test('a reader that resumes while the log is busy waits, and gets all events', async (t) => {
   const { fixture, log, reader, missed } = returned();
   await log.answer('BUSY');
   t.strictSame(takeMessages(reader), []);
@@ -60,7 +60,7 @@ t.test('who comes back while the log has no time for it waits, and is told all t
 });
 
 t.test(
-  'who comes back to a log that cannot be read is told that it was no fault of his, and may come again',
+  'a reader that resumes from an unreadable log is closed with an internal error, and may reconnect',
   async (t) => {
     const { fixture, log, reader } = returned();
     const fault = new Error('EIO');

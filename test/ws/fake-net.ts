@@ -1,6 +1,6 @@
 import type { NetSocket, SocketHandlers } from '../../src/net/net.js';
 
-/** A socket that remembers what it was told. */
+/** A socket that records what the server sent. */
 export class FakeSocket implements NetSocket {
   /** Messages to the peer, oldest first. */
   readonly received: string[] = [];

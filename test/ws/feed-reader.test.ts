@@ -21,7 +21,7 @@ t.test('a snapshot has as many quotes as are allowed, and with one more the FILT
   t.match(asks(), [{ type: 'ERROR', message: 'Too many quotes for a snapshot: 4, at most 3. Name a pool' }]);
 });
 
-t.test('who comes from another log is told to begin anew, and how the book is', async (t) => {
+t.test('a reader of another log gets RESYNC and a snapshot', async (t) => {
   const fixture = new FeedFixture();
   for (const n of [1, 2]) fixture.do(enter(sampleQuote({ n })));
   for (const [channel, key, ...snapshot] of [
@@ -44,24 +44,27 @@ t.test('who comes from another log is told to begin anew, and how the book is', 
   }
 });
 
-t.test('who comes back and missed nothing is sent what follows its own number, whoever came later', async (t) => {
-  const fixture = new FeedFixture();
-  fixture.do(enter(sampleQuote({ n: 1 })), enter(sampleQuote({ n: 2, pool: samplePool(1) })));
-  const readers = [{}, { epoch, fromSeq: 1 }].map((place) => {
-    const reader = fixture.authorized();
-    reader.says(filter('QUOTES', { poolAddress, ...place }));
-    return reader;
-  });
-  fixture.do(enter(sampleQuote({ n: 3 })));
-  for (const [place, seq] of [2, 1].entries()) {
-    const reader = readers[place];
-    if (reader === undefined) throw new Error('there are two');
-    t.match(takeMessages(reader), [
-      { type: 'INFO', body: { seq } },
-      { type: 'POST_QUOTE', seq: 3, prevSeq: 1 },
-    ]);
-  }
-});
+t.test(
+  'a resumed reader that missed nothing gets the events after its number, though others joined later',
+  async (t) => {
+    const fixture = new FeedFixture();
+    fixture.do(enter(sampleQuote({ n: 1 })), enter(sampleQuote({ n: 2, pool: samplePool(1) })));
+    const readers = [{}, { epoch, fromSeq: 1 }].map((place) => {
+      const reader = fixture.authorized();
+      reader.says(filter('QUOTES', { poolAddress, ...place }));
+      return reader;
+    });
+    fixture.do(enter(sampleQuote({ n: 3 })));
+    for (const [place, seq] of [2, 1].entries()) {
+      const reader = readers[place];
+      if (reader === undefined) throw new Error('there are two');
+      t.match(takeMessages(reader), [
+        { type: 'INFO', body: { seq } },
+        { type: 'POST_QUOTE', seq: 3, prevSeq: 1 },
+      ]);
+    }
+  },
+);
 
 t.test('each message names the one before it, so that a lost one shows', async (t) => {
   const fixture = new FeedFixture();
@@ -124,15 +127,18 @@ t.test('where that would be too large, the connection is closed', async (t) => {
   t.match(reader.closedWith, { code: 1013 });
 });
 
-t.test('who wants no snapshot is told to begin anew all the same, and of more quotes than one may have', async (t) => {
-  const fixture = new FeedFixture({ limits: { wsSnapshotQuotes: 2 } });
-  for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
-  const reader = fixture.authorized();
-  reader.says(filter('QUOTES', { epoch: 'e'.repeat(16), fromSeq: 1, snapshot: false }));
-  t.match(takeMessages(reader), [{ type: 'INFO' }, { type: 'RESYNC', seq: 3, reason: 'OTHER_EPOCH' }]);
-  fixture.do(enter(sampleQuote({ n: 3 })));
-  t.match(takeMessages(reader), [{ type: 'POST_QUOTE', seq: 4, prevSeq: 3 }]);
-});
+t.test(
+  'a reader that wants no snapshot gets RESYNC alone, also for more quotes than a snapshot may have',
+  async (t) => {
+    const fixture = new FeedFixture({ limits: { wsSnapshotQuotes: 2 } });
+    for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
+    const reader = fixture.authorized();
+    reader.says(filter('QUOTES', { epoch: 'e'.repeat(16), fromSeq: 1, snapshot: false }));
+    t.match(takeMessages(reader), [{ type: 'INFO' }, { type: 'RESYNC', seq: 3, reason: 'OTHER_EPOCH' }]);
+    fixture.do(enter(sampleQuote({ n: 3 })));
+    t.match(takeMessages(reader), [{ type: 'POST_QUOTE', seq: 4, prevSeq: 3 }]);
+  },
+);
 
 t.test('nor is it sent one when the log drops what it would read', async (t) => {
   const { log, reader } = returned({ wsSnapshotQuotes: 2 }, { snapshot: false });
@@ -167,7 +173,7 @@ t.test('a second FILTER of TICKER takes the place of the first', async (t) => {
   t.match(takeMessages(reader), [{ type: 'TICKER', key: `ticker:${chainId}:${other.poolAddress}` }]);
 });
 
-t.test('a ticker that changes while a slow reader is on its way is told as it is by then', async (t) => {
+t.test('a ticker that changes while a slow reader catches up is sent in its newest state', async (t) => {
   const fixture = new FeedFixture();
   fixture.do(enter(sampleQuote({ n: 1, price: 100n })));
   const reader = fixture.authorized();

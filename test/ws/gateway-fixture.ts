@@ -119,7 +119,7 @@ export class GatewayFixture {
     this.#publisher = new PlainPublisher(this.topics, quoteJson, (...message) => this.publish(...message));
   }
 
-  /** What the sequencer does with an RFQ: it becomes durable, is told, and then acknowledged. */
+  /** Does what the sequencer does with an RFQ: makes it durable, publishes it, acknowledges it. */
   commit(rfq: Rfq): 'OK' {
     this.log.push(rfq);
     this.tell({ type: 'RFQ_PUBLISHED', seq: ++this.#seq, cause: null, rfq });

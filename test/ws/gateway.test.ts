@@ -12,7 +12,7 @@ const filter = (channel: string, body: object) => ({ type: 'FILTER', channel, bo
 const taker = '0xfab0000000000000000000000000000000000002';
 const none = ZERO_ADDRESS;
 
-t.test('a good key is told that its session is authorised', async (t) => {
+t.test('the server confirms a good key', async (t) => {
   const socket = new GatewayFixture().net.open();
   socket.says(auth(goodKey));
   t.same(socket.take(), [info('Session authorized. Subscriptions enabled.')]);
@@ -50,7 +50,7 @@ t.test('anything before AUTH is not authorised', async (t) => {
   t.equal(socket.topics.size, 0);
 });
 
-t.test('an AUTH that is malformed is told what is wrong with it', async (t) => {
+t.test('a malformed AUTH gets an error that says what is wrong', async (t) => {
   const socket = new GatewayFixture().net.open();
   socket.says({ type: 'AUTH', apiKey: 7, body: null });
   socket.says({ type: 'AUTH', body: null });
@@ -221,7 +221,7 @@ t.test('there are so many connections, in all and from one address, and one that
   t.equal(comes('192.0.2.3'), 'accepted');
 });
 
-t.test('who may not connect is told why, as JSON', async (t) => {
+t.test('a refused upgrade gets the reason as JSON', async (t) => {
   const refused = (limits: Partial<SocketLimits>) =>
     new GatewayFixture({}, limits).gateway.upgrade({ header: () => undefined, remoteAddress: '192.0.2.1' });
   const headers = { 'content-type': 'application/json' };
@@ -259,7 +259,7 @@ t.test('pages of origins that are not allowed may not connect, programs may', as
 });
 
 t.test(
-  'who is too slow is told where to go on if his protocol has numbers, and nothing is kept of who is gone',
+  'a slow client of a subprotocol is closed with the number to resume from, and a gone one leaves nothing',
   async (t) => {
     const { gateway, net } = new GatewayFixture();
     const [plain, numbered] = [net.open(), net.open('quotebook.v2.json')];

@@ -58,7 +58,7 @@ t.test('no more than `wsWaitingFilters` wait, and one more changes nothing', asy
   t.match(takeMessages(reader), [{ message: /^Subscribed to quotes:/ }, { message: /^Subscribed to rfq:/ }]);
 });
 
-t.test('FILTERs that read the book take turns, whoever sends them', async (t) => {
+t.test('FILTERs that read the book take turns across all clients', async (t) => {
   const fixture = withQuotes(1, { slicesPerTurn: 1 });
   const readers = [fixture.authorized(), fixture.authorized()];
   for (const reader of readers) reader.says(filter('QUOTES', { snapshot: true }));

@@ -67,7 +67,7 @@ const rfq = { side: 'ask', chainId, size: '1000000000000000', taker };
 const { poolKey } = orderOf({ n: 1 }).quote.pool;
 const rfqByKey = { ...rfq, poolKey: { ...poolKey, strike: poolKey.strike.toString() } };
 
-/** Five clients of the plain protocol, with all that they may say and be told. */
+/** Five clients of the plain protocol, with all messages of either direction. */
 export const SOCKETS = 5;
 export const acts: readonly Act[] = [
   { socket: 0, says: '{"type":' },

@@ -81,7 +81,7 @@ const cases: readonly Case[] = [
   ['a pool that is deployed is not told', eventOf({ type: 'POOL_DEPLOYED', pool: order.quote.pool }), []],
   ['a pool that a reorg takes back is not told', eventOf({ type: 'POOL_WITHDRAWN', pool: order.quote.pool }), []],
   [
-    'a request for quotes is told in its own words',
+    'a request for quotes is published as sent',
     eventOf({ type: 'RFQ_PUBLISHED', rfq: rfqOf({ body: '{"side":"ask"}' }) }),
     ['{"type":"RFQ","body":{"side":"ask"}}'],
   ],
@@ -91,7 +91,7 @@ for (const [what, event, messages] of cases) {
   t.test(what, async (t) => t.same(plainMessagesOf(event, quoteJson), messages));
 }
 
-t.test('what is told of quotes is what the schema says', async (t) => {
+t.test('messages about quotes match the schema', async (t) => {
   const check = compile(ServerMessage, 20);
   const messages = cases.flatMap(([, event]) =>
     event.type === 'RFQ_PUBLISHED' ? [] : plainMessagesOf(event, quoteJson),

@@ -182,7 +182,7 @@ t.test('a request that has its answer makes room for another, whatever the answe
   }
 });
 
-t.test('a key that no pool can have, and a chain that does not answer, are told apart', async (t) => {
+t.test('an impossible pool key and an unreachable chain get different errors', async (t) => {
   const answers = ['IMPOSSIBLE', 'UNAVAILABLE', poolAddress] as const;
   const asked = answers.values();
   const fixture = new GatewayFixture({ poolAddressOf: async () => asked.next().value ?? 'IMPOSSIBLE' });

@@ -78,7 +78,7 @@ eachBackend(t, async (t, backend) => {
     t.same(await client.rest(), []);
   });
 
-  t.test('who is told what: a burst reaches each client whole, in order, and through its own filter', async (t) => {
+  t.test('a burst reaches each client completely, in order, and through its own filter', async (t) => {
     const { fixture, wsUrl } = await serveGateway(t, backend);
     const filters = [{}, { taker }, { taker: '*' }, { side: 'bid' }, { size: '3' }, { provider: address(0xb2) }];
     const clients = await Promise.all(filters.map(() => WsClient.authorized(wsUrl, goodKey)));
@@ -143,7 +143,7 @@ eachBackend(t, async (t, backend) => {
     t.same(types, ['ERROR', 'ERROR', 'ERROR', 'ERROR']);
   });
 
-  t.test('who sends too much that is wrong is told why it is closed', async (t) => {
+  t.test('a client that sends too many bad messages is closed with a reason', async (t) => {
     const { wsUrl } = await serveGateway(t, backend, { wsBadMessages: 3 });
     const client = await WsClient.connect(wsUrl);
     for (let sent = 0; sent < 3; sent++) client.says('wrong');

@@ -25,7 +25,7 @@ t.test('who names no taker hears of public quotes alone', async (t) => {
   t.same(quoteIds(socket.take()), [quoteId(1), quoteId(3)]);
 });
 
-t.test('a pool that appears or is withdrawn is told to nobody, and what comes with it is', async (t) => {
+t.test('the server publishes no message of a deployed or withdrawn pool, but those of its quotes', async (t) => {
   const fixture = new GatewayFixture();
   const socket = fixture.subscribed('QUOTES', { taker: '*' });
   const { pool } = orderOf({ n: 1 }).quote;
