@@ -1,14 +1,14 @@
 import type { BlockHead, BlockId } from '../chain/contracts/blocks-and-logs.js';
 import { ChainReader } from '../chain/contracts/chain-reader.js';
-import { isChainFailure, whyNoAnswer } from '../chain/contracts/contract-errors.js';
+import { isChainFailure, failureSummary } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
 import type { MulticallLimits } from '../chain/contracts/multicall.js';
 import { withContractNames } from '../chain/contracts/profile-check.js';
-import { PatientSubmitter, resumeAfter, resumeFrom } from '../chain/follow/book-port.js';
-import { ChainHealth, RefusingNode } from '../chain/follow/chain-health.js';
+import { CommandSubmitter, resumeAfter, resumeFrom } from '../chain/follow/book-port.js';
+import { ChainHealth, EndpointSwitch } from '../chain/follow/chain-health.js';
 import { ContractBreaker } from '../chain/follow/contract-breaker.js';
 import { ChainCursor, type CursorOptions } from '../chain/follow/cursor.js';
-import { DeploymentRehearsal } from '../chain/follow/deployment-rehearsal.js';
+import { DeploymentDryRun } from '../chain/follow/deployment-dry-run.js';
 import { EarlyEvents } from '../chain/follow/early-events.js';
 import { BookFollower } from '../chain/follow/follower.js';
 import { HeadWatch } from '../chain/follow/head-watch.js';
@@ -17,7 +17,7 @@ import { PoolAddresses } from '../chain/follow/pool-addresses.js';
 import { PublicationCheck } from '../chain/follow/published-quotes.js';
 import { QuoteStates, UndeployedPools } from '../chain/follow/quote-states.js';
 import { SettlementFollower, watchedSettlement } from '../chain/follow/settlement-follower.js';
-import { ForeseenStates } from '../chain/follow/state-prefetch.js';
+import { StatePrefetch } from '../chain/follow/state-prefetch.js';
 import { StreamFollower, watchedStream } from '../chain/follow/stream-follower.js';
 import { Publisher } from '../chain/publish/publisher.js';
 import { openWallets } from '../chain/wallet/open-wallets.js';
@@ -54,7 +54,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   const stream = new ChainReader(rpc.stream, null, multicall);
   const pools = new PoolAddresses(settlement, contracts.poolFactory.address, limits.poolCache);
   const poolFactory = contracts.poolFactory.address;
-  const rehearsal = new DeploymentRehearsal(settlement, poolFactory, clock, {
+  const rehearsal = new DeploymentDryRun(settlement, poolFactory, clock, {
     gas: limits.rpcGasPerDeployment,
     inFlight: limits.rpcBatchesInFlight,
     remembered: limits.rehearsedDeployments,
@@ -87,15 +87,15 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
       (blockNumber) => (readTo('stream')?.blockNumber ?? -1) >= blockNumber,
       (quote) => dueSecond(quote) <= options.nowSeconds(),
     );
-  const foreseen = new ForeseenStates(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
+  const foreseen = new StatePrefetch(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
 
   const early = new EarlyEvents(limits.earlyEvents);
   const windows = {
     settlement: openWindow('settlement', settlement, watchedSettlement(book, contracts.poolFactory.address)),
     stream: openWindow('stream', stream, watchedStream(contracts.orderbookStream.address)),
   };
-  const hear = (role: ChainRole, head: BlockHead): void => windows[role].hear(head);
-  const submitter = new PatientSubmitter(book, clock, limits.journalRetryMs);
+  const hear = (role: ChainRole, head: BlockHead): void => windows[role].addHead(head);
+  const submitter = new CommandSubmitter(book, clock, limits.journalRetryMs);
   const settlementFollower: SettlementFollower = new SettlementFollower(
     settlement,
     openCursor('settlement', settlement, () => Promise.resolve(contracts.poolFactory.startBlock)),
@@ -145,7 +145,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
     sweepSlice: limits.sweepSlice,
     stopGraceMs: limits.chainStopMs,
   };
-  const refusing = new RefusingNode(rpc, { settlement, stream }, clock, limits.lowerHeadMs);
+  const refusing = new EndpointSwitch(rpc, { settlement, stream }, clock, limits.lowerHeadMs);
   const follower: BookFollower = new BookFollower(
     settlementFollower,
     streamFollower,
@@ -165,7 +165,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   function onFailure(error: Error, failures: number): void {
     refusing.onFailure(error, failures);
     // Contracts that quotes are checked by are on the settlement chain, whichever reader asks them.
-    const why = isChainFailure(error) ? whyNoAnswer(error) : 'an internal error';
+    const why = isChainFailure(error) ? failureSummary(error) : 'an internal error';
     health[stream.hasGiven(error) ? 'stream' : 'settlement'].onFailure(withContractNames(why, profile));
     options.listener.onFailure(error, failures);
   }

@@ -2,7 +2,7 @@ import { QuoteDigest, QuoteSignature } from '../auth/quote-signature.js';
 import { loadSecp256k1 } from '../auth/secp256k1.js';
 import { InlineSignatureChecks, RememberedSignatures, SignaturePool } from '../auth/signature-pool.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
-import type { FollowedBook } from '../chain/follow/book-port.js';
+import type { BookPort } from '../chain/follow/book-port.js';
 import { QuoteRehearsal } from '../chain/publish/dry-run.js';
 import { QuoteIntake } from '../chain/publish/quote-intake.js';
 import { IntakeChecks, QuoteChecks } from '../chain/publish/quote-validation.js';
@@ -28,7 +28,7 @@ function knownOrder(engine: Engine, quoteId: Hex): Order | undefined {
 }
 
 /** What the readers of the chains see and do. */
-export function followedBook(engine: Engine, sequencer: Sequencer): FollowedBook {
+export function followedBook(engine: Engine, sequencer: Sequencer): BookPort {
   return {
     submit: (command) => sequencer.submit(command).refusal === null,
     get: (quoteId) => knownOrder(engine, quoteId),

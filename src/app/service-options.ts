@@ -5,7 +5,7 @@ import type { SignatureChecks } from '../auth/signature-pool.js';
 import type { BlockHead, BlockId, ChainLog } from '../chain/contracts/blocks-and-logs.js';
 import { ChainReader } from '../chain/contracts/chain-reader.js';
 import type { Profile } from '../chain/contracts/deployments.js';
-import type { FollowedBook } from '../chain/follow/book-port.js';
+import type { BookPort } from '../chain/follow/book-port.js';
 import { ChainHealth } from '../chain/follow/chain-health.js';
 import { BookFollower, type FollowListener } from '../chain/follow/follower.js';
 import { PoolAddresses } from '../chain/follow/pool-addresses.js';
@@ -153,7 +153,7 @@ export interface ChainSideOptions {
   readonly operator: OperatorAccount | null;
   /** Where it is kept what wallets spend; absent: it is forgotten with the process. */
   readonly budgets?: KeyValueStore;
-  readonly book: FollowedBook;
+  readonly book: BookPort;
   readonly known: () => Iterable<Order>;
   readonly readSoFar: ReadSoFar;
   readonly signatures: Pick<QuoteSignature, 'quoteId'>;

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isChainFailure, whyNoAnswer } from '../chain/contracts/contract-errors.js';
+import { isChainFailure, failureSummary } from '../chain/contracts/contract-errors.js';
 import type { ChainIdentity } from '../chain/contracts/deployments.js';
 import { WrongChain } from '../chain/rpc/rpc-errors.js';
 import type { Limits } from '../config/limits.js';
@@ -72,7 +72,7 @@ class Asking {
       } catch (error) {
         if (error instanceof WrongChain || !isChainFailure(error)) throw error;
         // Told to everybody, without a key.
-        this.reason = `The chains have not been reached yet: ${whyNoAnswer(error)}`;
+        this.reason = `The chains have not been reached yet: ${failureSummary(error)}`;
         const waitedSeconds = Math.round((clock.monotonicMs() - beganMs) / 1000);
         const isNews = this.#told !== this.reason;
         this.#told = this.reason;

@@ -1,10 +1,10 @@
 import type { BlockId } from '../../src/chain/contracts/blocks-and-logs.js';
-import { ChainCursor, type CursorOptions, type Resume } from '../../src/chain/follow/cursor.js';
+import { ChainCursor, type CursorOptions, type CursorStart } from '../../src/chain/follow/cursor.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ScriptedChain } from './scripted-chain.js';
 
 const OPTIONS = { confirmations: 0, reorgDepth: 8, maxRange: 100, lowerHeadMs: 1000 };
-const NOTHING: Resume = { trail: [], isPartial: false };
+const NOTHING: CursorStart = { trail: [], isPartial: false };
 
 /** A cursor of a chain that counts what it tells. */
 export function cursorOn(chain: ScriptedChain, options: Partial<CursorOptions> = {}, resume = NOTHING) {

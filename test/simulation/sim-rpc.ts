@@ -1,4 +1,4 @@
-import { RpcEndpoints } from '../../src/chain/rpc/endpoint-pool.js';
+import { EndpointPool } from '../../src/chain/rpc/endpoint-pool.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
 import type { Clock } from '../../src/engine/ports.js';
 import type { Rpc } from '../../src/chain/rpc/rpc-client.js';
@@ -28,7 +28,7 @@ const DOUBT_MS = 50;
  */
 export class SimRpc<State> implements Rpc {
   readonly #options: SimRpcOptions<State>;
-  readonly #endpoints = new RpcEndpoints(['first', 'second'], DOUBT_MS);
+  readonly #endpoints = new EndpointPool(['first', 'second'], DOUBT_MS);
   /** Blocks that the second node is behind, and when that was so: while it alone answers it only comes nearer. */
   #lag = 0;
   #lagTurn = 0;
@@ -56,7 +56,7 @@ export class SimRpc<State> implements Rpc {
         this.#endpoints.moveOnFrom(endpoint, clock.monotonicMs());
         continue;
       }
-      const preferred = this.#endpoints.toLookAt(clock.monotonicMs());
+      const preferred = this.#endpoints.toProbe(clock.monotonicMs());
       if (preferred !== undefined && random.chance(0.2)) this.#endpoints.returnTo(preferred, clock.monotonicMs());
       const answer = this.#answer(method, params as readonly unknown[], endpoint.url === 'second');
       if (random.chance(0.5)) await this.#pause();

@@ -13,7 +13,7 @@ import {
   readHead,
   readLogs,
 } from './blocks-and-logs.js';
-import { type AskOne, type Breaker, Multicall, type MulticallLimits, NO_BREAKER } from './multicall.js';
+import { type CallOne, type Breaker, Multicall, type MulticallLimits, NO_BREAKER } from './multicall.js';
 
 /**
  * Reads one chain: blocks, logs, and contract calls at a given block. A revert is a result; an error is thrown only
@@ -30,7 +30,7 @@ export class ChainReader {
     private readonly limits: MulticallLimits,
     breaker: Breaker = NO_BREAKER,
   ) {
-    const askOne: AskOne = (call, at, { gas, code }) =>
+    const askOne: CallOne = (call, at, { gas, code }) =>
       this.#call([requestOf(call, undefined, gas), blockParameter(at), ...(code ? [{ [call.to]: { code } }] : [])]);
     this.#multicall = new Multicall(askOne, multicall3, limits, breaker);
   }
@@ -102,7 +102,7 @@ export class ChainReader {
    */
   multicallAtTime(calls: readonly ContractCall[], timestamp: number): Promise<CallResult[]> {
     const block = { time: numberToHex(timestamp) };
-    const askOne: AskOne = (call, _, { gas }) => this.#call([requestOf(call, undefined, gas), 'latest', {}, block]);
+    const askOne: CallOne = (call, _, { gas }) => this.#call([requestOf(call, undefined, gas), 'latest', {}, block]);
     return new Multicall(askOne, this.multicall3, this.limits, NO_BREAKER).ask(calls, undefined);
   }
 

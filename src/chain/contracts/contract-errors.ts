@@ -31,7 +31,7 @@ export function isChainFailure(error: unknown): error is Error {
 /** The same in words for clients; any other error is a bug and is thrown again. */
 export function chainFailureText(error: unknown): string {
   if (error instanceof RpcUnreachable) return 'The chain does not answer';
-  if (isChainFailure(error)) return `The chain refuses: ${whyNoAnswer(error)}`;
+  if (isChainFailure(error)) return `The chain refuses: ${failureSummary(error)}`;
   throw error;
 }
 
@@ -39,7 +39,7 @@ export function chainFailureText(error: unknown): string {
  * What went wrong, without a node's own words, which are for the operator: they may name his account with a provider,
  * or the key to it, and be of any length.
  */
-export function whyNoAnswer(failure: Error): string {
+export function failureSummary(failure: Error): string {
   if (!(failure instanceof RpcError)) return failure.message;
   return Number.isNaN(failure.code) ? 'a node gave an error' : `a node gave error ${failure.code}`;
 }

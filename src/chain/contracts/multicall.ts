@@ -1,7 +1,7 @@
 import { getAbiItem, toFunctionSelector } from 'viem';
 import type { Hex } from '../../engine/quote.js';
 import { mapLimit } from '../../system/timers.js';
-import { isBrokenCall, RETURN_TOO_LONG, RpcError } from '../rpc/rpc-errors.js';
+import { isExecutionError, RETURN_TOO_LONG, RpcError } from '../rpc/rpc-errors.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
 import { addressWord, boolWord, type CallResult, type ContractCall, uintWord } from './abi-encoding.js';
 import { multicall3Abi } from './abi.js';
@@ -94,7 +94,7 @@ export interface MulticallLimits {
 }
 
 /** `gas`: at most so much. `code`: the node runs this in place of the code that `call.to` has. */
-export type AskOne = (
+export type CallOne = (
   call: ContractCall,
   at: AtBlock,
   how: { readonly gas?: number | undefined; readonly code?: Hex | undefined },
@@ -123,7 +123,7 @@ export class Multicall {
   #isUncapped = false;
 
   constructor(
-    private readonly askOne: AskOne,
+    private readonly askOne: CallOne,
     /** Null: calls go out one by one. */
     private readonly multicall3: Hex | null,
     private readonly limits: MulticallLimits,
@@ -232,7 +232,7 @@ export class Multicall {
     to: Hex,
     calls: readonly ContractCall[],
     at: AtBlock,
-    how: Parameters<AskOne>[2],
+    how: Parameters<CallOne>[2],
     /** Behind the arguments: Multicall3 does not read it. */
     ending = '',
   ): Promise<CallResult[] | 'TOO_LONG' | null> {
@@ -261,12 +261,12 @@ export class Multicall {
     return runsForeignCode === true ? gasPerCheck + GAS_IN_BATCH : gasPerCall;
   }
 
-  async #ask(call: ContractCall, at: AtBlock, how: Parameters<AskOne>[2]): Promise<CallResult> {
+  async #ask(call: ContractCall, at: AtBlock, how: Parameters<CallOne>[2]): Promise<CallResult> {
     try {
       return await this.askOne(call, at, how);
     } catch (error) {
       if (error instanceof RpcError && error.message === RETURN_TOO_LONG) return TOO_LONG;
-      if (error instanceof RpcError && isBrokenCall(error.message)) return BROKEN;
+      if (error instanceof RpcError && isExecutionError(error.message)) return BROKEN;
       throw error;
     }
   }

@@ -19,7 +19,7 @@ export async function deployPools(
   if (existing.length > 0 && live.length === existing.length) return existing;
 
   const { poolFactory } = deployment.contracts;
-  const pools = await Promise.all(seriesKeys(now, deployment).map((key) => foreseen(client, poolFactory, key)));
+  const pools = await Promise.all(seriesKeys(now, deployment).map((key) => predictPool(client, poolFactory, key)));
   await becomeDeployer(client);
   await sendTogether(
     client,
@@ -50,7 +50,7 @@ function seriesKeys(now: number, { tokens, contracts }: Deployment): PoolKey[] {
   );
 }
 
-async function foreseen(
+async function predictPool(
   client: DevClient,
   factory: Hex,
   poolKey: PoolKey,

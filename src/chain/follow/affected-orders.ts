@@ -3,15 +3,15 @@ import type { Hex, Order, Origin } from '../../engine/quote.js';
 import { type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
 import { collateralToken } from '../contracts/quote-types.js';
 import { RpcError } from '../rpc/rpc-errors.js';
-import { type FollowedBook, type PatientSubmitter, wholeBlock } from './book-port.js';
+import { type BookPort, type CommandSubmitter, wholeBlock } from './book-port.js';
 import type { BlockRange, ChainCursor } from './cursor.js';
 import type { QuoteStates } from './quote-states.js';
-import type { IgnoredEvent, MeansEvent, SettlementEvent } from './settlement-events.js';
+import type { IgnoredEvent, FundsEvent, SettlementEvent } from './settlement-events.js';
 
 /** Hostile events count for nothing: each must come from the quote's own pool, a cancel from its own provider. */
-export function whyIgnored(
+export function validateEvent(
   event: SettlementEvent,
-  book: Pick<FollowedBook, 'get'>,
+  book: Pick<BookPort, 'get'>,
   poolFactory: Hex,
 ): IgnoredEvent | null {
   const { log } = event;
@@ -27,10 +27,10 @@ export function dependsOn({ quote }: Order, contract: Hex): boolean {
 }
 
 /** Orders whose provider's means may have changed, each with the last log that says so. */
-export function touchedOrders(
+export function affectedOrders(
   changes: readonly SettlementEvent[],
-  means: readonly MeansEvent[],
-  book: Pick<FollowedBook, 'get' | 'ordersOf' | 'ordersIn'>,
+  means: readonly FundsEvent[],
+  book: Pick<BookPort, 'get' | 'ordersOf' | 'ordersIn'>,
 ): Map<Order, ChainLog> {
   const touched = new Map<Order, ChainLog>();
   for (const [account, logs] of lastLogs(means)) {
@@ -53,7 +53,7 @@ export function touchedOrders(
  * By account and by who emitted it. Anyone may emit any number of logs that name a maker, so a maker's orders are walked
  * through once and not for each.
  */
-function lastLogs(means: readonly MeansEvent[]): Map<Hex, Map<Hex, ChainLog>> {
+function lastLogs(means: readonly FundsEvent[]): Map<Hex, Map<Hex, ChainLog>> {
   const ofAccounts = new Map<Hex, Map<Hex, ChainLog>>();
   for (const { log, accounts } of means) {
     for (const account of accounts) {
@@ -70,7 +70,7 @@ function later(one: ChainLog | undefined, other: ChainLog | undefined): ChainLog
 }
 
 /** So many of them at most, of each provider as many: nobody's many orders keep another's few waiting. */
-export function inTurn(touched: ReadonlyMap<Order, unknown>, most: number): Order[] {
+export function takeRoundRobin(touched: ReadonlyMap<Order, unknown>, most: number): Order[] {
   if (touched.size <= most) return [...touched.keys()];
   const ofProviders = new Map<Hex, Order[]>();
   for (const order of touched.keys()) {
@@ -97,8 +97,8 @@ export class OrderStates {
   constructor(
     private readonly states: QuoteStates,
     private readonly cursor: Pick<ChainCursor, 'newestFarAbove'>,
-    private readonly book: Pick<FollowedBook, 'get'>,
-    private readonly submitter: PatientSubmitter,
+    private readonly book: Pick<BookPort, 'get'>,
+    private readonly submitter: CommandSubmitter,
     /** Quotes stated anew by one command. */
     private readonly restatedPerCommand: number,
   ) {}

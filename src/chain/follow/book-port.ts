@@ -2,10 +2,10 @@ import type { ChainPosition, ChainRole, Command } from '../../engine/command.js'
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, Order, Pool } from '../../engine/quote.js';
 import type { BlockId, ChainLog } from '../contracts/blocks-and-logs.js';
-import type { Resume } from './cursor.js';
+import type { CursorStart } from './cursor.js';
 
 /** The book as those who read the chains see it. Commands are its only way in. */
-export interface FollowedBook {
+export interface BookPort {
   /** False: the log takes nothing now (the disk is full or too slow); nothing happened. */
   submit(command: Command): boolean;
   /** A known order: live or invalid. */
@@ -33,12 +33,12 @@ export class SubmitterStopped extends Error {
 }
 
 /** Hands commands over one after the other: waits while the log takes none, and lets others run between slices. */
-export class PatientSubmitter {
+export class CommandSubmitter {
   #sinceYield = 0;
   #stopped = false;
 
   constructor(
-    private readonly book: FollowedBook,
+    private readonly book: BookPort,
     private readonly clock: Clock,
     /** Pause before a refused command is offered again. */
     private readonly retryMs: number,
@@ -69,7 +69,7 @@ export class PatientSubmitter {
 }
 
 /** From what the engine remembers of a chain. */
-export function resumeFrom(position: ChainPosition | null, trail: readonly BlockId[]): Resume {
+export function resumeFrom(position: ChainPosition | null, trail: readonly BlockId[]): CursorStart {
   return { trail, isPartial: position !== null && position.logIndex !== null };
 }
 

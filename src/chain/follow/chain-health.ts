@@ -108,7 +108,7 @@ export class ChainHealth {
  * is given time for; then another one of its chain is asked. The other chain's stays, which may be the one that is well.
  * Where it cannot be told whose fault it is, both are left.
  */
-export class RefusingNode {
+export class EndpointSwitch {
   #sinceMs = 0;
 
   constructor(

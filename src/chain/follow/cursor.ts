@@ -22,7 +22,7 @@ export interface CursorOptions {
 }
 
 /** Where a reader goes on after a restart. */
-export interface Resume {
+export interface CursorStart {
   /** Blocks that were read, oldest first; the last is where the reading stood. */
   readonly trail: readonly BlockId[];
   /** Of the last one only some logs were accounted for, so it is read again. */
@@ -80,7 +80,7 @@ export class ChainCursor {
   constructor(
     private readonly reader: ChainReader,
     private readonly options: CursorOptions,
-    { trail, isPartial }: Resume,
+    { trail, isPartial }: CursorStart,
     clock: Clock,
     private readonly listener: CursorListener,
   ) {

@@ -2,12 +2,12 @@ import type { CancelTimer, Clock, Random } from '../../engine/ports.js';
 import type { Order } from '../../engine/quote.js';
 import { settleBoth, Deadline } from '../../system/timers.js';
 import type { BlockId } from '../contracts/blocks-and-logs.js';
-import type { PatientSubmitter } from './book-port.js';
+import type { CommandSubmitter } from './book-port.js';
 import { DeepReorg } from './cursor.js';
 import type { SettlementFollower } from './settlement-follower.js';
-import type { StreamFollower, StreamNews } from './stream-follower.js';
+import type { StreamFollower, StreamUpdate } from './stream-follower.js';
 
-export interface FollowPace {
+export interface FollowTiming {
   /** Pause between polls when nothing wakes the follower. */
   readonly pollMs: number;
   /** First pause after a failure; doubles up to `maxBackoffMs`, with full jitter. */
@@ -51,10 +51,10 @@ export class BookFollower {
     private readonly stream: Pick<StreamFollower, 'position' | 'look' | 'enter'>,
     /** Every known order, for the sweep. */
     private readonly orders: () => Iterable<Order>,
-    private readonly submitter: Pick<PatientSubmitter, 'stop'>,
+    private readonly submitter: Pick<CommandSubmitter, 'stop'>,
     private readonly clock: Clock,
     private readonly random: Random,
-    private readonly pace: FollowPace,
+    private readonly timing: FollowTiming,
     private readonly listener: FollowListener,
   ) {
     this.#sweptAtMs = clock.monotonicMs();
@@ -85,7 +85,7 @@ export class BookFollower {
     this.submitter.stop();
     this.wake();
     if (this.#running === null) return;
-    await new Deadline(this.clock, this.pace.stopGraceMs).wait(this.#running);
+    await new Deadline(this.clock, this.timing.stopGraceMs).wait(this.#running);
   }
 
   async #run(): Promise<void> {
@@ -96,12 +96,12 @@ export class BookFollower {
         const idle = await this.#step();
         failures = 0;
         this.listener.onSuccess();
-        if (idle) await this.#sleep(this.pace.pollMs);
+        if (idle) await this.#sleep(this.timing.pollMs);
       } catch (error) {
         if (this.isStopped) return;
         if (error instanceof DeepReorg) return this.listener.onHalt(error);
         this.listener.onFailure(error as Error, ++failures);
-        const longest = Math.min(this.pace.backoffMs * 2 ** (failures - 1), this.pace.maxBackoffMs);
+        const longest = Math.min(this.timing.backoffMs * 2 ** (failures - 1), this.timing.maxBackoffMs);
         await this.#sleep(longest * this.random.unit());
       }
     }
@@ -123,7 +123,7 @@ export class BookFollower {
     return false;
   }
 
-  async #enter(settled: boolean, news: StreamNews): Promise<boolean> {
+  async #enter(settled: boolean, news: StreamUpdate): Promise<boolean> {
     const { position } = this.settlement;
     if (position === null) return settled;
     const streamed = await this.stream.enter(news, position);
@@ -144,12 +144,12 @@ export class BookFollower {
   async #sweepSlice(): Promise<void> {
     const now = this.clock.monotonicMs();
     if (this.#sweep === null) {
-      if (now - this.#sweptAtMs < this.pace.sweepMs) return;
+      if (now - this.#sweptAtMs < this.timing.sweepMs) return;
       this.#sweptAtMs = now;
       this.#sweep = [...this.orders()].values();
     }
     const slice: Order[] = [];
-    while (slice.length < this.pace.sweepSlice) {
+    while (slice.length < this.timing.sweepSlice) {
       const next = this.#sweep.next();
       if (next.done === true) {
         this.#sweep = null;

@@ -2,7 +2,7 @@ import { type RawData, WebSocket } from 'ws';
 import type { CancelTimer, Clock, Random } from '../../engine/ports.js';
 import { type BlockHead, readHead } from '../contracts/blocks-and-logs.js';
 
-export interface WatchPatience {
+export interface HeadWatchTiming {
   /** Between pings; a connection that says nothing from one to the next is left. */
   readonly pingMs: number;
   /** Pauses between tries to connect: doubled each time, up to the longest, with full jitter. */
@@ -30,7 +30,7 @@ export class HeadWatch {
     private readonly onHead: (head: BlockHead | null) => void,
     private readonly clock: Clock,
     private readonly random: Random,
-    private readonly patience: WatchPatience,
+    private readonly timing: HeadWatchTiming,
   ) {}
 
   start(): void {
@@ -61,7 +61,7 @@ export class HeadWatch {
 
   /** A peer that is gone need not say so, and a handshake may hang: TCP alone would notice after hours, if at all. */
   #supervise(socket: WebSocket): void {
-    this.#cancelPing = this.clock.after(this.patience.pingMs, () => {
+    this.#cancelPing = this.clock.after(this.timing.pingMs, () => {
       if (!this.#heard) return socket.terminate(); // 'close' follows
       this.#heard = false;
       socket.ping();
@@ -73,7 +73,7 @@ export class HeadWatch {
     this.#cancelPing();
     this.#heard = false;
     if (this.#stopped) return;
-    const longest = Math.min(this.patience.backoffMs * 2 ** this.#failures++, this.patience.maxBackoffMs);
+    const longest = Math.min(this.timing.backoffMs * 2 ** this.#failures++, this.timing.maxBackoffMs);
     this.#cancelRetry = this.clock.after(longest * this.random.unit(), () => this.start());
   }
 }

@@ -34,7 +34,7 @@ const LACKS_BLOCK = /not (be )?found|unknown block/i;
  * more of them than a node puts into one answer: 10,000 cost 15 million gas. That block cannot be halved. Its logs are
  * asked of `emitters` alone, the contracts whose logs count. Rejects as ChainReader does.
  */
-export async function anyonesLogs(
+export async function readLogsByTopic(
   reader: Pick<ChainReader, 'logs'>,
   query: Omit<LogQuery, 'address'>,
   emitters: () => Iterable<Hex>,

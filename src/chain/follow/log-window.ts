@@ -146,7 +146,7 @@ export class LogWindow {
   }
 
   /** A subscription told of this block: its filter need not be asked for. */
-  hear(head: BlockHead): void {
+  addHead(head: BlockHead): void {
     this.#heard.delete(head.number);
     this.#heard.set(head.number, head);
     for (const number of this.#heard.keys()) {

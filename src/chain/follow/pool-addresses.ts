@@ -6,7 +6,7 @@ import { poolFactoryAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { revertName, revertText } from '../contracts/contract-errors.js';
 import { checksummed } from '../contracts/deployments.js';
-import { isLimit, RpcError } from '../rpc/rpc-errors.js';
+import { isRateLimit, RpcError } from '../rpc/rpc-errors.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
 
 const HOUR = 3600;
@@ -107,7 +107,7 @@ export class PoolAddresses {
       }
     } catch (error) {
       // Else an answer may come yet: a quote that is refused here is lost.
-      if (!(error instanceof RpcError) || isLimit(error)) throw error;
+      if (!(error instanceof RpcError) || isRateLimit(error)) throw error;
     }
     return found;
   }
@@ -182,7 +182,7 @@ export type FoundPool =
  * By the very objects of `keys`. A pool that exists is found whatever its date: the factory judges only keys of new
  * ones.
  */
-export async function lookUpPools(
+export async function findPools(
   reader: Pick<ChainReader, 'multicall'>,
   poolFactory: Hex,
   keys: readonly PoolKey[],

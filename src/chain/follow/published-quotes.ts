@@ -9,7 +9,7 @@ import type { QuoteError } from '../../wire/orderbook.js';
 import { orderbookStreamAbi } from '../contracts/abi.js';
 import type { ChainLog } from '../contracts/blocks-and-logs.js';
 import { boundQuote, collateralNeeded, type IdentifiedQuote, identifiedQuote } from '../contracts/quote-types.js';
-import type { FollowedBook } from './book-port.js';
+import type { BookPort } from './book-port.js';
 import type { PoolAddresses } from './pool-addresses.js';
 
 /** Why an event on the stream chain brought nothing into the book: counted, never fatal, and the cursor moves on. */
@@ -22,14 +22,14 @@ export type StreamRefusal =
   | 'NOT_FILLABLE'
   | 'EXPIRED';
 
-export interface Candidate {
+export interface QuoteCandidate {
   readonly quote: IdentifiedQuote;
   readonly log: ChainLog;
 }
 
 /** What the events of a range are, before anything is told of them: the range may have to be read again. */
 export interface CheckedEvents {
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly QuoteCandidate[];
   readonly refused: readonly RefusedEvent[];
   /** Known to the book already. */
   readonly known: readonly Hex[];
@@ -45,7 +45,7 @@ export interface RefusedEvent {
 /** Checks published quotes for everything that needs no look at what their providers have. */
 export class PublicationCheck {
   constructor(
-    private readonly book: FollowedBook,
+    private readonly book: BookPort,
     private readonly pools: PoolAddresses,
     private readonly signatures: Pick<QuoteSignature, 'quoteId'>,
     private readonly verifier: Pick<SignatureChecks, 'verifyAll'>,
@@ -66,7 +66,7 @@ export class PublicationCheck {
     const now = this.nowSeconds();
     const keys = decoded.flatMap(({ published }) => published?.poolKey ?? []);
     const pools = (await this.pools.resolveEvenLater(keys, now)).values();
-    const unverified: Candidate[] = [];
+    const unverified: QuoteCandidate[] = [];
     const refused: RefusedEvent[] = [];
     const known: Hex[] = [];
     for (const [i, { log, published }] of decoded.entries()) {
@@ -90,7 +90,7 @@ export class PublicationCheck {
       } else unverified.push({ quote, log });
     }
     const verdicts = await this.verifier.verifyAll(unverified.map(({ quote }) => quote));
-    const candidates = new Map<Hex, Candidate>();
+    const candidates = new Map<Hex, QuoteCandidate>();
     for (const [i, candidate] of unverified.entries()) {
       const { quoteId } = candidate.quote;
       if (candidates.has(quoteId)) continue;

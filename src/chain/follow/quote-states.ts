@@ -18,8 +18,8 @@ import { erc20Abi, poolAbi } from '../contracts/abi.js';
 import type { AtBlock } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { collateralNeeded, collateralToken, type IdentifiedQuote } from '../contracts/quote-types.js';
-import { decoded } from '../rpc/rpc-response.js';
-import type { DeploymentRehearsal } from './deployment-rehearsal.js';
+import { decodeOrThrow } from '../rpc/rpc-response.js';
+import type { DeploymentDryRun } from './deployment-dry-run.js';
 import { encodeGetPoolAddress } from './pool-addresses.js';
 
 /** By `isQuoteOBValid`'s error code. */
@@ -72,7 +72,7 @@ export class QuoteStates {
   }
 
   async #readSlice(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<QuoteReading[]> {
-    const calls = quotes.flatMap((quote) => [askFilled(quote), askValid(quote, quote.size)]);
+    const calls = quotes.flatMap((quote) => [filledAmountCall(quote), validityCall(quote, quote.size)]);
     const answers = await this.settlement.multicall(calls, at);
     const readings = new Array<QuoteReading | undefined>(quotes.length);
     const again: { index: number; fillableSize: bigint }[] = [];
@@ -107,7 +107,7 @@ export class QuoteStates {
     at: AtBlock,
   ): Promise<void> {
     if (again.length === 0) return;
-    const calls = again.map(({ index, fillableSize }) => askValid(itemAt(quotes, index), fillableSize));
+    const calls = again.map(({ index, fillableSize }) => validityCall(itemAt(quotes, index), fillableSize));
     const answers = await this.settlement.multicall(calls, at);
     again.forEach(({ index, fillableSize }, i) => {
       readings[index] = toReading(fillableSize, itemAt(answers, i));
@@ -139,12 +139,12 @@ function selectorOf(name: 'getQuoteOBFilledAmount' | 'isQuoteOBValid'): Hex {
 }
 
 /** How much of the quote was filled, as its pool says. */
-export function askFilled({ pool, provider, quoteId }: IdentifiedQuote): ContractCall {
+export function filledAmountCall({ pool, provider, quoteId }: IdentifiedQuote): ContractCall {
   return { to: pool.poolAddress, data: `${FILLED_SELECTOR}${addressWord(provider)}${bytes32Word(quoteId)}` };
 }
 
 /** Whether so much of the quote can be filled. */
-export function askValid(quote: IdentifiedQuote, size: bigint): ContractCall {
+export function validityCall(quote: IdentifiedQuote, size: bigint): ContractCall {
   const filler = addressWord(isPrivate(quote) ? quote.taker : ANYONE);
   const words = filler + termWords(quote) + uintWord(size) + poolSignatureWords(quote.signature);
   return { to: quote.pool.poolAddress, data: `${VALID_SELECTOR}${words}`, runsForeignCode: true };
@@ -156,7 +156,7 @@ function hasNoCode(answer: CallResult): boolean {
 
 function readFilled({ reverted, data }: CallResult): bigint | null {
   if (reverted) return null;
-  return decoded(() => decodeFunctionResult({ abi: poolAbi, functionName: 'getQuoteOBFilledAmount', data }));
+  return decodeOrThrow(() => decodeFunctionResult({ abi: poolAbi, functionName: 'getQuoteOBFilledAmount', data }));
 }
 
 /**
@@ -165,7 +165,7 @@ function readFilled({ reverted, data }: CallResult): bigint | null {
  */
 function toReading(fillableSize: bigint, { reverted, data }: CallResult): QuoteReading {
   if (reverted) return withError(fillableSize, 'InvalidAssetUpdate');
-  const [, code] = decoded(() => decodeFunctionResult({ abi: poolAbi, functionName: 'isQuoteOBValid', data }));
+  const [, code] = decodeOrThrow(() => decodeFunctionResult({ abi: poolAbi, functionName: 'isQuoteOBValid', data }));
   const name = ERROR_NAMES[code] ?? 'InvalidAssetUpdate';
   return withError(fillableSize, name === 'None' ? null : name);
 }
@@ -193,7 +193,7 @@ function itemAt<T>(items: readonly T[], index: number): T {
 const TOKENS_IN_FLIGHT = 8;
 
 /** What one quote's provider has, each null from what is not a token. */
-interface Means {
+interface Funds {
   readonly decimals: bigint | null;
   readonly allowance: bigint | null;
   readonly balance: bigint | null;
@@ -209,7 +209,7 @@ export class UndeployedPools {
     private readonly settlement: ChainReader,
     private readonly poolFactory: Hex,
     private readonly router: Hex,
-    private readonly rehearsal: Pick<DeploymentRehearsal, 'areDeployable'>,
+    private readonly rehearsal: Pick<DeploymentDryRun, 'areDeployable'>,
   ) {}
 
   /** In the order of `quotes`; null: it can be filled. */
@@ -265,7 +265,7 @@ export class UndeployedPools {
    * Each token in requests of its own. Anyone may name any contract as a token, and what is batched runs in one
    * simulated transaction: a hostile one asked first could move the balances that an honest one is asked for next.
    */
-  async #readMeans(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlyMap<IdentifiedQuote, Means>> {
+  async #readMeans(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlyMap<IdentifiedQuote, Funds>> {
     const byToken = new Map<Hex, IdentifiedQuote[]>();
     for (const quote of quotes) {
       const token = collateralToken(quote);
@@ -277,7 +277,7 @@ export class UndeployedPools {
     const read = await mapLimit(tokens, TOKENS_IN_FLIGHT, async ([token, asked]) => {
       const answers = await this.settlement.multicall(this.#askMeans(token, asked), at);
       const decimals = readUint(answers[0]);
-      return asked.map((quote, i): [IdentifiedQuote, Means] => [
+      return asked.map((quote, i): [IdentifiedQuote, Funds] => [
         quote,
         { decimals, allowance: readUint(answers[1 + 2 * i]), balance: readUint(answers[2 + 2 * i]) },
       ]);
@@ -334,7 +334,7 @@ function foreign(to: Hex, data: Hex): ContractCall {
   return { to, data, runsForeignCode: true };
 }
 
-const NO_MEANS: Means = { decimals: null, allowance: null, balance: null };
+const NO_MEANS: Funds = { decimals: null, allowance: null, balance: null };
 
 /** In the token's own decimals, rounded up; null when no pool could count it. */
 function neededOf(quote: IdentifiedQuote, decimals: bigint | null): bigint | null {

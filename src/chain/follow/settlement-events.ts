@@ -8,7 +8,7 @@ import type { ChainReader } from '../contracts/chain-reader.js';
 import { checksummed } from '../contracts/deployments.js';
 import { collateralToken } from '../contracts/quote-types.js';
 import { positionAt } from './book-port.js';
-import { anyonesLogs } from './log-query.js';
+import { readLogsByTopic } from './log-query.js';
 import type { LogsBloom } from './logs-bloom.js';
 
 /** What the settlement chain's logs say that a book cares about. Nothing is checked yet but the form. */
@@ -31,7 +31,7 @@ export type IgnoredEvent =
   /** Somebody cancelled what is another's. */
   | 'OTHER_PROVIDER';
 
-export interface Ignored {
+export interface IgnoredLog {
   readonly why: IgnoredEvent;
   readonly log: ChainLog;
 }
@@ -42,11 +42,11 @@ export interface FoundEvents {
   /** Fills and cancels by their form, of other contracts: the first quote of a pool may not be known yet. */
   readonly others: readonly SettlementEvent[];
   /** All logs that are not among `events`. */
-  readonly ignored: readonly Ignored[];
+  readonly ignored: readonly IgnoredLog[];
 }
 
 /** Somebody's means changed: an allowance or balance of the token at `log.address`, or a position in the pool there. */
-export interface MeansEvent {
+export interface FundsEvent {
   readonly log: ChainLog;
   readonly accounts: readonly Hex[];
 }
@@ -59,7 +59,7 @@ const [TRANSFER] = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer' });
 const [TRANSFER_SINGLE] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'TransferSingle' });
 const [TRANSFER_BATCH] = encodeEventTopics({ abi: optionTokenAbi, eventName: 'TransferBatch' });
 const EVENTS: readonly Hex[] = [FILL, CANCEL, DEPLOYED];
-const MEANS = [APPROVAL, TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH];
+const FUNDS_EVENTS = [APPROVAL, TRANSFER, TRANSFER_SINGLE, TRANSFER_BATCH];
 
 /** Topics of one `eth_getLogs`: a node takes some hundreds in a position, not thousands. */
 const PROVIDERS_PER_QUERY = 200;
@@ -67,8 +67,8 @@ const PROVIDERS_PER_QUERY = 200;
  * Anyone can publish quotes of makers who own nothing, a thousand for 12 million gas: where that would take hundreds of
  * queries for each new block, one asks for everybody's logs. In more blocks at once those would be too many.
  */
-const MOST_NAMED_PROVIDERS = 2_000;
-const MOST_BLOCKS_OF_EVERYBODY = 100;
+const MAX_NAMED_PROVIDERS = 2_000;
+const MAX_UNFILTERED_BLOCKS = 100;
 const QUERIES_IN_FLIGHT = 8;
 
 /** Logs that look like fills, cancels and deployments, in chain order; anyone may emit them, in any number. */
@@ -79,7 +79,7 @@ export function readSettlementLogs(
   poolFactory: Hex,
   pools: readonly Pool[],
 ): Promise<ChainLog[]> {
-  return anyonesLogs(reader, { fromBlock, to, topics: [EVENTS] }, () => emittersOf(poolFactory, pools));
+  return readLogsByTopic(reader, { fromBlock, to, topics: [EVENTS] }, () => emittersOf(poolFactory, pools));
 }
 
 export function isSettlementLog({ topics: [name] }: ChainLog): boolean {
@@ -96,7 +96,7 @@ export function settlementEvents(logs: readonly ChainLog[], poolFactory: Hex, po
   const known = emittersOf(poolFactory, pools);
   const events: SettlementEvent[] = [];
   const others: SettlementEvent[] = [];
-  const ignored: Ignored[] = [];
+  const ignored: IgnoredLog[] = [];
   for (const log of logs) {
     const isOurs = known.has(log.address);
     const event = isOurs || log.topics[0] !== DEPLOYED ? decode(log) : null;
@@ -112,19 +112,18 @@ function emittersOf(poolFactory: Hex, pools: readonly Pool[]): Set<Hex> {
 }
 
 /** Logs of every change of the providers' allowances, balances and positions that may concern orders in `pools`. */
-export async function readMeansLogs(
+export async function readFundsLogs(
   reader: Pick<ChainReader, 'logs'>,
   fromBlock: number,
   to: BlockId,
   providers: readonly Hex[],
   pools: readonly Pool[],
 ): Promise<ChainLog[]> {
-  const isOfEverybody =
-    providers.length > MOST_NAMED_PROVIDERS && to.blockNumber - fromBlock < MOST_BLOCKS_OF_EVERYBODY;
-  const queries = isOfEverybody ? [[MEANS]] : queriesNaming(providers);
+  const isOfEverybody = providers.length > MAX_NAMED_PROVIDERS && to.blockNumber - fromBlock < MAX_UNFILTERED_BLOCKS;
+  const queries = isOfEverybody ? [[FUNDS_EVENTS]] : queriesNaming(providers);
   const emitters = (): Hex[] => pools.flatMap((pool) => [pool.poolAddress, collateralToken({ pool })]);
   const found = await mapLimit(queries, QUERIES_IN_FLIGHT, (topics) =>
-    anyonesLogs(reader, { fromBlock, to, topics }, emitters),
+    readLogsByTopic(reader, { fromBlock, to, topics }, emitters),
   );
   if (!isOfEverybody) return found.flat();
   const named = new Set(providers);
@@ -132,7 +131,7 @@ export async function readMeansLogs(
 }
 
 /** Whose means the log says have changed. */
-export function meansEvent(log: ChainLog): MeansEvent {
+export function fundsEvent(log: ChainLog): FundsEvent {
   return { log, accounts: log.topics.slice(1).map(toAddress) };
 }
 

@@ -4,8 +4,8 @@ import { mapLimit } from '../../system/timers.js';
 import { type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { collateralToken } from '../contracts/quote-types.js';
-import { dependsOn, inTurn, OrderStates, touchedOrders, whyIgnored } from './affected-orders.js';
-import { blocksOf, type FollowedBook, isBefore, type PatientSubmitter, wholeBlock } from './book-port.js';
+import { dependsOn, takeRoundRobin, OrderStates, affectedOrders, validateEvent } from './affected-orders.js';
+import { blocksOf, type BookPort, isBefore, type CommandSubmitter, wholeBlock } from './book-port.js';
 import type { ContractBreaker } from './contract-breaker.js';
 import type { BlockRange, ChainCursor } from './cursor.js';
 import type { EarlyEvents } from './early-events.js';
@@ -13,19 +13,19 @@ import { readRange } from './log-query.js';
 import type { LogReading, LogWindow, WatchedLogs } from './log-window.js';
 import type { QuoteStates } from './quote-states.js';
 import {
-  type Ignored,
+  type IgnoredLog,
   type IgnoredEvent,
   isSettlementLog,
   mayHoldSettlementEvents,
-  meansEvent,
+  fundsEvent,
   originOf,
-  readMeansLogs,
+  readFundsLogs,
   readSettlementLogs,
   settlementCommand,
   type SettlementEvent,
   settlementEvents,
 } from './settlement-events.js';
-import type { ForeseenStates } from './state-prefetch.js';
+import type { StatePrefetch } from './state-prefetch.js';
 
 export interface SettlementFollowerOptions {
   readonly poolFactory: Hex;
@@ -50,7 +50,7 @@ interface SortedEvents {
   readonly old: readonly SettlementEvent[];
   /** They may be of quotes whose publication is read later. */
   readonly unknown: readonly SettlementEvent[];
-  readonly ignored: readonly Ignored[];
+  readonly ignored: readonly IgnoredLog[];
 }
 
 /** Follows fills, cancels, deployments and the providers' means on the settlement chain. */
@@ -79,11 +79,11 @@ export class SettlementFollower {
   constructor(
     private readonly reader: Pick<ChainReader, 'blockOf'>,
     private readonly cursor: ChainCursor,
-    private readonly book: FollowedBook,
-    private readonly submitter: PatientSubmitter,
+    private readonly book: BookPort,
+    private readonly submitter: CommandSubmitter,
     private readonly window: Pick<LogWindow, 'read' | 'readOld' | 'accept' | 'goBackTo' | 'isOfEarlierProcess'>,
     states: QuoteStates,
-    private readonly foreseen: Pick<ForeseenStates, 'foresee'>,
+    private readonly prefetch: Pick<StatePrefetch, 'prefetch'>,
     private readonly breaker: Pick<ContractBreaker, 'isOpen'>,
     private readonly early: Pick<EarlyEvents, 'remember' | 'rewind'>,
     private readonly onIgnored: (why: IgnoredEvent, log: ChainLog) => void,
@@ -110,7 +110,7 @@ export class SettlementFollower {
     if (step.type === 'IDLE' || step.type === 'BLOCKS') await this.#finishRewind();
     switch (step.type) {
       case 'IDLE':
-        if (this.position !== null) this.foreseen.foresee(this.position);
+        if (this.position !== null) this.prefetch.prefetch(this.position);
         await this.#enterLate(await this.window.readOld());
         return true;
       case 'BEGIN':
@@ -158,7 +158,7 @@ export class SettlementFollower {
   async checkWaiting(): Promise<boolean> {
     const { position } = this;
     if (position === null || this.#waiting.size === 0) return true;
-    const orders = inTurn(this.#waiting, this.options.touchedSlice);
+    const orders = takeRoundRobin(this.#waiting, this.options.touchedSlice);
     const states = await this.#states.read(orders, position);
     await this.#states.tell(orders, states, position, (order) => this.#originFor(order));
     for (const order of orders) this.#waiting.delete(order);
@@ -170,7 +170,7 @@ export class SettlementFollower {
    * there is nothing left to be read for now.
    */
   async #read(step: BlockRange): Promise<boolean> {
-    if (step.isLast) this.foreseen.foresee(idOf(step.to));
+    if (step.isLast) this.prefetch.prefetch(idOf(step.to));
     const reading = await readRange(this.cursor, step, () => this.window.read(step));
     if (reading === 'AWAITED') return true;
     const range = reading?.range ?? null;
@@ -178,7 +178,7 @@ export class SettlementFollower {
     const to = idOf(range.to);
     const { changes, old, unknown, ignored } = this.#sort(reading);
     const touched = this.#touched([...changes, ...old], reading);
-    const due = inTurn(new Map([...this.#waiting, ...touched]), this.options.touchedSlice);
+    const due = takeRoundRobin(new Map([...this.#waiting, ...touched]), this.options.touchedSlice);
     const orders = [...new Set([...due, ...this.#inDoubt])];
     const [states, deployedAt] = await Promise.all([this.#states.atEnd(range, orders), this.#deploymentTimes(changes)]);
     await this.cursor.confirm(range);
@@ -214,7 +214,7 @@ export class SettlementFollower {
   }
 
   #touched(changes: readonly SettlementEvent[], { hints }: LogReading): Map<Order, ChainLog> {
-    const touched = touchedOrders(changes, hints.map(meansEvent), this.book);
+    const touched = affectedOrders(changes, hints.map(fundsEvent), this.book);
     for (const order of touched.keys()) if (this.#isHeld(order)) touched.delete(order);
     return touched;
   }
@@ -226,12 +226,12 @@ export class SettlementFollower {
     const changes: SettlementEvent[] = [];
     const old: SettlementEvent[] = [];
     const unknown = others.filter(({ log }) => !this.window.isOfEarlierProcess(log));
-    const alsoIgnored: Ignored[] = [];
+    const alsoIgnored: IgnoredLog[] = [];
     for (const event of events) {
       const { log, type } = event;
       // An earlier process may have applied it, and all orders were checked since this one began.
       if (type !== 'POOL' && this.window.isOfEarlierProcess(log)) continue;
-      const why = whyIgnored(event, this.book, this.#poolFactory);
+      const why = validateEvent(event, this.book, this.#poolFactory);
       if (why !== null) alsoIgnored.push({ why, log });
       else if (type === 'FILL' && log.blockNumber <= lowest) old.push(event);
       else changes.push(event);
@@ -302,13 +302,13 @@ export class SettlementFollower {
 }
 
 /** Fills, cancels and deployments; hints are the changes of the makers' means. */
-export function watchedSettlement(book: FollowedBook, factory: Hex): WatchedLogs {
+export function watchedSettlement(book: BookPort, factory: Hex): WatchedLogs {
   const poolFactory = factory.toLowerCase() as Hex;
   return {
     mayHold: mayHoldSettlementEvents,
     isEvent: isSettlementLog,
     events: (reader, fromBlock, to) => readSettlementLogs(reader, fromBlock, to, poolFactory, [...book.quotedPools()]),
     hints: (reader, fromBlock, to) =>
-      readMeansLogs(reader, fromBlock, to, [...book.providers()], [...book.quotedPools()]),
+      readFundsLogs(reader, fromBlock, to, [...book.providers()], [...book.quotedPools()]),
   };
 }

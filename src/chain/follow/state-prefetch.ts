@@ -3,7 +3,7 @@ import type { BlockId } from '../contracts/blocks-and-logs.js';
 import type { IdentifiedQuote } from '../contracts/quote-types.js';
 import type { QuoteReading, QuoteStates } from './quote-states.js';
 
-interface Foreseen {
+interface PrefetchedState {
   readonly quote: IdentifiedQuote;
   /** Null where no answer came. */
   readonly reading: Promise<QuoteReading | null>;
@@ -14,9 +14,9 @@ interface Foreseen {
  * whose state they would enter: beside the logs that tell whether they have come, so that there is one answer less to
  * wait for. A quote's state at a block is the same whenever it is asked.
  */
-export class ForeseenStates {
+export class StatePrefetch {
   #block: Hex | null = null;
-  readonly #foreseen = new Map<Hex, Foreseen>();
+  readonly #foreseen = new Map<Hex, PrefetchedState>();
 
   constructor(
     private readonly states: Pick<QuoteStates, 'read'>,
@@ -27,7 +27,7 @@ export class ForeseenStates {
   ) {}
 
   /** What enters next will do so with the state after this block. Asks once for each quote. */
-  foresee(at: BlockId): void {
+  prefetch(at: BlockId): void {
     if (at.blockHash !== this.#block) this.#foreseen.clear();
     this.#block = at.blockHash;
     const awaited = new Map<Hex, IdentifiedQuote>();

@@ -5,13 +5,13 @@ import type { QuoteError } from '../../wire/orderbook.js';
 import { type BlockHead, type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { publishedQuote } from '../contracts/quote-types.js';
-import { blocksOf, type FollowedBook, isBefore, type PatientSubmitter, positionAt, wholeBlock } from './book-port.js';
+import { blocksOf, type BookPort, isBefore, type CommandSubmitter, positionAt, wholeBlock } from './book-port.js';
 import type { ChainCursor, CursorStep } from './cursor.js';
 import type { EarlyEvents } from './early-events.js';
 import { readRange } from './log-query.js';
 import type { LogReading, LogWindow, WatchedLogs } from './log-window.js';
 import {
-  type Candidate,
+  type QuoteCandidate,
   type PublicationCheck,
   publishQuoteTopics,
   type RefusedEvent,
@@ -19,7 +19,7 @@ import {
 } from './published-quotes.js';
 import type { QuoteReading } from './quote-states.js';
 import { originOf } from './settlement-events.js';
-import type { ForeseenStates } from './state-prefetch.js';
+import type { StatePrefetch } from './state-prefetch.js';
 
 export interface StreamListener {
   /** The book knows this quote now, or (`refusal`) will not take it. */
@@ -40,7 +40,7 @@ export interface StreamFollowerOptions {
 }
 
 /** What the stream says is next: nothing of it has been told to anyone yet. */
-export type StreamNews =
+export type StreamUpdate =
   | Exclude<CursorStep, { readonly type: 'BLOCKS' | 'IDLE' }>
   /** What came late of old blocks; null: logs of the next block are waited for. */
   | { readonly type: 'IDLE'; readonly reading: LogReading | null }
@@ -55,10 +55,10 @@ export class StreamFollower {
   constructor(
     private readonly reader: ChainReader,
     private readonly cursor: ChainCursor,
-    private readonly book: FollowedBook,
-    private readonly submitter: PatientSubmitter,
+    private readonly book: BookPort,
+    private readonly submitter: CommandSubmitter,
     private readonly publications: PublicationCheck,
-    private readonly states: Pick<ForeseenStates, 'read'>,
+    private readonly states: Pick<StatePrefetch, 'read'>,
     private readonly early: Pick<EarlyEvents, 'take'>,
     private readonly window: Pick<
       LogWindow,
@@ -77,7 +77,7 @@ export class StreamFollower {
   /**
    * Needs nothing of the settlement chain, so that both can be asked at once. One at a time; then `enter`, or never.
    */
-  async look(): Promise<StreamNews> {
+  async look(): Promise<StreamUpdate> {
     const step = await this.cursor.poll();
     if (step.type === 'IDLE') return { type: 'IDLE', reading: await this.window.readOld() };
     if (step.type !== 'BLOCKS') return step;
@@ -86,7 +86,7 @@ export class StreamFollower {
   }
 
   /** One range of blocks, or one reorg, entered with the state of `settlement`. True when nothing is left for now. */
-  async enter(news: StreamNews, settlement: BlockId): Promise<boolean> {
+  async enter(news: StreamUpdate, settlement: BlockId): Promise<boolean> {
     switch (news.type) {
       case 'IDLE':
         if (news.reading !== null) await this.#enterReading(news.reading, settlement);
@@ -149,7 +149,7 @@ export class StreamFollower {
    * Filled amounts and validity are those of the settlement block that the book shows; only later events apply to them.
    */
   async #enter(
-    candidates: readonly Candidate[],
+    candidates: readonly QuoteCandidate[],
     readings: readonly QuoteReading[],
     timestamps: ReadonlyMap<number, number>,
     settlement: BlockId,
@@ -183,7 +183,7 @@ export class StreamFollower {
   }
 
   /** What a log says of its time counts where it can be so, and its block has not been seen. `to`: the last block read. */
-  async #timestamps(candidates: readonly Candidate[], to: BlockHead | null): Promise<ReadonlyMap<number, number>> {
+  async #timestamps(candidates: readonly QuoteCandidate[], to: BlockHead | null): Promise<ReadonlyMap<number, number>> {
     const timestamps = new Map<number, number>();
     for (const { log } of candidates) {
       const isPossible = log.timestamp !== null && to !== null && log.timestamp <= to.timestamp;

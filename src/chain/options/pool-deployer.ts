@@ -8,7 +8,7 @@ import type { OptionTerms } from '../../wire/options.js';
 import { poolFactoryAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { isChainFailure } from '../contracts/contract-errors.js';
-import { type FoundPool, lookUpPools } from '../follow/pool-addresses.js';
+import { type FoundPool, findPools } from '../follow/pool-addresses.js';
 import { type GasPayer, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
 
@@ -68,7 +68,7 @@ export class PoolDeployer {
     try {
       const lookUps = plans.filter((plan) => plan.type === 'LOOK_UP');
       const keys = lookUps.map(({ key }) => key);
-      const found = await lookUpPools(this.reader, this.poolFactory, keys);
+      const found = await findPools(this.reader, this.poolFactory, keys);
       const missing = missingPools(lookUps, found);
       const joined = missing.filter(({ poolAddress }) => this.#underWay.has(poolAddress));
       const own = missing.filter((pool) => !joined.includes(pool));

@@ -8,7 +8,7 @@ import { type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { LONG, optionTokenAbi, poolAbi, SHORT } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { chainFailureText, isChainFailure } from '../contracts/contract-errors.js';
-import { type FoundPool, lookUpPools } from '../follow/pool-addresses.js';
+import { type FoundPool, findPools } from '../follow/pool-addresses.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
 import { type GasPayer, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
@@ -69,7 +69,7 @@ export class Settler {
     const plans = options.map((option) => this.#plan(option, now));
     try {
       const keys = plans.flatMap((plan) => (plan.type === 'SETTLE' ? [plan.key] : []));
-      const found = await lookUpPools(this.reader, this.poolFactory, keys);
+      const found = await findPools(this.reader, this.poolFactory, keys);
       const positions = await this.#positions(distinctDeployed([...found.values()]));
       const idle = new Map([...positions].flatMap(([pool, position]) => nothingToDo(pool, position)));
       const held = [...positions.keys()].filter((pool) => !idle.has(pool));

@@ -4,9 +4,9 @@ export interface Endpoint {
   /** Left alone until then: its own Retry-After. */
   restUntilMs: number;
   /** It failed, or was behind: not looked at again before. */
-  doubtedUntilMs: number;
+  failedUntilMs: number;
   /** How long that was, last time. */
-  doubtMs: number;
+  backoffMs: number;
   /** It took over again then. */
   backSinceMs: number;
   /** It said that it is of the right chain, and nobody has doubted it since. */
@@ -17,13 +17,13 @@ export interface Endpoint {
  * How many times `doubtMs` an endpoint is left alone at most. One that tells of its head and refuses all else looks well
  * each time that it is looked at, and each return to it costs seconds in which nothing is read: so these become rare.
  */
-const LONGEST_DOUBT = 16;
+const MAX_BACKOFF_FACTOR = 16;
 
 /**
  * Which endpoint is asked. All requests go to one until it fails, so that a reader sees one node's view of the chain
  * and not a mix of heads; then the next takes over, until one that is preferred to it is well again.
  */
-export class RpcEndpoints {
+export class EndpointPool {
   readonly #all: readonly Endpoint[];
   #current = 0;
   /** Whom the last request went to: another one than the current while that has asked for a pause. */
@@ -33,9 +33,9 @@ export class RpcEndpoints {
   constructor(
     urls: readonly string[],
     /** How long an endpoint that failed is not looked at again, in milliseconds; twice as long when it fails again soon. */
-    private readonly doubtMs: number,
+    private readonly backoffMs: number,
   ) {
-    const fresh = { restUntilMs: 0, doubtedUntilMs: 0, doubtMs: 0, backSinceMs: -Infinity, isOfChain: false };
+    const fresh = { restUntilMs: 0, failedUntilMs: 0, backoffMs: 0, backSinceMs: -Infinity, isOfChain: false };
     this.#all = urls.map((url) => ({ url, ...fresh }));
   }
 
@@ -69,8 +69,8 @@ export class RpcEndpoints {
   /** The next after the current one that has not failed lately; the current one where there is none. */
   another(nowMs: number): Endpoint | undefined {
     const others = [...this.#all.slice(this.#current + 1), ...this.#all.slice(0, this.#current)];
-    const isReady = ({ restUntilMs, doubtedUntilMs }: Endpoint): boolean =>
-      Math.max(restUntilMs, doubtedUntilMs) <= nowMs;
+    const isReady = ({ restUntilMs, failedUntilMs }: Endpoint): boolean =>
+      Math.max(restUntilMs, failedUntilMs) <= nowMs;
     return others.find(isReady) ?? this.current;
   }
 
@@ -81,23 +81,25 @@ export class RpcEndpoints {
 
   /** Requests that failed together move on once. */
   moveOnFrom(endpoint: Endpoint, nowMs: number): void {
-    if (nowMs >= endpoint.doubtedUntilMs) {
-      const isSoon = nowMs - endpoint.backSinceMs <= endpoint.doubtMs;
-      endpoint.doubtMs = isSoon ? Math.min(2 * endpoint.doubtMs, LONGEST_DOUBT * this.doubtMs) : this.doubtMs;
+    if (nowMs >= endpoint.failedUntilMs) {
+      const isSoon = nowMs - endpoint.backSinceMs <= endpoint.backoffMs;
+      endpoint.backoffMs = isSoon
+        ? Math.min(2 * endpoint.backoffMs, MAX_BACKOFF_FACTOR * this.backoffMs)
+        : this.backoffMs;
     }
-    endpoint.doubtedUntilMs = nowMs + endpoint.doubtMs;
+    endpoint.failedUntilMs = nowMs + endpoint.backoffMs;
     this.#use((this.#all.indexOf(endpoint) + 1) % this.#all.length);
   }
 
   /** One that is preferred to the current one and may be well again; undefined when there is none to look at now. */
-  toLookAt(nowMs: number): Endpoint | undefined {
+  toProbe(nowMs: number): Endpoint | undefined {
     const preferred = this.#all.slice(0, this.#current);
-    return preferred.find(({ restUntilMs, doubtedUntilMs }) => Math.max(restUntilMs, doubtedUntilMs) <= nowMs);
+    return preferred.find(({ restUntilMs, failedUntilMs }) => Math.max(restUntilMs, failedUntilMs) <= nowMs);
   }
 
   /** It still fails. */
-  doubt(endpoint: Endpoint, nowMs: number): void {
-    endpoint.doubtedUntilMs = nowMs + this.doubtMs;
+  markFailed(endpoint: Endpoint, nowMs: number): void {
+    endpoint.failedUntilMs = nowMs + this.backoffMs;
   }
 
   /** It is well. Does nothing when a better one has been found meanwhile. */

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Clock } from '../../engine/ports.js';
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly retryAfter: string | null;
   readonly text: string;
@@ -18,8 +18,8 @@ export interface PostLimits {
 }
 
 /** The answer is longer than what is read of one. */
-export class AnswerTooLong extends Error {
-  override readonly name = 'AnswerTooLong';
+export class ResponseTooLarge extends Error {
+  override readonly name = 'ResponseTooLarge';
 }
 
 /**
@@ -35,7 +35,7 @@ const agents = { http: new HttpAgent(kept), https: new HttpsAgent(kept) };
  * CPU for a short request (0.55 ms against 0.2 on loopback), and a quote on its way to the book meets some fifteen of
  * them. Redirects are not followed. Rejects when no whole answer came in time.
  */
-export async function postJson(url: string, json: string, limits: PostLimits, clock: Clock): Promise<HttpAnswer> {
+export async function postJson(url: string, json: string, limits: PostLimits, clock: Clock): Promise<HttpResponse> {
   const isSecure = url.startsWith('https:');
   const request = (isSecure ? httpsRequest : httpRequest)(url, {
     method: 'POST',
@@ -78,7 +78,7 @@ function readText(response: IncomingMessage, maxBytes: number): Promise<string> 
     let bytes = 0;
     body.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > maxBytes) reject(new AnswerTooLong(`The answer is larger than ${maxBytes} bytes`));
+      if (bytes > maxBytes) reject(new ResponseTooLarge(`The answer is larger than ${maxBytes} bytes`));
       else chunks.push(chunk);
     });
     body.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));

@@ -1,8 +1,8 @@
 import type { Clock, Random } from '../../engine/ports.js';
-import { type Endpoint, RpcEndpoints } from './endpoint-pool.js';
-import { AnswerTooLong, type HttpAnswer, postJson } from './http-transport.js';
-import { isPassing, RETURN_TOO_LONG, RpcError, RpcUnreachable, WrongChain } from './rpc-errors.js';
-import { isTooMuch, readAnswer, tooMuchIn } from './rpc-response.js';
+import { type Endpoint, EndpointPool } from './endpoint-pool.js';
+import { ResponseTooLarge, type HttpResponse, postJson } from './http-transport.js';
+import { isTransient, RETURN_TOO_LONG, RpcError, RpcUnreachable, WrongChain } from './rpc-errors.js';
+import { isRangeTooLarge, readResponse, rangeErrorIn } from './rpc-response.js';
 
 /**
  * JSON-RPC of one chain, as in EIP-1193: resolves to `result`, rejects with an error that has `code` where the node
@@ -22,7 +22,7 @@ export interface Rpc {
 }
 
 /** How patiently a chain's endpoints are asked. */
-export interface RpcPatience {
+export interface RpcOptions {
   readonly timeoutMs: number;
   /** Tries of one request, over all endpoints. */
   readonly attempts: number;
@@ -42,7 +42,7 @@ export interface RpcPatience {
  * answer.
  */
 export class HttpRpc implements Rpc {
-  readonly #endpoints: RpcEndpoints;
+  readonly #endpoints: EndpointPool;
   #isLooking = false;
   #lastId = 0;
 
@@ -50,13 +50,13 @@ export class HttpRpc implements Rpc {
     urls: readonly string[],
     /** Endpoints of another chain are not asked. */
     private readonly chainId: number,
-    private readonly patience: RpcPatience,
+    private readonly options: RpcOptions,
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly onError: (error: Error, url: string) => void,
     private readonly onAnswer: (url: string) => void = () => undefined,
   ) {
-    this.#endpoints = new RpcEndpoints(urls, patience.returnAfterMs);
+    this.#endpoints = new EndpointPool(urls, options.returnAfterMs);
   }
 
   /** Number of the endpoint that is asked now, from 0. */
@@ -70,7 +70,7 @@ export class HttpRpc implements Rpc {
 
   async request({ method, params = [] }: { readonly method: string; readonly params?: unknown }): Promise<unknown> {
     let failure: Error = new RpcUnreachable('No endpoint is configured');
-    for (let attempt = 0; attempt < this.patience.attempts; attempt++) {
+    for (let attempt = 0; attempt < this.options.attempts; attempt++) {
       if (attempt > 0) await this.#backOff(attempt);
       const endpoint = await this.#pick();
       this.#lookAtPreferred();
@@ -80,7 +80,7 @@ export class HttpRpc implements Rpc {
         this.onAnswer(endpoint.url);
         return answer;
       } catch (error) {
-        if (error instanceof RpcError && (!isPassing(error) || isTooMuch(method, error))) throw error;
+        if (error instanceof RpcError && (!isTransient(error) || isRangeTooLarge(method, error))) throw error;
         failure = error as Error;
         this.onError(failure, endpoint.url);
         this.#endpoints.moveOnFrom(endpoint, this.clock.monotonicMs());
@@ -116,7 +116,7 @@ export class HttpRpc implements Rpc {
       const ready = this.#endpoints.ready(now);
       if (ready !== undefined) return ready;
       const waitMs = this.#endpoints.pauseMs(now);
-      if (!(waitMs <= this.patience.timeoutMs)) throw new RpcUnreachable('Every endpoint has asked for a long pause');
+      if (!(waitMs <= this.options.timeoutMs)) throw new RpcUnreachable('Every endpoint has asked for a long pause');
       await this.#pause(waitMs);
     }
   }
@@ -124,13 +124,13 @@ export class HttpRpc implements Rpc {
   /** One look at a time, at one endpoint. */
   #lookAtPreferred(): void {
     const { current } = this.#endpoints;
-    const preferred = this.#endpoints.toLookAt(this.clock.monotonicMs());
+    const preferred = this.#endpoints.toProbe(this.clock.monotonicMs());
     if (this.#isLooking || current === undefined || preferred === undefined) return;
     this.#isLooking = true;
     void this.#isWell(preferred, current)
       .then((isWell) => {
         if (isWell) this.#endpoints.returnTo(preferred, this.clock.monotonicMs());
-        else this.#endpoints.doubt(preferred, this.clock.monotonicMs());
+        else this.#endpoints.markFailed(preferred, this.clock.monotonicMs());
       })
       .finally(() => (this.#isLooking = false));
   }
@@ -156,7 +156,7 @@ export class HttpRpc implements Rpc {
   }
 
   #backOff(attempt: number): Promise<void> {
-    return this.#pause(this.patience.backoffMs * 2 ** (attempt - 1) * this.random.unit());
+    return this.#pause(this.options.backoffMs * 2 ** (attempt - 1) * this.random.unit());
   }
 
   #pause(ms: number): Promise<void> {
@@ -170,19 +170,19 @@ export class HttpRpc implements Rpc {
     const { status } = answer;
     if (status === 429 || status === 503) this.#rest(endpoint, answer);
     if ((status < 200 || status > 299) && status !== 400) {
-      throw tooMuchIn(answer.text, method) ?? new RpcUnreachable(`HTTP ${status} to ${method}`);
+      throw rangeErrorIn(answer.text, method) ?? new RpcUnreachable(`HTTP ${status} to ${method}`);
     }
-    return readAnswer(answer.text, id, method);
+    return readResponse(answer.text, id, method);
   }
 
   /** Too many logs are the asker's to halve, and what code returns is its own: else so long an answer is the endpoint's. */
-  async #post(url: string, json: string, method: string): Promise<HttpAnswer> {
-    const { maxAnswerBytes: most, maxCallAnswerBytes } = this.patience;
+  async #post(url: string, json: string, method: string): Promise<HttpResponse> {
+    const { maxAnswerBytes: most, maxCallAnswerBytes } = this.options;
     const maxAnswerBytes = method === 'eth_call' ? maxCallAnswerBytes : most;
     try {
-      return await postJson(url, json, { ...this.patience, maxAnswerBytes }, this.clock);
+      return await postJson(url, json, { ...this.options, maxAnswerBytes }, this.clock);
     } catch (error) {
-      const tooLong = error instanceof AnswerTooLong;
+      const tooLong = error instanceof ResponseTooLarge;
       if (tooLong && method === 'eth_call') throw new RpcError(-32000, RETURN_TOO_LONG, null);
       if (tooLong && method === 'eth_getLogs') throw new RpcError(-32602, 'query returned more than can be read', null);
       throw new RpcUnreachable(`No answer to ${method}`, { cause: error });
@@ -193,7 +193,7 @@ export class HttpRpc implements Rpc {
    * `Retry-After` as seconds or as a date (RFC 9110, 10.2.3); at most a minute is believed. A 429 without one: a
    * second.
    */
-  #rest(endpoint: Endpoint, { status, retryAfter }: HttpAnswer): void {
+  #rest(endpoint: Endpoint, { status, retryAfter }: HttpResponse): void {
     if (retryAfter === null && status !== 429) return;
     const asked = Number(retryAfter ?? 1);
     const seconds = Number.isNaN(asked) ? (Date.parse(retryAfter ?? '') - this.clock.wallMs()) / 1000 : asked;

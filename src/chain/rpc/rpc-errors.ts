@@ -1,8 +1,8 @@
 const OUT_OF_GAS = 'out ?of ?gas|gas required exceeds|gas uint64 overflow|execution aborted|execution timeout';
 const BAD_CODE = 'invalid opcode|invalid code|invalid jump|stack underflow|stack limit|max call depth';
-const BAD_DEED =
+const BAD_ACCESS =
   'write protection|return data out of bounds|insufficient balance for transfer|EVM error|VM execution error';
-const BROKE = new RegExp(`${OUT_OF_GAS}|${BAD_CODE}|${BAD_DEED}`, 'i');
+const EXECUTION_ERROR = new RegExp(`${OUT_OF_GAS}|${BAD_CODE}|${BAD_ACCESS}`, 'i');
 
 /** In place of an answer to a call that would be longer than is read of one. */
 export const RETURN_TOO_LONG = 'more was returned than is read';
@@ -12,8 +12,8 @@ export const RETURN_TOO_LONG = 'more was returned than is read';
  * and no trouble of this one's. Neither geth nor anvil gives it a code of its own: the words are those of geth's
  * `core/vm/errors.go`, anvil's "EVM error" and older Nethermind's "VM execution error".
  */
-export function isBrokenCall(message: string): boolean {
-  return message === RETURN_TOO_LONG || BROKE.test(message);
+export function isExecutionError(message: string): boolean {
+  return message === RETURN_TOO_LONG || EXECUTION_ERROR.test(message);
 }
 
 /** The node's own answer: a JSON-RPC error object (EIP-1474 codes). */
@@ -50,15 +50,15 @@ const INTERNAL_ERROR = -32603;
  * Whether the same request may be answered at another time. Some nodes give broken code the number of a fault of their
  * own.
  */
-export function isPassing(error: unknown): boolean {
-  if (!(error instanceof RpcError) || isBrokenCall(error.message)) return false;
-  return error.code === INTERNAL_ERROR || isLimit(error);
+export function isTransient(error: unknown): boolean {
+  if (!(error instanceof RpcError) || isExecutionError(error.message)) return false;
+  return error.code === INTERNAL_ERROR || isRateLimit(error);
 }
 
 /**
  * The node gave no answer because it was asked too much: it may well know one. Any contract may revert with the words
  * of a limit, which no other node would answer otherwise.
  */
-export function isLimit({ code, message }: RpcError): boolean {
+export function isRateLimit({ code, message }: RpcError): boolean {
   return LIMIT_CODES.has(code) || (LIMIT_WORDS.test(message) && !/revert/i.test(message));
 }

@@ -2,18 +2,18 @@ import type { Hex } from '../../engine/quote.js';
 import { RpcError, RpcUnreachable } from './rpc-errors.js';
 
 /** Some use the code of a rate limit for a query that matches too many logs, which the asker has to halve. */
-export function isTooMuch(method: string, { message }: RpcError): boolean {
+export function isRangeTooLarge(method: string, { message }: RpcError): boolean {
   return method === 'eth_getLogs' && /results|range|response (size|is too big)|too large|query timeout/i.test(message);
 }
 
 /** Some say so with an HTTP status of a failure: QuickNode with 413, gateways with 500. Null: it says anything else. */
-export function tooMuchIn(text: string, method: string): RpcError | null {
+export function rangeErrorIn(text: string, method: string): RpcError | null {
   const refusal = refusalIn(parsed(text));
-  return refusal !== null && isTooMuch(method, refusal) ? refusal : null;
+  return refusal !== null && isRangeTooLarge(method, refusal) ? refusal : null;
 }
 
 /** The result that answers the request of that id. Throws RpcError where it is refused, RpcUnreachable on anything else. */
-export function readAnswer(text: string, id: number, method: string): unknown {
+export function readResponse(text: string, id: number, method: string): unknown {
   const answer = parsed(text);
   if (typeof answer !== 'object' || answer === null)
     throw new RpcUnreachable(`The answer to ${method} is no JSON object`);
@@ -96,7 +96,7 @@ export function readTime(value: unknown): number {
 }
 
 /** What `decode` makes of a contract's answer. Throws ChainAnswerError where it cannot be one: the node's fault, no bug. */
-export function decoded<T>(decode: () => T): T {
+export function decodeOrThrow<T>(decode: () => T): T {
   try {
     return decode();
   } catch (cause) {

@@ -1,6 +1,6 @@
 import type { Hex } from '../../engine/quote.js';
 import { quotesDigits } from '../contracts/abi-encoding.js';
-import { isPassing, RpcUnreachable } from '../rpc/rpc-errors.js';
+import { isTransient, RpcUnreachable } from '../rpc/rpc-errors.js';
 import { WalletStopped } from './errors.js';
 import type { NonceLine } from './nonce-manager.js';
 import { OwnTx, type TxIntent, type TxReceipt, type TxRequest } from './transaction.js';
@@ -110,7 +110,7 @@ export class UnattendedTxs {
       try {
         return await this.sendAnew(request);
       } catch (error) {
-        if (!(error instanceof RpcUnreachable) && !isPassing(error)) throw error;
+        if (!(error instanceof RpcUnreachable) && !isTransient(error)) throw error;
         await this.receipts.pause();
       }
     }

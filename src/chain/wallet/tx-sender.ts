@@ -3,7 +3,7 @@ import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import { keccak256 } from '../contracts/abi-encoding.js';
 import { revertData } from '../contracts/chain-reader.js';
-import { isPassing, RpcUnreachable } from '../rpc/rpc-errors.js';
+import { isTransient, RpcUnreachable } from '../rpc/rpc-errors.js';
 import { readWideQuantity } from '../rpc/rpc-response.js';
 import { NoGasMoney, WouldRevert } from './errors.js';
 import type { IntentLog } from './intent-log.js';
@@ -137,7 +137,7 @@ export async function broadcast(rpc: Rpc, { txHash, raw }: SignedTx): Promise<Br
 
 /** There are no codes for these: geth's, nitro's and anvil's words. Null: a refusal of another kind. */
 function readRefusal(error: unknown): BroadcastOutcome | null {
-  if (error instanceof RpcUnreachable || isPassing(error)) return 'SENT';
+  if (error instanceof RpcUnreachable || isTransient(error)) return 'SENT';
   const { message } = error as Error;
   if (/already known|already imported|known transaction/i.test(message)) return 'SENT';
   // A node that passes it on, or a sequencer's queue, gave up waiting: it may be mined all the same.

@@ -6,7 +6,7 @@ import { multicall3Abi, orderbookStreamAbi, poolAbi, poolFactoryAbi } from '../.
 import { encodeAggregate3 } from '../../../src/chain/contracts/multicall.js';
 import type { IdentifiedQuote } from '../../../src/chain/contracts/quote-types.js';
 import { decodeGetPoolAddress, encodeGetPoolAddress } from '../../../src/chain/follow/pool-addresses.js';
-import { askFilled, askValid } from '../../../src/chain/follow/quote-states.js';
+import { filledAmountCall, validityCall } from '../../../src/chain/follow/quote-states.js';
 import { type Hex, ZERO_ADDRESS } from '../../../src/engine/quote.js';
 
 const hexOf = (bytes: number): fc.Arbitrary<Hex> =>
@@ -69,8 +69,12 @@ t.test('what a pool is asked of a quote is encoded as viem encodes it', async (t
         functionName: 'isQuoteOBValid',
         args: [filler, onChain(each), size, signature],
       } as const;
-      t.same(askFilled(each), { to: pool.poolAddress, data: encodeFunctionData(filled) });
-      t.same(askValid(each, size), { to: pool.poolAddress, data: encodeFunctionData(valid), runsForeignCode: true });
+      t.same(filledAmountCall(each), { to: pool.poolAddress, data: encodeFunctionData(filled) });
+      t.same(validityCall(each, size), {
+        to: pool.poolAddress,
+        data: encodeFunctionData(valid),
+        runsForeignCode: true,
+      });
     }),
     { numRuns: 50 },
   );

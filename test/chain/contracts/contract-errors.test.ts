@@ -6,7 +6,7 @@ import {
   isChainFailure,
   revertName,
   revertText,
-  whyNoAnswer,
+  failureSummary,
 } from '../../../src/chain/contracts/contract-errors.js';
 import { RpcError, RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
@@ -36,9 +36,9 @@ t.test('what has no known name is told by what it has', async (t) => {
 
 t.test('what a node says of its errors is for nobody but the operator', async (t) => {
   const words = 'over the limit of project 0a1b2c, see https://node.example/v3/0a1b2c';
-  const whys = [-32005, NaN].map((code) => whyNoAnswer(new RpcError(code, words, null)));
+  const whys = [-32005, NaN].map((code) => failureSummary(new RpcError(code, words, null)));
   t.strictSame(whys, ['a node gave error -32005', 'a node gave an error']);
-  t.equal(whyNoAnswer(new RpcUnreachable('HTTP 403 to eth_call')), 'HTTP 403 to eth_call', 'in our own words');
+  t.equal(failureSummary(new RpcUnreachable('HTTP 403 to eth_call')), 'HTTP 403 to eth_call', 'in our own words');
 });
 
 t.test('a chain that fails is told apart from a bug', async (t) => {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { decodeFunctionData, encodeFunctionResult } from 'viem';
 import type { CallResult, ContractCall } from '../../../src/chain/contracts/abi-encoding.js';
 import { multicall3Abi } from '../../../src/chain/contracts/abi.js';
-import { type AskOne, decodeAggregate3, Multicall } from '../../../src/chain/contracts/multicall.js';
+import { type CallOne, decodeAggregate3, Multicall } from '../../../src/chain/contracts/multicall.js';
 import { RETURN_TOO_LONG, RpcError } from '../../../src/chain/rpc/rpc-errors.js';
 import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
 import type { Hex } from '../../../src/engine/quote.js';
@@ -29,7 +29,7 @@ const BROKEN: CallResult = { reverted: true, data: '0x' };
 /** A chain with Multicall3 (or without), and what it was asked: the calls of each request, and the request's gas. */
 function opened(multicall3: Hex | null = MULTICALL3) {
   const asked: [calls: readonly Hex[], gas: number | undefined][] = [];
-  const askOne: AskOne = ({ to, data }, _at, { gas }) => {
+  const askOne: CallOne = ({ to, data }, _at, { gas }) => {
     if (to !== MULTICALL3) {
       asked.push([[data], gas]);
       if (data === BURNS) return Promise.reject(new RpcError(-32000, 'out of gas', null));

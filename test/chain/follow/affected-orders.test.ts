@@ -1,7 +1,12 @@
 import t from 'tap';
 import type { BlockId, ChainLog } from '../../../src/chain/contracts/blocks-and-logs.js';
-import { inTurn, OrderStates, touchedOrders, whyIgnored } from '../../../src/chain/follow/affected-orders.js';
-import { PatientSubmitter } from '../../../src/chain/follow/book-port.js';
+import {
+  takeRoundRobin,
+  OrderStates,
+  affectedOrders,
+  validateEvent,
+} from '../../../src/chain/follow/affected-orders.js';
+import { CommandSubmitter } from '../../../src/chain/follow/book-port.js';
 import type { QuoteStates } from '../../../src/chain/follow/quote-states.js';
 import type { SettlementEvent } from '../../../src/chain/follow/settlement-events.js';
 import { RpcError, RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
@@ -51,13 +56,13 @@ function newBook() {
   };
 }
 
-function touchedSalts(changes: readonly SettlementEvent[], means: Parameters<typeof touchedOrders>[1]): number[] {
-  return [...touchedOrders(changes, means, newBook()).keys()].map(({ quote }) => quote.salt).sort();
+function touchedSalts(changes: readonly SettlementEvent[], means: Parameters<typeof affectedOrders>[1]): number[] {
+  return [...affectedOrders(changes, means, newBook()).keys()].map(({ quote }) => quote.salt).sort();
 }
 
 t.test('a fill counts when it comes from the pool of a quote that is known', async (t) => {
   const fillOf = (n: number, emitter: Hex) =>
-    whyIgnored({ type: 'FILL', log: logOf(emitter), quoteId: quoteIdOf(n), size: 1n }, newBook(), FACTORY);
+    validateEvent({ type: 'FILL', log: logOf(emitter), quoteId: quoteIdOf(n), size: 1n }, newBook(), FACTORY);
   t.equal(fillOf(1, POOL.poolAddress), null);
   t.equal(fillOf(1, OTHER_POOL.poolAddress), 'UNKNOWN_QUOTE');
   t.equal(fillOf(9, POOL.poolAddress), 'UNKNOWN_QUOTE');
@@ -65,14 +70,18 @@ t.test('a fill counts when it comes from the pool of a quote that is known', asy
 
 t.test('a cancel counts when it is the provider who cancels', async (t) => {
   const cancelBy = (provider: Hex) =>
-    whyIgnored({ type: 'CANCEL', log: logOf(POOL.poolAddress), quoteId: quoteIdOf(1), provider }, newBook(), FACTORY);
+    validateEvent(
+      { type: 'CANCEL', log: logOf(POOL.poolAddress), quoteId: quoteIdOf(1), provider },
+      newBook(),
+      FACTORY,
+    );
   t.equal(cancelBy(MAKER), null);
   t.equal(cancelBy(OTHER_MAKER), 'OTHER_PROVIDER');
 });
 
 t.test('a deployment counts when the factory tells of it', async (t) => {
   const deployedBy = (emitter: Hex) =>
-    whyIgnored({ type: 'POOL', log: logOf(emitter), pool: POOL }, newBook(), FACTORY);
+    validateEvent({ type: 'POOL', log: logOf(emitter), pool: POOL }, newBook(), FACTORY);
   t.equal(deployedBy(FACTORY), null);
   t.equal(deployedBy(POOL.poolAddress), 'OTHER_CONTRACT');
 });
@@ -97,7 +106,7 @@ t.test('of several logs that touch an order the last is named, in whatever order
   const means = [1, 3, 2].map((logIndex) => ({ log: logOf(BASE, logIndex), accounts: [OTHER_MAKER] }));
   means.push({ log: logOf(POOL.poolAddress, 0), accounts: [OTHER_MAKER] });
   const indexes = [means, means.toReversed()].map((all) =>
-    [...touchedOrders([], all, newBook()).values()].map(({ logIndex }) => logIndex),
+    [...affectedOrders([], all, newBook()).values()].map(({ logIndex }) => logIndex),
   );
   t.strictSame(indexes, [[3], [3]]);
   t.end();
@@ -106,7 +115,7 @@ t.test('of several logs that touch an order the last is named, in whatever order
 t.test('a later block counts before a higher index', (t) => {
   const [first, second] = [logOf(BASE, 7), { ...logOf(BASE, 1), blockNumber: 61 }];
   const means = [second, first].map((log) => ({ log, accounts: [OTHER_MAKER] }));
-  t.strictSame([...touchedOrders([], means, newBook()).values()], [second]);
+  t.strictSame([...affectedOrders([], means, newBook()).values()], [second]);
   t.end();
 });
 
@@ -115,7 +124,7 @@ t.test('any number of logs that name a maker take no more than one walk through 
   let walks = 0;
   const counted = { ...book, ordersOf: (provider: Hex) => (walks++, book.ordersOf(provider)) };
   const means = Array.from({ length: 100 }, (_, logIndex) => ({ log: logOf(BASE, logIndex), accounts: [MAKER] }));
-  touchedOrders([], means, counted);
+  affectedOrders([], means, counted);
   t.equal(walks, 1);
   t.end();
 });
@@ -127,7 +136,7 @@ t.test('of more orders than are asked about at once, each maker has as many', as
     engine.apply(enter(quote), { index: n, tsMs: START * 1_000 });
   }
   const touched = new Map([...engine.known()].map((order) => [order, null]));
-  const salts = (most: number) => inTurn(touched, most).map(({ quote }) => quote.salt);
+  const salts = (most: number) => takeRoundRobin(touched, most).map(({ quote }) => quote.salt);
   t.strictSame(salts(2), [1, 6]);
   t.strictSame(salts(4), [1, 6, 2, 3]);
   t.strictSame(salts(6), [1, 2, 3, 4, 5, 6]);
@@ -157,8 +166,8 @@ function onOrders(fail: (at: BlockId) => Error | null = () => null, newest: Bloc
   const book = {
     get: (quoteId: string) => known(orders.find(({ quote }) => quote.quoteId === quoteId)),
     submit: (command: Command) => commands.push(command) > 0,
-  } as unknown as ConstructorParameters<typeof PatientSubmitter>[0];
-  const submitter = new PatientSubmitter(book, new ManualClock(), 1);
+  } as unknown as ConstructorParameters<typeof CommandSubmitter>[0];
+  const submitter = new CommandSubmitter(book, new ManualClock(), 1);
   const states = new OrderStates(chain, { newestFarAbove: () => newest }, book, submitter, 2);
   return { states, orders, state, commands, forgotten };
 }

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { ChainLog, LogQuery } from '../../../src/chain/contracts/blocks-and-logs.js';
-import { anyonesLogs } from '../../../src/chain/follow/log-query.js';
+import { readLogsByTopic } from '../../../src/chain/follow/log-query.js';
 import { RpcError, RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import type { Hex } from '../../../src/engine/quote.js';
 import { address, blockHashOf, txHashOf } from '../../engine/samples.js';
@@ -34,12 +34,12 @@ t.test('what a node answers is taken as it is, and nobody asks who emits', async
   const nobody = (): Hex[] => {
     throw new Error('Nobody asks');
   };
-  t.equal(await anyonesLogs(reader, oneBlock, nobody), found);
+  t.equal(await readLogsByTopic(reader, oneBlock, nobody), found);
 });
 
 t.test('a block that a node refuses is asked for by emitter, 200 at a time, each once, in chain order', async (t) => {
   const reader = readerThat(tooMany);
-  const logs = await anyonesLogs(reader, oneBlock, () => [...emitters, ...emitters]);
+  const logs = await readLogsByTopic(reader, oneBlock, () => [...emitters, ...emitters]);
   t.strictSame(
     reader.asked.map((of) => of.length),
     [200, 200, 50],
@@ -52,14 +52,14 @@ t.test('a block that a node refuses is asked for by emitter, 200 at a time, each
 
 t.test('without emitters nothing is asked: no address would stand for all of them', async (t) => {
   const reader = readerThat(tooMany);
-  t.strictSame(await anyonesLogs(reader, oneBlock, () => []), []);
+  t.strictSame(await readLogsByTopic(reader, oneBlock, () => []), []);
   t.strictSame(reader.asked, []);
 });
 
 t.test('a range is not: half of it may be answered', async (t) => {
   const reader = readerThat(tooMany);
   await t.rejects(
-    anyonesLogs(reader, { ...oneBlock, fromBlock: BLOCK - 1 }, () => emitters),
+    readLogsByTopic(reader, { ...oneBlock, fromBlock: BLOCK - 1 }, () => emitters),
     tooMany,
   );
   t.strictSame(reader.asked, []);
@@ -70,7 +70,7 @@ t.test('nor is a block that the node does not have: it has none of its logs', as
     const lacking = new RpcError(-32000, text, null);
     const reader = readerThat(lacking);
     await t.rejects(
-      anyonesLogs(reader, oneBlock, () => emitters),
+      readLogsByTopic(reader, oneBlock, () => emitters),
       lacking,
     );
     t.strictSame(reader.asked, []);
@@ -81,7 +81,7 @@ t.test('nor is a block whose logs did not come at all', async (t) => {
   const away = new RpcUnreachable('No answer to eth_getLogs');
   const reader = readerThat(away);
   await t.rejects(
-    anyonesLogs(reader, oneBlock, () => emitters),
+    readLogsByTopic(reader, oneBlock, () => emitters),
     away,
   );
   t.strictSame(reader.asked, []);

@@ -217,7 +217,7 @@ t.test('a block that cannot hold an event needs no request for logs, once filter
   await look();
   t.strictSame(requests(), ['block 2']);
   node.mine();
-  window.hear(node.head(4));
+  window.addHead(node.head(4));
   node.mine(EVENT);
   await look();
   t.strictSame(requests(), ['logs 5..5'], 'nor one for a block that a subscription told of');

@@ -3,8 +3,8 @@ import { encodeFunctionResult } from 'viem';
 import type { CallResult } from '../../../src/chain/contracts/abi-encoding.js';
 import { multicall3Abi } from '../../../src/chain/contracts/abi.js';
 import { ChainReader } from '../../../src/chain/contracts/chain-reader.js';
-import { DeploymentRehearsal } from '../../../src/chain/follow/deployment-rehearsal.js';
-import { lookUpPools, PoolAddresses } from '../../../src/chain/follow/pool-addresses.js';
+import { DeploymentDryRun } from '../../../src/chain/follow/deployment-dry-run.js';
+import { findPools, PoolAddresses } from '../../../src/chain/follow/pool-addresses.js';
 import { QuoteStates, UndeployedPools } from '../../../src/chain/follow/quote-states.js';
 import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
 import type { Hex } from '../../../src/engine/quote.js';
@@ -21,7 +21,7 @@ function readerOf(data: Hex, multicall3: Hex | null = null): ChainReader {
 
 function statesOf(reader: ChainReader): QuoteStates {
   const clock = new ManualClock();
-  const rehearsal = new DeploymentRehearsal(reader, FACTORY, clock, {
+  const rehearsal = new DeploymentDryRun(reader, FACTORY, clock, {
     gas: 1,
     inFlight: 1,
     remembered: 1,
@@ -38,7 +38,7 @@ const odd: Hex[] = ['0x01', `0x${word('1')}`, `0x${word('1')}${'f'.repeat(63)}`]
 t.test('an answer of the factory that cannot be is the node’s fault, and no bug', async (t) => {
   const { poolKey } = samplePool(0);
   for (const data of odd) {
-    await t.rejects(lookUpPools(readerOf(data), FACTORY, [poolKey]), ChainAnswerError, data);
+    await t.rejects(findPools(readerOf(data), FACTORY, [poolKey]), ChainAnswerError, data);
     await t.rejects(new PoolAddresses(readerOf(data), FACTORY, 10).resolve([poolKey]), ChainAnswerError, data);
   }
 });

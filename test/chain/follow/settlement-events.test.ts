@@ -3,8 +3,8 @@ import { concat, decodeEventLog, encodeEventTopics, numberToHex, pad } from 'vie
 import { poolAbi } from '../../../src/chain/contracts/abi.js';
 import type { ChainLog, LogQuery } from '../../../src/chain/contracts/blocks-and-logs.js';
 import {
-  meansEvent,
-  readMeansLogs,
+  fundsEvent,
+  readFundsLogs,
   readSettlementLogs,
   settlementEvents,
 } from '../../../src/chain/follow/settlement-events.js';
@@ -27,7 +27,7 @@ async function asked(providers: number, fromBlock: number): Promise<[queries: nu
     return Promise.resolve(isAsked ? [{ ...log, txHash: txHashOf(BLOCK), logIndex: 0, timestamp: null }] : []);
   };
   const makers = Array.from({ length: providers }, (_, i) => address(i + 1));
-  const events = (await readMeansLogs({ logs }, fromBlock, to, makers, [POOL])).map(meansEvent);
+  const events = (await readFundsLogs({ logs }, fromBlock, to, makers, [POOL])).map(fundsEvent);
   return [queries, events.some(({ accounts }) => accounts.includes(MAKER))];
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { IdentifiedQuote } from '../../../src/chain/contracts/quote-types.js';
 import type { QuoteReading } from '../../../src/chain/follow/quote-states.js';
-import { ForeseenStates } from '../../../src/chain/follow/state-prefetch.js';
+import { StatePrefetch } from '../../../src/chain/follow/state-prefetch.js';
 import { blockHashOf, sampleQuote } from '../../engine/samples.js';
 import { Market } from '../dev/market.js';
 import { Following, httpRpc, newOperator } from '../following.js';
@@ -27,7 +27,7 @@ function foreseenStates(...awaited: readonly IdentifiedQuote[]) {
     },
   };
   const list = [...awaited];
-  const foreseen = new ForeseenStates(states, () => list, 2);
+  const foreseen = new StatePrefetch(states, () => list, 2);
   const read = async (quotes: readonly IdentifiedQuote[], at = block): Promise<bigint[]> =>
     (await foreseen.read(quotes, at)).map(({ state }) => state.fillableSize);
   return { foreseen, read, asked, node, list };
@@ -35,7 +35,7 @@ function foreseenStates(...awaited: readonly IdentifiedQuote[]) {
 
 t.test('what was foreseen is not asked again, and what was not is, in the order of the quotes', async (t) => {
   const { foreseen, read, asked } = foreseenStates(first, third);
-  foreseen.foresee(block);
+  foreseen.prefetch(block);
   t.strictSame(await read([third, second, first]), [2n, 3n, 1n]);
   t.strictSame(asked, [
     { quotes: [first, third], blockNumber: 7 },
@@ -45,10 +45,10 @@ t.test('what was foreseen is not asked again, and what was not is, in the order 
 
 t.test('a quote is asked about once a block, however often the block is seen', async (t) => {
   const { foreseen, read, asked, list } = foreseenStates(first);
-  foreseen.foresee(block);
-  foreseen.foresee(block);
+  foreseen.prefetch(block);
+  foreseen.prefetch(block);
   list.push(second);
-  foreseen.foresee(block);
+  foreseen.prefetch(block);
   t.strictSame(await read([first, second]), [1n, 2n]);
   t.strictSame(
     asked.map(({ quotes }) => quotes),
@@ -58,17 +58,17 @@ t.test('a quote is asked about once a block, however often the block is seen', a
 
 t.test('the state after another block is asked anew', async (t) => {
   const { foreseen, read, asked } = foreseenStates(first);
-  foreseen.foresee(block);
+  foreseen.prefetch(block);
   const replaced = { blockNumber: 7, blockHash: blockHashOf(7, 1) };
   t.strictSame(await read([first], replaced), [2n]);
-  foreseen.foresee(replaced);
+  foreseen.prefetch(replaced);
   t.strictSame(await read([first], replaced), [3n]);
   t.equal(asked.length, 3);
 });
 
 t.test('the same terms under another signature are asked about: the signature is what a pool checks', async (t) => {
   const { foreseen, read } = foreseenStates(first);
-  foreseen.foresee(block);
+  foreseen.prefetch(block);
   const { signature } = first;
   for (const part of ['r', 's'] as const) {
     const other = { ...first, signature: { ...signature, [part]: blockHashOf(5) } };
@@ -82,7 +82,7 @@ t.test('the same terms under another signature are asked about: the signature is
 t.test('where no answer came it is asked again, and that answer or error counts', async (t) => {
   const { foreseen, read, node } = foreseenStates(first);
   node.isWell = false;
-  foreseen.foresee(block);
+  foreseen.prefetch(block);
   await t.rejects(read([first]), { message: 'no answer' });
   node.isWell = true;
   t.strictSame(await read([first]), [1n]);
@@ -90,16 +90,16 @@ t.test('where no answer came it is asked again, and that answer or error counts'
 
 t.test('what is awaited no more is forgotten, also while no block comes', async (t) => {
   const { foreseen, read, list } = foreseenStates(first, second);
-  foreseen.foresee(block);
+  foreseen.prefetch(block);
   list.splice(0, 2, third);
-  foreseen.foresee(block);
+  foreseen.prefetch(block);
   t.strictSame(await read([third]), [3n], 'and leaves room for others');
   t.strictSame(await read([first]), [4n]);
 });
 
 t.test('nothing is foreseen of more quotes than fit into one question', async (t) => {
   const { foreseen, read, asked } = foreseenStates(first, second, third);
-  foreseen.foresee(block);
+  foreseen.prefetch(block);
   t.strictSame(asked, []);
   t.strictSame(await read([second]), [1n]);
 });

@@ -2,8 +2,8 @@ import t from 'tap';
 import type { BlockId, ChainLog } from '../../../src/chain/contracts/blocks-and-logs.js';
 import type { ChainReader } from '../../../src/chain/contracts/chain-reader.js';
 import type { IdentifiedQuote } from '../../../src/chain/contracts/quote-types.js';
-import { PatientSubmitter, resumeAfter } from '../../../src/chain/follow/book-port.js';
-import { ChainMoved, type Resume } from '../../../src/chain/follow/cursor.js';
+import { CommandSubmitter, resumeAfter } from '../../../src/chain/follow/book-port.js';
+import { ChainMoved, type CursorStart } from '../../../src/chain/follow/cursor.js';
 import { LogWindow } from '../../../src/chain/follow/log-window.js';
 import type { PublicationCheck, RefusedEvent } from '../../../src/chain/follow/published-quotes.js';
 import { StreamFollower } from '../../../src/chain/follow/stream-follower.js';
@@ -17,11 +17,11 @@ const TELL_EVERY_BLOCKS = 5;
 const RETRY_MS = 100;
 /** Of the other chain, which stands still. */
 const SETTLEMENT = { blockNumber: 7, blockHash: blockHashOf(7) };
-const NOTHING: Resume = { trail: [], isPartial: false };
+const NOTHING: CursorStart = { trail: [], isPartial: false };
 
 interface Follow {
   readonly height: number;
-  readonly resume?: Resume;
+  readonly resume?: CursorStart;
   readonly position?: ChainPosition;
   /** What the node says of the time of each log. */
   readonly logTime?: number;
@@ -48,7 +48,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
       commands.push(command);
       return true;
     },
-  } as unknown as ConstructorParameters<typeof PatientSubmitter>[0];
+  } as unknown as ConstructorParameters<typeof CommandSubmitter>[0];
   const { reader: blocks } = chain;
   const reader = {
     findBlock: (number: number) => blocks.findBlock(number),
@@ -111,7 +111,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
     reader,
     cursor,
     book,
-    new PatientSubmitter(book, clock, RETRY_MS),
+    new CommandSubmitter(book, clock, RETRY_MS),
     publications,
     states,
     { take: () => [] },

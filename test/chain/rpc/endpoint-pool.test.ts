@@ -1,10 +1,10 @@
 import t from 'tap';
-import { RpcEndpoints } from '../../../src/chain/rpc/endpoint-pool.js';
+import { EndpointPool } from '../../../src/chain/rpc/endpoint-pool.js';
 
 const DOUBT_MS = 1000;
 
 t.test('whoever comes back to an endpoint sees that another one answered meanwhile', (t) => {
-  const endpoints = new RpcEndpoints(['first', 'second'], DOUBT_MS);
+  const endpoints = new EndpointPool(['first', 'second'], DOUBT_MS);
   const turns = [endpoints.turn];
   for (let moves = 0; moves < 2; moves += 1) {
     const { current } = endpoints;
@@ -17,7 +17,7 @@ t.test('whoever comes back to an endpoint sees that another one answered meanwhi
 });
 
 t.test('a return to the preferred endpoint is a turn, staying with it is none', (t) => {
-  const endpoints = new RpcEndpoints(['first', 'second'], DOUBT_MS);
+  const endpoints = new EndpointPool(['first', 'second'], DOUBT_MS);
   const { current: first } = endpoints;
   if (first === undefined) throw new Error('there are two');
   endpoints.returnTo(first, 0);
@@ -31,7 +31,7 @@ t.test('a return to the preferred endpoint is a turn, staying with it is none', 
 });
 
 t.test('so is the end of a pause, in which another one stood in for the current', (t) => {
-  const endpoints = new RpcEndpoints(['first', 'second'], DOUBT_MS);
+  const endpoints = new EndpointPool(['first', 'second'], DOUBT_MS);
   const { current: first } = endpoints;
   if (first === undefined) throw new Error('there are two');
   first.restUntilMs = 500;
@@ -50,7 +50,7 @@ t.test('so is the end of a pause, in which another one stood in for the current'
 });
 
 t.test('an endpoint that fails again soon after it came back is left alone for longer each time', (t) => {
-  const endpoints = new RpcEndpoints(['first', 'second'], DOUBT_MS);
+  const endpoints = new EndpointPool(['first', 'second'], DOUBT_MS);
   let nowMs = 0;
   /** Comes back as soon as it is looked at again; how long that took. */
   const failAfter = (wellMs: number): number => {
@@ -60,7 +60,7 @@ t.test('an endpoint that fails again soon after it came back is left alone for l
     if (current?.url !== 'first') throw new Error('the first is in use');
     // Of requests that fail together only the first counts.
     for (let failed = 0; failed < 3; failed += 1) endpoints.moveOnFrom(current, nowMs);
-    while (endpoints.toLookAt(nowMs) === undefined) nowMs += DOUBT_MS / 2;
+    while (endpoints.toProbe(nowMs) === undefined) nowMs += DOUBT_MS / 2;
     endpoints.returnTo(current, nowMs);
     return (nowMs - failedMs) / DOUBT_MS;
   };
@@ -70,12 +70,12 @@ t.test('an endpoint that fails again soon after it came back is left alone for l
 });
 
 t.test('another one is the next that has not failed lately; where there is none, the current', (t) => {
-  const endpoints = new RpcEndpoints(['first', 'second', 'third'], DOUBT_MS);
+  const endpoints = new EndpointPool(['first', 'second', 'third'], DOUBT_MS);
   t.equal(endpoints.another(0)?.url, 'second');
   const { current: first } = endpoints;
   if (first !== undefined) endpoints.moveOnFrom(first, 0);
   t.equal(endpoints.another(0)?.url, 'third', 'the first has just failed');
-  t.equal(new RpcEndpoints(['alone'], DOUBT_MS).another(0)?.url, 'alone');
+  t.equal(new EndpointPool(['alone'], DOUBT_MS).another(0)?.url, 'alone');
   t.equal(endpoints.turn, 1, 'to ask it is no turn');
   t.end();
 });

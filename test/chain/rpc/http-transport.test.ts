@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { AnswerTooLong, postJson } from '../../../src/chain/rpc/http-transport.js';
+import { ResponseTooLarge, postJson } from '../../../src/chain/rpc/http-transport.js';
 import { systemClock } from '../../../src/system/clock.js';
 import { ManualClock } from '../../system/manual-clock.js';
 
@@ -44,7 +44,7 @@ t.test('a compressed answer is read, and its length is what it is unpacked', asy
     t.equal((await post(short.url)).text, '{"result":"0x1"}', coding);
   }
   const bomb = await serve(t, packed('0'.repeat(1_000_000)));
-  await t.rejects(post(bomb.url), AnswerTooLong);
+  await t.rejects(post(bomb.url), ResponseTooLarge);
   const damaged = await serve(t, (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('plain'));
   await t.rejects(post(damaged.url), { code: 'Z_DATA_ERROR' });
 });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { HttpRpc } from '../../../src/chain/rpc/rpc-client.js';
-import { isBrokenCall, RETURN_TOO_LONG } from '../../../src/chain/rpc/rpc-errors.js';
+import { isExecutionError, RETURN_TOO_LONG } from '../../../src/chain/rpc/rpc-errors.js';
 import { limits } from '../../../src/config/limits.js';
 import { systemClock, systemRandom } from '../../../src/system/clock.js';
 import { RpcProxy } from '../rpc-proxy.js';
@@ -25,6 +25,6 @@ t.test('code that returns more than is read of a call is broken, and no fault of
   const failures: Error[] = [];
   const rpc = new HttpRpc([proxy.url], CHAIN_ID, patience, systemClock, systemRandom, (error) => failures.push(error));
   await t.rejects(rpc.request({ method: 'eth_call' }), { name: 'RpcError', message: RETURN_TOO_LONG });
-  t.ok(isBrokenCall(RETURN_TOO_LONG));
+  t.ok(isExecutionError(RETURN_TOO_LONG));
   t.strictSame(failures, []);
 });

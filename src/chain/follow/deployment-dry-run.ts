@@ -7,9 +7,9 @@ import type { AtBlock } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { revertName } from '../contracts/contract-errors.js';
 import { encodeDeployPool } from '../options/pool-deployer.js';
-import { isBrokenCall, RpcError } from '../rpc/rpc-errors.js';
+import { isExecutionError, RpcError } from '../rpc/rpc-errors.js';
 
-export interface DeploymentRehearsalLimits {
+export interface DeploymentDryRunLimits {
   /** Of one rehearsal. */
   readonly gas: number;
   readonly inFlight: number;
@@ -28,7 +28,7 @@ interface Result {
  * pool reads the decimals of both tokens: any of the three may refuse. Strike, maturity and type play no part in that, so
  * one `deployPool` that the node runs by `eth_call` answers for all pools of the three. Its result is remembered.
  */
-export class DeploymentRehearsal {
+export class DeploymentDryRun {
   /** By the three addresses, the least recently used first. */
   readonly #results = new Map<string, Result>();
 
@@ -36,7 +36,7 @@ export class DeploymentRehearsal {
     private readonly settlement: Pick<ChainReader, 'call'>,
     private readonly poolFactory: Hex,
     private readonly clock: Clock,
-    private readonly limits: DeploymentRehearsalLimits,
+    private readonly limits: DeploymentDryRunLimits,
   ) {}
 
   /** In the order of `keys`, which the factory takes at that block: it gives each an address. */
@@ -63,7 +63,7 @@ export class DeploymentRehearsal {
       return isPassed(await this.settlement.call(call, at, undefined, this.limits.gas));
     } catch (error) {
       // The code broke, by running out of gas for one. Anything else says nothing of the pool.
-      if (error instanceof RpcError && isBrokenCall(error.message)) return false;
+      if (error instanceof RpcError && isExecutionError(error.message)) return false;
       throw error;
     }
   }

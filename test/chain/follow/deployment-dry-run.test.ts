@@ -2,7 +2,7 @@ import t from 'tap';
 import { type Abi, encodeErrorResult, type Hex, parseAbi } from 'viem';
 import type { CallResult } from '../../../src/chain/contracts/abi-encoding.js';
 import { contractErrorsAbi } from '../../../src/chain/contracts/abi.js';
-import { DeploymentRehearsal } from '../../../src/chain/follow/deployment-rehearsal.js';
+import { DeploymentDryRun } from '../../../src/chain/follow/deployment-dry-run.js';
 import { encodeDeployPool } from '../../../src/chain/options/pool-deployer.js';
 import { RpcError } from '../../../src/chain/rpc/rpc-errors.js';
 import type { PoolKey } from '../../../src/engine/quote.js';
@@ -30,7 +30,7 @@ function opened(limits = LIMITS) {
     calls.push(asked);
     return node.answer();
   };
-  const rehearsal = new DeploymentRehearsal({ call }, FACTORY, clock, limits);
+  const rehearsal = new DeploymentDryRun({ call }, FACTORY, clock, limits);
   return { rehearsal, clock, calls, node };
 }
 
