@@ -14,7 +14,7 @@ import {
   DryRunResult,
   ordersBody,
   ordersQuery,
-  OrdersResult,
+  OrdersResponse,
   postQuotesBody,
   PostQuotesQuery,
   PostQuotesResult,
@@ -89,7 +89,7 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       tag,
       summary: 'Orders by any mix of filters',
       query: ordersQuery(quoteIdsPerRequest),
-      answers: { 200: { about: 'Newest first', schema: OrdersResult }, 304: NOT_MODIFIED, 400: BAD_REQUEST },
+      answers: { 200: { about: 'Newest first', schema: OrdersResponse }, 304: NOT_MODIFIED, 400: BAD_REQUEST },
     },
     {
       method: 'POST',
@@ -98,7 +98,7 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       tag,
       summary: 'The same, with the filters in a body: for long lists of ids',
       body: ordersBody(quoteIdsPerRequest),
-      answers: { 200: { about: 'Newest first', schema: OrdersResult }, 400: BAD_REQUEST },
+      answers: { 200: { about: 'Newest first', schema: OrdersResponse }, 400: BAD_REQUEST },
     },
     {
       method: 'GET',

@@ -20,7 +20,7 @@ export { signQuote } from './sign-quote.js';
 export type { QuotedPool, QuoteSigner, QuoteTerms, SignedOffer as SignedQuote } from './sign-quote.js';
 export type {
   OrderbookQuote,
-  OrdersResult,
+  OrdersResponse as OrdersResult,
   PoolKeyJson as PoolKey,
   PostedQuoteJson as PostedQuote,
   PostQuotesResult,
@@ -32,6 +32,6 @@ export type {
   SettleResponse as SettleResult,
   VaultQuoteResult,
 } from '../wire/options.js';
-export type { BookSide as Side } from '../wire/primitives.js';
+export type { SideText as Side } from '../wire/primitives.js';
 export type { TickerJson } from '../wire/feed-messages.js';
 export type { TickersResult } from '../wire/feed-messages.js';

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
-import type { PriceLevels } from '../wire/feed-messages.js';
-import type { BookSide } from '../wire/primitives.js';
+import type { PriceLevelsJson } from '../wire/feed-messages.js';
+import type { SideText } from '../wire/primitives.js';
 import { levelTerm, SetHash } from './set-hash.js';
 
 /** A price with what is fillable at it; amounts in 1e-18, `price` as the pool's quotes have it. */
@@ -20,7 +20,7 @@ interface LevelSide {
 /** One pool's price levels, with the hash that the server's has to equal. */
 export class LevelBook {
   #hash = new SetHash();
-  readonly #sides: Readonly<Record<BookSide, LevelSide>> = { bid: emptySide(), ask: emptySide() };
+  readonly #sides: Readonly<Record<SideText, LevelSide>> = { bid: emptySide(), ask: emptySide() };
 
   /** Bids, the highest first. */
   get bids(): readonly BookLevel[] {
@@ -45,12 +45,12 @@ export class LevelBook {
   }
 
   /** Levels as they are from now on; one without quotes is gone. Others stay. */
-  set({ bids, asks }: PriceLevels): void {
+  set({ bids, asks }: PriceLevelsJson): void {
     for (const level of bids) this.#setLevel('bid', level);
     for (const level of asks) this.#setLevel('ask', level);
   }
 
-  #setLevel(side: BookSide, level: PriceLevels['bids'][number]): void {
+  #setLevel(side: SideText, level: PriceLevelsJson['bids'][number]): void {
     const { byPrice } = this.#sides[side];
     const [price, size, count] = [BigInt(level.price), BigInt(level.size), level.count];
     const before = byPrice.get(price);
@@ -63,15 +63,15 @@ export class LevelBook {
     this.#sides[side].sorted = null;
   }
 
-  #sorted(name: BookSide): readonly BookLevel[] {
+  #sorted(name: SideText): readonly BookLevel[] {
     const side = this.#sides[name];
-    side.sorted ??= [...side.byPrice.values()].sort((a, b) => comparePrices(name, a.price, b.price));
+    side.sorted ??= [...side.byPrice.values()].sort((a, b) => compareBestFirst(name, a.price, b.price));
     return side.sorted;
   }
 }
 
 /** For sorting: bids fall, asks rise. */
-export function comparePrices(side: BookSide, a: bigint, b: bigint): number {
+export function compareBestFirst(side: SideText, a: bigint, b: bigint): number {
   if (a === b) return 0;
   return a < b === (side === 'ask') ? -1 : 1;
 }

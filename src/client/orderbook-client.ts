@@ -1,5 +1,5 @@
 import type { Hex } from 'viem';
-import type { BookSide } from '../wire/primitives.js';
+import type { SideText } from '../wire/primitives.js';
 import type { FeedChannel, RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../wire/socket.js';
 import { ConnectionPool } from './connection-pool.js';
 import { type ConnectionState, DEFAULT_TIMEOUTS, type ClientTimeouts } from './connection.js';
@@ -36,7 +36,7 @@ export interface OrderbookClientOptions {
 /** Filter of a subscription to QUOTES or RFQ; docs/reference/api.md, "Following quotes". */
 export interface QuotesFilter {
   readonly poolAddress?: Hex;
-  readonly side?: BookSide;
+  readonly side?: SideText;
   readonly provider?: Hex;
   /** An address: its private quotes too; `*`: everybody's. */
   readonly taker?: Hex | '*';

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import type { OrderbookQuote } from '../wire/orderbook.js';
-import type { BookSide } from '../wire/primitives.js';
-import { comparePrices } from './level-book.js';
+import type { SideText } from '../wire/primitives.js';
+import { compareBestFirst } from './level-book.js';
 import type { QuoteFact } from './messages.js';
 import { quoteTerm, SetHash } from './set-hash.js';
 
@@ -37,11 +37,11 @@ export class QuoteBook {
    * One side of a pool: best price first, of equal prices the one published earlier, as far as `ts` tells: of quotes of
    * one second GET /quotes alone knows.
    */
-  side(poolAddress: Hex, side: BookSide): OrderbookQuote[] {
+  side(poolAddress: Hex, side: SideText): OrderbookQuote[] {
     const pool = poolAddress.toLowerCase();
     return [...this.all()]
       .filter((quote) => quote.poolAddress === pool && quote.isBuy === (side === 'bid'))
-      .sort((a, b) => comparePrices(side, BigInt(a.price), BigInt(b.price)) || a.ts - b.ts);
+      .sort((a, b) => compareBestFirst(side, BigInt(a.price), BigInt(b.price)) || a.ts - b.ts);
   }
 
   /** As on the wire. */

@@ -11,7 +11,7 @@ import type {
 import type {
   OrderbookQuote,
   OrdersQueryParams,
-  OrdersResult,
+  OrdersResponse,
   PostedQuoteJson,
   PostQuotesResult,
   QuotesQuery,
@@ -62,7 +62,7 @@ export class Rest {
    * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. More than 40 `quoteIds` go
    * in a body, which every server and proxy takes. An empty `quoteIds` returns no orders: sent as a query without ids, it would return all.
    */
-  async orders(query: WithoutChain<OrdersQueryParams> = {}): Promise<OrdersResult> {
+  async orders(query: WithoutChain<OrdersQueryParams> = {}): Promise<OrdersResponse> {
     const { quoteIds, limit } = query;
     if (quoteIds?.length === 0) {
       return { validQuotes: [], invalidQuotes: [], ...(limit !== undefined && { nextCursor: null }) };

@@ -1,5 +1,5 @@
 import { concatHex, type Hex, keccak256, numberToHex } from 'viem';
-import type { BookSide } from '../wire/primitives.js';
+import type { SideText } from '../wire/primitives.js';
 
 const MODULUS = 1n << 256n;
 const WORD = { size: 32 } as const;
@@ -32,7 +32,7 @@ export function quoteTerm(quoteId: Hex, fillableSize: bigint): bigint {
 }
 
 /** keccak256(uint256 side || uint256 price || uint256 size || uint256 count), side 0 bid and 1 ask. */
-export function levelTerm(side: BookSide, price: bigint, size: bigint, count: number): bigint {
+export function levelTerm(side: SideText, price: bigint, size: bigint, count: number): bigint {
   const words = [side === 'bid' ? 0 : 1, price, size, count].map((word) => numberToHex(word, WORD));
   return BigInt(keccak256(concatHex(words)));
 }

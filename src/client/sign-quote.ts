@@ -1,6 +1,6 @@
 import { hashTypedData, type Hex, parseSignature, type TypedDataDefinition, zeroAddress } from 'viem';
 import type { PoolKeyJson, PostedQuoteJson } from '../wire/orderbook.js';
-import type { BookSide } from '../wire/primitives.js';
+import type { SideText } from '../wire/primitives.js';
 
 /** A signer of quotes, for example a local account of viem. */
 export interface QuoteSigner {
@@ -16,7 +16,7 @@ export interface QuotedPool {
 
 export interface QuoteTerms {
   /** The book's side: `bid` to buy options, `ask` to sell them. */
-  readonly side: BookSide;
+  readonly side: SideText;
   /** 1e-18: base tokens per contract of a call, quote tokens per contract and unit of strike of a put; at most 1e18. */
   readonly price: bigint;
   /** 1e-18 contracts. */

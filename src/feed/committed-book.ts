@@ -25,7 +25,7 @@ class HeldOrder extends BookOrder {
 }
 
 /**
- * The valid quotes as the events told so far leave them. The engine's own book is ahead of it by what is applied and
+ * The valid quotes after the events published so far. The engine's own book is ahead of it by what is applied and
  * not yet durable, so that snapshots and hashes that go with a number of the feed are taken here.
  */
 export class CommittedBook {

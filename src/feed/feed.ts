@@ -120,7 +120,7 @@ export class Feed {
     this.#rowsPerSlice = limits.rowsPerSlice;
   }
 
-  /** The valid quotes, as the events told so far leave them. */
+  /** The valid quotes, after the events published so far. */
   get book(): CommittedBook {
     this.#catchUp();
     return this.#book;

@@ -1,7 +1,7 @@
 import { assert } from '../engine/assert.js';
 import type { LevelTotal } from '../engine/order-book.js';
 import { type Hex, isPrivate, type Side, sideOf } from '../engine/quote.js';
-import type { OrderbookSnapshot, OrderbookUpdate, PriceLevels } from '../wire/feed-messages.js';
+import type { OrderbookSnapshot, OrderbookUpdate, PriceLevelsJson } from '../wire/feed-messages.js';
 import { type BookHash, hashText } from './book-hash.js';
 import type { FillableSizeChange, CommittedBook } from './committed-book.js';
 import type { Encoding, EncodingName } from './event-messages.js';
@@ -24,7 +24,7 @@ export interface Laggard {
 interface Missed {
   readonly fromSeq: number;
   readonly from: number;
-  /** The last event told, and its time. */
+  /** The last event published, and its time. */
   readonly seq: number;
   readonly tsMs: number;
 }
@@ -70,7 +70,7 @@ export class LevelTopics {
   }
 
   /**
-   * For a reader that has everything up to `seq`, and everything of its own up to the last event told. `tsMs`: that
+   * For a reader that has everything up to `seq`, and everything of its own up to the last event published. `tsMs`: that
    * one's time.
    */
   join(view: LevelView, encoding: EncodingName, seq: number, tsMs: number): JoinedTopic {
@@ -183,7 +183,7 @@ export class LevelTopics {
     return laggard;
   }
 
-  /** It reads again: everything that it missed, in one message; null: nothing. `seq`: number of the last event told. */
+  /** It reads again: everything that it missed, in one message; null: nothing. `seq`: number of the last event published. */
   resume(laggard: Laggard, seq: number, tsMs: number): OrderbookUpdate | OrderbookSnapshot | null {
     const state = this.#state(laggard.joined.name);
     const { sentSeq: prevSeq, missedSeq: from } = laggard;
@@ -252,10 +252,10 @@ export function orderbookKey(
   return `orderbook:${chainId}:${poolAddress}:${taker ?? '*'}`;
 }
 
-function levelsJson({ bid, ask }: Sides<readonly LevelTotal[]>): PriceLevels {
+function levelsJson({ bid, ask }: Sides<readonly LevelTotal[]>): PriceLevelsJson {
   return { bids: bid.map(levelJson), asks: ask.map(levelJson) };
 }
 
-function levelJson({ price, size, count }: LevelTotal): PriceLevels['bids'][number] {
+function levelJson({ price, size, count }: LevelTotal): PriceLevelsJson['bids'][number] {
   return { price: price.toString(), size: size.toString(), count };
 }

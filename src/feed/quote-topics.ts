@@ -52,7 +52,7 @@ export class QuoteTopics {
   }
 
   /**
-   * For a reader that has everything up to `seq`, and everything of its own up to the last event told: so nothing of
+   * For a reader that has everything up to `seq`, and everything of its own up to the last event published: so nothing of
    * its own lies between the two, and the next message may follow either.
    */
   join(channel: Channel, filter: Filter, part: FilterPart, encoding: EncodingName, seq: number): JoinedTopic {
@@ -124,7 +124,7 @@ export interface QuotesSnapshotPages {
   pages(): Generator<QuotesPage>;
 }
 
-/** `seq`, `tsMs`: the last event told. Every key has at least one page; all but its last say that more follow. */
+/** `seq`, `tsMs`: the last event published. Every key has at least one page; all but its last say that more follow. */
 export function takeSnapshot(
   book: CommittedBook,
   filter: Filter,

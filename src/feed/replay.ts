@@ -63,9 +63,9 @@ export class LevelReplay {
 
   take(events: readonly TimedEvent[]): void {
     for (const { event } of events) {
-      const told = messageOf(event);
-      if (told === null || told.type === 'RFQ') continue;
-      const { quote } = told;
+      const published = messageOf(event);
+      if (published === null || published.type === 'RFQ') continue;
+      const { quote } = published;
       if (quote.pool.poolAddress !== this.#view.poolAddress) continue;
       if (isPrivate(quote) && quote.taker !== this.#view.taker) continue;
       this.prices[sideOf(quote)].add(quote.price);

@@ -20,7 +20,7 @@ export interface Ticker {
 }
 
 /**
- * The ticker of every pool that is deployed, quoted or was filled in the last day, as the events told so far leave it.
+ * The ticker of every pool that is deployed, quoted or was filled in the last day, after the events published so far.
  */
 export class Tickers {
   readonly #book: OrderBook;

@@ -69,7 +69,7 @@ const BLOCK = record({ blockNumber: 'uint', blockHash: 'hex', timestamp: 'uint' 
 const CHAIN = record({ block: { nullable: BLOCK }, lateMs: { nullable: 'uint' }, stale: { nullable: 'text' } });
 
 const numbered = { key: 'text', seq: 'uint', prevSeq: 'uint', tsMs: 'uint' } as const;
-const told = { ...numbered, cause: { nullable: CAUSE } } as const;
+const eventFields = { ...numbered, cause: { nullable: CAUSE } } as const;
 
 /** What follows `type`. A type is written as its place in this list. */
 export const MESSAGES = {
@@ -78,15 +78,15 @@ export const MESSAGES = {
     message: 'text',
   }),
   ERROR: record({ body: { nullable: 'text' }, message: 'text' }),
-  POST_QUOTE: record({ ...told, body: QUOTE }),
-  FILL_QUOTE: record({ ...told, size: 'amount', body: QUOTE }),
-  REMOVE_QUOTE: record({ ...told, body: QUOTE }),
-  CANCEL_QUOTE: record({ ...told, body: QUOTE }),
-  EXPIRE_QUOTE: record({ ...told, body: QUOTE }),
-  INVALIDATE_QUOTE: record({ ...told, reason: 'text', body: QUOTE }),
-  REVALIDATE_QUOTE: record({ ...told, body: QUOTE }),
-  UNDO_QUOTE: record({ ...told, valid: 'bool', body: QUOTE }),
-  RFQ: record({ ...told, body: 'json' }),
+  POST_QUOTE: record({ ...eventFields, body: QUOTE }),
+  FILL_QUOTE: record({ ...eventFields, size: 'amount', body: QUOTE }),
+  REMOVE_QUOTE: record({ ...eventFields, body: QUOTE }),
+  CANCEL_QUOTE: record({ ...eventFields, body: QUOTE }),
+  EXPIRE_QUOTE: record({ ...eventFields, body: QUOTE }),
+  INVALIDATE_QUOTE: record({ ...eventFields, reason: 'text', body: QUOTE }),
+  REVALIDATE_QUOTE: record({ ...eventFields, body: QUOTE }),
+  UNDO_QUOTE: record({ ...eventFields, valid: 'bool', body: QUOTE }),
+  RFQ: record({ ...eventFields, body: 'json' }),
   QUOTES_SNAPSHOT: record({
     key: 'text',
     seq: 'uint',

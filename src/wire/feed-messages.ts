@@ -20,10 +20,10 @@ const Reason = Type.Enum([...TRANSIENT_REASONS], { type: 'string' });
 const Key = Type.String();
 
 const numbered = { key: Key, seq: SafeUint, prevSeq: SafeUint, tsMs: SafeUint };
-const told = { ...numbered, cause: CauseJson };
+const eventFields = { ...numbered, cause: CauseJson };
 
 function ofQuote<const T extends string, const P extends Record<string, TSchema>>(type: T, extra: P) {
-  return closed({ type: Type.Literal(type), ...told, ...extra, body: OrderbookQuote });
+  return closed({ type: Type.Literal(type), ...eventFields, ...extra, body: OrderbookQuote });
 }
 
 export const PostQuoteV2 = ofQuote('POST_QUOTE', {});
@@ -47,7 +47,7 @@ export type QuoteMessageType =
 
 export const RfqV2 = closed({
   type: Type.Literal('RFQ'),
-  ...told,
+  ...eventFields,
   body: Type.Union([RfqByPoolKey, RfqByPoolAddress]),
 });
 
@@ -62,9 +62,9 @@ export const QuotesSnapshot = closed({
 });
 export type QuotesSnapshot = Static<typeof QuotesSnapshot>;
 
-export const PriceLevel = closed({ price: Uint256, size: Uint256, count: SafeUint });
-export const PriceLevels = closed({ bids: Type.Array(PriceLevel), asks: Type.Array(PriceLevel) });
-export type PriceLevels = Static<typeof PriceLevels>;
+export const PriceLevelJson = closed({ price: Uint256, size: Uint256, count: SafeUint });
+export const PriceLevelsJson = closed({ bids: Type.Array(PriceLevelJson), asks: Type.Array(PriceLevelJson) });
+export type PriceLevelsJson = Static<typeof PriceLevelsJson>;
 
 export const OrderbookSnapshot = closed({
   type: Type.Literal('ORDERBOOK_SNAPSHOT'),
@@ -72,7 +72,7 @@ export const OrderbookSnapshot = closed({
   seq: SafeUint,
   tsMs: SafeUint,
   levelsHash: Hash,
-  body: PriceLevels,
+  body: PriceLevelsJson,
 });
 export type OrderbookSnapshot = Static<typeof OrderbookSnapshot>;
 
@@ -80,7 +80,7 @@ export const OrderbookUpdate = closed({
   type: Type.Literal('ORDERBOOK_UPDATE'),
   ...numbered,
   from: Type.Optional(SafeUint),
-  body: PriceLevels,
+  body: PriceLevelsJson,
 });
 export type OrderbookUpdate = Static<typeof OrderbookUpdate>;
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { Address, ChainId, closed, Hash, SafeUint, BookSide, text, Uint256, Uint8, UnixSeconds } from './primitives.js';
+import { Address, ChainId, closed, Hash, SafeUint, SideText, text, Uint256, Uint8, UnixSeconds } from './primitives.js';
 
 export const PoolKeyJson = closed({
   base: Address,
@@ -115,26 +115,26 @@ export const InvalidQuote = closed({
 /** Where a page of GET /orders goes on, for the server alone to read. */
 const Cursor = text<string>('^[0-9]{1,15}-[0-9]{1,15}$', '`nextCursor` of the page before.');
 
-export const OrdersResult = closed({
+export const OrdersResponse = closed({
   validQuotes: Type.Array(OrderbookQuote),
   invalidQuotes: Type.Array(InvalidQuote),
   nextCursor: Type.Optional(
     Type.Union([Cursor, Type.Null()], { description: 'With `limit` alone: where to go on; null: there is no more.' }),
   ),
 });
-export type OrdersResult = Static<typeof OrdersResult>;
+export type OrdersResponse = Static<typeof OrdersResponse>;
 
 export const QuotesQuery = closed({
   poolAddress: Address,
   size: Uint256,
-  side: BookSide,
+  side: SideText,
   chainId: ChainId,
   provider: Type.Optional(Address),
   taker: Type.Optional(Address),
 });
 export type QuotesQuery = Static<typeof QuotesQuery>;
 
-export const RfqQuotesQuery = closed({ poolAddress: Address, side: BookSide, chainId: ChainId, taker: Address });
+export const RfqQuotesQuery = closed({ poolAddress: Address, side: SideText, chainId: ChainId, taker: Address });
 export type RfqQuotesQuery = Static<typeof RfqQuotesQuery>;
 
 /** The ids alone say which chain is meant, anything else needs `chainId`. */
@@ -146,7 +146,7 @@ function orderFilters(maxQuoteIds: number) {
     chainId: Type.Optional(ChainId),
     poolAddress: Type.Optional(Address),
     size: Type.Optional(Uint256),
-    side: Type.Optional(BookSide),
+    side: Type.Optional(SideText),
     provider: Type.Optional(Address),
     taker: Type.Optional(Address),
     quoteIds: Type.Optional(

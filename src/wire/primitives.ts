@@ -125,8 +125,8 @@ function withPattern(value: unknown, pattern: string, other: string): unknown {
   });
   return Object.defineProperties({}, Object.fromEntries(properties));
 }
-export const BookSide = text<'bid' | 'ask'>('^bid$|^ask$', "The book's side: `ask` to buy from, `bid` to sell to.");
-export type BookSide = Static<typeof BookSide>;
+export const SideText = text<'bid' | 'ask'>('^bid$|^ask$', "The book's side: `ask` to buy from, `bid` to sell to.");
+export type SideText = Static<typeof SideText>;
 export const Address = text<`0x${string}`>('^0x[a-fA-F0-9]{40}$', 'Address, in any letter case.');
 export const Hash = text<`0x${string}`>('^0x[a-fA-F0-9]{64}$', '32 bytes.');
 

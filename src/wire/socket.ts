@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { OrderbookQuote, PoolKeyJson } from './orderbook.js';
-import { Address, ChainId, closed, SafeUint, BookSide, Uint256, UnixSeconds, UnixSecondsText } from './primitives.js';
+import { Address, ChainId, closed, SafeUint, SideText, Uint256, UnixSeconds, UnixSecondsText } from './primitives.js';
 
 /** Messages of the plain WebSocket protocol. A message's `type` says which schema holds. */
 const NoBody = Type.Optional(Type.Null());
@@ -16,7 +16,7 @@ const AddressOrAll = Type.Unsafe<`0x${string}` | '*'>(Type.String({ pattern: '^(
 export const filterFields = {
   chainId: ChainId,
   poolAddress: Type.Optional(Address),
-  side: Type.Optional(BookSide),
+  side: Type.Optional(SideText),
   size: Type.Optional(Uint256),
   provider: Type.Optional(Address),
   taker: Type.Optional(AddressOrAll),
@@ -31,7 +31,7 @@ export type FilterMessage = Static<typeof FilterMessage>;
 export const UnsubscribeMessage = closed({ type: Type.Literal('UNSUBSCRIBE'), channel: Channel, body: NoBody });
 export type UnsubscribeMessage = Static<typeof UnsubscribeMessage>;
 
-const rfq = { side: BookSide, chainId: ChainId, size: Uint256, taker: Address };
+const rfq = { side: SideText, chainId: ChainId, size: Uint256, taker: Address };
 
 /** A request for quotes names its pool by key, or in the older form by address: exactly one of the two. */
 export const RfqByPoolKey = closed({ poolKey: PoolKeyJson, ...rfq });

@@ -3,7 +3,7 @@ import { hashTypedData } from 'viem';
 import { orderbookStreamAbi, poolAbi } from '../../src/chain/contracts/abi.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { Heartbeat } from '../../src/wire/feed-messages.js';
-import type { OrderbookQuote, OrdersResult } from '../../src/wire/orderbook.js';
+import type { OrderbookQuote, OrdersResponse } from '../../src/wire/orderbook.js';
 import { QUOTE_TYPES } from '../auth/quote-types.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { signOffer } from '../chain/sign-quote.js';
@@ -59,7 +59,7 @@ await follower.until(() => follower.messages.some(({ type }) => type === 'FILL_Q
 /** The book as GET /orders shows it. */
 async function orders(query: string): Promise<readonly OrderbookQuote[]> {
   const { body } = await rest.get(`/orders?chainId=421613&${query}`);
-  return (body as unknown as OrdersResult).validQuotes;
+  return (body as unknown as OrdersResponse).validQuotes;
 }
 
 function levelsOf(quotes: readonly OrderbookQuote[], isBuy: boolean) {

@@ -3,7 +3,7 @@ import pino from 'pino';
 import t, { type Test } from 'tap';
 import type { Pool } from '../../src/engine/quote.js';
 import { formatExpiration } from '../../src/wire/expiration.js';
-import type { OrdersResult } from '../../src/wire/orderbook.js';
+import type { OrdersResponse } from '../../src/wire/orderbook.js';
 import { Market } from '../chain/dev/market.js';
 import { RpcProxy } from '../chain/rpc-proxy.js';
 import { ONE, signQuote } from './maker.js';
@@ -136,7 +136,7 @@ await t.test(
     const published = await market.sign(pool);
     await market.publish(market.maker.address, [published]);
     const listed = async () =>
-      (await rest.get(`/orders?quoteIds[]=${published.quoteId}`)).body as unknown as OrdersResult;
+      (await rest.get(`/orders?quoteIds[]=${published.quoteId}`)).body as unknown as OrdersResponse;
     let orders = await listed();
     while (orders.validQuotes.length + orders.invalidQuotes.length === 0) {
       await setTimeout(20);

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import type { EventsPage } from '../../src/wire/feed-messages.js';
-import type { OrdersResult } from '../../src/wire/orderbook.js';
+import type { OrdersResponse } from '../../src/wire/orderbook.js';
 import { FeedClient, type Subprotocol } from '../e2e/feed-client.js';
 import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';
@@ -156,7 +156,7 @@ await t.test(`${ROUNDS} kills under load: readers go on by number, nothing lost 
   );
   for (const { poolAddress } of [pool, otherPool]) {
     const answer = await rest.get(`/orders?chainId=421613&poolAddress=${poolAddress}`);
-    const { validQuotes } = answer.body as unknown as OrdersResult;
+    const { validQuotes } = answer.body as unknown as OrdersResponse;
     const own = followers[0]?.reader.allQuotes.filter((quote) => quote.poolAddress === poolAddress) ?? [];
     t.equal(quotesHash(own), quotesHash(validQuotes), 'the book put together over all lives is the server’s');
   }

@@ -4,7 +4,7 @@ import { concat, keccak256, numberToHex } from 'viem';
 import { limits } from '../../src/config/limits.js';
 import { type Fields, type Kind, MESSAGE_TYPES, MESSAGES, QUOTE } from '../../src/wire/feed-layout.js';
 import {
-  type PriceLevels,
+  type PriceLevelsJson,
   RESYNC_REASONS,
   ServerMessageV2,
   type ServerMessageV2 as Message,
@@ -70,7 +70,7 @@ t.test('hashes are as they are said to be computed: by the words, and by the cod
   const [, code = ''] = /^```js\n(const word.*?)^```$/ms.exec(feedText) ?? [];
   const computed = runInNewContext(`${code}({ bookHash, levelsHash })`, { concat, keccak256, numberToHex }) as {
     bookHash(quotes: readonly OrderbookQuote[]): string;
-    levelsHash(levels: PriceLevels): string;
+    levelsHash(levels: PriceLevelsJson): string;
   };
   t.equal(computed.bookHash(snapshot.body), snapshot.hash);
   t.equal(computed.levelsHash(levels), ofLevels);

@@ -1,10 +1,10 @@
 import { concat, keccak256, numberToHex } from 'viem';
 import type { Side } from '../../src/engine/quote.js';
-import type { PriceLevels, ServerMessageV2 } from '../../src/wire/feed-messages.js';
+import type { PriceLevelsJson, ServerMessageV2 } from '../../src/wire/feed-messages.js';
 import type { OrderbookQuote } from '../../src/wire/orderbook.js';
 
 type Hex = `0x${string}`;
-type Level = PriceLevels['bids'][number];
+type Level = PriceLevelsJson['bids'][number];
 
 const MODULUS = 1n << 256n;
 
@@ -181,7 +181,7 @@ export class ModelReader {
     }
   }
 
-  #setLevels({ bids, asks }: PriceLevels): void {
+  #setLevels({ bids, asks }: PriceLevelsJson): void {
     for (const [side, levels] of [['bid', bids] as const, ['ask', asks] as const]) {
       for (const level of levels) {
         if (level.size === '0') this.levels[side].delete(level.price);

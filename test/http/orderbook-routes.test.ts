@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
 import type { LargeAnswers } from '../../src/http/responses.js';
-import type { OrderbookQuote, OrdersResult } from '../../src/wire/orderbook.js';
+import type { OrderbookQuote, OrdersResponse } from '../../src/wire/orderbook.js';
 import { at, enter, MAKER, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import { ask, requestOf } from './ask-route.js';
 import { CHAIN_ID, orderbookOver } from './orderbook-over.js';
@@ -53,7 +53,7 @@ for (const [what, ordersPerTurn] of [
 t.test('an answer with just as many orders as are written in a turn is whole', async (t) => {
   const { apply, get } = served(2);
   for (const n of [1, 2]) apply(enter(sampleQuote({ n })));
-  const { validQuotes } = JSON.parse((await get(`/orders?${about}`)).text) as OrdersResult;
+  const { validQuotes } = JSON.parse((await get(`/orders?${about}`)).text) as OrdersResponse;
   t.strictSame(
     validQuotes.map(({ quoteId }) => quoteId),
     [quoteIdOf(2), quoteIdOf(1)],
@@ -67,12 +67,12 @@ t.test('orders that change while a long answer is written are shown as they were
     apply(fill(1, 4n));
     others.turn = () => undefined;
   };
-  const { validQuotes } = JSON.parse((await get(`/orders?${about}`)).text) as OrdersResult;
+  const { validQuotes } = JSON.parse((await get(`/orders?${about}`)).text) as OrdersResponse;
   t.strictSame(
     validQuotes.map(({ fillableSize }) => fillableSize),
     ['10', '10', '10'],
   );
-  const after = JSON.parse((await get(`/orders?${about}&quoteIds=${quoteIdOf(1)}`)).text) as OrdersResult;
+  const after = JSON.parse((await get(`/orders?${about}&quoteIds=${quoteIdOf(1)}`)).text) as OrdersResponse;
   t.match(after.validQuotes, [{ fillableSize: '6' }]);
 });
 

@@ -4,7 +4,7 @@ import { InvalidReason, type Order } from '../../src/engine/quote.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { readyAgain, RememberedAnswers, taggedJson, WrittenLists } from '../../src/http/response-cache.js';
 import type { NetRequest } from '../../src/net/net.js';
-import type { OrdersResult } from '../../src/wire/orderbook.js';
+import type { OrdersResponse } from '../../src/wire/orderbook.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
 import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
 import { at, enter, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
@@ -283,7 +283,7 @@ t.test('a reason that changes in silence is shown, however often the one before 
     const quoteId = quoteIdOf(1);
     sequencer.submit({ type: 'SET_VALIDITY', quoteId, reason: InvalidReason[name], origin: null, position });
     for (let times = 0; times < 3; times++) {
-      const { invalidQuotes } = JSON.parse((await get(`/orders?${about}`)).text) as OrdersResult;
+      const { invalidQuotes } = JSON.parse((await get(`/orders?${about}`)).text) as OrdersResponse;
       t.strictSame(
         invalidQuotes.map(({ reason }) => reason),
         [name],

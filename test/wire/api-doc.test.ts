@@ -8,7 +8,7 @@ import {
   SettleResponse,
   VaultQuoteResult,
 } from '../../src/wire/options.js';
-import { DryRunResult, ordersBody, OrdersResult, PostQuotesResult, QuotesResult } from '../../src/wire/orderbook.js';
+import { DryRunResult, ordersBody, OrdersResponse, PostQuotesResult, QuotesResult } from '../../src/wire/orderbook.js';
 import { SchemaErrors } from '../../src/wire/problem.js';
 import { compile } from '../../src/wire/validation.js';
 import { readDocument } from '../app/read-document.js';
@@ -18,8 +18,8 @@ const text = readDocument('docs/reference/api.md');
 /** By what stands behind the fence's `json`. */
 const schemas: Readonly<Record<string, TSchema>> = {
   'GET /quotes 200': QuotesResult,
-  'GET /orders 200': OrdersResult,
-  'GET /orders limit 200': OrdersResult,
+  'GET /orders 200': OrdersResponse,
+  'GET /orders limit 200': OrdersResponse,
   'POST /orders/query request': ordersBody(1000),
   'GET /tickers 200': TickersResult,
   'GET /events 200': EventsPage,

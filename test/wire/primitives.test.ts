@@ -18,7 +18,7 @@ const edges: Readonly<Record<Name, readonly [good: readonly unknown[], bad: read
     ['42161', '421613'],
     ['421614', '142161', '4216130', '1421613', '', 42161],
   ],
-  BookSide: [
+  SideText: [
     ['bid', 'ask'],
     ['abid', 'bids', 'mask', 'asks', 'BID', ''],
   ],
@@ -78,7 +78,7 @@ t.test('each primitive takes what lies on its edges, and nothing beside them', a
 });
 
 t.test('a closed object has just its fields', async (t) => {
-  const check = compile(primitives.closed({ a: primitives.BookSide }), 5);
+  const check = compile(primitives.closed({ a: primitives.SideText }), 5);
   t.ok(check({ a: 'ask' }).ok);
   for (const value of [{}, { a: 'ask', b: 'ask' }, { b: 'ask' }]) t.notOk(check(value).ok, JSON.stringify(value));
 });
