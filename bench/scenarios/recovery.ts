@@ -5,7 +5,7 @@ import { limits } from '../../src/config/limits.js';
 import type { Command } from '../../src/engine/command.js';
 import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
 import { recover } from '../../src/persistence/recovery/recovery.js';
-import { surveyThread } from '../../src/persistence/recovery/scan-thread.js';
+import { scanInThread } from '../../src/persistence/recovery/scan-thread.js';
 import { bareScan } from '../baselines/bare-scan.js';
 import { contest, median, rowOf } from '../contest.js';
 import { atLeast, atMost, type Scenario } from '../scenario.js';
@@ -52,7 +52,7 @@ computes the CRC of each frame.`,
       const ours = {
         name: 'ours',
         prepare: () => async () => {
-          const { engine } = await recover(disk, epoch, limits.reorgDepth, silent, surveyThread(directory));
+          const { engine } = await recover(disk, epoch, limits.reorgDepth, silent, scanInThread(directory));
           return engine.index;
         },
       };

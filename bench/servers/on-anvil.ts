@@ -11,7 +11,7 @@ import { IntentLog } from '../../src/chain/wallet/intent-log.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
-import { KeptFile } from '../../src/persistence/disk/json-store.js';
+import { JsonStore } from '../../src/persistence/disk/json-store.js';
 import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
@@ -55,7 +55,7 @@ const patience = {
 const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
   new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, () => undefined);
 const { profile } = chain;
-const intentFile = await KeptFile.open(await openNodeDisk(path.join(dataDir, 'log')), 'intents', {
+const intentFile = await JsonStore.open(await openNodeDisk(path.join(dataDir, 'log')), 'intents', {
   maxBytes: limits.intentFileBytes,
   logger: silent,
   onFatal(error) {

@@ -6,10 +6,10 @@ import type { Limits } from '../config/limits.js';
 import type { Settings } from '../config/setting-table.js';
 import type { Hex } from '../engine/quote.js';
 import { parseSyncMode, PersistenceError, type KeyValueStore } from '../persistence/disk/disk.js';
-import { KeptFile } from '../persistence/disk/json-store.js';
+import { JsonStore } from '../persistence/disk/json-store.js';
 import { openNodeDisk } from '../persistence/disk/node-disk.js';
 import { type OpenLog, openLog } from '../persistence/recovery/open-log.js';
-import { surveyThread } from '../persistence/recovery/scan-thread.js';
+import { scanInThread } from '../persistence/recovery/scan-thread.js';
 import { SnapshotProcess } from '../persistence/snapshot/snapshot-process.js';
 import { systemClock, systemRandom } from '../system/clock.js';
 
@@ -84,14 +84,14 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     retainLogBytes: settings.retainLogBytes ?? Infinity,
     draftTag: Buffer.from(systemRandom.bytes(DRAFT_TAG_BYTES)).toString('hex'),
     make: (request) => snapshots.make(request),
-    surveyAside: surveyThread(directory),
+    startScan: scanInThread(directory),
   }).catch((error: unknown) => {
     snapshots.end();
     throw error;
   });
-  const files: KeptFile[] = [];
-  const openKept = async (file: string, maxBytes: number): Promise<KeptFile> => {
-    const kept = await KeptFile.open(disk, file, { maxBytes, logger, onFatal });
+  const files: JsonStore[] = [];
+  const openKept = async (file: string, maxBytes: number): Promise<JsonStore> => {
+    const kept = await JsonStore.open(disk, file, { maxBytes, logger, onFatal });
     files.push(kept);
     return kept;
   };

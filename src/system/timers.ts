@@ -1,19 +1,27 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 
-/** For work that goes in pieces: resolves when whoever waits for the event loop has had a turn. */
+/** For work that is done in pieces: resolves after the event loop has run everything else that is ready. */
 export function yieldToEventLoop(clock: Pick<Clock, 'after'>): Promise<void> {
   return new Promise((resolve) => clock.after(0, resolve));
 }
 
+/**
+ * Resolves after all pending microtasks have run, in the same turn of the event loop: later than any chain of promises
+ * that are settled by now.
+ */
+export function afterMicrotasks(): Promise<void> {
+  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
+}
+
 /** Work for one client that is done in slices, no faster than its quota allows. */
 export interface PacedWork {
-  /** Resolves when the next slice may be done; other clients had their turn meanwhile. */
+  /** Resolves when the next slice may start, after other clients have had a turn. */
   turn(): Promise<void>;
   /** Counts a slice that was done. `rows`: quotes, events or levels that it wrote, or a share of those that it read. */
   charge(rows: number, bytes: number): void;
 }
 
-/** For work that is small enough to need neither. */
+/** For work that is too small to be paced or charged. */
 export const UNPACED: PacedWork = { turn: () => Promise.resolve(), charge: () => undefined };
 
 /** Reading a row without writing it costs about a twentieth of writing it: so many are charged as one. */
@@ -24,7 +32,7 @@ export function rowsChargedForReading(count: number): number {
   return Math.ceil(count / ROWS_READ_PER_ROW);
 }
 
-/** How long one asker waits, from when it is made, for what goes on without it. */
+/** A point in time after which a caller stops waiting; the work itself goes on. It starts when this is made. */
 export class Deadline {
   readonly #untilMs: number;
 
@@ -35,7 +43,7 @@ export class Deadline {
     this.#untilMs = clock.monotonicMs() + ms;
   }
 
-  /** What comes of it, unless that takes too long. */
+  /** Resolves or rejects as `end` does; resolves to 'TOO_LONG' when the deadline comes first. */
   async wait<T>(end: Promise<T>): Promise<T | 'TOO_LONG'> {
     let cancel: CancelTimer = () => undefined;
     const tooLong = new Promise<'TOO_LONG'>((resolve) => {
@@ -46,7 +54,7 @@ export class Deadline {
   }
 }
 
-/** Of what a node shows: it is believed when it has been shown for long enough. */
+/** Debounces an observation: it counts only after it has held without a break for `patienceMs`. */
 export class GracePeriod {
   #sinceMs: number | null = null;
 
@@ -55,14 +63,14 @@ export class GracePeriod {
     private readonly patienceMs: number,
   ) {}
 
-  /** It is shown now. True: it has been for `patienceMs`. */
+  /** The condition holds now. True once it has held for `patienceMs`. */
   isOver(): boolean {
     const now = this.clock.monotonicMs();
     this.#sinceMs ??= now;
     return now - this.#sinceMs >= this.patienceMs;
   }
 
-  /** It is not shown any more. */
+  /** The condition does not hold any more. */
   end(): void {
     this.#sinceMs = null;
   }
@@ -77,14 +85,14 @@ export async function mapLimit<T, R>(
   const results: R[] = [];
   const waiting = items.entries();
   const worker = async (): Promise<void> => {
-    // The workers share one iterator: each takes the next item that nobody has.
+    // The workers share one iterator: each takes the next free item.
     for (const [index, item] of waiting) results[index] = await task(item);
   };
   await Promise.all(Array.from({ length: Math.min(inFlight, items.length) }, worker));
   return results;
 }
 
-/** Both results, or the first one's failure, or the other's. Nothing is under way any more when it is settled. */
+/** Waits until both have settled; then resolves to both results or rejects with the first argument's error, else the second's. */
 export async function settleBoth<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([one, other]);
   return [await one, await other];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PersistenceError } from '../../src/persistence/disk/disk.js';
 import { FILL } from '../../src/persistence/format/frame.js';
-import { type LogSurvey, surveyLog } from '../../src/persistence/log/log-scanner.js';
+import { type LogScan, scanLog } from '../../src/persistence/log/log-scanner.js';
 import { recover } from '../../src/persistence/recovery/recovery.js';
 import { REORG_DEPTH } from '../engine/samples.js';
 import type { SeededRandom } from '../simulation/seeded-random.js';
@@ -17,7 +17,7 @@ const REPLAY_EVERY = 509;
 
 /**
  * At every byte: a log that ends there reads as the whole groups before it, and nothing else. Where the end is not as a
- * crash leaves it, the survey says that the tail was lost.
+ * crash leaves it, the scan says that the tail was lost.
  */
 export async function checkEveryEnd(log: MadeLog, rest: Rest, random: SeededRandom, step = 1): Promise<number> {
   const whole = segmentOf(log);
@@ -26,10 +26,10 @@ export async function checkEveryEnd(log: MadeLog, rest: Rest, random: SeededRand
     const bytes = ending(whole, end, rest, random);
     const disk = withFile(log, FIRST_SEGMENT, bytes);
     const expected = endWithin(log, sameThrough(whole, bytes, end));
-    const survey = await surveyLog(disk, log.epoch);
-    assert.equal(survey.last.index, expected.index, `cut at ${end}, then ${rest}`);
-    if (rest === 'nothing' || rest === 'zeros') assert.ok(survey.lost !== null, `cut at ${end}, then ${rest}`);
-    else assert.equal(survey.lost, null, `cut at ${end}, then ${rest}`);
+    const scan = await scanLog(disk, log.epoch);
+    assert.equal(scan.last.index, expected.index, `cut at ${end}, then ${rest}`);
+    if (rest === 'nothing' || rest === 'zeros') assert.ok(scan.lost !== null, `cut at ${end}, then ${rest}`);
+    else assert.equal(scan.lost, null, `cut at ${end}, then ${rest}`);
     if (checked % REPLAY_EVERY === 0) await checkState(disk, log, expected.stateHash);
     checked += 1;
   }
@@ -49,24 +49,24 @@ export async function checkEveryFlip(log: MadeLog, random: SeededRandom, isSeale
   for (let at = from; at < Math.min(whole.length, last.offset + 512); at += 1) {
     const bytes = Buffer.from(whole);
     bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
-    const survey = await surveyOrRefusal(withFile(log, FIRST_SEGMENT, bytes), log.epoch);
-    if (survey === null) refused += 1;
-    else if (at >= last.offset) assert.equal(survey.last.index, last.index, `flip at ${at}, behind the end`);
+    const scan = await scanOrRefusal(withFile(log, FIRST_SEGMENT, bytes), log.epoch);
+    if (scan === null) refused += 1;
+    else if (at >= last.offset) assert.equal(scan.last.index, last.index, `flip at ${at}, behind the end`);
     else {
       // Only what nothing calls durable may be taken for a torn tail: the seal, which has no records, or an unsealed
       // last group.
       assert.ok(at >= beforeLast.offset, `flip at ${at} went unnoticed`);
-      assert.equal(survey.last.index, beforeLast.index);
-      assert.ok(survey.torn !== null, `flip at ${at} is told of`);
-      if (isSealed) assert.equal(survey.last.index, last.index);
+      assert.equal(scan.last.index, beforeLast.index);
+      assert.ok(scan.torn !== null, `flip at ${at} is told of`);
+      if (isSealed) assert.equal(scan.last.index, last.index);
     }
   }
   return refused;
 }
 
-async function surveyOrRefusal(disk: MemoryDisk, epoch: Buffer): Promise<LogSurvey | null> {
+async function scanOrRefusal(disk: MemoryDisk, epoch: Buffer): Promise<LogScan | null> {
   try {
-    return await surveyLog(disk, epoch);
+    return await scanLog(disk, epoch);
   } catch (error) {
     assert.ok(error instanceof PersistenceError && error.code === 'DAMAGED', String(error));
     assert.equal(error.place?.file, FIRST_SEGMENT);

@@ -1,5 +1,5 @@
 import { FILL } from '../../src/persistence/format/frame.js';
-import { readStamp } from '../../src/persistence/format/manifest.js';
+import { readManifest } from '../../src/persistence/format/manifest.js';
 import type { OpenLogOptions } from '../../src/persistence/recovery/open-log.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
 import { SimClock } from '../simulation/sim-clock.js';
@@ -58,7 +58,7 @@ export async function madeLog(bytes: number, sealed: boolean, options: Partial<O
   if (sealed) await clock.until(journal.close());
   disk.crash('kill');
   const files = new Map(disk.fileNames().map((name) => [name, disk.contentOf(name)]));
-  const stamp = await readStamp(new MemoryDisk(files));
+  const stamp = await readManifest(new MemoryDisk(files));
   if (stamp === null) throw new Error('a log that was opened has its stamp');
   return { epoch: stamp.epoch, files, ends };
 }

@@ -1,5 +1,5 @@
 import type { Command, EarlyEvent, EnterQuote, QuoteState, Rfq } from '../../engine/command.js';
-import { MsgpackFault, type MsgpackReader } from './msgpack-reader.js';
+import { MsgpackError, type MsgpackReader } from './msgpack-reader.js';
 import { pick, type QuoteReader, type QuoteWriter } from './quote-codec.js';
 
 /**
@@ -94,11 +94,11 @@ export function readCommand(input: MsgpackReader, quotes: QuoteReader): Command 
   const length = input.array();
   const type = pick(KINDS, input.uint(), 'command');
   const hasEarly = type === 'ENTER_QUOTE' && length === 2 + FIELDS[type];
-  if (!hasEarly && length !== 1 + FIELDS[type]) throw new MsgpackFault(`${type} with ${length - 1} fields`);
+  if (!hasEarly && length !== 1 + FIELDS[type]) throw new MsgpackError(`${type} with ${length - 1} fields`);
   const command = readFields(type, input, quotes);
   if (!hasEarly || command.type !== 'ENTER_QUOTE') return command;
   const early = readEarly(input, quotes);
-  if (early.length === 0) throw new MsgpackFault('an empty list of early events');
+  if (early.length === 0) throw new MsgpackError('an empty list of early events');
   return { ...command, early };
 }
 

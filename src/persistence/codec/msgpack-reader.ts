@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { Hex } from '../../engine/quote.js';
 
 /** Bytes that are not what their place in a record calls for. */
-export class MsgpackFault extends Error {
-  override readonly name = 'MsgpackFault';
+export class MsgpackError extends Error {
+  override readonly name = 'MsgpackError';
 }
 
 /** Reads what `MsgpackWriter` writes, and takes a value in its one encoding alone. */
@@ -26,13 +26,13 @@ export class MsgpackReader {
 
   /** Nothing is left. */
   end(): void {
-    if (this.#at !== this.#end) throw new MsgpackFault(`${this.#end - this.#at} bytes too many`);
+    if (this.#at !== this.#end) throw new MsgpackError(`${this.#end - this.#at} bytes too many`);
   }
 
   /** An array of exactly `length`. */
   tuple(length: number): void {
     const found = this.array();
-    if (found !== length) throw new MsgpackFault(`${found} fields instead of ${length}`);
+    if (found !== length) throw new MsgpackError(`${found} fields instead of ${length}`);
   }
 
   array(): number {
@@ -58,11 +58,11 @@ export class MsgpackReader {
       case 0xcf: {
         const at = this.#need(8);
         const value = bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
-        if (!Number.isSafeInteger(value)) throw new MsgpackFault('an integer above 2^53 - 1');
+        if (!Number.isSafeInteger(value)) throw new MsgpackError('an integer above 2^53 - 1');
         return shortest(value, 0xffffffff);
       }
       default:
-        throw new MsgpackFault(`${named(code)} instead of an integer`);
+        throw new MsgpackError(`${named(code)} instead of an integer`);
     }
   }
 
@@ -75,7 +75,7 @@ export class MsgpackReader {
 
   bool(): boolean {
     const code = this.#byte();
-    if (code !== 0xc2 && code !== 0xc3) throw new MsgpackFault(`${named(code)} instead of a boolean`);
+    if (code !== 0xc2 && code !== 0xc3) throw new MsgpackError(`${named(code)} instead of a boolean`);
     return code === 0xc3;
   }
 
@@ -83,7 +83,7 @@ export class MsgpackReader {
     const length = this.#length('text', 0xa0, 31, 0xda, 0xd9);
     const at = this.#need(length);
     // Looked at before: what is none reads as U+FFFD, which may take as many bytes.
-    if (!isUtf8(this.#bytes.subarray(at, at + length))) throw new MsgpackFault('text that is not UTF-8');
+    if (!isUtf8(this.#bytes.subarray(at, at + length))) throw new MsgpackError('text that is not UTF-8');
     return this.#bytes.toString('utf8', at, at + length);
   }
 
@@ -97,7 +97,7 @@ export class MsgpackReader {
   /** Lower-case digits of a bin of exactly `length` bytes; `known` itself where it says the same. */
   hex(length: number, known?: Hex): Hex {
     const found = this.#binLength();
-    if (found !== length) throw new MsgpackFault(`${found} bytes instead of ${length}`);
+    if (found !== length) throw new MsgpackError(`${found} bytes instead of ${length}`);
     const at = this.#need(length);
     return known !== undefined && isHexOf(known, this.#bytes, at, length) ? known : hexOf(this.#bytes, at, length);
   }
@@ -129,7 +129,7 @@ export class MsgpackReader {
     const length = this.#binLength();
     if (length === 0) return 0n;
     const at = this.#need(length);
-    if (this.#bytes[at] === 0) throw new MsgpackFault('an amount with a leading zero');
+    if (this.#bytes[at] === 0) throw new MsgpackError('an amount with a leading zero');
     if (length <= 8) {
       WORD.fill(0);
       for (let i = 0; i < length; i += 1) WORD[8 - length + i] = this.#bytes[at + i] ?? 0;
@@ -140,7 +140,7 @@ export class MsgpackReader {
 
   #binLength(): number {
     const code = this.#byte();
-    if (code !== 0xc4) throw new MsgpackFault(`${named(code)} instead of bytes`);
+    if (code !== 0xc4) throw new MsgpackError(`${named(code)} instead of bytes`);
     return this.#byte();
   }
 
@@ -150,19 +150,19 @@ export class MsgpackReader {
     if (narrow !== null && code === narrow) return shortest(this.#byte(), fixMax);
     if (code === wide) return shortest(this.#bytes.readUInt16BE(this.#need(2)), narrow === null ? fixMax : 0xff);
     if (code === wide + 1) return shortest(this.#bytes.readUInt32BE(this.#need(4)), 0xffff);
-    throw new MsgpackFault(`${named(code)} instead of ${what}`);
+    throw new MsgpackError(`${named(code)} instead of ${what}`);
   }
 
   #byte(): number {
     const value = this.#bytes[this.#at];
-    if (value === undefined || this.#at >= this.#end) throw new MsgpackFault('the end, too early');
+    if (value === undefined || this.#at >= this.#end) throw new MsgpackError('the end, too early');
     this.#at += 1;
     return value;
   }
 
   #need(count: number): number {
     const at = this.#at;
-    if (count > this.#end - at) throw new MsgpackFault('the end, too early');
+    if (count > this.#end - at) throw new MsgpackError('the end, too early');
     this.#at = at + count;
     return at;
   }
@@ -207,7 +207,7 @@ function isHexOf(text: Hex, bytes: Uint8Array, start: number, length: number): b
 }
 
 function shortest(value: number, tooSmall: number): number {
-  if (value <= tooSmall) throw new MsgpackFault(`${value} in more bytes than it needs`);
+  if (value <= tooSmall) throw new MsgpackError(`${value} in more bytes than it needs`);
   return value;
 }
 

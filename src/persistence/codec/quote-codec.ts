@@ -10,7 +10,7 @@ import {
   ZERO_ADDRESS,
 } from '../../engine/quote.js';
 import { GrowingBuffer } from '../disk/buffer.js';
-import { MsgpackFault, type MsgpackReader } from './msgpack-reader.js';
+import { MsgpackError, type MsgpackReader } from './msgpack-reader.js';
 import { MsgpackWriter } from './msgpack-writer.js';
 
 /** Bytes of an address, and of a hash or any other word. */
@@ -70,7 +70,7 @@ export class QuoteReader {
 
   presentReason(): InvalidReason {
     const value = this.#in.uint();
-    if (!REASONS.has(value)) throw new MsgpackFault(`unknown reason ${value}`);
+    if (!REASONS.has(value)) throw new MsgpackError(`unknown reason ${value}`);
     return value as InvalidReason;
   }
 
@@ -170,7 +170,7 @@ export class QuoteReader {
 /** The entry numbered `number` of a table or of what the record has shown so far. */
 export function pick<Item>(items: readonly Item[], number: number, what: string): Item {
   const item = items[number];
-  if (item === undefined) throw new MsgpackFault(`unknown ${what} ${number}`);
+  if (item === undefined) throw new MsgpackError(`unknown ${what} ${number}`);
   return item;
 }
 
@@ -181,7 +181,7 @@ const FEW = 4;
  * What a record has shown so far, each with its number: 0 for the first. Most records show one or two of a kind, and
  * emptying a Map for each of them costs more than all else that is done with it; the record of a reorg shows thousands.
  */
-export class Numbered<Item> {
+export class InterningTable<Item> {
   readonly #keyOf: (item: Item) => string;
   readonly #items: Item[] = [];
   /** How many of them are this record's: an array that is made shorter costs a call of the runtime's. */
@@ -236,8 +236,8 @@ const POOL_BYTES = 160;
  */
 export class QuoteWriter extends MsgpackWriter {
   readonly #out: GrowingBuffer;
-  readonly #pools = new Numbered<Pool>((pool) => pool.poolAddress);
-  readonly #quotes = new Numbered<Quote>((quote) => quote.quoteId);
+  readonly #pools = new InterningTable<Pool>((pool) => pool.poolAddress);
+  readonly #quotes = new InterningTable<Quote>((quote) => quote.quoteId);
   /** A pool's bytes are the same each time, and quotes of one pool mostly share the object. */
   readonly #poolBytes = new WeakMap<Pool, Uint8Array>();
   readonly #poolScratch = new GrowingBuffer(POOL_BYTES);

@@ -5,7 +5,7 @@ import type { Order } from '../../engine/quote.js';
 import type { GrowingBuffer } from '../disk/buffer.js';
 import { PersistenceError } from '../disk/disk.js';
 import { readCommand, readRfq, recordVersionOf, writeCommand, writeRfq } from './command-codec.js';
-import { MsgpackFault, MsgpackReader } from './msgpack-reader.js';
+import { MsgpackError, MsgpackReader } from './msgpack-reader.js';
 import { pick, QuoteReader, QuoteWriter } from './quote-codec.js';
 
 /** The newest version of a record's layout. A program reads its own and older ones. */
@@ -58,7 +58,7 @@ export class RecordReader {
   readonly #quotes = new QuoteReader(this.#in);
 
   /**
-   * The whole record that lies in `bytes` from `start` to `end`. Throws MsgpackFault on bytes that are none,
+   * The whole record that lies in `bytes` from `start` to `end`. Throws MsgpackError on bytes that are none,
    * PersistenceError NEWER_FORMAT on a newer program's.
    */
   read(bytes: Buffer, start = 0, end = bytes.length): JournalRecord {
@@ -86,10 +86,10 @@ export class RecordReader {
         `a record of version ${version}, this program reads up to ${RECORD_VERSION}`,
       );
     }
-    if (version < 1 || length !== RECORD_FIELDS) throw new MsgpackFault(`no record of version ${version}`);
+    if (version < 1 || length !== RECORD_FIELDS) throw new MsgpackError(`no record of version ${version}`);
     const stamp = { index: input.uint(), tsMs: input.uint() };
     const command = readCommand(input, this.#quotes);
-    if (version !== recordVersionOf(command)) throw new MsgpackFault(`no record of version ${version}`);
+    if (version !== recordVersionOf(command)) throw new MsgpackError(`no record of version ${version}`);
     return { stamp, command };
   }
 }
@@ -155,7 +155,7 @@ function writeEvent(out: QuoteWriter, event: EngineEvent): void {
 function readEvent(input: MsgpackReader, quotes: QuoteReader): EngineEvent {
   const length = input.array();
   const type = pick(KINDS, input.uint(), 'event');
-  if (length !== 3 + FIELDS[type]) throw new MsgpackFault(`${type} with ${length - 3} fields`);
+  if (length !== 3 + FIELDS[type]) throw new MsgpackError(`${type} with ${length - 3} fields`);
   const common = { seq: input.uint(), cause: readCause(input, quotes) };
   switch (type) {
     case 'POOL_DEPLOYED':

@@ -1,6 +1,6 @@
 import type { ChainRow, EngineState, OrderRow, PoolRow } from '../../engine/state-rows.js';
 import { GrowingBuffer } from '../disk/buffer.js';
-import { MsgpackFault, MsgpackReader } from './msgpack-reader.js';
+import { MsgpackError, MsgpackReader } from './msgpack-reader.js';
 import { QuoteReader, QuoteWriter } from './quote-codec.js';
 
 /** Version of the state's layout. */
@@ -42,7 +42,7 @@ export function* encodeState(state: StateRows): Generator<Buffer> {
   }
 }
 
-/** Throws MsgpackFault on anything but what `encodeState` made, all of it and in order. */
+/** Throws MsgpackError on anything but what `encodeState` made, all of it and in order. */
 export function decodeState(chunks: Iterable<Buffer>): StateRows {
   const input = new MsgpackReader();
   const quotes = new QuoteReader(input);
@@ -53,20 +53,20 @@ export function decodeState(chunks: Iterable<Buffer>): StateRows {
     input.begin(chunk);
     input.tuple(3);
     const version = input.uint();
-    if (version !== STATE_VERSION) throw new MsgpackFault(`a state of version ${version}`);
+    if (version !== STATE_VERSION) throw new MsgpackError(`a state of version ${version}`);
     const part = input.uint();
     const rows = input.array();
     for (let row = 0; row < rows; row += 1) {
       if (part === Part.chains) chains.push(readChain(input, quotes));
       else if (part === Part.pools) pools.push(readPool(input, quotes));
       else if (part === Part.orders) orders.push(readOrder(input, quotes));
-      else throw new MsgpackFault(`unknown part ${part} of a state`);
+      else throw new MsgpackError(`unknown part ${part} of a state`);
     }
     input.end();
   }
   const [stream, settlement, ...others] = chains;
   if (stream === undefined || settlement === undefined || others.length > 0) {
-    throw new MsgpackFault(`${chains.length} chains in a state`);
+    throw new MsgpackError(`${chains.length} chains in a state`);
   }
   return { stream, settlement, pools, orders };
 }

@@ -97,7 +97,7 @@ export async function writeWhole(disk: Disk, name: string, parts: Iterable<Uint8
     await writeNew(disk, temporary, parts);
     await disk.rename(temporary, name);
   } catch (error) {
-    if (isNoRoom(error)) await removeIfThere(disk, temporary);
+    if (isDiskFull(error)) await removeIfExists(disk, temporary);
     throw error;
   }
   await disk.syncDirectory();
@@ -118,18 +118,18 @@ export async function writeNew(
     }
     await file.sync();
   } catch (error) {
-    if (isNoRoom(error)) await file.close();
+    if (isDiskFull(error)) await file.close();
     throw error;
   }
   await file.close();
 }
 
-export async function removeIfThere(disk: Disk, name: string): Promise<void> {
+export async function removeIfExists(disk: Disk, name: string): Promise<void> {
   if ((await disk.list()).includes(name)) await disk.remove(name);
 }
 
 /** The disk, or this user's share of it, is full. */
-export function isNoRoom(error: unknown): boolean {
+export function isDiskFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT';
 }

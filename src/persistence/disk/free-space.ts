@@ -113,7 +113,7 @@ export class FreeSpace {
  * The parts of a file as they are asked for, while what is free on the volume stays above `keepFreeBytes` with them:
  * the reserve is for records that are under way. Throws ENOSPC before the first that would take of it.
  */
-export async function* leavingFree(
+export async function* keepReserve(
   disk: Disk,
   keepFreeBytes: number,
   parts: Iterable<Uint8Array>,

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import {
   type Disk,
   type DiskFile,
-  isNoRoom,
+  isDiskFull,
   type Logger,
   PersistenceError,
   readWhole,
@@ -23,7 +23,7 @@ interface Change {
   readonly value?: unknown;
 }
 
-export interface KeptFileOptions {
+export interface JsonStoreOptions {
   /** The file is written anew, with what it still holds, when it has grown beyond this. */
   readonly maxBytes: number;
   readonly logger: Logger;
@@ -37,7 +37,7 @@ export interface KeptFileOptions {
  * last line was never promised to anyone and is dropped; a bad line before a good one is damage. docs/reference/log-format.md has
  * the format.
  */
-export class KeptFile implements KeyValueStore {
+export class JsonStore implements KeyValueStore {
   readonly found: ReadonlyMap<string, unknown>;
   readonly #values: Map<string, unknown>;
   #file: DiskFile | null = null;
@@ -54,7 +54,7 @@ export class KeptFile implements KeyValueStore {
     private readonly disk: Disk,
     private readonly name: string,
     found: Map<string, unknown>,
-    private readonly options: KeptFileOptions,
+    private readonly options: JsonStoreOptions,
   ) {
     this.found = new Map(found);
     this.#values = found;
@@ -64,15 +64,15 @@ export class KeptFile implements KeyValueStore {
    * Makes the file when it is absent. What was left of `*.tmp` is gone by then. Throws PersistenceError: DAMAGED,
    * NEWER_FORMAT.
    */
-  static async open(disk: Disk, name: string, options: KeptFileOptions): Promise<KeptFile> {
+  static async open(disk: Disk, name: string, options: JsonStoreOptions): Promise<JsonStore> {
     const isThere = (await disk.list()).includes(name);
     const found = isThere ? readValues(name, await readWhole(disk, name), options.logger) : new Map<string, unknown>();
-    const kept = new KeptFile(disk, name, found, options);
+    const kept = new JsonStore(disk, name, found, options);
     try {
       await kept.#rewrite();
     } catch (error) {
       // As on a disk that fills up later: nothing is appended to the old file, and the first change with room replaces it.
-      if (!isNoRoom(error)) throw error;
+      if (!isDiskFull(error)) throw error;
       options.logger.warn({ err: error, file: name }, 'no room to write a file anew: it stays as it was');
       kept.#isFull = true;
     }
@@ -122,7 +122,7 @@ export class KeptFile implements KeyValueStore {
       this.#setFull(false, { file: this.name });
     } catch (error) {
       // What is in memory and not in the file gets there with all the rest, once there is room again.
-      if (isNoRoom(error)) {
+      if (isDiskFull(error)) {
         this.#setFull(true, { err: error, file: this.name });
         await this.#closeFile();
       } else {

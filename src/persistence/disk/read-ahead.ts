@@ -23,7 +23,7 @@ class Held {
  * for. All of them share the memory of two: with fresh memory for each, a log of 500 MB has the collector run 17 times
  * for nothing else.
  */
-export async function* readInTurn(disk: Disk, names: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer> {
+export async function* readAhead(disk: Disk, names: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer> {
   let [held, other] = [new Held(), new Held()];
   const left = Symbol.asyncIterator in names ? names[Symbol.asyncIterator]() : names[Symbol.iterator]();
   const next = async (): Promise<Buffer | null> => {

@@ -1,4 +1,4 @@
-import { type Disk, type DiskFile, isNoRoom, TEMPORARY } from '../disk/disk.js';
+import { type Disk, type DiskFile, isDiskFull, TEMPORARY } from '../disk/disk.js';
 import { FILL } from './frame.js';
 
 /** A new segment is written and synced in pieces of this size, so that commits pass between them. */
@@ -66,7 +66,7 @@ export async function prepareSegment(
     await disk.rename(file.name, name);
     await disk.syncDirectory();
   } catch (error) {
-    if (isNoRoom(error)) await discard(disk, file);
+    if (isDiskFull(error)) await discard(disk, file);
     throw error;
   }
   await file.close();

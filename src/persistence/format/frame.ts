@@ -125,7 +125,7 @@ export function zeroedAt(bytes: Buffer, start: number, end: number): number {
 }
 
 /** The snapshot of record `index` is whole and durable. */
-export interface SnapshotNote {
+export interface SnapshotMarker {
   readonly type: 'SNAPSHOT';
   readonly index: number;
   readonly bytes: number;
@@ -139,13 +139,13 @@ export interface SnapshotNote {
  * What the running engine hashed to right after record `index`: all of it at once, or its sum. A sum has a place only
  * in segments of format 2 and later.
  */
-export interface StateHashNote {
+export interface StateHashMarker {
   readonly type: 'STATE_HASH' | 'STATE_SUM';
   readonly index: number;
   readonly stateHash: string;
 }
 
-export type Note = SnapshotNote | StateHashNote;
+export type Marker = SnapshotMarker | StateHashMarker;
 
 const FRAME_TYPES = {
   SNAPSHOT: FrameType.snapshot,
@@ -154,7 +154,7 @@ const FRAME_TYPES = {
 } as const;
 
 /** What a log says about itself between its records. */
-export function putNote(out: GrowingBuffer, note: Note): void {
+export function putMarker(out: GrowingBuffer, note: Marker): void {
   const start = beginFrame(out);
   const writer = new MsgpackWriter(out);
   if (note.type === 'SNAPSHOT') {
@@ -171,7 +171,7 @@ export function putNote(out: GrowingBuffer, note: Note): void {
 }
 
 /** `place`: for the error, when a program that was wrong wrote it. */
-export function noteIn({ type, payload }: Frame, place: LogPlace): Note {
+export function readMarker({ type, payload }: Frame, place: LogPlace): Marker {
   const input = new MsgpackReader();
   input.begin(payload);
   try {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { MsgpackFault, MsgpackReader } from '../codec/msgpack-reader.js';
+import { MsgpackError, MsgpackReader } from '../codec/msgpack-reader.js';
 import { MsgpackWriter } from '../codec/msgpack-writer.js';
 import type { GrowingBuffer } from '../disk/buffer.js';
 import { PersistenceError } from '../disk/disk.js';
@@ -135,7 +135,7 @@ function readHeader(
     if (epoch.length !== EPOCH_BYTES || chain.length !== HASH_BYTES) return 'a header with fields of wrong length';
     return { format, epoch, numbers, chain, madeBytes, frame };
   } catch (error) {
-    if (error instanceof MsgpackFault) return error.message;
+    if (error instanceof MsgpackError) return error.message;
     throw error;
   }
 }

@@ -2,9 +2,9 @@ import { crc32 } from 'node:zlib';
 import { type Disk, PersistenceError, readWhole, type SyncMode, writeWhole } from '../disk/disk.js';
 import { EPOCH_BYTES } from './header.js';
 
-export const STAMP_NAME = 'stamp.json';
+export const MANIFEST_NAME = 'stamp.json';
 /** 2: with `feedEpoch`, `sync`, `closedGroup` and `files`. */
-const STAMP_FORMAT = 2;
+const MANIFEST_FORMAT = 2;
 
 /**
  * Chain ids, genesis hashes, contract addresses: by name, what a log is bound to. Addresses and hashes in lower case.
@@ -12,7 +12,7 @@ const STAMP_FORMAT = 2;
 export type Identity = Readonly<Record<string, string | number>>;
 
 /** What `stamp.json` says of its directory. */
-export interface Stamp {
+export interface Manifest {
   /** Tells this log from every other, in each of its files; changes only when a log is begun anew. */
   readonly epoch: Buffer;
   /**
@@ -35,11 +35,11 @@ export interface Stamp {
  * Null when the directory has none: it was never in use, or only begun. Throws PersistenceError DAMAGED or
  * NEWER_FORMAT.
  */
-export async function readStamp(disk: Disk): Promise<Stamp | null> {
-  if (!(await disk.list()).includes(STAMP_NAME)) return null;
-  const text = (await readWhole(disk, STAMP_NAME)).toString('utf8');
+export async function readManifest(disk: Disk): Promise<Manifest | null> {
+  if (!(await disk.list()).includes(MANIFEST_NAME)) return null;
+  const text = (await readWhole(disk, MANIFEST_NAME)).toString('utf8');
   const damaged = (reason: string, cause?: unknown): PersistenceError =>
-    new PersistenceError('DAMAGED', reason, { place: { file: STAMP_NAME, offset: 0, index: 0, seq: 0 }, cause });
+    new PersistenceError('DAMAGED', reason, { place: { file: MANIFEST_NAME, offset: 0, index: 0, seq: 0 }, cause });
   let content: unknown;
   try {
     content = JSON.parse(text);
@@ -48,10 +48,10 @@ export async function readStamp(disk: Disk): Promise<Stamp | null> {
   }
   const { format, epoch, reorgDepth, identity, crc, ...rest } = (content ?? {}) as Record<string, unknown>;
   const { feedEpoch = epoch, sync = null, closedGroup = null, files = [] } = rest;
-  if (typeof format === 'number' && format > STAMP_FORMAT) {
+  if (typeof format === 'number' && format > MANIFEST_FORMAT) {
     throw new PersistenceError(
       'NEWER_FORMAT',
-      `${STAMP_NAME} has format ${format}, this program reads up to ${STAMP_FORMAT}`,
+      `${MANIFEST_NAME} has format ${format}, this program reads up to ${MANIFEST_FORMAT}`,
     );
   }
   if (
@@ -64,32 +64,33 @@ export async function readStamp(disk: Disk): Promise<Stamp | null> {
   ) {
     throw damaged('it lacks what a stamp says');
   }
-  const stamp: Stamp = {
+  const manifest: Manifest = {
     epoch: Buffer.from(epoch, 'hex'),
     feedEpoch: Buffer.from(feedEpoch, 'hex'),
     reorgDepth,
     identity: identity as Identity,
-    sync: sync as Stamp['sync'],
+    sync: sync as Manifest['sync'],
     closedGroup: closedGroup as number | null,
     files: files as string[],
   };
-  if (crc !== checksum(stamp, format) || stamp.epoch.length !== EPOCH_BYTES) throw damaged('its checksum is wrong');
-  return stamp;
+  if (crc !== checksum(manifest, format) || manifest.epoch.length !== EPOCH_BYTES)
+    throw damaged('its checksum is wrong');
+  return manifest;
 }
 
 /** Throws PersistenceError NO_BASE where there is none. */
-export async function stampOf(disk: Disk): Promise<Stamp> {
-  const stamp = await readStamp(disk);
-  if (stamp === null) throw new PersistenceError('NO_BASE', `${disk.label} holds no log: it has no stamp`);
-  return stamp;
+export async function requireManifest(disk: Disk): Promise<Manifest> {
+  const manifest = await readManifest(disk);
+  if (manifest === null) throw new PersistenceError('NO_BASE', `${disk.label} holds no log: it has no stamp`);
+  return manifest;
 }
 
 /** Durable when it resolves. */
-export async function writeStamp(disk: Disk, stamp: Stamp): Promise<void> {
-  const { epoch, feedEpoch, ...rest } = stamp;
+export async function writeManifest(disk: Disk, manifest: Manifest): Promise<void> {
+  const { epoch, feedEpoch, ...rest } = manifest;
   const epochs = { epoch: epoch.toString('hex'), feedEpoch: feedEpoch.toString('hex') };
-  const content = { format: STAMP_FORMAT, ...epochs, ...rest, crc: checksum(stamp, STAMP_FORMAT) };
-  await writeWhole(disk, STAMP_NAME, [Buffer.from(`${JSON.stringify(content, null, 2)}\n`)]);
+  const content = { format: MANIFEST_FORMAT, ...epochs, ...rest, crc: checksum(manifest, MANIFEST_FORMAT) };
+  await writeWhole(disk, MANIFEST_NAME, [Buffer.from(`${JSON.stringify(content, null, 2)}\n`)]);
 }
 
 /** In words, one for each: where `wanted` is not what the directory was begun with. */
@@ -102,7 +103,7 @@ export function compareIdentity(stamped: Identity, wanted: Identity): string[] {
 
 /** Over the values in a fixed order, so that people may reformat the file. */
 function checksum(
-  { epoch, feedEpoch, reorgDepth, identity, sync, closedGroup, files }: Stamp,
+  { epoch, feedEpoch, reorgDepth, identity, sync, closedGroup, files }: Manifest,
   format: unknown,
 ): string {
   const entries = Object.entries(identity).sort(([a], [b]) => (a < b ? -1 : 1));

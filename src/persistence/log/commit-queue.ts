@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../../engine/ports.js';
 import { GrowingBuffer } from '../disk/buffer.js';
-import { beginFrame, endFrame, FrameType, type Note, putNote } from '../format/frame.js';
+import { beginFrame, endFrame, FrameType, type Marker, putMarker } from '../format/frame.js';
 import type { LogPoint } from '../format/header.js';
 
 /** What one group consists of, beside its bytes. */
@@ -14,7 +14,7 @@ export interface QueuedGroup {
 }
 
 /** Records and notes, framed, that the next group will consist of. */
-export class GroupQueue {
+export class CommitQueue {
   /** Its memory changes hands with each group, the object does not. */
   readonly buffer: GrowingBuffer;
   #index: number;
@@ -61,8 +61,8 @@ export class GroupQueue {
     this.#frames += 1;
   }
 
-  addNote(note: Note): void {
-    putNote(this.buffer, note);
+  addMarker(note: Marker): void {
+    putMarker(this.buffer, note);
     this.#frames += 1;
   }
 
@@ -125,7 +125,7 @@ export class DurabilityWaiters {
  * What a log has to do though nobody asks for it, and when: seal its last group once nothing has come for a while, and
  * with `sync: interval` force to the disk what was written.
  */
-export class DueWork {
+export class CommitTimers {
   #isSealDue = false;
   #isSyncDue = false;
   #cancelSeal: CancelTimer | null = null;
@@ -187,12 +187,4 @@ export class DueWork {
     this.#cancelSeal?.();
     this.#cancelSync?.();
   }
-}
-
-/**
- * Resolves when nobody who waited for a settled promise, one after the other, is left: in the same turn of the event
- * loop.
- */
-export function endOfPromises(): Promise<void> {
-  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
 }

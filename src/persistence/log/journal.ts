@@ -3,9 +3,9 @@ import type { Journal, JournalRecord } from '../../engine/ports.js';
 import { RecordWriter } from '../codec/record-codec.js';
 import type { Disk } from '../disk/disk.js';
 import { FreeSpace, type FreeSpaceOptions } from '../disk/free-space.js';
-import type { Note } from '../format/frame.js';
+import type { Marker } from '../format/frame.js';
 import type { LogPoint } from '../format/header.js';
-import type { LogSurvey } from './log-scanner.js';
+import type { LogScan } from './log-scanner.js';
 import { type CommittedGroup, LogWriter, type LogWriterOptions } from './log-writer.js';
 
 export interface LogJournalOptions extends Omit<LogWriterOptions, 'hasRoom' | 'onCommit'>, FreeSpaceOptions {
@@ -26,20 +26,20 @@ export class LogJournal implements Journal {
   #seq: number;
 
   /**
-   * Goes on behind `survey`, whose torn tail is cut. The file system's room has been looked at once when it resolves.
+   * Goes on behind `scan`, whose torn tail is cut. The file system's room has been looked at once when it resolves.
    */
-  static async open(disk: Disk, survey: LogSurvey, options: LogJournalOptions): Promise<LogJournal> {
+  static async open(disk: Disk, scan: LogScan, options: LogJournalOptions): Promise<LogJournal> {
     const space = await FreeSpace.watch(disk, options);
     const listeners: GroupListener[] = [];
     try {
-      const writer = await LogWriter.open(disk, survey, {
+      const writer = await LogWriter.open(disk, scan, {
         ...options,
         hasRoom: (bytes) => space.hasRoom(bytes),
         onCommit: (group) => {
           for (const listener of listeners) listener(group);
         },
       });
-      return new LogJournal(writer, space, listeners, survey.last.seq, options);
+      return new LogJournal(writer, space, listeners, scan.last.seq, options);
     } catch (error) {
       space.close();
       throw error;
@@ -101,8 +101,8 @@ export class LogJournal implements Journal {
   }
 
   /** Something that the log says about itself; durable with the next group. */
-  note(note: Note): void {
-    this.#writer.addNote(note);
+  addMarker(note: Marker): void {
+    this.#writer.addMarker(note);
   }
 
   /** How far the log is on the disk. */

@@ -16,7 +16,7 @@ export class LogHistory {
   readonly #disk: Disk;
   readonly #epoch: Buffer;
   readonly #known: KnownSegments;
-  readonly #places = new PlacesInSegments();
+  readonly #places = new SegmentIndex();
 
   constructor(disk: Disk, epoch: Buffer) {
     this.#disk = disk;
@@ -171,7 +171,7 @@ class SegmentPlaces {
  * Where in the segments which events are, as far as they have been read: so that a late reader need not begin at the
  * segment's first byte. The segments whose places were asked for last are known.
  */
-export class PlacesInSegments {
+export class SegmentIndex {
   /** By the segment's number; the one used last is the last. */
   readonly #bySegment = new Map<number, SegmentPlaces>();
 

@@ -1,15 +1,15 @@
 import { crc32 } from 'node:zlib';
 import { type Disk, type LogPlace, PersistenceError, readStart, readWhole } from '../disk/disk.js';
-import { readInTurn } from '../disk/read-ahead.js';
+import { readAhead } from '../disk/read-ahead.js';
 import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from '../format/file-names.js';
 import {
   endOfContent,
   type Frame,
   isUnused,
-  noteIn,
+  readMarker,
   SECTOR_BYTES,
-  type SnapshotNote,
-  type StateHashNote,
+  type SnapshotMarker,
+  type StateHashMarker,
   zeroedAt,
 } from '../format/frame.js';
 import {
@@ -30,21 +30,17 @@ import { type GroupFault, readGroup } from './segment-reader.js';
  * wrong or gone, naming the place. Changes nothing, so it may run beside a server that writes: what it is just writing
  * then looks like a torn tail. `onPassed` is told of each segment that has records, as soon as that is right.
  */
-export async function surveyLog(
-  disk: Disk,
-  epoch: Buffer,
-  onPassed?: (passed: PassedSegment) => void,
-): Promise<LogSurvey> {
-  return new Surveyor(disk, epoch, onPassed).survey();
+export async function scanLog(disk: Disk, epoch: Buffer, onPassed?: (passed: PassedSegment) => void): Promise<LogScan> {
+  return new LogScanner(disk, epoch, onPassed).scan();
 }
 
-class Surveyor {
+class LogScanner {
   readonly #disk: Disk;
   readonly #epoch: Buffer;
   readonly #onPassed: ((passed: PassedSegment) => void) | undefined;
-  readonly #segments: SurveyedSegment[] = [];
-  readonly #snapshots = new Map<number, SnapshotNote>();
-  readonly #stateHashes: StateHashNote[] = [];
+  readonly #segments: ScannedSegment[] = [];
+  readonly #snapshots = new Map<number, SnapshotMarker>();
+  readonly #stateHashes: StateHashMarker[] = [];
   readonly #chains = new Map<number, Buffer>();
   #snapshotGroups: ReadonlySet<number> = new Set();
   #numbers: number[] = [];
@@ -62,13 +58,13 @@ class Surveyor {
     this.#point = { index: 0, seq: 0, group: 0, chain: firstChain(epoch) };
   }
 
-  async survey(): Promise<LogSurvey> {
+  async scan(): Promise<LogScan> {
     const names = await this.#disk.list();
     this.#numbers = segmentNumbers(names);
     this.#snapshotGroups = await snapshotGroups(this.#disk, snapshotIndexes(names));
     let isOver = false;
     let place = 0;
-    for await (const bytes of readInTurn(this.#disk, this.#numbers.map(segmentName))) {
+    for await (const bytes of readAhead(this.#disk, this.#numbers.map(segmentName))) {
       const number = this.#numbers[place] ?? 0;
       const before = this.#numbers[place - 1];
       if (before !== undefined && number !== before + 1) {
@@ -118,7 +114,7 @@ class Surveyor {
     }
     const { format, madeBytes, end: headerEnd } = read;
     const first = this.#point;
-    const told = this.#stateHashes.length;
+    const hashesBefore = this.#stateHashes.length;
     /** Groups that may not be durable yet, oldest first. */
     const open: { readonly group: number; readonly start: number }[] = [];
     let end = 0;
@@ -131,7 +127,7 @@ class Surveyor {
       }
       open.push({ group: group.point.group, start: end });
       while ((open[0]?.group ?? Infinity) <= group.durable) open.shift();
-      for (const frame of group.notes) this.#note(frame, number);
+      for (const frame of group.markers) this.#note(frame, number);
       this.#point = group.point;
       if (this.#snapshotGroups.has(group.point.group)) this.#chains.set(group.point.group, group.point.chain);
       this.#isSealed = group.isEmpty;
@@ -143,7 +139,7 @@ class Surveyor {
     const checked = { end, crc: crc32(bytes.subarray(0, end)) };
     const segment = { number, first, end, last: this.#point, format, madeBytes, durableEnd, checked };
     this.#segments.push(segment);
-    this.#onPassed?.({ segment, stateHashes: this.#stateHashes.slice(told) });
+    this.#onPassed?.({ segment, stateHashes: this.#stateHashes.slice(hashesBefore) });
     return true;
   }
 
@@ -210,7 +206,7 @@ class Surveyor {
   }
 
   #note(frame: Frame, number: number): void {
-    const note = noteIn(frame, { ...this.#point, file: segmentName(number), offset: frame.start });
+    const note = readMarker(frame, { ...this.#point, file: segmentName(number), offset: frame.start });
     if (note.type === 'SNAPSHOT') this.#snapshots.set(note.index, note);
     else this.#stateHashes.push(note);
   }
@@ -247,7 +243,7 @@ function samePoint(a: SegmentHeader, b: LogPoint): boolean {
 }
 
 /** A segment with at least one whole group. */
-export interface SurveyedSegment {
+export interface ScannedSegment {
   readonly number: number;
   /** What lies before it. */
   readonly first: LogPoint;
@@ -265,8 +261,8 @@ export interface SurveyedSegment {
 
 /** A segment that has been looked through, and what the running engine told there of its state. */
 export interface PassedSegment {
-  readonly segment: SurveyedSegment;
-  readonly stateHashes: readonly StateHashNote[];
+  readonly segment: ScannedSegment;
+  readonly stateHashes: readonly StateHashMarker[];
 }
 
 /** Bytes behind the last whole group that are neither zeros nor groups that anyone was told of. */
@@ -289,9 +285,9 @@ export interface LostTail {
 }
 
 /** All that the segments say, every byte of them checked. */
-export interface LogSurvey {
+export interface LogScan {
   readonly epoch: Buffer;
-  readonly segments: readonly SurveyedSegment[];
+  readonly segments: readonly ScannedSegment[];
   /** Segments without a whole group, rising: the prepared one, or what a torn tail left. */
   readonly emptySegments: readonly number[];
   /** Those of them that are as they were made, to be written to next. */
@@ -302,9 +298,9 @@ export interface LogSurvey {
   readonly torn: TornTail | null;
   readonly lost: LostTail | null;
   /** By record index. */
-  readonly snapshots: ReadonlyMap<number, SnapshotNote>;
+  readonly snapshots: ReadonlyMap<number, SnapshotMarker>;
   /** In the order of the log. */
-  readonly stateHashes: readonly StateHashNote[];
+  readonly stateHashes: readonly StateHashMarker[];
   /** The log's own chain value after each group that a snapshot in the directory says to end with. */
   readonly chains: ReadonlyMap<number, Buffer>;
 }

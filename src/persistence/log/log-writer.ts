@@ -1,11 +1,12 @@
 import type { Clock } from '../../engine/ports.js';
+import { afterMicrotasks } from '../../system/timers.js';
 import { GrowingBuffer } from '../disk/buffer.js';
 import { type Disk, type Logger, openModeFor, PersistenceError, type SyncMode } from '../disk/disk.js';
-import { FRAME_HEAD_BYTES, type Note } from '../format/frame.js';
+import { FRAME_HEAD_BYTES, type Marker } from '../format/frame.js';
 import { COMMIT_BYTES, type LogPoint, putCommit } from '../format/header.js';
-import { DueWork, DurabilityWaiters, endOfPromises, GroupQueue } from './commit-queue.js';
-import type { LogSurvey } from './log-scanner.js';
-import { OpenSegment } from './segment-writer.js';
+import { CommitQueue, CommitTimers, DurabilityWaiters } from './commit-queue.js';
+import type { LogScan } from './log-scanner.js';
+import { SegmentWriter } from './segment-writer.js';
 
 interface WrittenGroup extends CommittedGroup {
   /** Up to its end, since the start. */
@@ -21,10 +22,10 @@ interface WrittenGroup extends CommittedGroup {
 export class LogWriter {
   readonly #epoch: Buffer;
   readonly #options: LogWriterOptions;
-  readonly #segment: OpenSegment;
-  readonly #due: DueWork;
+  readonly #segment: SegmentWriter;
+  readonly #due: CommitTimers;
   readonly #waiters = new DurabilityWaiters();
-  readonly #queue: GroupQueue;
+  readonly #queue: CommitQueue;
   /** The group that is on its way to the disk. */
   readonly #writing: GrowingBuffer;
   /** How far the log is written. */
@@ -38,24 +39,24 @@ export class LogWriter {
   #isSealed: boolean;
   #failure: PersistenceError | null = null;
 
-  /** Goes on behind what the survey found, once its torn tail is cut and the rest is settled. */
-  static async open(disk: Disk, survey: LogSurvey, options: LogWriterOptions): Promise<LogWriter> {
-    const writer = new LogWriter(disk, survey, options);
-    await writer.#segment.open(survey.readySegments);
+  /** Goes on behind what the scan found, once its torn tail is cut and the rest is settled. */
+  static async open(disk: Disk, scan: LogScan, options: LogWriterOptions): Promise<LogWriter> {
+    const writer = new LogWriter(disk, scan, options);
+    await writer.#segment.open(scan.readySegments);
     writer.#armSeal();
     return writer;
   }
 
-  private constructor(disk: Disk, survey: LogSurvey, options: LogWriterOptions) {
-    this.#epoch = survey.epoch;
+  private constructor(disk: Disk, scan: LogScan, options: LogWriterOptions) {
+    this.#epoch = scan.epoch;
     this.#options = options;
-    this.#queue = new GroupQueue(survey.last, options.bufferBytes);
+    this.#queue = new CommitQueue(scan.last, options.bufferBytes);
     this.#writing = new GrowingBuffer(options.bufferBytes);
-    this.#written = survey.last;
-    this.#durable = survey.last;
-    this.#isSealed = survey.isSealed;
-    this.#due = new DueWork(options.clock, () => this.#kick());
-    this.#segment = new OpenSegment(disk, survey, {
+    this.#written = scan.last;
+    this.#durable = scan.last;
+    this.#isSealed = scan.isSealed;
+    this.#due = new CommitTimers(options.clock, () => this.#kick());
+    this.#segment = new SegmentWriter(disk, scan, {
       ...options,
       openMode: openModeFor(options.sync),
       onFatal: (error) => this.#fail(error),
@@ -92,9 +93,9 @@ export class LogWriter {
     this.#kick();
   }
 
-  addNote(note: Note): void {
+  addMarker(note: Marker): void {
     if (this.#failure !== null) throw this.#failure;
-    this.#queue.addNote(note);
+    this.#queue.addMarker(note);
     this.#kick();
   }
 
@@ -123,7 +124,7 @@ export class LogWriter {
    * loop appends is one group.
    */
   #kick(): void {
-    this.#running ??= endOfPromises().then(() => this.#run());
+    this.#running ??= afterMicrotasks().then(() => this.#run());
   }
 
   async #run(): Promise<void> {

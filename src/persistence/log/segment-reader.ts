@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { type Disk, type LogPlace, PersistenceError, readStart } from '../disk/disk.js';
-import { readInTurn } from '../disk/read-ahead.js';
+import { readAhead } from '../disk/read-ahead.js';
 import { segmentName, segmentNumbers } from '../format/file-names.js';
 import { type Frame, FRAME_HEAD_BYTES, frameEnd, FrameType, frameType, readFrame } from '../format/frame.js';
 import { chainAfter, HEADER_BYTES, type LogPoint, readCommit, readSegmentHeader } from '../format/header.js';
@@ -58,7 +58,7 @@ export async function* readRecords(
   const wanted = segments.filter(({ first }, place) => firstIndex(place + 1) > after && first.index < through);
   const names = wanted.map(({ number }) => segmentName(number));
   let place = 0;
-  for await (const bytes of readInTurn(disk, names)) {
+  for await (const bytes of readAhead(disk, names)) {
     const segment = wanted[place];
     place += 1;
     if (segment === undefined) return;
@@ -80,7 +80,7 @@ export async function* readRecordsOf(
       yield segmentName(segment.number);
     }
   }
-  for await (const bytes of readInTurn(disk, names())) {
+  for await (const bytes of readAhead(disk, names())) {
     const segment = wanted.shift();
     if (segment === undefined) return;
     yield recordsIn(segment, bytes, after, segment.last.index);
@@ -127,7 +127,7 @@ export interface Group {
   readonly end: number;
   readonly isEmpty: boolean;
   /** Its frames that are neither records nor the commit. */
-  readonly notes: readonly Frame[];
+  readonly markers: readonly Frame[];
 }
 
 export interface GroupFault {
@@ -159,7 +159,7 @@ function readFrames(
   epoch: Buffer,
   checkRecords: boolean,
 ): Group | GroupFault {
-  const notes: Frame[] = [];
+  const markers: Frame[] = [];
   let records = 0;
   let at = from;
   for (;;) {
@@ -178,10 +178,10 @@ function readFrames(
       case FrameType.stateHash:
       case FrameType.stateSum:
       case FrameType.snapshot:
-        notes.push(frame);
+        markers.push(frame);
         break;
       case FrameType.commit:
-        return readCommitted(frame, bytes.subarray(start, frame.start), records, notes, before, epoch);
+        return readCommitted(frame, bytes.subarray(start, frame.start), records, markers, before, epoch);
       default:
         return { reason: `a frame of type ${frame.type} among records`, at };
     }
@@ -193,7 +193,7 @@ function readCommitted(
   frame: Frame,
   group: Buffer,
   records: number,
-  notes: readonly Frame[],
+  markers: readonly Frame[],
   before: LogPoint,
   epoch: Buffer,
 ): Group | GroupFault {
@@ -208,5 +208,5 @@ function readCommitted(
   if (!fits) return { reason: `the commit of group ${commit.group} doesn't fit what lies before it`, at: frame.start };
   // Copied, so that the segment's bytes can go.
   const point = { index: commit.index, seq: commit.seq, group: commit.group, chain: Buffer.from(commit.chain) };
-  return { point, durable: commit.durable, end: frame.end, isEmpty: records + notes.length === 0, notes };
+  return { point, durable: commit.durable, end: frame.end, isEmpty: records + markers.length === 0, markers };
 }

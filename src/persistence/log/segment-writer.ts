@@ -1,12 +1,12 @@
 import type { Clock } from '../../engine/ports.js';
 import { GrowingBuffer } from '../disk/buffer.js';
-import { type Disk, type DiskFile, isNoRoom, type Logger, type OpenMode } from '../disk/disk.js';
+import { type Disk, type DiskFile, isDiskFull, type Logger, type OpenMode } from '../disk/disk.js';
 import { prepareSegment, segmentName } from '../format/file-names.js';
 import { FILE_FORMAT, type LogPoint, putSegmentHeader } from '../format/header.js';
-import type { LogSurvey } from './log-scanner.js';
+import type { LogScan } from './log-scanner.js';
 
 /** The segment that groups are written to, one behind the other, and the step from a full one to the next. */
-export class OpenSegment {
+export class SegmentWriter {
   readonly #disk: Disk;
   readonly #epoch: Buffer;
   readonly #options: SpareSegmentOptions;
@@ -19,11 +19,11 @@ export class OpenSegment {
   /** Where the next group goes. */
   #end: number;
 
-  /** Goes on behind what the survey found. To be opened before anything else. */
-  constructor(disk: Disk, survey: LogSurvey, options: SpareSegmentOptions) {
-    const last = survey.segments.at(-1);
+  /** Goes on behind what the scan found. To be opened before anything else. */
+  constructor(disk: Disk, scan: LogScan, options: SpareSegmentOptions) {
+    const last = scan.segments.at(-1);
     this.#disk = disk;
-    this.#epoch = survey.epoch;
+    this.#epoch = scan.epoch;
     this.#options = options;
     this.#number = last?.number ?? 0;
     this.#format = last?.format ?? FILE_FORMAT;
@@ -150,7 +150,7 @@ export class SpareSegment {
     if (this.#file !== null || this.#preparing !== null || !this.#isWanted) return;
     if (clock.monotonicMs() < this.#retryAtMs || !hasRoom(segmentBytes)) return;
     this.#preparing = this.#make().catch((error: unknown) => {
-      if (isNoRoom(error)) this.#putOff(error);
+      if (isDiskFull(error)) this.#putOff(error);
       else this.#options.onFatal(error);
     });
   }

@@ -1,6 +1,6 @@
 import { type Disk, PersistenceError, readWhole, writeWhole } from '../disk/disk.js';
 import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from '../format/file-names.js';
-import { type Stamp, STAMP_NAME } from '../format/manifest.js';
+import { type Manifest, MANIFEST_NAME } from '../format/manifest.js';
 import { brokenName } from './torn-tail.js';
 
 const HALT_NAME = 'deep-reorg.json';
@@ -24,7 +24,7 @@ export async function noteDeepReorg(disk: Disk, epoch: string, why: string): Pro
  * are kept as `*.broken`. A crash in between leaves the note, so that the next start continues here. Throws
  * PersistenceError DEEP_REORG where the log has halted and this was not accepted.
  */
-export async function checkHalt(disk: Disk, found: Stamp | null, accepted: string | null): Promise<Stamp | null> {
+export async function checkHalt(disk: Disk, found: Manifest | null, accepted: string | null): Promise<Manifest | null> {
   const halt = await readHalt(disk);
   // A log that was begun anew since, by a restore, has another epoch.
   if (halt === null || (found !== null && found.epoch.toString('hex') !== halt.epoch)) return found;
@@ -38,14 +38,14 @@ export async function checkHalt(disk: Disk, found: Stamp | null, accepted: strin
   }
   await putAside(disk);
   const names = await disk.list();
-  if (names.includes(STAMP_NAME)) await disk.rename(STAMP_NAME, brokenName(names, STAMP_NAME));
+  if (names.includes(MANIFEST_NAME)) await disk.rename(MANIFEST_NAME, brokenName(names, MANIFEST_NAME));
   await disk.syncDirectory();
   await disk.remove(HALT_NAME);
   await disk.syncDirectory();
   return null;
 }
 
-/** Renames segments and snapshots to `*.broken`, and returns the names that they had. The stamp stays. */
+/** Renames segments and snapshots to `*.broken`, and returns the names that they had. The manifest stays. */
 export async function putAside(disk: Disk): Promise<string[]> {
   const names = await disk.list();
   const own = [...segmentNumbers(names).map(segmentName), ...snapshotIndexes(names).map(snapshotName)];

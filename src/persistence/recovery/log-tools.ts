@@ -1,13 +1,13 @@
 import type { Random } from '../../engine/ports.js';
 import { RecordReader } from '../codec/record-codec.js';
 import { type Disk, LOCK_NAME, type Logger, PersistenceError } from '../disk/disk.js';
-import { compareIdentity, readStamp, type Stamp, stampOf, writeStamp } from '../format/manifest.js';
-import { surveyLog } from '../log/log-scanner.js';
+import { compareIdentity, readManifest, type Manifest, requireManifest, writeManifest } from '../format/manifest.js';
+import { scanLog } from '../log/log-scanner.js';
 import { readRecords, segmentStarts } from '../log/segment-reader.js';
-import { beginAnew, type Whole, wholeSnapshot } from './begin-anew.js';
+import { startNewLog, type WholeState, readWholeSnapshot } from './new-log.js';
 import { continueLog, lostTail, lostTailError } from './lost-tail.js';
 import { recover } from './recovery.js';
-import { removeUnfinished, tidy } from './torn-tail.js';
+import { removeUnfinished, removeLeftovers } from './torn-tail.js';
 
 /** What is on the disk, after every byte of it was checked. */
 export interface LogReport {
@@ -31,20 +31,20 @@ export interface LogReport {
  * Changes nothing. Beside a running server, what that is just writing looks like a torn tail. Throws PersistenceError.
  */
 export async function verifyLog(disk: Disk, logger: Logger): Promise<LogReport> {
-  const stamp = await stampOf(disk);
-  const recovered = await recover(disk, stamp.epoch, stamp.reorgDepth, logger);
-  const { engine, survey, snapshotIndex, comparedHashes } = recovered;
-  const lost = lostTail(stamp, survey);
-  if (lost !== null) throw lostTailError(lost, survey);
+  const manifest = await requireManifest(disk);
+  const recovered = await recover(disk, manifest.epoch, manifest.reorgDepth, logger);
+  const { engine, scan, snapshotIndex, comparedHashes } = recovered;
+  const lost = lostTail(manifest, scan);
+  if (lost !== null) throw lostTailError(lost, scan);
   return {
-    epoch: stamp.feedEpoch.toString('hex'),
-    segments: survey.segments.length,
-    lastIndex: survey.last.index,
-    lastSeq: survey.last.seq,
+    epoch: manifest.feedEpoch.toString('hex'),
+    segments: scan.segments.length,
+    lastIndex: scan.last.index,
+    lastSeq: scan.last.seq,
     snapshotIndex,
     comparedHashes,
     stateHash: engine.stateHash(),
-    tornBytes: survey.torn?.bytes ?? 0,
+    tornBytes: scan.torn?.bytes ?? 0,
   };
 }
 
@@ -53,7 +53,7 @@ export async function verifyLog(disk: Disk, logger: Logger): Promise<LogReport> 
  * damaged it throws PersistenceError, after all records that lie before the damage.
  */
 export async function* dumpLog(disk: Disk, after: number): AsyncGenerator<string> {
-  const { lastIndex, damage } = await wholePart(disk, await stampOf(disk));
+  const { lastIndex, damage } = await wholePart(disk, await requireManifest(disk));
   const reader = new RecordReader();
   for await (const records of readRecords(disk, await segmentStarts(disk), after, lastIndex)) {
     for (const { bytes, payloadAt, end } of records) {
@@ -68,12 +68,12 @@ export async function* dumpLog(disk: Disk, after: number): AsyncGenerator<string
 /** The last record before the first damage, and what that is; null: the log is whole. */
 async function wholePart(
   disk: Disk,
-  stamp: Stamp,
+  manifest: Manifest,
 ): Promise<{ readonly lastIndex: number; readonly damage: PersistenceError | null }> {
   try {
-    const survey = await surveyLog(disk, stamp.epoch);
-    const lost = lostTail(stamp, survey);
-    return { lastIndex: survey.last.index, damage: lost && lostTailError(lost, survey) };
+    const scan = await scanLog(disk, manifest.epoch);
+    const lost = lostTail(manifest, scan);
+    return { lastIndex: scan.last.index, damage: lost && lostTailError(lost, scan) };
   } catch (error) {
     if (!(error instanceof PersistenceError) || error.code !== 'DAMAGED' || error.place === null) throw error;
     return { lastIndex: error.place.index, damage: error };
@@ -87,11 +87,11 @@ async function wholePart(
  */
 export async function repairLog(disk: Disk, random: Pick<Random, 'bytes'>, logger: Logger): Promise<LogReport> {
   // Before the lock, which makes a file: a directory that holds no log stays as it is, too.
-  await stampOf(disk);
+  await requireManifest(disk);
   const lock = await disk.lock(LOCK_NAME);
   if (lock === null) throw new PersistenceError('LOCKED', `another process is using ${disk.label}`);
   try {
-    const { recovered, stamp, isNewEpoch } = await continueLog(disk, {
+    const { recovered, manifest, isNewEpoch } = await continueLog(disk, {
       acceptsLoss: true,
       isWeak: false,
       random,
@@ -99,8 +99,8 @@ export async function repairLog(disk: Disk, random: Pick<Random, 'bytes'>, logge
     });
     await removeUnfinished(disk);
     // Before anything is mended: a crash in between must not leave a log that looks whole under the old epoch.
-    if (isNewEpoch) await writeStamp(disk, stamp);
-    await tidy(disk, recovered, logger);
+    if (isNewEpoch) await writeManifest(disk, manifest);
+    await removeLeftovers(disk, recovered, logger);
     return await verifyLog(disk, logger);
   } finally {
     await lock.release();
@@ -129,34 +129,34 @@ export async function restoreLog(
   const whole =
     source.type === 'LOG'
       ? await ofLog(disk, source.disk, logger)
-      : await wholeSnapshot(disk, source.disk, source.name);
+      : await readWholeSnapshot(disk, source.disk, source.name);
   const lock = await disk.lock(LOCK_NAME);
   if (lock === null) throw new PersistenceError('LOCKED', `another process is using ${disk.label}`);
   try {
     await removeUnfinished(disk);
-    await beginAnew(disk, whole, random, logger);
+    await startNewLog(disk, whole, random, logger);
     return await verifyLog(disk, logger);
   } finally {
     await lock.release();
   }
 }
 
-async function ofLog(disk: Disk, source: Disk, logger: Logger): Promise<Whole> {
-  const stamp = await stampOf(source);
-  const own = await ownStamp(disk);
-  const differences = own === null ? [] : compareIdentity(own.identity, stamp.identity);
+async function ofLog(disk: Disk, source: Disk, logger: Logger): Promise<WholeState> {
+  const manifest = await requireManifest(source);
+  const own = await readOwnManifest(disk);
+  const differences = own === null ? [] : compareIdentity(own.identity, manifest.identity);
   if (differences.length > 0) {
     const where = `${source.label} is the log of other chains or contracts than ${disk.label}`;
     throw new PersistenceError('FOREIGN', `${where}: ${differences.join('; ')}`);
   }
-  const { engine } = await recover(source, stamp.epoch, stamp.reorgDepth, logger);
-  return { engine, stamp };
+  const { engine } = await recover(source, manifest.epoch, manifest.reorgDepth, logger);
+  return { engine, manifest };
 }
 
 /** Null: there is none that can be read, and the source has one. */
-async function ownStamp(disk: Disk): Promise<Stamp | null> {
+async function readOwnManifest(disk: Disk): Promise<Manifest | null> {
   try {
-    return await readStamp(disk);
+    return await readManifest(disk);
   } catch (error) {
     if (error instanceof PersistenceError && error.code === 'DAMAGED') return null;
     throw error;

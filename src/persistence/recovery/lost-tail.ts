@@ -2,17 +2,17 @@ import type { Random } from '../../engine/ports.js';
 import { type Disk, type Logger, lostTailAt, PersistenceError } from '../disk/disk.js';
 import { segmentName } from '../format/file-names.js';
 import { EPOCH_BYTES } from '../format/header.js';
-import { type Stamp, stampOf } from '../format/manifest.js';
-import type { LogSurvey, LostTail } from '../log/log-scanner.js';
-import { beginAnew, wholeSnapshot } from './begin-anew.js';
-import { recover, type Recovered, type Survey } from './recovery.js';
+import { type Manifest, requireManifest } from '../format/manifest.js';
+import type { LogScan, LostTail } from '../log/log-scanner.js';
+import { startNewLog, readWholeSnapshot } from './new-log.js';
+import { recover, type Recovered, type StartScan } from './recovery.js';
 
-/** A log as it was found, with the stamp that its next process continues with. */
+/** A log as it was found, with the manifest that its next process continues with. */
 export interface Continued {
   readonly recovered: Recovered;
   /** Not written yet. */
-  readonly stamp: Stamp;
-  /** Whether the stamp has another feed epoch than the one on the disk. */
+  readonly manifest: Manifest;
+  /** Whether the manifest has another feed epoch than the one on the disk. */
   readonly isNewEpoch: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface ContinueOptions {
   readonly isWeak: boolean;
   readonly random: Pick<Random, 'bytes'>;
   readonly logger: Logger;
-  readonly surveyAside?: Survey | undefined;
+  readonly startScan?: StartScan | undefined;
 }
 
 /**
@@ -32,48 +32,48 @@ export interface ContinueOptions {
  * that wrote with weak sync and did not close the log. A log that ends before its newest snapshot begins anew with that.
  */
 export async function continueLog(disk: Disk, options: ContinueOptions): Promise<Continued> {
-  const { acceptsLoss, isWeak, random, logger, surveyAside } = options;
-  const found = await stampOf(disk);
+  const { acceptsLoss, isWeak, random, logger, startScan } = options;
+  const found = await requireManifest(disk);
   let recovered: Recovered;
   try {
-    recovered = await recover(disk, found.epoch, found.reorgDepth, logger, surveyAside);
+    recovered = await recover(disk, found.epoch, found.reorgDepth, logger, startScan);
   } catch (error) {
     if (!(error instanceof PersistenceError) || error.code !== 'LOST_TAIL' || error.place === null) throw error;
     if (!acceptsLoss) throw error;
     logger.warn({ reason: error.message }, 'the log has lost its last records: the newest snapshot has their state');
-    await beginAnew(disk, await wholeSnapshot(disk, disk, error.place.file), random, logger);
-    const stamp = await stampOf(disk);
-    recovered = await recover(disk, stamp.epoch, stamp.reorgDepth, logger);
-    return { recovered, stamp, isNewEpoch: false };
+    await startNewLog(disk, await readWholeSnapshot(disk, disk, error.place.file), random, logger);
+    const manifest = await requireManifest(disk);
+    recovered = await recover(disk, manifest.epoch, manifest.reorgDepth, logger);
+    return { recovered, manifest, isNewEpoch: false };
   }
-  const { survey } = recovered;
-  const lost = lostTail(found, survey);
-  if (lost !== null && !acceptsLoss) throw lostTailError(lost, survey);
+  const { scan } = recovered;
+  const lost = lostTail(found, scan);
+  if (lost !== null && !acceptsLoss) throw lostTailError(lost, scan);
   const wasWeak = found.sync === null ? isWeak : found.sync !== 'always';
-  const isUnclosed = wasWeak && found.closedGroup !== survey.last.group;
-  if (lost === null && !isUnclosed) return { recovered, stamp: found, isNewEpoch: false };
+  const isUnclosed = wasWeak && found.closedGroup !== scan.last.group;
+  if (lost === null && !isUnclosed) return { recovered, manifest: found, isNewEpoch: false };
   const why = lost?.reason ?? 'its last process wrote with weak sync and did not close it';
   const feedEpoch = Buffer.from(random.bytes(EPOCH_BYTES));
   const epoch = feedEpoch.toString('hex');
   logger.warn({ why, epoch }, 'events that clients received may be lost: the log continues under a new epoch');
-  return { recovered, stamp: { ...found, feedEpoch, closedGroup: null }, isNewEpoch: true };
+  return { recovered, manifest: { ...found, feedEpoch, closedGroup: null }, isNewEpoch: true };
 }
 
-/** What the log has lost of its end, by its files and by its stamp. */
-export function lostTail(stamp: Stamp, survey: LogSurvey): LostTail | null {
-  const last = survey.segments.at(-1);
-  const { group } = survey.last;
-  if (stamp.closedGroup !== null && group < stamp.closedGroup) {
-    const reason = `the log was closed after group ${stamp.closedGroup}, and ends with group ${group}`;
+/** What the log has lost of its end, by its files and by its manifest. */
+export function lostTail(manifest: Manifest, scan: LogScan): LostTail | null {
+  const last = scan.segments.at(-1);
+  const { group } = scan.last;
+  if (manifest.closedGroup !== null && group < manifest.closedGroup) {
+    const reason = `the log was closed after group ${manifest.closedGroup}, and ends with group ${group}`;
     return { number: last?.number ?? 1, offset: last?.end ?? 0, reason };
   }
   // An older program may have begun it, and made its first segment of zeros.
-  return last === undefined && stamp.sync === null ? null : survey.lost;
+  return last === undefined && manifest.sync === null ? null : scan.lost;
 }
 
 export function lostTailError(
   { reason, number, offset }: LostTail,
-  { last: { index, seq } }: LogSurvey,
+  { last: { index, seq } }: LogScan,
 ): PersistenceError {
   return lostTailAt({ file: segmentName(number), offset, index, seq }, reason);
 }

@@ -1,18 +1,23 @@
 import type { Engine } from '../../engine/engine.js';
 import type { Random } from '../../engine/ports.js';
-import { type Disk, type DiskLock, isNoRoom, LOCK_NAME, PersistenceError, readWhole } from '../disk/disk.js';
+import { type Disk, type DiskLock, isDiskFull, LOCK_NAME, PersistenceError, readWhole } from '../disk/disk.js';
 import { segmentBytesFor, segmentName, segmentNumbers, snapshotIndexes } from '../format/file-names.js';
-import { endOfContent, isUnused, type SnapshotNote } from '../format/frame.js';
+import { endOfContent, isUnused, type SnapshotMarker } from '../format/frame.js';
 import { EPOCH_BYTES, firstChain } from '../format/header.js';
-import { compareIdentity, type Identity, readStamp, type Stamp, writeStamp } from '../format/manifest.js';
+import { compareIdentity, type Identity, readManifest, type Manifest, writeManifest } from '../format/manifest.js';
 import { LogJournal, type LogJournalOptions } from '../log/journal.js';
 import { LogHistory } from '../log/log-history.js';
-import { Snapshotter, type SnapshotterOptions, type StateSumOptions, tellStateSums } from '../snapshot/snapshotter.js';
+import {
+  Snapshotter,
+  type SnapshotterOptions,
+  type StateSumOptions,
+  recordStateSums,
+} from '../snapshot/snapshotter.js';
 import { checkHalt, noteDeepReorg } from './halted-log.js';
 import { continueLog } from './lost-tail.js';
-import type { Recovered, Survey } from './recovery.js';
-import { freshEngine } from './replay.js';
-import { removeUnfinished, tidy } from './torn-tail.js';
+import type { Recovered, StartScan } from './recovery.js';
+import { createEngine } from './replay.js';
+import { removeUnfinished, removeLeftovers } from './torn-tail.js';
 
 export interface OpenLogOptions
   extends
@@ -26,7 +31,7 @@ export interface OpenLogOptions
   /** Epoch of a log that halted at a deep reorg, and is to be put aside; null or absent: none. */
   readonly acceptDeepReorg?: string | null;
   /** Reads the log's segments away from this thread; without it they are read in this one. */
-  readonly surveyAside?: Survey;
+  readonly startScan?: StartScan;
   /** For a new log's epoch. */
   readonly random: Random;
 }
@@ -65,52 +70,52 @@ export async function openLog(disk: Disk, options: OpenLogOptions): Promise<Open
 }
 
 async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): Promise<OpenLog> {
-  const stamped = await readStamp(disk);
+  const stamped = await readManifest(disk);
   checkIdentity(disk, stamped, options.identity);
   const found = await checkHalt(disk, stamped, options.acceptDeepReorg ?? null);
   if (stamped !== null && found === null) options.logger.warn({}, 'the log is put aside: the chains are read anew');
   await removeUnfinished(disk);
   const isWeak = options.sync.type !== 'always';
   const acceptsLoss = isWeak || (found?.sync ?? 'always') !== 'always';
-  const begun = newStamp(options);
-  const { recovered, stamp, isNewEpoch } =
+  const begun = newManifest(options);
+  const { recovered, manifest, isNewEpoch } =
     found === null
-      ? { recovered: await nothing(disk, begun), stamp: begun, isNewEpoch: false }
+      ? { recovered: await nothing(disk, begun), manifest: begun, isNewEpoch: false }
       : await continueLog(disk, { ...options, acceptsLoss, isWeak });
-  if (stamp.reorgDepth !== options.reorgDepth) {
-    const details = { reorgDepth: stamp.reorgDepth, wanted: options.reorgDepth };
+  if (manifest.reorgDepth !== options.reorgDepth) {
+    const details = { reorgDepth: manifest.reorgDepth, wanted: options.reorgDepth };
     options.logger.warn(details, 'the log keeps the reorg depth that it was begun with');
   }
-  const stamps = new StampFile(disk, stamp);
+  const manifestFile = new ManifestFile(disk, manifest);
   // Before anything is mended or written: a crash in between must not leave a log that looks closed, or the old epoch.
   // With `always` a group that was closed is there for good.
-  const closedGroup = isWeak ? null : stamp.closedGroup;
-  const isChanged = isNewEpoch || stamp.sync !== options.sync.type || stamp.closedGroup !== closedGroup;
-  if (found !== null && isChanged) await stamps.change({ sync: options.sync.type, closedGroup });
-  await tidy(disk, recovered, options.logger);
+  const closedGroup = isWeak ? null : manifest.closedGroup;
+  const isChanged = isNewEpoch || manifest.sync !== options.sync.type || manifest.closedGroup !== closedGroup;
+  if (found !== null && isChanged) await manifestFile.change({ sync: options.sync.type, closedGroup });
+  await removeLeftovers(disk, recovered, options.logger);
   const segmentBytes = await segmentBytesFor(disk, options.segmentBytes);
-  const journal = await LogJournal.open(disk, recovered.survey, { ...options, segmentBytes, lock });
+  const journal = await LogJournal.open(disk, recovered.scan, { ...options, segmentBytes, lock });
   try {
     // Last of all: from now on a directory without segments is one that has lost them.
-    if (found === null) await stamps.change(stamp);
+    if (found === null) await manifestFile.change(manifest);
   } catch (error) {
     // Its looks at the volume would keep the process alive for ever. What else fails is told by the first error.
     await journal.close().catch(() => undefined);
     throw error;
   }
-  return assemble(disk, lock, stamps, recovered, journal, options);
+  return assemble(disk, lock, manifestFile, recovered, journal, options);
 }
 
 function assemble(
   disk: Disk,
   lock: DiskLock,
-  stamps: StampFile,
+  manifestFile: ManifestFile,
   { engine, snapshotIndex }: Recovered,
   journal: LogJournal,
   options: OpenLogOptions,
 ): OpenLog {
-  const { epoch, feedEpoch, reorgDepth } = stamps.stamp;
-  tellStateSums(engine, journal, options);
+  const { epoch, feedEpoch, reorgDepth } = manifestFile.manifest;
+  recordStateSums(engine, journal, options);
   const snapshotter = new Snapshotter(disk, journal, { ...options, epoch, reorgDepth, lastIndex: snapshotIndex });
   return {
     engine,
@@ -123,10 +128,10 @@ function assemble(
     async close() {
       await snapshotter.take();
       await snapshotter.close();
-      journal.note({ type: 'STATE_HASH', index: engine.index, stateHash: engine.stateHash() });
+      journal.addMarker({ type: 'STATE_HASH', index: engine.index, stateHash: engine.stateHash() });
       await journal.close();
-      await stamps.change({ closedGroup: journal.durable.group }).catch((error: unknown) => {
-        if (!isNoRoom(error)) throw error;
+      await manifestFile.change({ closedGroup: journal.durable.group }).catch((error: unknown) => {
+        if (!isDiskFull(error)) throw error;
         options.logger.warn({ err: error }, 'no room to write down that the log was closed in order');
       });
       await lock.release();
@@ -134,7 +139,7 @@ function assemble(
   };
 }
 
-function checkIdentity(disk: Disk, found: Stamp | null, wanted: Identity): void {
+function checkIdentity(disk: Disk, found: Manifest | null, wanted: Identity): void {
   const differences = found === null ? [] : compareIdentity(found.identity, wanted);
   if (differences.length === 0) return;
   throw new PersistenceError(
@@ -143,31 +148,31 @@ function checkIdentity(disk: Disk, found: Stamp | null, wanted: Identity): void 
   );
 }
 
-function newStamp({ random, reorgDepth, identity, sync }: OpenLogOptions): Stamp {
+function newManifest({ random, reorgDepth, identity, sync }: OpenLogOptions): Manifest {
   const epoch = Buffer.from(random.bytes(EPOCH_BYTES));
   return { epoch, feedEpoch: epoch, reorgDepth, identity, sync: sync.type, closedGroup: null, files: [] };
 }
 
-/** The stamp on the disk: its changes are written one after another. */
-class StampFile {
+/** The manifest on the disk: its changes are written one after another. */
+class ManifestFile {
   #lastWrite: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly disk: Disk,
-    public stamp: Stamp,
+    public manifest: Manifest,
   ) {}
 
   /** Durable when it resolves. */
-  change(change: Partial<Stamp>): Promise<void> {
-    this.stamp = { ...this.stamp, ...change };
-    const write = (): Promise<void> => writeStamp(this.disk, this.stamp);
+  change(change: Partial<Manifest>): Promise<void> {
+    this.manifest = { ...this.manifest, ...change };
+    const write = (): Promise<void> => writeManifest(this.disk, this.manifest);
     this.#lastWrite = this.#lastWrite.then(write, write);
     return this.#lastWrite;
   }
 }
 
-/** A directory without a stamp may have been begun, no more: a first segment that nothing was written to. */
-async function nothing(disk: Disk, { epoch, reorgDepth }: Stamp): Promise<Recovered> {
+/** A directory without a manifest may have been begun, no more: a first segment that nothing was written to. */
+async function nothing(disk: Disk, { epoch, reorgDepth }: Manifest): Promise<Recovered> {
   const names = await disk.list();
   const emptySegments = segmentNumbers(names);
   const readySegments: number[] = [];
@@ -182,7 +187,7 @@ async function nothing(disk: Disk, { epoch, reorgDepth }: Stamp): Promise<Recove
   if (snapshotIndexes(names).length > 0) {
     throw new PersistenceError('NO_BASE', `${disk.label} has snapshots, and its stamp is gone`);
   }
-  const survey = {
+  const scan = {
     epoch,
     segments: [],
     emptySegments,
@@ -191,9 +196,9 @@ async function nothing(disk: Disk, { epoch, reorgDepth }: Stamp): Promise<Recove
     isSealed: true,
     torn: null,
     lost: null,
-    snapshots: new Map<number, SnapshotNote>(),
+    snapshots: new Map<number, SnapshotMarker>(),
     stateHashes: [],
     chains: new Map<number, Buffer>(),
   };
-  return { engine: freshEngine(reorgDepth), survey, snapshotIndex: 0, passedSnapshots: [], comparedHashes: 0 };
+  return { engine: createEngine(reorgDepth), scan, snapshotIndex: 0, passedSnapshots: [], comparedHashes: 0 };
 }

@@ -1,15 +1,15 @@
 import type { Engine } from '../../engine/engine.js';
 import { type Disk, type Logger, PersistenceError } from '../disk/disk.js';
 import { segmentName, segmentNumbers, snapshotIndexes } from '../format/file-names.js';
-import { type LogSurvey, type PassedSegment, type SurveyedSegment, surveyLog } from '../log/log-scanner.js';
+import { type LogScan, type PassedSegment, type ScannedSegment, scanLog } from '../log/log-scanner.js';
 import { readRecords, readRecordsOf } from '../log/segment-reader.js';
-import { Replayer, type StateAt, ToldHashes } from './replay.js';
-import { type Candidate, factsOf, findBase, objection, readCandidate } from './snapshot-base.js';
+import { Replayer, type StateAt, RecordedHashes } from './replay.js';
+import { type BaseCandidate, factsOf, findBase, objection, readCandidate } from './snapshot-base.js';
 
 /** An engine as the log leaves it. */
 export interface Recovered {
   readonly engine: Engine;
-  readonly survey: LogSurvey;
+  readonly scan: LogScan;
   /** Record up to which a snapshot gave the state; 0: none did. */
   readonly snapshotIndex: number;
   /** Newer snapshots that are of no use, by record index. */
@@ -22,17 +22,17 @@ export interface Recovered {
 const LONG_SEGMENTS = 3;
 
 /** A look through the log that goes on in another thread. */
-export interface RunningSurvey {
-  /** Ends when there is no more, also where the survey fails. */
+export interface RunningScan {
+  /** Ends when there is no more, also where the scan fails. */
   readonly passed: AsyncIterable<PassedSegment>;
-  readonly survey: Promise<LogSurvey>;
+  readonly scan: Promise<LogScan>;
 }
 
-/** Reads and checks every byte of the log's segments, as `surveyLog` does, away from this thread. */
-export type Survey = (epoch: Buffer) => RunningSurvey;
+/** Reads and checks every byte of the log's segments, as `scanLog` does, away from this thread. */
+export type StartScan = (epoch: Buffer) => RunningScan;
 
 /**
- * Reads and checks everything, and rebuilds the engine. Changes nothing on the disk. With `surveyAside` a long log is
+ * Reads and checks everything, and rebuilds the engine. Changes nothing on the disk. With `startScan` a long log is
  * replayed while that goes on. Throws PersistenceError: DAMAGED, NO_BASE, DIFFERS or NEWER_FORMAT, naming the place.
  */
 export async function recover(
@@ -40,7 +40,7 @@ export async function recover(
   epoch: Buffer,
   reorgDepth: number,
   logger: Logger,
-  surveyAside?: Survey,
+  startScan?: StartScan,
 ): Promise<Recovered> {
   const names = await disk.list();
   const segments = segmentNumbers(names).length;
@@ -49,11 +49,11 @@ export async function recover(
   }
   const snapshots = snapshotIndexes(names);
   const recovered =
-    surveyAside === undefined || segments < LONG_SEGMENTS
-      ? await recoverInOrder(disk, await surveyLog(disk, epoch), snapshots, reorgDepth, logger)
-      : await recoverAhead(disk, surveyAside(epoch), snapshots, reorgDepth, logger);
+    startScan === undefined || segments < LONG_SEGMENTS
+      ? await recoverInOrder(disk, await scanLog(disk, epoch), snapshots, reorgDepth, logger)
+      : await recoverAhead(disk, startScan(epoch), snapshots, reorgDepth, logger);
   const { snapshotIndex, comparedHashes } = recovered;
-  const { index, seq } = recovered.survey.last;
+  const { index, seq } = recovered.scan.last;
   logger.info({ index, seq, snapshotIndex, replayed: index - snapshotIndex, comparedHashes }, 'the log is read');
   return recovered;
 }
@@ -61,70 +61,68 @@ export async function recover(
 /** With what was replayed meanwhile, where that went well; else in order. */
 async function recoverAhead(
   disk: Disk,
-  { passed, survey: surveying }: RunningSurvey,
+  { passed, scan: scanning }: RunningScan,
   snapshots: readonly number[],
   reorgDepth: number,
   logger: Logger,
 ): Promise<Recovered> {
   const newest = snapshots.at(-1);
-  const replaying = newest === undefined ? null : replayAhead(disk, newest, reorgDepth, passed);
+  const replaying = newest === undefined ? null : replayDuringScan(disk, newest, reorgDepth, passed);
   // Neither is left to go on, or to fail with nobody there to hear of it, when the other one fails.
-  await Promise.allSettled([replaying, surveying]);
-  const survey = await surveying;
+  await Promise.allSettled([replaying, scanning]);
+  const scan = await scanning;
   const ahead = await replaying;
-  if (ahead === null || !goesWith(ahead, survey)) {
-    return recoverInOrder(disk, survey, snapshots, reorgDepth, logger);
+  if (ahead === null || !matchesScan(ahead, scan)) {
+    return recoverInOrder(disk, scan, snapshots, reorgDepth, logger);
   }
   const { engine } = ahead.candidate;
-  const isBaseTold = ToldHashes.in(survey).compare(ahead.base, null);
+  const isBaseTold = RecordedHashes.in(scan).compare(ahead.base, null);
   const comparedHashes = ahead.compared + (isBaseTold ? 1 : 0);
-  return { engine, survey, snapshotIndex: ahead.base.index, passedSnapshots: [], comparedHashes };
+  return { engine, scan, snapshotIndex: ahead.base.index, passedSnapshots: [], comparedHashes };
 }
 
 async function recoverInOrder(
   disk: Disk,
-  survey: LogSurvey,
+  scan: LogScan,
   snapshots: readonly number[],
   reorgDepth: number,
   logger: Logger,
 ): Promise<Recovered> {
-  const { engine, passed } = await findBase(disk, snapshots, factsOf(survey), reorgDepth, logger);
+  const { engine, passed } = await findBase(disk, snapshots, factsOf(scan), reorgDepth, logger);
   const snapshotIndex = engine.index;
-  const comparedHashes = await replay(disk, survey, engine);
-  return { engine, survey, snapshotIndex, passedSnapshots: passed, comparedHashes };
+  const comparedHashes = await replay(disk, scan, engine);
+  return { engine, scan, snapshotIndex, passedSnapshots: passed, comparedHashes };
 }
 
 /** Everything after what the engine has. Resolves to the number of state hashes that were compared. */
-async function replay(disk: Disk, survey: LogSurvey, engine: Engine): Promise<number> {
+async function replay(disk: Disk, scan: LogScan, engine: Engine): Promise<number> {
   const replayer = new Replayer(engine);
-  const told = ToldHashes.in(survey);
-  let compared = told.compare(engine, null) ? 1 : 0;
-  for await (const records of readRecords(disk, survey.segments, engine.index, survey.last.index)) {
+  const recorded = RecordedHashes.in(scan);
+  let compared = recorded.compare(engine, null) ? 1 : 0;
+  for await (const records of readRecords(disk, scan.segments, engine.index, scan.last.index)) {
     for (const record of records) {
       replayer.apply(record);
-      if (told.compare(engine, record)) compared += 1;
+      if (recorded.compare(engine, record)) compared += 1;
     }
   }
-  if (engine.index !== survey.last.index || engine.seq !== survey.last.seq) {
-    const last = survey.segments.at(-1);
+  if (engine.index !== scan.last.index || engine.seq !== scan.last.seq) {
+    const last = scan.segments.at(-1);
     const place = {
       file: segmentName(last?.number ?? 1),
       offset: last?.end ?? 0,
       index: engine.index,
       seq: engine.seq,
     };
-    throw new PersistenceError(
-      'DIFFERS',
-      `the log ends with record ${survey.last.index} and event ${survey.last.seq}`,
-      { place },
-    );
+    throw new PersistenceError('DIFFERS', `the log ends with record ${scan.last.index} and event ${scan.last.seq}`, {
+      place,
+    });
   }
   return compared;
 }
 
 /** What was replayed of a log before all of it had been looked through. */
-export interface Ahead {
-  readonly candidate: Candidate;
+export interface EarlyReplay {
+  readonly candidate: BaseCandidate;
   /** The candidate's engine before the first record. */
   readonly base: StateAt;
   /** State hashes that were told behind it, and come to again. */
@@ -136,24 +134,24 @@ export interface Ahead {
  * right, and the next one's too, in which the last hashes of its state are told. Null where that does not go: whatever
  * is wrong, a replay in order meets it again, and names it.
  */
-export async function replayAhead(
+export async function replayDuringScan(
   disk: Disk,
   snapshotIndex: number,
   reorgDepth: number,
   passed: AsyncIterable<PassedSegment>,
-): Promise<Ahead | null> {
+): Promise<EarlyReplay | null> {
   try {
     const candidate = await readCandidate(disk, snapshotIndex, reorgDepth);
     if (typeof candidate === 'string') return null;
     const { engine } = candidate;
     const base = stateOf(engine);
-    const told = new ToldHashes();
+    const recorded = new RecordedHashes();
     const replayer = new Replayer(engine);
     let compared = 0;
-    for await (const records of readRecordsOf(disk, oneBehind(passed, told), engine.index)) {
+    for await (const records of readRecordsOf(disk, oneBehind(passed, recorded), engine.index)) {
       for (const record of records) {
         replayer.apply(record);
-        if (told.compare(engine, record)) compared += 1;
+        if (recorded.compare(engine, record)) compared += 1;
       }
     }
     return { candidate, base, compared };
@@ -163,14 +161,14 @@ export async function replayAhead(
 }
 
 /** Whether the log as a whole goes with what was replayed ahead, and tells of no state that was passed over. */
-export function goesWith({ candidate, base, compared }: Ahead, survey: LogSurvey): boolean {
+export function matchesScan({ candidate, base, compared }: EarlyReplay, scan: LogScan): boolean {
   const { engine } = candidate;
-  const { last } = survey;
+  const { last } = scan;
   return (
     engine.index === last.index &&
     engine.seq === last.seq &&
-    ToldHashes.in(survey).countAfter(base.index) === compared &&
-    objection(candidate, factsOf(survey)) === null
+    RecordedHashes.in(scan).countAfter(base.index) === compared &&
+    objection(candidate, factsOf(scan)) === null
   );
 }
 
@@ -180,10 +178,13 @@ function stateOf(engine: Engine): StateAt {
   return { index: engine.index, seq: engine.seq, stateHash: () => hash, stateSum: () => sum };
 }
 
-async function* oneBehind(passed: AsyncIterable<PassedSegment>, told: ToldHashes): AsyncGenerator<SurveyedSegment> {
-  let before: SurveyedSegment | null = null;
+async function* oneBehind(
+  passed: AsyncIterable<PassedSegment>,
+  recorded: RecordedHashes,
+): AsyncGenerator<ScannedSegment> {
+  let before: ScannedSegment | null = null;
   for await (const { segment, stateHashes } of passed) {
-    for (const note of stateHashes) told.add(note);
+    for (const note of stateHashes) recorded.add(note);
     if (before !== null) yield before;
     before = segment;
   }

@@ -6,8 +6,8 @@ import { RecordReader, RecordWriter } from '../codec/record-codec.js';
 import { GrowingBuffer } from '../disk/buffer.js';
 import { type LogPlace, PersistenceError } from '../disk/disk.js';
 import { snapshotName } from '../format/file-names.js';
-import type { Note } from '../format/frame.js';
-import type { LogSurvey } from '../log/log-scanner.js';
+import type { Marker } from '../format/frame.js';
+import type { LogScan } from '../log/log-scanner.js';
 import { type PlacedRecord, placeOf } from '../log/segment-reader.js';
 
 const RECORD_BYTES = 64 << 10;
@@ -77,17 +77,17 @@ export interface StateAt {
 }
 
 /** What a log tells of the engine's state after some of its records. */
-export class ToldHashes {
+export class RecordedHashes {
   readonly #byIndex = new Map<number, { readonly hashes: Set<string>; readonly sums: Set<string> }>();
 
   /** All that a log tells. */
-  static in({ stateHashes, snapshots }: LogSurvey): ToldHashes {
-    const told = new ToldHashes();
-    for (const note of [...stateHashes, ...snapshots.values()]) told.add(note);
-    return told;
+  static in({ stateHashes, snapshots }: LogScan): RecordedHashes {
+    const recorded = new RecordedHashes();
+    for (const note of [...stateHashes, ...snapshots.values()]) recorded.add(note);
+    return recorded;
   }
 
-  add({ type, index, stateHash }: Note): void {
+  add({ type, index, stateHash }: Marker): void {
     const here = this.#byIndex.get(index) ?? { hashes: new Set(), sums: new Set() };
     (type === 'STATE_SUM' ? here.sums : here.hashes).add(stateHash);
     this.#byIndex.set(index, here);
@@ -95,7 +95,7 @@ export class ToldHashes {
 
   /** Of how many records after `index` it tells. */
   countAfter(index: number): number {
-    return [...this.#byIndex.keys()].filter((told) => told > index).length;
+    return [...this.#byIndex.keys()].filter((recorded) => recorded > index).length;
   }
 
   /**
@@ -115,10 +115,10 @@ function check(
   { index, seq }: StateAt,
   what: string,
   found: string,
-  told: Iterable<string>,
+  recorded: Iterable<string>,
   record: PlacedRecord | null,
 ): void {
-  for (const expected of told) {
+  for (const expected of recorded) {
     if (found === expected) continue;
     const where = record === null ? { file: snapshotName(index), offset: 0 } : placeOf(record);
     const place = { ...where, index, seq };
@@ -130,7 +130,7 @@ function check(
 const ID_SALT = randomInt(2 ** 32);
 
 /** An engine that has applied nothing. `reorgDepth`: the one that the log was begun with. */
-export function freshEngine(reorgDepth: number): Engine {
+export function createEngine(reorgDepth: number): Engine {
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
   return new Engine({ reorgDepth, sha256, idSalt: ID_SALT });
 }

@@ -1,19 +1,19 @@
 import { Worker } from 'node:worker_threads';
 import { type LogPlace, PersistenceError, type PersistenceFault } from '../disk/disk.js';
 import type { LogPoint } from '../format/header.js';
-import type { LogSurvey, PassedSegment, SurveyedSegment } from '../log/log-scanner.js';
-import type { Survey } from './recovery.js';
+import type { LogScan, PassedSegment, ScannedSegment } from '../log/log-scanner.js';
+import type { StartScan } from './recovery.js';
 
 /** What the worker is started with. */
-export interface SurveyWork {
+export interface ScanWork {
   readonly directory: string;
   readonly epoch: Uint8Array;
 }
 
 /** How far the worker is, and at last how it ended. `code` is a PersistenceFault or the system's. */
-export type SurveySaying =
+export type ScanMessage =
   | { readonly type: 'PASSED'; readonly passed: PassedSegment }
-  | { readonly type: 'DONE'; readonly survey: LogSurvey }
+  | { readonly type: 'DONE'; readonly scan: LogScan }
   | {
       readonly type: 'FAILED';
       readonly message: string;
@@ -23,28 +23,28 @@ export type SurveySaying =
       readonly place: LogPlace | null | undefined;
     };
 
-/** As `surveyLog` of the log in `directory`, in a worker thread. */
-export function surveyThread(directory: string): Survey {
+/** As `scanLog` of the log in `directory`, in a worker thread. */
+export function scanInThread(directory: string): StartScan {
   return (epoch) => {
-    const passed = new Arrivals<PassedSegment>();
-    const survey = new Promise<LogSurvey>((resolve, reject) => {
-      const workerData: SurveyWork = { directory, epoch: Uint8Array.from(epoch) };
+    const passed = new AsyncQueue<PassedSegment>();
+    const scan = new Promise<LogScan>((resolve, reject) => {
+      const workerData: ScanWork = { directory, epoch: Uint8Array.from(epoch) };
       const worker = new Worker(new URL('./scan-worker.js', import.meta.url), { workerData });
-      worker.on('message', (saying: SurveySaying) => {
+      worker.on('message', (saying: ScanMessage) => {
         if (saying.type === 'PASSED') passed.push({ ...saying.passed, segment: atPoints(saying.passed.segment) });
-        else if (saying.type === 'DONE') resolve(withBuffers(saying.survey));
+        else if (saying.type === 'DONE') resolve(withBuffers(saying.scan));
         else reject(errorOf(saying));
       });
       worker.on('error', reject);
       worker.on('exit', (code) => reject(new Error(`the thread that reads the log ended with ${code}`)));
     });
     const end = (): void => passed.end();
-    survey.then(end, end);
-    return { passed, survey };
+    scan.then(end, end);
+    return { passed, scan };
   };
 }
 
-function errorOf({ message, code, errno, place }: SurveySaying & { readonly type: 'FAILED' }): Error {
+function errorOf({ message, code, errno, place }: ScanMessage & { readonly type: 'FAILED' }): Error {
   if (place === undefined) return Object.assign(new Error(message), { code, errno });
   const error = new PersistenceError(code as PersistenceFault, message);
   // The message has the place in it already.
@@ -52,13 +52,13 @@ function errorOf({ message, code, errno, place }: SurveySaying & { readonly type
 }
 
 /** What came from another thread has bytes where there were Buffers. */
-function withBuffers(survey: LogSurvey): LogSurvey {
-  const segments = survey.segments.map(atPoints);
-  const chains = new Map([...survey.chains].map(([group, chain]) => [group, Buffer.from(chain)]));
-  return { ...survey, epoch: Buffer.from(survey.epoch), segments, last: atPoint(survey.last), chains };
+function withBuffers(scan: LogScan): LogScan {
+  const segments = scan.segments.map(atPoints);
+  const chains = new Map([...scan.chains].map(([group, chain]) => [group, Buffer.from(chain)]));
+  return { ...scan, epoch: Buffer.from(scan.epoch), segments, last: atPoint(scan.last), chains };
 }
 
-function atPoints(segment: SurveyedSegment): SurveyedSegment {
+function atPoints(segment: ScannedSegment): ScannedSegment {
   return { ...segment, first: atPoint(segment.first), last: atPoint(segment.last) };
 }
 
@@ -67,7 +67,7 @@ function atPoint(point: LogPoint): LogPoint {
 }
 
 /** What comes one by one, for one reader who may be behind. */
-export class Arrivals<Item> implements AsyncIterable<Item> {
+export class AsyncQueue<Item> implements AsyncIterable<Item> {
   readonly #items: Item[] = [];
   #isOver = false;
   #wake: () => void = () => undefined;

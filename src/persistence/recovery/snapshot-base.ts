@@ -1,12 +1,12 @@
 import type { Engine } from '../../engine/engine.js';
 import { type Disk, type Logger, lostTailAt, PersistenceError } from '../disk/disk.js';
 import { snapshotName } from '../format/file-names.js';
-import type { SnapshotNote } from '../format/frame.js';
+import type { SnapshotMarker } from '../format/frame.js';
 import type { LogPoint } from '../format/header.js';
-import type { LogSurvey } from '../log/log-scanner.js';
+import type { LogScan } from '../log/log-scanner.js';
 import type { SegmentStart } from '../log/segment-reader.js';
 import { type ReadSnapshot, readSnapshot } from '../snapshot/snapshot-file.js';
-import { freshEngine } from './replay.js';
+import { createEngine } from './replay.js';
 
 /** What a log says that a snapshot has to agree with. */
 export interface LogFacts {
@@ -15,13 +15,13 @@ export interface LogFacts {
   readonly segments: readonly SegmentStart[];
   readonly last: LogPoint;
   /** What the log tells of its snapshots, by record index. */
-  readonly snapshots: ReadonlyMap<number, SnapshotNote>;
+  readonly snapshots: ReadonlyMap<number, SnapshotMarker>;
   /** The chain value after a group of the log; undefined: not known. */
   chainAt(group: number): Buffer | undefined;
 }
 
-export function factsOf(survey: LogSurvey): LogFacts {
-  return { ...survey, chainAt: (group) => survey.chains.get(group) };
+export function factsOf(scan: LogScan): LogFacts {
+  return { ...scan, chainAt: (group) => scan.chains.get(group) };
 }
 
 export interface Base {
@@ -33,7 +33,7 @@ export interface Base {
 
 /**
  * An engine with the newest snapshot of `indexes`, rising, that a replay of this log can begin with. The snapshots are
- * those of before the survey: one that a server makes meanwhile has records that the survey did not see. Throws
+ * those of before the scan: one that a server makes meanwhile has records that the scan did not see. Throws
  * PersistenceError: NO_BASE when there is none, LOST_TAIL, with the snapshot's name as its place, when a whole one
  * says that the log was once longer.
  */
@@ -55,21 +55,21 @@ export async function findBase(
     logger.warn({ snapshot: snapshotName(index), reason }, 'a snapshot is of no use: the next older one is tried');
   }
   const firstIndex = (facts.segments[0]?.first.index ?? 0) + 1;
-  if (firstIndex === 1) return { engine: freshEngine(reorgDepth), passed };
+  if (firstIndex === 1) return { engine: createEngine(reorgDepth), passed };
   const why = reasons.length === 0 ? 'there is no snapshot' : `no snapshot can be used (${reasons.join('; ')})`;
   throw new PersistenceError('NO_BASE', `the log begins with record ${firstIndex}, and ${why}`);
 }
 
 /** An engine with a snapshot's state, and what the log has to agree with. */
-export interface Candidate {
+export interface BaseCandidate {
   readonly index: number;
   readonly engine: Engine;
   readonly snapshot: Omit<ReadSnapshot, 'state'>;
 }
 
 /** In words why there is none: the snapshot is not whole. */
-export async function readCandidate(disk: Disk, index: number, reorgDepth: number): Promise<Candidate | string> {
-  const engine = freshEngine(reorgDepth);
+export async function readCandidate(disk: Disk, index: number, reorgDepth: number): Promise<BaseCandidate | string> {
+  const engine = createEngine(reorgDepth);
   try {
     const { state, ...snapshot } = await readSnapshot(disk, index);
     engine.importState(state);
@@ -81,7 +81,7 @@ export async function readCandidate(disk: Disk, index: number, reorgDepth: numbe
 }
 
 /** In words why the log does not go with the snapshot; null: it does. */
-export function objection({ index, snapshot }: Candidate, log: LogFacts): string | null {
+export function objection({ index, snapshot }: BaseCandidate, log: LogFacts): string | null {
   const { header, sha256 } = snapshot;
   if (!header.epoch.equals(log.epoch)) return 'it belongs to another log';
   const note = log.snapshots.get(index);

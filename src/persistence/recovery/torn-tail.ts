@@ -2,7 +2,7 @@ import { type Disk, type Logger, readWhole, TEMPORARY, writeWhole } from '../dis
 import { segmentName, snapshotName } from '../format/file-names.js';
 import { endOfContent, FILL } from '../format/frame.js';
 import { FILLED_FORMAT } from '../format/header.js';
-import type { LogSurvey } from '../log/log-scanner.js';
+import type { LogScan } from '../log/log-scanner.js';
 import type { Recovered } from './recovery.js';
 
 /** Rewriting goes in pieces of this size. */
@@ -13,13 +13,13 @@ const PIECE_BYTES = 1 << 20;
  * to. What stood there is first kept in `*.broken` files, durable before anything is overwritten, so that a crash in
  * between only means that this is done again.
  */
-async function cutTornTail(disk: Disk, survey: LogSurvey, logger: Logger): Promise<void> {
-  const { torn, lost, emptySegments, readySegments } = survey;
+async function cutTornTail(disk: Disk, scan: LogScan, logger: Logger): Promise<void> {
+  const { torn, lost, emptySegments, readySegments } = scan;
   const unready = emptySegments.filter((number) => !readySegments.includes(number));
   const kept: string[] = [];
   if (torn !== null || lost !== null) {
     const names = await disk.list();
-    const last = survey.segments.at(-1);
+    const last = scan.segments.at(-1);
     const content = new Map<number, { readonly start: number; readonly end: number }>();
     for (const number of last === undefined ? unready : [last.number, ...unready]) {
       const name = segmentName(number);
@@ -75,8 +75,8 @@ async function overwrite(disk: Disk, name: string, start: number, end: number, f
  * kernel holds its pages for clean: a sync alone would say yes and do nothing. Writing the same bytes again makes them
  * dirty. Only groups that no later one calls durable are touched.
  */
-async function settleTail(disk: Disk, survey: LogSurvey): Promise<void> {
-  const last = survey.segments.at(-1);
+async function settleTail(disk: Disk, scan: LogScan): Promise<void> {
+  const last = scan.segments.at(-1);
   if (last === undefined) return;
   const file = await disk.open(segmentName(last.number), 'write');
   try {
@@ -96,9 +96,9 @@ async function settleTail(disk: Disk, survey: LogSurvey): Promise<void> {
  * Leaves on the disk what was understood of it, durable, and nothing else; what is cut off or passed over is kept for
  * people.
  */
-export async function tidy(disk: Disk, { survey, passedSnapshots }: Recovered, logger: Logger): Promise<void> {
-  await cutTornTail(disk, survey, logger);
-  await settleTail(disk, survey);
+export async function removeLeftovers(disk: Disk, { scan, passedSnapshots }: Recovered, logger: Logger): Promise<void> {
+  await cutTornTail(disk, scan, logger);
+  await settleTail(disk, scan);
   if (passedSnapshots.length > 0) {
     const names = await disk.list();
     for (const name of passedSnapshots.map(snapshotName)) await disk.rename(name, brokenName(names, name));

@@ -19,7 +19,10 @@ export interface Dropped {
  * Removes snapshots but the newest, and the oldest segments whose records the oldest snapshot left has all. Oldest
  * first, each made durable before the next, so that a crash never leaves a gap.
  */
-export async function dropOld(disk: Disk, { snapshotsKept, retainLogBytes }: RetentionOptions): Promise<Dropped> {
+export async function removeSuperseded(
+  disk: Disk,
+  { snapshotsKept, retainLogBytes }: RetentionOptions,
+): Promise<Dropped> {
   const names = await disk.list();
   const indexes = snapshotIndexes(names);
   const old = indexes.slice(0, Math.max(0, indexes.length - snapshotsKept)).map(snapshotName);

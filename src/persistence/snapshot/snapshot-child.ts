@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
-import type { SnapshotSaying } from './snapshot-process.js';
+import type { SnapshotMessage } from './snapshot-process.js';
 
 /**
  * The process that `SnapshotProcess` starts: idle until it is asked for a snapshot, which a thread makes, so that its
@@ -16,7 +16,7 @@ import type { SnapshotSaying } from './snapshot-process.js';
 const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [process.pid];
 for (const thread of threads) setPriority(thread, constants.priority.PRIORITY_LOW);
 
-const say = (saying: SnapshotSaying): void => {
+const say = (saying: SnapshotMessage): void => {
   // Where the parent is gone, so is this process in a moment.
   process.send?.(saying, () => undefined);
 };

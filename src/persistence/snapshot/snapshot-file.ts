@@ -3,7 +3,7 @@ import type { EngineState } from '../../engine/state-rows.js';
 import { decodeState, encodeState } from '../codec/state-codec.js';
 import { GrowingBuffer } from '../disk/buffer.js';
 import { type Disk, PersistenceError, readWhole, writeNew } from '../disk/disk.js';
-import { leavingFree } from '../disk/free-space.js';
+import { keepReserve } from '../disk/free-space.js';
 import { snapshotName } from '../format/file-names.js';
 import { beginFrame, endFrame, FrameType, readFrame } from '../format/frame.js';
 import { type LogPoint, putSnapshotHeader, readSnapshotHeader, type SnapshotHeader } from '../format/header.js';
@@ -36,7 +36,7 @@ export async function writeSnapshot(
 ): Promise<SnapshotSeal> {
   const [, , tsMs] = state.counters;
   const seal = { bytes: 0, sha256: '' };
-  await writeNew(disk, name, leavingFree(disk, keepFreeBytes, framesOf({ ...point, epoch, tsMs }, state, seal)));
+  await writeNew(disk, name, keepReserve(disk, keepFreeBytes, framesOf({ ...point, epoch, tsMs }, state, seal)));
   return seal;
 }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { on } from 'node:events';
 import { type Disk, type Logger, PersistenceError } from '../disk/disk.js';
 import { snapshotIndexes } from '../format/file-names.js';
-import type { SnapshotNote } from '../format/frame.js';
+import type { SnapshotMarker } from '../format/frame.js';
 import type { LogPoint } from '../format/header.js';
 import { readRecords, segmentStarts } from '../log/segment-reader.js';
 import { Replayer } from '../recovery/replay.js';
@@ -17,7 +17,7 @@ export interface SnapshotWork {
 
 /** How it ended. */
 export type SnapshotOutcome =
-  | { readonly type: 'DONE'; readonly note: SnapshotNote }
+  | { readonly type: 'DONE'; readonly note: SnapshotMarker }
   | {
       readonly type: 'FAILED';
       readonly message: string;
@@ -26,7 +26,7 @@ export type SnapshotOutcome =
     };
 
 /** What the worker says: lines for the text log, and last its outcome. */
-export type SnapshotSaying =
+export type SnapshotMessage =
   { readonly type: 'WARN'; readonly details: object; readonly message: string } | SnapshotOutcome;
 
 const CHILD = new URL('./snapshot-child.js', import.meta.url);
@@ -56,7 +56,7 @@ export class SnapshotProcess {
   }
 
   /** Makes one, and is not to be asked for a second meanwhile. Rejects as `SnapshotterOptions.make` may. */
-  async make(request: SnapshotRequest): Promise<SnapshotNote> {
+  async make(request: SnapshotRequest): Promise<SnapshotMarker> {
     const outcome = await this.#outcomeOf({ directory: this.directory, request });
     if (outcome.type === 'DONE') return outcome.note;
     const { message, code, errno } = outcome;
@@ -90,7 +90,7 @@ export class SnapshotProcess {
     try {
       // Where nobody hears it any more, the process is about to be known as ended.
       child.send(work, () => undefined);
-      for await (const [saying] of sayings as AsyncIterable<[SnapshotSaying]>) {
+      for await (const [saying] of sayings as AsyncIterable<[SnapshotMessage]>) {
         if (saying.type !== 'WARN') return saying;
         this.logger.warn(saying.details, saying.message);
       }
@@ -149,12 +149,18 @@ export interface SnapshotRequest {
  * the file its name, and puts the note that this resolves to into the log. Throws PersistenceError: NO_BASE, DIFFERS, or
  * DAMAGED, also where the log no longer has all records up to `point`.
  */
-export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger: Logger): Promise<SnapshotNote> {
+export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger: Logger): Promise<SnapshotMarker> {
   const epoch = Buffer.from(request.epoch);
   const point = { ...request.point, chain: Buffer.from(request.point.chain) };
   const segments = await segmentStarts(disk);
-  // The survey at the start compared the snapshots with the log; those made since then came from it.
-  const facts = { epoch, segments, last: point, snapshots: new Map<number, SnapshotNote>(), chainAt: () => undefined };
+  // The scan at the start compared the snapshots with the log; those made since then came from it.
+  const facts = {
+    epoch,
+    segments,
+    last: point,
+    snapshots: new Map<number, SnapshotMarker>(),
+    chainAt: () => undefined,
+  };
   const snapshots = snapshotIndexes(await disk.list());
   const { engine } = await findBase(disk, snapshots, facts, request.reorgDepth, logger);
   const replayer = new Replayer(engine);

@@ -2,18 +2,18 @@ import type { Engine } from '../../engine/engine.js';
 import type { Clock } from '../../engine/ports.js';
 import {
   type Disk,
-  isNoRoom,
+  isDiskFull,
   isOutOfDescriptors,
   type Logger,
   PersistenceError,
-  removeIfThere,
+  removeIfExists,
   TEMPORARY,
 } from '../disk/disk.js';
 import { snapshotName } from '../format/file-names.js';
-import type { SnapshotNote } from '../format/frame.js';
+import type { SnapshotMarker } from '../format/frame.js';
 import type { LogPoint } from '../format/header.js';
 import type { LogJournal } from '../log/journal.js';
-import { dropOld, type RetentionOptions } from './retention.js';
+import { removeSuperseded, type RetentionOptions } from './retention.js';
 import type { SnapshotRequest } from './snapshot-process.js';
 
 export interface SnapshotterOptions extends RetentionOptions {
@@ -35,7 +35,7 @@ export interface SnapshotterOptions extends RetentionOptions {
    * Leaves it in the request's draft, made away from this thread. Rejects with an error that has the system's `code`
    * and `errno` where I/O failed, and a PersistenceFault as its `code` where the log is not what it should be.
    */
-  readonly make: (request: SnapshotRequest) => Promise<SnapshotNote>;
+  readonly make: (request: SnapshotRequest) => Promise<SnapshotMarker>;
   readonly logger: Logger;
   readonly onFatal: (error: Error) => void;
 }
@@ -92,10 +92,10 @@ export class Snapshotter {
       if (point.index === before) return;
       this.#lastIndex = point.index;
       const note = await this.#make(point);
-      this.#journal.note(note);
+      this.#journal.addMarker(note);
       await this.#journal.flush();
       this.#waitsFor = null;
-      const dropped = await dropOld(this.#disk, this.#options);
+      const dropped = await removeSuperseded(this.#disk, this.#options);
       logger.info({ index: note.index, bytes: note.bytes, dropped }, 'a snapshot is made');
     } catch (error) {
       if (isPassing(error)) this.#tryLater(before);
@@ -111,7 +111,7 @@ export class Snapshotter {
   }
 
   /** Only who holds the lock gives a snapshot the name that a start looks for. */
-  async #make(point: LogPoint): Promise<SnapshotNote> {
+  async #make(point: LogPoint): Promise<SnapshotMarker> {
     const { epoch, reorgDepth, make, draftTag } = this.#options;
     const name = snapshotName(point.index);
     const draft = `${name}.${draftTag}${TEMPORARY}`;
@@ -122,7 +122,7 @@ export class Snapshotter {
       return note;
     } catch (error) {
       // After failed I/O this process ends, and the next start removes it.
-      if (!isFailedCall(error)) await removeIfThere(this.#disk, draft);
+      if (!isFailedCall(error)) await removeIfExists(this.#disk, draft);
       throw error;
     }
   }
@@ -164,7 +164,7 @@ function isPassing(error: unknown): boolean {
 }
 
 function missingFor(error: unknown): 'room' | 'file descriptor' | null {
-  if (isNoRoom(error)) return 'room';
+  if (isDiskFull(error)) return 'room';
   return isOutOfDescriptors(error) ? 'file descriptor' : null;
 }
 
@@ -183,7 +183,7 @@ export interface StateSumOptions {
  * Where more orders changed than one turn has time for, each commit adds some more of them, and the sum is of the
  * record at which it is whole.
  */
-export function tellStateSums(
+export function recordStateSums(
   engine: Engine,
   journal: LogJournal,
   { stateHashEveryRecords, stateSumOrders }: StateSumOptions,
@@ -196,6 +196,6 @@ export function tellStateSums(
     if (!engine.prepareSum(stateSumOrders)) return;
     lastIndex = engine.index;
     // Every record up to `engine.index` is in the queue or beyond, so the note comes right behind it.
-    journal.note({ type: 'STATE_SUM', index: engine.index, stateHash: engine.stateSum() });
+    journal.addMarker({ type: 'STATE_SUM', index: engine.index, stateHash: engine.stateSum() });
   });
 }

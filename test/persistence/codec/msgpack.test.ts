@@ -1,6 +1,6 @@
 import { decode } from '@msgpack/msgpack';
 import t from 'tap';
-import { MsgpackFault, MsgpackReader } from '../../../src/persistence/codec/msgpack-reader.js';
+import { MsgpackError, MsgpackReader } from '../../../src/persistence/codec/msgpack-reader.js';
 import { MsgpackWriter } from '../../../src/persistence/codec/msgpack-writer.js';
 import { GrowingBuffer } from '../../../src/persistence/disk/buffer.js';
 
@@ -58,14 +58,14 @@ const LONGER: readonly (readonly [string, (input: MsgpackReader) => unknown])[] 
 t.test('a value is taken in its shortest encoding alone', async (t) => {
   for (const [hex, read] of LONGER) {
     const bytes = Buffer.concat([Buffer.from(hex, 'hex'), Buffer.alloc(1 << 16, 'x')]);
-    t.throws(() => read(reading(bytes)), MsgpackFault, hex);
+    t.throws(() => read(reading(bytes)), MsgpackError, hex);
   }
 });
 
 t.test('integers end where they are no longer exact', async (t) => {
   const bytes = written((out) => out.uint(Number.MAX_SAFE_INTEGER));
   t.equal(reading(bytes).uint(), Number.MAX_SAFE_INTEGER);
-  t.throws(() => reading(Buffer.from('cf0020000000000000', 'hex')).uint(), MsgpackFault);
+  t.throws(() => reading(Buffer.from('cf0020000000000000', 'hex')).uint(), MsgpackError);
   t.throws(() => written((out) => out.uint(2 ** 53)), RangeError);
 });
 
@@ -74,5 +74,5 @@ t.test('an amount has at most 255 bytes, so that none is written that cannot be 
   t.equal(reading(written((out) => out.amount(largest))).amount(), largest);
   t.throws(() => written((out) => out.amount(largest + 1n)), RangeError);
   const longer = Buffer.concat([Buffer.from('c50100', 'hex'), Buffer.alloc(256, 1)]);
-  t.throws(() => reading(longer).amount(), MsgpackFault);
+  t.throws(() => reading(longer).amount(), MsgpackError);
 });

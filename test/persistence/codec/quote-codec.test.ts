@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { Numbered } from '../../../src/persistence/codec/quote-codec.js';
+import { InterningTable } from '../../../src/persistence/codec/quote-codec.js';
 
 interface Shown {
   readonly key: string;
 }
 
 t.test('the number of a key is that of the last item shown with it, however many there are', async () => {
-  const shown = new Numbered<Shown>(({ key }) => key);
+  const shown = new InterningTable<Shown>(({ key }) => key);
   const keys = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), { maxLength: 12 });
   fc.assert(
     fc.property(fc.array(keys, { maxLength: 3 }), (records) => {

@@ -6,7 +6,7 @@ import { getAddress } from 'viem/utils';
 import type { ChainRole } from '../../../src/engine/command.js';
 import type { JournalRecord } from '../../../src/engine/ports.js';
 import type { Hex } from '../../../src/engine/quote.js';
-import { MsgpackFault } from '../../../src/persistence/codec/msgpack-reader.js';
+import { MsgpackError } from '../../../src/persistence/codec/msgpack-reader.js';
 import { RecordReader, RecordWriter } from '../../../src/persistence/codec/record-codec.js';
 import { GrowingBuffer } from '../../../src/persistence/disk/buffer.js';
 import { quote, record } from './arbitrary.js';
@@ -103,12 +103,12 @@ t.test('a record that was cut or goes on is refused, one that was changed is ref
     fc.property(record, fc.nat(), fc.integer({ min: 1, max: 255 }), (value, place, flip) => {
       const bytes = encode(value);
       const at = place % bytes.length;
-      assert.throws(() => reader.read(bytes.subarray(0, at)), MsgpackFault);
-      assert.throws(() => reader.read(Buffer.concat([bytes, Buffer.of(flip)])), MsgpackFault);
+      assert.throws(() => reader.read(bytes.subarray(0, at)), MsgpackError);
+      assert.throws(() => reader.read(Buffer.concat([bytes, Buffer.of(flip)])), MsgpackError);
       const changed = Buffer.from(bytes);
       changed[at] = (changed[at] ?? 0) ^ flip;
       const read = readOrFault(changed);
-      if (!(read instanceof MsgpackFault)) assert.notDeepStrictEqual(read, value);
+      if (!(read instanceof MsgpackError)) assert.notDeepStrictEqual(read, value);
     }),
     { numRuns: 300 },
   );
@@ -119,7 +119,7 @@ function readOrFault(bytes: Buffer): unknown {
     return reader.read(bytes);
   } catch (error) {
     const { code } = error as { code?: string };
-    if (error instanceof MsgpackFault || code === 'NEWER_FORMAT') return error;
+    if (error instanceof MsgpackError || code === 'NEWER_FORMAT') return error;
     throw error;
   }
 }
@@ -139,7 +139,7 @@ t.test('a number that its table does not have is refused, and so is another numb
   const advance = [7, position];
   const outcome = (command: unknown[], events: unknown[] = [], version = 1, ...more: unknown[]): string => {
     const read = readOrFault(Buffer.from(msgpack([version, 1, 1, command, events, ...more])));
-    return read instanceof MsgpackFault ? read.message : 'a record';
+    return read instanceof MsgpackError ? read.message : 'a record';
   };
   const validity = (reason: number): string => outcome([3, word, reason, null, position]);
   const removal = (why: number): string => outcome(advance, [[2, 1, null, quote, word, why, true]]);
@@ -206,5 +206,5 @@ t.test('bytes that are no UTF-8 are no text, however many bytes their stand-in w
   t.match(reader.read(bytes), { command: { rfq: { body } } });
   // The first three bytes of four: they read as U+FFFD, which takes three.
   Buffer.from([0xf0, 0x9f, 0x98]).copy(bytes, bytes.indexOf(body));
-  t.throws(() => reader.read(bytes), MsgpackFault);
+  t.throws(() => reader.read(bytes), MsgpackError);
 });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { getAddress } from 'viem/utils';
 import { type Hex, InvalidReason, ZERO_ADDRESS } from '../../../src/engine/quote.js';
 import type { OrderRow, PoolRow } from '../../../src/engine/state-rows.js';
-import { MsgpackFault } from '../../../src/persistence/codec/msgpack-reader.js';
+import { MsgpackError } from '../../../src/persistence/codec/msgpack-reader.js';
 import { decodeState, encodeState, type StateRows } from '../../../src/persistence/codec/state-codec.js';
 
 let words = 0;
@@ -66,7 +66,7 @@ t.test('chunks that are no whole state are refused', async (t) => {
     return changed;
   };
   const refused = (chunks: Buffer[], message: RegExp): void => {
-    t.throws(() => decodeState(chunks), { message, constructor: MsgpackFault });
+    t.throws(() => decodeState(chunks), { message, constructor: MsgpackError });
   };
   // Behind the array's head: the version, the part, and how many rows it has.
   refused([withByte(0, 0x94), ...others], /4 fields instead of 3/);
@@ -76,5 +76,5 @@ t.test('chunks that are no whole state are refused', async (t) => {
   refused([Buffer.concat([chains, Buffer.alloc(1)]), ...others], /1 bytes too many/);
   refused(others, /0 chains/);
   refused([chains, chains, ...others], /4 chains/);
-  t.throws(() => decodeState([chains.subarray(0, -1), ...others]), MsgpackFault);
+  t.throws(() => decodeState([chains.subarray(0, -1), ...others]), MsgpackError);
 });

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import t from 'tap';
 import { type Disk, type DiskFile, type OpenMode, TEMPORARY } from '../../../src/persistence/disk/disk.js';
-import { KeptFile, type KeptFileOptions } from '../../../src/persistence/disk/json-store.js';
+import { JsonStore, type JsonStoreOptions } from '../../../src/persistence/disk/json-store.js';
 import { SeededRandom } from '../../simulation/seeded-random.js';
 import { SimClock } from '../../simulation/sim-clock.js';
 import { silent } from '../../simulation/simulated-log.js';
@@ -18,9 +18,9 @@ function newDisk(seed = 1, capacityBytes = 1 << 20) {
 }
 
 /** As a start does: what was not finished is removed first. */
-async function open(disk: Disk, options: Partial<KeptFileOptions> = {}): Promise<KeptFile> {
+async function open(disk: Disk, options: Partial<JsonStoreOptions> = {}): Promise<JsonStore> {
   for (const name of await disk.list()) if (name.endsWith(TEMPORARY)) await disk.remove(name);
-  return KeptFile.open(disk, NAME, {
+  return JsonStore.open(disk, NAME, {
     maxBytes: 1 << 16,
     logger: silent,
     onFatal(error) {

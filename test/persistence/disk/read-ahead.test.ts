@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Disk, DiskFile, OpenMode } from '../../../src/persistence/disk/disk.js';
-import { readInTurn } from '../../../src/persistence/disk/read-ahead.js';
+import { readAhead } from '../../../src/persistence/disk/read-ahead.js';
 import { MemoryDisk } from '../memory-disk.js';
 
 const files = new Map([
@@ -12,7 +12,7 @@ const files = new Map([
 
 async function read(disk: Disk, names: readonly string[]): Promise<Buffer[]> {
   const contents: Buffer[] = [];
-  for await (const content of readInTurn(disk, names)) contents.push(Buffer.from(content));
+  for await (const content of readAhead(disk, names)) contents.push(Buffer.from(content));
   return contents;
 }
 
@@ -25,7 +25,7 @@ t.test('a file that cannot be read is told of in its turn, not before', async (t
   const seen: string[] = [];
   const names = ['first', 'second', 'missing', 'third'];
   const reading = (async () => {
-    for await (const content of readInTurn(new MemoryDisk(files), names)) seen.push(`${content.length}`);
+    for await (const content of readAhead(new MemoryDisk(files), names)) seen.push(`${content.length}`);
   })();
   await t.rejects(reading, { code: 'ENOENT' });
   t.strictSame(seen, ['3000', '10']);
@@ -55,7 +55,7 @@ class CountingDisk extends MemoryDisk {
 
 t.test('who stops early leaves nothing open', async (t) => {
   const disk = new CountingDisk(files);
-  for await (const content of readInTurn(disk, [...files.keys()])) {
+  for await (const content of readAhead(disk, [...files.keys()])) {
     if (content.length === 10) break;
   }
   t.equal(disk.opened, 0);

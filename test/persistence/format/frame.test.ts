@@ -9,9 +9,9 @@ import {
   FRAME_HEAD_BYTES,
   frameEnd,
   FrameType,
-  type Note,
-  noteIn,
-  putNote,
+  type Marker,
+  readMarker,
+  putMarker,
   readFrame,
 } from '../../../src/persistence/format/frame.js';
 
@@ -85,7 +85,7 @@ t.test('content ends behind its last byte that is not zero, however many zeros t
 });
 
 const PLACE = { file: 'segment-00000001.log', offset: 12, index: 3, seq: 4 };
-const NOTES: readonly (readonly [Note, FrameType])[] = [
+const NOTES: readonly (readonly [Marker, FrameType])[] = [
   [{ type: 'SNAPSHOT', index: 1, bytes: 2 ** 40, sha256: '5a'.repeat(32), stateHash: 'c3'.repeat(32) }, 5],
   [{ type: 'STATE_HASH', index: 2, stateHash: 'c4'.repeat(32) }, 4],
   [{ type: 'STATE_SUM', index: 3, stateHash: 'c5'.repeat(32) }, 8],
@@ -101,15 +101,15 @@ function framedNote(put: (out: GrowingBuffer) => void): Frame {
 
 t.test('what a log says about itself is read back as it was said', async (t) => {
   for (const [note, type] of NOTES) {
-    const frame = framedNote((out) => putNote(out, note));
+    const frame = framedNote((out) => putMarker(out, note));
     t.equal(frame.type, type);
-    t.strictSame(noteIn(frame, PLACE), note);
+    t.strictSame(readMarker(frame, PLACE), note);
   }
 });
 
 t.test('a whole frame that holds something else is damage, and the error names its place', async (t) => {
   for (const [note, type] of NOTES) {
-    const { payload } = framedNote((out) => putNote(out, note));
+    const { payload } = framedNote((out) => putMarker(out, note));
     const cut = payload.subarray(0, -1);
     const longer = Buffer.concat([payload, Buffer.alloc(1)]);
     const fields = Buffer.from(payload);
@@ -120,7 +120,7 @@ t.test('a whole frame that holds something else is damage, and the error names i
         out.put(other);
         endFrame(out, start, type);
       });
-      t.throws(() => noteIn(frame, PLACE), { code: 'DAMAGED', place: PLACE });
+      t.throws(() => readMarker(frame, PLACE), { code: 'DAMAGED', place: PLACE });
     }
   }
 });

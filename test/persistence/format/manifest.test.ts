@@ -1,9 +1,9 @@
 import t from 'tap';
-import { readStamp, type Stamp, writeStamp } from '../../../src/persistence/format/manifest.js';
+import { readManifest, type Manifest, writeManifest } from '../../../src/persistence/format/manifest.js';
 import { MemoryDisk } from '../memory-disk.js';
 import { World } from '../world.js';
 
-const stamp: Stamp = {
+const stamp: Manifest = {
   epoch: Buffer.from('0011223344556677', 'hex'),
   reorgDepth: 64,
   identity: { chainId: 1, genesis: '0xab' },
@@ -15,17 +15,17 @@ const stamp: Stamp = {
 
 t.test('a stamp reads as it was written, also when people have reformatted it', async (t) => {
   const disk = new MemoryDisk([]);
-  t.equal(await readStamp(disk), null);
-  await writeStamp(disk, stamp);
-  t.strictSame(await readStamp(disk), stamp);
+  t.equal(await readManifest(disk), null);
+  await writeManifest(disk, stamp);
+  t.strictSame(await readManifest(disk), stamp);
   const text = String(disk.files.get('stamp.json'));
   disk.files.set('stamp.json', Buffer.from(JSON.stringify(JSON.parse(text))));
-  t.strictSame(await readStamp(disk), stamp);
+  t.strictSame(await readManifest(disk), stamp);
 });
 
 t.test('a stamp with anything changed is refused', async (t) => {
   const disk = new MemoryDisk([]);
-  await writeStamp(disk, stamp);
+  await writeManifest(disk, stamp);
   const text = String(disk.files.get('stamp.json'));
   for (const changed of [
     text.replace('0011', '0012'),
@@ -40,7 +40,7 @@ t.test('a stamp with anything changed is refused', async (t) => {
     '{}',
     'null',
   ]) {
-    await t.rejects(readStamp(new MemoryDisk([['stamp.json', Buffer.from(changed)]])), { code: 'DAMAGED' }, changed);
+    await t.rejects(readManifest(new MemoryDisk([['stamp.json', Buffer.from(changed)]])), { code: 'DAMAGED' }, changed);
   }
 });
 

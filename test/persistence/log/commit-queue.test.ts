@@ -1,13 +1,13 @@
 import t from 'tap';
 import { GrowingBuffer } from '../../../src/persistence/disk/buffer.js';
 import { FRAME_HEAD_BYTES } from '../../../src/persistence/format/frame.js';
-import { DueWork, DurabilityWaiters, GroupQueue } from '../../../src/persistence/log/commit-queue.js';
+import { CommitTimers, DurabilityWaiters, CommitQueue } from '../../../src/persistence/log/commit-queue.js';
 import { ManualClock } from '../../system/manual-clock.js';
 
 const BUFFER_BYTES = 64;
 
 function queueAfter(index: number, seq: number) {
-  const queue = new GroupQueue({ index, seq }, BUFFER_BYTES);
+  const queue = new CommitQueue({ index, seq }, BUFFER_BYTES);
   const add = (recordIndex: number, lastSeq: number, payload: string) => {
     queue.addRecord(recordIndex, lastSeq, () => queue.buffer.put(Buffer.from(payload)));
   };
@@ -94,7 +94,7 @@ t.test('when the log fails all who wait hear of it', async (t) => {
 function dueWork() {
   const clock = new ManualClock();
   const told: string[] = [];
-  const due: DueWork = new DueWork(clock, () => {
+  const due: CommitTimers = new CommitTimers(clock, () => {
     told.push([due.isSealDue ? 'seal' : '', due.isSyncDue ? 'sync' : ''].join(''));
   });
   return { clock, told, due };

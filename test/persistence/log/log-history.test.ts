@@ -4,12 +4,7 @@ import { GrowingBuffer } from '../../../src/persistence/disk/buffer.js';
 import { segmentName } from '../../../src/persistence/format/file-names.js';
 import { beginFrame, endFrame, FrameType } from '../../../src/persistence/format/frame.js';
 import { firstChain, putCommit } from '../../../src/persistence/format/header.js';
-import {
-  groupsFrom,
-  type LogGroup,
-  type LogHistory,
-  PlacesInSegments,
-} from '../../../src/persistence/log/log-history.js';
+import { groupsFrom, type LogGroup, type LogHistory, SegmentIndex } from '../../../src/persistence/log/log-history.js';
 import { plain } from '../../engine/samples.js';
 import { MemoryDisk } from '../memory-disk.js';
 import { World } from '../world.js';
@@ -85,7 +80,7 @@ t.test('what was dropped is told by number, and all behind it is there', async (
 const APART_BYTES = 256 << 10;
 
 t.test('a reader begins at the last place that has all events after its own behind it', async (t) => {
-  const places = new PlacesInSegments().of(1);
+  const places = new SegmentIndex().of(1);
   places.note(APART_BYTES, 10);
   places.note(APART_BYTES + 1, 11);
   places.note(2 * APART_BYTES, 20);
@@ -96,7 +91,7 @@ t.test('a reader begins at the last place that has all events after its own behi
 });
 
 t.test('those of the segments that were asked for last are kept, and none of a segment that is gone', async (t) => {
-  const places = new PlacesInSegments();
+  const places = new SegmentIndex();
   const isKnown = (number: number): boolean => places.of(number).before(1) > 0;
   for (let number = 1; number <= 1024; number += 1) places.of(number).note(APART_BYTES, 1);
   t.ok(isKnown(1));

@@ -7,13 +7,13 @@ import {
 } from '../../../src/persistence/format/file-names.js';
 import { endOfContent, FrameType, readFrame } from '../../../src/persistence/format/frame.js';
 import { HEADER_BYTES, readSnapshotHeader } from '../../../src/persistence/format/header.js';
-import { type LogSurvey, surveyLog } from '../../../src/persistence/log/log-scanner.js';
+import { type LogScan, scanLog } from '../../../src/persistence/log/log-scanner.js';
 import { madeLog } from '../made-log.js';
 import { MemoryDisk } from '../memory-disk.js';
 
 /** A log of several segments, with no snapshot that could tell how far it went. */
 const log = await madeLog(24 << 10, true, { segmentBytes: 4 << 10 });
-const whole = await surveyLog(new MemoryDisk(log.files), log.epoch);
+const whole = await scanLog(new MemoryDisk(log.files), log.epoch);
 const used = whole.segments.length;
 const MIDDLE = 3;
 
@@ -21,13 +21,13 @@ const bytesOf = (number: number): Buffer => Buffer.from(log.files.get(segmentNam
 const zeros = (number: number): Buffer => Buffer.alloc(bytesOf(number).length);
 
 /** The log with other bytes in some segments; null: without that segment. */
-function survey(changes: Readonly<Record<number, Buffer | null>>): Promise<LogSurvey> {
+function scan(changes: Readonly<Record<number, Buffer | null>>): Promise<LogScan> {
   const files = new Map(log.files);
   for (const [number, bytes] of Object.entries(changes)) {
     if (bytes === null) files.delete(segmentName(Number(number)));
     else files.set(segmentName(Number(number)), bytes);
   }
-  return surveyLog(new MemoryDisk(files), log.epoch);
+  return scanLog(new MemoryDisk(files), log.epoch);
 }
 
 t.ok(used > MIDDLE + 2, `${used} segments`);
@@ -37,7 +37,7 @@ t.strictSame(
 );
 
 t.test('a segment that is missing in the middle is named', async (t) => {
-  await t.rejects(survey({ [MIDDLE]: null }), {
+  await t.rejects(scan({ [MIDDLE]: null }), {
     code: 'DAMAGED',
     message: new RegExp(`${segmentName(MIDDLE)} behind it is missing`),
   });
@@ -45,12 +45,12 @@ t.test('a segment that is missing in the middle is named', async (t) => {
 
 t.test('a segment of zeros in the middle is no end of the log', async (t) => {
   for (const number of [1, MIDDLE, used - 1]) {
-    await t.rejects(survey({ [number]: zeros(number) }), { code: 'DAMAGED' }, segmentName(number));
+    await t.rejects(scan({ [number]: zeros(number) }), { code: 'DAMAGED' }, segmentName(number));
   }
 });
 
 t.test('two segments that changed places show', async (t) => {
-  await t.rejects(survey({ [MIDDLE]: bytesOf(MIDDLE + 1), [MIDDLE + 1]: bytesOf(MIDDLE) }), {
+  await t.rejects(scan({ [MIDDLE]: bytesOf(MIDDLE + 1), [MIDDLE + 1]: bytesOf(MIDDLE) }), {
     code: 'DAMAGED',
     message: new RegExp(`it is segment ${MIDDLE + 1} by its header`),
   });
@@ -58,7 +58,7 @@ t.test('two segments that changed places show', async (t) => {
 
 t.test('a segment whose last group is gone shows by what the next one follows on', async (t) => {
   const shorter = bytesOf(MIDDLE).fill(0, lastGroupAt(MIDDLE));
-  await t.rejects(survey({ [MIDDLE]: shorter }), {
+  await t.rejects(scan({ [MIDDLE]: shorter }), {
     code: 'DAMAGED',
     message: /^segment-0*4.log, offset 0, .*its header follows on record/,
   });
@@ -66,33 +66,33 @@ t.test('a segment whose last group is gone shows by what the next one follows on
 
 t.test('with all before it dropped, the first segment has to be there whole', async (t) => {
   const dropped = { 1: null, 2: null };
-  const rest = await survey(dropped);
+  const rest = await scan(dropped);
   t.equal(rest.last.index, whole.last.index);
   const before = whole.segments[1]?.last;
   t.ok(
     before && rest.chains.get(before.group)?.equals(before.chain),
     'a snapshot of just what lay before is held to it',
   );
-  await t.rejects(survey({ ...dropped, [MIDDLE]: zeros(MIDDLE) }), { code: 'DAMAGED' });
+  await t.rejects(scan({ ...dropped, [MIDDLE]: zeros(MIDDLE) }), { code: 'DAMAGED' });
   // Also where there is nothing behind it that could tell.
   const others = whole.segments.map(({ number }) => [number, null] as const);
-  await t.rejects(survey({ ...Object.fromEntries(others), [used]: zeros(used) }), {
+  await t.rejects(scan({ ...Object.fromEntries(others), [used]: zeros(used) }), {
     code: 'DAMAGED',
     message: /holds nothing/,
   });
   const headless = bytesOf(MIDDLE);
   headless[0] = (headless[0] ?? 0) ^ 1;
-  await t.rejects(survey({ ...dropped, [MIDDLE]: headless }), { code: 'DAMAGED', message: /CRC.*was dropped/ });
+  await t.rejects(scan({ ...dropped, [MIDDLE]: headless }), { code: 'DAMAGED', message: /CRC.*was dropped/ });
 });
 
 t.test('where no segment has a whole group, all of them are empty', async (t) => {
   const disk = new MemoryDisk([[segmentName(1), zeros(1)]]);
-  t.match(await surveyLog(disk, log.epoch), { segments: [], emptySegments: [1], torn: null });
+  t.match(await scanLog(disk, log.epoch), { segments: [], emptySegments: [1], torn: null });
 });
 
 t.test('with each segment goes what was told of the state there, and in none of the others', async (t) => {
   const told: unknown[] = [];
-  await surveyLog(new MemoryDisk(log.files), log.epoch, ({ stateHashes }) => told.push(...stateHashes));
+  await scanLog(new MemoryDisk(log.files), log.epoch, ({ stateHashes }) => told.push(...stateHashes));
   t.ok(told.length > 1);
   t.strictSame(told, whole.stateHashes);
 });
@@ -106,7 +106,7 @@ t.test('the chain is told where a snapshot of the directory says to end, if its 
     if (typeof header === 'string') throw new Error(header);
     return header.header;
   });
-  const chainsOf = async (disk: MemoryDisk) => [...(await surveyLog(disk, epoch)).chains];
+  const chainsOf = async (disk: MemoryDisk) => [...(await scanLog(disk, epoch)).chains];
   t.strictSame(
     await chainsOf(new MemoryDisk(files)),
     read.map(({ group, chain }) => [group, Buffer.from(chain)]),
@@ -132,14 +132,14 @@ t.test('the header of a segment that was begun says that all before it was durab
       .filter((number) => number > MIDDLE + 1)
       .map((number) => [number, null]),
   );
-  await t.rejects(survey({ ...rest, [MIDDLE]: rotten, [MIDDLE + 1]: next }), {
+  await t.rejects(scan({ ...rest, [MIDDLE]: rotten, [MIDDLE + 1]: next }), {
     code: 'DAMAGED',
     place: { file: segmentName(MIDDLE) },
   });
   // And without damage there, what was begun is a torn tail, with its header or without.
   const headless = Buffer.from(next).fill(0, 0, 5);
   for (const begun of [next, headless]) {
-    const { torn, segments, emptySegments } = await survey({ ...rest, [MIDDLE + 1]: begun });
+    const { torn, segments, emptySegments } = await scan({ ...rest, [MIDDLE + 1]: begun });
     t.match(torn, { number: MIDDLE + 1, offset: 0, bytes: endOfContent(begun, 0) });
     t.equal(segments.at(-1)?.number, MIDDLE);
     t.strictSame(emptySegments, [MIDDLE + 1]);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { surveyLog } from '../../../src/persistence/log/log-scanner.js';
+import { scanLog } from '../../../src/persistence/log/log-scanner.js';
 import type { LogProcess } from '../../simulation/simulated-log.js';
 import { World } from '../world.js';
 
@@ -160,7 +160,7 @@ t.test('with sync interval what is sealed is durable: the empty group says so', 
   t.match(process.log.journal.durable, { index: 3 });
   disk.crash('kill');
   clock.clear();
-  const { isSealed, segments, last } = await clock.until(surveyLog(disk.boot(), Buffer.from(process.log.epoch, 'hex')));
+  const { isSealed, segments, last } = await clock.until(scanLog(disk.boot(), Buffer.from(process.log.epoch, 'hex')));
   t.ok(isSealed);
   t.equal(last.group, 2);
   t.ok((segments[0]?.durableEnd ?? 0) > 0, 'the first group is durable by what the second says');
@@ -282,9 +282,9 @@ for (const sync of [{ type: 'always' }, { type: 'interval', intervalMs: 500 }, {
       await clock.until(process.log.close());
       disk.crash('power');
       clock.clear();
-      const survey = await clock.until(surveyLog(disk.boot(), Buffer.from(process.log.epoch, 'hex')));
-      t.match(survey, { isSealed: true, last: { index: 3 }, torn: null });
-      t.match(survey.stateHashes, [{ type: 'STATE_HASH', index: 3 }]);
+      const scan = await clock.until(scanLog(disk.boot(), Buffer.from(process.log.epoch, 'hex')));
+      t.match(scan, { isSealed: true, last: { index: 3 }, torn: null });
+      t.match(scan.stateHashes, [{ type: 'STATE_HASH', index: 3 }]);
     }
   });
 }

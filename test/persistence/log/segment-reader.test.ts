@@ -28,8 +28,8 @@ t.test('a group is read with its notes and the point where it ends', async (t) =
   const bytes = group([record, stateHash, stateSum, snapshot, record]);
   const { index, seq, group: number } = COUNTS;
   t.match(read(bytes), { point: { index, seq, group: number }, durable: 29, end: bytes.length, isEmpty: false });
-  t.match(read(bytes), { notes: [{ type: stateHash }, { type: stateSum }, { type: snapshot }] });
-  t.match(read(group([], { index: 10, records: 0 })), { isEmpty: true, notes: [] });
+  t.match(read(bytes), { markers: [{ type: stateHash }, { type: stateSum }, { type: snapshot }] });
+  t.match(read(group([], { index: 10, records: 0 })), { isEmpty: true, markers: [] });
   t.match(read(group([stateSum], { index: 10, records: 0 })), { isEmpty: false });
 });
 

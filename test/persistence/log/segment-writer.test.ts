@@ -3,8 +3,8 @@ import t from 'tap';
 import { type DiskFile, type OpenMode, TEMPORARY } from '../../../src/persistence/disk/disk.js';
 import { segmentName } from '../../../src/persistence/format/file-names.js';
 import { endOfContent } from '../../../src/persistence/format/frame.js';
-import { surveyLog } from '../../../src/persistence/log/log-scanner.js';
-import { OpenSegment, SpareSegment, type SpareSegmentOptions } from '../../../src/persistence/log/segment-writer.js';
+import { scanLog } from '../../../src/persistence/log/log-scanner.js';
+import { SegmentWriter, SpareSegment, type SpareSegmentOptions } from '../../../src/persistence/log/segment-writer.js';
 import { type LogProcess, silent } from '../../simulation/simulated-log.js';
 import { ManualClock } from '../../system/manual-clock.js';
 import { HeldDisk } from '../held-disk.js';
@@ -51,7 +51,7 @@ t.test('a start that finds no room for the next segment goes on without', async 
 t.test('when it is closed, nobody is still making the next one', async (t) => {
   const memory = new MemoryDisk([]);
   const disk = new HeldDisk(memory);
-  const segment = new OpenSegment(disk, await surveyLog(memory, Buffer.alloc(8)), {
+  const segment = new SegmentWriter(disk, await scanLog(memory, Buffer.alloc(8)), {
     segmentBytes: 2 << 20,
     openMode: 'durable',
     spareRetryMs: 1_000,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { surveyLog } from '../../../src/persistence/log/log-scanner.js';
+import { scanLog } from '../../../src/persistence/log/log-scanner.js';
 import { SeededRandom } from '../../simulation/seeded-random.js';
 import { checkEveryEnd, checkEveryFlip, type Rest } from '../byte-by-byte.js';
 import { FIRST_SEGMENT, madeLog, withFile } from '../made-log.js';
@@ -30,7 +30,7 @@ t.test('damage is told with the file, the byte and the last record before it', a
   const bytes = Buffer.from(sealed.files.get(FIRST_SEGMENT) ?? []);
   const at = (middle?.offset ?? 0) + 20;
   bytes[at] = (bytes[at] ?? 0) ^ 1;
-  await t.rejects(surveyLog(withFile(sealed, FIRST_SEGMENT, bytes), sealed.epoch), {
+  await t.rejects(scanLog(withFile(sealed, FIRST_SEGMENT, bytes), sealed.epoch), {
     code: 'DAMAGED',
     place: { file: FIRST_SEGMENT, offset: middle?.offset, index: middle?.index },
     message: new RegExp(
@@ -43,19 +43,19 @@ t.test('a group taken out of the middle shows, although every frame is whole', a
   const [, first, second] = sealed.ends;
   const bytes = sealed.files.get(FIRST_SEGMENT) ?? Buffer.alloc(0);
   const without = Buffer.concat([bytes.subarray(0, first?.offset), bytes.subarray(second?.offset)]);
-  await t.rejects(surveyLog(withFile(sealed, FIRST_SEGMENT, without), sealed.epoch), { code: 'DAMAGED' });
+  await t.rejects(scanLog(withFile(sealed, FIRST_SEGMENT, without), sealed.epoch), { code: 'DAMAGED' });
 });
 
 t.test('two groups that changed places show', async (t) => {
   const [, a, b, c] = sealed.ends.map(({ offset }) => offset);
   const bytes = sealed.files.get(FIRST_SEGMENT) ?? Buffer.alloc(0);
   const swapped = [bytes.subarray(0, a), bytes.subarray(b, c), bytes.subarray(a, b), bytes.subarray(c)];
-  await t.rejects(surveyLog(withFile(sealed, FIRST_SEGMENT, Buffer.concat(swapped)), sealed.epoch), {
+  await t.rejects(scanLog(withFile(sealed, FIRST_SEGMENT, Buffer.concat(swapped)), sealed.epoch), {
     code: 'DAMAGED',
   });
 });
 
 t.test("another log's segment shows", async (t) => {
   const other = unsealed.files.get(FIRST_SEGMENT) ?? Buffer.alloc(0);
-  await t.rejects(surveyLog(withFile(sealed, FIRST_SEGMENT, other), Buffer.alloc(8, 1)), /belongs to another log/);
+  await t.rejects(scanLog(withFile(sealed, FIRST_SEGMENT, other), Buffer.alloc(8, 1)), /belongs to another log/);
 });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { DiskFile, DiskLock, OpenMode } from '../../../src/persistence/disk/disk.js';
 import { snapshotIndexes, snapshotName } from '../../../src/persistence/format/file-names.js';
-import { readStamp, writeStamp } from '../../../src/persistence/format/manifest.js';
+import { readManifest, writeManifest } from '../../../src/persistence/format/manifest.js';
 import { restoreLog, type RestoreSource, verifyLog } from '../../../src/persistence/recovery/log-tools.js';
 import { SeededRandom } from '../../simulation/seeded-random.js';
 import { silent } from '../../simulation/simulated-log.js';
@@ -101,9 +101,9 @@ t.test('a source that is damaged, of another log or of other chains changes noth
   snapshot[700] = (snapshot[700] ?? 0) ^ 1;
   rotten.files.set(snapshotName(newest), snapshot);
   const foreign = new MemoryDisk(log.files);
-  const stamp = await readStamp(foreign);
+  const stamp = await readManifest(foreign);
   if (stamp === null) throw new Error('a log has its stamp');
-  await writeStamp(foreign, { ...stamp, identity: { ...stamp.identity, elsewhere: 1 } });
+  await writeManifest(foreign, { ...stamp, identity: { ...stamp.identity, elsewhere: 1 } });
   const ofOther = new MemoryDisk([
     ...other.files,
     [snapshotName(newest), log.files.get(snapshotName(newest))],

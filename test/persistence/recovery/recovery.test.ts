@@ -4,16 +4,16 @@ import { PersistenceError } from '../../../src/persistence/disk/disk.js';
 import { segmentName, snapshotIndexes } from '../../../src/persistence/format/file-names.js';
 import { FRAME_HEAD_BYTES } from '../../../src/persistence/format/frame.js';
 import { COMMIT_BYTES, putCommit } from '../../../src/persistence/format/header.js';
-import { type LogSurvey, type PassedSegment, surveyLog } from '../../../src/persistence/log/log-scanner.js';
+import { type LogScan, type PassedSegment, scanLog } from '../../../src/persistence/log/log-scanner.js';
 import { readRecords } from '../../../src/persistence/log/segment-reader.js';
 import {
-  goesWith,
+  matchesScan,
   recover,
   type Recovered,
-  replayAhead,
-  type Survey,
+  replayDuringScan,
+  type StartScan,
 } from '../../../src/persistence/recovery/recovery.js';
-import { Arrivals } from '../../../src/persistence/recovery/scan-thread.js';
+import { AsyncQueue } from '../../../src/persistence/recovery/scan-thread.js';
 import { REORG_DEPTH } from '../../engine/samples.js';
 import { SeededRandom } from '../../simulation/seeded-random.js';
 import { silent } from '../../simulation/simulated-log.js';
@@ -22,7 +22,7 @@ import { MemoryDisk } from '../memory-disk.js';
 
 t.test('a log that counts other events than its records bring is refused, though every byte of it fits', async (t) => {
   const log = await madeLog(4 << 10, true);
-  const { segments, last } = await surveyLog(new MemoryDisk(log.files), log.epoch);
+  const { segments, last } = await scanLog(new MemoryDisk(log.files), log.epoch);
   const end = segments.at(-1)?.end ?? 0;
   for (const seq of [last.seq, last.seq + 1]) {
     const commit = new GrowingBuffer(FRAME_HEAD_BYTES + COMMIT_BYTES);
@@ -52,22 +52,22 @@ const log = await madeLog(40 << 10, true, {
 const names = [...log.files.keys()].sort();
 const newest = snapshotIndexes(names).at(-1) ?? 0;
 
-/** A survey that tells on its way; `change` what it tells. */
-function beside(disk: MemoryDisk, change = (passed: PassedSegment): PassedSegment => passed): Survey {
+/** A scan that tells on its way; `change` what it tells. */
+function beside(disk: MemoryDisk, change = (passed: PassedSegment): PassedSegment => passed): StartScan {
   return (epoch) => {
-    const passed = new Arrivals<PassedSegment>();
-    const survey = surveyLog(disk, epoch, (segment) => passed.push(change(segment)));
+    const passed = new AsyncQueue<PassedSegment>();
+    const scan = scanLog(disk, epoch, (segment) => passed.push(change(segment)));
     const end = (): void => passed.end();
-    survey.then(end, end);
-    return { passed, survey };
+    scan.then(end, end);
+    return { passed, scan };
   };
 }
 
 /** What a start comes to, or what it is refused for. */
 async function outcome(recovering: Promise<Recovered>) {
   try {
-    const { engine, survey, ...rest } = await recovering;
-    return { ...rest, stateHash: engine.stateHash(), last: survey.last };
+    const { engine, scan, ...rest } = await recovering;
+    return { ...rest, stateHash: engine.stateHash(), last: scan.last };
   } catch (error) {
     if (!(error instanceof PersistenceError)) throw error;
     const { code, message, place } = error;
@@ -76,20 +76,19 @@ async function outcome(recovering: Promise<Recovered>) {
 }
 
 const inOrder = (disk: MemoryDisk) => outcome(recover(disk, log.epoch, REORG_DEPTH, silent));
-const ahead = (disk: MemoryDisk, survey = beside(disk)) =>
-  outcome(recover(disk, log.epoch, REORG_DEPTH, silent, survey));
+const ahead = (disk: MemoryDisk, scan = beside(disk)) => outcome(recover(disk, log.epoch, REORG_DEPTH, silent, scan));
 
 /** The log as it is, looked through to its end. */
 async function replayed(change?: (passed: PassedSegment) => PassedSegment) {
   const disk = new MemoryDisk(log.files);
-  const { passed, survey } = beside(disk, change)(log.epoch);
-  return { replay: await replayAhead(disk, newest, REORG_DEPTH, passed), survey: await survey };
+  const { passed, scan } = beside(disk, change)(log.epoch);
+  return { replay: await replayDuringScan(disk, newest, REORG_DEPTH, passed), scan: await scan };
 }
 
 t.test('a log that is replayed while it is looked through comes to the same as one in order', async (t) => {
   t.ok(newest > 0 && names.length > 8, 'there is something to replay, in several segments');
-  const { replay, survey } = await replayed();
-  t.equal(replay !== null && goesWith(replay, survey), true);
+  const { replay, scan } = await replayed();
+  t.equal(replay !== null && matchesScan(replay, scan), true);
   const disk = new MemoryDisk(log.files);
   const expected = await inOrder(disk);
   t.match(expected, { snapshotIndex: newest, stateHash: log.ends.at(-1)?.stateHash });
@@ -114,18 +113,18 @@ t.test('whatever is wrong, it comes to the same as in order, or is refused in th
 
 t.test('a state that is told of only at the end is compared all the same: in order', async (t) => {
   const hide = (passed: PassedSegment): PassedSegment => ({ ...passed, stateHashes: [] });
-  const { replay, survey } = await replayed(hide);
+  const { replay, scan } = await replayed(hide);
   t.equal(replay?.compared, 0);
-  t.equal(replay !== null && goesWith(replay, survey), false);
+  t.equal(replay !== null && matchesScan(replay, scan), false);
   const disk = new MemoryDisk(log.files);
   t.strictSame(await ahead(disk, beside(disk, hide)), await inOrder(disk));
 });
 
 t.test(
-  'a byte that changes between the survey and the replay is damage, and not taken for what was found right',
+  'a byte that changes between the scan and the replay is damage, and not taken for what was found right',
   async (t) => {
-    const survey = await surveyLog(new MemoryDisk(log.files), log.epoch);
-    const [segment] = survey.segments;
+    const scan = await scanLog(new MemoryDisk(log.files), log.epoch);
+    const [segment] = scan.segments;
     if (segment === undefined) throw new Error('The log has segments');
     const name = segmentName(segment.number);
     // What a record says, and what stands behind the last whole group: that may change.
@@ -136,7 +135,7 @@ t.test(
       const changed = withFile(log, name, flipped(Buffer.from(log.files.get(name) ?? []), at));
       const replay = async (): Promise<number> => {
         let read = 0;
-        for await (const records of readRecords(changed, survey.segments, 0, segment.last.index))
+        for await (const records of readRecords(changed, scan.segments, 0, segment.last.index))
           read += [...records].length;
         return read;
       };
@@ -156,12 +155,12 @@ t.test('a state that is told of wrongly stops the replay', async (t) => {
 });
 
 t.test('what was replayed does not go with a log that ends elsewhere, or with another one', async (t) => {
-  const { replay, survey } = await replayed();
+  const { replay, scan } = await replayed();
   if (replay === null) throw new Error('It was replayed');
-  const { last } = survey;
-  const further: Partial<LogSurvey['last']>[] = [{ index: last.index + 1 }, { seq: last.seq + 1 }];
-  for (const more of further) t.equal(goesWith(replay, { ...survey, last: { ...last, ...more } }), false);
-  t.equal(goesWith(replay, { ...survey, epoch: Buffer.alloc(8, 7) }), false);
+  const { last } = scan;
+  const further: Partial<LogScan['last']>[] = [{ index: last.index + 1 }, { seq: last.seq + 1 }];
+  for (const more of further) t.equal(matchesScan(replay, { ...scan, last: { ...last, ...more } }), false);
+  t.equal(matchesScan(replay, { ...scan, epoch: Buffer.alloc(8, 7) }), false);
 });
 
 function flipped(bytes: Buffer, at: number): Buffer {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { PersistenceError } from '../../../src/persistence/disk/disk.js';
 import { openNodeDisk } from '../../../src/persistence/disk/node-disk.js';
-import { surveyLog } from '../../../src/persistence/log/log-scanner.js';
+import { scanLog } from '../../../src/persistence/log/log-scanner.js';
 import { recover } from '../../../src/persistence/recovery/recovery.js';
-import { Arrivals, surveyThread } from '../../../src/persistence/recovery/scan-thread.js';
+import { AsyncQueue, scanInThread } from '../../../src/persistence/recovery/scan-thread.js';
 import { REORG_DEPTH } from '../../engine/samples.js';
 import { silent } from '../../simulation/simulated-log.js';
 import { FIRST_SEGMENT, type MadeLog, madeLog } from '../made-log.js';
@@ -21,16 +21,13 @@ async function directoryOf({ files }: MadeLog, directory: string): Promise<strin
 t.test('another thread finds in a log what this one does', async (t) => {
   const directory = await directoryOf(log, t.testdir());
   t.ok(log.files.size > 4);
-  t.strictSame(
-    await surveyThread(directory)(log.epoch).survey,
-    await surveyLog(await openNodeDisk(directory), log.epoch),
-  );
+  t.strictSame(await scanInThread(directory)(log.epoch).scan, await scanLog(await openNodeDisk(directory), log.epoch));
 });
 
 t.test('a start that has the log read aside ends with the same engine', async (t) => {
   const directory = await directoryOf(log, t.testdir());
   const disk = await openNodeDisk(directory);
-  const { engine, snapshotIndex } = await recover(disk, log.epoch, REORG_DEPTH, silent, surveyThread(directory));
+  const { engine, snapshotIndex } = await recover(disk, log.epoch, REORG_DEPTH, silent, scanInThread(directory));
   t.strictSame(
     { index: engine.index, stateHash: engine.stateHash() },
     { index: last?.index, stateHash: last?.stateHash },
@@ -44,26 +41,26 @@ t.test('damage that the other thread finds stops the start, naming the place', a
   bytes[400] = (bytes[400] ?? 0) ^ 1;
   await writeFile(join(directory, FIRST_SEGMENT), bytes);
   const disk = await openNodeDisk(directory);
-  const found = await surveyLog(disk, log.epoch).catch((error: unknown) => error);
+  const found = await scanLog(disk, log.epoch).catch((error: unknown) => error);
   t.ok(found instanceof PersistenceError);
   const { message, code, place } = found as PersistenceError;
-  await t.rejects(recover(disk, log.epoch, REORG_DEPTH, silent, surveyThread(directory)), { message, code, place });
+  await t.rejects(recover(disk, log.epoch, REORG_DEPTH, silent, scanInThread(directory)), { message, code, place });
 });
 
 t.test('a directory that cannot be read is an error of the system', async (t) => {
   const directory = t.testdir({ [FIRST_SEGMENT]: { notAFile: '' } });
-  await t.rejects(surveyThread(directory)(log.epoch).survey, { code: 'EISDIR' });
+  await t.rejects(scanInThread(directory)(log.epoch).scan, { code: 'EISDIR' });
   await rm(directory, { recursive: true });
 });
 
-async function read(arrivals: Arrivals<number>): Promise<number[]> {
+async function read(arrivals: AsyncQueue<number>): Promise<number[]> {
   const items: number[] = [];
   for await (const item of arrivals) items.push(item);
   return items;
 }
 
 t.test('what has come before anybody reads, and what comes then, is read in order', async (t) => {
-  const arrivals = new Arrivals<number>();
+  const arrivals = new AsyncQueue<number>();
   arrivals.push(1);
   arrivals.push(2);
   const reading = read(arrivals);
@@ -77,7 +74,7 @@ t.test('what has come before anybody reads, and what comes then, is read in orde
 });
 
 t.test('nothing at all ends, too', async (t) => {
-  const [over, later] = [new Arrivals<number>(), new Arrivals<number>()];
+  const [over, later] = [new AsyncQueue<number>(), new AsyncQueue<number>()];
   over.end();
   t.strictSame(await read(over), []);
   const reading = read(later);

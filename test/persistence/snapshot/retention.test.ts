@@ -5,9 +5,9 @@ import {
   snapshotIndexes,
   snapshotName,
 } from '../../../src/persistence/format/file-names.js';
-import { surveyLog } from '../../../src/persistence/log/log-scanner.js';
+import { scanLog } from '../../../src/persistence/log/log-scanner.js';
 import type { OpenLogOptions } from '../../../src/persistence/recovery/open-log.js';
-import { dropOld } from '../../../src/persistence/snapshot/retention.js';
+import { removeSuperseded } from '../../../src/persistence/snapshot/retention.js';
 import { writeSnapshot } from '../../../src/persistence/snapshot/snapshot-file.js';
 import { newEngine } from '../../engine/samples.js';
 import { type MadeLog, madeLog } from '../made-log.js';
@@ -82,20 +82,20 @@ t.test('in between, the oldest go while the log is larger', async (t) => {
 /** Segments that are dropped of a log whose older snapshot ends with that group. */
 async function droppedBy(made: MadeLog, group: number, change = (bytes: Buffer): Buffer => bytes): Promise<string[]> {
   const disk = new MemoryDisk([...made.files].filter(([name]) => !name.endsWith('.snap')));
-  const { last } = await surveyLog(disk, made.epoch);
+  const { last } = await scanLog(disk, made.epoch);
   const state = newEngine().exportState();
   for (const point of [{ ...last, index: 1, group }, last]) {
     await writeSnapshot(disk, snapshotName(point.index), made.epoch, point, state);
   }
   const older = snapshotName(1);
   disk.files.set(older, change(Buffer.from(disk.files.get(older) ?? [])));
-  const { segments } = await dropOld(disk, { snapshotsKept: 2, retainLogBytes: 0 });
+  const { segments } = await removeSuperseded(disk, { snapshotsKept: 2, retainLogBytes: 0 });
   return [...segments];
 }
 
 t.test('a segment goes when the older snapshot has its last group, and not one group before', async (t) => {
   const made = await madeLog(24 << 10, true, { segmentBytes: 4 << 10 });
-  const { segments } = await surveyLog(new MemoryDisk(made.files), made.epoch);
+  const { segments } = await scanLog(new MemoryDisk(made.files), made.epoch);
   const [first, second] = segments;
   if (first === undefined || second === undefined) throw new Error('The log has several segments');
   t.strictSame(await droppedBy(made, first.last.group - 1), []);
@@ -122,13 +122,13 @@ class WatchedDisk extends MemoryDisk {
 t.test('the oldest go first, and each for good before the next', async (t) => {
   const made = await madeLog(24 << 10, true, { segmentBytes: 4 << 10 });
   const disk = new WatchedDisk([...made.files].filter(([name]) => !name.endsWith('.snap')));
-  const { last } = await surveyLog(disk, made.epoch);
+  const { last } = await scanLog(disk, made.epoch);
   const state = newEngine().exportState();
   for (const index of [1, 2, 3, 4]) {
     await writeSnapshot(disk, snapshotName(index), made.epoch, { ...last, index }, state);
   }
   disk.calls.length = 0;
-  const { snapshots, segments } = await dropOld(disk, { snapshotsKept: 2, retainLogBytes: 0 });
+  const { snapshots, segments } = await removeSuperseded(disk, { snapshotsKept: 2, retainLogBytes: 0 });
   t.strictSame(snapshots, [snapshotName(1), snapshotName(2)]);
   t.ok(segments.length > 1);
   t.strictSame(

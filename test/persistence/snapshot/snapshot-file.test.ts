@@ -85,20 +85,14 @@ t.test('a snapshot of another log is passed over', async (t) => {
 
 t.test('a snapshot that the log does not tell of is taken only where their chains agree', async (t) => {
   const untold = await madeLog(8 << 10, true, { stateHashEveryRecords: Infinity });
-  const { engine, survey } = await recover(new MemoryDisk(untold.files), untold.epoch, REORG_DEPTH, silent);
+  const { engine, scan } = await recover(new MemoryDisk(untold.files), untold.epoch, REORG_DEPTH, silent);
   const { index, stateHash } = untold.ends.at(-1) ?? {};
   for (const isFork of [false, true]) {
-    const chain = Buffer.from(survey.last.chain);
+    const chain = Buffer.from(scan.last.chain);
     // As of a copy of the directory that went another way.
     if (isFork) chain[0] = (chain[0] ?? 0) ^ 1;
     const disk = new MemoryDisk(untold.files);
-    await writeSnapshot(
-      disk,
-      snapshotName(engine.index),
-      untold.epoch,
-      { ...survey.last, chain },
-      engine.exportState(),
-    );
+    await writeSnapshot(disk, snapshotName(engine.index), untold.epoch, { ...scan.last, chain }, engine.exportState());
     const started = await start(disk, untold);
     t.match(started, { index, stateHash, snapshotIndex: isFork ? 0 : engine.index });
     t.equal(started.warnings.length, isFork ? 1 : 0);

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { openNodeDisk } from '../../../src/persistence/disk/node-disk.js';
 import { segmentName } from '../../../src/persistence/format/file-names.js';
 import { HEADER_BYTES } from '../../../src/persistence/format/header.js';
-import { surveyLog } from '../../../src/persistence/log/log-scanner.js';
+import { scanLog } from '../../../src/persistence/log/log-scanner.js';
 import {
   makeSnapshot,
   SnapshotProcess,
@@ -26,7 +26,7 @@ async function opened(t: Test, timeoutMs = PATIENCE_MS) {
   const directory = t.testdir();
   for (const [name, bytes] of log.files) await writeFile(path.join(directory, name), bytes);
   const disk = await openNodeDisk(directory);
-  const { last } = await surveyLog(disk, log.epoch);
+  const { last } = await scanLog(disk, log.epoch);
   const requestFor = (draft: string): SnapshotRequest => {
     return { epoch: log.epoch, reorgDepth: REORG_DEPTH, point: last, draft, keepFreeBytes: 0 };
   };
@@ -94,7 +94,7 @@ t.test('a failed call is told with the code of the system', async (t) => {
 
 t.test('damage is told with the code of its kind, and no number of the system', async (t) => {
   const { directory, disk, requestFor, snapshots } = await opened(t);
-  const { segments } = await surveyLog(disk, log.epoch);
+  const { segments } = await scanLog(disk, log.epoch);
   const file = path.join(directory, segmentName(segments.at(-1)?.number ?? 0));
   const bytes = readFileSync(file);
   bytes.fill(0xff, HEADER_BYTES, HEADER_BYTES + 40);

@@ -5,7 +5,7 @@ import { type Disk, readWhole, writeNew, writeWhole } from '../../../src/persist
 import { segmentName, segmentNumbers, snapshotIndexes } from '../../../src/persistence/format/file-names.js';
 import { endOfContent, FrameType, readFrame } from '../../../src/persistence/format/frame.js';
 import { FILE_FORMAT, readSegmentHeader } from '../../../src/persistence/format/header.js';
-import { surveyLog } from '../../../src/persistence/log/log-scanner.js';
+import { scanLog } from '../../../src/persistence/log/log-scanner.js';
 import { verifyLog } from '../../../src/persistence/recovery/log-tools.js';
 import { openLog, type OpenLogOptions } from '../../../src/persistence/recovery/open-log.js';
 import { makeSnapshot, type SnapshotRequest } from '../../../src/persistence/snapshot/snapshot-process.js';
@@ -229,7 +229,7 @@ for (const note of [
     const world = new World(5);
     const process = await world.start({ ...EVERY_TEN, stateHashEveryRecords: Infinity });
     world.submit(process, RECORDS);
-    process.log.journal.note(note);
+    process.log.journal.addMarker(note);
     await world.clock.until(process.log.journal.flush());
     world.disk.crash('kill');
     world.clock.clear();
@@ -246,9 +246,9 @@ t.test('an orderly stop tells the hash, and seals the log', async (t) => {
   const { engine, epoch } = process.log;
   world.submit(process, 3);
   await world.clock.until(process.log.close());
-  const survey = await world.clock.until(surveyLog(world.disk.boot(), Buffer.from(epoch, 'hex')));
-  t.strictSame(survey.stateHashes, [{ type: 'STATE_HASH', index: 3, stateHash: engine.stateHash() }]);
-  t.ok(survey.isSealed);
+  const scan = await world.clock.until(scanLog(world.disk.boot(), Buffer.from(epoch, 'hex')));
+  t.strictSame(scan.stateHashes, [{ type: 'STATE_HASH', index: 3, stateHash: engine.stateHash() }]);
+  t.ok(scan.isSealed);
 });
 
 /** By segment: its format, and whether a sum is in it. */
