@@ -6,6 +6,8 @@ import { crc32 } from 'node:zlib';
 const HEAD_BYTES = 12;
 const LENGTH_AT = 4;
 const RECORD_TYPE = 2;
+/** Space that was never written holds the byte a5. */
+const UNUSED = 0xa5a5a5a5;
 
 /** Reads the segments of a log and checks each frame's CRC, and nothing else. Returns the records that it passed. */
 export async function bareScan(directory: string): Promise<number> {
@@ -15,7 +17,7 @@ export async function bareScan(directory: string): Promise<number> {
     const bytes = await readFile(path.join(directory, name));
     for (let at = 0; at + HEAD_BYTES <= bytes.length;) {
       const length = bytes.readUInt32LE(at + LENGTH_AT);
-      if (length === 0) break;
+      if (length === UNUSED) break;
       const end = at + HEAD_BYTES + length;
       if (crc32(bytes.subarray(at + LENGTH_AT, end)) !== bytes.readUInt32LE(at))
         throw new Error(`A wrong CRC in ${name}`);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 
 const SCRIPT = fileURLToPath(new URL('../../../.ci/run', import.meta.url));
-const TOOLS = ['chromium', 'mkfs.xfs', 'strace', 'faketime', 'nft', 'ip', 'curl'];
+const TOOLS = ['chromium', 'mkfs.xfs', 'strace', 'faketime', 'nft', 'ip', 'curl', 'mypy'];
 const BASH = execFileSync('sh', ['-c', 'command -v bash'], { encoding: 'utf8' }).trim();
 
 interface Outcome {
@@ -18,14 +18,16 @@ interface Outcome {
  * the script starts succeeds at once.
  */
 function run(t: Test, tools: readonly string[], aptStatus: number): Outcome {
-  const root = t.testdir({ '.ci': { run: readFileSync(SCRIPT) }, bin: {}, dist: {} });
+  // Debian's Python is called by its path, since another one may come first in PATH.
+  const script = readFileSync(SCRIPT, 'utf8').replaceAll('/usr/bin/', '');
+  const root = t.testdir({ '.ci': { run: script }, bin: {}, dist: {} });
   const bin = path.join(root, 'bin');
   const stub = (name: string, status: number): void => {
     const file = path.join(bin, name);
     writeFileSync(file, `#!${BASH}\nexit ${status}\n`);
     chmodSync(file, 0o755);
   };
-  for (const name of ['npm', 'node', ...tools]) stub(name, 0);
+  for (const name of ['npm', 'node', 'python3', ...tools]) stub(name, 0);
   stub('apt-get', aptStatus);
   const dirname = execFileSync('sh', ['-c', 'command -v dirname'], { encoding: 'utf8' }).trim();
   symlinkSync(dirname, path.join(bin, 'dirname'));

@@ -144,7 +144,7 @@ await t.test('an outage is a few lines of the log, however often anything failed
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const metrics = new Metrics();
-  const limits = { ...IMPATIENT, troubleCalmMs: 2_000 };
+  const limits = { ...IMPATIENT, troubleCalmMs: 5_000 };
   const { rest, proxies } = await startBehindProxies(t, { limits, logger, metrics });
   const ready = () => rest.get('/ready');
   lines.length = 0;
@@ -172,14 +172,11 @@ await t.test('an outage is a few lines of the log, however often anything failed
   await until(ready, ({ status }) => status === 200 && isOver());
 });
 
-const refusals: readonly [string, ChainRole, readonly ChainRole[]][] = [
-  ['stream', 'stream', ['stream']],
-  ['settlement chain, which the stream waits for,', 'settlement', ['settlement', 'stream']],
-];
+const refusing: readonly ChainRole[] = ['stream', 'settlement'];
 
-for (const [whose, refuses, standStill] of refusals) {
+for (const refuses of refusing) {
   await t.test(
-    `while the node of the ${whose} tells of heads and not of logs: stale as in silence; then all is caught up`,
+    `while the node of the ${refuses} chain has heads and no logs: stale as in silence; then all is caught up`,
     async (t) => {
       const { rest, proxies } = await startBehindProxies(t, { limits: IMPATIENT });
       const ready = () => rest.get('/ready');
@@ -189,11 +186,14 @@ for (const [whose, refuses, standStill] of refusals) {
       proxies[refuses].trick = (asked) =>
         isLogQuery(asked) ? { error: { code: -32000, message: 'header not found' } } : 'PASS';
       await dev.cancel(maker.address, pool.poolAddress, [quoteId]);
+      // A block that cannot contain events, by its bloom filter, needs no logs: this one has a quote for the stream.
+      const offer = { pool, price: ONE / 20n, size: ONE / 100n, isBuy: false, deadline: (await dev.now()) + 3600 };
+      await dev.publish(stranger.address, [await signOffer(maker, chain.chainId, offer)]);
 
-      await until(ready, (answer) => answer.status === 503 && says(answer, standStill, 'reading has stood still for'));
+      await until(ready, (answer) => answer.status === 503 && says(answer, [refuses], 'reading has stood still for'));
       const read = await rest.get(BOOK);
       t.equal(read.status, 200);
-      for (const role of standStill) t.match(read.headers.get('x-stale'), `${role}: reading has stood still for`);
+      t.match(read.headers.get('x-stale'), `${refuses}: reading has stood still for`);
       const blocks = await dev.client.getBlockNumber();
       const refused = await rest.post('/quotes', [await signQuote(maker.privateKey, pool)]);
       t.equal(refused.status, 503);
