@@ -6,8 +6,8 @@ import {
   endOfContent,
   type Frame,
   isUnused,
+  LEAST_SEGMENT_BYTES,
   readMarker,
-  SECTOR_BYTES,
   type SnapshotMarker,
   type StateHashMarker,
   zeroedAt,
@@ -173,10 +173,11 @@ class LogScanner {
 
   /** No whole group is in that segment: it was only made ready, unless its beginning is gone. */
   #inspectEmpty(number: number, bytes: Buffer): void {
-    if (isUnused(bytes) && bytes.length >= SECTOR_BYTES) this.#ready.push(number);
-    // An older program's segments were zeros.
+    if (isUnused(bytes) && bytes.length >= LEAST_SEGMENT_BYTES) this.#ready.push(number);
+    // An older program's segments were zeros. How long a segment without its HEADER was made is
+    // not known: behind that, where it has grown for a large group, zeros say nothing.
     else if ((this.#segments.at(-1)?.format ?? FILE_FORMAT) >= FILLED_FORMAT)
-      this.#lost ??= lostBehind(number, bytes, 0, Math.max(bytes.length, SECTOR_BYTES));
+      this.#lost ??= lostBehind(number, bytes, 0, LEAST_SEGMENT_BYTES);
   }
 
   /**
@@ -290,7 +291,7 @@ export interface LogScan {
   readonly segments: readonly ScannedSegment[];
   /** Segments without a whole group, rising: the prepared one, or what a torn tail left. */
   readonly emptySegments: readonly number[];
-  /** Those of them that are as they were made, to be written to next. */
+  /** Those of them that are as they were made. The others are overwritten before the log is continued. */
   readonly readySegments: readonly number[];
   readonly last: LogPoint;
   /** The last group is empty (or there is none): it says that the one before is durable. */

@@ -42,7 +42,7 @@ export class LogWriter {
   /** Goes on behind what the scan found, once its torn tail is cut and the rest is settled. */
   static async open(disk: Disk, scan: LogScan, options: LogWriterOptions): Promise<LogWriter> {
     const writer = new LogWriter(disk, scan, options);
-    await writer.#segment.open(scan.readySegments);
+    await writer.#segment.open(scan.emptySegments);
     writer.#armSeal();
     return writer;
   }

@@ -31,10 +31,10 @@ export class SegmentWriter {
     this.#spare = new SpareSegment(disk, this.#number + 1, options);
   }
 
-  /** `readySegments`: those that an earlier process made. */
-  async open(readySegments: readonly number[]): Promise<void> {
+  /** `emptySegments`: those that an earlier process made, unused by now. */
+  async open(emptySegments: readonly number[]): Promise<void> {
     if (this.#number > 0) this.#file = await this.#disk.open(segmentName(this.#number), this.#options.openMode);
-    await this.#spare.adopt(readySegments);
+    await this.#spare.adopt(emptySegments);
     if (this.#file === null) await this.#spare.ready();
     else this.#spare.prepare();
   }

@@ -1,6 +1,6 @@
 import { type Disk, type Logger, readWhole, TEMPORARY, writeWhole } from '../disk/disk.js';
 import { segmentName, snapshotName } from '../format/file-names.js';
-import { endOfContent, FILL } from '../format/frame.js';
+import { endOfContent, FILL, LEAST_SEGMENT_BYTES } from '../format/frame.js';
 import { FILLED_FORMAT } from '../format/header.js';
 import type { LogScan } from '../log/log-scanner.js';
 import type { Recovered } from './recovery.js';
@@ -9,39 +9,32 @@ import type { Recovered } from './recovery.js';
 const PIECE_BYTES = 1 << 20;
 
 /**
- * Leaves nothing behind the last whole group but unused space, and no segment behind it that is not ready to be written
- * to. What stood there is first kept in `*.broken` files, durable before anything is overwritten, so that a crash in
- * between only means that this is done again.
+ * Leaves nothing behind the last whole group but unused space. What stood there is first kept in `*.broken` files,
+ * durable before anything is overwritten, so that a crash in between only means that this is done again. No segment is
+ * removed: a log with a stamp and without segments is refused.
  */
 async function cutTornTail(disk: Disk, scan: LogScan, logger: Logger): Promise<void> {
   const { torn, lost, emptySegments, readySegments } = scan;
   const unready = emptySegments.filter((number) => !readySegments.includes(number));
+  if (torn === null && lost === null && unready.length === 0) return;
+  const last = scan.segments.at(-1);
+  const names = await disk.list();
   const kept: string[] = [];
-  if (torn !== null || lost !== null) {
-    const names = await disk.list();
-    const last = scan.segments.at(-1);
-    const content = new Map<number, { readonly start: number; readonly end: number }>();
-    for (const number of last === undefined ? unready : [last.number, ...unready]) {
-      const name = segmentName(number);
-      const bytes = await readWhole(disk, name);
-      const start = number === last?.number ? last.end : 0;
-      const end = endOfContent(bytes, start);
-      content.set(number, { start, end });
-      if (end === start) continue;
+  const cut = async (number: number, start: number, fill: number, endBytes: number | null): Promise<void> => {
+    const name = segmentName(number);
+    const bytes = await readWhole(disk, name);
+    const end = endOfContent(bytes, start);
+    if (end > start) {
       const copy = brokenName(names, `${name}.${start}`);
       await writeWhole(disk, copy, [bytes.subarray(start, end)]);
       kept.push(copy);
     }
-    if (last !== undefined) {
-      const end = Math.max(content.get(last.number)?.end ?? 0, last.madeBytes);
-      await overwrite(disk, segmentName(last.number), last.end, end, last.format >= FILLED_FORMAT ? FILL : 0);
-    }
+    await overwrite(disk, name, start, Math.max(end, endBytes ?? Math.max(bytes.length, LEAST_SEGMENT_BYTES)), fill);
+  };
+  if (last !== undefined && (torn !== null || lost !== null)) {
+    await cut(last.number, last.end, last.format >= FILLED_FORMAT ? FILL : 0, last.madeBytes);
   }
-  // The last first: a crash in between leaves no gap in the numbers.
-  for (const number of unready.reverse()) {
-    await disk.remove(segmentName(number));
-    await disk.syncDirectory();
-  }
+  for (const number of unready) await cut(number, 0, FILL, null);
   if (torn === null) return;
   logger.warn(
     { segment: segmentName(torn.number), offset: torn.offset, bytes: torn.bytes, reason: torn.reason, kept },

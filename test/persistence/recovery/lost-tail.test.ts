@@ -145,3 +145,13 @@ t.test('repair takes the state of a snapshot that has more than the log', async 
   t.ok(world.disk.fileNames().includes(`${snapshotName(index)}.broken`), 'what was there is kept');
   t.equal((await world.start()).log.epoch, report.epoch);
 });
+
+t.test('repair leaves a log without a whole group with its first segment', async (t) => {
+  const life = await lived(always, 'kill');
+  const { world } = life;
+  world.disk.place(FIRST_SEGMENT, world.disk.contentOf(FIRST_SEGMENT).subarray(0, 10));
+  await t.rejects(world.start(), { code: 'LOST_TAIL' });
+  const report = await world.clock.until(repairLog(world.disk.boot(), new SeededRandom(9), silent));
+  t.match(report, { lastIndex: 0 });
+  t.match((await world.start()).log, { epoch: report.epoch, engine: { index: 0 } });
+});

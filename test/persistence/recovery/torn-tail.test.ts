@@ -63,8 +63,7 @@ t.test('what stands behind it in the segment that lay ready is cut off with it, 
   const copies = [`${FIRST_SEGMENT}.${offset}.broken`, `${NEXT_SEGMENT}.0.broken`];
   t.strictSame(brokenFiles(world), copies);
   t.ok(world.disk.contentOf(copies[1] ?? '').equals(next.subarray(0, NEXT_AT + TAIL.length)));
-  await world.clock.advance(10_000);
-  t.ok(isUnused(world.disk.contentOf(NEXT_SEGMENT)), 'the next segment is made anew');
+  t.ok(isUnused(world.disk.contentOf(NEXT_SEGMENT)), 'the next segment is unused again');
   const bytes = TAIL.length + NEXT_AT + TAIL.length;
   const [warning] = lines.filter(({ level }) => level !== 'info');
   t.match(warning, { details: { segment: FIRST_SEGMENT, offset, bytes, kept: copies } });

@@ -19,7 +19,8 @@ import { silent } from '../../simulation/simulated-log.js';
 import { madeLog } from '../made-log.js';
 
 const PATIENCE_MS = 60_000;
-const log = await madeLog(16 << 10, true, { segmentBytes: 4096, snapshotEveryRecords: 25, retainLogBytes: Infinity });
+/** Has records after its newest snapshot. */
+const log = await madeLog(18 << 10, true, { segmentBytes: 4096, snapshotEveryRecords: 25, retainLogBytes: Infinity });
 
 /** The log in a directory, and a process that makes snapshots of it and ends with the test. */
 async function opened(t: Test, timeoutMs = PATIENCE_MS) {
@@ -95,7 +96,8 @@ t.test('a failed call is told with the code of the system', async (t) => {
 t.test('damage is told with the code of its kind, and no number of the system', async (t) => {
   const { directory, disk, requestFor, snapshots } = await opened(t);
   const { segments } = await scanLog(disk, log.epoch);
-  const file = path.join(directory, segmentName(segments.at(-1)?.number ?? 0));
+  const withRecords = segments.findLast(({ first, last }) => last.index > first.index);
+  const file = path.join(directory, segmentName(withRecords?.number ?? 0));
   const bytes = readFileSync(file);
   bytes.fill(0xff, HEADER_BYTES, HEADER_BYTES + 40);
   await writeFile(file, bytes);
