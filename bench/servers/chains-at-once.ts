@@ -87,7 +87,7 @@ class PublisherAtOnce {
     return false;
   }
 
-  foresee(): void {
+  prefetch(): void {
     // There is no gas to be estimated.
   }
 

@@ -19,7 +19,7 @@ import { QuoteStates, UndeployedPools } from '../chain/follow/quote-states.js';
 import { SettlementFollower, watchedSettlement } from '../chain/follow/settlement-follower.js';
 import { StatePrefetch } from '../chain/follow/state-prefetch.js';
 import { StreamFollower, watchedStream } from '../chain/follow/stream-follower.js';
-import { Publisher } from '../chain/publish/publisher.js';
+import { QuotePublisher } from '../chain/publish/publisher.js';
 import { openWallets } from '../chain/wallet/open-wallets.js';
 import { WalletBalance } from '../chain/wallet/spending.js';
 import type { Wallet } from '../chain/wallet/wallet.js';
@@ -70,7 +70,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
   const balances = wallets && { settlement: balanceOf(wallets, 'settlement'), stream: balanceOf(wallets, 'stream') };
   const publisher =
     wallets &&
-    new Publisher(
+    new QuotePublisher(
       wallets.stream,
       contracts.orderbookStream.address,
       clock,

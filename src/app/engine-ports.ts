@@ -1,11 +1,11 @@
 import { QuoteDigest, QuoteSignature } from '../auth/quote-signature.js';
 import { loadSecp256k1 } from '../auth/secp256k1.js';
-import { InlineSignatureChecks, RememberedSignatures, SignaturePool } from '../auth/signature-pool.js';
+import { InlineSignatureChecks, SignatureCache, SignaturePool } from '../auth/signature-pool.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { BookPort } from '../chain/follow/book-port.js';
-import { QuoteRehearsal } from '../chain/publish/dry-run.js';
+import { QuoteDryRun } from '../chain/publish/dry-run.js';
 import { QuoteIntake } from '../chain/publish/quote-intake.js';
-import { IntakeChecks, QuoteChecks } from '../chain/publish/quote-validation.js';
+import { QuoteValidation, QuoteRules } from '../chain/publish/quote-validation.js';
 import type { Rfq } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock } from '../engine/ports.js';
@@ -80,7 +80,7 @@ export interface IntakeSide {
   /** Null without a wallet. */
   readonly intake: QuoteIntake | null;
   /** Everything but the publication. */
-  readonly rehearsal: QuoteRehearsal;
+  readonly rehearsal: QuoteDryRun;
 }
 
 /** Puts together the checks of posted quotes, and with a wallet their publication. */
@@ -90,10 +90,10 @@ export function openIntake({ engine, clock, limits }: ServiceOptions, parts: Int
   const { digests, signatures, signatureChecks } = parts.signing;
   const { checksPerTurn } = limits;
   const known = { get: (quoteId: Hex) => knownOrder(engine, quoteId), whenDurable: () => sequencer.whenDurable() };
-  const checks = new QuoteChecks(signatures, nowSeconds, limits);
-  const rehearsal = new QuoteRehearsal(known, pools, digests, signatures, checks, states, clock, checksPerTurn);
+  const checks = new QuoteRules(signatures, nowSeconds, limits);
+  const rehearsal = new QuoteDryRun(known, pools, digests, signatures, checks, states, clock, checksPerTurn);
   if (publisher === null) return { intake: null, rehearsal };
-  const intakeChecks = new IntakeChecks(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
+  const intakeChecks = new QuoteValidation(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
   return { intake: new QuoteIntake(known, intakeChecks, publisher, askersClock, limits), rehearsal };
 }
 
@@ -103,7 +103,7 @@ export interface SignatureSide {
   /** On this thread, one at a time. */
   readonly signatures: QuoteSignature;
   /** Of many, on threads of their own where these pay; what was found lately is remembered. */
-  readonly signatureChecks: RememberedSignatures;
+  readonly signatureChecks: SignatureCache;
 }
 
 export async function openSignatures(
@@ -116,7 +116,7 @@ export async function openSignatures(
   const signatures = new QuoteSignature(digests, secp256k1);
   const inlineChecks = new InlineSignatureChecks(signatures, clock, limits.checksPerTurn);
   const pool = new SignaturePool(inlineChecks, limits, onFault);
-  return { digests, signatures, signatureChecks: new RememberedSignatures(pool, limits.rememberedSignatures) };
+  return { digests, signatures, signatureChecks: new SignatureCache(pool, limits.rememberedSignatures) };
 }
 
 /** What the feed needs besides the engine as it is now; `recent`: the events just before. */

@@ -6,7 +6,7 @@ import { docsPage } from '../api-docs/page.js';
 import { optionDocs, orderbookDocs, statusDocs } from '../api-docs/routes.js';
 import { socketDocs } from '../api-docs/sockets.js';
 import type { KeyStore } from '../auth/key-store.js';
-import type { QuoteRehearsal } from '../chain/publish/dry-run.js';
+import type { QuoteDryRun } from '../chain/publish/dry-run.js';
 import type { QuoteIntake } from '../chain/publish/quote-intake.js';
 import type { Limits } from '../config/limits.js';
 import type { Engine } from '../engine/engine.js';
@@ -15,8 +15,8 @@ import type { Sequencer } from '../engine/sequencer.js';
 import { eventsRoute, type PastEvents, type TickersQueries, tickersRoute } from '../http/feed-routes.js';
 import { orderbookRoutes } from '../http/orderbook-routes.js';
 import { publishRoute } from '../http/publish-route.js';
-import { AnswerHeaders, type LargeAnswers, refuse, unavailable } from '../http/responses.js';
-import { createRouter, type RequestWatch, type Route, toldMethod } from '../http/router.js';
+import { AnswerHeaders, type LargeAnswerRunner, refuse, unavailable } from '../http/responses.js';
+import { createRouter, type RequestObserver, type Route, methodLabel } from '../http/router.js';
 import { type ApiDocuments, docsRoutes, type PageOptions, pageRoutes, statusRoutes } from '../http/static-routes.js';
 import { measuredSockets } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -30,7 +30,7 @@ import type {
   SocketHandlers,
 } from '../net/net.js';
 import { openServer } from '../net/open-server.js';
-import type { OperatorGas } from '../quota/gas-budget.js';
+import type { GasBudget } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { yieldToEventLoop } from '../system/timers.js';
@@ -51,16 +51,16 @@ export interface HttpSideOptions {
   readonly chains: ChainSide;
   /** Null without a wallet. */
   readonly intake: QuoteIntake | null;
-  readonly rehearsal: QuoteRehearsal;
+  readonly rehearsal: QuoteDryRun;
   readonly keys: KeyStore;
   readonly quotas: Quotas;
-  readonly operatorGas: OperatorGas;
-  readonly watch: RequestWatch;
+  readonly operatorGas: GasBudget;
+  readonly watch: RequestObserver;
   readonly unknownKeys: UnknownKeyGuard;
   readonly quoteJson: QuoteJson;
   readonly pastEvents: PastEvents;
   readonly tickers: TickersQueries;
-  readonly largeAnswers: LargeAnswers;
+  readonly largeAnswers: LargeAnswerRunner;
   readonly optionRoutes: readonly Route[];
   readonly page: PageOptions;
   readonly corsOrigins: readonly string[];
@@ -145,7 +145,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     const answer = refusedBody(fault, request);
     const requestId = watch.idOf(request);
     const route = routes.some((known) => known.path === path) ? path : 'other';
-    watch.answered({ requestId, method: toldMethod(request.method), path, route, status: answer.status, tookMs: 0 });
+    watch.answered({ requestId, method: methodLabel(request.method), path, route, status: answer.status, tookMs: 0 });
     return answerHeaders.addTo(request, answer, watch.nowMs(), requestId, []);
   }
 
@@ -242,7 +242,7 @@ export function openRequestWatch(
   metrics: Metrics | null,
   /** Of `TroubleLog`. */
   calmMs: number,
-): RequestWatch {
+): RequestObserver {
   const troubles = new TroubleLog(clock, calmMs);
   const prefix = Buffer.from(random.bytes(6)).toString('hex');
   const timers = new Map<string, { observe(seconds: number): void }>();

@@ -3,7 +3,7 @@ import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
 import { type ChainSeconds, OptionSeries, PoolListing } from '../chain/options/option-series.js';
-import { PoolArrivals, PoolDeployer } from '../chain/options/pool-deployer.js';
+import { PoolIndexWait, PoolDeployer } from '../chain/options/pool-deployer.js';
 import { Settler } from '../chain/options/settler.js';
 import { VaultQuotes } from '../chain/options/vault-quotes.js';
 import { RpcUnreachable } from '../chain/rpc/rpc-errors.js';
@@ -15,7 +15,7 @@ import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import { poolRoutes, settlementRoute } from '../http/options-routes.js';
 import type { Caller, Route } from '../http/router.js';
 import { vaultRoute } from '../http/vault-routes.js';
-import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, type OperatorGas, RequestCharge } from '../quota/gas-budget.js';
+import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, type GasBudget, GasReservation } from '../quota/gas-budget.js';
 import type { OptionTerms } from '../wire/options.js';
 import { briefly, TroubleLog } from './process.js';
 import type { ChainSide } from './service-options.js';
@@ -27,7 +27,7 @@ export interface OptionSideOptions {
   readonly journal: Journal;
   readonly time: EngineTime;
   readonly chains: ChainSide;
-  readonly operatorGas: OperatorGas;
+  readonly operatorGas: GasBudget;
   /** Of those who wait for a transaction. */
   readonly askersClock: Clock;
   readonly limits: Limits;
@@ -72,7 +72,7 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
       knows: (poolAddress: `0x${string}`) => engine.pool(poolAddress) !== undefined,
       whenDurable: () => sequencer.whenDurable(),
     };
-    const arrivals = new PoolArrivals(known, askersClock, limits.poolArrivalMs);
+    const arrivals = new PoolIndexWait(known, askersClock, limits.poolArrivalMs);
     sequencer.onEvents((records) => {
       for (const event of records.flatMap(({ events }) => events)) {
         if (event.type === 'POOL_DEPLOYED') arrivals.arrived(event.pool.poolAddress);
@@ -81,7 +81,7 @@ export function createOptionRoutes(options: OptionSideOptions): Route[] {
     const deployer = new PoolDeployer(operator, settlement, factory, series, arrivals, now, limits.optionsInFlight);
     const settler = new Settler(operator, settlement, factory, series, now, limits.optionsInFlight);
     const sender = { address: operator.address, waitMs: () => chains.spending?.settlement.waitMs() ?? 0 };
-    const charge = (caller: Caller, gasPerTx: number) => new RequestCharge(operatorGas, sender, caller, gasPerTx);
+    const charge = (caller: Caller, gasPerTx: number) => new GasReservation(operatorGas, sender, caller, gasPerTx);
     return {
       // A pool counts as created once it is listed, for which its event has to be read and logged.
       deployments: {

@@ -1,17 +1,17 @@
-import type { QuoteRehearsal } from '../chain/publish/dry-run.js';
+import type { QuoteDryRun } from '../chain/publish/dry-run.js';
 import type { QuoteIntake } from '../chain/publish/quote-intake.js';
 import type { CancelTimer, Clock, Journal } from '../engine/ports.js';
 import type { QuotePublishing } from '../http/publish-route.js';
-import type { OperatorGas } from '../quota/gas-budget.js';
+import type { GasBudget } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import type { ChainSide } from './service-options.js';
 
 export interface QuotePublishingParts {
   /** Null: there is no wallet. */
   readonly intake: QuoteIntake | null;
-  readonly rehearsal: QuoteRehearsal;
+  readonly rehearsal: QuoteDryRun;
   readonly quotas: Quotas;
-  readonly operatorGas: OperatorGas;
+  readonly operatorGas: GasBudget;
   readonly journal: Journal;
   readonly chains: ChainSide;
   /** In words why a chain is stale now; null: both are fresh. */
@@ -23,7 +23,7 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
   const { intake, rehearsal, quotas, operatorGas, journal, chains, staleness } = parts;
   const always: Pick<QuotePublishing, 'takeQuotes' | 'rehearse'> = {
     takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
-    rehearse: (quotes) => rehearsal.rehearse(quotes),
+    rehearse: (quotes) => rehearsal.run(quotes),
   };
   if (intake === null) {
     const message = 'No wallet is configured to publish with: set walletKey or walletKeyFile';

@@ -12,7 +12,7 @@ import { PoolAddresses } from '../chain/follow/pool-addresses.js';
 import type { StreamRefusal } from '../chain/follow/published-quotes.js';
 import { QuoteStates } from '../chain/follow/quote-states.js';
 import type { IgnoredEvent } from '../chain/follow/settlement-events.js';
-import { Publisher } from '../chain/publish/publisher.js';
+import { QuotePublisher } from '../chain/publish/publisher.js';
 import type { OperatorAccount, WalletNumbers } from '../chain/wallet/open-wallets.js';
 import { WalletBalance, type WalletSpending } from '../chain/wallet/spending.js';
 import type { OnTxTrouble } from '../chain/wallet/tx-tracker.js';
@@ -81,7 +81,7 @@ export interface ChainSide {
   readonly pools: Pick<PoolAddresses, 'resolve'>;
   readonly states: Pick<QuoteStates, 'read'>;
   /** Null without a wallet. */
-  readonly publisher: Pick<Publisher, 'foresee' | 'has' | 'publish' | 'room' | 'walletAddress'> | null;
+  readonly publisher: Pick<QuotePublisher, 'prefetch' | 'has' | 'publish' | 'room' | 'walletAddress'> | null;
   readonly settlementWallet: Wallet | null;
   /** What each chain's wallet spends; null without one. */
   readonly spending: Readonly<Record<ChainRole, WalletSpending>> | null;

@@ -4,8 +4,8 @@ import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
 import { CloseCode, type NetServer } from '../net/net.js';
-import { OperatorGas } from '../quota/gas-budget.js';
-import { LargeAnswers, SliceTurns } from '../quota/large-answers.js';
+import { GasBudget } from '../quota/gas-budget.js';
+import { LargeAnswers, TurnBudget } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
 import { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { QuoteJson } from '../wire/quote-json.js';
@@ -65,9 +65,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const quotas = new Quotas(options.tierQuotas, limits.answerBurstSeconds, (quota, tier) =>
     metrics?.refusedByQuota.labels(quota, tier).inc(),
   );
-  const turns = new SliceTurns(clock, limits.slicesPerTurn);
+  const turns = new TurnBudget(clock, limits.slicesPerTurn);
   const unknownKeys = new UnknownKeyGuard(limits, clock);
-  const operatorGas = new OperatorGas({
+  const operatorGas = new GasBudget({
     of: (tier) => quotas.of(tier),
     nowMs: () => time.nowMs(),
     kept: options.budgets ?? null,

@@ -208,7 +208,7 @@ export function createApiKey(random: Random): string {
 }
 
 /** Whether `text` can be a key at all; says nothing of whether anyone was given it. */
-export function isWellFormed(text: string): boolean {
+export function isWellFormedKey(text: string): boolean {
   if (!PATTERN.test(text)) return false;
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
   return crc32(bytes.subarray(0, SECRET_BYTES)) === bytes.readUInt32BE(SECRET_BYTES);

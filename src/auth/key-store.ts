@@ -3,7 +3,7 @@ import type { CancelTimer, Clock, Random } from '../engine/ports.js';
 import {
   createApiKey,
   formatLedger,
-  isWellFormed,
+  isWellFormedKey,
   type KeyFiles,
   type KeyRecord,
   parseLedger,
@@ -89,7 +89,7 @@ export class KeyStore {
     if (rawKey === undefined || rawKey === '') return 'MISSING';
     const known = this.#verified.get(rawKey);
     if (known !== undefined) return known;
-    if (!isWellFormed(rawKey)) return 'NOT_FOUND';
+    if (!isWellFormedKey(rawKey)) return 'NOT_FOUND';
     const holder = this.#holders.get(this.#hash(rawKey));
     if (holder === undefined) return 'NOT_FOUND';
     this.#remember(rawKey, holder);

@@ -13,7 +13,7 @@ export interface SignatureJob {
 }
 
 /** In place of a job: it is to end. */
-export const NO_MORE = null;
+export const SHUT_DOWN = null;
 
 /** What it answers: 1 where the signature is its provider's, else 0. */
 export interface SignatureAnswer {
@@ -187,7 +187,7 @@ function ended(thread: Worker): Promise<void> {
   return new Promise((resolve) => {
     thread.once('exit', () => resolve());
     thread.ref();
-    thread.postMessage(NO_MORE);
+    thread.postMessage(SHUT_DOWN);
   });
 }
 
@@ -227,7 +227,7 @@ export class InlineSignatureChecks implements SignatureChecks {
  * chain, and its key need not be recovered again. One is forgotten when it has been asked for again, since there is
  * rarely a third time, and the oldest are when there are too many.
  */
-export class RememberedSignatures implements SignatureChecks {
+export class SignatureCache implements SignatureChecks {
   /** By quote id, oldest first. */
   readonly #good = new Map<Hex, ClaimedSignature>();
   /**

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { loadSecp256k1, PACKED_BYTES, PackedVerifier } from './secp256k1.js';
-import { NO_MORE, type SignatureAnswer, type SignatureJob } from './signature-pool.js';
+import { SHUT_DOWN, type SignatureAnswer, type SignatureJob } from './signature-pool.js';
 
 /**
  * The thread's whole life: one job after the other, in the order in which they come, until there are no more.
@@ -8,8 +8,8 @@ import { NO_MORE, type SignatureAnswer, type SignatureJob } from './signature-po
  */
 const verifier = new PackedVerifier(await loadSecp256k1());
 
-parentPort?.on('message', (job: SignatureJob | typeof NO_MORE) => {
-  if (job === NO_MORE) {
+parentPort?.on('message', (job: SignatureJob | typeof SHUT_DOWN) => {
+  if (job === SHUT_DOWN) {
     parentPort?.close();
     return;
   }

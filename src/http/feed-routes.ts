@@ -5,7 +5,7 @@ import { onChain } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
-import { chainNotServed, json, largeAnswer, type LargeAnswers, refuse, unavailable } from './responses.js';
+import { chainNotServed, json, largeAnswer, type LargeAnswerRunner, refuse, unavailable } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 /** Past messages of the feed. */
@@ -34,7 +34,7 @@ export function eventsRoute(
   past: PastEvents,
   chainId: string,
   limits: EventsRouteLimits,
-  answers: LargeAnswers,
+  answers: LargeAnswerRunner,
 ): Route {
   const checkEvents = compile(onChain(EventsQuery, chainId), limits.schemaErrors);
   const checkBookEvents = compile(onChain(BookEventsQuery, chainId), limits.schemaErrors);
@@ -80,7 +80,7 @@ export function tickersRoute(
   tickers: TickersQueries,
   chainId: string,
   limits: TickersRouteLimits,
-  answers: LargeAnswers,
+  answers: LargeAnswerRunner,
 ): Route {
   const checkQuery = compile(onChain(TickersQuery, chainId), limits.schemaErrors);
   return {

@@ -1,7 +1,7 @@
 import { type Order, reasonName } from '../engine/quote.js';
 import type { PacedWork } from '../system/timers.js';
 import { AsciiWriter, type QuoteJson } from '../wire/quote-json.js';
-import { type TaggedAnswer, taggedJson, type TextDigest, WrittenLists } from './response-cache.js';
+import { type TaggedResponse, taggedJson, type TextDigest, WrittenLists } from './response-cache.js';
 
 /** Where on the stream chain an order was published first. */
 export interface OrderAge {
@@ -45,7 +45,7 @@ export class OrderLists {
   }
 
   /** Best first: most often a short list. `index`: of the last record that it shows. */
-  best(orders: readonly Order[], index: number): TaggedAnswer {
+  best(orders: readonly Order[], index: number): TaggedResponse {
     const known = this.#written.find(orders, index);
     if (known !== undefined) return known;
     // A text, which costs less to make than bytes do, and less to forget.
@@ -62,7 +62,7 @@ export class OrderLists {
   }
 
   /** The same of a long list, in slices. */
-  async bestOfMany(orders: readonly Order[], index: number, work: PacedWork): Promise<TaggedAnswer> {
+  async bestOfMany(orders: readonly Order[], index: number, work: PacedWork): Promise<TaggedResponse> {
     const known = this.#written.find(orders, index);
     if (known !== undefined) {
       work.charge(0, known.answer.body.length);
@@ -73,14 +73,14 @@ export class OrderLists {
     return out.finish();
   }
 
-  newest(found: OrdersFound, isPage: boolean, isTagged: boolean): TaggedAnswer {
+  newest(found: OrdersFound, isPage: boolean, isTagged: boolean): TaggedResponse {
     const { out, slices } = this.#newest(found, isPage, isTagged);
     while (slices.next().done !== true);
     return out.finish();
   }
 
   /** The same of many orders, in slices. */
-  async newestOfMany(found: OrdersFound, isPage: boolean, isTagged: boolean, work: PacedWork): Promise<TaggedAnswer> {
+  async newestOfMany(found: OrdersFound, isPage: boolean, isTagged: boolean, work: PacedWork): Promise<TaggedResponse> {
     const { out, slices } = this.#newest(found, isPage, isTagged);
     await this.#inSlices(out, slices, work);
     return out.finish();
@@ -165,7 +165,7 @@ class ListWriter {
     if (this.#digest !== null) this.#marks += this.#quoteJson.mark(order, fillableSize, this.#digest);
   }
 
-  finish(): TaggedAnswer {
+  finish(): TaggedResponse {
     return taggedJson(this.#out.finish(), this.#digest && this.#digest(this.#marks));
   }
 }

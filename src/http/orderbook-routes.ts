@@ -16,11 +16,11 @@ import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
 import { type OrderAge, type OrderListLimits, OrderLists, type OrdersFound } from './order-lists.js';
 import { readJson } from './parse.js';
-import { RememberedAnswers, type TaggedAnswer, type TextDigest, unlessNamed } from './response-cache.js';
-import { chainNotServed, largeAnswer, type LargeAnswers, refuse } from './responses.js';
+import { ResponseCache, type TaggedResponse, type TextDigest, answerConditional } from './response-cache.js';
+import { chainNotServed, largeAnswer, type LargeAnswerRunner, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
 
-export interface CoverQuery {
+export interface CoverRequest {
   readonly poolAddress: Hex;
   readonly side: Side;
   readonly size: bigint;
@@ -41,7 +41,7 @@ export interface OrdersFilter {
 
 /** The book as it is read over HTTP. All answers are in the order in which they go out. */
 export interface BookQueries {
-  cover(query: CoverQuery): readonly Order[];
+  cover(query: CoverRequest): readonly Order[];
   privateQuotes(query: { poolAddress: Hex; side: Side; taker: Hex }): readonly Order[];
   orders(filter: OrdersFilter): OrdersFound;
   /** How many orders `orders` reads. */
@@ -70,10 +70,10 @@ export function orderbookRoutes(
   chainId: string,
   limits: OrderbookRouteLimits,
   digest: TextDigest,
-  answers: LargeAnswers,
+  answers: LargeAnswerRunner,
 ): Route[] {
   const lists = new OrderLists(quoteJson, digest, limits);
-  const remembered = new RememberedAnswers(limits.rememberedAnswerBytes);
+  const remembered = new ResponseCache(limits.rememberedAnswerBytes);
 
   /**
    * Reads the query, refuses what is wrong with it, and answers once what it tells is durable. What is asked of one
@@ -95,14 +95,14 @@ export function orderbookRoutes(
       await pending;
       // Where the book went on meanwhile, what has become of the answer is nobody's next one.
       if (known === undefined && book.index() === index) remembered.keep(path, request.query, made);
-      return unlessNamed(request, made);
+      return answerConditional(request, made);
     }
 
     return (request, caller) => {
       const pending = book.whenDurable();
       const known = remembered.find(path, request.query, book.index());
       if (known !== undefined) {
-        const again = unlessNamed(request, known);
+        const again = answerConditional(request, known);
         if (again.body.length > LARGE_BYTES) {
           return largeAnswer(answers, request, caller, async (work) => {
             work.charge(0, again.body.length);
@@ -124,7 +124,7 @@ export function orderbookRoutes(
       }
       const made = plan.few();
       remembered.keep(path, request.query, made);
-      const answered = unlessNamed(request, made);
+      const answered = answerConditional(request, made);
       return pending === null ? answered : pending.then(() => answered);
     };
   }
@@ -215,9 +215,9 @@ export function orderbookRoutes(
 interface Planned {
   /** Most orders that it reads. */
   readonly rows: number;
-  few(): TaggedAnswer;
+  few(): TaggedResponse;
   /** Of more than fit into a slice. */
-  many(work: PacedWork): Promise<TaggedAnswer>;
+  many(work: PacedWork): Promise<TaggedResponse>;
 }
 
 /** Of a remembered answer: to send more at once costs more than a request should. */

@@ -28,12 +28,12 @@ export type PublishResult =
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
 /** What publishing a quote would come to. */
-export interface RehearsedItem extends Omit<DryRunResult['quotes'][number], 'reasons'> {
+export interface DryRunItem extends Omit<DryRunResult['quotes'][number], 'reasons'> {
   readonly reasons: readonly string[];
 }
 
-export type RehearsalResult =
-  { readonly type: 'REHEARSED'; readonly items: readonly RehearsedItem[] } | { readonly type: 'CHAIN_UNREACHABLE' };
+export type DryRunAnswer =
+  { readonly type: 'REHEARSED'; readonly items: readonly DryRunItem[] } | { readonly type: 'CHAIN_UNREACHABLE' };
 
 /** 501: never by this service as it is configured; 503: not now. With words for the client. */
 export interface PublishingRefusal {
@@ -48,7 +48,7 @@ export interface QuotePublishing {
   refusal(): PublishingRefusal | null;
   submit(caller: Caller, quotes: readonly QuoteToPublish[]): Promise<PublishResult>;
   /** Everything but the publication; needs no wallet. */
-  rehearse(quotes: readonly QuoteToPublish[]): Promise<RehearsalResult>;
+  rehearse(quotes: readonly QuoteToPublish[]): Promise<DryRunAnswer>;
 }
 
 export interface PublishRouteLimits {
@@ -104,7 +104,7 @@ export function publishRoute(
     return status === 503 ? unavailable(request, message) : refuse(request, status, message);
   }
 
-  function rehearsed(request: NetRequest, result: RehearsalResult): NetResponse {
+  function rehearsed(request: NetRequest, result: DryRunAnswer): NetResponse {
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     return json(JSON.stringify({ quotes: result.items }));
   }

@@ -8,9 +8,9 @@ import { json } from './responses.js';
  * asked only once is not kept: holding on to answers that nobody asks for again costs more than making some of them
  * twice.
  */
-export class RememberedAnswers {
+export class ResponseCache {
   /** By path and query. */
-  readonly #answers = new Map<string, Map<string, TaggedAnswer>>();
+  readonly #answers = new Map<string, Map<string, TaggedResponse>>();
   /** Queries of whatever path. */
   readonly #askedOnce = new Set<string>();
   #askedOnceBytes = 0;
@@ -18,7 +18,7 @@ export class RememberedAnswers {
   #bytes = 0;
   #index = -1;
   /** What was found last: to see that a query is the same takes a twentieth of looking it up, which hashes it. */
-  #last: { readonly path: string; readonly query: string; readonly found: TaggedAnswer } | null = null;
+  #last: { readonly path: string; readonly query: string; readonly found: TaggedResponse } | null = null;
 
   /**
    * `maxBytes`: of all answers with their paths and queries; one that does not fit takes the place of all before.
@@ -28,7 +28,7 @@ export class RememberedAnswers {
   }
 
   /** `path`: one of the service's own. `index`: of the last record. What was answered at another is forgotten. */
-  find(path: string, query: string, index: number): TaggedAnswer | undefined {
+  find(path: string, query: string, index: number): TaggedResponse | undefined {
     if (index !== this.#index) {
       this.#clear();
       this.#index = index;
@@ -40,7 +40,7 @@ export class RememberedAnswers {
   }
 
   /** After `find` of the same and `index`. */
-  keep(path: string, query: string, made: TaggedAnswer): void {
+  keep(path: string, query: string, made: TaggedResponse): void {
     if (!this.#askedOnce.has(query)) {
       this.#note(query);
       return;
@@ -63,7 +63,7 @@ export class RememberedAnswers {
     this.#askedOnceBytes += query.length;
   }
 
-  #of(path: string): Map<string, TaggedAnswer> {
+  #of(path: string): Map<string, TaggedResponse> {
     let answers = this.#answers.get(path);
     if (answers === undefined) {
       answers = new Map();
@@ -94,12 +94,12 @@ const ASKED_ONCE_SHARE = 16;
 
 interface WrittenList {
   readonly orders: readonly Order[];
-  readonly ready: TaggedAnswer;
+  readonly ready: TaggedResponse;
 }
 
 /**
  * Answers with lists of orders that were written since the last record of the log. Takers ask for sizes of their own, but what
- * covers them is the same few quotes of a pool again and again. As with `RememberedAnswers`, what was wanted once is
+ * covers them is the same few quotes of a pool again and again. As with `ResponseCache`, what was wanted once is
  * not kept, only what is wanted again.
  */
 export class WrittenLists {
@@ -115,7 +115,7 @@ export class WrittenLists {
   }
 
   /** `index`: of the last record. What was written at another is forgotten: orders change in their places. */
-  find(orders: readonly Order[], index: number): TaggedAnswer | undefined {
+  find(orders: readonly Order[], index: number): TaggedResponse | undefined {
     if (index !== this.#index) {
       this.#clear();
       this.#index = index;
@@ -125,7 +125,7 @@ export class WrittenLists {
   }
 
   /** After `find` of the same. */
-  keep(orders: readonly Order[], made: TaggedAnswer): void {
+  keep(orders: readonly Order[], made: TaggedResponse): void {
     const last = orders.at(-1);
     const isWantedAgain = this.#lists.has(last);
     const bytes = isWantedAgain ? made.answer.body.length : NOTE_BYTES;
@@ -150,7 +150,7 @@ function isSame(some: readonly Order[], others: readonly Order[]): boolean {
 }
 
 /** An answer that may be given again, and its entity tag, wherever that stands among its headers. */
-export interface TaggedAnswer {
+export interface TaggedResponse {
   /** Undefined: it has none. */
   readonly etag: string | undefined;
   readonly answer: NetResponse;
@@ -160,7 +160,7 @@ export interface TaggedAnswer {
  * `shown`: a digest of everything in the body, which makes the strong entity tag; null: the answer is to have none. What
  * was asked is no part of it: a tag is compared with those of the same URL alone (RFC 9110, 8.8.3).
  */
-export function taggedJson(body: string | Uint8Array, shown: string | null): TaggedAnswer {
+export function taggedJson(body: string | Uint8Array, shown: string | null): TaggedResponse {
   const answer = json(body);
   if (shown === null) return { etag: undefined, answer };
   const etag = `"${shown}"`;
@@ -170,7 +170,7 @@ export function taggedJson(body: string | Uint8Array, shown: string | null): Tag
 const NO_HEADERS = {};
 
 /** As it goes out: a text would be written as bytes each time, and headers be joined. */
-export function readyAgain({ etag, answer }: TaggedAnswer): TaggedAnswer {
+export function readyAgain({ etag, answer }: TaggedResponse): TaggedResponse {
   const { status, headers, shared, body } = answer;
   if (shared !== undefined) return { etag, answer };
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -181,7 +181,7 @@ export function readyAgain({ etag, answer }: TaggedAnswer): TaggedAnswer {
 export type TextDigest = (text: string) => string;
 
 /** The answer, or 304 without a body when the client has just that (RFC 9110, 13.1.2). */
-export function unlessNamed(request: NetRequestHead, { etag, answer }: TaggedAnswer): NetResponse {
+export function answerConditional(request: NetRequestHead, { etag, answer }: TaggedResponse): NetResponse {
   if (etag === undefined || !isNamed(etag, request.header('if-none-match'))) return answer;
   // What a cache is told of the answer, it is told again (RFC 9110, 15.4.5).
   const caching = answer.headers['cache-control'];

@@ -5,7 +5,7 @@ import { type ErrorBody, renderError } from '../wire/problem.js';
 import type { SchemaError } from '../wire/validation.js';
 
 /** Where answers that cost more than a request should are made, one at a time for each key. */
-export interface LargeAnswers {
+export interface LargeAnswerRunner {
   /** Gives when to retry where too many answers of the key wait already; `make` is not called then. */
   run<T>(
     caller: { readonly id: string; readonly tier: 'free' | 'paid' },
@@ -15,9 +15,9 @@ export interface LargeAnswers {
 
 /** The answer that `make` gives, or 429. For a client that went away while it waited, nothing is made. */
 export function largeAnswer(
-  answers: LargeAnswers,
+  answers: LargeAnswerRunner,
   request: NetRequest,
-  caller: Parameters<LargeAnswers['run']>[0],
+  caller: Parameters<LargeAnswerRunner['run']>[0],
   make: (work: PacedWork) => NetResponse | Promise<NetResponse>,
 ): NetResponse | Promise<NetResponse> {
   const made = answers.run(caller, (work) => (request.aborted ? UNREAD : make(work)));
@@ -79,12 +79,12 @@ const CORS_EXPOSED_HEADERS = 'etag, retry-after, ratelimit, ratelimit-policy, x-
 const FOR_ONE_READER = { 'cache-control': 'private, no-cache' };
 
 /** What goes with answers that say nothing of caches, and with those that do. */
-interface ToldReader {
+interface CorsHeaders {
   readonly unsaid: readonly SharedHeaders[];
   readonly said: readonly SharedHeaders[];
 }
 
-function toldReader(headers: Readonly<Record<string, string>>): ToldReader {
+function toldReader(headers: Readonly<Record<string, string>>): CorsHeaders {
   return {
     unsaid: [new SharedHeaders({ ...headers, ...FOR_ONE_READER })],
     said: [new SharedHeaders(headers)],
@@ -97,7 +97,7 @@ const BY_ORIGIN = toldReader({ vary: 'origin' });
 /** What every answer carries: its request's id, who may read and keep it, and whether the chains it tells of are behind. */
 export class AnswerHeaders {
   readonly #options: AnswerHeaderOptions;
-  readonly #byOrigin = new Map<string, ToldReader>();
+  readonly #byOrigin = new Map<string, CorsHeaders>();
 
   constructor(options: AnswerHeaderOptions) {
     this.#options = options;
@@ -119,7 +119,7 @@ export class AnswerHeaders {
     return { status, headers, shared: shared === undefined ? told : [...shared, ...told], ownHeaders, body };
   }
 
-  #toldReader(request: NetRequestHead): ToldReader {
+  #toldReader(request: NetRequestHead): CorsHeaders {
     const origin = this.#options.allowOrigin(request);
     if (origin === null) return BY_ORIGIN;
     let known = this.#byOrigin.get(origin);

@@ -48,7 +48,7 @@ export interface AnsweredRequest {
 }
 
 /** Hears of every request, so that a log line can be found for an answer, and the other way round. */
-export interface RequestWatch {
+export interface RequestObserver {
   /** Monotonic. */
   nowMs(): number;
   /** The id that the client gave, or a new one. */
@@ -59,7 +59,7 @@ export interface RequestWatch {
 }
 
 export interface RouterOptions {
-  readonly watch: RequestWatch;
+  readonly watch: RequestObserver;
   readonly checkKey: KeyCheck;
   readonly quotas: RequestQuotas;
   readonly answerHeaders: AnswerHeaders;
@@ -71,7 +71,7 @@ const CORS_REQUEST_HEADERS = 'content-type, x-apikey, if-none-match, accept, x-r
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
 /** As it is told of: one of a bounded set. */
-export function toldMethod(method: string): string {
+export function methodLabel(method: string): string {
   return METHODS.has(method) ? method : 'OTHER';
 }
 
@@ -178,12 +178,12 @@ class Answering implements AnsweredRequest {
   caller: Caller | null = null;
   takesQuotes = false;
 
-  constructor(request: NetRequestHead, watch: RequestWatch) {
+  constructor(request: NetRequestHead, watch: RequestObserver) {
     const { method, path } = request;
     this.request = request;
     this.requestId = watch.idOf(request);
     this.startMs = watch.nowMs();
-    this.method = toldMethod(method);
+    this.method = methodLabel(method);
     this.path = path;
   }
 }

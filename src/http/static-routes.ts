@@ -1,5 +1,5 @@
 import type { NetRequestHead, NetResponse } from '../net/net.js';
-import { unlessNamed } from './response-cache.js';
+import { answerConditional } from './response-cache.js';
 import { json } from './responses.js';
 import type { Route } from './router.js';
 
@@ -66,7 +66,7 @@ function fileRoute({ path, contentType, body, digest }: PageFile): Route {
     method: 'GET',
     path: path === '/index.html' ? '/' : path,
     needsKey: false,
-    handle: (request) => unlessNamed(request, { etag, answer }),
+    handle: (request) => answerConditional(request, { etag, answer }),
   };
 }
 

@@ -2,7 +2,7 @@ import { networkOf } from './address.js';
 import type { TrustedProxies } from './trusted-proxies.js';
 
 /** Which bound has no room. */
-export type Full = 'IN_ALL' | 'OF_ADDRESS';
+export type CapacityFault = 'IN_ALL' | 'OF_ADDRESS';
 
 /**
  * What all clients together may take of something, and what those of one address may (of IPv6, of one network of 64
@@ -24,7 +24,7 @@ export class Capacity {
   }
 
   /** Takes all of `amount`, and returns null, or takes nothing. */
-  take(address: string, amount: number): Full | null {
+  take(address: string, amount: number): CapacityFault | null {
     if (this.#total + amount > this.#inAll) return 'IN_ALL';
     if (!this.#proxies.isTrusted(address)) {
       const network = networkOf(address);

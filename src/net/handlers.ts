@@ -42,7 +42,7 @@ export function guard({ onFault }: Handlers, socket: NetSocket, call: () => void
 }
 
 /** Counts what a server that stops waits for: answers not yet written, sockets not yet closed. */
-export class UnderWay {
+export class DrainTracker {
   #count = 0;
   #whenNone: (() => void) | null = null;
 
@@ -73,7 +73,7 @@ export class UnderWay {
  * next turn, those that came first before the rest. The count begins anew with a turn once half of them have been
  * answered: to hear of each turn would cost more than to count.
  */
-export class RequestTurns {
+export class RequestTurnBudget {
   readonly #perTurn: number;
   #left: number;
   #isTurnDue = false;
@@ -122,7 +122,7 @@ export const ENOUGH_AGAIN = 2;
  * of who comes by means of one that it keeps for this; but when another thread opens a file in that very moment, it has
  * lost it, and tries again as fast as it can, which keeps a core busy (20.20). So some are left.
  */
-export class DescriptorRoom {
+export class DescriptorLimit {
   readonly #options: Pick<NetOptions, 'descriptors' | 'limits'>;
   #isFew = false;
 

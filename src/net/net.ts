@@ -1,4 +1,4 @@
-import type { Full } from './capacity.js';
+import type { CapacityFault } from './capacity.js';
 
 /**
  * What the service needs of a network library, and nothing of what the library calls it. Two backends implement it
@@ -31,10 +31,10 @@ export type RequestHeader = (typeof requestHeaders)[number];
  * Headers that are lists, and may come in several lines (RFC 9110, 5.3): names of subprotocols (RFC 6455, 11.3.4), and
  * the hops of a request, of which a client's own line would hide those of the proxies.
  */
-export const LISTS: ReadonlySet<RequestHeader> = new Set(['sec-websocket-protocol', 'x-forwarded-for']);
+export const LIST_HEADERS: ReadonlySet<RequestHeader> = new Set(['sec-websocket-protocol', 'x-forwarded-for']);
 
 /** Methods whose requests have no body here: what comes with one all the same is thrown away. */
-export const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+export const BODILESS_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Networks make no smaller pieces of what is larger, but for the last one. */
 export const SMALL_PIECE_BYTES = 256;
@@ -279,7 +279,7 @@ export function refusal(status: number, message: string, headers: Readonly<Recor
 export const internalError = refusal(500, 'Internal server error');
 
 /** To a connection beyond what there may be. */
-export function tooManyConnections(full: Full, { httpConnectionsPerAddress }: NetLimits): NetResponse {
+export function tooManyConnections(full: CapacityFault, { httpConnectionsPerAddress }: NetLimits): NetResponse {
   if (full === 'IN_ALL') return refusal(503, 'Too many connections', { 'retry-after': '1' });
   return refusal(429, `Too many connections: at most ${httpConnectionsPerAddress} from one address`);
 }
@@ -300,7 +300,7 @@ const MOST_NAMES = 100;
 /**
  * Why HTTP cannot carry this answer, if it cannot: a line break in a header, say, would let its value write the rest.
  */
-export function whyUnsendable(response: NetResponse): string | undefined {
+export function validateResponse(response: NetResponse): string | undefined {
   const { status } = response;
   if (!Number.isInteger(status) || status < 200 || status > 599) return `Status ${status} is no final status`;
   const { headers, ownHeaders } = response;

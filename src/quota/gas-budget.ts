@@ -8,7 +8,7 @@ const GAS_PER_QUOTE = 12_100;
 /** Under which a key's days are kept, before its id. */
 const KEPT_AS = 'key ';
 
-export interface OperatorGasOptions {
+export interface GasBudgetOptions {
   /** What a tier may use, by now. */
   readonly of: (tier: Tier) => Pick<TierQuotas, 'quotesPerDay' | 'gasPerDay'>;
   /** Goes on where it was after a restart. */
@@ -25,14 +25,14 @@ export interface OperatorGasOptions {
  * What each key may have the operator pay for in 24 hours. It is taken before anything is sent, for quotes as if each
  * request had a transaction of its own; what turns out not to be sent is given back.
  */
-export class OperatorGas {
-  readonly #options: OperatorGasOptions;
+export class GasBudget {
+  readonly #options: GasBudgetOptions;
   readonly #quotes: DayBudget;
   readonly #gas: DayBudget;
   /** Whether the last put was kept. While it was not, a restart would let keys use the same budget again. */
   #isKept = true;
 
-  constructor(options: OperatorGasOptions) {
+  constructor(options: GasBudgetOptions) {
     this.#options = options;
     this.#quotes = new DayBudget(options.nowMs);
     this.#gas = new DayBudget(options.nowMs);
@@ -200,21 +200,21 @@ export interface CappedSender {
  * What one request has the operator's wallet send. What its transactions may cost is taken from the key's day before
  * any of them is sent; once they are mined the key is charged with what they did cost.
  */
-export class RequestCharge {
+export class GasReservation {
   #taken = 0;
   #takenMs = 0;
   #used = 0;
   #capWaitMs = 0;
 
   constructor(
-    private readonly operatorGas: OperatorGas,
+    private readonly operatorGas: GasBudget,
     private readonly sender: CappedSender,
     private readonly holder: QuotaHolder,
     private readonly gasPerTx: number,
   ) {}
 
   /** Does the work and charges for it. Where the wallet's cap let it send nothing at all, that is the outcome. */
-  async run<T>(work: (charge: RequestCharge) => Promise<T>): Promise<T | GasRefusal> {
+  async run<T>(work: (charge: GasReservation) => Promise<T>): Promise<T | GasRefusal> {
     try {
       const result = await work(this);
       return this.#capWaitMs > 0 && this.#used === 0 ? this.#spendCap(this.#capWaitMs) : result;

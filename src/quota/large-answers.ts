@@ -14,12 +14,12 @@ interface Line {
  */
 export class LargeAnswers {
   readonly #quotas: Quotas;
-  readonly #turns: SliceTurns;
+  readonly #turns: TurnBudget;
   readonly #clock: Pick<Clock, 'after'>;
   /** By key id; only keys that have an answer under way. */
   readonly #lines = new Map<string, Line>();
 
-  constructor(quotas: Quotas, turns: SliceTurns, clock: Pick<Clock, 'after'>) {
+  constructor(quotas: Quotas, turns: TurnBudget, clock: Pick<Clock, 'after'>) {
     this.#quotas = quotas;
     this.#turns = turns;
     this.#clock = clock;
@@ -85,7 +85,7 @@ const MIN_RETRY_MS = 1_000;
  * Bounds how many slices of expensive work are done between two turns of the event loop, for all clients together. A
  * request that arrives meanwhile is answered after at most that many.
  */
-export class SliceTurns {
+export class TurnBudget {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #slicesPerTurn: number;
   /** Those that waited longest first. */

@@ -13,7 +13,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import { createApiKey, DiskKeyFiles, isWellFormed } from '../../src/auth/key-file.js';
+import { createApiKey, DiskKeyFiles, isWellFormedKey } from '../../src/auth/key-file.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
@@ -231,7 +231,7 @@ t.test('a store on disk is there again for the next process', async (t) => {
 t.test('a key is a prefix and 48 characters that a shell, a header and a URL take as they are', async (t) => {
   const key = createApiKey(systemRandom);
   t.match(key, /^qb_[A-Za-z0-9_-]{48}$/);
-  t.ok(isWellFormed(key));
+  t.ok(isWellFormedKey(key));
   t.not(createApiKey(systemRandom), key);
 });
 
@@ -245,14 +245,14 @@ t.test('one wrong character is noticed', async (t) => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   for (let at = 3; at < key.length; at++) {
     const other = alphabet[(alphabet.indexOf(key.charAt(at)) + 1) % alphabet.length] ?? '';
-    t.notOk(isWellFormed(key.slice(0, at) + other + key.slice(at + 1)), `at ${at}`);
+    t.notOk(isWellFormedKey(key.slice(0, at) + other + key.slice(at + 1)), `at ${at}`);
   }
 });
 
 t.test('anything else is not well-formed', async (t) => {
   const key = createApiKey(systemRandom);
   for (const text of ['', 'qb_', key.slice(1), `${key} `, `${key}\n`, key.toUpperCase(), key.replace('qb_', 'qc_')]) {
-    t.notOk(isWellFormed(text), JSON.stringify(text));
+    t.notOk(isWellFormedKey(text), JSON.stringify(text));
   }
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !isWellFormed(text)));
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !isWellFormedKey(text)));
 });

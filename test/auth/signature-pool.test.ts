@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { toHex } from '../../src/auth/keccak256.js';
 import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
 import { type ClaimedSignature, loadSecp256k1 } from '../../src/auth/secp256k1.js';
-import { InlineSignatureChecks, RememberedSignatures, SignaturePool } from '../../src/auth/signature-pool.js';
+import { InlineSignatureChecks, SignatureCache, SignaturePool } from '../../src/auth/signature-pool.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { systemClock } from '../../src/system/clock.js';
 
@@ -208,7 +208,7 @@ const claim = (n: number): ClaimedSignature => ({
 function counted(capacity: number) {
   const asked: string[] = [];
   let isClosed = false;
-  const remembered = new RememberedSignatures(
+  const remembered = new SignatureCache(
     {
       verifyAll(claimed) {
         asked.push(claimed.map(({ quoteId }) => Number(quoteId)).join(' '));

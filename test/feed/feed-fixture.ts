@@ -7,7 +7,7 @@ import type { EventHistory } from '../../src/feed/event-history.js';
 import { Feed, type FeedLimits } from '../../src/feed/feed.js';
 import type { Publish } from '../../src/feed/quote-topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { SliceTurns } from '../../src/quota/large-answers.js';
+import { TurnBudget } from '../../src/quota/large-answers.js';
 import type { Heartbeat, ServerMessageV2 } from '../../src/wire/feed-messages.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { Gateway } from '../../src/ws/gateway.js';
@@ -126,7 +126,7 @@ export class FeedFixture {
         debtMs: () => this.debtMs,
         refused: () => undefined,
       },
-      turns: new SliceTurns(clock, options.slicesPerTurn ?? 1_000),
+      turns: new TurnBudget(clock, options.slicesPerTurn ?? 1_000),
       rfqs: { poolAddressOf: async () => 'UNAVAILABLE', publish: async () => 'BUSY' },
       clock,
       corsOrigins: ['*'],

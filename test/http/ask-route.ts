@@ -1,4 +1,4 @@
-import type { LargeAnswers } from '../../src/http/responses.js';
+import type { LargeAnswerRunner } from '../../src/http/responses.js';
 import type { Caller, Route } from '../../src/http/router.js';
 import type { NetRequest, NetResponse } from '../../src/net/net.js';
 import { type PacedWork, UNPACED } from '../../src/system/timers.js';
@@ -32,6 +32,6 @@ export async function ask(routes: readonly Route[], request: NetRequest): Promis
 }
 
 /** Large answers of any number at once. */
-export function answersAtOnce(work: PacedWork = UNPACED): LargeAnswers {
+export function answersAtOnce(work: PacedWork = UNPACED): LargeAnswerRunner {
   return { run: async (_, make) => make(work) };
 }

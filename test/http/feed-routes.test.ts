@@ -3,7 +3,7 @@ import { limits } from '../../src/config/limits.js';
 import type { EventHistory } from '../../src/feed/event-history.js';
 import { EventPages } from '../../src/feed/event-pages.js';
 import { eventsRoute, tickersRoute } from '../../src/http/feed-routes.js';
-import type { LargeAnswers } from '../../src/http/responses.js';
+import type { LargeAnswerRunner } from '../../src/http/responses.js';
 import { enter, POOL, sampleQuote } from '../engine/samples.js';
 import { chainId, FeedFixture } from '../feed/feed-fixture.js';
 import { answersAtOnce, ask, requestOf } from './ask-route.js';
@@ -92,7 +92,7 @@ function tickers(tickerCount: number) {
 }
 
 /** Notes turns and what is charged. */
-function answering(): { answers: LargeAnswers; log: string[] } {
+function answering(): { answers: LargeAnswerRunner; log: string[] } {
   const log: string[] = [];
   const work = {
     turn: async () => void log.push('turn'),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Engine } from '../../src/engine/engine.js';
 import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
-import type { LargeAnswers } from '../../src/http/responses.js';
+import type { LargeAnswerRunner } from '../../src/http/responses.js';
 import type { Route } from '../../src/http/router.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { answersAtOnce } from './ask-route.js';
@@ -14,7 +14,7 @@ export interface Surroundings {
   readonly whenDurable?: () => Promise<void> | null;
   readonly othersTurn?: () => Promise<void>;
   /** By default large answers are made at once. */
-  readonly answers?: LargeAnswers;
+  readonly answers?: LargeAnswerRunner;
 }
 
 /** The routes over an engine as it is, with nothing between them. */

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
-import type { LargeAnswers } from '../../src/http/responses.js';
+import type { LargeAnswerRunner } from '../../src/http/responses.js';
 import type { OrderbookQuote, OrdersResponse } from '../../src/wire/orderbook.js';
 import { at, enter, MAKER, newEngine, originAt, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import { ask, requestOf } from './ask-route.js';
@@ -206,7 +206,7 @@ t.test('a large answer waits for its turn, and shows the book as it is then', as
   let begin = (): void => undefined;
   const charged: number[] = [];
   const work = { turn: () => Promise.resolve(), charge: (rows: number) => void charged.push(rows) };
-  const answers: LargeAnswers = {
+  const answers: LargeAnswerRunner = {
     run: (_, make) => new Promise<void>((resolve) => (begin = resolve)).then(() => make(work)),
   };
   const routes = orderbookOver(engine, { ordersPerTurn: 2, answers });

@@ -3,7 +3,7 @@ import {
   type PublishingRefusal,
   type PublishResult,
   publishRoute,
-  type RehearsalResult,
+  type DryRunAnswer,
 } from '../../src/http/publish-route.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { postedQuote } from '../wire/samples.js';
@@ -16,7 +16,7 @@ interface Serving {
   readonly left: number;
   readonly result: PublishResult;
   readonly refusal: PublishingRefusal | null;
-  readonly rehearsal: RehearsalResult;
+  readonly rehearsal: DryRunAnswer;
   readonly checksPerTurn: number;
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { InvalidReason, type Order } from '../../src/engine/quote.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
-import { readyAgain, RememberedAnswers, taggedJson, WrittenLists } from '../../src/http/response-cache.js';
+import { readyAgain, ResponseCache, taggedJson, WrittenLists } from '../../src/http/response-cache.js';
 import type { NetRequest } from '../../src/net/net.js';
 import type { OrdersResponse } from '../../src/wire/orderbook.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
@@ -15,21 +15,21 @@ import { CHAIN_ID, orderbookOver } from './orderbook-over.js';
 const tagged = (body: string) => ({ etag: `"${body}"`, answer: { status: 200, headers: { etag: `"${body}"` }, body } });
 
 /** Asks as a route does, for an answer whose body is `body` when it has to be made. */
-function askRemembered(answers: RememberedAnswers, path: string, query: string, index: number, body: string): string {
+function askRemembered(answers: ResponseCache, path: string, query: string, index: number, body: string): string {
   const known = answers.find(path, query, index);
   if (known === undefined) answers.keep(path, query, tagged(body));
   return known === undefined ? 'made' : Buffer.from(known.answer.body).toString();
 }
 
 t.test('an answer is kept when it is asked for again, and given from then on', async (t) => {
-  const answers = new RememberedAnswers(1000);
+  const answers = new ResponseCache(1000);
   const asked = ['first', 'second', 'third', 'fourth'].map((body) => askRemembered(answers, '/a', 'x=1', 1, body));
   t.strictSame(asked, ['made', 'made', 'second', 'second']);
   t.equal(answers.find('/a', 'x=1', 1)?.etag, '"second"');
 });
 
 t.test('the same query of another path, and another query of the same, have answers of their own', async (t) => {
-  const answers = new RememberedAnswers(1000);
+  const answers = new ResponseCache(1000);
   const targets = [
     ['/a', 'x=1'],
     ['/b', 'x=1'],
@@ -43,7 +43,7 @@ t.test('the same query of another path, and another query of the same, have answ
 });
 
 t.test('all is forgotten with the next record', async (t) => {
-  const answers = new RememberedAnswers(1000);
+  const answers = new ResponseCache(1000);
   for (let i = 0; i < 3; i++) askRemembered(answers, '/a', '', 1, 'old');
   t.equal(askRemembered(answers, '/a', '', 1, 'new'), 'old');
   t.equal(askRemembered(answers, '/a', '', 2, 'new'), 'made');
@@ -52,7 +52,7 @@ t.test('all is forgotten with the next record', async (t) => {
 });
 
 t.test('an answer that does not fit takes the place of all before', async (t) => {
-  const answers = new RememberedAnswers(100);
+  const answers = new ResponseCache(100);
   const body = 'thirty bytes of an answer.....';
   for (const path of ['/a', '/b']) for (let i = 0; i < 2; i++) askRemembered(answers, path, 'x=1', 1, body);
   for (const path of ['/a', '/b']) t.equal(askRemembered(answers, path, 'x=1', 1, ''), body);
@@ -62,14 +62,14 @@ t.test('an answer that does not fit takes the place of all before', async (t) =>
 });
 
 t.test('an answer that never fits is not kept, and takes no other one’s place', async (t) => {
-  const answers = new RememberedAnswers(60);
+  const answers = new ResponseCache(60);
   for (let i = 0; i < 3; i++) askRemembered(answers, '/a', 'x=1', 1, 'short');
   for (let i = 0; i < 3; i++) t.equal(askRemembered(answers, '/b', 'x=1', 1, 'x'.repeat(60)), 'made');
   t.equal(askRemembered(answers, '/a', 'x=1', 1, ''), 'short');
 });
 
 t.test('of queries that were asked once only so many are known, and none that is too long', async (t) => {
-  const answers = new RememberedAnswers(160);
+  const answers = new ResponseCache(160);
   const others = ['x=2', 'x=3', 'x=4'];
   for (const query of ['x=1', ...others]) t.equal(askRemembered(answers, '/a', query, 1, query), 'made');
   for (let i = 0; i < 2; i++)
@@ -80,7 +80,7 @@ t.test('of queries that were asked once only so many are known, and none that is
 });
 
 t.test('an answer that is larger than all that may be kept is made each time', async (t) => {
-  const answers = new RememberedAnswers(19);
+  const answers = new ResponseCache(19);
   const asked = ['first', 'second', 'third'].map((body) => askRemembered(answers, '/a', 'x=1', 1, body.padEnd(20)));
   t.strictSame(asked, ['made', 'made', 'made']);
 });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { AnswerHeaders } from '../../src/http/responses.js';
-import { type AnsweredRequest, createRouter, type RequestWatch } from '../../src/http/router.js';
+import { type AnsweredRequest, createRouter, type RequestObserver } from '../../src/http/router.js';
 import { requestOf } from './ask-route.js';
 
 const handle = () => ({ status: 200, headers: {}, body: '' });
@@ -9,14 +9,14 @@ const broken = (): never => {
 };
 /** What the watch heard. */
 const heard: unknown[] = [];
-const watch: RequestWatch = {
+const watch: RequestObserver = {
   nowMs: () => 0,
   idOf: () => 'id',
   answered: ({ route, status }) => heard.push([route, status]),
   failed: (requestId, error) => heard.push([requestId, (error as Error).message]),
 };
 
-function routerWatchedBy(watch: RequestWatch) {
+function routerWatchedBy(watch: RequestObserver) {
   return createRouter(
     [
       { method: 'GET', path: '/both', needsKey: false, handle },

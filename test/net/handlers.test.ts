@@ -1,12 +1,12 @@
 import t from 'tap';
-import { RequestTurns } from '../../src/net/handlers.js';
+import { RequestTurnBudget } from '../../src/net/handlers.js';
 import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js';
 import { eachBackend, quietSockets, serve } from './serving.js';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 t.test('in each turn there is room for so many, those that wait before all others', async (t) => {
-  const turns = new RequestTurns(2);
+  const turns = new RequestTurnBudget(2);
   const begun: string[] = [];
   t.strictSame([turns.take(), turns.take(), turns.take()], [true, true, false]);
   for (const name of ['a', 'b', 'c']) turns.wait(() => begun.push(name));
@@ -20,7 +20,7 @@ t.test('in each turn there is room for so many, those that wait before all other
 });
 
 t.test('the count goes on over turns until half of it is used, then it begins anew', async (t) => {
-  const turns = new RequestTurns(4);
+  const turns = new RequestTurnBudget(4);
   t.ok(turns.take());
   await turn();
   t.strictSame([turns.take(), turns.take(), turns.take(), turns.take()], [true, true, true, false]);
@@ -29,7 +29,7 @@ t.test('the count goes on over turns until half of it is used, then it begins an
 });
 
 t.test('who comes in a turn that those before have used up waits for the next', async (t) => {
-  const turns = new RequestTurns(2);
+  const turns = new RequestTurnBudget(2);
   const begun: string[] = [];
   turns.take();
   turns.take();

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { OperatorGas, RequestCharge } from '../../src/quota/gas-budget.js';
+import { GasBudget, GasReservation } from '../../src/quota/gas-budget.js';
 import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
 import { ManualClock } from '../system/manual-clock.js';
 
@@ -15,7 +15,7 @@ function gasOf(
 ) {
   const charged: unknown[] = [];
   const refused: unknown[] = [];
-  const gas = new OperatorGas({
+  const gas = new GasBudget({
     of: () => ({ quotesPerDay, gasPerDay }),
     nowMs: () => clock.monotonicMs(),
     kept,
@@ -58,7 +58,7 @@ t.test('what was not sent is given back, of quotes and of gas', async (t) => {
 
 t.test('gas is given to a key whose quotes of the day are used up, also where it may have fewer by now', (t) => {
   let quotesPerDay = 10;
-  const gas = new OperatorGas({
+  const gas = new GasBudget({
     of: () => ({ quotesPerDay, gasPerDay: 1e9 }),
     nowMs: () => 0,
     kept: null,
@@ -264,7 +264,7 @@ const wallet = '0x03';
 function requests(gasPerDay: number, capWaitMs = 0, kept: MemoryKeyValueStore | null = null) {
   const clock = new ManualClock();
   const charged: number[] = [];
-  const gas = new OperatorGas({
+  const gas = new GasBudget({
     of: () => ({ quotesPerDay: 1, gasPerDay }),
     nowMs: () => clock.monotonicMs(),
     kept,
@@ -272,7 +272,7 @@ function requests(gasPerDay: number, capWaitMs = 0, kept: MemoryKeyValueStore | 
     onRefusal: () => undefined,
   });
   const sender = { address: wallet, waitMs: () => capWaitMs } as const;
-  return { charged, clock, next: () => new RequestCharge(gas, sender, holder, GAS_PER_TX) };
+  return { charged, clock, next: () => new GasReservation(gas, sender, holder, GAS_PER_TX) };
 }
 
 t.test('what its transactions may cost is taken at once, and what was not used given back', async (t) => {

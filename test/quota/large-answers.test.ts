@@ -1,6 +1,6 @@
 import t from 'tap';
 import { tierQuotas } from '../../src/config/limits.js';
-import { LargeAnswers, SliceTurns } from '../../src/quota/large-answers.js';
+import { LargeAnswers, TurnBudget } from '../../src/quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../../src/quota/rate-limits.js';
 import type { PacedWork } from '../../src/system/timers.js';
 
@@ -27,7 +27,7 @@ function world(slicesPerTurn = 1_000) {
   };
   const refused: string[] = [];
   const quotas = new Quotas(table, 1, (quota, tier) => refused.push(`${quota} ${tier}`));
-  const answers = new LargeAnswers(quotas, new SliceTurns(clock, slicesPerTurn), clock);
+  const answers = new LargeAnswers(quotas, new TurnBudget(clock, slicesPerTurn), clock);
   const log: string[] = [];
   /** An answer of so many slices, which notes when each is made. */
   const answer =
@@ -113,7 +113,7 @@ function reading(pagesPerTurn: number, wanted: readonly number[]) {
     turnTasks.push(task);
     return () => undefined;
   };
-  const turns = new SliceTurns({ after }, pagesPerTurn);
+  const turns = new TurnBudget({ after }, pagesPerTurn);
   const made: string[][] = [[]];
   const cancels: (() => void)[] = [];
   const run = (reader: number, left: number): void => {

@@ -4,7 +4,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { Feed } from '../../src/feed/feed.js';
 import type { Publish } from '../../src/feed/quote-topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { SliceTurns } from '../../src/quota/large-answers.js';
+import { TurnBudget } from '../../src/quota/large-answers.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { Gateway } from '../../src/ws/gateway.js';
 import type { RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
@@ -107,7 +107,7 @@ export class GatewayFixture {
         takeMessage: () => (--this.quotas.messages < 0 ? 1_000 : 0),
         refused: (quota, tier) => this.refused.push(`${quota} ${tier}`),
       },
-      turns: new SliceTurns(this.clock, 1_000),
+      turns: new TurnBudget(this.clock, 1_000),
       rfqs: { poolAddressOf: async () => poolAddress, publish: async (rfq) => this.commit(rfq), ...rfqs },
       clock: this.clock,
       corsOrigins,

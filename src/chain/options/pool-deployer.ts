@@ -50,11 +50,11 @@ export class PoolDeployer {
   readonly #underWay = new Map<Hex, Promise<DeployItem>>();
 
   constructor(
-    private readonly operator: Pick<Operator, 'send' | 'patience'>,
+    private readonly operator: Pick<Operator, 'send' | 'deadline'>,
     private readonly reader: Pick<ChainReader, 'multicall'>,
     private readonly poolFactory: Hex,
     private readonly series: OptionSeries,
-    private readonly arrivals: Pick<PoolArrivals, 'whenKnown'>,
+    private readonly arrivals: Pick<PoolIndexWait, 'whenKnown'>,
     private readonly nowSeconds: ChainSeconds,
     /** Deployments of one request under way at once. */
     private readonly inFlight: number,
@@ -101,7 +101,7 @@ export class PoolDeployer {
   }
 
   async #join(underWay: Promise<DeployItem>): Promise<DeployItem> {
-    const item = await this.operator.patience().wait(underWay);
+    const item = await this.operator.deadline().wait(underWay);
     return item === 'TOO_LONG' ? failed(NOT_CONFIRMED) : forTheNext(item);
   }
 
@@ -182,7 +182,7 @@ export interface KnownPools {
 }
 
 /** Lets those who deployed a pool wait until the index has it, so that what they are told next lists it. */
-export class PoolArrivals {
+export class PoolIndexWait {
   readonly #waiting = new Map<Hex, Set<() => void>>();
 
   constructor(

@@ -16,7 +16,7 @@ import type { ChainSeconds, OptionSeries } from './option-series.js';
 /** What became of one position; `reason` is for people. */
 export type SettleItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
 
-export type SettleResult =
+export type SettlementResult =
   | { readonly type: 'ANSWERED'; readonly items: readonly SettleItem[] }
   | { readonly type: 'CHAIN_UNREACHABLE' }
   /** Nothing was settled. */
@@ -53,7 +53,7 @@ export class Settler {
   readonly #underWay = new Map<Hex, Promise<unknown>>();
 
   constructor(
-    private readonly operator: Pick<Operator, 'address' | 'send' | 'patience'>,
+    private readonly operator: Pick<Operator, 'address' | 'send' | 'deadline'>,
     private readonly reader: Pick<ChainReader, 'multicall'>,
     private readonly poolFactory: Hex,
     private readonly series: OptionSeries,
@@ -63,7 +63,7 @@ export class Settler {
   ) {}
 
   /** In the order of `options`, whose symbols all have tokens; each fails alone, but for want of gas to pay with. */
-  async settle(options: readonly OptionTerms[], payer: GasPayer): Promise<SettleResult> {
+  async settle(options: readonly OptionTerms[], payer: GasPayer): Promise<SettlementResult> {
     const now = this.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const plans = options.map((option) => this.#plan(option, now));
@@ -97,9 +97,9 @@ export class Settler {
 
   /** Nobody sends for a pool what another has on its way: it would revert, and cost gas. */
   async #settleInTurn(poolAddress: Hex, payer: GasPayer): Promise<SettleItem> {
-    const patience = this.operator.patience();
+    const deadline = this.operator.deadline();
     for (let before = this.#underWay.get(poolAddress); before !== undefined; before = this.#underWay.get(poolAddress)) {
-      if ((await patience.wait(before)) === 'TOO_LONG') return failed(NOT_CONFIRMED);
+      if ((await deadline.wait(before)) === 'TOO_LONG') return failed(NOT_CONFIRMED);
     }
     const settlement = this.#settle(poolAddress, payer);
     const underWay = settlement

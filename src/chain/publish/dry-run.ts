@@ -7,10 +7,10 @@ import { isChainFailure } from '../contracts/contract-errors.js';
 import { boundQuote, identifiedQuote } from '../contracts/quote-types.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
 import type { QuoteStates } from '../follow/quote-states.js';
-import type { KnownOrders, PostedQuote, QuoteChecks } from './quote-validation.js';
+import type { KnownOrders, PostedQuote, QuoteRules } from './quote-validation.js';
 
 /** What publishing a quote would come to, and what its maker's own numbers can be compared with. */
-export interface RehearsedQuote {
+export interface DryRunQuote {
   readonly outcome: 'created' | 'exists' | 'failed';
   /** All there are, the one that POST /quotes would tell first. */
   readonly reasons: readonly string[];
@@ -24,24 +24,24 @@ export interface RehearsedQuote {
   readonly signer: Hex | null;
 }
 
-export type RehearsalResult =
-  { readonly type: 'REHEARSED'; readonly items: readonly RehearsedQuote[] } | { readonly type: 'CHAIN_UNREACHABLE' };
+export type DryRunOutcome =
+  { readonly type: 'REHEARSED'; readonly items: readonly DryRunQuote[] } | { readonly type: 'CHAIN_UNREACHABLE' };
 
 /** Reasons with which the chain's own check is not asked: it reverts on such a quote, or says the same. */
 const UNASKABLE = new Set(['QuoteOBExpired', 'OutOfBoundsPrice', 'InvalidQuoteOBSignature', 'InvalidAssetUpdate']);
 
-interface Rehearsing extends RehearsedQuote {
+interface Rehearsing extends DryRunQuote {
   readonly quote: (SignedQuote & { readonly quoteId: Hex }) | null;
 }
 
 /** The way of a posted quote up to its publication, and no further. */
-export class QuoteRehearsal {
+export class QuoteDryRun {
   constructor(
     private readonly orders: Pick<KnownOrders, 'get'>,
     private readonly pools: Pick<PoolAddresses, 'resolve'>,
     private readonly digests: QuoteDigest,
     private readonly signatures: QuoteSignature,
-    private readonly checks: QuoteChecks,
+    private readonly checks: QuoteRules,
     private readonly states: Pick<QuoteStates, 'read'>,
     private readonly clock: Clock,
     /** Quotes looked at between two turns of the event loop: at 80 us each, 100 take 8 ms. */
@@ -49,7 +49,7 @@ export class QuoteRehearsal {
   ) {}
 
   /** Items in the order of the request. */
-  async rehearse(posted: readonly PostedQuote[]): Promise<RehearsalResult> {
+  async run(posted: readonly PostedQuote[]): Promise<DryRunOutcome> {
     try {
       const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
       const looked: Rehearsing[] = [];
@@ -86,7 +86,7 @@ export class QuoteRehearsal {
   }
 
   /** The chain has one reason at most: its first. */
-  async #askChain(looked: readonly Rehearsing[]): Promise<RehearsedQuote[]> {
+  async #askChain(looked: readonly Rehearsing[]): Promise<DryRunQuote[]> {
     const quotes = looked.flatMap(({ outcome, quote, reasons }) =>
       outcome === 'exists' || quote === null || reasons.some((reason) => UNASKABLE.has(reason)) ? [] : [quote],
     );
@@ -100,7 +100,7 @@ export class QuoteRehearsal {
 }
 
 /** The same quote a second time in one request exists by then. */
-function withTwins(items: readonly RehearsedQuote[]): RehearsedQuote[] {
+function withTwins(items: readonly DryRunQuote[]): DryRunQuote[] {
   const seen = new Set<Hex>();
   return items.map((item) => {
     if (item.outcome !== 'created' || item.digest === null) return item;

@@ -2,7 +2,7 @@ import type { Hex } from '../../engine/quote.js';
 import { encodeAdd } from '../contracts/abi-encoding.js';
 import type { IdentifiedQuote } from '../contracts/quote-types.js';
 import type { TxReceipt } from '../wallet/transaction.js';
-import type { Means, Wallet } from '../wallet/wallet.js';
+import type { PreparedTx, Wallet } from '../wallet/wallet.js';
 
 /** One transaction that put quotes on the stream. */
 export interface MinedPublication {
@@ -44,39 +44,40 @@ export class MinedPublications {
 }
 
 /** A transaction that may be sent: for just these quotes, with what the node is asked for it meanwhile. */
-interface ForeseenTx {
+interface PrefetchedTx {
   readonly quotes: readonly IdentifiedQuote[];
   readonly data: Hex;
-  readonly means: Means;
+  readonly means: PreparedTx;
 }
 
 /** Transactions that quotes will have once the last check of them finds nothing, and what the node says of them already. */
-export class ForeseenTxs {
+export class TxPrefetch {
   /** By their first quotes, and for as long as those are kept by anybody. */
-  readonly #foreseen = new WeakMap<IdentifiedQuote, ForeseenTx>();
+  readonly #prefetched = new WeakMap<IdentifiedQuote, PrefetchedTx>();
   /** One at a time: of many that come at once most will share a transaction. */
-  #isForeseeing = false;
+  #isPrefetching = false;
 
   constructor(
     private readonly wallet: Pick<Wallet, 'prepare'>,
     private readonly orderbookStream: Hex,
   ) {}
 
-  foresee(quotes: readonly IdentifiedQuote[]): void {
+  prefetch(quotes: readonly IdentifiedQuote[]): void {
     const [first] = quotes;
-    if (first === undefined || this.#isForeseeing) return;
+    if (first === undefined || this.#isPrefetching) return;
     const data = encodeAdd(quotes);
     const means = this.wallet.prepare({ to: this.orderbookStream, data });
-    this.#foreseen.set(first, { quotes, data, means });
-    this.#isForeseeing = true;
+    this.#prefetched.set(first, { quotes, data, means });
+    this.#isPrefetching = true;
     // An error is told where it is sent, if it ever is.
-    void Promise.allSettled([means.gas, means.fees]).then(() => (this.#isForeseeing = false));
+    void Promise.allSettled([means.gas, means.fees]).then(() => (this.#isPrefetching = false));
   }
 
   /** Null where others have come into the transaction, or some of the quotes were refused. */
-  forJust(quotes: readonly IdentifiedQuote[]): ForeseenTx | null {
-    const foreseen = quotes[0] && this.#foreseen.get(quotes[0]);
-    const isSame = foreseen?.quotes.length === quotes.length && quotes.every((each, i) => each === foreseen.quotes[i]);
-    return isSame ? foreseen : null;
+  matching(quotes: readonly IdentifiedQuote[]): PrefetchedTx | null {
+    const prefetched = quotes[0] && this.#prefetched.get(quotes[0]);
+    const isSame =
+      prefetched?.quotes.length === quotes.length && quotes.every((each, i) => each === prefetched.quotes[i]);
+    return isSame ? prefetched : null;
   }
 }

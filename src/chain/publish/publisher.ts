@@ -5,7 +5,7 @@ import type { IdentifiedQuote } from '../contracts/quote-types.js';
 import { TxReverted } from '../wallet/errors.js';
 import type { TxReceipt } from '../wallet/transaction.js';
 import type { Wallet } from '../wallet/wallet.js';
-import { ForeseenTxs, type MinedPublication, MinedPublications, type PublicationMemory } from './publish-memory.js';
+import { TxPrefetch, type MinedPublication, MinedPublications, type PublicationMemory } from './publish-memory.js';
 
 export interface PublisherLimits extends PublicationMemory {
   readonly maxTxBytes: number;
@@ -24,9 +24,9 @@ export interface PublisherLimits extends PublicationMemory {
  * Puts quotes on the stream chain with the operator's wallet: many requests' quotes in as few `add` transactions as
  * their size allows. A transaction that was mined settles nothing: the quote's event, read like anybody's, does.
  */
-export class Publisher {
+export class QuotePublisher {
   readonly #publications = new Map<Hex, Publication>();
-  readonly #foreseen: ForeseenTxs;
+  readonly #prefetched: TxPrefetch;
   #queue: Publication[] = [];
   #txInFlight = 0;
   #gathering = false;
@@ -34,7 +34,7 @@ export class Publisher {
   readonly #mined: MinedPublications;
 
   constructor(
-    private readonly wallet: Pick<Wallet, 'address' | 'prepare' | 'send' | 'unattendedWith'>,
+    private readonly wallet: Pick<Wallet, 'address' | 'prepare' | 'send' | 'orphanWith'>,
     private readonly orderbookStream: Hex,
     private readonly clock: Clock,
     private readonly limits: PublisherLimits,
@@ -47,7 +47,7 @@ export class Publisher {
     /** Whether its time is up: nobody can fill it any more. */
     private readonly isDue: (quote: IdentifiedQuote) => boolean,
   ) {
-    this.#foreseen = new ForeseenTxs(wallet, orderbookStream);
+    this.#prefetched = new TxPrefetch(wallet, orderbookStream);
     this.#mined = new MinedPublications(limits);
   }
 
@@ -64,14 +64,14 @@ export class Publisher {
    * These will be published if their last check finds nothing. While nothing else is under way they will have a
    * transaction of their own, and the node can say meanwhile what it takes: two answers less to wait for.
    */
-  foresee(quotes: readonly IdentifiedQuote[]): void {
+  prefetch(quotes: readonly IdentifiedQuote[]): void {
     if (quotes.length > quotesIn(this.limits.maxTxBytes) || this.#publications.size > 0) return;
-    this.#foreseen.foresee(quotes);
+    this.#prefetched.prefetch(quotes);
   }
 
   /** It is under way: `publish` would join it, and nobody pays for it again. */
   has(quote: IdentifiedQuote): boolean {
-    return this.#publications.has(quote.quoteId) || this.#unattendedWith(quote) !== undefined;
+    return this.#publications.has(quote.quoteId) || this.#orphanWith(quote) !== undefined;
   }
 
   /** The quotes of transactions that are on the way, or mined and not read yet. */
@@ -83,7 +83,7 @@ export class Publisher {
   publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
     const known = this.#publications.get(quote.quoteId);
     if (known !== undefined) return known.outcome;
-    const left = this.#unattendedWith(quote);
+    const left = this.#orphanWith(quote);
     const publication = this.#begin(quote, left !== undefined);
     if (left === undefined) this.#enqueue(publication);
     else void this.#join(publication, left);
@@ -132,8 +132,8 @@ export class Publisher {
   }
 
   /** Whatever else is in it: an earlier run's, or what a reorg took back. */
-  #unattendedWith(quote: IdentifiedQuote): Promise<TxReceipt | null> | undefined {
-    return this.wallet.unattendedWith(() => quoteDigits(quote), this.isRead);
+  #orphanWith(quote: IdentifiedQuote): Promise<TxReceipt | null> | undefined {
+    return this.wallet.orphanWith(() => quoteDigits(quote), this.isRead);
   }
 
   async #join(publication: Publication, left: Promise<TxReceipt | null>): Promise<void> {
@@ -174,11 +174,11 @@ export class Publisher {
   async #send(batch: readonly Publication[]): Promise<void> {
     for (const publication of batch) publication.isSent = true;
     const quotes = batch.map(({ quote }) => quote);
-    const foreseen = this.#foreseen.forJust(quotes);
-    const data = foreseen?.data ?? encodeAdd(quotes);
+    const prefetched = this.#prefetched.matching(quotes);
+    const data = prefetched?.data ?? encodeAdd(quotes);
     this.#txInFlight++;
     try {
-      this.#onReceipt(batch, await this.wallet.send({ to: this.orderbookStream, data }, foreseen?.means));
+      this.#onReceipt(batch, await this.wallet.send({ to: this.orderbookStream, data }, prefetched?.means));
     } catch (error) {
       this.#fail(batch, error as Error);
     }

@@ -5,20 +5,20 @@ import { isChainFailure } from '../contracts/contract-errors.js';
 import type { IdentifiedQuote } from '../contracts/quote-types.js';
 import { ERROR_NAMES } from '../follow/quote-states.js';
 import {
-  NoGasMoney,
-  NotWrittenDown,
+  InsufficientFunds,
+  IntentNotPersisted,
   SpendCapReached,
   TxRefused,
   TxReverted,
   WalletBusy,
   WouldRevert,
 } from '../wallet/errors.js';
-import type { PublicationOutcome, Publisher } from './publisher.js';
+import type { PublicationOutcome, QuotePublisher } from './publisher.js';
 import {
   asExisting,
   type CheckedItem,
   failed,
-  type IntakeChecks,
+  type QuoteValidation,
   type IntakeItem,
   type KnownOrders,
   type PostedQuote,
@@ -46,8 +46,8 @@ const GONE = 'QuoteOBOverfilled';
 export class QuoteIntake {
   constructor(
     private readonly orders: KnownOrders,
-    private readonly checks: Pick<IntakeChecks, 'check' | 'refusals'>,
-    private readonly publisher: Pick<Publisher, 'foresee' | 'has' | 'publish' | 'room' | 'walletAddress'>,
+    private readonly checks: Pick<QuoteValidation, 'check' | 'refusals'>,
+    private readonly publisher: Pick<QuotePublisher, 'prefetch' | 'has' | 'publish' | 'room' | 'walletAddress'>,
     private readonly clock: Clock,
     private readonly limits: IntakeLimits,
   ) {}
@@ -70,7 +70,7 @@ export class QuoteIntake {
   }
 
   async #submit(posted: readonly PostedQuote[], onPaid: (quotes: number) => void): Promise<IntakeResult> {
-    const promising = await this.checks.check(posted, (quotes) => this.publisher.foresee(quotes));
+    const promising = await this.checks.check(posted, (quotes) => this.publisher.prefetch(quotes));
     const checked = promising.map((item) => this.#unlessEntered(item));
     const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     const isNew = good.map((quote) => !this.publisher.has(quote));
@@ -166,7 +166,7 @@ export class QuoteIntake {
       const errors = outcomes.flatMap((outcome) => (outcome?.type === 'FAILED' ? [outcome.error] : []));
       const capped = errors.find((error) => error instanceof SpendCapReached);
       if (capped !== undefined) return { type: 'SPEND_CAP', wallet, retryAfterMs: capped.waitMs };
-      if (errors.some((error) => error instanceof NoGasMoney)) return { type: 'NO_GAS_MONEY', wallet };
+      if (errors.some((error) => error instanceof InsufficientFunds)) return { type: 'NO_GAS_MONEY', wallet };
     }
     return { type: 'ANSWERED', items };
   }
@@ -207,7 +207,7 @@ const REFUSALS = [TxRefused, TxReverted, WouldRevert];
 /** Where it says that it is not confirmed yet, the quote may still enter. */
 function whyNotPublished(error: Error): string {
   if (REFUSALS.some((type) => error instanceof type)) return 'The stream chain refused the publication';
-  if (error instanceof NoGasMoney || error instanceof NotWrittenDown) return error.message;
+  if (error instanceof InsufficientFunds || error instanceof IntentNotPersisted) return error.message;
   if (error instanceof WalletBusy) return 'Too many quotes wait for their publication';
   return isChainFailure(error) ? 'The chain does not answer' : NOT_CONFIRMED;
 }

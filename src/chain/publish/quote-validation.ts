@@ -39,11 +39,11 @@ export type CheckedItem =
   | { readonly type: 'TWIN'; readonly of: number };
 
 /** What is found out of posted quotes before anything is published: pool address, id, signature, the chain's own check. */
-export class IntakeChecks {
+export class QuoteValidation {
   constructor(
     private readonly orders: Pick<KnownOrders, 'get'>,
     private readonly pools: Pick<PoolAddresses, 'resolve'>,
-    private readonly checks: QuoteChecks,
+    private readonly checks: QuoteRules,
     private readonly signatures: Pick<SignatureChecks, 'verifyAll'>,
     private readonly states: Pick<QuoteStates, 'read'>,
     private readonly clock: Clock,
@@ -144,7 +144,7 @@ export interface QuoteCheckLimits {
 const NO_POOL = 'Failed to fetch pool address';
 
 /** What is wrong with a posted quote as far as it takes no chain to tell, in the order of the contract's own checks. */
-export class QuoteChecks {
+export class QuoteRules {
   constructor(
     private readonly signatures: Pick<QuoteSignature, 'quoteId'>,
     /** Engine time, Unix seconds. */

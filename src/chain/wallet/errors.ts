@@ -1,15 +1,15 @@
 import type { Hex } from '../../engine/quote.js';
 
 /** The wallet can't pay for gas. */
-export class NoGasMoney extends Error {
-  override readonly name = 'NoGasMoney';
+export class InsufficientFunds extends Error {
+  override readonly name = 'InsufficientFunds';
   constructor(wallet: Hex, message = `The wallet ${wallet} has no money for gas`) {
     super(message);
   }
 }
 
 /** The wallet has spent what it may in a day; it may spend again in `waitMs` milliseconds. */
-export class SpendCapReached extends NoGasMoney {
+export class SpendCapReached extends InsufficientFunds {
   constructor(
     wallet: Hex,
     readonly waitMs: number,
@@ -35,8 +35,8 @@ export class TxRefused extends Error {
  * The disk did not take what it is for, so that it was neither signed nor sent: it is full, or fails, which ends the
  * process.
  */
-export class NotWrittenDown extends Error {
-  override readonly name = 'NotWrittenDown';
+export class IntentNotPersisted extends Error {
+  override readonly name = 'IntentNotPersisted';
   constructor(cause: unknown) {
     super('The transaction could not be written down', { cause });
   }

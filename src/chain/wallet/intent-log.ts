@@ -1,7 +1,7 @@
 import { isHex } from 'viem';
 import type { KeyValueStore } from '../../persistence/disk/disk.js';
 import type { Hex } from '../../engine/quote.js';
-import { NotWrittenDown } from './errors.js';
+import { IntentNotPersisted } from './errors.js';
 import type { Fees, TxIntent } from './transaction.js';
 
 /** Where it is kept of which wallet: a chain and an address have one line of nonces. */
@@ -36,12 +36,12 @@ export class IntentLog {
   }
 }
 
-/** Rejects with NotWrittenDown alone. */
+/** Rejects with IntentNotPersisted alone. */
 async function written(change: Promise<void>): Promise<void> {
   try {
     await change;
   } catch (error) {
-    throw new NotWrittenDown(error);
+    throw new IntentNotPersisted(error);
   }
 }
 

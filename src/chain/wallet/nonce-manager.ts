@@ -3,7 +3,7 @@ import type { Hex } from '../../engine/quote.js';
 import type { BlockId } from '../contracts/blocks-and-logs.js';
 import { ChainAnswerError, readQuantity } from '../rpc/rpc-response.js';
 import type { IntentLog } from './intent-log.js';
-import { OwnTx, type TxRequest } from './transaction.js';
+import { WalletTx, type TxRequest } from './transaction.js';
 
 /** How long a mined transaction's nonce is remembered, for a reorg may take it back. */
 export interface NonceMemory {
@@ -14,7 +14,7 @@ export interface NonceMemory {
 }
 
 interface MinedTx {
-  readonly tx: OwnTx;
+  readonly tx: WalletTx;
   readonly block: BlockId;
   /** A reorg that takes the block back will be told of. */
   isRead: boolean;
@@ -28,8 +28,8 @@ const MOST_GAPS = 1_000;
  * key; but a nonce that was given out here is never given out again before its transaction is mined too deep to come
  * back, or was refused: a node that lags, forgets, or follows a reorg does not make it free.
  */
-export class NonceLine {
-  readonly #live = new Map<number, OwnTx>();
+export class NonceManager {
+  readonly #live = new Map<number, WalletTx>();
   /** Mined, oldest first. */
   readonly #mined = new Map<number, MinedTx>();
   /** The last block of the chain that was read; null: none since the start, or since a reorg. */
@@ -55,23 +55,23 @@ export class NonceLine {
   }
 
   /** Takes the next nonce, as the chain last told, not below `lowest`, for this. */
-  begin(request: Required<TxRequest>, lowest = 0): OwnTx {
+  begin(request: Required<TxRequest>, lowest = 0): WalletTx {
     return this.beginAt(Math.max(this.#pending, lowest, ...this.#own().map((nonce) => nonce + 1)), request);
   }
 
-  beginAt(nonce: number, request: Required<TxRequest>): OwnTx {
-    const tx = new OwnTx(nonce, request);
+  beginAt(nonce: number, request: Required<TxRequest>): WalletTx {
+    const tx = new WalletTx(nonce, request);
     this.goOn(tx);
     return tx;
   }
 
   /** It is on its way, perhaps again. */
-  goOn(tx: OwnTx): void {
+  goOn(tx: WalletTx): void {
     this.#mined.delete(tx.nonce);
     this.#live.set(tx.nonce, tx);
   }
 
-  mined(tx: OwnTx, { blockNumber, blockHash }: BlockId): void {
+  mined(tx: WalletTx, { blockNumber, blockHash }: BlockId): void {
     const to = this.#readTo;
     const isRead = to !== null && (blockNumber < to.blockNumber || blockHash === to.blockHash);
     this.#live.delete(tx.nonce);
@@ -80,7 +80,7 @@ export class NonceLine {
   }
 
   /** The nonce is free again, or another signer's. */
-  async forget({ nonce }: OwnTx): Promise<void> {
+  async forget({ nonce }: WalletTx): Promise<void> {
     this.#live.delete(nonce);
     await this.intents.forget(nonce);
   }
@@ -89,9 +89,9 @@ export class NonceLine {
    * The chain was read to the end of this block. Ours whose blocks had not been read when their receipts came: where
    * others have taken the place of these since, no reorg tells of it.
    */
-  read(to: BlockId): OwnTx[] {
+  read(to: BlockId): WalletTx[] {
     if (to.blockNumber >= (this.#readTo?.blockNumber ?? 0)) this.#readTo = to;
-    const doubtful: OwnTx[] = [];
+    const doubtful: WalletTx[] = [];
     for (const mined of this.#mined.values()) {
       if (mined.isRead || mined.block.blockNumber > to.blockNumber) continue;
       mined.isRead = true;
@@ -115,13 +115,13 @@ export class NonceLine {
   }
 
   /** Reading goes back to this block. Ours that were mined in later ones: a reorg may have taken them back. */
-  goBackTo(number: number): OwnTx[] {
+  goBackTo(number: number): WalletTx[] {
     this.#readTo = null;
     return [...this.#mined.values()].flatMap(({ tx, block }) => (block.blockNumber > number ? [tx] : []));
   }
 
   /** Ours that were mined and, as the chain last said, are not: a reorg took them back. */
-  takenBack(): OwnTx[] {
+  takenBack(): WalletTx[] {
     return [...this.#mined.values()].flatMap(({ tx }) => (tx.nonce >= this.#pending ? [tx] : []));
   }
 
@@ -130,7 +130,7 @@ export class NonceLine {
    * dropped. What waits in the node's pool is not among them, whoever sent it. Null: more than anybody can have left, so
    * that a wrong count must have been believed once.
    */
-  async gapsBefore({ nonce }: OwnTx): Promise<number[] | null> {
+  async gapsBefore({ nonce }: WalletTx): Promise<number[] | null> {
     await this.look();
     const gaps: number[] = [];
     for (let gap = this.#pending; gap < nonce; gap++) {
@@ -141,7 +141,7 @@ export class NonceLine {
   }
 
   /** Whether a transaction was mined under this nonce, ours or not. */
-  async isUsed({ nonce }: OwnTx): Promise<boolean> {
+  async isUsed({ nonce }: WalletTx): Promise<boolean> {
     return (await this.#count('latest')) > nonce;
   }
 

@@ -5,8 +5,8 @@ import { Deadline } from '../../system/timers.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { chainFailureText, isChainFailure, revertName, revertText } from '../contracts/contract-errors.js';
 import {
-  NoGasMoney,
-  NotWrittenDown,
+  InsufficientFunds,
+  IntentNotPersisted,
   SpendCapReached,
   TxRefused,
   WalletBusy,
@@ -25,7 +25,7 @@ export type TxOutcome =
   | { readonly type: 'FAILED'; readonly reason: string };
 
 /** One transaction, from when it is asked for. */
-export interface Sending {
+export interface Submission {
   /** What came of it, unless that takes longer than anybody waits. The payer has been told by then. */
   readonly outcome: Promise<TxOutcome | 'TOO_LONG'>;
   /** What came of it in the end: the wallet goes on however long it takes. */
@@ -60,12 +60,12 @@ export class Operator {
   }
 
   /** That of whoever asks now. */
-  patience(): Deadline {
+  deadline(): Deadline {
     return new Deadline(this.clock, this.patienceMs);
   }
 
   /** It ends when mined, or when it is clear that it never will be. `payer` is told once what it costs. */
-  send(request: TxRequest, payer: Pick<GasPayer, 'sent' | 'capped'>): Sending {
+  send(request: TxRequest, payer: Pick<GasPayer, 'sent' | 'capped'>): Submission {
     const ended = this.#send(request);
     const end = ended.then(({ outcome }) => outcome);
     // Nobody may be left to hear of a failure by then, and it is no news to those who are.
@@ -74,7 +74,7 @@ export class Operator {
   }
 
   async #charged(ended: Promise<Ended>, payer: Pick<GasPayer, 'sent' | 'capped'>): Promise<TxOutcome | 'TOO_LONG'> {
-    const soon = await this.patience().wait(ended);
+    const soon = await this.deadline().wait(ended);
     if (soon === 'TOO_LONG') {
       payer.sent(null);
       return soon;
@@ -121,7 +121,7 @@ function failed(reason: string): TxOutcome {
   return { type: 'FAILED', reason };
 }
 
-const WALLET_FAILURES = [NoGasMoney, NotWrittenDown, TxRefused, WalletBusy, WalletStopped];
+const WALLET_FAILURES = [InsufficientFunds, IntentNotPersisted, TxRefused, WalletBusy, WalletStopped];
 
 function failureText(error: unknown): string {
   const ofWallet = WALLET_FAILURES.some((type) => error instanceof type);

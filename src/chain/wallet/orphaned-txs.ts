@@ -2,10 +2,10 @@ import type { Hex } from '../../engine/quote.js';
 import { quotesDigits } from '../contracts/abi-encoding.js';
 import { isTransient, RpcUnreachable } from '../rpc/rpc-errors.js';
 import { WalletStopped } from './errors.js';
-import type { NonceLine } from './nonce-manager.js';
-import { OwnTx, type TxIntent, type TxReceipt, type TxRequest } from './transaction.js';
+import type { NonceManager } from './nonce-manager.js';
+import { WalletTx, type TxIntent, type TxReceipt, type TxRequest } from './transaction.js';
 import type { TxSender } from './tx-sender.js';
-import type { OnTxTrouble, ReceiptWatch, SentTxs } from './tx-tracker.js';
+import type { OnTxTrouble, ReceiptWatch, TxTracker } from './tx-tracker.js';
 
 const TOO_FAR_AHEAD =
   "a node must have counted wrong when it got its nonce: too many before it are nobody's to be closed";
@@ -14,33 +14,33 @@ const TOO_FAR_AHEAD =
  * Transactions of ours that nobody waits for: an earlier run left them, a reorg took them back, or they close a gap.
  * They are followed to their end all the same, and who asks for the very same meanwhile joins them.
  */
-export class UnattendedTxs {
-  readonly #left: LeftTxs;
+export class OrphanedTxs {
+  readonly #left: OrphanIndex;
 
   constructor(
     private readonly sender: TxSender,
-    private readonly line: NonceLine,
-    private readonly sent: SentTxs,
+    private readonly line: NonceManager,
+    private readonly sent: TxTracker,
     private readonly receipts: ReceiptWatch,
     private readonly onTrouble: OnTxTrouble,
     /** Under the next nonce; resolves when mined. */
     private readonly sendAnew: (request: Required<TxRequest>) => Promise<TxReceipt>,
     reorgDepth: number,
   ) {
-    this.#left = new LeftTxs(reorgDepth);
+    this.#left = new OrphanIndex(reorgDepth);
   }
 
   /** Takes up what earlier runs left. */
   resume(intents: Iterable<TxIntent>): void {
     for (const { nonce, to, data, gas, versions } of intents) {
-      const tx = new OwnTx(nonce, { to, data, gas }, versions);
+      const tx = new WalletTx(nonce, { to, data, gas }, versions);
       this.line.goOn(tx);
       this.#left.add(tx.request, this.#goOnWith(tx, 'an earlier run left it unsettled'));
     }
   }
 
   /** What a reorg took back, or may have: nobody waits for it any more, and its nonce is still its own. */
-  revive(mined: readonly OwnTx[]): void {
+  revive(mined: readonly WalletTx[]): void {
     for (const tx of mined) {
       this.line.goOn(tx);
       this.#left.add(tx.request, this.#goOnWith(tx, 'a reorg took it back: sent again', true));
@@ -66,7 +66,7 @@ export class UnattendedTxs {
    * The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. One at a time,
    * since all that waits behind a gap finds it at the same time, and it has to be closed once.
    */
-  async closeGapsBefore(tx: OwnTx): Promise<void> {
+  async closeGapsBefore(tx: WalletTx): Promise<void> {
     const gaps = await this.line.gapsBefore(tx);
     this.revive(this.line.takenBack());
     if (gaps === null) return this.onTrouble(tx.nonce, TOO_FAR_AHEAD);
@@ -80,7 +80,7 @@ export class UnattendedTxs {
   }
 
   /** `isTakenBack`: a reorg may have undone it. Who asks for the same then means this one, even if it is still there. */
-  async #goOnWith(tx: OwnTx, why: string, isTakenBack = false): Promise<LeftEnd> {
+  async #goOnWith(tx: WalletTx, why: string, isTakenBack = false): Promise<OrphanOutcome> {
     try {
       await this.sender.learnHashes(tx);
       let wasUsed = false;
@@ -123,7 +123,7 @@ interface Purpose {
   readonly data: Hex;
 }
 
-export interface LeftEnd {
+export interface OrphanOutcome {
   /** Null: it was given up. */
   readonly receipt: TxReceipt | null;
   /** It was mined before anybody looked: who asks for the same by then means another one. */
@@ -131,7 +131,7 @@ export interface LeftEnd {
 }
 
 interface LeftTx {
-  readonly end: Promise<LeftEnd>;
+  readonly end: Promise<OrphanOutcome>;
   /** Digits of those that it publishes: they are asked for by the thousand, and calldata is too long to search for each. */
   readonly quotes: ReadonlySet<string>;
   /** Null until it is. Its block may still be to be read: what it did is not known before. */
@@ -143,13 +143,13 @@ interface LeftTx {
  * again for what they had no answer to, or find undone: who asks for the very same joins it, and it is not paid for
  * twice.
  */
-export class LeftTxs {
+export class OrphanIndex {
   readonly #left = new Map<string, LeftTx>();
 
   /** `reorgDepth`: this many blocks behind one that was read all others have been. */
   constructor(private readonly reorgDepth: number) {}
 
-  add(purpose: Purpose, end: Promise<LeftEnd>): void {
+  add(purpose: Purpose, end: Promise<OrphanOutcome>): void {
     const name = nameOf(purpose);
     const left: LeftTx = { end, quotes: new Set(quotesDigits(purpose.data)), mined: null };
     this.#left.set(name, left);

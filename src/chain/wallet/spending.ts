@@ -3,9 +3,9 @@ import type { KeyValueStore } from '../../persistence/disk/disk.js';
 import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import { readWideQuantity } from '../rpc/rpc-response.js';
-import { NotWrittenDown, SpendCapReached } from './errors.js';
+import { IntentNotPersisted, SpendCapReached } from './errors.js';
 import type { TxReceipt, TxRequest } from './transaction.js';
-import { type Means, Wallet } from './wallet.js';
+import { type PreparedTx, Wallet } from './wallet.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -83,14 +83,14 @@ export class WalletSpending {
   }
 
   /**
-   * Throws NotWrittenDown after what was spent could not be kept, until it can: a restart would let a capped wallet spend
+   * Throws IntentNotPersisted after what was spent could not be kept, until it can: a restart would let a capped wallet spend
    * it again. Each call tries again, for the next one.
    */
   checkKept(): void {
     if (this.#options.capWei === null || this.#unkept === null) return;
     const { cause } = this.#unkept;
     void this.#keep();
-    throw new NotWrittenDown(cause);
+    throw new IntentNotPersisted(cause);
   }
 
   /** What is taken back of another day makes no room in this one. */
@@ -145,7 +145,7 @@ export class CappedWallet extends Wallet {
   }
 
   /** As that of every wallet; rejects with SpendCapReached besides. */
-  override async send(request: TxRequest, means?: Means): Promise<TxReceipt> {
+  override async send(request: TxRequest, means?: PreparedTx): Promise<TxReceipt> {
     this.checkMaySpend();
     return super.send(request, means);
   }

@@ -43,7 +43,7 @@ export interface TxRequest {
 export type TxCost = Pick<TxReceipt, 'gasUsed' | 'feeWei'>;
 
 /** A transaction of ours on its way: what its nonce is for, and every version of it that any node may have. */
-export class OwnTx {
+export class WalletTx {
   readonly nonce: number;
   /** Any of them may be the one that is mined. */
   readonly hashes: Hex[] = [];

@@ -5,11 +5,11 @@ import { keccak256 } from '../contracts/abi-encoding.js';
 import { revertData } from '../contracts/chain-reader.js';
 import { isTransient, RpcUnreachable } from '../rpc/rpc-errors.js';
 import { readWideQuantity } from '../rpc/rpc-response.js';
-import { NoGasMoney, WouldRevert } from './errors.js';
+import { InsufficientFunds, WouldRevert } from './errors.js';
 import type { IntentLog } from './intent-log.js';
 import {
   type Fees,
-  type OwnTx,
+  type WalletTx,
   signedTx,
   type TxAccount,
   txFields,
@@ -21,7 +21,7 @@ import {
 /** How a transaction of one key comes to the node: with what gas, for what fees, and never before it is written down. */
 export class TxSender {
   readonly address: Hex;
-  readonly #fees: FeeQuote;
+  readonly #fees: FeeEstimator;
 
   /** `maxFeePerGas`, wei: no transaction offers more, whatever the node asks. */
   constructor(
@@ -32,10 +32,10 @@ export class TxSender {
     maxFeePerGas: bigint,
   ) {
     this.address = account.address.toLowerCase() as Hex;
-    this.#fees = new FeeQuote(rpc, maxFeePerGas);
+    this.#fees = new FeeEstimator(rpc, maxFeePerGas);
   }
 
-  /** Gas limit, a quarter above the node's estimate. Throws WouldRevert, NoGasMoney or the chain's own error. */
+  /** Gas limit, a quarter above the node's estimate. Throws WouldRevert, InsufficientFunds or the chain's own error. */
   async estimate({ to, data }: TxRequest): Promise<bigint> {
     try {
       const estimate = await this.rpc.request({
@@ -61,12 +61,12 @@ export class TxSender {
   }
 
   /** Fees for sending it another time. */
-  feesAgain({ fees }: OwnTx, mayRise: boolean): Promise<Fees> {
+  feesAgain({ fees }: WalletTx, mayRise: boolean): Promise<Fees> {
     return fees === null ? this.#fees.current() : this.#fees.next(fees, mayRise);
   }
 
   /** Written down, then signed, then sent. */
-  async send(tx: OwnTx, fees: Fees): Promise<BroadcastOutcome> {
+  async send(tx: WalletTx, fees: Fees): Promise<BroadcastOutcome> {
     if (!tx.isVersion(fees)) {
       // Not known as a version before: the next try would take it for one that was written down.
       await this.intents.write(tx.intentWith(fees));
@@ -78,7 +78,7 @@ export class TxSender {
   }
 
   /** Hashes of the versions that an earlier run may have sent. */
-  async learnHashes(tx: OwnTx): Promise<void> {
+  async learnHashes(tx: WalletTx): Promise<void> {
     const { intent } = tx;
     for (const fees of intent.versions) {
       const { txHash } = await signVersion(this.account, this.chainId, intent, fees);
@@ -88,7 +88,7 @@ export class TxSender {
 
   /** Says in our own words that the money is out. */
   named(error: unknown): unknown {
-    return /insufficient funds/i.test((error as Error).message) ? new NoGasMoney(this.address) : error;
+    return /insufficient funds/i.test((error as Error).message) ? new InsufficientFunds(this.address) : error;
   }
 }
 
@@ -160,7 +160,7 @@ async function isKnown(rpc: Rpc, txHash: Hex): Promise<boolean> {
 }
 
 /** What transactions should offer. */
-export class FeeQuote {
+export class FeeEstimator {
   constructor(
     private readonly rpc: Rpc,
     /** Wei per gas: a node may say what it likes, and more than this is not paid. */

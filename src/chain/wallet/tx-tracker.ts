@@ -3,8 +3,8 @@ import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import { ChainAnswerError, HASH_BYTES, readBytes, readQuantity, readWideQuantity } from '../rpc/rpc-response.js';
 import { WalletStopped } from './errors.js';
-import type { NonceLine } from './nonce-manager.js';
-import type { OwnTx, TxReceipt } from './transaction.js';
+import type { NonceManager } from './nonce-manager.js';
+import type { WalletTx, TxReceipt } from './transaction.js';
 import type { TxSender } from './tx-sender.js';
 
 /** What an operator should hear of: a transaction that did not go the short way. It has no nonce before it is sent. */
@@ -21,28 +21,28 @@ export interface ResendLimits {
 }
 
 /** What is done with each that was sent, by whoever sent it. */
-export interface SentTxListener {
+export interface TxTrackerListener {
   /** Waited for. Again, when a reorg took it back and it was mined anew. */
   mined(nonce: number, receipt: TxReceipt): Promise<void> | undefined;
   /** Waited for. Another signer's transaction was mined under the nonce. */
   lost(nonce: number): Promise<void> | undefined;
   /** Before it is sent again: whatever else may keep it from being mined. */
-  unblock(tx: OwnTx): Promise<void>;
+  unblock(tx: WalletTx): Promise<void>;
 }
 
 /** Follows what was sent until its nonce is used up, by itself or by another signer's, and sends it again meanwhile. */
-export class SentTxs {
+export class TxTracker {
   constructor(
     private readonly sender: TxSender,
-    private readonly line: NonceLine,
+    private readonly line: NonceManager,
     private readonly receipts: ReceiptWatch,
     private readonly limits: ResendLimits,
     private readonly onTrouble: OnTxTrouble,
-    private readonly listener: SentTxListener,
+    private readonly listener: TxTrackerListener,
   ) {}
 
   /** The receipt, or null when another signer's transaction was mined in its place. */
-  async untilUsed(tx: OwnTx): Promise<TxReceipt | null> {
+  async untilUsed(tx: WalletTx): Promise<TxReceipt | null> {
     for (;;) {
       const found = (await this.#find(tx)) ?? (await this.#findOrSendAgain(tx));
       if (found === 'LOST') return null;
@@ -55,7 +55,7 @@ export class SentTxs {
   }
 
   /** It has no receipt in the time that a transaction may take. Null: there may be one later. */
-  async #findOrSendAgain(tx: OwnTx): Promise<TxReceipt | 'LOST' | null> {
+  async #findOrSendAgain(tx: WalletTx): Promise<TxReceipt | 'LOST' | null> {
     try {
       if (await this.line.isUsed(tx)) return (await this.#find(tx)) ?? (await this.#loseUnlessMined(tx));
       await this.#sendAgain(tx);
@@ -71,7 +71,7 @@ export class SentTxs {
    * one without an answer does not, and that same one that the nonce is used: where another took over in between, the
    * one without a receipt may be behind.
    */
-  async #loseUnlessMined(tx: OwnTx): Promise<TxReceipt | 'LOST' | null> {
+  async #loseUnlessMined(tx: WalletTx): Promise<TxReceipt | 'LOST' | null> {
     const { turn } = this.receipts;
     const found = await this.receipts.look(tx.hashes);
     if (found !== null) return found;
@@ -79,14 +79,14 @@ export class SentTxs {
     return isUsed && this.receipts.turn === turn ? this.#lose(tx) : null;
   }
 
-  async #lose(tx: OwnTx): Promise<'LOST'> {
+  async #lose(tx: WalletTx): Promise<'LOST'> {
     this.onTrouble(tx.nonce, 'another transaction of the same key was mined under its nonce');
     await this.line.forget(tx);
     await this.listener.lost(tx.nonce);
     return 'LOST';
   }
 
-  async #sendAgain(tx: OwnTx): Promise<void> {
+  async #sendAgain(tx: WalletTx): Promise<void> {
     await this.listener.unblock(tx);
     const fees = await this.sender.feesAgain(tx, tx.raises < this.limits.resends);
     this.onTrouble(tx.nonce, fees === tx.fees ? 'not mined: sent again' : 'not mined: sent again for more');
@@ -102,7 +102,7 @@ export class SentTxs {
   }
 
   /** Its receipt, or null when there is none in the time that a transaction may take. */
-  #find({ hashes }: OwnTx): Promise<TxReceipt | null> {
+  #find({ hashes }: WalletTx): Promise<TxReceipt | null> {
     return this.receipts.find(hashes, this.limits.resendAfterMs);
   }
 }

@@ -6,11 +6,11 @@ import type { BlockId } from '../contracts/blocks-and-logs.js';
 import { RpcError } from '../rpc/rpc-errors.js';
 import { TxRefused, WalletBusy } from './errors.js';
 import type { IntentLog } from './intent-log.js';
-import { NonceLine, type NonceMemory } from './nonce-manager.js';
-import { UnattendedTxs } from './orphaned-txs.js';
-import { type Fees, OwnTx, type TxAccount, type TxReceipt, type TxRequest } from './transaction.js';
+import { NonceManager, type NonceMemory } from './nonce-manager.js';
+import { OrphanedTxs } from './orphaned-txs.js';
+import { type Fees, WalletTx, type TxAccount, type TxReceipt, type TxRequest } from './transaction.js';
 import { TxSender } from './tx-sender.js';
-import { type OnTxTrouble, ReceiptWatch, type ResendLimits, SentTxs } from './tx-tracker.js';
+import { type OnTxTrouble, ReceiptWatch, type ResendLimits, TxTracker } from './tx-tracker.js';
 
 export interface WalletLimits extends NonceMemory, ResendLimits {
   /** Transactions sent and not yet mined; further ones wait their turn. */
@@ -23,7 +23,7 @@ export interface WalletLimits extends NonceMemory, ResendLimits {
 }
 
 /** What a transaction takes, asked for before it is known whether it will be sent. */
-export interface Means {
+export interface PreparedTx {
   /** Its limit. */
   readonly gas: Promise<bigint>;
   /** What the chain asks; by then the wallet knows, too, which nonce is next. */
@@ -44,11 +44,11 @@ interface Joined {
 export class Wallet {
   readonly address: Hex;
   readonly #sender: TxSender;
-  readonly #line: NonceLine;
-  readonly #places: TxPlaces;
+  readonly #nonces: NonceManager;
+  readonly #slots: TxSemaphore;
   readonly #receipts: ReceiptWatch;
-  readonly #sent: SentTxs;
-  readonly #unattended: UnattendedTxs;
+  readonly #sent: TxTracker;
+  readonly #orphans: OrphanedTxs;
   #sending: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -62,18 +62,18 @@ export class Wallet {
   ) {
     this.#sender = new TxSender(rpc, chainId, account, intents, limits.maxFeePerGas);
     this.address = this.#sender.address;
-    this.#line = new NonceLine(rpc, this.address, intents, limits);
-    this.#places = new TxPlaces(limits.inFlight, limits.waiting);
+    this.#nonces = new NonceManager(rpc, this.address, intents, limits);
+    this.#slots = new TxSemaphore(limits.inFlight, limits.waiting);
     this.#receipts = new ReceiptWatch(rpc, clock, limits.receiptPollMs);
-    this.#sent = new SentTxs(this.#sender, this.#line, this.#receipts, limits, onTrouble, {
+    this.#sent = new TxTracker(this.#sender, this.#nonces, this.#receipts, limits, onTrouble, {
       mined: (nonce, receipt) => this.onMined?.(nonce, receipt),
       lost: (nonce) => this.onLost?.(nonce),
-      unblock: (tx) => this.#inTurn(() => this.#unattended.closeGapsBefore(tx)),
+      unblock: (tx) => this.#inTurn(() => this.#orphans.closeGapsBefore(tx)),
     });
     const sendAnew = (request: Required<TxRequest>): Promise<TxReceipt> => this.#sendUntilMined(request, request.gas);
-    this.#unattended = new UnattendedTxs(
+    this.#orphans = new OrphanedTxs(
       this.#sender,
-      this.#line,
+      this.#nonces,
       this.#sent,
       this.#receipts,
       onTrouble,
@@ -84,19 +84,19 @@ export class Wallet {
 
   /** Takes up what earlier runs left. Called once, before anything is sent. */
   resume(): void {
-    this.#unattended.resume(this.intents.kept);
+    this.#orphans.resume(this.intents.kept);
   }
 
   /** A new block may hold what is waited for: look now. */
   onHead(): void {
-    this.#line.forgetSettled().catch(() => undefined); // a log that fails says so itself
+    this.#nonces.forgetSettled().catch(() => undefined); // a log that fails says so itself
     this.#receipts.onHead();
   }
 
   /** The chain was read to the end of this block: reorgs tell of those up to it, and of no later ones. */
   onRead(block: BlockId): void {
-    this.#unattended.onRead(block.blockNumber);
-    this.#unattended.revive(this.#line.read(block));
+    this.#orphans.onRead(block.blockNumber);
+    this.#orphans.revive(this.#nonces.read(block));
   }
 
   /**
@@ -104,7 +104,7 @@ export class Wallet {
    * until it is mined, or another signer's is in its place: the count of nonces alone would not tell one from the other.
    */
   onReorg(ancestorNumber: number): void {
-    this.#unattended.revive(this.#line.goBackTo(ancestorNumber));
+    this.#orphans.revive(this.#nonces.goBackTo(ancestorNumber));
   }
 
   /** Rejects all that waits with WalletStopped. What was sent may still be mined. */
@@ -113,7 +113,7 @@ export class Wallet {
   }
 
   /** Its promises reject as `send` would for that, and need not be listened to. */
-  prepare(request: TxRequest): Means {
+  prepare(request: TxRequest): PreparedTx {
     const gas = this.#sender.estimate(request);
     const fees = this.#inTurn(() => this.#look());
     gas.catch(() => undefined);
@@ -122,16 +122,16 @@ export class Wallet {
   }
 
   /**
-   * Resolves when mined, however long that takes: how long they wait is for callers to say. Rejects with NoGasMoney,
-   * WouldRevert, TxRefused, NotWrittenDown, WalletBusy, WalletStopped, or the chain's own error. `means`: what `prepare`
+   * Resolves when mined, however long that takes: how long they wait is for callers to say. Rejects with InsufficientFunds,
+   * WouldRevert, TxRefused, IntentNotPersisted, WalletBusy, WalletStopped, or the chain's own error. `means`: what `prepare`
    * gave for the same. The very same that an earlier run sent and is not mined yet, or that a reorg may have taken back,
    * is not sent again.
    */
-  async send(request: TxRequest, means?: Means): Promise<TxReceipt> {
-    const left = this.#unattended.find(request);
+  async send(request: TxRequest, means?: PreparedTx): Promise<TxReceipt> {
+    const left = this.#orphans.find(request);
     const joined = left === undefined ? null : await left;
     if (joined !== null) return joined;
-    await this.#places.take();
+    await this.#slots.take();
     try {
       this.#receipts.checkRunning();
       this.checkMaySpend?.();
@@ -141,7 +141,7 @@ export class Wallet {
       if (error instanceof RpcError) this.onTrouble(null, `not sent: ${error.message}`); // clients get the code alone
       throw error;
     } finally {
-      this.#places.give();
+      this.#slots.give();
     }
   }
 
@@ -149,11 +149,8 @@ export class Wallet {
    * One that nobody waits for, an earlier run's or what a reorg took back, that publishes the quote of these hex digits,
    * as long as the block that it is mined in has not been read: its end, which is null where it was given up.
    */
-  unattendedWith(
-    digits: () => string,
-    isRead: (blockNumber: number) => boolean,
-  ): Promise<TxReceipt | null> | undefined {
-    return this.#unattended.findWith(digits, isRead);
+  orphanWith(digits: () => string, isRead: (blockNumber: number) => boolean): Promise<TxReceipt | null> | undefined {
+    return this.#orphans.findWith(digits, isRead);
   }
 
   /** Throws where no more may be spent. What waits for a place has been let in before that, so it is asked again. */
@@ -179,7 +176,7 @@ export class Wallet {
     estimate.catch(() => undefined);
     for (let known = fees; ; known = undefined) {
       const sent = await this.#inTurn(() => this.#sendNext(request, estimate, known, mayJoin));
-      const receipt = sent instanceof OwnTx ? await this.#sent.untilUsed(sent) : await sent.joined;
+      const receipt = sent instanceof WalletTx ? await this.#sent.untilUsed(sent) : await sent.joined;
       if (receipt !== null) return receipt;
     }
   }
@@ -197,43 +194,43 @@ export class Wallet {
     estimate: Promise<bigint>,
     known: Promise<Fees> | undefined,
     mayJoin: boolean,
-  ): Promise<OwnTx | Joined> {
+  ): Promise<WalletTx | Joined> {
     this.#receipts.checkRunning();
     const [gas, current] = await settleBoth(estimate, known ?? this.#look());
-    this.#unattended.revive(this.#line.takenBack());
-    const joined = mayJoin ? this.#unattended.find({ to, data }) : undefined;
+    this.#orphans.revive(this.#nonces.takenBack());
+    const joined = mayJoin ? this.#orphans.find({ to, data }) : undefined;
     if (joined !== undefined) return { joined };
     this.checkMaySpend?.();
     const request = { to, data, gas };
     let fees = current;
-    let tx = this.#line.begin(request);
+    let tx = this.#nonces.begin(request);
     try {
       for (let attempt = 0; attempt <= this.limits.resends; attempt++) {
         const outcome = await this.#sender.send(tx, fees);
         if (outcome === 'SENT') return tx;
         if (outcome === 'UNDERPRICED') fees = await this.#sender.raised(fees);
         else {
-          await this.#line.forget(tx);
-          await this.#line.look();
-          tx = this.#line.begin(request, tx.nonce + 1);
+          await this.#nonces.forget(tx);
+          await this.#nonces.look();
+          tx = this.#nonces.begin(request, tx.nonce + 1);
         }
       }
       throw new TxRefused(`The node would not take it in ${this.limits.resends + 1} tries`);
     } catch (error) {
       // When even that can't be written down, the next run sends what its caller was told is refused; nothing worse.
-      await this.#line.forget(tx).catch(() => undefined);
+      await this.#nonces.forget(tx).catch(() => undefined);
       throw this.#sender.named(error);
     }
   }
 
   async #look(): Promise<Fees> {
-    const [fees] = await settleBoth(this.#sender.currentFees(), this.#line.look());
+    const [fees] = await settleBoth(this.#sender.currentFees(), this.#nonces.look());
     return fees;
   }
 }
 
 /** So many transactions under way at once; others wait their turn, so many of them. */
-class TxPlaces {
+class TxSemaphore {
   #taken = 0;
   readonly #waiting: (() => void)[] = [];
 

@@ -2,20 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { plainAddress } from '../address.js';
 import type { Capacity } from '../capacity.js';
-import type { UnderWay } from '../handlers.js';
+import type { DrainTracker } from '../handlers.js';
 import { badTarget, headFault, wrongVersion } from '../head-check.js';
 import {
-  BODILESS,
+  BODILESS_METHODS,
   type BodyFault,
   internalError,
-  LISTS,
+  LIST_HEADERS,
   type NetLimits,
   type NetOptions,
   type NetRequest,
   type NetResponse,
   type RequestHeader,
   SMALL_PIECE_BYTES,
-  whyUnsendable,
+  validateResponse,
 } from '../net.js';
 import type { TrustedProxies } from '../trusted-proxies.js';
 
@@ -24,7 +24,7 @@ export interface NodeExchangeHost {
   readonly options: NetOptions;
   /** No more requests are wanted: every answer closes its connection. */
   readonly stopping: boolean;
-  readonly underWay: UnderWay;
+  readonly underWay: DrainTracker;
   readonly proxies: TrustedProxies;
   readonly bodies: Capacity;
   /** No more requests of this connection are to be looked at. */
@@ -67,7 +67,7 @@ export class NodeExchange {
 
   /** `awaitsContinue`: the client sends its body only when told to (RFC 9110 section 10.1.1). */
   serve(awaitsContinue: boolean): void {
-    if (!BODILESS.has(this.#request.method)) {
+    if (!BODILESS_METHODS.has(this.#request.method)) {
       this.#collect(awaitsContinue);
       return;
     }
@@ -229,7 +229,7 @@ export class NodeExchange {
   #write(wanted: NetResponse, close: boolean, stayOpen = false): void {
     if (this.#answered || this.#ended) return;
     this.#answered = true;
-    const unsendable = whyUnsendable(wanted);
+    const unsendable = validateResponse(wanted);
     const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));
     const headers: Record<string, string | number> = { ...answer.headers };
     const { shared = [], ownHeaders = [] } = answer;
@@ -294,7 +294,7 @@ export class NodeRequest implements NetRequest {
     if (name === 'host' && this.#authority !== undefined) return this.#authority;
     // Distinct, because node:http joins most repeated headers into one value.
     const values = this.#incoming.headersDistinct[name];
-    const value = LISTS.has(name) ? values?.join() : values?.[0];
+    const value = LIST_HEADERS.has(name) ? values?.join() : values?.[0];
     return value === '' ? undefined : value;
   }
 }

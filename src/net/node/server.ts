@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { Socket } from 'node:net';
 import { listenOn, plainAddress } from '../address.js';
 import { Capacity } from '../capacity.js';
-import { DescriptorRoom, UnderWay } from '../handlers.js';
+import { DescriptorLimit, DrainTracker } from '../handlers.js';
 import type { NetOptions, NetServer } from '../net.js';
 import { TrustedProxies } from '../trusted-proxies.js';
 import { NodeExchange, type NodeExchangeHost, nodeHeadFault } from './exchange.js';
@@ -20,7 +20,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   readonly backend = 'node';
   readonly library = { version: process.versions.node, source: 'node:http and ws' };
   readonly options: NetOptions;
-  readonly underWay = new UnderWay();
+  readonly underWay = new DrainTracker();
   readonly proxies: TrustedProxies;
   readonly bodies: Capacity;
   readonly #connections: Capacity;
@@ -56,7 +56,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     });
     // One more than are allowed: what is beyond, node:http drops, and nobody would hear of it.
     this.#http.maxHeadersCount = headerFields + 1;
-    const room = new DescriptorRoom(options);
+    const room = new DescriptorLimit(options);
     this.#http.on('connection', (socket: Socket) => {
       // One that is given back has been taken already.
       if (socket.bytesRead === 0 && !(room.hasRoom() && this.#count(socket))) socket.destroy();

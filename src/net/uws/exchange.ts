@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uws-native';
 import type { Capacity } from '../capacity.js';
-import type { RequestTurns, UnderWay } from '../handlers.js';
+import type { RequestTurnBudget, DrainTracker } from '../handlers.js';
 import { headFault } from '../head-check.js';
 import {
-  BODILESS,
+  BODILESS_METHODS,
   type BodyFault,
   internalError,
   type NetOptions,
@@ -12,7 +12,7 @@ import {
   type SharedHeaders,
   SMALL_PIECE_BYTES,
   tooManyConnections,
-  whyUnsendable,
+  validateResponse,
 } from '../net.js';
 import type { TrustedProxies } from '../trusted-proxies.js';
 import { UwsRequest } from './request.js';
@@ -23,8 +23,8 @@ export interface UwsExchangeHost {
   /** No more requests are wanted: every answer closes its connection. */
   readonly stopping: boolean;
   /** Exchanges that outlive the library's callback are counted here. */
-  readonly underWay: UnderWay;
-  readonly turns: RequestTurns;
+  readonly underWay: DrainTracker;
+  readonly turns: RequestTurnBudget;
   readonly proxies: TrustedProxies;
   readonly bodies: Capacity;
   /** Those whose request has a body and no answer yet. */
@@ -71,7 +71,7 @@ export class UwsExchange {
   /** The library's callback for every request that is not an upgrade. `method`: where it was chosen by that. */
   static serve(res: HttpResponse, req: HttpRequest, host: UwsExchangeHost, method?: 'GET'): void {
     const exchange = new UwsExchange(res, req, host, method);
-    const isBodiless = BODILESS.has(exchange.#request.method);
+    const isBodiless = BODILESS_METHODS.has(exchange.#request.method);
     const fault = headFault((visit) => req.forEach(visit), host.options.limits);
     exchange.#isChunked = exchange.#request.header('transfer-encoding') !== undefined;
     if (fault !== null) exchange.#refuseLater(fault);
@@ -212,7 +212,7 @@ export class UwsExchange {
     this.#isRefused = true;
     clearTimeout(this.#deadline);
     this.#deadline = setTimeout(() => this.#cut(), this.#host.options.limits.refusedBodyMs);
-    const unsendable = whyUnsendable(wanted);
+    const unsendable = validateResponse(wanted);
     const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));
     this.#apart(() => this.#writeWhole(answer));
   }
@@ -269,7 +269,7 @@ export class UwsExchange {
   /** Must run corked: each piece would be a system call of its own otherwise. */
   #write(wanted: NetResponse, isLast: boolean): void {
     const close = isLast || this.#isChunked || this.#host.stopping;
-    const unsendable = whyUnsendable(wanted);
+    const unsendable = validateResponse(wanted);
     const answer = unsendable === undefined ? wanted : this.#crashed(new Error(unsendable));
     const isEmpty = answer.status === 204 || answer.status === 304;
     const isHead = this.#request.method === 'HEAD';

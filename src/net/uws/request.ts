@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uws-native';
 import { addressText } from '../address.js';
-import { LISTS, type NetRequest, type RequestHeader, requestHeaders } from '../net.js';
+import { LIST_HEADERS, type NetRequest, type RequestHeader, requestHeaders } from '../net.js';
 import type { TrustedProxies } from '../trusted-proxies.js';
 
 const NO_BODY = new Uint8Array(0);
@@ -42,7 +42,7 @@ export class UwsRequest implements NetRequest {
     if (this.#req === null) return this.#copied?.get(name);
     const value = this.#req.getHeader(NAME_BYTES[name]);
     if (value === '') return undefined;
-    return LISTS.has(name) ? allOf(this.#req, name) : value;
+    return LIST_HEADERS.has(name) ? allOf(this.#req, name) : value;
   }
 
   get remoteAddress(): string {

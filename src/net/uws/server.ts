@@ -6,7 +6,7 @@ import type * as uws from 'uws-native';
 import type { us_listen_socket } from 'uws-native';
 import { CannotListen, listenOn } from '../address.js';
 import { Capacity } from '../capacity.js';
-import { ENOUGH_AGAIN, RequestTurns, UnderWay } from '../handlers.js';
+import { ENOUGH_AGAIN, RequestTurnBudget, DrainTracker } from '../handlers.js';
 import type { NetOptions, NetServer } from '../net.js';
 import { TrustedProxies } from '../trusted-proxies.js';
 import { UwsExchange, type UwsExchangeHost } from './exchange.js';
@@ -97,11 +97,11 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   readonly backend = 'uWebSockets.js';
   readonly library: NetServer['library'];
   readonly options: NetOptions;
-  readonly underWay = new UnderWay();
+  readonly underWay = new DrainTracker();
   readonly proxies: TrustedProxies;
   readonly bodies: Capacity;
   readonly connections: Capacity;
-  readonly turns: RequestTurns;
+  readonly turns: RequestTurnBudget;
   stopping = false;
   readonly #app: UwsApp;
   readonly #sockets: UwsSockets;
@@ -116,7 +116,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
     const { bodiesBytes, bodiesBytesPerAddress, httpConnections, httpConnectionsPerAddress } = options.limits;
     this.bodies = new Capacity(bodiesBytes, bodiesBytesPerAddress, this.proxies);
     this.connections = new Capacity(httpConnections, httpConnectionsPerAddress, this.proxies);
-    this.turns = new RequestTurns(options.limits.requestsPerTurn);
+    this.turns = new RequestTurnBudget(options.limits.requestsPerTurn);
     // Otherwise every answer names the library and its version.
     uws._cfg('silent');
     this.#sockets = new UwsSockets(this);

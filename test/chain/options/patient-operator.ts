@@ -6,18 +6,18 @@ import type { ManualClock } from '../../system/manual-clock.js';
 
 export const PATIENCE_MS = 90_000;
 
-/** An operator whose transactions end as `send` says, for askers with the patience of the clock. Charges nobody. */
+/** An operator whose transactions end as `send` says, for callers whose deadline follows the clock. Charges nobody. */
 export function patientOperator(
   clock: ManualClock,
   send: (request: TxRequest) => Promise<TxOutcome>,
-): Pick<Operator, 'address' | 'send' | 'patience'> {
-  const patience = (): Deadline => new Deadline(clock, PATIENCE_MS);
+): Pick<Operator, 'address' | 'send' | 'deadline'> {
+  const deadline = (): Deadline => new Deadline(clock, PATIENCE_MS);
   return {
     address: '0x0000000000000000000000000000000000000001',
-    patience,
+    deadline,
     send(request) {
       const end = send(request);
-      return { outcome: patience().wait(end), end };
+      return { outcome: deadline().wait(end), end };
     },
   };
 }

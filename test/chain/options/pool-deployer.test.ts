@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { arbitrum } from '../../../src/chain/contracts/deployments.js';
 import { OptionSeries } from '../../../src/chain/options/option-series.js';
-import { PoolArrivals, PoolDeployer } from '../../../src/chain/options/pool-deployer.js';
+import { PoolIndexWait, PoolDeployer } from '../../../src/chain/options/pool-deployer.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import type { TxOutcome } from '../../../src/chain/wallet/operator.js';
 import type { Hex } from '../../../src/engine/quote.js';
@@ -294,7 +294,7 @@ function openedPools(durable: Promise<void> | null = null) {
   const known = new Set<Hex>();
   const clock = new ManualClock();
   const pools = { knows: (address: Hex) => known.has(address), whenDurable: () => durable };
-  return { known, clock, arrivals: new PoolArrivals(pools, clock, 1000) };
+  return { known, clock, arrivals: new PoolIndexWait(pools, clock, 1000) };
 }
 
 t.test('a pool that is known needs no waiting', async (t) => {

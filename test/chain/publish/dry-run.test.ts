@@ -4,8 +4,8 @@ import { QuoteDigest, QuoteSignature } from '../../../src/auth/quote-signature.j
 import { loadSecp256k1 } from '../../../src/auth/secp256k1.js';
 import type { IdentifiedQuote } from '../../../src/chain/contracts/quote-types.js';
 import { devAccounts } from '../../../src/chain/dev/dev-client.js';
-import { QuoteRehearsal } from '../../../src/chain/publish/dry-run.js';
-import { type PostedQuote, QuoteChecks } from '../../../src/chain/publish/quote-validation.js';
+import { QuoteDryRun } from '../../../src/chain/publish/dry-run.js';
+import { type PostedQuote, QuoteRules } from '../../../src/chain/publish/quote-validation.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import type { Hex } from '../../../src/engine/quote.js';
 import type { QuoteError } from '../../../src/wire/orderbook.js';
@@ -39,12 +39,12 @@ function newRehearsal(
   const asked: Hex[][] = [];
   const digests = new QuoteDigest(CHAIN_ID, 10);
   const signatures = new QuoteSignature(digests, secp256k1);
-  const rehearsal = new QuoteRehearsal(
+  const rehearsal = new QuoteDryRun(
     { get: () => undefined },
     { resolve: (keys) => Promise.resolve(keys.map(({ strike }) => (strike === 0n ? null : POOL))) },
     digests,
     signatures,
-    new QuoteChecks(signatures, () => nowSeconds, { minQuoteLifeSeconds: 10 }),
+    new QuoteRules(signatures, () => nowSeconds, { minQuoteLifeSeconds: 10 }),
     {
       async read(quotes) {
         asked.push(quotes.map(({ quoteId }) => quoteId));
@@ -70,7 +70,7 @@ t.test('the chain is asked of what it can judge alone, and its reason comes last
   const { rehearsal, asked } = newRehearsal(({ quoteId }) =>
     quoteId === late.quoteId ? 'InsufficientCollateralBalance' : null,
   );
-  t.match(await rehearsal.rehearse([...bad, posted(late), posted(good)]), {
+  t.match(await rehearsal.run([...bad, posted(late), posted(good)]), {
     items: [
       { outcome: 'failed', reasons: [NO_POOL] },
       { outcome: 'failed', reasons: ['InvalidQuoteOBSignature'] },
@@ -85,7 +85,7 @@ t.test('the chain is asked of what it can judge alone, and its reason comes last
 
 t.test('where there is nothing to judge the chain is not asked', async (t) => {
   const { rehearsal, asked } = newRehearsal();
-  t.match(await rehearsal.rehearse([homeless(await signed({ deadline: START }))]), {
+  t.match(await rehearsal.run([homeless(await signed({ deadline: START }))]), {
     items: [{ outcome: 'failed', reasons: [LATE, NO_POOL] }],
   });
   t.strictSame(asked, []);
@@ -99,7 +99,7 @@ t.test('past its maturity a pool takes no quote, from that very second on, and i
     [maturity, ['QuoteOBExpired']],
   ] as const) {
     const { rehearsal, asked } = newRehearsal(undefined, undefined, now);
-    t.match(await rehearsal.rehearse([quote]), { items: [{ reasons }] });
+    t.match(await rehearsal.run([quote]), { items: [{ reasons }] });
     t.equal(asked.length, 1 - reasons.length);
   }
 });
@@ -112,7 +112,7 @@ t.test('where the factory refuses a key that has matured the quote has expired, 
     [maturity, 'QuoteOBExpired'],
   ] as const) {
     const { rehearsal } = newRehearsal(undefined, undefined, now);
-    t.match(await rehearsal.rehearse([quote]), { items: [{ outcome: 'failed', reasons: [reason] }] });
+    t.match(await rehearsal.run([quote]), { items: [{ outcome: 'failed', reasons: [reason] }] });
   }
 });
 
@@ -120,7 +120,7 @@ t.test('a quote that fails would fail a second time, too', async (t) => {
   const quote = posted(await signed());
   const failed = { outcome: 'failed', reasons: ['QuoteOBCancelled'] };
   const { rehearsal } = newRehearsal(() => 'QuoteOBCancelled');
-  t.match(await rehearsal.rehearse([quote, quote]), { items: [failed, failed] });
+  t.match(await rehearsal.run([quote, quote]), { items: [failed, failed] });
 });
 
 t.test('a chain that does not answer is no reason against a quote; a bug is none of the chain', async (t) => {
@@ -128,18 +128,18 @@ t.test('a chain that does not answer is no reason against a quote; a bug is none
   const silent = newRehearsal(() => {
     throw new RpcUnreachable('gone');
   });
-  t.strictSame(await silent.rehearsal.rehearse([quote]), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame(await silent.rehearsal.run([quote]), { type: 'CHAIN_UNREACHABLE' });
   const bug = new Error('a bug');
   const broken = newRehearsal(() => {
     throw bug;
   });
-  await t.rejects(broken.rehearsal.rehearse([quote]), bug);
+  await t.rejects(broken.rehearsal.run([quote]), bug);
 });
 
 t.test('others get their turn within a large request', async (t) => {
   const quotes = await Promise.all([1, 2, 3, 4, 5].map(async () => posted(await signed())));
   const { rehearsal, asked, clock } = newRehearsal(undefined, 2);
-  const rehearsed = rehearsal.rehearse(quotes);
+  const rehearsed = rehearsal.run(quotes);
   for (let turns = 0; turns < 2; turns++) {
     await turn();
     t.strictSame([clock.pending, asked], [1, []], `after ${turns + 1} parts of it`);

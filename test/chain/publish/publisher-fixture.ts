@@ -1,7 +1,7 @@
 import type { IdentifiedQuote } from '../../../src/chain/contracts/quote-types.js';
-import { type PublicationOutcome, Publisher } from '../../../src/chain/publish/publisher.js';
+import { type PublicationOutcome, QuotePublisher } from '../../../src/chain/publish/publisher.js';
 import type { TxReceipt, TxRequest } from '../../../src/chain/wallet/transaction.js';
-import type { Means } from '../../../src/chain/wallet/wallet.js';
+import type { PreparedTx } from '../../../src/chain/wallet/wallet.js';
 import type { Hex } from '../../../src/engine/quote.js';
 import { address, sampleQuote, txHashOf } from '../../engine/samples.js';
 import { ManualClock } from '../../system/manual-clock.js';
@@ -18,14 +18,14 @@ export const MAX_TX_BYTES = 3 * 512 + 68;
 
 interface Sent extends TxRequest {
   /** Undefined: the wallet has to ask for them. */
-  readonly means: Means | undefined;
+  readonly means: PreparedTx | undefined;
 }
 
 /** A publisher whose wallet only writes down: nothing is mined before the test says so. */
 export function newPublisher(
   estimate: () => Promise<bigint> = () => Promise.resolve(7n),
   maxTxBytes = MAX_TX_BYTES,
-  onReadAgain: (publisher: Publisher) => unknown = () => undefined,
+  onReadAgain: (publisher: QuotePublisher) => unknown = () => undefined,
 ) {
   const clock = new ManualClock();
   const prepared: TxRequest[] = [];
@@ -37,12 +37,12 @@ export function newPublisher(
   const left: { data: Hex; end: Promise<TxReceipt | null> }[] = [];
   const wallet = {
     address: address(1),
-    unattendedWith: (digits: () => string) => left.find(({ data }) => data.includes(digits()))?.end,
+    orphanWith: (digits: () => string) => left.find(({ data }) => data.includes(digits()))?.end,
     prepare(request: TxRequest) {
       prepared.push(request);
       return { gas: estimate(), fees: FEES };
     },
-    send(request: TxRequest, means?: Means) {
+    send(request: TxRequest, means?: PreparedTx) {
       sent.push({ ...request, means });
       const txHash = txHashOf(sent.length);
       return new Promise<TxReceipt>((resolve, reject) => {
@@ -60,7 +60,7 @@ export function newPublisher(
     txRemembered: 2,
   };
   const reader = { readTo: 1, due: new Set<Hex>() };
-  const publisher: Publisher = new Publisher(
+  const publisher: QuotePublisher = new QuotePublisher(
     wallet,
     STREAM,
     clock,

@@ -8,9 +8,9 @@ import type { Hex } from '../../../src/engine/quote.js';
 import { sampleQuote, txHashOf } from '../../engine/samples.js';
 import { FEES, first, MAX_TX_BYTES, newPublisher, second, STREAM, third } from './publisher-fixture.js';
 
-t.test('what was foreseen is sent with what the node said meanwhile', async (t) => {
+t.test('what was prefetched is sent with what the node said meanwhile', async (t) => {
   const { publisher, publish, prepared, sent } = newPublisher();
-  publisher.foresee([first, second]);
+  publisher.prefetch([first, second]);
   publish(first, second);
   const data = encodeAdd([first, second]);
   t.strictSame(prepared, [{ to: STREAM, data }]);
@@ -98,7 +98,7 @@ t.test('where that reverted its quotes failed', async (t) => {
 t.test('an estimate is not taken for other quotes than those it was made for', (t) => {
   for (const published of [[first, third], [first], [first, second, third]]) {
     const { publisher, publish, sent } = newPublisher();
-    publisher.foresee([first, second]);
+    publisher.prefetch([first, second]);
     publish(...published);
     t.strictSame(sent, [{ to: STREAM, data: encodeAdd(published), means: undefined }]);
   }
@@ -107,30 +107,30 @@ t.test('an estimate is not taken for other quotes than those it was made for', (
 
 t.test('the same quote posted again has all that asked anew', (t) => {
   const { publisher, publish, sent } = newPublisher();
-  publisher.foresee([first]);
+  publisher.prefetch([first]);
   publish({ ...first });
   t.equal(sent[0]?.means, undefined);
   t.end();
 });
 
-t.test('nothing is foreseen while anything is under way, or that takes two transactions', (t) => {
+t.test('nothing is prefetched while anything is under way, or that takes two transactions', (t) => {
   const { publisher, publish, prepared } = newPublisher();
-  publisher.foresee([first, second, third, sampleQuote({ n: 4 })]);
-  publisher.foresee([]);
+  publisher.prefetch([first, second, third, sampleQuote({ n: 4 })]);
+  publisher.prefetch([]);
   publish(first);
-  publisher.foresee([second]);
+  publisher.prefetch([second]);
   t.strictSame(prepared, []);
   t.end();
 });
 
-t.test('of what comes at once only the first is foreseen, and another when that is answered', async (t) => {
+t.test('of what comes at once only the first is prefetched, and another when that is answered', async (t) => {
   const { publisher, prepared } = newPublisher();
-  publisher.foresee([first]);
-  publisher.foresee([second]);
+  publisher.prefetch([first]);
+  publisher.prefetch([second]);
   t.match(prepared, [{ data: encodeAdd([first]) }]);
   t.equal(prepared.length, 1);
   await new Promise((resolve) => setImmediate(resolve));
-  publisher.foresee([third]);
+  publisher.prefetch([third]);
   t.match(prepared.slice(1), [{ data: encodeAdd([third]) }]);
   t.equal(prepared.length, 2);
 });
@@ -138,7 +138,7 @@ t.test('of what comes at once only the first is foreseen, and another when that 
 t.test('an estimate that fails is heard of by what is sent with it, and by nobody else', async (t) => {
   const error = new WouldRevert('0x');
   const { publisher, publish, sent } = newPublisher(() => Promise.reject(error));
-  publisher.foresee([first]);
+  publisher.prefetch([first]);
   await new Promise((resolve) => setImmediate(resolve));
   publish(first);
   await t.rejects(sent[0]?.means?.gas ?? Promise.resolve(0n), error);

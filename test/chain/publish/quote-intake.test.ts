@@ -2,11 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { type PublicationOutcome, PublicationUnseen } from '../../../src/chain/publish/publisher.js';
 import { QuoteIntake } from '../../../src/chain/publish/quote-intake.js';
-import { IntakeChecks, type PostedQuote, QuoteChecks } from '../../../src/chain/publish/quote-validation.js';
+import { QuoteValidation, type PostedQuote, QuoteRules } from '../../../src/chain/publish/quote-validation.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import {
-  NoGasMoney,
-  NotWrittenDown,
+  InsufficientFunds,
+  IntentNotPersisted,
   SpendCapReached,
   TxRefused,
   TxReverted,
@@ -37,12 +37,12 @@ function newIntake(
 ) {
   const clock = new ManualClock(START * 1_000);
   const orders = new Map<Hex, Order>();
-  const foreseen: Hex[][] = [];
+  const prefetched: Hex[][] = [];
   const published: Hex[] = [];
   let readings = 0;
-  const checks = new QuoteChecks({ quoteId: ({ salt }) => quoteIdOf(salt) }, () => START, LIMITS);
+  const checks = new QuoteRules({ quoteId: ({ salt }) => quoteIdOf(salt) }, () => START, LIMITS);
   const known = { get: (quoteId: Hex) => orders.get(quoteId), whenDurable: () => durable };
-  const intakeChecks = new IntakeChecks(
+  const intakeChecks = new QuoteValidation(
     known,
     { resolve: (keys) => Promise.resolve(keys.map(() => quote.pool)) },
     checks,
@@ -64,7 +64,7 @@ function newIntake(
       room: 10,
       walletAddress: quote.provider,
       has: ({ quoteId }) => underWay.has(quoteId),
-      foresee: (quotes) => void foreseen.push(quotes.map(({ quoteId }) => quoteId)),
+      prefetch: (quotes) => void prefetched.push(quotes.map(({ quoteId }) => quoteId)),
       publish({ quoteId }) {
         published.push(quoteId);
         return outcomeOf(quoteId);
@@ -73,7 +73,7 @@ function newIntake(
     clock,
     LIMITS,
   );
-  return { intake, orders, foreseen, published, clock };
+  return { intake, orders, prefetched, published, clock };
 }
 
 function orderOf(n: number): Order {
@@ -92,10 +92,10 @@ t.test('a quote that nobody has seen is published', async (t) => {
 
 t.test('the publisher hears of good quotes before they are published', async (t) => {
   const heard: Hex[][][] = [];
-  const { intake, foreseen } = newIntake(
+  const { intake, prefetched } = newIntake(
     () => undefined,
     () => {
-      heard.push([...foreseen]);
+      heard.push([...prefetched]);
       return Promise.resolve({ type: 'REFUSED', isSent: true, reason: 'not here' });
     },
   );
@@ -143,7 +143,7 @@ t.test('a fault of our own is not taken for the chain’s', async (t) => {
 
 t.test('what is on the way is told, though the rest could not be sent', async (t) => {
   const other = sampleQuote({ n: 2 });
-  for (const error of [new RpcUnreachable('gone'), new NoGasMoney(quote.provider)]) {
+  for (const error of [new RpcUnreachable('gone'), new InsufficientFunds(quote.provider)]) {
     const { intake, published, clock } = newIntake(
       () => undefined,
       (quoteId) =>
@@ -158,12 +158,12 @@ t.test('what is on the way is told, though the rest could not be sent', async (t
 
 t.test('where the wallet has no money the answer names it', async (t) => {
   const wallet = quote.provider;
-  const { intake } = newIntake(ignore, () => Promise.resolve({ type: 'FAILED', error: new NoGasMoney(wallet) }));
+  const { intake } = newIntake(ignore, () => Promise.resolve({ type: 'FAILED', error: new InsufficientFunds(wallet) }));
   t.strictSame(await intake.submit([posted], ignore), { type: 'NO_GAS_MONEY', wallet });
 });
 
 t.test('what no disk would take was not sent: it is not said to be on its way, and nobody pays for it', async (t) => {
-  const error = new NotWrittenDown(new Error('no space left'));
+  const error = new IntentNotPersisted(new Error('no space left'));
   const { intake } = newIntake(ignore, () => Promise.resolve({ type: 'FAILED', error }));
   const paid: number[] = [];
   t.match(await intake.submit([posted], (quotes) => paid.push(quotes)), {
@@ -311,7 +311,7 @@ t.test('what was not sent is not paid for', async (t) => {
     new TxRefused('refused'),
     new WouldRevert('0x'),
     new WalletBusy('busy'),
-    new NoGasMoney(quote.provider),
+    new InsufficientFunds(quote.provider),
     new SpendCapReached(quote.provider, 5_000),
     new RpcUnreachable('gone'),
   ];

@@ -2,8 +2,8 @@ import t from 'tap';
 import type { BlockId } from '../../../src/chain/contracts/blocks-and-logs.js';
 import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
 import { IntentLog } from '../../../src/chain/wallet/intent-log.js';
-import { NonceLine } from '../../../src/chain/wallet/nonce-manager.js';
-import type { OwnTx } from '../../../src/chain/wallet/transaction.js';
+import { NonceManager } from '../../../src/chain/wallet/nonce-manager.js';
+import type { WalletTx } from '../../../src/chain/wallet/transaction.js';
 import type { Rpc } from '../../../src/chain/rpc/rpc-client.js';
 import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 import { NOBODY } from '../wallet-fixture.js';
@@ -31,9 +31,9 @@ function newLine() {
       return Promise.resolve(`0x${count.toString(16)}`);
     },
   };
-  const line = new NonceLine(rpc, NOBODY, intents, { reorgDepth: REORG_DEPTH, remembered: REMEMBERED });
-  const write = (tx: OwnTx): Promise<void> => intents.write(tx.intentWith(FEES));
-  const minedAt = async (blockNumber: number): Promise<OwnTx> => {
+  const line = new NonceManager(rpc, NOBODY, intents, { reorgDepth: REORG_DEPTH, remembered: REMEMBERED });
+  const write = (tx: WalletTx): Promise<void> => intents.write(tx.intentWith(FEES));
+  const minedAt = async (blockNumber: number): Promise<WalletTx> => {
     const tx = line.begin(REQUEST);
     await write(tx);
     line.mined(tx, blockAt(blockNumber));

@@ -4,8 +4,8 @@ import type { CallResult } from '../../../src/chain/contracts/abi-encoding.js';
 import { contractErrorsAbi } from '../../../src/chain/contracts/abi.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import {
-  NoGasMoney,
-  NotWrittenDown,
+  InsufficientFunds,
+  IntentNotPersisted,
   SpendCapReached,
   TxRefused,
   WalletBusy,
@@ -78,11 +78,11 @@ t.test('a reason that is gone or cannot be asked for leaves the bare fact', asyn
 
 t.test('a wallet or chain that cannot says so', async (t) => {
   const cases: [Error, string][] = [
-    [new NoGasMoney('0x03'), 'The wallet 0x03 has no money for gas'],
+    [new InsufficientFunds('0x03'), 'The wallet 0x03 has no money for gas'],
     [new WalletBusy('Too many transactions wait'), 'Too many transactions wait'],
     [new WalletStopped('The service is stopping'), 'The service is stopping'],
     [new TxRefused('The node would not take it'), 'The node would not take it'],
-    [new NotWrittenDown(new Error('no space left')), 'The transaction could not be written down'],
+    [new IntentNotPersisted(new Error('no space left')), 'The transaction could not be written down'],
     [new RpcUnreachable('No endpoint'), 'The chain does not answer'],
   ];
   for (const [error, reason] of cases) {
@@ -122,7 +122,7 @@ t.test('a wallet that stops ends what takes too long', async (t) => {
 
 t.test('who asks now has as much patience as who sends', async (t) => {
   const { clock, operator: it } = operator(() => Promise.resolve(mined));
-  const waited = it.patience().wait(new Promise(() => undefined));
+  const waited = it.deadline().wait(new Promise(() => undefined));
   clock.advance(90_000);
   t.equal(await waited, 'TOO_LONG');
 });
@@ -139,7 +139,7 @@ t.test(
       [() => Promise.resolve(mined), [21_000n]],
       [() => Promise.resolve({ ...mined, succeeded: false }), [21_000n]],
       [() => Promise.reject(new WouldRevert(revert)), []],
-      [() => Promise.reject(new NoGasMoney('0x03')), []],
+      [() => Promise.reject(new InsufficientFunds('0x03')), []],
       [() => Promise.reject(new WalletStopped('The service is stopping')), [null]],
     ];
     for (const [send, used] of cases) {

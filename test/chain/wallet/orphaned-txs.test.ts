@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { encodeAdd, quoteDigits } from '../../../src/chain/contracts/abi-encoding.js';
-import { type LeftEnd, LeftTxs } from '../../../src/chain/wallet/orphaned-txs.js';
+import { type OrphanOutcome, OrphanIndex } from '../../../src/chain/wallet/orphaned-txs.js';
 import type { TxReceipt } from '../../../src/chain/wallet/transaction.js';
 import type { Hex, SignedQuote } from '../../../src/engine/quote.js';
 import { sampleQuote } from '../../engine/samples.js';
@@ -52,7 +52,7 @@ await t.test('it is found by each quote that it publishes until its block has be
   const run = await nextRun(t, await leave(chain.newKey(), published));
   let readTo = 0;
   const find = (quote: SignedQuote) =>
-    run.wallet.unattendedWith(
+    run.wallet.orphanWith(
       () => quoteDigits(quote),
       (blockNumber) => blockNumber <= readTo,
     );
@@ -77,7 +77,7 @@ await t.test('so it is where it was mined before this run', async (t) => {
   const run = await nextRun(t, earlier);
   run.wallet.resume();
   const find = () =>
-    run.wallet.unattendedWith(
+    run.wallet.orphanWith(
       () => quoteDigits(second),
       () => false,
     );
@@ -88,9 +88,9 @@ await t.test('so it is where it was mined before this run', async (t) => {
 
 /** What is left of one that publishes two quotes, after each of these ends; all its blocks are still to be read. */
 async function leftAfter(...receipts: (Partial<TxReceipt> | null)[]) {
-  const left = new LeftTxs(64);
+  const left = new OrphanIndex(64);
   for (const receipt of receipts) {
-    const end = Promise.resolve({ receipt, wasThere: false } as LeftEnd);
+    const end = Promise.resolve({ receipt, wasThere: false } as OrphanOutcome);
     left.add(request(published), end);
     await end;
   }
@@ -110,7 +110,7 @@ await t.test('nor what was mined, taken back and then given up', async (t) => {
 });
 
 await t.test('a thousand quotes are looked for in full transactions in no time', (t) => {
-  const left = new LeftTxs(64);
+  const left = new OrphanIndex(64);
   for (let tx = 0; tx < 16; tx++) {
     const quotes = Array.from({ length: 175 }, (_, i) => sampleQuote({ n: 175 * tx + i }));
     left.add(request(encodeAdd(quotes)), new Promise(() => undefined));
@@ -185,7 +185,7 @@ await t.test('what was mined before this run is not joined: who asks for the sam
 });
 
 t.test('one that is given up takes no later one of the same purpose with it, however that is written', async (t) => {
-  const left = new LeftTxs(64);
+  const left = new OrphanIndex(64);
   const [to, data] = [`0x${'ab'.repeat(20)}`, published] as const;
   left.add({ to, data }, Promise.resolve({ receipt: null, wasThere: false }));
   const receipt = { succeeded: true, blockNumber: 1 } as TxReceipt;

@@ -108,10 +108,10 @@ t.test('a capped wallet spends nothing more until what it has spent is kept', as
   await uncapped.mined(0, 60n);
   await spending.mined(0, 60n);
   t.equal(spending.waitMs(), 0);
-  t.throws(() => spending.checkKept(), { name: 'NotWrittenDown', cause: full });
+  t.throws(() => spending.checkKept(), { name: 'IntentNotPersisted', cause: full });
   uncapped.checkKept();
   kept.put = put;
-  t.throws(() => spending.checkKept(), { name: 'NotWrittenDown' }, 'tries again to keep it');
+  t.throws(() => spending.checkKept(), { name: 'IntentNotPersisted' }, 'tries again to keep it');
   await turn();
   spending.checkKept();
   t.equal(newSpending(100n, kept.reopened(), clock).spending.spentWei, 60n, 'a restart gives nothing back');

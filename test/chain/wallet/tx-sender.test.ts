@@ -1,10 +1,10 @@
 import t from 'tap';
 import { privateKeyToAccount } from 'viem/accounts';
 import { RpcError, RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
-import { NoGasMoney, WouldRevert } from '../../../src/chain/wallet/errors.js';
+import { InsufficientFunds, WouldRevert } from '../../../src/chain/wallet/errors.js';
 import { IntentLog } from '../../../src/chain/wallet/intent-log.js';
-import { type Fees, OwnTx } from '../../../src/chain/wallet/transaction.js';
-import { broadcast, type BroadcastOutcome, FeeQuote, TxSender } from '../../../src/chain/wallet/tx-sender.js';
+import { type Fees, WalletTx } from '../../../src/chain/wallet/transaction.js';
+import { broadcast, type BroadcastOutcome, FeeEstimator, TxSender } from '../../../src/chain/wallet/tx-sender.js';
 import type { Rpc } from '../../../src/chain/rpc/rpc-client.js';
 import { address } from '../../engine/samples.js';
 import { MemoryKeyValueStore } from '../memory-key-value-store.js';
@@ -40,7 +40,7 @@ t.test('an estimate that fails says what would revert, that the money is out, or
   const { sender } = newSender();
   await t.rejects(
     estimate(new RpcError(-32000, 'insufficient funds for gas * price + value', undefined)),
-    new NoGasMoney(sender.address),
+    new InsufficientFunds(sender.address),
   );
   const other = new RpcError(-32602, 'invalid argument', undefined);
   await t.rejects(estimate(other), other);
@@ -61,11 +61,11 @@ t.test(
         write = (error) => (error === undefined ? resolve(put(key, value)) : reject(error));
       });
     const { sender, asked } = newSender(() => '0x1', values);
-    const tx = new OwnTx(5, REQUEST);
+    const tx = new WalletTx(5, REQUEST);
     const full = new Error('the disk is full');
     const refused = sender.send(tx, FEES);
     write(full);
-    await t.rejects(refused, { name: 'NotWrittenDown', cause: full });
+    await t.rejects(refused, { name: 'IntentNotPersisted', cause: full });
     t.strictSame([asked, tx.hashes], [[], []]);
     const sent = sender.send(tx, FEES);
     await new Promise((resolve) => setImmediate(resolve));
@@ -85,7 +85,7 @@ t.test('a version that is sent again is written down once, and has one hash', as
     return put(key, value);
   };
   const { sender } = newSender(() => '0x1', values);
-  const tx = new OwnTx(5, REQUEST);
+  const tx = new WalletTx(5, REQUEST);
   await sender.send(tx, FEES);
   await sender.send(tx, FEES);
   await sender.learnHashes(tx);
@@ -174,7 +174,7 @@ t.test('any other refusal of what the node does not know is told', async (t) => 
 const CEILING = 1_000n;
 
 /** A node that asks so much; `tip` null: it has no word for it. */
-function quoteOf(gasPrice: number, tip: number | null): FeeQuote {
+function quoteOf(gasPrice: number, tip: number | null): FeeEstimator {
   const answers = new Map([
     ['eth_gasPrice', gasPrice],
     ['eth_maxPriorityFeePerGas', tip],
@@ -186,7 +186,7 @@ function quoteOf(gasPrice: number, tip: number | null): FeeQuote {
       return Promise.resolve(`0x${answer.toString(16)}`);
     },
   };
-  return new FeeQuote(rpc, CEILING);
+  return new FeeEstimator(rpc, CEILING);
 }
 
 const fees = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint): Fees => ({ maxFeePerGas, maxPriorityFeePerGas });
@@ -199,7 +199,7 @@ t.test('a new transaction offers twice the price, and never less than its own ti
 t.test('a node that knows no tips is offered none; one that has no price is an error', async (t) => {
   t.strictSame(await quoteOf(100, null).current(), fees(200n, 0n));
   const silent: Rpc = { request: () => Promise.reject(new RpcError(-32000, 'busy', null)) };
-  await t.rejects(new FeeQuote(silent, CEILING).current(), { code: -32000 });
+  await t.rejects(new FeeEstimator(silent, CEILING).current(), { code: -32000 });
 });
 
 t.test('whatever a node asks, no more than the ceiling is offered', async (t) => {

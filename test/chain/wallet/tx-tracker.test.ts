@@ -3,10 +3,10 @@ import { devAccounts } from '../../../src/chain/dev/dev-client.js';
 import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
 import { WalletStopped } from '../../../src/chain/wallet/errors.js';
 import { IntentLog } from '../../../src/chain/wallet/intent-log.js';
-import { NonceLine } from '../../../src/chain/wallet/nonce-manager.js';
+import { NonceManager } from '../../../src/chain/wallet/nonce-manager.js';
 import { txAccount } from '../../../src/chain/wallet/transaction.js';
 import { TxSender } from '../../../src/chain/wallet/tx-sender.js';
-import { findReceipt, ReceiptWatch, SentTxs } from '../../../src/chain/wallet/tx-tracker.js';
+import { findReceipt, ReceiptWatch, TxTracker } from '../../../src/chain/wallet/tx-tracker.js';
 import type { Rpc } from '../../../src/chain/rpc/rpc-client.js';
 import type { Hex } from '../../../src/engine/quote.js';
 import { ManualClock } from '../../system/manual-clock.js';
@@ -47,7 +47,7 @@ function twoNodes(receiptsOf: (nth: number) => 'AHEAD' | 'BEHIND'): Rpc {
 async function sendOn(rpc: Rpc) {
   const intents = new IntentLog(new MemoryKeyValueStore());
   const limits = { resendAfterMs: 0, resends: 0 };
-  const line = new NonceLine(rpc, NOBODY, intents, { reorgDepth: 8, remembered: 8 });
+  const line = new NonceManager(rpc, NOBODY, intents, { reorgDepth: 8, remembered: 8 });
   const sender = new TxSender(rpc, CHAIN_ID, txAccount(privateKey), intents, 1n);
   const lost: number[] = [];
   const listener = {
@@ -58,7 +58,7 @@ async function sendOn(rpc: Rpc) {
     },
     unblock: () => Promise.reject(new Error('Its nonce is used, so it is not sent again')),
   };
-  const sent = new SentTxs(
+  const sent = new TxTracker(
     sender,
     line,
     new ReceiptWatch(rpc, new ManualClock(), 1),

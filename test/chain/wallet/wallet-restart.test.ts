@@ -194,7 +194,7 @@ await t.test('one that could not be written down is not sent, and whoever asked 
   const run = await WalletRun.start(chain, account, values);
   t.teardown(() => run.die());
   values.isFull = true;
-  await t.rejects(run.wallet.send(request('0x01')), { name: 'NotWrittenDown', cause: { code: 'ENOSPC' } });
+  await t.rejects(run.wallet.send(request('0x01')), { name: 'IntentNotPersisted', cause: { code: 'ENOSPC' } });
   t.strictSame(await chain.poolOf(account), []);
   values.isFull = false;
   await run.whileMining(chain, run.wallet.send(request('0x02')));

@@ -1,7 +1,13 @@
 import t from 'tap';
 import { RpcError } from '../../../src/chain/rpc/rpc-errors.js';
 import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
-import { NoGasMoney, SpendCapReached, TxRefused, WalletBusy, WalletStopped } from '../../../src/chain/wallet/errors.js';
+import {
+  InsufficientFunds,
+  SpendCapReached,
+  TxRefused,
+  WalletBusy,
+  WalletStopped,
+} from '../../../src/chain/wallet/errors.js';
 import type { Hex } from '../../../src/engine/quote.js';
 import { QuietChain, request, WalletRun } from '../wallet-fixture.js';
 
@@ -272,7 +278,7 @@ await t.test('a wallet without money says so, and takes no nonce', async (t) => 
   const run = await chain.newRun(t);
   const balance = await chain.client.getBalance({ address: run.account.address });
   await chain.client.setBalance({ address: run.account.address, value: 1n });
-  await t.rejects(run.wallet.send({ ...request('0x20'), gas: 50_000n }), NoGasMoney);
+  await t.rejects(run.wallet.send({ ...request('0x20'), gas: 50_000n }), InsufficientFunds);
   t.equal(run.values.values.size, 0);
   await chain.client.setBalance({ address: run.account.address, value: balance });
   await run.whileMining(chain, run.wallet.send(request('0x21')));
