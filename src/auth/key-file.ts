@@ -143,7 +143,7 @@ interface Owner {
   readonly gid: number;
 }
 
-/** Whose the file at this path is, or its directory where there is none; null: nobody but root gives files away. */
+/** The owner of the file, or of its directory if the file is missing. Null unless root, since only root can chown. */
 async function ownerFor(path: string): Promise<Owner | null> {
   if (process.geteuid?.() !== ROOT) return null;
   return (await unlessMissing(stat(path))) ?? stat(dirname(path));

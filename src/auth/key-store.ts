@@ -17,7 +17,7 @@ const SECRET_BYTES = 32;
 const ID_BYTES = 8;
 const MAX_LABEL = 100;
 
-/** Whom a key belongs to. */
+/** The holder of a key. */
 export interface KeyHolder {
   readonly id: string;
   readonly tier: Tier;
@@ -29,7 +29,7 @@ export interface KeyChange {
   readonly tier: Tier | null;
 }
 
-/** What is told of a key: all but its hash. */
+/** A key without its hash. */
 export type KeyInfo = Omit<KeyRecord, 'hash'>;
 
 export interface KeyStoreOptions {
@@ -58,7 +58,7 @@ export class KeyStore {
   /** Settles when the read or update under way has; they take turns, so an older content never replaces a newer. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Makes the secret when there is none yet. Rejects when the files cannot be read or are none of ours. */
+  /** Creates the secret if it is missing. Rejects if the files cannot be read or have another format. */
   static async open(options: KeyStoreOptions): Promise<KeyStore> {
     const { files, random } = options;
     let secret = await files.read(SECRET);
@@ -84,7 +84,7 @@ export class KeyStore {
     this.#secret = secret;
   }
 
-  /** Whose key this is. Synchronous, and for a key seen before a single look into a map. */
+  /** The holder of this key. Synchronous; a single map lookup for a known key. */
   verify(rawKey: string | undefined): KeyHolder | 'MISSING' | 'NOT_FOUND' {
     if (rawKey === undefined || rawKey === '') return 'MISSING';
     const known = this.#verified.get(rawKey);
@@ -199,7 +199,7 @@ export class KeyStore {
     const { files } = this.#options;
     const stamp = await files.stamp(LEDGER);
     const text = await files.read(LEDGER);
-    // Whoever puts another file there may take this one away first: that revokes nobody's key.
+    // An editor may remove the file before it writes the new one: that must not revoke any key.
     if (text === null && this.#stamp !== null) throw new Error(`${LEDGER} is gone`);
     this.#adopt(parseLedger(text, LEDGER));
     this.#stamp = stamp;

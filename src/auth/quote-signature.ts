@@ -20,7 +20,7 @@ export class QuoteSignature {
   }
 
   /**
-   * Who signed `quoteId`, in lower case; null when `s` is in the upper half, `v` is neither 27 nor 28, or no key fits.
+   * The signer of `quoteId` in lower case; null if `s` is in the upper half, `v` is not 27 or 28, or no key fits.
    */
   signer(quoteId: Hex, signature: Signature): Hex | null {
     const address = this.#verifier.signer({ quoteId, provider: NOBODY, signature });
@@ -54,7 +54,7 @@ export type DigestInput = Pick<
 export class QuoteDigest {
   readonly #keccak = new Keccak256();
   readonly #struct = this.#keccak.message(8 * WORD_BYTES);
-  /** Whose addresses are in it: those of its zeros, to begin with. */
+  /** The addresses now in the buffer, which starts as zeros. */
   #provider = ZERO_ADDRESS;
   #taker = ZERO_ADDRESS;
   readonly #message = this.#keccak.message(2 + 2 * WORD_BYTES);

@@ -13,7 +13,7 @@ export interface Secp256k1 {
 /** The native library alone signs, too. */
 export interface NativeSecp256k1 extends Secp256k1 {
   /**
-   * r and s in 64 bytes, as RFC 6979 makes them, s in the lower half of its range. Throws where `privateKey` is none.
+   * r and s in 64 bytes by RFC 6979, s in the lower half. Throws if `privateKey` is not a valid key.
    */
   sign(digest: Uint8Array, privateKey: Uint8Array): { readonly rs: Uint8Array; readonly recoveryId: number };
 }

@@ -5,17 +5,17 @@ import { yieldToEventLoop } from '../system/timers.js';
 import type { QuoteSignature } from './quote-signature.js';
 import { type ClaimedSignature, packAll } from './secp256k1.js';
 
-/** What a worker is sent. */
+/** The message to a worker. */
 export interface SignatureJob {
   readonly id: number;
   /** Claimed signatures, packed one behind the other. */
   readonly bytes: Uint8Array;
 }
 
-/** In place of a job: it is to end. */
+/** Sent in place of a job: the worker must end. */
 export const SHUT_DOWN = null;
 
-/** What it answers: 1 where the signature is its provider's, else 0. */
+/** The worker's answer: 1 if the signature is its provider's, else 0. */
 export interface SignatureAnswer {
   readonly id: number;
   readonly verdicts: Uint8Array;
@@ -115,7 +115,7 @@ export class SignaturePool implements SignatureChecks {
     });
   }
 
-  /** Sends what waits to whoever has the least to do, as far as the threads have room. */
+  /** Sends queued messages to the least loaded threads, as far as these have room. */
   #feed(): void {
     this.#workers ??= this.#startAll();
     const [first, ...others] = this.#workers;
@@ -191,7 +191,7 @@ function ended(thread: Worker): Promise<void> {
   });
 }
 
-/** Checks many signatures without holding up whoever else needs the event loop. */
+/** Checks many signatures without blocking the event loop. */
 export interface SignatureChecks {
   /** In the order of `claimed`: whether each is its provider's. */
   verifyAll(claimed: readonly ClaimedSignature[]): Promise<readonly boolean[]>;

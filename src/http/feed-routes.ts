@@ -12,7 +12,7 @@ import type { Caller, Route } from './router.js';
 export interface PastEvents {
   /** Most rows that a page reads. */
   rows(query: EventsQuery | BookEventsQuery): number;
-  /** JSON of one page, or why there is none; busy: there may be one later. */
+  /** JSON of one page, or why it cannot be read; busy: a retry may succeed. */
   read(
     query: EventsQuery | BookEventsQuery,
     work: PacedWork,

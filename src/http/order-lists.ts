@@ -23,13 +23,12 @@ export interface OrderListLimits {
   readonly rememberedAnswerBytes: number;
 }
 
-/** What a quote takes up at most, or nearly: room that is made beforehand. */
+/** About the largest size of a quote, to size the buffer ahead. */
 const QUOTE_BYTES = 1000;
 
 /**
- * Writes orders as the answers to GET /quotes, /rfq_quotes and /orders have them. What an answer shows is told by the
- * same text with a mark in place of each order, a tenth as long: to hash the whole of it would take longer than all
- * else.
+ * Writes orders for the answers to GET /quotes, /rfq_quotes and /orders. The digest of an answer covers the same text
+ * with a short mark in place of each order, a tenth as long: hashing the full text would take longer than all else.
  */
 export class OrderLists {
   readonly #quoteJson: QuoteJson;

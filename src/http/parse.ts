@@ -8,8 +8,8 @@ export type JsonBody =
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The body as JSON (RFC 8259: UTF-8); its size was bounded before it came here. `maxParts`: most objects, arrays and
- * fields in it. What a megabyte of the smallest of them takes to parse, nobody else would get an answer in.
+ * The body as JSON (RFC 8259: UTF-8) of limited size. `maxParts`: most objects, arrays and fields in it, since parsing a
+ * megabyte of the smallest of them would block the event loop.
  */
 export function readJson(body: Uint8Array, maxParts: number): JsonBody {
   if (body.length > maxParts && hasMoreParts(body, maxParts)) {

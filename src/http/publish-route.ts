@@ -27,7 +27,7 @@ export type PublishResult =
   | { readonly type: 'QUEUE_FULL' }
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
-/** What publishing a quote would come to. */
+/** The result of a dry run for one quote. */
 export interface DryRunItem extends Omit<DryRunResult['quotes'][number], 'reasons'> {
   readonly reasons: readonly string[];
 }
@@ -80,8 +80,7 @@ export function publishRoute(
     const isDryRun = query.value.dryRun === 'true';
     const parsed = readJson(request.body, limits.bodyParts);
     if (!parsed.ok) return refuse(request, 400, parsed.errors);
-    // What a large batch takes is spread over turns of the event loop: about 5 us a quote to parse, and as much to
-    // check.
+    // A large batch is spread over turns of the event loop: about 5 us a quote to parse, and as much to check.
     const isLarge = Array.isArray(parsed.value) && parsed.value.length > limits.checksPerTurn;
     if (isLarge) await othersTurn();
     const body = checkBody(parsed.value);

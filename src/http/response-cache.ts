@@ -183,7 +183,7 @@ export type TextDigest = (text: string) => string;
 /** The answer, or 304 without a body when the client has just that (RFC 9110, 13.1.2). */
 export function answerConditional(request: NetRequestHead, { etag, answer }: TaggedResponse): NetResponse {
   if (etag === undefined || !isNamed(etag, request.header('if-none-match'))) return answer;
-  // What a cache is told of the answer, it is told again (RFC 9110, 15.4.5).
+  // A 304 repeats the caching headers of the full answer (RFC 9110, 15.4.5).
   const caching = answer.headers['cache-control'];
   return { status: 304, headers: caching === undefined ? { etag } : { etag, 'cache-control': caching }, body: '' };
 }

@@ -33,7 +33,7 @@ export function json(text: string | Uint8Array, status = 200): NetResponse {
   return { status, headers: JSON_HEADERS, body: text };
 }
 
-/** An error with the service's own words, as plain JSON or as RFC 9457 where the client asks for it. */
+/** An error as plain JSON, or as RFC 9457 if the client accepts that. */
 export function refuse(
   request: NetRequestHead,
   status: number,
@@ -45,7 +45,7 @@ export function refuse(
   return { status, headers: { ...headers, 'content-type': contentType }, body };
 }
 
-/** For what may be had at any moment. */
+/** For failures that may pass at any moment. */
 const RETRY_SOON = retryAfter(1000);
 
 /** 503, with when to try again. */
@@ -64,7 +64,7 @@ function retryAfter(ms: number): Record<string, string> {
 }
 
 export interface AnswerHeaderOptions {
-  /** Value of `access-control-allow-origin` for whoever asks, one of few; null: none. */
+  /** Value of `access-control-allow-origin` for this request, one of few; null: no header. */
   allowOrigin(request: Pick<NetRequestHead, 'header'>): string | null;
   /** Why what is answered may be behind the chains; null when it is not. `nowMs` is monotonic. */
   staleness(nowMs: number): string | null;
@@ -78,7 +78,7 @@ const CORS_EXPOSED_HEADERS = 'etag, retry-after, ratelimit, ratelimit-policy, x-
  */
 const FOR_ONE_READER = { 'cache-control': 'private, no-cache' };
 
-/** What goes with answers that say nothing of caches, and with those that do. */
+/** Header sets for answers without their own caching headers, and for those with them. */
 interface CorsHeaders {
   readonly unsaid: readonly SharedHeaders[];
   readonly said: readonly SharedHeaders[];
@@ -94,7 +94,7 @@ function toldReader(headers: Readonly<Record<string, string>>): CorsHeaders {
 /** Where not everybody may read it: a cache may not give a page what another origin, or none, was answered. */
 const BY_ORIGIN = toldReader({ vary: 'origin' });
 
-/** What every answer carries: its request's id, who may read and keep it, and whether the chains it tells of are behind. */
+/** Headers of every answer: the request id, CORS, caching, and whether the followed chains are behind. */
 export class AnswerHeaders {
   readonly #options: AnswerHeaderOptions;
   readonly #byOrigin = new Map<string, CorsHeaders>();

@@ -1,7 +1,7 @@
 import type { NetHandler, NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
 import { type AnswerHeaders, rateLimited, refuse } from './responses.js';
 
-/** Who asks: a verified key, by its id. */
+/** The verified key of a request, by its id. */
 export interface Caller {
   readonly id: string;
   readonly tier: 'free' | 'paid';
@@ -14,7 +14,7 @@ export type KeyCheck = (
   from: Pick<NetRequestHead, 'remoteAddress'>,
 ) => Caller | 'MISSING' | 'NOT_FOUND' | { readonly retryAfterMs: number };
 
-/** What callers have left. */
+/** Rate limits of the callers. */
 export interface RequestQuotas {
   /** Takes one request. Returns 0, or for how many milliseconds there will be none. */
   takeRequest(caller: Caller): number;
@@ -70,7 +70,7 @@ export interface RouterOptions {
 const CORS_REQUEST_HEADERS = 'content-type, x-apikey, if-none-match, accept, x-request-id';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
-/** As it is told of: one of a bounded set. */
+/** The method as a metric label: one of a bounded set. */
 export function methodLabel(method: string): string {
   return METHODS.has(method) ? method : 'OTHER';
 }
@@ -78,8 +78,8 @@ export function methodLabel(method: string): string {
 export interface Router {
   readonly handle: NetHandler;
   /**
-   * What a request is answered with that no body can save: a wrong path, method or key. Null: its body has to be read.
-   * Nobody without a key makes the service keep one.
+   * The refusal of a request by its head: a wrong path, method or key. Null: its body must be read. So the service
+   * buffers no body of a client without a key.
    */
   refuseHead(request: NetRequestHead): NetResponse | null;
 }
@@ -164,7 +164,7 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
   return { handle, refuseHead };
 }
 
-/** What is known of a request until its answer is finished, and what is told of it then. */
+/** Collects the facts of one request, and reports them when its answer is finished. */
 class Answering implements AnsweredRequest {
   readonly request: NetRequestHead;
   readonly requestId: string;

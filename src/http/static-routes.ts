@@ -16,7 +16,7 @@ export interface PageFile {
 export interface PageOptions {
   readonly files: readonly PageFile[];
   readonly chainId: string;
-  /** The local set-up's own key; null: whoever opens the page types in one. */
+  /** The key of the local setup; null: the user of the page types one in. */
   readonly localKey: string | null;
 }
 
@@ -71,7 +71,7 @@ function fileRoute({ path, contentType, body, digest }: PageFile): Route {
 }
 
 const LOOPBACK_PEERS = new Set(['127.0.0.1', '::1']);
-/** What a browser on this machine calls this server: by another name it was sent here by somebody's DNS (rebinding). */
+/** Host names of this server in a local browser: any other name may be a DNS rebinding attack. */
 const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
 
 /**

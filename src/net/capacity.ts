@@ -5,8 +5,8 @@ import type { TrustedProxies } from './trusted-proxies.js';
 export type CapacityFault = 'IN_ALL' | 'OF_ADDRESS';
 
 /**
- * What all clients together may take of something, and what those of one address may (of IPv6, of one network of 64
- * bits). Trusted proxies that ask for nobody else are bound by the total alone: all their clients may come from there.
+ * Limits a resource for all clients together and for each address (for IPv6, each /64 network). A trusted proxy that
+ * names no client has only the total limit, since all its clients may share its address.
  */
 export class Capacity {
   readonly #inAll: number;

@@ -10,7 +10,7 @@ import {
 
 type Handlers = Pick<NetOptions, 'sockets' | 'onFault'>;
 
-/** What becomes of an upgrade request; one that the handler fails at is refused. */
+/** Decides an upgrade request; refuses it if the handler throws. */
 export function decideUpgrade({ sockets, onFault }: Handlers, request: NetRequestHead): UpgradeDecision {
   if (request.header('sec-websocket-version') !== '13') return wrongWebSocketVersion;
   try {
@@ -21,7 +21,7 @@ export function decideUpgrade({ sockets, onFault }: Handlers, request: NetReques
   }
 }
 
-/** What a socket is told that has left too much unread. */
+/** The close reason of a socket that has left too much unread. */
 export function overBudgetReason({ sockets, onFault }: Handlers, socket: NetSocket): string {
   try {
     return sockets.overBudgetReason?.(socket) ?? 'Too slow';
@@ -69,9 +69,9 @@ export class DrainTracker {
 }
 
 /**
- * At most so many requests are answered between two turns of the event loop, whoever sent them; all others wait for the
- * next turn, those that came first before the rest. The count begins anew with a turn once half of them have been
- * answered: to hear of each turn would cost more than to count.
+ * Bounds the requests answered between two turns of the event loop, for all clients together. All others wait for the
+ * next turn, in the order of arrival. The count restarts with a turn only after half of the budget is used: a callback
+ * for every turn would cost more than counting.
  */
 export class RequestTurnBudget {
   readonly #perTurn: number;

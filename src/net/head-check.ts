@@ -22,8 +22,8 @@ export const badTarget = refusal(400, 'The request target is malformed');
 type VisitHeader = (name: string, value: string) => void;
 
 /**
- * What a request is answered with whose headers can be read in more than one way, or are too many; null for any other.
- * The connection has to be closed after it: where the next request begins is in doubt.
+ * The refusal of a request with ambiguous or too many headers; null for any other. The connection must be closed after
+ * it, since it is uncertain where the next request begins.
  *
  * @param eachHeader calls back with each header line, its name in lower case
  */

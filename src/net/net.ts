@@ -44,7 +44,7 @@ export interface NetRequest {
   /** Upper case. */
   readonly method: string;
   readonly path: string;
-  /** What follows `?`, still encoded; empty when there is none. */
+  /** The text after `?`, still encoded; empty if absent. */
   readonly query: string;
   /**
    * The header's value; undefined when it is absent or empty, the first one when it is repeated. All of them, joined by
@@ -140,8 +140,8 @@ export interface NetLimits {
   /** For how long, where the answer does not wait for the body's end. */
   readonly refusedBodyMs: number;
   /**
-   * Pieces of a body with fewer than `SMALL_PIECE_BYTES`: one more closes the connection. Whoever sends a megabyte byte
-   * by byte, each a chunk of its own, would have us keep a buffer for each and be called a million times.
+   * Most pieces of a body below `SMALL_PIECE_BYTES`: one more closes the connection. A client that sends a megabyte in
+   * chunks of one byte would cost a million callbacks and buffers.
    */
   readonly bodySmallPieces: number;
   /** Bytes of the bodies of all requests that are not answered yet, and of those of one address. */
@@ -222,7 +222,7 @@ export interface NetServer {
   readonly library: { readonly version: string; readonly source: string };
   /** Port 0 picks a free one. Resolves to the port; rejects when it is taken. */
   listen(host: string, port: number): Promise<number>;
-  /** To every socket subscribed to `topic`, in the order of the calls. What one tick publishes is sent together. */
+  /** Sends to every socket subscribed to `topic`, in the order of the calls. Messages of one tick are sent together. */
   publish(topic: string, message: string | Uint8Array, isBinary: boolean): void;
   /** Takes no more connections; those that are open live on. */
   stopListening(): void;
@@ -266,7 +266,7 @@ export const CloseCode = {
 
 export const TOO_MANY_PINGS = 'Too many pings';
 
-/** What a backend answers by itself, when no handler can: the same words on both. */
+/** An answer of the backend without a handler: the same text on both backends. */
 export function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): NetResponse {
   return {
     status,

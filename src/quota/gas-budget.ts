@@ -9,70 +9,69 @@ const GAS_PER_QUOTE = 12_100;
 const KEPT_AS = 'key ';
 
 export interface GasBudgetOptions {
-  /** What a tier may use, by now. */
+  /** The current quotas of a tier. */
   readonly of: (tier: Tier) => Pick<TierQuotas, 'quotesPerDay' | 'gasPerDay'>;
-  /** Goes on where it was after a restart. */
+  /** Must continue after a restart where it stopped. */
   readonly nowMs: () => number;
-  /** Where it is kept what was used; null: it is forgotten with the process. */
+  /** Stores what keys used; null: kept in memory only. */
   readonly kept: KeyValueStore | null;
-  /** Hears what a key is charged with: quotes that were published for it, and gas. */
+  /** Called with the published quotes and the gas that a key is charged for. */
   readonly onCharged: (holder: QuotaHolder, quotes: number, gas: number) => void;
-  /** Hears of each refusal. */
+  /** Called for each refusal. */
   readonly onRefusal: (holder: QuotaHolder) => void;
 }
 
 /**
- * What each key may have the operator pay for in 24 hours. It is taken before anything is sent, for quotes as if each
- * request had a transaction of its own; what turns out not to be sent is given back.
+ * Limits the quotes and gas that the operator pays for each key within 24 hours. It reserves before sending, as if each
+ * request had a transaction of its own, and refunds what was not sent.
  */
 export class GasBudget {
   readonly #options: GasBudgetOptions;
   readonly #quotes: DayBudget;
   readonly #gas: DayBudget;
-  /** Whether the last put was kept. While it was not, a restart would let keys use the same budget again. */
+  /** Whether the last write succeeded. If not, a restart would let keys use the same budget again. */
   #isKept = true;
 
   constructor(options: GasBudgetOptions) {
     this.#options = options;
     this.#quotes = new DayBudget(options.nowMs);
     this.#gas = new DayBudget(options.nowMs);
-    this.#goOn();
+    this.#restore();
   }
 
   /**
-   * False after what a key used could not be kept, until it can: nothing may be taken then. Each call tries again, for
-   * the next one.
+   * False while the last write has failed: nothing may be reserved then. Each call retries the write, for the next
+   * call.
    */
   canKeep({ id }: QuotaHolder): boolean {
     if (!this.#isKept) void this.#keep(id);
     return this.#isKept;
   }
 
-  /** Takes so many quotes and their gas, or none. Returns 0, or in how many milliseconds the key's day ends. */
+  /** Reserves all these quotes and their gas, or nothing. Returns 0, or the milliseconds until the key's day ends. */
   take(holder: QuotaHolder, quotes: number): number {
     return this.#take(holder, quotes, gasOf(quotes));
   }
 
-  /** By the clock that days go by: when something is taken. */
+  /** The time of a reservation, by the budget's clock. */
   nowMs(): number {
     return this.#options.nowMs();
   }
 
   /**
-   * Of those that were taken at `takenMs`, so many were sent. When it resolves, what the key has used outlives the
-   * process.
+   * Charges the sent quotes of a reservation made at `takenMs`, and refunds the rest. Durable when it resolves.
    */
   settle(holder: QuotaHolder, taken: number, sent: number, takenMs: number): Promise<void> {
     this.#quotes.giveBack(holder.id, taken - sent, takenMs);
     return this.#charge(holder, gasOf(taken), sent, gasOf(sent), takenMs);
   }
 
-  /** Takes so much gas or none, for transactions that publish no quotes. Returns as `take`. */
+  /** Reserves all this gas or nothing, for transactions without quotes. Returns as `take`. */
   takeGas(holder: QuotaHolder, gas: number): number {
     return this.#take(holder, 0, gas);
   }
 
-  /** Of the gas that was taken at `takenMs` so much was used, or more than that. Resolves as `settle`. */
+  /** Charges the used gas of a reservation made at `takenMs`; it may exceed it. Resolves as `settle`. */
   settleGas(holder: QuotaHolder, taken: number, used: number, takenMs: number): Promise<void> {
     return this.#charge(holder, taken, 0, used, takenMs);
   }
@@ -96,7 +95,7 @@ export class GasBudget {
     await this.#keep(holder.id);
   }
 
-  /** A disk that fails ends the process. On one that is full, what is in memory counts on. */
+  /** A failing disk ends the process. On a full one the count continues in memory. */
   async #keep(id: string): Promise<void> {
     const [quotes, gas] = [this.#quotes.of(id), this.#gas.of(id)];
     try {
@@ -107,8 +106,8 @@ export class GasBudget {
     }
   }
 
-  /** With the days that an earlier run left; those that ended meanwhile are dropped. */
-  #goOn(): void {
+  /** Restores the days of an earlier run, and deletes those that have ended. */
+  #restore(): void {
     const { kept, nowMs } = this.#options;
     for (const [key, value] of kept?.found ?? []) {
       if (!key.startsWith(KEPT_AS)) continue;
@@ -134,16 +133,16 @@ function isUsedOfDay(value: unknown): value is UsedOfDay {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** What was used of a day, and when that day ends. */
+/** The amount used in a day, and the end of that day. */
 interface UsedOfDay {
-  /** Milliseconds of the clock that the budget goes by. */
+  /** Milliseconds of the budget's clock. */
   readonly endsMs: number;
   readonly used: number;
 }
 
 /**
- * What each key has used in 24 hours, counted from its first use on. By a clock that goes on where it was after a
- * restart and that no step of the wall clock touches. Only keys that exist get here, which bounds their number.
+ * The amount that each key has used within 24 hours of its first use. The clock continues after a restart and ignores
+ * steps of the wall clock. Only existing keys have entries, which bounds the map.
  */
 class DayBudget {
   readonly #nowMs: () => number;
@@ -153,18 +152,18 @@ class DayBudget {
     this.#nowMs = nowMs;
   }
 
-  /** Takes all of `amount` or nothing. Returns 0, or in how many milliseconds the day ends. */
+  /** Takes all of `amount` or nothing. Returns 0, or the milliseconds until the day ends. */
   take(who: string, amount: number, limit: number): number {
     const { endsMs, used } = this.of(who);
-    // Who wants nothing is not refused for what was used under a higher limit.
+    // An amount of 0 passes even if the limit was lowered below what is used.
     if (amount > 0 && used + amount > limit) return Math.max(1, Math.ceil(endsMs - this.#nowMs()));
     this.put(who, { endsMs, used: used + amount });
     return 0;
   }
 
   /**
-   * `amount`: of what was taken at `takenMs`, what was not needed after all; below 0: what was needed besides. Once that
-   * day is over it changes nothing: the next one's budget is its own.
+   * Refunds the unused part of what was taken at `takenMs`; a negative amount charges more. Has no effect after the end
+   * of that day.
    */
   giveBack(who: string, amount: number, takenMs: number): void {
     const { endsMs, used } = this.of(who);
@@ -172,33 +171,33 @@ class DayBudget {
     this.put(who, { endsMs, used: Math.min(Math.max(0, used - amount), Number.MAX_SAFE_INTEGER) });
   }
 
-  /** Of the day that is on, or that would begin now. */
+  /** The current day, or one that would begin now. */
   of(who: string): UsedOfDay {
     const nowMs = this.#nowMs();
     const known = this.#days.get(who);
     return known !== undefined && nowMs < known.endsMs ? known : { endsMs: nowMs + DAY_MS, used: 0 };
   }
 
-  /** As an earlier run left it, too. */
+  /** Also restores the day of an earlier run. */
   put(who: string, day: UsedOfDay): void {
     this.#days.set(who, day);
   }
 }
 
-/** Gas of the operator's transactions on the settlement chain, measured on the local one: a little more than most. */
+/** Gas of the operator's transactions on the settlement chain: slightly above most measured on the local chain. */
 export const GAS_PER_DEPLOYMENT = 260_000;
 export const GAS_PER_SETTLEMENT = 135_000;
 
-/** The wallet that sends, as far as its cap goes. */
+/** The cap of the wallet that sends. */
 export interface CappedSender {
   readonly address: Hex;
-  /** 0: it may spend; else in how many milliseconds it may again. */
+  /** 0 if the wallet may spend; else the milliseconds until it may again. */
   waitMs(): number;
 }
 
 /**
- * What one request has the operator's wallet send. What its transactions may cost is taken from the key's day before
- * any of them is sent; once they are mined the key is charged with what they did cost.
+ * The gas of one request's transactions. It reserves the estimate from the key's budget before sending, and charges the
+ * actual gas once the transactions are mined.
  */
 export class GasReservation {
   #taken = 0;
@@ -213,7 +212,7 @@ export class GasReservation {
     private readonly gasPerTx: number,
   ) {}
 
-  /** Does the work and charges for it. Where the wallet's cap let it send nothing at all, that is the outcome. */
+  /** Does the work and charges for it. Returns SPEND_CAP if the wallet's cap let nothing be sent. */
   async run<T>(work: (charge: GasReservation) => Promise<T>): Promise<T | GasRefusal> {
     try {
       const result = await work(this);
@@ -223,7 +222,7 @@ export class GasReservation {
     }
   }
 
-  /** For so many transactions, or none: then it says why. To be called once, before the first is sent. */
+  /** Reserves for all these transactions, or returns why not. Must be called once, before the first is sent. */
   take(transactions: number): GasRefusal | null {
     if (transactions === 0) return null;
     const capWaitMs = this.sender.waitMs();
@@ -237,12 +236,12 @@ export class GasReservation {
     return null;
   }
 
-  /** A transaction was mined and used so much gas; null: it may still be, and counts as what was taken for it. */
+  /** A transaction was mined and used this much gas; null: it may still be mined, and counts as its estimate. */
   sent(gasUsed: bigint | null): void {
     this.#used += gasUsed === null ? this.gasPerTx : Number(gasUsed);
   }
 
-  /** A transaction was not sent: the wallet may spend again in so many milliseconds. */
+  /** A transaction was not sent: the wallet may spend again in `waitMs`. */
   capped(waitMs: number): void {
     this.#capWaitMs = waitMs;
   }
@@ -252,11 +251,11 @@ export class GasReservation {
   }
 }
 
-/** Why the operator's wallet sends nothing for a key now. */
+/** The reason why the operator's wallet sends nothing for a key now. */
 export type GasRefusal =
-  /** The key has had sent what it may in a day. */
+  /** The key has used its daily budget. */
   | { readonly type: 'OVER_BUDGET'; readonly retryAfterMs: number }
-  /** The wallet has spent what it may in a day. */
+  /** The wallet has reached its daily cap. */
   | { readonly type: 'SPEND_CAP'; readonly wallet: Hex; readonly retryAfterMs: number }
-  /** What keys have used cannot be written to the disk: a restart would let them use it again. */
+  /** The disk is full, so usage cannot be recorded: a restart would let keys use it again. */
   | { readonly type: 'STORAGE_FULL' };

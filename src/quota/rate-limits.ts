@@ -13,7 +13,7 @@ interface Buckets {
 }
 
 type BucketKind = 'requests' | 'quotes' | 'messages';
-/** What can be refused. */
+/** The resource that ran out. */
 export type QuotaKind = BucketKind | 'connections' | 'channels' | 'day' | 'answers';
 
 const SECOND_MS = 1000;
@@ -133,7 +133,7 @@ function left(bucket: TokenBucket): number {
   return Math.floor(bucket.content);
 }
 
-/** The library's buckets start empty; whoever comes first would be refused. */
+/** The library's buckets start empty, and would refuse the first request. */
 export function fullBucket(bucketSize: number, tokensPerInterval: number, interval: number): TokenBucket {
   const bucket = new TokenBucket({ bucketSize, tokensPerInterval, interval });
   bucket.content = bucketSize;
@@ -165,7 +165,7 @@ export interface TierQuotas {
 export type Tier = 'free' | 'paid';
 export type QuotaTable = Readonly<Record<Tier, TierQuotas>>;
 
-/** Whose quota is used. */
+/** The key whose quota is used. */
 export interface QuotaHolder {
   readonly id: string;
   readonly tier: Tier;

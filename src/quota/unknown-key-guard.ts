@@ -18,8 +18,8 @@ interface Suspect {
 }
 
 /**
- * Slows down whoever tries out keys. Asked only after a key turned out unknown, so it never stands in the way of one
- * that holds, even from the same address.
+ * Throttles clients that guess keys. It is called only for unknown keys, so it never blocks a valid one, even from the
+ * same address.
  */
 export class UnknownKeyGuard {
   readonly #limits: UnknownKeyLimits;

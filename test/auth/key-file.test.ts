@@ -34,7 +34,7 @@ t.test('what is updated can be read, and its stamp changes', async (t) => {
   t.equal(await files.stamp('a'), await files.stamp('a'), 'and stays while nobody updates it');
 });
 
-t.test('a directory in the place of a file is told of by its name', async (t) => {
+t.test('reports a directory in place of a file by its name', async (t) => {
   const files = new DiskKeyFiles(t.testdir({ 'keys.json': {} }), systemClock, PATIENCE_MS, lockFile);
   await t.rejects(files.read('keys.json'), { code: 'EISDIR', message: /^keys\.json: EISDIR/ });
 });
@@ -53,7 +53,7 @@ t.test('a stamp tells contents of one length apart, also where they are of one t
   t.not(await files.stamp('a'), stamp, 'of one time');
 });
 
-t.test('an update is told of once it is on the disk, and takes the place of the old one no earlier', async (t) => {
+t.test('an update resolves once it is on the disk, and replaces the old file no earlier', async (t) => {
   const directory = t.testdir({ a: 'old' });
   const files = new DiskKeyFiles(directory, systemClock, PATIENCE_MS, lockFile);
   const { open, rename } = fsPromises;
@@ -194,7 +194,7 @@ t.test("what a process left that died while it wrote is in nobody's way", async 
   t.strictSame(await readdir(directory), ['a']);
 });
 
-t.test('a process that is writing it for too long is told of', async (t) => {
+t.test('reports a process that writes for too long', async (t) => {
   const directory = t.testdir();
   const held = await lockFile(join(directory, 'a.new'));
   const clock = new ManualClock();

@@ -15,7 +15,7 @@ async function openStore(files: MemoryKeyFiles, cacheSize = 100): Promise<Proces
   return { clock, store: await KeyStore.open({ files, clock, random: systemRandom, cacheSize }) };
 }
 
-/** Lets everything that waits on memory alone run to its end. */
+/** Runs everything that waits only on memory. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
@@ -105,7 +105,7 @@ t.test('what another process creates or revokes is seen at the next look', async
   t.strictSame(changes, [{ id, tier: null }]);
 });
 
-t.test('a change of tier is told', async (t) => {
+t.test('a change of tier reaches listeners', async (t) => {
   const files = new MemoryKeyFiles();
   const { store, clock } = await openStore(files);
   const { id, key } = await store.create('free', 'a maker');
@@ -120,10 +120,10 @@ t.test('a change of tier is told', async (t) => {
   t.strictSame(store.verify(key), { id, tier: 'paid' });
   stop();
   await store.revoke(id);
-  t.equal(changes.length, 1, 'whoever stopped listening hears no more');
+  t.equal(changes.length, 1, 'a listener that stopped gets no more changes');
 });
 
-t.test('a key can be put under another tier, and whoever listens hears of it', async (t) => {
+t.test('a key can move to another tier, and listeners get the change', async (t) => {
   const { store } = await openStore(new MemoryKeyFiles());
   const { key, id } = await store.create('free', 'a maker');
   const changes: KeyChange[] = [];
@@ -274,7 +274,7 @@ t.test('refuses to open without the secret that its keys were hashed under', asy
   }
 });
 
-t.test('refuses a ledger that is none of this version, and says why', async (t) => {
+t.test('rejects a ledger of another version, and says why', async (t) => {
   const files = new MemoryKeyFiles();
   await openStore(files);
   files.contents.set('keys.json', '{"version":2,"keys":[]}');

@@ -1,6 +1,5 @@
 /**
- * What a pool's contract has signed (EIP-712): written down for the tests, so that what is tested is not its own
- * witness.
+ * The EIP-712 types that a pool's contract signs, restated here so that the tests do not check the code against itself.
  */
 export const QUOTE_TYPES = {
   FillQuoteOB: [

@@ -25,7 +25,7 @@ function signed(count: number): ClaimedSignature[] {
   });
 }
 
-/** Every third is of somebody else, or has a `v` that is none. */
+/** Every third signature has another signer, or an invalid `v`. */
 function withForgeries(claimed: readonly ClaimedSignature[]): ClaimedSignature[] {
   return claimed.map((each, i) => {
     if (i % 6 === 1) return { ...each, provider: toHex(randomBytes(20)) };
@@ -140,7 +140,7 @@ t.test(
       t.same(await pool.verifyAll(claimed), expected(100), `${started} threads`);
       t.same(await pool.verifyAll(claimed), expected(100), `${started} threads, asked again`);
       t.equal(counting.asked, started === 0 ? 200 : 0);
-      t.equal(faults.length, 1, 'of which it is told once');
+      t.equal(faults.length, 1, 'reports the fault once');
     }
   },
 );

@@ -8,7 +8,7 @@ const refusals = [
   [{ type: 'SPEND_CAP', wallet: '0xaa', retryAfterMs: 60_500 }, 'The wallet 0xaa has spent what it may in a day'],
 ] as const;
 
-/** Whoever may have no more paid for is told when to come again, as is everybody when the wallet may not spend. */
+/** A key over its budget, and any key while the wallet is at its cap, gets 429 with `retry-after`. */
 export async function tellsWhenToComeAgain(
   t: Test,
   routesOf: (refusal: GasRefusal) => readonly Route[],

@@ -109,7 +109,7 @@ t.test('a wallet that has spent its cap is named, with when it may spend again',
   });
 });
 
-t.test('what keeps all of a request from being published is told apart, and when to try again', async (t) => {
+t.test('distinguishes the reasons that reject a whole request, with the time to retry', async (t) => {
   const later = { status: 503, headers: { 'retry-after': '1' } };
   const quoteId = `0x${'1d'.repeat(32)}` as const;
   const cases: [PublishResult, object][] = [

@@ -3,7 +3,7 @@ import { AnswerHeaders } from '../../src/http/responses.js';
 import { SharedHeaders } from '../../src/net/net.js';
 import { requestOf } from './ask-route.js';
 
-/** What an answer's shared headers say to who asks; `own`: what the answer says itself. */
+/** The shared headers of an answer to this origin; `own`: the answer's own headers. */
 function toldTo(origin: string | null, own: Record<string, string> = {}): Record<string, string> {
   const headers = new AnswerHeaders({ allowOrigin: () => origin, staleness: () => null });
   const { shared = [] } = headers.addTo(requestOf('GET', '/'), { status: 200, headers: own, body: '' }, 0, 'id', []);

@@ -50,7 +50,7 @@ t.test('a page on another origin may send every header that the service reads of
   t.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST');
 });
 
-t.test('a route that fails is told of, and answered with 500', async (t) => {
+t.test('reports a route that throws, and answers 500', async (t) => {
   for (const path of ['/throws', '/rejects']) {
     heard.length = 0;
     t.match(await router(requestOf('GET', path)), { status: 500, body: '{"message":"Internal server error"}' });
@@ -61,7 +61,7 @@ t.test('a route that fails is told of, and answered with 500', async (t) => {
   }
 });
 
-t.test('requests are told apart by their routes, and all that go nowhere are one', async (t) => {
+t.test('metrics distinguish requests by route; all unknown paths are one', async (t) => {
   heard.length = 0;
   for (const path of ['/both', '/nowhere', '/both/nowhere']) await router(requestOf('GET', path));
   t.strictSame(heard, [
@@ -71,7 +71,7 @@ t.test('requests are told apart by their routes, and all that go nowhere are one
   ]);
 });
 
-t.test('of each answer it is told what was asked, and how long it took', async (t) => {
+t.test('reports the request and the duration of each answer', async (t) => {
   const told: AnsweredRequest[] = [];
   let nowMs = 1_000;
   const { handle: timed } = routerWatchedBy({
@@ -106,6 +106,6 @@ t.test('the head alone is enough to refuse what no body can save', async (t) => 
   t.strictSame(
     heard,
     [401, 405, 404, 414].map((status) => [status === 404 ? 'other' : '/both', status]),
-    'and each is told of once',
+    'and each is reported once',
   );
 });

@@ -27,14 +27,14 @@ t.test('the page is at /, its files at their names, each with its type and no mo
   t.notMatch(policy, /unsafe|http|\*/);
 });
 
-t.test('whoever has a file is told so', async (t) => {
+t.test('a conditional request for an unchanged file gets 304', async (t) => {
   const { headers } = await get('/app.js');
   t.equal(headers.etag, '"digest-of-app.js"');
   t.match(await get('/app.js', { 'if-none-match': '"other", W/"digest-of-app.js"' }), { status: 304, body: '' });
   t.match(await get('/app.js', { 'if-none-match': '"other"' }), { status: 200 });
 });
 
-t.test('who is told that it has a file is told as well to ask again the next time (RFC 9110, 15.4.5)', async (t) => {
+t.test('a 304 repeats the caching headers (RFC 9110, 15.4.5)', async (t) => {
   const { headers } = await get('/app.js', { 'if-none-match': '"digest-of-app.js"' });
   t.strictSame(headers, { etag: '"digest-of-app.js"', 'cache-control': 'no-cache' });
 });

@@ -54,7 +54,7 @@ eachBackend(t, (t, backend) => {
   });
 
   t.test('who goes on sending to a socket that is being closed is cut off', async (t) => {
-    const drainMs = 3_600_000; // by itself it would be let go after an hour
+    const drainMs = 3_600_000; // the drain alone would keep the socket open for an hour
     const { port, opened } = await serveSockets(t, backend, drainMs);
     const connection = await openRaw(port);
     connection.socket.pause();

@@ -31,7 +31,7 @@ eachBackend(t, (t, backend) => {
     await t.rejects(backend.create(options).listen('127.0.0.1', port), CannotListen);
   });
 
-  t.test('a name that is no address of this machine is told with the port', async (t) => {
+  t.test('reports a name that is not a local address, with the port', async (t) => {
     const listening = backend.create(options).listen('nowhere.invalid', 0);
     await t.rejects(listening, { message: 'Cannot listen on nowhere.invalid port 0', cause: { message: /nowhere/ } });
   });
@@ -101,7 +101,7 @@ eachBackend(t, (t, backend) => {
     t.match(connection.text, /200 OK[^]*connection: close[^]*ok$/i);
   });
 
-  /** A server that answers when it is told to. `began`: it was asked. */
+  /** A server that answers on command. `began`: the request arrived. */
   async function serveSlowly(t: Test) {
     let finish: (response: NetResponse) => void = () => undefined;
     let tell: () => void = () => undefined;

@@ -39,7 +39,7 @@ eachBackend(t, (t, backend) => {
     t.strictSame([a, b, both, neither].map(texts), [['for a'], ['for b'], ['for a', 'for b'], []]);
   });
 
-  t.test('text and binary are told apart', async (t) => {
+  t.test('distinguishes text and binary', async (t) => {
     const { server, wsUrl } = await serve(t, backend, { sockets: obedient });
     const client = await Client.open(wsUrl);
     await tell(client, '+a');

@@ -243,7 +243,7 @@ eachBackend(t, (t, backend) => {
     );
   });
 
-  t.test('a client that closes, or vanishes, is told by its code', async (t) => {
+  t.test('reports the close code of a client that closes or vanishes', async (t) => {
     const codes: number[] = [];
     let told: () => void = () => undefined;
     const { wsUrl } = await serve(t, backend, {
@@ -269,7 +269,7 @@ eachBackend(t, (t, backend) => {
     t.strictSame(codes, [4123, 1006, 1005]);
   });
 
-  t.test('a close handler that throws is told', async (t) => {
+  t.test('reports a close handler that throws', async (t) => {
     const { wsUrl, server, faults } = await serve(t, backend, {
       faults: 'expected',
       sockets: {

@@ -25,7 +25,7 @@ function gasOf(
   return { clock, gas, charged, refused };
 }
 
-t.test('a key has so many quotes published in a day, and is told when the day ends', async (t) => {
+t.test('limits the quotes of a key in a day, and returns when the day ends', async (t) => {
   const { clock, gas } = gasOf(10, 1e9);
   t.equal(gas.take(free, 10), 0);
   clock.advance(1_000);
@@ -179,7 +179,7 @@ t.test('so does the gas', async (t) => {
   t.equal(next.takeGas(free, 50_000), 0);
 });
 
-t.test('nobody is told the end of what was sent before it is kept what that used', async (t) => {
+t.test('settling resolves only after the usage is durable', async (t) => {
   const kept = new MemoryKeyValueStore();
   const { gas } = gasOf(10, 1e9, kept);
   t.equal(gas.take(free, 5), 0);
@@ -365,7 +365,7 @@ t.test('a cap that is reached before anything was sent is the outcome of all', a
   t.equal(next().take(10), null, 'all of the day is left');
 });
 
-t.test('a cap that is reached half-way leaves what was done to be told', async (t) => {
+t.test('a cap reached half-way still reports the finished part', async (t) => {
   const { next } = requests(1_000);
   const outcome = await next().run((charge) => {
     charge.take(2);

@@ -107,7 +107,7 @@ t.test('what came back since is in the headers, too', async (t) => {
   t.equal(headersOf(quotas, true).ratelimit, `"requests";r=${often};t=1, "quotes";r=10;t=60`);
 });
 
-t.test('each refusal is told, with what was short and whose tier it was', async (t) => {
+t.test('reports each refusal with its resource and tier', async (t) => {
   const refusals: string[] = [];
   const quotas = new Quotas(table, 2, (quota, tier) => refusals.push(`${quota} ${tier}`));
   for (let i = 0; i < 3; i++) quotas.takeMessage({ id: 'b', tier: 'paid' });

@@ -12,7 +12,7 @@ import { type FoundPool, findPools } from '../follow/pool-addresses.js';
 import { type GasPayer, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
 
-/** What became of one option. */
+/** The outcome of one option. */
 export type DeployItem =
   | { readonly type: 'CREATED'; readonly poolAddress: Hex }
   | { readonly type: 'EXISTED'; readonly poolAddress: Hex }
@@ -42,8 +42,8 @@ interface Missing {
 const NOT_LISTED = 'Deployment not confirmed yet';
 
 /**
- * Deploys pools with the operator's wallet. Whoever asks for one that is being deployed joins, and finds that it
- * existed.
+ * Deploys pools with the operator's wallet. A second request for a pool joins the pending deployment, and gets the
+ * answer that the pool exists.
  */
 export class PoolDeployer {
   /** By pool: its deployment, until it has ended, however long ago those who asked for it were answered. */
@@ -159,7 +159,7 @@ function answers(
   });
 }
 
-/** One pool is created once: whoever asks for it besides finds that it existed. */
+/** The answer of requests that joined: for them the pool exists. */
 function forTheNext(item: DeployItem): DeployItem {
   return item.type === 'CREATED' ? { ...item, type: 'EXISTED' } : item;
 }
@@ -181,7 +181,7 @@ export interface KnownPools {
   whenDurable(): Promise<void> | null;
 }
 
-/** Lets those who deployed a pool wait until the index has it, so that what they are told next lists it. */
+/** Delays the answer to a deployment until the index has the pool, so that the client's next request lists it. */
 export class PoolIndexWait {
   readonly #waiting = new Map<Hex, Set<() => void>>();
 
@@ -198,7 +198,7 @@ export class PoolIndexWait {
     for (const resolve of waiters ?? []) resolve();
   }
 
-  /** True once the pool is known; false when it has not come within the patience. */
+  /** True once the index has the pool; false after `patienceMs`. */
   async whenKnown(poolAddress: Hex): Promise<boolean> {
     if (!this.pools.knows(poolAddress)) await this.#wait(poolAddress);
     if (!this.pools.knows(poolAddress)) return false;

@@ -13,7 +13,7 @@ import { ChainAnswerError } from '../rpc/rpc-response.js';
 import { type GasPayer, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
 
-/** What became of one position; `reason` is for people. */
+/** The outcome of one position; `reason` is for people. */
 export type SettleItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
 
 export type SettlementResult =
@@ -33,13 +33,13 @@ interface Position {
 /** By pool; null where the pool does not tell. */
 type Positions = ReadonlyMap<Hex, Position | null>;
 
-/** What became of one position, and `end`: when nothing of it is on its way any more. */
+/** The outcome of one position. `end` resolves when no transaction of it is pending. */
 interface Settlement {
   readonly item: SettleItem;
   readonly end: Promise<unknown>;
 }
 
-/** Pairs are given up, and then what is left of one side. */
+/** One call annihilates pairs, one closes the rest. */
 const MOST_CLOSING_CALLS = 2;
 
 const NOT_EXPIRED = failed('Option has not expired');
@@ -47,9 +47,9 @@ const NOT_DEPLOYED = failed('Pool is not deployed');
 const NOTHING_HELD = failed('No balance to settle');
 const NOT_TOLD = failed(chainFailureText(new ChainAnswerError('The pool tells no balances')));
 
-/** Settles what the operator holds in expired options: writers get their collateral back, holders what it is worth. */
+/** Settles the operator's expired positions: shorts return collateral, longs pay their value. */
 export class Settler {
-  /** By pool: the settlement that is under way, until its end. The next of the same pool sees what it left. */
+  /** Pending settlements by pool. The next one of the same pool starts after it. */
   readonly #underWay = new Map<Hex, Promise<unknown>>();
 
   constructor(
@@ -58,11 +58,11 @@ export class Settler {
     private readonly poolFactory: Hex,
     private readonly series: OptionSeries,
     private readonly nowSeconds: ChainSeconds,
-    /** Positions of one request that are settled at once. */
+    /** Positions of one request settled concurrently. */
     private readonly inFlight: number,
   ) {}
 
-  /** In the order of `options`, whose symbols all have tokens; each fails alone, but for want of gas to pay with. */
+  /** In the order of `options`, whose symbols all have tokens. Each fails alone, except when the gas budget is exceeded. */
   async settle(options: readonly OptionTerms[], payer: GasPayer): Promise<SettlementResult> {
     const now = this.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
@@ -87,7 +87,7 @@ export class Settler {
     }
   }
 
-  /** Which dates a new pool may have is of no interest here: what is settled lies in the past. */
+  /** Skips the rules for dates of new pools: settled options lie in the past. */
   #plan(option: OptionTerms, now: number): Plan {
     const maturity = parseExpiration(option.expiration);
     if (maturity === null) return failed(`Invalid expiration date: ${option.expiration}`);
@@ -95,7 +95,7 @@ export class Settler {
     return { type: 'SETTLE', key: this.series.poolKey(option, maturity) };
   }
 
-  /** Nobody sends for a pool what another has on its way: it would revert, and cost gas. */
+  /** One settlement a pool at a time: a second transaction would revert and cost gas. */
   async #settleInTurn(poolAddress: Hex, payer: GasPayer): Promise<SettleItem> {
     const deadline = this.operator.deadline();
     for (let before = this.#underWay.get(poolAddress); before !== undefined; before = this.#underWay.get(poolAddress)) {
@@ -104,7 +104,7 @@ export class Settler {
     const settlement = this.#settle(poolAddress, payer);
     const underWay = settlement
       .then(({ end }) => end)
-      .catch(() => undefined) // told to whoever began it
+      .catch(() => undefined) // reported to the request that began it
       .finally(() => this.#underWay.delete(poolAddress));
     this.#underWay.set(poolAddress, underWay);
     return (await settlement).item;
@@ -118,7 +118,7 @@ export class Settler {
     }
   }
 
-  /** By what is held when its turn has come. */
+  /** Uses the balances at the time of its turn. */
   async #close(poolAddress: Hex, payer: GasPayer): Promise<Settlement> {
     const position = (await this.#positions([poolAddress])).get(poolAddress);
     if (position == null) return ended(NOT_TOLD);
@@ -153,13 +153,13 @@ function distinctDeployed(pools: readonly FoundPool[]): Hex[] {
   return [...new Set(pools.flatMap((pool) => (pool.type === 'FOUND' && pool.isDeployed ? [pool.poolAddress] : [])))];
 }
 
-/** Its answer where it takes no transaction. */
+/** The answer for a position that needs no transaction. */
 function nothingToDo(pool: Hex, position: Position | null): [Hex, SettleItem][] {
   if (position === null) return [[pool, NOT_TOLD]];
   return position.shorts === 0n && position.longs === 0n ? [[pool, NOTHING_HELD]] : [];
 }
 
-/** Longs and shorts of one holder cancel out: given up together they bring the whole collateral, and cost no fee. */
+/** Longs and shorts of one holder cancel out: annihilating them returns all collateral without a fee. */
 function closingCalls({ shorts, longs }: Position): Hex[] {
   const both = shorts < longs ? shorts : longs;
   const calls: Hex[] = [];
@@ -169,7 +169,7 @@ function closingCalls({ shorts, longs }: Position): Hex[] {
   return calls;
 }
 
-/** Time on chain may lag a little behind ours. */
+/** Chain time may lag slightly behind ours, so a maturity may seem early there. */
 function itemOf(outcome: TxOutcome | 'TOO_LONG'): SettleItem {
   if (outcome === 'TOO_LONG') return failed(NOT_CONFIRMED);
   if (outcome.type === 'DONE') return { type: 'SETTLED' };
@@ -177,7 +177,7 @@ function itemOf(outcome: TxOutcome | 'TOO_LONG'): SettleItem {
   return isEarly ? NOT_EXPIRED : failed(outcome.reason);
 }
 
-/** `items`: by pool, each deployed one's. What is settled is settled once: the second time nothing is held. */
+/** `items`: outcomes of all deployed pools. A repeated option has nothing left to settle. */
 function answers(
   plans: readonly Plan[],
   found: ReadonlyMap<PoolKey, FoundPool>,

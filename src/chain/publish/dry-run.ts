@@ -9,32 +9,32 @@ import type { PoolAddresses } from '../follow/pool-addresses.js';
 import type { QuoteStates } from '../follow/quote-states.js';
 import type { KnownOrders, PostedQuote, QuoteRules } from './quote-validation.js';
 
-/** What publishing a quote would come to, and what its maker's own numbers can be compared with. */
+/** The result of a dry run, with the values that a maker can compare with its own. */
 export interface DryRunQuote {
   readonly outcome: 'created' | 'exists' | 'failed';
-  /** All there are, the one that POST /quotes would tell first. */
+  /** All reasons, the one that POST /quotes would return first. */
   readonly reasons: readonly string[];
-  /** Null, as the two below, where no pool can have the quote's key. */
+  /** Null, like the two fields below, if no pool can have the quote's key. */
   readonly poolAddress: Hex | null;
   /** EIP-712 `hashStruct(eip712Domain)` of the pool. */
   readonly domainSeparator: Hex | null;
-  /** What has to be signed; also the quote's id. */
+  /** The digest to sign; also the quote's id. */
   readonly digest: Hex | null;
-  /** Who signed that, in lower case; null where the signature is of no form that the pools take. */
+  /** The signer's address in lower case; null if the pools reject the form of the signature. */
   readonly signer: Hex | null;
 }
 
 export type DryRunOutcome =
   { readonly type: 'REHEARSED'; readonly items: readonly DryRunQuote[] } | { readonly type: 'CHAIN_UNREACHABLE' };
 
-/** Reasons with which the chain's own check is not asked: it reverts on such a quote, or says the same. */
+/** Reasons that skip the chain's own check: it reverts on such a quote, or returns the same reason. */
 const UNASKABLE = new Set(['QuoteOBExpired', 'OutOfBoundsPrice', 'InvalidQuoteOBSignature', 'InvalidAssetUpdate']);
 
 interface Rehearsing extends DryRunQuote {
   readonly quote: (SignedQuote & { readonly quoteId: Hex }) | null;
 }
 
-/** The way of a posted quote up to its publication, and no further. */
+/** Runs all checks of a posted quote without publishing it. */
 export class QuoteDryRun {
   constructor(
     private readonly orders: Pick<KnownOrders, 'get'>,
@@ -44,7 +44,7 @@ export class QuoteDryRun {
     private readonly checks: QuoteRules,
     private readonly states: Pick<QuoteStates, 'read'>,
     private readonly clock: Clock,
-    /** Quotes looked at between two turns of the event loop: at 80 us each, 100 take 8 ms. */
+    /** Quotes checked between two turns of the event loop: at 80 us each, 100 take 8 ms. */
     private readonly checksPerTurn: number,
   ) {}
 
@@ -85,7 +85,7 @@ export class QuoteDryRun {
     return { outcome: reasons.length === 0 ? 'created' : 'failed', reasons, ...bytes };
   }
 
-  /** The chain has one reason at most: its first. */
+  /** The chain returns at most one reason: its first. */
   async #askChain(looked: readonly Rehearsing[]): Promise<DryRunQuote[]> {
     const quotes = looked.flatMap(({ outcome, quote, reasons }) =>
       outcome === 'exists' || quote === null || reasons.some((reason) => UNASKABLE.has(reason)) ? [] : [quote],
@@ -99,7 +99,7 @@ export class QuoteDryRun {
   }
 }
 
-/** The same quote a second time in one request exists by then. */
+/** A quote that occurs twice in one request exists the second time. */
 function withTwins(items: readonly DryRunQuote[]): DryRunQuote[] {
   const seen = new Set<Hex>();
   return items.map((item) => {

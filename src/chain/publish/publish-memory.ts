@@ -4,25 +4,25 @@ import type { IdentifiedQuote } from '../contracts/quote-types.js';
 import type { TxReceipt } from '../wallet/transaction.js';
 import type { PreparedTx, Wallet } from '../wallet/wallet.js';
 
-/** One transaction that put quotes on the stream. */
+/** One mined transaction that published quotes on the stream. */
 export interface MinedPublication {
   readonly quotes: readonly IdentifiedQuote[];
   readonly receipt: Pick<TxReceipt, 'txHash' | 'blockNumber'>;
 }
 
 export interface PublicationMemory {
-  /** Blocks after which a reorg takes nothing back. */
+  /** Blocks after which no reorg is expected. */
   readonly reorgDepth: number;
-  /** Transactions that are remembered; the oldest are given up first. */
+  /** Most transactions kept; the oldest are dropped first. */
   readonly txRemembered: number;
 }
 
 interface Remembered extends MinedPublication {
-  /** The wallet has it mined again, in a block that is not known here. */
+  /** A reorg removed it; the wallet gets it mined again, in a block unknown here. */
   wasTakenBack: boolean;
 }
 
-/** What the wallet has mined of publications, as long as it remembers them itself: a reorg may take them back. */
+/** Mined publications that a reorg may still remove, kept as long as the wallet keeps them. */
 export class MinedPublications {
   #mined: Remembered[] = [];
 
@@ -35,7 +35,7 @@ export class MinedPublications {
     this.#mined = [...kept, { ...publication, wasTakenBack: false }].slice(-txRemembered);
   }
 
-  /** Those of later blocks than this. They may be there still, in a block of another branch. */
+  /** Publications mined after this block. The other branch may contain them too. */
   takenBackAfter(blockNumber: number): MinedPublication[] {
     const gone = this.#mined.filter((each) => each.wasTakenBack || each.receipt.blockNumber > blockNumber);
     for (const each of gone) each.wasTakenBack = true;
@@ -43,18 +43,18 @@ export class MinedPublications {
   }
 }
 
-/** A transaction that may be sent: for just these quotes, with what the node is asked for it meanwhile. */
+/** A transaction that may be sent with exactly these quotes, and its gas and fees, already requested. */
 interface PrefetchedTx {
   readonly quotes: readonly IdentifiedQuote[];
   readonly data: Hex;
-  readonly means: PreparedTx;
+  readonly prepared: PreparedTx;
 }
 
-/** Transactions that quotes will have once the last check of them finds nothing, and what the node says of them already. */
+/** Requests gas and fees of the transaction that quotes need if they pass their last check. */
 export class TxPrefetch {
-  /** By their first quotes, and for as long as those are kept by anybody. */
+  /** By first quote; entries go with the quote (WeakMap). */
   readonly #prefetched = new WeakMap<IdentifiedQuote, PrefetchedTx>();
-  /** One at a time: of many that come at once most will share a transaction. */
+  /** Only one runs at a time: most of the quotes that arrive together share a transaction. */
   #isPrefetching = false;
 
   constructor(
@@ -66,14 +66,14 @@ export class TxPrefetch {
     const [first] = quotes;
     if (first === undefined || this.#isPrefetching) return;
     const data = encodeAdd(quotes);
-    const means = this.wallet.prepare({ to: this.orderbookStream, data });
-    this.#prefetched.set(first, { quotes, data, means });
+    const prepared = this.wallet.prepare({ to: this.orderbookStream, data });
+    this.#prefetched.set(first, { quotes, data, prepared });
     this.#isPrefetching = true;
-    // An error is told where it is sent, if it ever is.
-    void Promise.allSettled([means.gas, means.fees]).then(() => (this.#isPrefetching = false));
+    // `send` reports an error, if the transaction is ever sent.
+    void Promise.allSettled([prepared.gas, prepared.fees]).then(() => (this.#isPrefetching = false));
   }
 
-  /** Null where others have come into the transaction, or some of the quotes were refused. */
+  /** Null if the transaction has other quotes: more joined, or some were rejected. */
   matching(quotes: readonly IdentifiedQuote[]): PrefetchedTx | null {
     const prefetched = quotes[0] && this.#prefetched.get(quotes[0]);
     const isSame =

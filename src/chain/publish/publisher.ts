@@ -9,20 +9,21 @@ import { TxPrefetch, type MinedPublication, MinedPublications, type PublicationM
 
 export interface PublisherLimits extends PublicationMemory {
   readonly maxTxBytes: number;
-  /** Quotes waiting or under way. */
+  /** Most quotes waiting or being published. */
   readonly publishQueue: number;
-  /** Publish transactions under way at once; what arrives meanwhile is gathered into the next. */
+  /** Publish transactions in flight; quotes that arrive meanwhile go into the next. */
   readonly publishTxInFlight: number;
   /**
-   * How long after its transaction was mined a quote's event may take to be read, once its block has been. Then the
-   * block is read again; the publication is forgotten after that, or when reading it takes as long.
+   * How long the publisher waits for a quote's event after the block of its transaction has been read. Then the block is
+   * read again; the publication is dropped after that, or if that read takes as long.
    */
   readonly publishSettleMs: number;
 }
 
 /**
- * Puts quotes on the stream chain with the operator's wallet: many requests' quotes in as few `add` transactions as
- * their size allows. A transaction that was mined settles nothing: the quote's event, read like anybody's, does.
+ * Publishes quotes on the stream chain with the operator's wallet, and packs the quotes of many requests into as few
+ * `add` transactions as their size allows. A publication ends when the follower reads the quote's event, not when the
+ * transaction is mined.
  */
 export class QuotePublisher {
   readonly #publications = new Map<Hex, Publication>();
@@ -38,13 +39,13 @@ export class QuotePublisher {
     private readonly orderbookStream: Hex,
     private readonly clock: Clock,
     private readonly limits: PublisherLimits,
-    /** Told of each mined transaction, so that its events are read at once. */
+    /** Called for each mined transaction, so that the reader reads its events at once. */
     private readonly onMined: (receipt: TxReceipt) => void,
-    /** Reads the stream's block once more: it should have an event that was not read. */
+    /** Reads a block of the stream again: an event that it should contain was not read. */
     private readonly readAgain: (blockNumber: number) => Promise<void>,
-    /** Whether the stream has been read to the end of that block. */
+    /** Whether the reader has read that block of the stream completely. */
     private readonly isRead: (blockNumber: number) => boolean,
-    /** Whether its time is up: nobody can fill it any more. */
+    /** Whether the quote has expired. */
     private readonly isDue: (quote: IdentifiedQuote) => boolean,
   ) {
     this.#prefetched = new TxPrefetch(wallet, orderbookStream);
@@ -55,31 +56,31 @@ export class QuotePublisher {
     return this.wallet.address;
   }
 
-  /** How many more quotes can be taken now. */
+  /** Free places for quotes. */
   get room(): number {
     return this.limits.publishQueue - this.#publications.size;
   }
 
   /**
-   * These will be published if their last check finds nothing. While nothing else is under way they will have a
-   * transaction of their own, and the node can say meanwhile what it takes: two answers less to wait for.
+   * Requests gas and fees for quotes whose last check is still running. While nothing else is in flight they get a
+   * transaction of their own, so this saves two round trips to the node.
    */
   prefetch(quotes: readonly IdentifiedQuote[]): void {
     if (quotes.length > quotesIn(this.limits.maxTxBytes) || this.#publications.size > 0) return;
     this.#prefetched.prefetch(quotes);
   }
 
-  /** It is under way: `publish` would join it, and nobody pays for it again. */
+  /** The quote is being published: `publish` would join, and the wallet does not pay again. */
   has(quote: IdentifiedQuote): boolean {
     return this.#publications.has(quote.quoteId) || this.#orphanWith(quote) !== undefined;
   }
 
-  /** The quotes of transactions that are on the way, or mined and not read yet. */
+  /** The quotes of transactions in flight, or mined and not read yet. */
   *awaited(): Iterable<IdentifiedQuote> {
     for (const { quote, isSent } of this.#publications.values()) if (isSent) yield quote;
   }
 
-  /** Starts a publication, or joins the one that is under way for the same quote. */
+  /** Publishes the quote, or joins its pending publication. */
   publish(quote: IdentifiedQuote): Promise<PublicationOutcome> {
     const known = this.#publications.get(quote.quoteId);
     if (known !== undefined) return known.outcome;
@@ -91,8 +92,8 @@ export class QuotePublisher {
   }
 
   /**
-   * The stream has another branch now, from the block after this one on. The wallet sends again what was mined in later
-   * ones, and the book reads it again: until then it is under way, and who posts its quotes joins it.
+   * The stream has another branch after this block. The wallet resends the transactions of removed blocks, and the
+   * follower reads their events again. Until then these publications are pending, and new requests for them join.
    */
   onReorg(ancestorNumber: number): void {
     for (const { quotes, receipt } of this.#mined.takenBackAfter(ancestorNumber)) {
@@ -105,18 +106,18 @@ export class QuotePublisher {
     }
   }
 
-  /** The quote's event was read; `refusal` says why the book did not take it. */
+  /** The quote's event was read; `refusal` is the reason why the book rejected it, or null. */
   settle(quoteId: Hex, refusal: string | null): void {
     const publication = this.#publications.get(quoteId);
     if (publication === undefined) return;
     const { isSent } = publication;
-    // Nobody has to pay for ours.
+    // Another sender published it: the wallet need not pay.
     if (!isSent) this.#queue = this.#queue.filter((waiting) => waiting !== publication);
     if (refusal === null) this.#finish(publication, { type: 'ENTERED', isSent });
     else this.#finish(publication, { type: 'REFUSED', isSent, reason: refusal });
   }
 
-  /** Nothing is sent any more; what is under way stays unanswered. */
+  /** Sends nothing more; pending publications stay without an outcome. */
   stop(): void {
     this.#queue = [];
     for (const cancel of this.#deadlines) cancel();
@@ -131,14 +132,14 @@ export class QuotePublisher {
     return publication;
   }
 
-  /** Whatever else is in it: an earlier run's, or what a reorg took back. */
+  /** An orphaned transaction of the wallet that contains the quote. */
   #orphanWith(quote: IdentifiedQuote): Promise<TxReceipt | null> | undefined {
     return this.wallet.orphanWith(() => quoteDigits(quote), this.isRead);
   }
 
   async #join(publication: Publication, left: Promise<TxReceipt | null>): Promise<void> {
     const receipt = await left;
-    // Its event may have been read before.
+    // Its event may have been read meanwhile.
     if (this.#publications.get(publication.quote.quoteId) !== publication) return;
     if (receipt !== null) return this.#onReceipt([publication], receipt);
     publication.isSent = false;
@@ -150,7 +151,7 @@ export class QuotePublisher {
     this.#gather();
   }
 
-  /** What one turn of the event loop brings goes into the same transaction. */
+  /** Quotes that arrive in one turn of the event loop share a transaction. */
   #gather(): void {
     if (this.#queue.length === 0 || this.#gathering || this.#txInFlight >= this.limits.publishTxInFlight) return;
     this.#gathering = true;
@@ -178,7 +179,7 @@ export class QuotePublisher {
     const data = prefetched?.data ?? encodeAdd(quotes);
     this.#txInFlight++;
     try {
-      this.#onReceipt(batch, await this.wallet.send({ to: this.orderbookStream, data }, prefetched?.means));
+      this.#onReceipt(batch, await this.wallet.send({ to: this.orderbookStream, data }, prefetched?.prepared));
     } catch (error) {
       this.#fail(batch, error as Error);
     }
@@ -194,9 +195,9 @@ export class QuotePublisher {
   }
 
   /**
-   * Forgets what never turns up, so that a quote that is posted again is published again. What cannot have turned up yet
-   * is waited for: its block may need many more after it, or the reader be behind. The node may have left the event out
-   * when the block was read, so it is read once more.
+   * Drops publications whose events never arrive, so that a repeated request publishes the quote again. It waits until
+   * the reader has read the block, which may be far behind the head. The node may have omitted the event then, so the
+   * block is read once more.
    */
   #expectEvents(batch: readonly Publication[], receipt: MinedPublication['receipt']): void {
     let cancelTimer: CancelTimer = () => undefined;
@@ -238,8 +239,8 @@ export class QuotePublisher {
 }
 
 /**
- * What became of a publication: the book knows the quote, the checks at entry refused it, or its transaction failed.
- * Not sent: another's event of the quote was read while ours still waited, or its time was up.
+ * The outcome of a publication: the book has the quote, its checks rejected it, or the transaction failed. `isSent` is
+ * false if another sender's event of the quote arrived first, or the quote expired in the queue.
  */
 export type PublicationOutcome =
   | { readonly type: 'ENTERED'; readonly isSent: boolean }

@@ -57,8 +57,8 @@ export class QuoteIntake {
   }
 
   /**
-   * `onPaid` is told of how many quotes the wallet pays the publication for this request, or may: whatever became of
-   * them on the chain, and whatever is answered. One that was under way already is paid for whoever posted it first.
+   * Calls `onPaid` with the number of quotes that the wallet pays or may pay for this request, whatever their outcome. A
+   * quote that was already pending is charged to the request that posted it first.
    */
   async submit(posted: readonly PostedQuote[], onPaid: (quotes: number) => void): Promise<IntakeResult> {
     try {
@@ -112,8 +112,8 @@ export class QuoteIntake {
   }
 
   /**
-   * What entered may be gone again before its request is answered: filled, cancelled, expired. Its pool says which; one
-   * that has nothing against it was taken back by a reorg. Each is asked about once, others may go meanwhile.
+   * An accepted quote may be filled, cancelled or expired before its request is answered. Its pool says which; if the
+   * pool has no objection, a reorg removed the quote. Each quote is checked once, since others may go meanwhile.
    */
   async #explainGone(
     quotes: readonly IdentifiedQuote[],

@@ -13,7 +13,7 @@ export interface PostedQuote extends Omit<SignedQuote, 'pool'> {
   readonly signature: Signature;
 }
 
-/** What became of one item, in the order of the request. */
+/** The outcome of one item, in the order of the request. */
 export type IntakeItem =
   | { readonly type: 'CREATED' | 'EXISTS'; readonly order: Order; readonly fillableSize: bigint }
   | { readonly type: 'FAILED'; readonly reason: string };
@@ -52,8 +52,8 @@ export class QuoteValidation {
   ) {}
 
   /**
-   * Items in the order of the request. A bad quote stops nobody else's. `onPromising` is told of the quotes that have
-   * passed every check but the last, that of their pools.
+   * Items in the order of the request. A bad quote does not affect the others. Calls `onPromising` with the quotes that
+   * have passed all checks but the last, by their pools.
    */
   async check(
     posted: readonly PostedQuote[],
@@ -94,7 +94,7 @@ export class QuoteValidation {
     });
   }
 
-  /** What their pools have against each of these now, by name; null: nothing. */
+  /** The names of the errors with which the pools reject these quotes now; null: accepted. */
   async refusals(quotes: readonly IdentifiedQuote[]): Promise<(string | null)[]> {
     return (await this.states.read(quotes)).map(({ error }) => error);
   }

@@ -1,6 +1,6 @@
 import type { Hex } from '../../engine/quote.js';
 
-/** The wallet can't pay for gas. */
+/** The wallet cannot pay for gas. */
 export class InsufficientFunds extends Error {
   override readonly name = 'InsufficientFunds';
   constructor(wallet: Hex, message = `The wallet ${wallet} has no money for gas`) {
@@ -8,7 +8,7 @@ export class InsufficientFunds extends Error {
   }
 }
 
-/** The wallet has spent what it may in a day; it may spend again in `waitMs` milliseconds. */
+/** The wallet has reached its daily cap; it may spend again in `waitMs` milliseconds. */
 export class SpendCapReached extends InsufficientFunds {
   constructor(
     wallet: Hex,
@@ -18,7 +18,7 @@ export class SpendCapReached extends InsufficientFunds {
   }
 }
 
-/** The node refused to estimate it: it would revert, with this data. */
+/** The gas estimate failed: the transaction would revert with this data. */
 export class WouldRevert extends Error {
   override readonly name = 'WouldRevert';
   constructor(readonly data: Hex) {
@@ -26,14 +26,14 @@ export class WouldRevert extends Error {
   }
 }
 
-/** No node would take it, whatever it offered: it was not sent. */
+/** No node accepted the transaction at any fee: it was not sent. */
 export class TxRefused extends Error {
   override readonly name = 'TxRefused';
 }
 
 /**
- * The disk did not take what it is for, so that it was neither signed nor sent: it is full, or fails, which ends the
- * process.
+ * The intent could not be written, so the transaction was neither signed nor sent. The disk is full, or it fails, which
+ * ends the process.
  */
 export class IntentNotPersisted extends Error {
   override readonly name = 'IntentNotPersisted';
@@ -42,17 +42,17 @@ export class IntentNotPersisted extends Error {
   }
 }
 
-/** It was mined, and did nothing. */
+/** The transaction was mined and reverted. */
 export class TxReverted extends Error {
   override readonly name = 'TxReverted';
 }
 
-/** The wallet was stopped before the transaction's end was known. */
+/** The wallet stopped before the transaction's outcome was known. */
 export class WalletStopped extends Error {
   override readonly name = 'WalletStopped';
 }
 
-/** Too many transactions wait. */
+/** The queue of waiting transactions is full. */
 export class WalletBusy extends Error {
   override readonly name = 'WalletBusy';
 }

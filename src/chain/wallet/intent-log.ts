@@ -4,24 +4,24 @@ import type { Hex } from '../../engine/quote.js';
 import { IntentNotPersisted } from './errors.js';
 import type { Fees, TxIntent } from './transaction.js';
 
-/** Where it is kept of which wallet: a chain and an address have one line of nonces. */
+/** One file for each chain and address, since these share one sequence of nonces. */
 export function intentFileName(chainId: number, address: Hex): string {
   return `intents-${chainId}-${address.toLowerCase()}.jsonl`;
 }
 
 /**
- * What a wallet means to send, one intent a nonce, kept outside of the process: after a crash nobody knows what was
- * signed or sent, so the next run goes on with the same intents and gives their nonces to nothing else.
+ * A durable log of the transactions that a wallet is about to send, one intent for each nonce. After a crash it is
+ * unknown which of them were signed or sent, so the next run resumes the same intents under the same nonces.
  */
 export class IntentLog {
-  /** What earlier runs wrote and did not forget, by nonce. */
+  /** Intents of earlier runs, in the order of nonces. */
   readonly kept: readonly TxIntent[];
 
   constructor(private readonly values: KeyValueStore) {
     this.kept = [...values.found.values()].map(readIntent).sort((a, b) => a.nonce - b.nonce);
   }
 
-  /** Durable when it resolves, and nothing is signed before. Replaces what was written for the same nonce. */
+  /** Durable when it resolves; the sender signs only after that. Replaces the intent of the same nonce. */
   write({ nonce, to, data, gas, versions }: TxIntent): Promise<void> {
     const fees = versions.map(({ maxFeePerGas, maxPriorityFeePerGas }) => [
       `${maxFeePerGas}`,
@@ -30,13 +30,13 @@ export class IntentLog {
     return written(this.values.put(`${nonce}`, { nonce, to, data, gas: `${gas}`, fees }));
   }
 
-  /** The nonce is settled for good, or free again. Durable when it resolves. */
+  /** The nonce is final, or free again. Durable when it resolves. */
   forget(nonce: number): Promise<void> {
     return written(this.values.remove(`${nonce}`));
   }
 }
 
-/** Rejects with IntentNotPersisted alone. */
+/** Rejects with IntentNotPersisted only. */
 async function written(change: Promise<void>): Promise<void> {
   try {
     await change;

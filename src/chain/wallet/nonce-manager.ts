@@ -5,36 +5,36 @@ import { ChainAnswerError, readQuantity } from '../rpc/rpc-response.js';
 import type { IntentLog } from './intent-log.js';
 import { WalletTx, type TxRequest } from './transaction.js';
 
-/** How long a mined transaction's nonce is remembered, for a reorg may take it back. */
+/** How long the nonce of a mined transaction is kept, since a reorg may remove it. */
 export interface NonceMemory {
-  /** Blocks that must have been read after it. */
+  /** Blocks after it that must have been read before it is dropped. */
   readonly reorgDepth: number;
-  /** At most so many; the oldest are given up first. */
+  /** Most nonces kept; the oldest are dropped first. */
   readonly remembered: number;
 }
 
 interface MinedTx {
   readonly tx: WalletTx;
   readonly block: BlockId;
-  /** A reorg that takes the block back will be told of. */
+  /** The reader has read the block, so it reports a reorg that removes it. */
   isRead: boolean;
 }
 
-/** More nonces than that lie between what was mined and what is sent only where a node has counted wrong. */
+/** A larger gap between mined and sent nonces means that a node counted wrong. */
 const MOST_GAPS = 1_000;
 
 /**
- * Which nonce is next, and what each of ours is for. The chain is asked each time, since another signer may use the
- * key; but a nonce that was given out here is never given out again before its transaction is mined too deep to come
- * back, or was refused: a node that lags, forgets, or follows a reorg does not make it free.
+ * Assigns nonces, and knows the transaction of each. It reads the chain's count each time, since another signer may use
+ * the key. A nonce assigned here stays assigned until its transaction is too deep for a reorg, or was refused: a node
+ * that lags, forgets or follows a reorg does not free it.
  */
 export class NonceManager {
   readonly #live = new Map<number, WalletTx>();
   /** Mined, oldest first. */
   readonly #mined = new Map<number, MinedTx>();
-  /** The last block of the chain that was read; null: none since the start, or since a reorg. */
+  /** The last block that the reader has read; null: none since the start, or since a reorg. */
   #readTo: BlockId | null = null;
-  /** The next nonce, as the chain last said: when asked for `pending`, or by a receipt. */
+  /** The next nonce by the chain's last answer: its `pending` count, or a receipt. */
   #pending = 0;
 
   constructor(
@@ -44,29 +44,29 @@ export class NonceManager {
     private readonly memory: NonceMemory,
   ) {}
 
-  /** Asks the chain. One at a time. Rejects with ChainAnswerError where the node counts what nobody has sent. */
+  /** Reads the chain's count. Calls must not overlap. Rejects with ChainAnswerError if the count is too high. */
   async look(): Promise<void> {
     const pending = await this.#count('pending');
     const isLeap = pending - Math.max(this.#pending, ...this.#own()) > MOST_GAPS;
-    // Once given out, a nonce far ahead would keep all that comes after it waiting for ever.
+    // A nonce far ahead would block all later transactions for ever.
     if (isLeap && pending - (await this.#count('latest')) > MOST_GAPS)
       throw new ChainAnswerError(`The node counts ${pending} transactions of the wallet, far more than were mined`);
     this.#pending = pending;
   }
 
-  /** Takes the next nonce, as the chain last told, not below `lowest`, for this. */
+  /** Assigns the next nonce, at least `lowest`, to the request. */
   begin(request: Required<TxRequest>, lowest = 0): WalletTx {
     return this.beginAt(Math.max(this.#pending, lowest, ...this.#own().map((nonce) => nonce + 1)), request);
   }
 
   beginAt(nonce: number, request: Required<TxRequest>): WalletTx {
     const tx = new WalletTx(nonce, request);
-    this.goOn(tx);
+    this.track(tx);
     return tx;
   }
 
-  /** It is on its way, perhaps again. */
-  goOn(tx: WalletTx): void {
+  /** The transaction is pending, perhaps again. */
+  track(tx: WalletTx): void {
     this.#mined.delete(tx.nonce);
     this.#live.set(tx.nonce, tx);
   }
@@ -79,15 +79,15 @@ export class NonceManager {
     this.#pending = Math.max(this.#pending, tx.nonce + 1);
   }
 
-  /** The nonce is free again, or another signer's. */
+  /** The nonce is free again, or another signer used it. */
   async forget({ nonce }: WalletTx): Promise<void> {
     this.#live.delete(nonce);
     await this.intents.forget(nonce);
   }
 
   /**
-   * The chain was read to the end of this block. Ours whose blocks had not been read when their receipts came: where
-   * others have taken the place of these since, no reorg tells of it.
+   * The reader has read to the end of this block. Returns the transactions whose blocks it had not read when their
+   * receipts arrived: if other blocks replaced these since, no reorg event reports it.
    */
   read(to: BlockId): WalletTx[] {
     if (to.blockNumber >= (this.#readTo?.blockNumber ?? 0)) this.#readTo = to;
@@ -101,8 +101,8 @@ export class NonceManager {
   }
 
   /**
-   * Mined transactions that a reorg can no longer take back need not be remembered. By what was read and not by the
-   * head: a reader that is behind tells of a reorg late.
+   * Drops mined transactions that are too deep for a reorg, counted from the last block read and not from the head: a
+   * reader that is behind reports a reorg late.
    */
   async forgetSettled(): Promise<void> {
     const readTo = this.#readTo?.blockNumber ?? 0;
@@ -114,21 +114,20 @@ export class NonceManager {
     await Promise.all(settled.map((nonce) => this.intents.forget(nonce)));
   }
 
-  /** Reading goes back to this block. Ours that were mined in later ones: a reorg may have taken them back. */
+  /** The reader goes back to this block. Returns transactions mined after it: a reorg may have removed them. */
   goBackTo(number: number): WalletTx[] {
     this.#readTo = null;
     return [...this.#mined.values()].flatMap(({ tx, block }) => (block.blockNumber > number ? [tx] : []));
   }
 
-  /** Ours that were mined and, as the chain last said, are not: a reorg took them back. */
+  /** Transactions that were mined and, by the chain's last count, are not: a reorg removed them. */
   takenBack(): WalletTx[] {
     return [...this.#mined.values()].flatMap(({ tx }) => (tx.nonce >= this.#pending ? [tx] : []));
   }
 
   /**
-   * Nonces before this one's that the chain waits for and no transaction is known of: somebody's that a node has
-   * dropped. What waits in the node's pool is not among them, whoever sent it. Null: more than anybody can have left, so
-   * that a wrong count must have been believed once.
+   * Missing nonces before this one: neither mined, nor assigned here, nor in the node's pool. A node has dropped another
+   * signer's transaction. Null: so many are missing that the nonce came from a wrong count.
    */
   async gapsBefore({ nonce }: WalletTx): Promise<number[] | null> {
     await this.look();
@@ -140,17 +139,17 @@ export class NonceManager {
     return gaps;
   }
 
-  /** Whether a transaction was mined under this nonce, ours or not. */
+  /** Whether any signer's transaction was mined under this nonce. */
   async isUsed({ nonce }: WalletTx): Promise<boolean> {
     return (await this.#count('latest')) > nonce;
   }
 
-  /** Nonces that are given out, or were and are remembered. */
+  /** Assigned nonces, and mined ones still kept. */
   #own(): number[] {
     return [...this.#live.keys(), ...this.#mined.keys()];
   }
 
-  /** Transactions of the wallet; `pending` counts those that wait in the node's pool too. */
+  /** Transactions of the wallet; `pending` includes those in the node's pool. */
   async #count(block: 'latest' | 'pending'): Promise<number> {
     return readQuantity(await this.rpc.request({ method: 'eth_getTransactionCount', params: [this.address, block] }));
   }

@@ -9,16 +9,16 @@ import { CappedWallet, WalletSpending } from './spending.js';
 import { txAccount } from './transaction.js';
 import type { OnTxTrouble } from './tx-tracker.js';
 
-/** Whose money pays for what is sent. */
+/** The account that signs and pays for transactions. */
 export interface OperatorAccount {
   readonly privateKey: Hex;
-  /** Where the wallet of each chain writes down what it sends: the same one where both are the same chain. */
+  /** The intent log of each chain's wallet: one and the same if both roles share a chain. */
   readonly intents: Readonly<Record<ChainRole, IntentLog>>;
-  /** What each wallet may spend on gas in 24 hours; absent: what it has. */
+  /** Most gas fees of each wallet in 24 hours; absent: no cap. */
   readonly spendPerDayWei?: bigint;
 }
 
-/** The numbers of `config/limits.ts` that wallets are bound by. */
+/** The settings of `config/limits.ts` that apply to wallets. */
 export interface WalletNumbers {
   readonly txInFlight: number;
   readonly txWaiting: number;
@@ -33,12 +33,12 @@ export interface WalletNumbers {
 export interface WalletOptions {
   readonly profile: Profile;
   readonly rpc: Readonly<Record<ChainRole, Rpc>>;
-  /** Null: there are no wallets. */
+  /** Null: the service runs without wallets. */
   readonly operator: OperatorAccount | null;
   readonly clock: Clock;
-  /** Engine time, Unix seconds: a day of spending ends by it. */
+  /** Engine time, Unix seconds: the spending day follows it. */
   readonly nowSeconds: () => number;
-  /** Where it is kept what wallets spend; absent: it is forgotten with the process. */
+  /** Stores what wallets spend; absent: kept in memory only. */
   readonly budgets?: KeyValueStore;
   readonly limits: WalletNumbers;
   readonly onTxTrouble: OnTxTrouble;
@@ -47,7 +47,7 @@ export interface WalletOptions {
 /** Wei. */
 const GWEI = 10n ** 9n;
 
-/** One wallet a chain; one in all where both chains are the same, since there is one sequence of nonces then. */
+/** One wallet for each chain. If both roles share a chain they share the wallet, since the nonces are shared. */
 export function openWallets(options: WalletOptions): Record<ChainRole, CappedWallet> | null {
   const { profile, rpc, operator, clock, nowSeconds, budgets, limits, onTxTrouble } = options;
   if (operator === null) return null;

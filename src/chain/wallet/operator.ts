@@ -16,7 +16,7 @@ import {
 import type { TxReceipt, TxRequest } from './transaction.js';
 import type { Wallet } from './wallet.js';
 
-/** What became of one transaction, in words for whoever asked for it. */
+/** The outcome of one transaction; `reason` is for people. */
 export type TxOutcome =
   | { readonly type: 'DONE' }
   /** `name`: the contract's error, null when it is not known. Nothing happened. */
@@ -24,34 +24,34 @@ export type TxOutcome =
   /** It could not be sent, or was not mined. */
   | { readonly type: 'FAILED'; readonly reason: string };
 
-/** One transaction, from when it is asked for. */
+/** One transaction, from the call of `send` on. */
 export interface Submission {
-  /** What came of it, unless that takes longer than anybody waits. The payer has been told by then. */
+  /** The outcome, or TOO_LONG after the deadline. By then the payer has been charged. */
   readonly outcome: Promise<TxOutcome | 'TOO_LONG'>;
-  /** What came of it in the end: the wallet goes on however long it takes. */
+  /** The final outcome: the wallet goes on after the deadline, however long it takes. */
   readonly end: Promise<TxOutcome>;
 }
 
-/** What became of it and what it cost: 0 where it was not sent, null where it may still be mined. */
+/** Outcome and gas: 0 if the transaction was not sent, null if it may still be mined. */
 interface Ended {
   readonly outcome: TxOutcome;
   readonly gasUsed: bigint | null;
-  /** The wallet's cap was in the way, for so many milliseconds. */
+  /** The wallet's spending cap rejected it; the cap ends in this many milliseconds. */
   readonly capWaitMs?: number;
 }
 
-/** What those hear for whom it takes too long. */
+/** The reason given to a client whose deadline passed. */
 export const NOT_CONFIRMED = 'Transaction not confirmed yet';
 
-/** The operator on the settlement chain: sends with the operator's wallet and says what came of it, by name. */
+/** Sends with the operator's wallet on the settlement chain, and decodes why a transaction reverted. */
 export class Operator {
   constructor(
     private readonly wallet: Pick<Wallet, 'address' | 'send'>,
     private readonly reader: Pick<ChainReader, 'call'>,
-    /** Told of each mined transaction, so that its events are read at once. */
+    /** Called for each mined transaction, so that the reader reads its events at once. */
     private readonly onMined: (receipt: TxReceipt) => void,
     private readonly clock: Clock,
-    /** How long somebody waits for one transaction, in milliseconds. The wallet goes on with it. */
+    /** Milliseconds that a request waits for one transaction. The wallet goes on with it. */
     private readonly patienceMs: number,
   ) {}
 
@@ -59,16 +59,16 @@ export class Operator {
     return this.wallet.address;
   }
 
-  /** That of whoever asks now. */
+  /** The deadline of a request that arrives now. */
   deadline(): Deadline {
     return new Deadline(this.clock, this.patienceMs);
   }
 
-  /** It ends when mined, or when it is clear that it never will be. `payer` is told once what it costs. */
+  /** Ends when the transaction is mined, or can never be. Charges `payer` once. */
   send(request: TxRequest, payer: Pick<GasPayer, 'sent' | 'capped'>): Submission {
     const ended = this.#send(request);
     const end = ended.then(({ outcome }) => outcome);
-    // Nobody may be left to hear of a failure by then, and it is no news to those who are.
+    // `outcome` reports the failure; without a listener on `end` the rejection would be unhandled.
     end.catch(() => undefined);
     return { outcome: this.#charged(ended, payer), end };
   }
@@ -90,7 +90,7 @@ export class Operator {
       const receipt = await this.wallet.send(request);
       this.onMined(receipt);
       const { succeeded, gasUsed } = receipt;
-      return { outcome: succeeded ? { type: 'DONE' } : await this.#whyReverted(request, receipt), gasUsed };
+      return { outcome: succeeded ? { type: 'DONE' } : await this.#revertReason(request, receipt), gasUsed };
     } catch (error) {
       if (error instanceof WouldRevert) return { outcome: reverted(error.data), gasUsed: 0n };
       const outcome = failed(failureText(error));
@@ -100,9 +100,10 @@ export class Operator {
   }
 
   /**
-   * A receipt has no reason: the same call at the end of that block gives it, unless the block has changed the cause.
+   * A receipt has no reason: the same call at the end of its block gives it, unless a later transaction of the block
+   * removed the cause.
    */
-  async #whyReverted(request: TxRequest, { blockNumber, txHash }: TxReceipt): Promise<TxOutcome> {
+  async #revertReason(request: TxRequest, { blockNumber, txHash }: TxReceipt): Promise<TxOutcome> {
     try {
       const again = await this.reader.call(request, blockNumber, this.address);
       if (again.reverted) return reverted(again.data);
@@ -128,12 +129,12 @@ function failureText(error: unknown): string {
   return ofWallet ? (error as Error).message : chainFailureText(error);
 }
 
-/** Whom the transactions of one request are charged to. */
+/** The account that the transactions of one request are charged to. */
 export interface GasPayer {
-  /** Takes ahead what so many of them may cost; else says why none may be sent. For none there is no refusal. */
+  /** Reserves the gas of this many transactions, or returns why none may be sent. Zero are never refused. */
   take(transactions: number): GasRefusal | null;
-  /** One was mined and used so much gas; null: it was sent, and may still be mined. */
+  /** A transaction was mined and used this much gas; null: it was sent, and may still be mined. */
   sent(gasUsed: bigint | null): void;
-  /** One was not sent: the wallet has spent its cap, and may spend again in so many milliseconds. */
+  /** A transaction was not sent: the wallet has reached its cap, and may spend again in `waitMs`. */
   capped(waitMs: number): void;
 }

@@ -11,8 +11,8 @@ const TOO_FAR_AHEAD =
   "a node must have counted wrong when it got its nonce: too many before it are nobody's to be closed";
 
 /**
- * Transactions of ours that nobody waits for: an earlier run left them, a reorg took them back, or they close a gap.
- * They are followed to their end all the same, and who asks for the very same meanwhile joins them.
+ * Transactions of this wallet without a caller: an earlier run left them, a reorg removed them, or they close a nonce
+ * gap. The wallet tracks them like all others. A request for the same transaction joins the pending one.
  */
 export class OrphanedTxs {
   readonly #left: OrphanIndex;
@@ -30,20 +30,20 @@ export class OrphanedTxs {
     this.#left = new OrphanIndex(reorgDepth);
   }
 
-  /** Takes up what earlier runs left. */
+  /** Tracks the transactions of earlier runs again. */
   resume(intents: Iterable<TxIntent>): void {
     for (const { nonce, to, data, gas, versions } of intents) {
       const tx = new WalletTx(nonce, { to, data, gas }, versions);
-      this.line.goOn(tx);
-      this.#left.add(tx.request, this.#goOnWith(tx, 'an earlier run left it unsettled'));
+      this.line.track(tx);
+      this.#left.add(tx.request, this.#settle(tx, 'an earlier run left it unsettled'));
     }
   }
 
-  /** What a reorg took back, or may have: nobody waits for it any more, and its nonce is still its own. */
+  /** Tracks transactions that a reorg removed, or may have. They have no caller any more, and keep their nonces. */
   revive(mined: readonly WalletTx[]): void {
     for (const tx of mined) {
-      this.line.goOn(tx);
-      this.#left.add(tx.request, this.#goOnWith(tx, 'a reorg took it back: sent again', true));
+      this.line.track(tx);
+      this.#left.add(tx.request, this.#settle(tx, 'a reorg took it back: sent again', true));
     }
   }
 
@@ -52,19 +52,19 @@ export class OrphanedTxs {
     this.#left.read(blockNumber);
   }
 
-  /** The end of one that is for the very same. Null: nobody is to join it, after all. */
+  /** The receipt of a pending transaction with the same purpose. Null: the caller must send its own. */
   find(request: TxRequest): Promise<TxReceipt | null> | undefined {
     return this.#left.find(request);
   }
 
-  /** One that publishes the quote of these hex digits, on its way or in a block that has not been read. Null: given up. */
+  /** A transaction with this quote (hex digits), pending or in a block not yet read. Null: given up. */
   findWith(digits: () => string, isRead: (blockNumber: number) => boolean): Promise<TxReceipt | null> | undefined {
     return this.#left.findWith(digits, isRead);
   }
 
   /**
-   * The chain waits for nonces that nobody sends: transfers of nothing to ourselves let the rest go on. One at a time,
-   * since all that waits behind a gap finds it at the same time, and it has to be closed once.
+   * Fills missing nonces with empty transfers to the wallet itself, so that later nonces can be mined. Calls must not
+   * overlap: all transactions behind a gap find it at the same time, and it must be closed once.
    */
   async closeGapsBefore(tx: WalletTx): Promise<void> {
     const gaps = await this.line.gapsBefore(tx);
@@ -75,12 +75,12 @@ export class OrphanedTxs {
     const gas = await this.sender.estimate(nothing);
     for (const nonce of gaps) {
       const closing = this.line.beginAt(nonce, { ...nothing, gas });
-      void this.#goOnWith(closing, 'nobody sends it: closed by an empty transaction');
+      void this.#settle(closing, 'nobody sends it: closed by an empty transaction');
     }
   }
 
-  /** `isTakenBack`: a reorg may have undone it. Who asks for the same then means this one, even if it is still there. */
-  async #goOnWith(tx: WalletTx, why: string, isTakenBack = false): Promise<OrphanOutcome> {
+  /** `isTakenBack`: a reorg may have removed it. Requests for the same then join it, even if it is still mined. */
+  async #settle(tx: WalletTx, why: string, isTakenBack = false): Promise<OrphanOutcome> {
     try {
       await this.sender.learnHashes(tx);
       let wasUsed = false;
@@ -91,7 +91,7 @@ export class OrphanedTxs {
           await this.sender.send(tx, await this.sender.feesAgain(tx, false));
         }
       } catch {
-        // No answer: the first round finds out.
+        // The node did not answer: the tracker's first round retries.
       }
       const receipt = await this.sent.untilUsed(tx);
       if (receipt !== null) return { receipt, wasThere: wasUsed && !isTakenBack };
@@ -104,7 +104,7 @@ export class OrphanedTxs {
     }
   }
 
-  /** Nobody would ask for it again: where no node answers, it waits until one does. */
+  /** No caller would retry, so this retries until a node answers. */
   async #sendAnew(request: Required<TxRequest>): Promise<TxReceipt> {
     for (;;) {
       try {
@@ -117,7 +117,7 @@ export class OrphanedTxs {
   }
 }
 
-/** What a transaction is for. */
+/** Identifies what a transaction does, whatever its nonce and fees. */
 interface Purpose {
   readonly to: Hex;
   readonly data: Hex;
@@ -126,27 +126,26 @@ interface Purpose {
 export interface OrphanOutcome {
   /** Null: it was given up. */
   readonly receipt: TxReceipt | null;
-  /** It was mined before anybody looked: who asks for the same by then means another one. */
+  /** It was mined before this run looked: a new request for the same means another transaction. */
   readonly wasThere: boolean;
 }
 
 interface LeftTx {
   readonly end: Promise<OrphanOutcome>;
-  /** Digits of those that it publishes: they are asked for by the thousand, and calldata is too long to search for each. */
+  /** Hex digits of the quotes in it: searching the calldata for each of thousands of quotes would be slow. */
   readonly quotes: ReadonlySet<string>;
-  /** Null until it is. Its block may still be to be read: what it did is not known before. */
+  /** Null until mined. The reader may not have reached its block yet, so its effects are unknown until then. */
   mined: TxReceipt | null;
 }
 
 /**
- * Transactions that earlier runs sent, or that a reorg took back, until it is known what became of them. Clients ask
- * again for what they had no answer to, or find undone: who asks for the very same joins it, and it is not paid for
- * twice.
+ * Finds orphaned transactions by purpose and by quote until their blocks have been read. Clients retry requests without
+ * an answer, or undone by a reorg: a retry joins the pending transaction, so that the wallet does not pay twice.
  */
 export class OrphanIndex {
   readonly #left = new Map<string, LeftTx>();
 
-  /** `reorgDepth`: this many blocks behind one that was read all others have been. */
+  /** `reorgDepth`: blocks after which every reader has read a block. */
   constructor(private readonly reorgDepth: number) {}
 
   add(purpose: Purpose, end: Promise<OrphanOutcome>): void {
@@ -165,9 +164,9 @@ export class OrphanIndex {
       if (mined !== null && mined.blockNumber + this.reorgDepth <= to) this.#left.delete(name);
   }
 
-  /** The end of one that is on its way; its receipt, or null where nobody is to join it. */
+  /** The receipt of a pending one; null: the caller must send its own. */
   find(purpose: Purpose): Promise<TxReceipt | null> | undefined {
-    // Mostly there are none, and calldata is long.
+    // The index is mostly empty, and hashing calldata is slow.
     if (this.#left.size === 0) return undefined;
     const left = this.#left.get(nameOf(purpose));
     if (left?.mined !== null) return undefined;
@@ -175,8 +174,8 @@ export class OrphanIndex {
   }
 
   /**
-   * One that publishes the quote of these digits, on its way or in a block that has not been read: its receipt, or null
-   * where it was given up.
+   * The receipt of a transaction that publishes this quote and is pending, or mined in a block not yet read. Null: it
+   * was given up.
    */
   findWith(digits: () => string, isRead: (blockNumber: number) => boolean): Promise<TxReceipt | null> | undefined {
     if (this.#left.size === 0) return undefined;

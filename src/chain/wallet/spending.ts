@@ -10,9 +10,9 @@ import { type PreparedTx, Wallet } from './wallet.js';
 const DAY_MS = 24 * 60 * 60_000;
 
 export interface WalletSpendingOptions {
-  /** Null: it may spend what it has. */
+  /** Null: no cap. */
   readonly capWei: bigint | null;
-  /** Goes on where it was after a restart. */
+  /** Must continue after a restart where it stopped. */
   readonly nowMs: () => number;
   /** Nonces whose fees are remembered: all that a reorg may take back, or that a restart looks at again. */
   readonly remembered: number;
@@ -20,14 +20,14 @@ export interface WalletSpendingOptions {
   readonly kept: { readonly values: KeyValueStore; readonly name: string } | null;
 }
 
-/** What was counted for one nonce, and when the day ends in which it was. */
+/** The fee counted for one nonce, and the end of the day that it counts for. */
 interface Counted {
   readonly feeWei: bigint;
   readonly endsMs: number;
 }
 
 /**
- * What one wallet has spent on gas in 24 hours, counted from the first transaction on, and whether it may spend more.
+ * Counts the gas that one wallet spends within 24 hours from the first transaction, and applies its cap.
  */
 export class WalletSpending {
   readonly #options: WalletSpendingOptions;
@@ -40,7 +40,7 @@ export class WalletSpending {
 
   constructor(options: WalletSpendingOptions) {
     this.#options = options;
-    this.#goOn();
+    this.#restore();
   }
 
   get spentWei(): bigint {
@@ -49,8 +49,8 @@ export class WalletSpending {
   }
 
   /**
-   * The nonce's transaction was mined, or found to be mined by an earlier run, or mined anew after a reorg. Those under
-   * way when the cap is reached are still paid for. What is counted outlives the process when it resolves.
+   * Counts the nonce's transaction: mined now, in an earlier run, or again after a reorg. Transactions in flight when the
+   * cap is reached still count. Durable when it resolves.
    */
   mined(nonce: number, feeWei: bigint): Promise<void> {
     this.#roll();
@@ -64,7 +64,7 @@ export class WalletSpending {
     return this.#keep();
   }
 
-  /** The nonce went to another signer's transaction: what was counted for ours, before a reorg, was not spent. */
+  /** Another signer's transaction used the nonce: the fee counted before a reorg was not spent. */
   async lost(nonce: number): Promise<void> {
     const counted = this.#counted.get(nonce);
     if (counted === undefined) return;
@@ -74,7 +74,7 @@ export class WalletSpending {
     await this.#keep();
   }
 
-  /** 0: it may spend; else in how many milliseconds it may again. */
+  /** 0 if the wallet may spend; else the milliseconds until it may again. */
   waitMs(): number {
     this.#roll();
     const { capWei, nowMs } = this.#options;
@@ -83,8 +83,8 @@ export class WalletSpending {
   }
 
   /**
-   * Throws IntentNotPersisted after what was spent could not be kept, until it can: a restart would let a capped wallet spend
-   * it again. Each call tries again, for the next one.
+   * Throws IntentNotPersisted while the last amount is not on the disk: after a restart a capped wallet would spend it
+   * again. Each call retries the write, for the next call.
    */
   checkKept(): void {
     if (this.#options.capWei === null || this.#unkept === null) return;
@@ -93,7 +93,7 @@ export class WalletSpending {
     throw new IntentNotPersisted(cause);
   }
 
-  /** What is taken back of another day makes no room in this one. */
+  /** A refund of an earlier day does not raise today's budget. */
   #count(feeWei: bigint, endsMs: number): void {
     if (feeWei > 0n || endsMs === this.#endsMs) this.#spentWei += feeWei;
   }
@@ -105,7 +105,7 @@ export class WalletSpending {
     this.#spentWei = 0n;
   }
 
-  /** A disk that fails ends the process. On one that is full, what is in memory counts on. */
+  /** A failing disk ends the process. On a full one the count continues in memory. */
   async #keep(): Promise<void> {
     const { kept } = this.#options;
     const feesWei = [...this.#counted].map(([nonce, { feeWei, endsMs }]) => [nonce, `${feeWei}`, endsMs]);
@@ -118,7 +118,7 @@ export class WalletSpending {
     }
   }
 
-  #goOn(): void {
+  #restore(): void {
     const { kept } = this.#options;
     const found = kept?.values.found.get(kept.name);
     if (found === undefined) return;
@@ -135,7 +135,7 @@ export class WalletSpending {
   }
 }
 
-/** A wallet that sends nothing more once it has spent its cap, and counts what it spends, whoever waits for it. */
+/** A wallet that counts its spending and rejects transactions after its cap. */
 export class CappedWallet extends Wallet {
   readonly spending: WalletSpending;
 
@@ -144,10 +144,10 @@ export class CappedWallet extends Wallet {
     this.spending = spending;
   }
 
-  /** As that of every wallet; rejects with SpendCapReached besides. */
-  override async send(request: TxRequest, means?: PreparedTx): Promise<TxReceipt> {
+  /** Also rejects with SpendCapReached. */
+  override async send(request: TxRequest, prepared?: PreparedTx): Promise<TxReceipt> {
     this.checkMaySpend();
-    return super.send(request, means);
+    return super.send(request, prepared);
   }
 
   protected override checkMaySpend(): void {
@@ -165,7 +165,7 @@ export class CappedWallet extends Wallet {
   }
 }
 
-/** What an account has on its chain, looked at now and then: for whoever has to fill it before it is empty. */
+/** Polls the balance of an account, so that operators can refill it in time. */
 export class WalletBalance {
   #wei: bigint | null = null;
   #askedAtMs = -Infinity;
@@ -177,17 +177,17 @@ export class WalletBalance {
     private readonly everyMs: number,
   ) {}
 
-  /** As the chain told it last; null before that. */
+  /** The last answer of the chain; null before the first. */
   get wei(): bigint | null {
     return this.#wei;
   }
 
-  /** There is a new block: asks for what the account has after it, unless it did so a moment ago. */
+  /** Reads the balance after a new block, at most once every `everyMs`. */
   onHead(): void {
     const nowMs = this.clock.monotonicMs();
     if (nowMs - this.#askedAtMs < this.everyMs) return;
     this.#askedAtMs = nowMs;
-    this.#ask().catch(() => undefined); // it is asked again, and the node's silence is told of elsewhere
+    this.#ask().catch(() => undefined); // the next block retries, and the RPC client reports dead nodes
   }
 
   async #ask(): Promise<void> {

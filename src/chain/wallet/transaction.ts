@@ -13,8 +13,8 @@ export interface TxReceipt extends BlockId {
 }
 
 /**
- * What one nonce is for. All transactions that are ever signed for it differ in their fees alone: whichever is mined
- * does the same.
+ * The purpose of one nonce. All transactions signed for it differ only in their fees, so that any of them has the same
+ * effect.
  */
 export interface TxIntent {
   readonly nonce: number;
@@ -39,7 +39,7 @@ export interface TxRequest {
   readonly gas?: bigint;
 }
 
-/** What a transaction cost, as its receipt says. */
+/** The cost of a transaction, by its receipt. */
 export type TxCost = Pick<TxReceipt, 'gasUsed' | 'feeWei'>;
 
 /** A transaction of ours on its way: what its nonce is for, and every version of it that any node may have. */
@@ -141,7 +141,7 @@ export function unsignedTx(fields: Buffer): Buffer {
   return typed(fields);
 }
 
-/** What nodes take. */
+/** The bytes for `eth_sendRawTransaction`. */
 export function signedTx(fields: Buffer, { yParity, r, s }: TxSignature): Buffer {
   const numbers = [yParity, BigInt(r), BigInt(s)].map((number) => string(digits(number)));
   return typed(Buffer.concat([fields, ...numbers]));
@@ -178,7 +178,7 @@ function bytesOf(hex: Hex): Buffer {
   return Buffer.from(hex.slice(2), 'hex');
 }
 
-/** Whose transactions are signed; viem's accounts are such. */
+/** Signs transactions; viem's local accounts fit. */
 export type TxAccount = Pick<PrivateKeyAccount, 'address' | 'sign'>;
 
 /**

@@ -159,7 +159,7 @@ async function isKnown(rpc: Rpc, txHash: Hex): Promise<boolean> {
   }
 }
 
-/** What transactions should offer. */
+/** Chooses the fees of transactions. */
 export class FeeEstimator {
   constructor(
     private readonly rpc: Rpc,
@@ -179,8 +179,8 @@ export class FeeEstimator {
   }
 
   /**
-   * For one that offered these and was not mined: an eighth more (`mayRise`), or what is asked now where that is
-   * higher. The very same fees where there is no more to offer.
+   * Fees of a replacement for a transaction that was not mined: an eighth more (`mayRise`), or the current fees if these
+   * are higher. Returns the same object if nothing higher is allowed.
    */
   async next(fees: Fees, mayRise: boolean): Promise<Fees> {
     const current = await this.current();

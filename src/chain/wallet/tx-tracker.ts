@@ -7,7 +7,7 @@ import type { NonceManager } from './nonce-manager.js';
 import type { WalletTx, TxReceipt } from './transaction.js';
 import type { TxSender } from './tx-sender.js';
 
-/** What an operator should hear of: a transaction that did not go the short way. It has no nonce before it is sent. */
+/** Reports a transaction that needed more than one attempt. `nonce` is null before it is sent. */
 export type OnTxTrouble = (nonce: number | null, what: string) => void;
 
 export interface ResendLimits {
@@ -20,7 +20,7 @@ export interface ResendLimits {
   readonly resends: number;
 }
 
-/** What is done with each that was sent, by whoever sent it. */
+/** Callbacks of the wallet for each sent transaction. */
 export interface TxTrackerListener {
   /** Waited for. Again, when a reorg took it back and it was mined anew. */
   mined(nonce: number, receipt: TxReceipt): Promise<void> | undefined;
@@ -30,7 +30,7 @@ export interface TxTrackerListener {
   unblock(tx: WalletTx): Promise<void>;
 }
 
-/** Follows what was sent until its nonce is used up, by itself or by another signer's, and sends it again meanwhile. */
+/** Resends a transaction until it, or another signer's with the same nonce, is mined. */
 export class TxTracker {
   constructor(
     private readonly sender: TxSender,
@@ -93,7 +93,7 @@ export class TxTracker {
     try {
       await this.sender.send(tx, fees);
     } catch (error) {
-      // The wallet may have no money for the higher fee, and the node may have dropped what it had money for.
+      // The wallet may lack money for the higher fee, and the node may have dropped the cheaper version.
       const first = tx.firstFees;
       if (first === null || first === fees) throw error;
       this.onTrouble(tx.nonce, `refused: ${(error as Error).message}; its first version is sent again`);
@@ -101,13 +101,13 @@ export class TxTracker {
     }
   }
 
-  /** Its receipt, or null when there is none in the time that a transaction may take. */
+  /** Its receipt, or null if none arrives before the next resend is due. */
   #find({ hashes }: WalletTx): Promise<TxReceipt | null> {
     return this.receipts.find(hashes, this.limits.resendAfterMs);
   }
 }
 
-/** Looks for receipts: now and then, and whenever a block has come. */
+/** Polls for receipts: every `pollMs`, and after every new block. */
 export class ReceiptWatch {
   readonly #pauses = new Set<() => void>();
   #stopped = false;
@@ -118,12 +118,12 @@ export class ReceiptWatch {
     private readonly pollMs: number,
   ) {}
 
-  /** A new block may hold what is waited for: look now. */
+  /** A new block may contain an awaited transaction: poll now. */
   onHead(): void {
     for (const end of [...this.#pauses]) end();
   }
 
-  /** Whoever looks is let go with WalletStopped. */
+  /** Pending polls reject with WalletStopped. */
   stop(): void {
     this.#stopped = true;
     this.onHead();
@@ -133,17 +133,17 @@ export class ReceiptWatch {
     if (this.#stopped) throw new WalletStopped('The service is stopping');
   }
 
-  /** Another number whenever another node has taken over. */
+  /** Changes whenever the client switches to another node. */
   get turn(): number {
     return this.rpc.turn ?? 0;
   }
 
-  /** The receipt of one of these; null: none, as the node says. Rejects where it does not answer. */
+  /** The receipt of one of these; null: the node has none. Rejects if the node does not answer. */
   look(hashes: readonly Hex[]): Promise<TxReceipt | null> {
     return findReceipt(this.rpc, hashes);
   }
 
-  /** The receipt of one of these, or null when there is none within that time. A node that does not answer has none. */
+  /** The receipt of one of these, or null if none arrives within that time. A failed request counts as no receipt. */
   async find(hashes: readonly Hex[], withinMs: number): Promise<TxReceipt | null> {
     const giveUpAtMs = this.clock.monotonicMs() + withinMs;
     for (;;) {
@@ -154,7 +154,7 @@ export class ReceiptWatch {
     }
   }
 
-  /** Until it is time to look again: now and then, and early with the next block, or when the watch is stopped. */
+  /** Waits for the next poll: after `pollMs`, or earlier with a new block or `stop`. */
   async pause(): Promise<void> {
     this.checkRunning();
     await new Promise<void>((resolve) => {
@@ -169,12 +169,12 @@ export class ReceiptWatch {
   }
 }
 
-/** The receipt of whichever of these was mined; null: none of them, as the node says. */
+/** The receipt of the one that was mined; null: the node has none of them. */
 export async function findReceipt(rpc: Rpc, hashes: readonly Hex[]): Promise<TxReceipt | null> {
   for (const txHash of hashes) {
     const answer = await rpc.request({ method: 'eth_getTransactionReceipt', params: [txHash] });
     if (answer === null) continue;
-    // Not the same as none, after which the transaction may be sent under another nonce.
+    // Must not count as missing: the transaction would be sent again under another nonce.
     if (typeof answer !== 'object') throw new ChainAnswerError('A receipt is no object');
     const { transactionHash, blockNumber, blockHash, status, ...cost } = answer as Partial<Record<string, unknown>>;
     if (readBytes(transactionHash, HASH_BYTES) !== txHash)
@@ -187,7 +187,7 @@ export async function findReceipt(rpc: Rpc, hashes: readonly Hex[]): Promise<TxR
   return null;
 }
 
-/** EIP-658. Without it nobody knows: what did succeed and is taken for a revert is sent and paid for again. */
+/** EIP-658. Without a status the outcome is unknown: a success taken for a revert would be sent and paid twice. */
 function hasSucceeded(status: unknown): boolean {
   const number = readQuantity(status);
   if (number > 1) throw new ChainAnswerError('A receipt does not say whether the transaction succeeded');

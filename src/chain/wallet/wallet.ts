@@ -13,33 +13,33 @@ import { TxSender } from './tx-sender.js';
 import { type OnTxTrouble, ReceiptWatch, type ResendLimits, TxTracker } from './tx-tracker.js';
 
 export interface WalletLimits extends NonceMemory, ResendLimits {
-  /** Transactions sent and not yet mined; further ones wait their turn. */
+  /** Most transactions sent and not yet mined; further ones wait. */
   readonly inFlight: number;
-  /** Transactions waiting for a place; beyond it `send` rejects with WalletBusy. */
+  /** Most waiting transactions; beyond that `send` rejects with WalletBusy. */
   readonly waiting: number;
   readonly receiptPollMs: number;
-  /** Wei per gas: no transaction offers more, whatever the node asks. */
+  /** Wei per gas; the upper limit of every transaction. */
   readonly maxFeePerGas: bigint;
 }
 
-/** What a transaction takes, asked for before it is known whether it will be sent. */
+/** Gas and fees of a transaction, requested before it is certain that it will be sent. */
 export interface PreparedTx {
-  /** Its limit. */
+  /** The gas limit. */
   readonly gas: Promise<bigint>;
-  /** What the chain asks; by then the wallet knows, too, which nonce is next. */
+  /** Current fees; when it resolves the wallet also knows the next nonce. */
   readonly fees: Promise<Fees>;
 }
 
-/** Another's end is awaited: it has the nonce, and is the very same. */
+/** The request joins a pending transaction with the same purpose. */
 interface Joined {
   readonly joined: Promise<TxReceipt | null>;
 }
 
 /**
- * One key on one chain. Nonces are given out one at a time, in the order of sending, and what each is for is written
- * down before anything is signed. A transaction is sent again under its nonce, for more, until the nonce is used up: by
- * itself, which ends it, or by another signer's, after which it is sent anew under the next one. So none is dropped,
- * none is mined twice, and a restart goes on where the crash was.
+ * One key on one chain. The wallet assigns nonces one at a time, in the order of sending, and logs the intent of each
+ * before it signs. It resends a transaction with higher fees until its nonce is used. If another signer used the nonce,
+ * the wallet sends the transaction again under the next one. So no transaction is dropped or mined twice, and a restart
+ * resumes where a crash stopped.
  */
 export class Wallet {
   readonly address: Hex;
@@ -82,37 +82,37 @@ export class Wallet {
     );
   }
 
-  /** Takes up what earlier runs left. Called once, before anything is sent. */
+  /** Resumes the transactions of earlier runs. Called once, before the first `send`. */
   resume(): void {
     this.#orphans.resume(this.intents.kept);
   }
 
-  /** A new block may hold what is waited for: look now. */
+  /** A new block may contain an awaited transaction: poll for receipts now. */
   onHead(): void {
-    this.#nonces.forgetSettled().catch(() => undefined); // a log that fails says so itself
+    this.#nonces.forgetSettled().catch(() => undefined); // the log reports its own failures
     this.#receipts.onHead();
   }
 
-  /** The chain was read to the end of this block: reorgs tell of those up to it, and of no later ones. */
+  /** The reader has read to the end of this block: `onReorg` covers blocks up to it, and no later ones. */
   onRead(block: BlockId): void {
     this.#orphans.onRead(block.blockNumber);
     this.#orphans.revive(this.#nonces.read(block));
   }
 
   /**
-   * The chain has another branch now, from the block after this one on. What was mined in later ones is followed again
-   * until it is mined, or another signer's is in its place: the count of nonces alone would not tell one from the other.
+   * The chain has another branch after this block. Transactions of removed blocks are tracked again until they, or
+   * another signer's with the same nonce, are mined: the nonce count alone does not show which of them was.
    */
   onReorg(ancestorNumber: number): void {
     this.#orphans.revive(this.#nonces.goBackTo(ancestorNumber));
   }
 
-  /** Rejects all that waits with WalletStopped. What was sent may still be mined. */
+  /** Rejects all pending calls with WalletStopped. Sent transactions may still be mined. */
   stop(): void {
     this.#receipts.stop();
   }
 
-  /** Its promises reject as `send` would for that, and need not be listened to. */
+  /** Requests gas and fees ahead of `send`. Its promises reject as `send` would, and may be ignored. */
   prepare(request: TxRequest): PreparedTx {
     const gas = this.#sender.estimate(request);
     const fees = this.#inTurn(() => this.#look());
@@ -122,12 +122,12 @@ export class Wallet {
   }
 
   /**
-   * Resolves when mined, however long that takes: how long they wait is for callers to say. Rejects with InsufficientFunds,
-   * WouldRevert, TxRefused, IntentNotPersisted, WalletBusy, WalletStopped, or the chain's own error. `means`: what `prepare`
-   * gave for the same. The very same that an earlier run sent and is not mined yet, or that a reorg may have taken back,
-   * is not sent again.
+   * Resolves when mined, however long that takes; callers set their own deadlines. Rejects with InsufficientFunds,
+   * WouldRevert, TxRefused, IntentNotPersisted, WalletBusy, WalletStopped, or the chain's error. `prepared`: the result of
+   * `prepare` for the same request. If an earlier run sent the same transaction and it is not mined yet, or a reorg may
+   * have removed it, the call joins that one.
    */
-  async send(request: TxRequest, means?: PreparedTx): Promise<TxReceipt> {
+  async send(request: TxRequest, prepared?: PreparedTx): Promise<TxReceipt> {
     const left = this.#orphans.find(request);
     const joined = left === undefined ? null : await left;
     if (joined !== null) return joined;
@@ -135,10 +135,10 @@ export class Wallet {
     try {
       this.#receipts.checkRunning();
       this.checkMaySpend?.();
-      const gas = request.gas ?? means?.gas ?? this.#sender.estimate(request);
-      return await this.#sendUntilMined(request, gas, means?.fees, true);
+      const gas = request.gas ?? prepared?.gas ?? this.#sender.estimate(request);
+      return await this.#sendUntilMined(request, gas, prepared?.fees, true);
     } catch (error) {
-      if (error instanceof RpcError) this.onTrouble(null, `not sent: ${error.message}`); // clients get the code alone
+      if (error instanceof RpcError) this.onTrouble(null, `not sent: ${error.message}`); // clients get only the code
       throw error;
     } finally {
       this.#slots.give();
@@ -146,25 +146,25 @@ export class Wallet {
   }
 
   /**
-   * One that nobody waits for, an earlier run's or what a reorg took back, that publishes the quote of these hex digits,
-   * as long as the block that it is mined in has not been read: its end, which is null where it was given up.
+   * The receipt of an orphaned transaction (an earlier run's, or one that a reorg removed) with the quote of these hex
+   * digits, until its block has been read. Null: it was given up.
    */
   orphanWith(digits: () => string, isRead: (blockNumber: number) => boolean): Promise<TxReceipt | null> | undefined {
     return this.#orphans.findWith(digits, isRead);
   }
 
-  /** Throws where no more may be spent. What waits for a place has been let in before that, so it is asked again. */
+  /** Throws if no more may be spent. Checked again after waiting, since the cap may have been reached meanwhile. */
   protected checkMaySpend?(): void;
 
-  /** Whoever sent it waits for this, too. Called again when a reorg took the transaction back and it was mined anew. */
+  /** `send` resolves after it. Called again if a reorg removed the transaction and it was mined again. */
   protected onMined?(nonce: number, receipt: TxReceipt): Promise<void>;
 
   /** Another signer's transaction was mined under the nonce. */
   protected onLost?(nonce: number): Promise<void>;
 
   /**
-   * The node may still estimate the gas while earlier transactions are sent; a failure of that is told when its turn has
-   * come. `mayJoin`: where a reorg turns out by then to have taken back the very same, it joins that one.
+   * The gas estimate may run while earlier transactions are sent; its failure is reported when the turn comes. `mayJoin`:
+   * if a reorg has removed the same transaction meanwhile, the call joins that one.
    */
   async #sendUntilMined(
     request: TxRequest,
@@ -181,14 +181,14 @@ export class Wallet {
     }
   }
 
-  /** One at a time: a nonce is only given out once its predecessor has been sent. */
+  /** Runs tasks one at a time: a nonce is assigned only after its predecessor has been sent. */
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
     const result = this.#sending.then(task, task);
     this.#sending = result.catch(() => undefined);
     return result;
   }
 
-  /** Sends under the next nonce. What the node refused was not sent: its nonce is free again. */
+  /** Sends under the next nonce. If the node refuses the transaction its nonce is free again. */
   async #sendNext(
     { to, data }: TxRequest,
     estimate: Promise<bigint>,
@@ -217,7 +217,7 @@ export class Wallet {
       }
       throw new TxRefused(`The node would not take it in ${this.limits.resends + 1} tries`);
     } catch (error) {
-      // When even that can't be written down, the next run sends what its caller was told is refused; nothing worse.
+      // If this write fails too, the next run sends a transaction whose caller got an error; nothing worse.
       await this.#nonces.forget(tx).catch(() => undefined);
       throw this.#sender.named(error);
     }
@@ -229,7 +229,7 @@ export class Wallet {
   }
 }
 
-/** So many transactions under way at once; others wait their turn, so many of them. */
+/** Bounds the transactions in flight, and those that wait. */
 class TxSemaphore {
   #taken = 0;
   readonly #waiting: (() => void)[] = [];
@@ -239,7 +239,7 @@ class TxSemaphore {
     private readonly waiting: number,
   ) {}
 
-  /** Rejects with WalletBusy when too many wait. */
+  /** Rejects with WalletBusy if too many wait. */
   async take(): Promise<void> {
     if (this.#taken < this.places) {
       this.#taken++;
@@ -249,7 +249,7 @@ class TxSemaphore {
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** The place passes straight to whoever waits longest, so that no newcomer slips in between. */
+  /** Hands the place to the longest waiting transaction, so that no newcomer overtakes it. */
   give(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#taken--;

@@ -56,7 +56,7 @@ export class NodeExchange {
     host.underWay.began();
     res.on('finish', () => (this.#taken = !incoming.socket.destroyed));
     res.on('close', () => this.end());
-    // A connection that breaks is told by the response's close event; an error that nobody listens to would be thrown.
+    // The response's close event reports a broken connection; an 'error' event without a listener would throw.
     incoming.on('error', () => undefined);
     res.on('error', () => undefined);
   }

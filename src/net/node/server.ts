@@ -90,7 +90,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     return this.#closed;
   }
 
-  /** node:http reads on while answers wait to be read: whoever sends many requests and reads nothing is cut off. */
+  /** node:http keeps reading while answers wait, so a client that sends many requests and reads nothing is cut off. */
   #serve(incoming: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
     const { socket } = incoming;
     const unanswered = this.#unanswered.get(socket) ?? new Set();
@@ -139,8 +139,8 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   }
 
   /**
-   * As node:http does by itself, but for an answer that is being written: node:http would drop that, and it may be the
-   * one to the head of just the request whose body cannot be parsed.
+   * As node:http does, except for an answer that is being written: node:http would drop it, and it may be the answer to
+   * the head of the request whose body cannot be parsed.
    */
   #cannotParse({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
     const isFree = [...(this.#unanswered.get(socket) ?? [])].every(({ answered }) => !answered);

@@ -32,7 +32,7 @@ const OPEN = 1;
 /** Bytes that one tick may gather for one peer before they are written. */
 const GATHER_BYTES = 64 << 10;
 
-/** What a socket needs of the table that it is in. */
+/** The part of the socket table that a socket uses. */
 export interface NodeSocketHost {
   readonly bufferedBytes: number;
   readonly drainMs: number;

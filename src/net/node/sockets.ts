@@ -126,7 +126,7 @@ export class NodeSockets implements NodeSocketHost {
     for (const socket of unflushed) socket.flush();
   }
 
-  /** Answers as any request is answered, and closes the connection: whoever keeps its own end open holds no place here. */
+  /** Answers and closes the connection, so that a client that keeps its end open holds no place here. */
   #refuse(incoming: IncomingMessage, answer: NetResponse): void {
     const { socket } = incoming;
     const res = new ServerResponse(incoming);
@@ -150,7 +150,7 @@ export class NodeSockets implements NodeSocketHost {
     // By then ws has sent the pong.
     ws.on('ping', () => socket.idleFrame());
     ws.on('pong', () => socket.idleFrame());
-    // ws closes by itself with the code of the fault: 1002, 1007, 1009.
+    // ws closes the socket with the code of the fault: 1002, 1007, 1009.
     ws.on('error', () => socket.leave());
     ws.on('close', (code) => {
       socket.gone();

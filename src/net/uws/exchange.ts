@@ -95,7 +95,7 @@ export class UwsExchange {
     this.#host.turns.wait(() => this.#apart(() => this.#answer()));
   }
 
-  /** Calls the handler. An answer that is there at once is written before this returns: whoever calls it corks. */
+  /** Calls the handler. A synchronous answer is written before this returns, so the caller must cork. */
   #answer(): void {
     let answer: NetResponse | Promise<NetResponse>;
     try {

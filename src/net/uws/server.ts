@@ -15,9 +15,9 @@ import { UwsSockets } from './sockets.js';
 const TRIES_FOR_A_PORT = 5;
 
 /**
- * The port of one server. The library takes connections as long as there are file descriptors, and where there are none
- * it tries again as fast as it can, which keeps a core busy (20.30). So it stops listening when few are left, which
- * refuses whoever waits, and listens again when there are enough.
+ * The port of one server. The library accepts connections until file descriptors run out, and then retries in a busy
+ * loop (20.30). So the server stops listening when few are left, which refuses waiting clients, and listens again when
+ * there are enough.
  */
 class UwsListening {
   #listenSocket: us_listen_socket | null = null;
@@ -153,7 +153,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
     await new Promise((resolve) => setImmediate(resolve));
     this.#sockets.stop();
     this.#app.close();
-    // The close events of what was cut are told in microtasks.
+    // The close events of cut connections run in microtasks.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -10,7 +10,7 @@ interface UwsSocketData {
   readonly socket: UwsSocket;
 }
 
-/** What a socket needs of the table that it is in. */
+/** The part of the socket table that a socket uses. */
 interface UwsSocketHost {
   readonly bufferedBytes: number;
   readonly drainMs: number;
@@ -21,8 +21,8 @@ interface UwsSocketHost {
 /**
  * One WebSocket. The library's own object is dead from its close event on, so every use of it is behind `closed`.
  *
- * The library is told to buffer without a limit, because its limit drops messages, and one that it dropped may be
- * followed by one that it sends. The limit is kept here: over it nothing more is sent, and the peer is closed.
+ * The library buffers without a limit, because its own limit drops single messages and still sends later ones. This
+ * class applies the limit instead: above it the socket sends nothing more and closes.
  */
 class UwsSocket implements NetSocket {
   readonly id: number;

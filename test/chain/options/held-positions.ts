@@ -32,7 +32,7 @@ interface Fakes {
   readonly now?: number | null;
 }
 
-/** Pools that do what they are told, slowly enough that requests meet. */
+/** Fake pools, slow enough that requests overlap. */
 export function opened({ holdings, refuse = () => null, readBalance = () => null, now = MATURITY }: Fakes) {
   const sent: string[] = [];
   const clock = new ManualClock();

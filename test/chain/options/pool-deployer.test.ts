@@ -53,7 +53,7 @@ function opened({ send = () => Promise.resolve(DONE), arrives = true, lookUp, no
 
 const LATE = { type: 'FAILED', reason: 'Transaction not confirmed yet' } as const;
 
-t.test('who asks for a pool that is being deployed joins, and finds that it existed', async (t) => {
+t.test('a request for a pool that is being deployed joins, and gets EXISTS', async (t) => {
   let mined = (): void => undefined;
   const { seen, deployer } = opened({ send: () => new Promise((resolve) => (mined = () => resolve(DONE))) });
   const asked = [deployer.deploy([option(1n)], notingPayer()), deployer.deploy([option(1n)], notingPayer())];
@@ -68,7 +68,7 @@ t.test('who asks for a pool that is being deployed joins, and finds that it exis
   t.equal(seen.sent, 1);
 });
 
-t.test('each option fails, exists or is created by itself; all are looked up at once', async (t) => {
+t.test('each option fails, exists or is created on its own; one call finds all pools', async (t) => {
   const { seen, deployer } = opened();
   const options = [option(IMPOSSIBLE), option(1n), option(1n, '28NOV30'), option(EXISTING), option(2n)];
   t.strictSame(await deployer.deploy(options, notingPayer()), {
@@ -119,7 +119,7 @@ t.test('a pool that exists existed, whatever its date; only new ones are refused
   t.strictSame([seen.sent, payer.taken], [0, [0]]);
 });
 
-t.test('whoever asks for a pool under way joins, and shares its failure', async (t) => {
+t.test('a request that joins a deployment shares its failure', async (t) => {
   const failure: TxOutcome = { type: 'FAILED', reason: 'no gas' };
   const { seen, deployer } = opened({ send: () => Promise.resolve(failure) });
   const [first, second] = await Promise.all([
@@ -196,7 +196,7 @@ t.test('a deployment that takes too long is not sent again, however often it is 
   t.strictSame([seen.sent, ends.length, clock.pending], [1, 1, 0]);
 });
 
-t.test('who joins late waits as long as anybody, and hears of the end when it comes', async (t) => {
+t.test('a late request has a full deadline of its own, and gets the outcome', async (t) => {
   const { ends, send } = untilTold<TxOutcome>();
   const { clock, deployer } = opened({ send });
   const first = deployer.deploy([option(1n)], notingPayer());
@@ -316,7 +316,7 @@ t.test('everyone who waits for a pool hears of it, and nobody else', async (t) =
   t.equal(await other, false);
 });
 
-t.test('patience ends', async (t) => {
+t.test('the wait ends at its deadline', async (t) => {
   const { clock, arrivals } = openedPools();
   const waiting = arrivals.whenKnown(A);
   clock.advance(1000);

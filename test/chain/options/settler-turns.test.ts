@@ -54,7 +54,7 @@ t.test(
   },
 );
 
-t.test('the turn comes with the end of the transaction, not with the patience of who sent it', async (t) => {
+t.test("the turn comes with the end of the transaction, not with the sender's deadline", async (t) => {
   const { ends, send: refuse } = untilTold<TxOutcome | null>();
   const { sent, clock, settler } = opened({ holdings: new Map([[1n, { shorts: 7n, longs: 5n }]]), refuse });
   const first = settler.settle([option(1n)], notingPayer());
@@ -73,7 +73,7 @@ t.test('the turn comes with the end of the transaction, not with the patience of
   t.match(await second, { items: [{ type: 'SETTLED' }] });
 });
 
-t.test('who waits for one after another has one patience for all of them', async (t) => {
+t.test('a request that waits for several settlements has one deadline for all', async (t) => {
   const { ends, send: refuse } = untilTold<TxOutcome | null>();
   const { sent, clock, settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]), refuse });
   const asked = [1, 2, 3].map(() => settler.settle([option(1n)], notingPayer()));

@@ -66,7 +66,7 @@ t.test('of many positions a few are under way at once, and each that ends makes 
   t.match(await answer, { items: Array.from({ length: holdings.size }, () => ({ type: 'SETTLED' })) });
 });
 
-t.test('what cannot be settled is told apart, and asks for no transaction', async (t) => {
+t.test('distinguishes options that cannot be settled, and sends nothing for them', async (t) => {
   const { sent, settler } = opened({ holdings: new Map([[1n, { shorts: 0n, longs: 0n }]]) });
   const options = [option(1n), option(2n), option(IMPOSSIBLE), option(1n, '06DEC30'), option(1n, '31FEB27')];
   const reasons = [

@@ -108,7 +108,7 @@ t.test('a sale mints nothing and has no fee; none is asked for', async (t) => {
   t.strictSame(asked, [1]);
 });
 
-t.test('refusals that concern the trade are told by name, also of an impossible key', async (t) => {
+t.test("refusals of the trade carry the contract's error name, also for an impossible key", async (t) => {
   for (const name of ['Vault__SellDisabled', 'PoolFactory__IdenticalAddresses', 'OptionMath__Underflow'] as const) {
     const { vaults } = opened([{ reverted: true, data: revertWith(name) }], { now: NOW, isPossible: false });
     t.strictSame(await vaults.quote(buy), { type: 'REFUSED', message: name });

@@ -123,7 +123,7 @@ t.test('a quote that fails would fail a second time, too', async (t) => {
   t.match(await rehearsal.run([quote, quote]), { items: [failed, failed] });
 });
 
-t.test('a chain that does not answer is no reason against a quote; a bug is none of the chain', async (t) => {
+t.test("an unreachable chain is no reason against a quote; a bug does not count as the chain's failure", async (t) => {
   const quote = posted(await signed());
   const silent = newRehearsal(() => {
     throw new RpcUnreachable('gone');

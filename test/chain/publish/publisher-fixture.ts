@@ -18,7 +18,7 @@ export const MAX_TX_BYTES = 3 * 512 + 68;
 
 interface Sent extends TxRequest {
   /** Undefined: the wallet has to ask for them. */
-  readonly means: PreparedTx | undefined;
+  readonly prepared: PreparedTx | undefined;
 }
 
 /** A publisher whose wallet only writes down: nothing is mined before the test says so. */
@@ -42,8 +42,8 @@ export function newPublisher(
       prepared.push(request);
       return { gas: estimate(), fees: FEES };
     },
-    send(request: TxRequest, means?: PreparedTx) {
-      sent.push({ ...request, means });
+    send(request: TxRequest, ahead?: PreparedTx) {
+      sent.push({ ...request, prepared: ahead });
       const txHash = txHashOf(sent.length);
       return new Promise<TxReceipt>((resolve, reject) => {
         mine.push((succeeded = true) => resolve({ txHash, blockNumber: 1, succeeded } as TxReceipt));

@@ -8,7 +8,7 @@ import type { Hex } from '../../../src/engine/quote.js';
 import { sampleQuote, txHashOf } from '../../engine/samples.js';
 import { FEES, first, MAX_TX_BYTES, newPublisher, second, STREAM, third } from './publisher-fixture.js';
 
-t.test('what was prefetched is sent with what the node said meanwhile', async (t) => {
+t.test("a prefetched transaction is sent with the node's earlier answers", async (t) => {
   const { publisher, publish, prepared, sent } = newPublisher();
   publisher.prefetch([first, second]);
   publish(first, second);
@@ -16,11 +16,11 @@ t.test('what was prefetched is sent with what the node said meanwhile', async (t
   t.strictSame(prepared, [{ to: STREAM, data }]);
   t.match(sent, [{ to: STREAM, data }]);
   t.equal(sent.length, 1);
-  t.equal(await sent[0]?.means?.gas, 7n);
-  t.equal(sent[0]?.means?.fees, FEES);
+  t.equal(await sent[0]?.prepared?.gas, 7n);
+  t.equal(sent[0]?.prepared?.fees, FEES);
 });
 
-t.test('what a reorg took back is under way again until it is read: who posts it joins', async (t) => {
+t.test('a quote that a reorg removed is pending until it is read again: new requests join', async (t) => {
   const { clock, publisher, publish, sent, mine } = newPublisher();
   const outcomes = publish(first, second);
   mine[0]?.();
@@ -30,7 +30,7 @@ t.test('what a reorg took back is under way again until it is read: who posts it
   publisher.onReorg(1);
   t.notOk(publisher.has(first), 'it stands in an older block');
   publisher.onReorg(0);
-  publisher.onReorg(0); // told again while the book could not be told
+  publisher.onReorg(0); // repeated, as while the book cannot take it
   t.strictSame([...publisher.awaited()], [first, second]);
   const [again] = publish(first);
   t.equal(sent.length, 1, 'nothing is sent for it');
@@ -100,7 +100,7 @@ t.test('an estimate is not taken for other quotes than those it was made for', (
     const { publisher, publish, sent } = newPublisher();
     publisher.prefetch([first, second]);
     publish(...published);
-    t.strictSame(sent, [{ to: STREAM, data: encodeAdd(published), means: undefined }]);
+    t.strictSame(sent, [{ to: STREAM, data: encodeAdd(published), prepared: undefined }]);
   }
   t.end();
 });
@@ -109,11 +109,11 @@ t.test('the same quote posted again has all that asked anew', (t) => {
   const { publisher, publish, sent } = newPublisher();
   publisher.prefetch([first]);
   publish({ ...first });
-  t.equal(sent[0]?.means, undefined);
+  t.equal(sent[0]?.prepared, undefined);
   t.end();
 });
 
-t.test('nothing is prefetched while anything is under way, or that takes two transactions', (t) => {
+t.test('prefetches nothing while a publication is pending, or for two transactions', (t) => {
   const { publisher, publish, prepared } = newPublisher();
   publisher.prefetch([first, second, third, sampleQuote({ n: 4 })]);
   publisher.prefetch([]);
@@ -123,7 +123,7 @@ t.test('nothing is prefetched while anything is under way, or that takes two tra
   t.end();
 });
 
-t.test('of what comes at once only the first is prefetched, and another when that is answered', async (t) => {
+t.test('prefetches only the first of simultaneous quotes, and the next after the answer', async (t) => {
   const { publisher, prepared } = newPublisher();
   publisher.prefetch([first]);
   publisher.prefetch([second]);
@@ -141,7 +141,7 @@ t.test('an estimate that fails is heard of by what is sent with it, and by nobod
   publisher.prefetch([first]);
   await new Promise((resolve) => setImmediate(resolve));
   publish(first);
-  await t.rejects(sent[0]?.means?.gas ?? Promise.resolve(0n), error);
+  await t.rejects(sent[0]?.prepared?.gas ?? Promise.resolve(0n), error);
 });
 
 t.test('events are awaited of what was sent, until it is settled, and not of what waits', (t) => {
@@ -202,7 +202,7 @@ t.test('one that was mined and never turns up is given up in time, and may be pu
   t.equal(sent.length, 2);
 });
 
-t.test('one whose block has not been read is not given up: who posts it again joins it', async (t) => {
+t.test('a publication whose block has not been read stays pending: new requests join', async (t) => {
   const { clock, publisher, reader, publish, sent, mine } = newPublisher();
   reader.readTo = 0;
   const [late] = publish(first);
@@ -295,7 +295,7 @@ t.test('what one transaction cannot hold goes into the next beside it', (t) => {
   t.end();
 });
 
-t.test('of each transaction that was mined it is told, that its events be read', async (t) => {
+t.test('reports each mined transaction, so that its events are read', async (t) => {
   const { publish, mine, mined } = newPublisher();
   publish(first);
   mine[0]?.();

@@ -124,7 +124,7 @@ t.test('a quote that entered and cannot be filled any more says why', async (t) 
   t.match(await intake.submit([posted], ignore), { items: [{ type: 'FAILED', reason }] });
 });
 
-t.test('a chain that does not answer is told of as such, be it asked about the quotes or to take them', async (t) => {
+t.test('reports an unreachable chain as such, for checks and for publishing', async (t) => {
   const gone = (): never => {
     throw new RpcUnreachable('gone');
   };
@@ -141,7 +141,7 @@ t.test('a fault of our own is not taken for the chain’s', async (t) => {
   await t.rejects(intake.submit([posted], ignore), { message: 'a bug' });
 });
 
-t.test('what is on the way is told, though the rest could not be sent', async (t) => {
+t.test('reports the pending quotes even if the rest could not be sent', async (t) => {
   const other = sampleQuote({ n: 2 });
   for (const error of [new RpcUnreachable('gone'), new InsufficientFunds(quote.provider)]) {
     const { intake, published, clock } = newIntake(
@@ -172,7 +172,7 @@ t.test('what no disk would take was not sent: it is not said to be on its way, a
   t.strictSame(paid, [0]);
 });
 
-t.test('a cap that the wallet reaches meanwhile is told with the time until it ends', async (t) => {
+t.test('reports a cap that the wallet reaches meanwhile, with the time until it ends', async (t) => {
   const wallet = quote.provider;
   const capped = new SpendCapReached(wallet, 5_000);
   const other = sampleQuote({ n: 2 });
@@ -221,7 +221,7 @@ t.test('an answer waits until what it tells is durable', async (t) => {
   t.match(await answer, { type: 'ANSWERED', items: [{ type: 'EXISTS' }] });
 });
 
-t.test('what entered and is gone before it can be told is told by what its pool has against it', async (t) => {
+t.test("a quote that is gone before the answer gets its pool's reason", async (t) => {
   const entered = (): Promise<PublicationOutcome> => Promise.resolve(ENTERED);
   const cases: [() => QuoteError | null, string][] = [
     [() => 'QuoteOBCancelled', 'QuoteOBCancelled'],
@@ -245,7 +245,7 @@ t.test('what entered and is gone before it can be told is told by what its pool 
   }
 });
 
-t.test('beside one that is gone the others are told as what they are', async (t) => {
+t.test('a quote that is gone does not change the outcomes of the others', async (t) => {
   const [other, refused] = [sampleQuote({ n: 2 }), sampleQuote({ n: 3 })];
   const { intake, orders } = newIntake(
     ignore,
@@ -274,7 +274,7 @@ t.test('a quote whose publication is under way is joined: it takes no room and i
   t.strictSame(paid, [10]);
 });
 
-/** How many of the batch's quotes are told to be paid for, when each has such an outcome; null: none in time. */
+/** The counts given to `onPaid` for a batch with these outcomes; null: no outcome in time. */
 async function paidOf(outcomes: readonly (PublicationOutcome | null)[]): Promise<number[]> {
   const batch = outcomes.map((_, i) => sampleQuote({ n: i + 1 }));
   const { intake, published, clock } = newIntake(ignore, (quoteId) => {

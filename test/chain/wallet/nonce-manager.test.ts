@@ -18,7 +18,7 @@ const blockAt = (blockNumber: number, branch = ''): BlockId => ({
   blockHash: `0x${blockNumber}${branch}`,
 });
 
-/** A line of nonces on a chain that counts as many transactions as it is told to. */
+/** A nonce manager on a fake chain with a settable transaction count. */
 function newLine() {
   /** Transactions that were mined; null: as many as there are in all. */
   const chain: { count: number; mined: number | null } = { count: 0, mined: null };
@@ -98,7 +98,7 @@ t.test('the key of an account that has sent a lot is used from where it is', asy
   t.equal(line.begin(REQUEST).nonce, 70_000);
 });
 
-t.test('gaps before a nonce are told one by one, and no more than there can be', async (t) => {
+t.test('lists the gaps before a nonce, up to a limit', async (t) => {
   const { chain, line } = newLine();
   const near = line.beginAt(3, REQUEST);
   t.strictSame(await line.gapsBefore(near), [0, 1, 2]);
@@ -149,7 +149,7 @@ t.test('a reorg may have taken back what was mined after the block that it goes 
   await minedAt(100);
   const [second, third] = [await minedAt(101), await minedAt(102)];
   t.strictSame(line.goBackTo(100), [second, third]);
-  line.goOn(second);
+  line.track(second);
   t.strictSame(line.goBackTo(100), [third], 'what is on its way already is not');
 });
 
@@ -185,7 +185,7 @@ t.test('what is sent again is no longer among what was taken back', async (t) =>
   const tx = await minedAt(100);
   chain.count = 0;
   t.strictSame(await takenBack(), [0]);
-  line.goOn(tx);
+  line.track(tx);
   t.strictSame(await takenBack(), []);
 });
 

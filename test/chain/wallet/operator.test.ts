@@ -132,24 +132,20 @@ t.test('a bug is not hidden', async (t) => {
   await t.rejects(operator(() => Promise.reject(bug)).operator.send(request, notingPayer()).outcome, bug);
 });
 
-t.test(
-  'whoever pays is told what was used: nothing for what was never sent, the receipt for what was mined',
-  async (t) => {
-    const cases: [() => Promise<TxReceipt>, (bigint | null)[]][] = [
-      [() => Promise.resolve(mined), [21_000n]],
-      [() => Promise.resolve({ ...mined, succeeded: false }), [21_000n]],
-      [() => Promise.reject(new WouldRevert(revert)), []],
-      [() => Promise.reject(new InsufficientFunds('0x03')), []],
-      [() => Promise.reject(new WalletStopped('The service is stopping')), [null]],
-    ];
-    for (const [send, used] of cases) {
-      const payer = notingPayer();
-      await operator(send, () => Promise.resolve({ reverted: false, data: '0x' })).operator.send(request, payer)
-        .outcome;
-      t.strictSame([payer.used, payer.cappedMs], [used, []]);
-    }
-  },
-);
+t.test("charges the payer: nothing for an unsent transaction, the receipt's gas for a mined one", async (t) => {
+  const cases: [() => Promise<TxReceipt>, (bigint | null)[]][] = [
+    [() => Promise.resolve(mined), [21_000n]],
+    [() => Promise.resolve({ ...mined, succeeded: false }), [21_000n]],
+    [() => Promise.reject(new WouldRevert(revert)), []],
+    [() => Promise.reject(new InsufficientFunds('0x03')), []],
+    [() => Promise.reject(new WalletStopped('The service is stopping')), [null]],
+  ];
+  for (const [send, used] of cases) {
+    const payer = notingPayer();
+    await operator(send, () => Promise.resolve({ reverted: false, data: '0x' })).operator.send(request, payer).outcome;
+    t.strictSame([payer.used, payer.cappedMs], [used, []]);
+  }
+});
 
 t.test('what may still be mined is charged once, as it was taken', async (t) => {
   let mine: (receipt: TxReceipt) => void = () => undefined;
@@ -163,7 +159,7 @@ t.test('what may still be mined is charged once, as it was taken', async (t) => 
   t.strictSame([seen, payer.used], [[mined], [null]]);
 });
 
-t.test('a cap that is reached is told with the time until it ends', async (t) => {
+t.test('reports a reached cap with the time until it ends', async (t) => {
   const payer = notingPayer();
   const { operator: it } = operator(() => Promise.reject(new SpendCapReached('0x03', 5_000)));
   const reason = 'The wallet 0x03 has spent what it may in a day';

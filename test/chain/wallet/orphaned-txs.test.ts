@@ -29,7 +29,7 @@ async function nextRun(t: Test, last: WalletRun): Promise<WalletRun> {
   return next;
 }
 
-await t.test('who asks again for what an earlier run has on its way joins it, and it is paid for once', async (t) => {
+await t.test("a repeated request joins an earlier run's pending transaction, and the wallet pays once", async (t) => {
   const account = chain.newKey();
   const second = await nextRun(t, await leave(account, '0x01'));
   second.wallet.resume();

@@ -174,7 +174,7 @@ t.test('it is looked at with a new block, and not so often as they come', async 
   t.equal(await head(), 4n);
 });
 
-t.test('without an answer, or with one that is none, it stays what it was', async (t) => {
+t.test('the balance stays the same without a valid answer', async (t) => {
   const { clock, head } = balanceOver('0x5', new Error('no answer'), '0x', null, '0x3');
   t.equal(await head(), 5n);
   for (let look = 0; look < 3; look++) {

@@ -166,7 +166,7 @@ t.test('where the node does not say whether it knows it, it may have been taken'
   t.equal(await broadcast(node(refusal('nonce too low'), silence), signed), 'SENT');
 });
 
-t.test('any other refusal of what the node does not know is told', async (t) => {
+t.test('reports any other refusal of a transaction unknown to the node', async (t) => {
   const why = refusal('insufficient funds for gas');
   await t.rejects(broadcast(node(why, null), signed), why);
 });

@@ -43,7 +43,7 @@ function twoNodes(receiptsOf: (nth: number) => 'AHEAD' | 'BEHIND'): Rpc {
   };
 }
 
-/** What becomes of a transaction of nonce 0, for which no time passes. */
+/** The outcome of a transaction with nonce 0 while the clock stands still. */
 async function sendOn(rpc: Rpc) {
   const intents = new IntentLog(new MemoryKeyValueStore());
   const limits = { resendAfterMs: 0, resends: 0 };
@@ -143,7 +143,7 @@ t.test('a new block is looked at at once, and the poll that it comes before does
   t.equal(clock.pending, 0);
 });
 
-t.test('there is none when there was none in all the time', async (t) => {
+t.test('finds no receipt if none arrived in time', async (t) => {
   const { end, pass } = await looking();
   for (let ms = POLL_MS; ms < WITHIN_MS; ms += POLL_MS) await pass(POLL_MS);
   t.equal(end.found, undefined);
@@ -171,7 +171,7 @@ t.test('who looks when it is stopped is let go, and nobody looks after that', as
   t.equal(chain.looks, 1);
 });
 
-t.test('so is who hears only then that there is none', async (t) => {
+t.test('a poll that gets no receipt after the stop rejects too', async (t) => {
   const { chain, clock, watch, found, pass } = await looking();
   let answer: (receipt: null) => void = () => undefined;
   chain.receipt = new Promise((resolve) => (answer = resolve));
@@ -218,7 +218,7 @@ t.test('of several versions the one that was mined is found', async (t) => {
   ]);
 });
 
-t.test('an answer of another kind does not say that there is none', async (t) => {
+t.test('an answer of another type does not mean that the receipt is missing', async (t) => {
   for (const answer of ['0x', false, 0, undefined]) await t.rejects(find(answer), ChainAnswerError, String(answer));
 });
 
@@ -226,7 +226,7 @@ t.test('gas that nobody can count is no receipt: keys are charged with it', asyn
   await t.rejects(find({ ...told, gasUsed: `0x${'f'.repeat(600)}` }), ChainAnswerError);
 });
 
-t.test('a receipt of another transaction is none, nor one that does not say what came of it', async (t) => {
+t.test('rejects a receipt of another transaction, or without a status', async (t) => {
   for (const transactionHash of [second, '0x', undefined, null])
     await t.rejects(find({ ...told, transactionHash }), ChainAnswerError);
   for (const status of [undefined, null, '0x', '0x2', 'success', true])

@@ -21,10 +21,10 @@ await t.test('a nonce that the node refuses, since another waits under it, leave
 
 await t.test('after a nonce that was used meanwhile the chain is asked for the next, however far it is', async (t) => {
   const run = await chain.newRun(t);
-  const means = run.wallet.prepare(request('0x02'));
-  await Promise.all([means.gas, means.fees]);
+  const prepared = run.wallet.prepare(request('0x02'));
+  await Promise.all([prepared.gas, prepared.fees]);
   for (let nonce = 0; nonce < 6; nonce++) await chain.sendAsStranger(run.account, nonce);
   await chain.mine();
-  await run.whileMining(chain, run.wallet.send(request('0x02'), means));
+  await run.whileMining(chain, run.wallet.send(request('0x02'), prepared));
   t.match((await chain.minedOf(run.account)).at(-1), { nonce: 6, data: '0x02' });
 });

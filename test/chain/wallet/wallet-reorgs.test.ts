@@ -87,7 +87,7 @@ await t.test('so it is where the other has the place before anybody looks', asyn
   await chain.mine();
   const strangerWei = await chain.paidBy(run.account);
   run.wallet.onReorg(ancestor);
-  run.wallet.onReorg(ancestor); // told again while the book could not be told
+  run.wallet.onReorg(ancestor); // repeated, as while the book cannot take it
   await run.inPool(chain, 1);
   await chain.mine();
   t.match(await chain.minedOf(run.account), [
@@ -116,7 +116,7 @@ await t.test('where no node answers when it is to be sent anew, that is done onc
   ]);
 });
 
-await t.test('who asks for what is on its way again joins it', async (t) => {
+await t.test('a repeated request joins the pending transaction', async (t) => {
   const run = await chain.newRun(t);
   await run.whileMining(chain, run.wallet.send(request('0x22')));
   run.wallet.onReorg(await takeBack(run, '0x22'));
@@ -158,7 +158,7 @@ await t.test('where no node answers just then, it comes again once one does', as
   await run.inPool(chain, 1);
   await run.whileMining(chain, again);
   t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x1f' }]);
-  t.equal((await chain.minedOf(run.account)).length, 1, 'who asks for it meanwhile joins it');
+  t.equal((await chain.minedOf(run.account)).length, 1, 'a request meanwhile joins it');
 });
 
 await t.test('what was taken back before its block was read comes again when reading has come there', async (t) => {

@@ -87,7 +87,7 @@ for (const [when, { prepare, reached, account: tamper }] of Object.entries(crash
       const values = new WatchedValues();
       const first = await WalletRun.start(chain, tamper?.(account, () => undefined) ?? account, values);
       prepare(first);
-      first.wallet.send(request('0x01')).catch(() => undefined); // nobody is told any more
+      first.wallet.send(request('0x01')).catch(() => undefined); // the run ends before the outcome
       await reached(first);
       const wasWritten = values.values.size > 0;
       first.die();
@@ -188,7 +188,7 @@ class FullValues extends MemoryKeyValueStore {
   }
 }
 
-await t.test('one that could not be written down is not sent, and whoever asked for it is told so', async (t) => {
+await t.test('a transaction whose intent cannot be written is not sent, and its caller gets the error', async (t) => {
   const values = new FullValues();
   const account = chain.newKey();
   const run = await WalletRun.start(chain, account, values);
@@ -205,7 +205,7 @@ await t.test('a version that could not be written down is not sent: after a cras
   const account = chain.newKey();
   const values = new FullValues();
   const first = await WalletRun.start(chain, account, values, { resends: 1 });
-  first.wallet.send(request('0x01')).catch(() => undefined); // nobody is told any more
+  first.wallet.send(request('0x01')).catch(() => undefined); // the run ends before the outcome
   await crashes['after it was sent, before its receipt']?.reached(first);
   values.isFull = true;
   const raisings = (): number => first.proxy.requests.filter(({ method }) => method === 'eth_gasPrice').length;

@@ -67,7 +67,7 @@ t.test('what waits for its gas while the cap is reached is not sent', async (t) 
   t.equal(timesAsked('eth_sendRawTransaction'), 0);
 });
 
-t.test('an estimate that fails while others are sent is told in its turn', async (t) => {
+t.test('a failed estimate rejects when its turn comes', async (t) => {
   const { wallet } = newWallet();
   t.teardown(() => wallet.stop());
   let looked: (fees: typeof FEES) => void = () => undefined;
@@ -106,7 +106,7 @@ t.test('a node that wants ever more is asked once, and so many times again', asy
   t.equal(timesAsked('eth_sendRawTransaction'), 1 + RESENDS);
 });
 
-t.test('a refusal is told also where it cannot be written down', async (t) => {
+t.test('a refusal reaches the caller even if the intent log fails', async (t) => {
   const intents = new MemoryKeyValueStore();
   intents.remove = () => Promise.reject(new Error('the disk is full'));
   const refusal = new RpcError(-32000, 'oversized data', undefined);

@@ -87,7 +87,7 @@ await t.test('one that the node takes at no price is reported, and its nonce is 
   t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x05' }]);
 });
 
-await t.test('what the node says when it refuses is told to the operator, and to whoever sent it', async (t) => {
+await t.test("reports the node's refusal to the operator and to the caller", async (t) => {
   const run = await chain.newRun(t);
   const error = { code: -32_099, message: 'project 0a1b2c is over its limit' };
   for (const refused of ['eth_estimateGas', 'eth_sendRawTransaction']) {

@@ -42,7 +42,7 @@ t.test("another transaction's receipt says nothing of ours", async (t) => {
   t.match(await chain.minedOf(run.account), [{ nonce: 0, data: '0x01' }]);
 });
 
-t.test('a receipt that does not say whether it succeeded is none: it would be sent and paid for again', async (t) => {
+t.test('rejects a receipt without a status: the transaction would be sent and paid twice', async (t) => {
   for (const status of [undefined, null, '0x', '0x2', 'success']) {
     const run = await lyingRun(t, (receipt) => receipt && { ...receipt, status });
     const { sent } = await sentMeanwhile(run, true);

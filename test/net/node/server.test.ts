@@ -9,7 +9,7 @@ import { type Backend, quietSockets, serve } from '../serving.js';
 const backend: Backend = { name: 'node', documented: 'node:http', create: (options) => new NodeServer(options) };
 const answer = (body: string): NetResponse => ({ status: 200, headers: {}, body });
 
-t.test('a head that does not come to its end in time is cut off', async (t) => {
+t.test('cuts off a head that is not complete in time', async (t) => {
   const { port } = await serve(t, backend, { limits: { httpIdleMs: 40 } });
   for (const piece of ['', 'GET / HT', 'GET / HTTP/1.1\r\nHost: x\r\n']) {
     const connection = await RawConnection.open(port);
