@@ -45,7 +45,7 @@ export function logsWhatItIsTold(topics: 1 | 2 | 3 | 4): Hex {
   return concat([...loads, rest, '0x3603', '0x80', rest, push(0), '0x37', push(0), numberToHex(0xa0 + topics), '0x00']);
 }
 
-/** A `FillQuoteOB` as who logs what it is told is told it: four topics, then the words. */
+/** Input of the contract that emits any log: here a `FillQuoteOB`, four topics, then the words. */
 export function fillLog({ quoteId, provider }: SignedOffer, contractSize: bigint, user: Hex): Hex {
   const args = { quoteOBHash: quoteId, user, provider };
   const topics = encodeEventTopics({ abi: poolAbi, eventName: 'FillQuoteOB', args }) as Hex[];

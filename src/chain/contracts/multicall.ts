@@ -218,8 +218,7 @@ export class Multicall {
     const silent = calls.filter((_, i) => isSilent(answers[i]));
     if (silent.length === 0) return answers;
     const again = await this.#eachAlone(silent, async (call) => {
-      // Within Multicall3 as before: what breaks there is told as an answer, and not as a fault that looks like the
-      // node's.
+      // Inside Multicall3, so that a call that breaks is a failed result and not an error that looks like the node's.
       const alone = await this.#aggregate(multicall3, [call], at, { gas: this.#gasAlone(call) });
       return alone === 'TOO_LONG' ? BROKEN : (alone?.[0] ?? BROKEN);
     });

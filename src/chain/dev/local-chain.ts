@@ -115,7 +115,7 @@ export interface LocalEndpoints {
 
 const LOOKBACK_SECONDS = 90 * 86_400;
 
-/** The deployment as the service is told of it: one chain in both roles. */
+/** The service's profile of the deployment: one chain in both roles. */
 export function localProfile(endpoints: LocalEndpoints, deployment: Deployment): Profile {
   const chain = {
     chainId: endpoints.chainId,

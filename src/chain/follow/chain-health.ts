@@ -104,9 +104,9 @@ export class ChainHealth {
 }
 
 /**
- * A node may tell of heads and refuse what else is asked: its logs, the state of a block. What it lacks for a moment it
- * is given time for; then another one of its chain is asked. The other chain's stays, which may be the one that is well.
- * Where it cannot be told whose fault it is, both are left.
+ * Switches to another endpoint when a node serves heads but keeps refusing logs or state. A node that lacks a block for
+ * a moment gets `patienceMs` first. Only the endpoint of the failing chain is switched; if the error cannot be attributed
+ * to one chain, both are.
  */
 export class EndpointSwitch {
   #sinceMs = 0;

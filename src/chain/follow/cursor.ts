@@ -36,19 +36,16 @@ export interface CursorListener {
   onHead(head: BlockHead): void;
   /** The node shows a lower head than it did, lacks a block that was read, or shows another chain altogether. */
   onLag(): void;
-  /** Blocks that were read after this one are on the chain no more. Told again while the book could not be told. */
+  /** The chain dropped the blocks that were read after this one. Called again until the book has taken the reorg. */
   onReorg(ancestor: BlockId): void;
   /** There was nothing to be read; or what there was, a range or a reorg, is in the book. */
   onRead(): void;
 }
 
-/**
- * The block that was read last is part of the chain; or that is not to be told yet, since the node may lag; or it is
- * not.
- */
+/** Whether the block that was read last is part of the chain. UNSURE: the node may lag. */
 type Standing = 'STANDS' | 'UNSURE' | 'GONE';
 
-/** The chain changed deeper down than is followed: nothing read from it can be trusted without a person's look. */
+/** A reorg deeper than `reorgDepth`: nothing read from this chain can be trusted until an operator has looked. */
 export class DeepReorg extends Error {
   override readonly name = 'DeepReorg';
 }
@@ -123,7 +120,7 @@ export class ChainCursor {
     const find = (number: number): Promise<BlockHead | null> => this.#find(number, target);
     const ancestor = (await reorgAncestor(this.#trail, target, find)) ?? this.#strange(target);
     if (ancestor.blockNumber === position.blockNumber) {
-      // The node has it after all. To go back to its end would skip the rest of a block that was told only in part.
+      // The node has it after all. Resuming at its end would skip the rest of a block of which the book has only a part.
       this.#lag.end();
       return this.#blocks(next, target);
     }
@@ -151,7 +148,7 @@ export class ChainCursor {
     return this.#trail.isEnd(block);
   }
 
-  /** The range was read. `seen`: blocks before its end that the book was told of, in order. */
+  /** The range was read. `seen`: blocks before its end with events that the book has, in order. */
   advance({ to }: BlockRange, seen: readonly BlockId[]): void {
     this.#trail.add(seen, idOf(to));
     this.#position = idOf(to);

@@ -160,7 +160,7 @@ export class BookFollower {
     await this.settlement.check(slice);
   }
 
-  /** Also where it is to look again at once, others get a turn: what was told to the book goes to the log in it. */
+  /** Yields to the event loop even with no delay: the log is written in that turn. */
   async #sleep(delayMs: number): Promise<void> {
     if (this.#stopped) return;
     let cancel: CancelTimer = () => undefined;

@@ -30,7 +30,7 @@ const QUERIES_IN_FLIGHT = 2;
 const LACKS_BLOCK = /not (be )?found|unknown block/i;
 
 /**
- * Logs by their topics, whoever emitted them, in chain order. Anyone may emit logs with any topics, and in one block
+ * Logs by their topics, of any contract, in chain order. Anyone may emit logs with any topics, and in one block
  * more of them than a node puts into one answer: 10,000 cost 15 million gas. That block cannot be halved. Its logs are
  * asked of `emitters` alone, the contracts whose logs count. Rejects as ChainReader does.
  */

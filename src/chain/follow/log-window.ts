@@ -92,7 +92,7 @@ const DISTRUST_MS = 60_000;
  * - every `verifyMs` the last `verifyBlocks` blocks are read again beside these looks, through another endpoint where
  *   there is one.
  *
- * A log is told from others by its block's hash and its index, so that none counts twice.
+ * A log's identity is its block's hash and its index, so that none counts twice.
  */
 export class LogWindow {
   /** Indexes of the logs that were read, by block. */

@@ -27,7 +27,7 @@ export interface QuoteCandidate {
   readonly log: ChainLog;
 }
 
-/** What the events of a range are, before anything is told of them: the range may have to be read again. */
+/** What the events of a range are, before any listener is called: the range may have to be read again. */
 export interface CheckedEvents {
   readonly candidates: readonly QuoteCandidate[];
   readonly refused: readonly RefusedEvent[];
@@ -38,7 +38,7 @@ export interface CheckedEvents {
 export interface RefusedEvent {
   readonly why: StreamRefusal;
   readonly log: ChainLog;
-  /** Whose publisher is to hear of it, in the contract's words; null: a quote that nobody here signed for. */
+  /** Refusal to report to the publisher, in the contract's words; null: the quote was not published here. */
   readonly publication: { readonly quoteId: Hex; readonly reason: QuoteError } | null;
 }
 

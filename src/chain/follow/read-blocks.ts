@@ -37,7 +37,7 @@ export class ReadBlocks {
     return this.at(blockNumber)?.isEnd === true;
   }
 
-  /** A range was read. `seen`: blocks before its end that the book was told of, in order. */
+  /** A range was read. `seen`: blocks before its end with events that the book has, in order. */
   add(seen: readonly BlockId[], end: BlockId): void {
     for (const { blockNumber, blockHash } of [...seen, end]) {
       if (blockNumber <= (this.newest?.blockNumber ?? -1)) continue;

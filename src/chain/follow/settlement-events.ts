@@ -45,7 +45,7 @@ export interface FoundEvents {
   readonly ignored: readonly IgnoredLog[];
 }
 
-/** Somebody's means changed: an allowance or balance of the token at `log.address`, or a position in the pool there. */
+/** An account's funds changed: an allowance or balance of the token at `log.address`, or a position in the pool there. */
 export interface FundsEvent {
   readonly log: ChainLog;
   readonly accounts: readonly Hex[];
@@ -130,7 +130,7 @@ export async function readFundsLogs(
   return found.flat().filter(({ topics }) => topics.slice(1).some((topic) => named.has(toAddress(topic))));
 }
 
-/** Whose means the log says have changed. */
+/** The accounts whose funds the log says have changed. */
 export function fundsEvent(log: ChainLog): FundsEvent {
   return { log, accounts: log.topics.slice(1).map(toAddress) };
 }
@@ -152,7 +152,7 @@ export function originOf({ blockNumber, txHash, logIndex }: ChainLog): Origin {
 }
 
 /**
- * Null for a log that only shares the topic: an event's name and types do not bind whoever emits it. Cancels of what
+ * Null for a log that only shares the topic: an event's name and types do not bind the contract that emits it. Cancels of what
  * nobody knows cost 2,400 gas each, so that anyone can fill a block with thousands: viem's decoder takes 40 us for each.
  */
 function decode(log: ChainLog): SettlementEvent | null {

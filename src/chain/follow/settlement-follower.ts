@@ -29,11 +29,11 @@ import type { StatePrefetch } from './state-prefetch.js';
 
 export interface SettlementFollowerOptions {
   readonly poolFactory: Hex;
-  /** From before a restart: logs up to here were told already. */
+  /** Logs up to here were applied before the restart. */
   readonly resumeAfter: ChainPosition | null;
-  /** Blocks without any command after which the position alone is told, so that a restart need not read them again. */
+  /** After so many blocks without a command the position alone is submitted, so that a restart does not read them again. */
   readonly tellEveryBlocks: number;
-  /** Blocks for which the book remembers which state of an order it was told. */
+  /** Blocks for which the book remembers the states that its orders had. */
   readonly reorgDepth: number;
   /** Quotes stated anew by one command. */
   readonly restatedPerCommand: number;
@@ -55,7 +55,7 @@ interface SortedEvents {
 
 /** Follows fills, cancels, deployments and the providers' means on the settlement chain. */
 export class SettlementFollower {
-  /** Block up to which positions were told to the book; the cursor may be ahead over blocks with nothing in them. */
+  /** Block of the last position that was submitted to the book; the cursor may be ahead over blocks with nothing in them. */
   #told = -1;
   #resumeAfter: ChainPosition | null;
   readonly #states: OrderStates;

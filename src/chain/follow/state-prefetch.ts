@@ -39,7 +39,7 @@ export class StatePrefetch {
     for (const quoteId of this.#foreseen.keys()) if (!awaited.has(quoteId)) this.#foreseen.delete(quoteId);
     const quotes = [...awaited.values()].filter(({ quoteId }) => !this.#foreseen.has(quoteId));
     if (quotes.length === 0) return;
-    // An error is told where they are read, if they ever are.
+    // `read` asks again and reports the error.
     const answers = this.states.read(quotes, at).catch((): QuoteReading[] => []);
     for (const [i, quote] of quotes.entries()) {
       this.#foreseen.set(quote.quoteId, { quote, reading: answers.then((readings) => readings[i] ?? null) });

@@ -32,14 +32,14 @@ export interface StreamListener {
 }
 
 export interface StreamFollowerOptions {
-  /** From before a restart: logs up to here were told already. */
+  /** Logs up to here were applied before the restart. */
   readonly resumeAfter: ChainPosition | null;
   readonly tellEveryBlocks: number;
   /** Requests for the timestamps of blocks that are under way at once. */
   readonly blocksInFlight: number;
 }
 
-/** What the stream says is next: nothing of it has been told to anyone yet. */
+/** The next step of the stream; no listener has seen any of it yet. */
 export type StreamUpdate =
   | Exclude<CursorStep, { readonly type: 'BLOCKS' | 'IDLE' }>
   /** What came late of old blocks; null: logs of the next block are waited for. */
@@ -47,7 +47,7 @@ export type StreamUpdate =
   /** `reading` is null where the node refused the range. */
   | { readonly type: 'BLOCKS'; readonly reading: LogReading | null };
 
-/** Follows `PublishQuote`, whoever sent it: our own publications enter by this path like everybody's. */
+/** Follows `PublishQuote` of every sender: our own publications enter the book by this path, too. */
 export class StreamFollower {
   #told = -1;
   #resumeAfter: ChainPosition | null;

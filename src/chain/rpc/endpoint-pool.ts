@@ -9,12 +9,12 @@ export interface Endpoint {
   backoffMs: number;
   /** It took over again then. */
   backSinceMs: number;
-  /** It said that it is of the right chain, and nobody has doubted it since. */
+  /** Its chain id was checked, and no failure has put that in question since. */
   isOfChain: boolean;
 }
 
 /**
- * How many times `doubtMs` an endpoint is left alone at most. One that tells of its head and refuses all else looks well
+ * How many times `backoffMs` an endpoint is left alone at most. One that tells of its head and refuses all else looks well
  * each time that it is looked at, and each return to it costs seconds in which nothing is read: so these become rare.
  */
 const MAX_BACKOFF_FACTOR = 16;
@@ -26,7 +26,7 @@ const MAX_BACKOFF_FACTOR = 16;
 export class EndpointPool {
   readonly #all: readonly Endpoint[];
   #current = 0;
-  /** Whom the last request went to: another one than the current while that has asked for a pause. */
+  /** The last request went to this endpoint, which is not the current one while that has asked for a pause. */
   #asked = 0;
   #turn = 0;
 

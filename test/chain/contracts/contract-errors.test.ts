@@ -17,16 +17,16 @@ const required = `0x08c379a0${encodeAbiParameters([{ type: 'string' }], ['not to
 /** `Panic(uint256)`: 0x11 is arithmetic that overflows. */
 const panic = `0x4e487b71${encodeAbiParameters([{ type: 'uint256' }], [0x11n]).slice(2)}` as const;
 
-t.test('a revert is told by the name of its error', async (t) => {
+t.test('a revert is reported by the name of its error', async (t) => {
   t.strictSame([revertName(named), revertText(named)], ['Pool__OptionNotExpired', 'Pool__OptionNotExpired']);
   t.strictSame([revertName(panic), revertText(panic)], ['Panic', 'Panic']);
 });
 
-t.test("Solidity's own text is told as it is", async (t) => {
+t.test("Solidity's own text is reported unchanged", async (t) => {
   t.equal(revertText(required), 'not today');
 });
 
-t.test('what has no known name is told by what it has', async (t) => {
+t.test('a revert without a known name is reported by its selector, if it has one', async (t) => {
   t.strictSame([revertName('0x'), revertText('0x')], [null, 'Reverted without a reason']);
   t.strictSame(
     [revertName('0xdeadbeef'), revertText('0xdeadbeef')],
@@ -34,14 +34,14 @@ t.test('what has no known name is told by what it has', async (t) => {
   );
 });
 
-t.test('what a node says of its errors is for nobody but the operator', async (t) => {
+t.test("a node's error texts never reach clients", async (t) => {
   const words = 'over the limit of project 0a1b2c, see https://node.example/v3/0a1b2c';
   const whys = [-32005, NaN].map((code) => failureSummary(new RpcError(code, words, null)));
   t.strictSame(whys, ['a node gave error -32005', 'a node gave an error']);
   t.equal(failureSummary(new RpcUnreachable('HTTP 403 to eth_call')), 'HTTP 403 to eth_call', 'in our own words');
 });
 
-t.test('a chain that fails is told apart from a bug', async (t) => {
+t.test('a failure of the chain is distinguished from a bug', async (t) => {
   const failures = [new RpcUnreachable('x'), new RpcError(-32005, 'slow down', null), new ChainAnswerError('odd')];
   t.ok(failures.every(isChainFailure));
   t.strictSame(failures.map(chainFailureText), [

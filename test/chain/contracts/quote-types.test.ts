@@ -65,7 +65,7 @@ t.test('premium and collateral are each rounded down, as pools multiply', async 
   t.equal(needed({ isBuy: true, price: ONE / 2n, size: 3n, putStrike: ONE / 2n }), 0n);
 });
 
-t.test('a quote for nothing, or at a price above one, needs nothing that can be told', async (t) => {
+t.test('the collateral of an empty quote, or of one with a price above one, is null', async (t) => {
   t.equal(needed({ size: 0n }), null);
   t.equal(needed({ size: 1n, isBuy: true, price: 1n }), 0n);
   t.equal(needed({ price: ONE + 1n }), null);

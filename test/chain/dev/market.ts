@@ -7,7 +7,7 @@ import { type Offer, type SignedOffer, signOffer } from '../sign-quote.js';
 
 export const ONE = 10n ** 18n;
 
-/** Who trades in a test, and what the tests of the contracts ask of a pool. One anvil serves a whole test file. */
+/** The traders of a test, and the pool calls that the contract tests use. One anvil serves a whole test file. */
 export class Market extends DevActions {
   readonly operator = this.account(0);
   readonly maker = this.account(1);

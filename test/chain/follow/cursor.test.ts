@@ -13,10 +13,10 @@ t.test('blocks are read once, from the first that matters to the newest', async 
   chain.mine(3);
   t.strictSame(await readAll(cursor), [[13, 15]]);
   t.strictSame(cursor.position, chain.id(15));
-  t.ok(heads.length > 3, 'every head is told, also one seen before');
+  t.ok(heads.length > 3, 'onHead gets every head, also one seen before');
 });
 
-t.test('reading is told of when nothing is left, and when a range or a reorg is in the book', async (t) => {
+t.test('onRead is called when nothing is left, and when a range or a reorg is in the book', async (t) => {
   const chain = new ScriptedChain(12);
   const { cursor, reads } = cursorOn(chain);
   cursor.moveTo(chain.id(9));
@@ -118,7 +118,7 @@ t.test('one answer shows that nothing is new, or what the next block is', async 
   t.equal(chain.requests.length - asked, 2);
 });
 
-t.test('the newest block is told of only above what a reorg can take back', async (t) => {
+t.test('newestFarAbove returns a block only above what a reorg can take back', async (t) => {
   const chain = new ScriptedChain(20);
   const { cursor } = cursorOn(chain);
   t.equal(cursor.newestFarAbove(chain.id(1)), null, 'none is known yet');
@@ -159,7 +159,7 @@ t.test('after a restart reading goes on behind the last block', async (t) => {
   t.strictSame(await readAll(cursor), [[21, 22]]);
 });
 
-t.test('after a restart a block that was told in part is read again, if it is still there', async (t) => {
+t.test('after a restart a partly applied block is read again, if it is still there', async (t) => {
   const chain = new ScriptedChain(22);
   const resume = { trail: [chain.id(18), chain.id(20)], isPartial: true };
   const { cursor } = cursorOn(chain, {}, resume);

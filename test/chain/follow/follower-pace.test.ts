@@ -98,7 +98,7 @@ t.test(
   },
 );
 
-t.test('of what is still to be read each part is told of as it comes', async (t) => {
+t.test('the follower reports progress after each range', async (t) => {
   const settled = [false, false, true, true];
   const streamed = [false, false, true];
   const asked: number[] = [];
@@ -166,7 +166,7 @@ t.test('a stop waits for a request that is under way, and not for ever', async (
   const { clock, follower, seen } = following(() => new Promise(() => undefined));
   const progress = { isOver: false };
   const stopping = follower.stop().finally(() => (progress.isOver = true));
-  t.ok(seen.stopped, 'the book is told nothing more');
+  t.ok(seen.stopped, 'the book receives no more commands');
   clock.advance(pace.stopGraceMs - 1);
   await turn();
   t.notOk(progress.isOver);

@@ -9,7 +9,7 @@ import { ManualClock } from '../../system/manual-clock.js';
 const PATIENCE = { pingMs: 10_000, backoffMs: 200, maxBackoffMs: 5_000 };
 const MOST_PATIENT = { bytes: (length: number) => new Uint8Array(length), unit: () => 1 };
 
-/** A node that tells of heads when it is told to. */
+/** A node that sends heads when the test says so. */
 async function watched(t: Test, options: { readonly autoPong: boolean } = { autoPong: true }) {
   const node = new WebSocketServer({ host: '127.0.0.1', port: 0, ...options });
   await once(node, 'listening');

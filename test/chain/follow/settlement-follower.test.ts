@@ -86,7 +86,7 @@ t.test('so it is after an outage in which nothing was started anew, also of quot
   });
 });
 
-t.test('of a block that was told in part a restart tells the rest, and nothing twice', async (t) => {
+t.test('a restart applies the rest of a partly applied block, and nothing twice', async (t) => {
   const fills: bigint[] = [];
   const onEvents = (events: readonly EngineEvent[]): void => {
     for (const event of events) if (event.type === 'QUOTE_FILLED') fills.push(event.size);

@@ -14,7 +14,7 @@ const [first, second, third] = [1, 2, 3].map((n): IdentifiedQuote => sampleQuote
   IdentifiedQuote,
 ];
 
-/** Each answer has a size of its own: quotes are told apart by it, and a second answer from the first. */
+/** Each answer has a size of its own, which identifies the quote and the request. */
 function foreseenStates(...awaited: readonly IdentifiedQuote[]) {
   const asked: { quotes: readonly IdentifiedQuote[]; blockNumber: number }[] = [];
   const node = { isWell: true };

@@ -131,7 +131,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
   const readAll = async (): Promise<void> => {
     while (!(await step()));
   };
-  /** What the book was told since it was last looked at. */
+  /** Commands that the book received since the last look. */
   const told = (): [type: string, blockNumber: number | undefined][] =>
     commands
       .splice(0)
@@ -165,7 +165,7 @@ t.test('of a range whose end was replaced while its quotes were asked about nobo
 });
 
 t.test(
-  'the place is told where anything was read, and every so many blocks, after a reorg from its ancestor on',
+  'the position is submitted after events, every so many blocks, and after a reorg from its ancestor on',
   async (t) => {
     const { chain, events, refused, readAll, told } = follow({ height: 20 });
     await readAll();
@@ -198,7 +198,7 @@ t.test("quotes have their blocks' times, whatever a node says of those of the lo
   t.strictSame(times(), [12, 20].map(timeOf));
 });
 
-t.test('whoever publishes what the book knows already hears that it is there', async (t) => {
+t.test('the publisher of a known quote hears that the book has it', async (t) => {
   const { chain, events, settled, step, readAll, told } = follow({ height: 20 });
   events.push([20, 0, sampleQuote({ n: 1 })]);
   await readAll();
@@ -212,7 +212,7 @@ t.test('whoever publishes what the book knows already hears that it is there', a
   t.equal(await step(), true);
 });
 
-t.test('reading goes on when the book has been told, and not before', async (t) => {
+t.test('reading goes on only after the book has taken the commands', async (t) => {
   const { chain, follower, log, clock, step, readAll, told } = follow({ height: 20 });
   const whileLogIsFull = async (): Promise<void> => {
     log.takes = false;
@@ -234,21 +234,18 @@ t.test('reading goes on when the book has been told, and not before', async (t) 
   t.match(told(), [['REWIND_STREAM', follower.position?.blockNumber]]);
 });
 
-t.test(
-  'of a block that was told in part the rest is told after a restart, or all of what took its place',
-  async (t) => {
-    for (const branch of ['a', 'b']) {
-      const old = new ScriptedChain(22);
-      const { chain, events, refused, readAll } = follow({
-        height: 21,
-        resume: { trail: [old.id(20), old.id(22)], isPartial: true },
-        position: { chain: 'stream', ...old.id(22), logIndex: 0 },
-      });
-      chain.mine(2, branch);
-      events.push([22, 0], [22, 1], [23, 0]);
-      await readAll();
-      const rest = ['MALFORMED 22:1', 'MALFORMED 23:0'];
-      t.strictSame(refused, branch === 'a' ? rest : ['MALFORMED 22:0', ...rest]);
-    }
-  },
-);
+t.test('after a restart the rest of a partly applied block is applied, or all of its replacement', async (t) => {
+  for (const branch of ['a', 'b']) {
+    const old = new ScriptedChain(22);
+    const { chain, events, refused, readAll } = follow({
+      height: 21,
+      resume: { trail: [old.id(20), old.id(22)], isPartial: true },
+      position: { chain: 'stream', ...old.id(22), logIndex: 0 },
+    });
+    chain.mine(2, branch);
+    events.push([22, 0], [22, 1], [23, 0]);
+    await readAll();
+    const rest = ['MALFORMED 22:1', 'MALFORMED 23:0'];
+    t.strictSame(refused, branch === 'a' ? rest : ['MALFORMED 22:0', ...rest]);
+  }
+});

@@ -148,7 +148,7 @@ export class World {
     if (amount > 0n) await this.actions.settlement.transfer(from, token, to, amount);
   }
 
-  /** So many that whoever is handed them can sell without collateral. */
+  /** So many that an account which receives them can sell without collateral. */
   async #writeLongs(): Promise<void> {
     const [operator = ZERO_ADDRESS, , , taker = ZERO_ADDRESS] = this.#accounts;
     const data = encodeFunctionData({
@@ -163,7 +163,7 @@ export class World {
     }
   }
 
-  /** Every long of the quote's pool that `from` has: whoever holds them sells them before writing new ones. */
+  /** Every long of the quote's pool that `from` has: their holder sells them before writing new ones. */
   async #moveLongs({ pool: { poolAddress } }: SignedOffer, from: Hex, to: Hex): Promise<void> {
     const { settlement } = this.actions;
     const longs = await settlement.contracts(poolAddress, from, LONG);

@@ -3,7 +3,7 @@ import { EndpointPool } from '../../../src/chain/rpc/endpoint-pool.js';
 
 const DOUBT_MS = 1000;
 
-t.test('whoever comes back to an endpoint sees that another one answered meanwhile', (t) => {
+t.test('the turn shows that another endpoint answered in between', (t) => {
   const endpoints = new EndpointPool(['first', 'second'], DOUBT_MS);
   const turns = [endpoints.turn];
   for (let moves = 0; moves < 2; moves += 1) {
