@@ -40,6 +40,7 @@ export default tseslint.config(
         fetch: 'readonly',
         process: 'readonly',
         URL: 'readonly',
+        AbortSignal: 'readonly',
         setTimeout: 'readonly',
         clearTimeout: 'readonly',
         setInterval: 'readonly',

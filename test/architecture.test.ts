@@ -75,8 +75,11 @@ t.test('the configuration is read where the service is assembled, and by the com
   );
 });
 
-t.test('sockets are served by one folder and opened by another', async (t) => {
+t.test('sockets are served by one folder and opened by another, and NATS is known to one alone', async (t) => {
   const owners = new Map([
+    ['@nats-io/jetstream', ['cluster']],
+    ['@nats-io/kv', ['cluster']],
+    ['@nats-io/transport-node', ['cluster']],
     ['uWebSockets.js', ['net']],
     ['ws', ['net', 'chain', 'client']],
   ]);

@@ -5,7 +5,7 @@ import type { Disk } from '../disk/disk.js';
 import { FreeSpace, type FreeSpaceOptions } from '../disk/free-space.js';
 import type { Marker } from '../format/frame.js';
 import type { LogPoint } from '../format/header.js';
-import type { LogScan } from './log-scanner.js';
+import type { LogEnd } from './log-scanner.js';
 import { type CommittedGroup, LogWriter, type LogWriterOptions } from './log-writer.js';
 
 export interface LogJournalOptions extends Omit<LogWriterOptions, 'hasRoom' | 'onCommit'>, FreeSpaceOptions {
@@ -28,7 +28,7 @@ export class LogJournal implements Journal {
   /**
    * Goes on behind `scan`, whose torn tail is cut. The file system's room has been looked at once when it resolves.
    */
-  static async open(disk: Disk, scan: LogScan, options: LogJournalOptions): Promise<LogJournal> {
+  static async open(disk: Disk, scan: LogEnd, options: LogJournalOptions): Promise<LogJournal> {
     const space = await FreeSpace.watch(disk, options);
     const listeners: GroupListener[] = [];
     try {

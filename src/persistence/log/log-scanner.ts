@@ -285,6 +285,12 @@ export interface LostTail {
   readonly reason: string;
 }
 
+/** Where a log ends: what a writer needs to go on behind it. */
+export interface LogEnd extends Pick<LogScan, 'epoch' | 'readySegments' | 'last' | 'isSealed'> {
+  /** The last of them is the one that is written to. */
+  readonly segments: readonly Pick<ScannedSegment, 'number' | 'format' | 'end'>[];
+}
+
 /** All that the segments say, every byte of them checked. */
 export interface LogScan {
   readonly epoch: Buffer;

@@ -5,7 +5,7 @@ import { type Disk, type Logger, openModeFor, PersistenceError, type SyncMode } 
 import { FRAME_HEAD_BYTES, type Marker } from '../format/frame.js';
 import { COMMIT_BYTES, type LogPoint, putCommit } from '../format/header.js';
 import { CommitQueue, CommitTimers, DurabilityWaiters } from './commit-queue.js';
-import type { LogScan } from './log-scanner.js';
+import type { LogEnd } from './log-scanner.js';
 import { SegmentWriter } from './segment-writer.js';
 
 interface WrittenGroup extends CommittedGroup {
@@ -40,14 +40,14 @@ export class LogWriter {
   #failure: PersistenceError | null = null;
 
   /** Goes on behind what the scan found, once its torn tail is cut and the rest is settled. */
-  static async open(disk: Disk, scan: LogScan, options: LogWriterOptions): Promise<LogWriter> {
+  static async open(disk: Disk, scan: LogEnd, options: LogWriterOptions): Promise<LogWriter> {
     const writer = new LogWriter(disk, scan, options);
     await writer.#segment.open(scan.emptySegments);
     writer.#armSeal();
     return writer;
   }
 
-  private constructor(disk: Disk, scan: LogScan, options: LogWriterOptions) {
+  private constructor(disk: Disk, scan: LogEnd, options: LogWriterOptions) {
     this.#epoch = scan.epoch;
     this.#options = options;
     this.#queue = new CommitQueue(scan.last, options.bufferBytes);
@@ -166,6 +166,7 @@ export class LogWriter {
     const commit = { ...point, durable: this.#durable.group, records };
     const chain = putCommit(group, this.#epoch, this.#written.chain, head, commit);
     const bytes = head === null ? group.view() : Buffer.concat([head, group.view()]);
+    this.#options.onWriting?.({ before: this.#written, after: { ...point, chain }, bytes });
     const writing = this.#segment.write(bytes);
     try {
       // Only now: this thread needs time to tell, which the disk does not have to wait for.
@@ -260,10 +261,22 @@ export interface LogWriterOptions {
   readonly logger: Logger;
   /** Whether so many bytes can be taken from the disk without touching its reserve. */
   readonly hasRoom: (bytes: number) => boolean;
+  /**
+   * Called with each group, seals too, when its write begins. Its bytes are valid until the call returns. What it
+   * throws ends the log.
+   */
+  readonly onWriting?: (group: WrittenBytes) => void;
   /** Every record up to `index` may be told. Called once a group that has records, in order. */
   readonly onCommit: (group: CommittedGroup) => void;
   /** Once, after the first failure: nothing is written or told any more. The process has to end. */
   readonly onFatal: (error: Error) => void;
+}
+
+/** A group as it goes to the segment: with the HEADER where it begins one. */
+export interface WrittenBytes {
+  readonly before: LogPoint;
+  readonly after: LogPoint;
+  readonly bytes: Buffer;
 }
 
 /** One write and, with `sync: always`, one sync. */

@@ -3,7 +3,7 @@ import { GrowingBuffer } from '../disk/buffer.js';
 import { type Disk, type DiskFile, isDiskFull, type Logger, type OpenMode } from '../disk/disk.js';
 import { prepareSegment, segmentName } from '../format/file-names.js';
 import { FILE_FORMAT, type LogPoint, putSegmentHeader } from '../format/header.js';
-import type { LogScan } from './log-scanner.js';
+import type { LogEnd } from './log-scanner.js';
 
 /** The segment that groups are written to, one behind the other, and the step from a full one to the next. */
 export class SegmentWriter {
@@ -20,7 +20,7 @@ export class SegmentWriter {
   #end: number;
 
   /** Goes on behind what the scan found. To be opened before anything else. */
-  constructor(disk: Disk, scan: LogScan, options: SpareSegmentOptions) {
+  constructor(disk: Disk, scan: LogEnd, options: SpareSegmentOptions) {
     const last = scan.segments.at(-1);
     this.#disk = disk;
     this.#epoch = scan.epoch;

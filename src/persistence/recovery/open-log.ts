@@ -80,7 +80,7 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
   const begun = newManifest(options);
   const { recovered, manifest, isNewEpoch } =
     found === null
-      ? { recovered: await nothing(disk, begun), manifest: begun, isNewEpoch: false }
+      ? { recovered: await emptyLog(disk, begun), manifest: begun, isNewEpoch: false }
       : await continueLog(disk, { ...options, acceptsLoss, isWeak });
   if (manifest.reorgDepth !== options.reorgDepth) {
     const details = { reorgDepth: manifest.reorgDepth, wanted: options.reorgDepth };
@@ -103,14 +103,14 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
     await journal.close().catch(() => undefined);
     throw error;
   }
-  return assemble(disk, lock, manifestFile, recovered, journal, options);
+  return assembleLog(disk, lock, manifestFile, recovered, journal, options);
 }
 
-function assemble(
+export function assembleLog(
   disk: Disk,
   lock: DiskLock,
   manifestFile: ManifestFile,
-  { engine, snapshotIndex }: Recovered,
+  { engine, snapshotIndex }: Pick<Recovered, 'engine' | 'snapshotIndex'>,
   journal: LogJournal,
   options: OpenLogOptions,
 ): OpenLog {
@@ -139,7 +139,7 @@ function assemble(
   };
 }
 
-function checkIdentity(disk: Disk, found: Manifest | null, wanted: Identity): void {
+export function checkIdentity(disk: Disk, found: Manifest | null, wanted: Identity): void {
   const differences = found === null ? [] : compareIdentity(found.identity, wanted);
   if (differences.length === 0) return;
   throw new PersistenceError(
@@ -154,7 +154,7 @@ function newManifest({ random, reorgDepth, identity, sync }: OpenLogOptions): Ma
 }
 
 /** The manifest on the disk: its changes are written one after another. */
-class ManifestFile {
+export class ManifestFile {
   #lastWrite: Promise<void> = Promise.resolve();
 
   constructor(
@@ -172,7 +172,7 @@ class ManifestFile {
 }
 
 /** A directory without a manifest may have been begun, no more: a first segment that nothing was written to. */
-async function nothing(disk: Disk, { epoch, reorgDepth }: Manifest): Promise<Recovered> {
+export async function emptyLog(disk: Disk, { epoch, reorgDepth }: Manifest): Promise<Recovered> {
   const names = await disk.list();
   const emptySegments = segmentNumbers(names);
   const readySegments: number[] = [];

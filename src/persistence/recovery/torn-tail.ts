@@ -2,7 +2,7 @@ import { type Disk, type Logger, readWhole, TEMPORARY, writeWhole } from '../dis
 import { segmentName, snapshotName } from '../format/file-names.js';
 import { endOfContent, FILL, LEAST_SEGMENT_BYTES } from '../format/frame.js';
 import { FILLED_FORMAT } from '../format/header.js';
-import type { LogScan } from '../log/log-scanner.js';
+import type { LogScan, ScannedSegment } from '../log/log-scanner.js';
 import type { Recovered } from './recovery.js';
 
 /** Rewriting goes in pieces of this size. */
@@ -13,7 +13,13 @@ const PIECE_BYTES = 1 << 20;
  * durable before anything is overwritten, so that a crash in between only means that this is done again. No segment is
  * removed: a log with a stamp and without segments is refused.
  */
-async function cutTornTail(disk: Disk, scan: LogScan, logger: Logger): Promise<void> {
+export async function cutTornTail(
+  disk: Disk,
+  scan: Pick<LogScan, 'torn' | 'lost' | 'emptySegments' | 'readySegments'> & {
+    readonly segments: readonly Pick<ScannedSegment, 'number' | 'end' | 'madeBytes' | 'format'>[];
+  },
+  logger: Logger,
+): Promise<void> {
   const { torn, lost, emptySegments, readySegments } = scan;
   const unready = emptySegments.filter((number) => !readySegments.includes(number));
   if (torn === null && lost === null && unready.length === 0) return;

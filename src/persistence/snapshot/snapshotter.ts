@@ -25,6 +25,8 @@ export interface SnapshotterOptions extends RetentionOptions {
   readonly snapshotEveryRecords: number;
   /** How long after one that found no room, or no file descriptor, the next is tried. */
   readonly snapshotRetryMs: number;
+  /** Resolves when that group, which is durable here, is kept by others as well; absent: nothing else keeps it. */
+  readonly untilReplicated?: (group: number) => Promise<void>;
   readonly clock: Clock;
   /**
    * In the names of snapshots that are not finished. Another one than in any life of a process on this directory
@@ -90,6 +92,7 @@ export class Snapshotter {
       await this.#journal.flush();
       const point = this.#journal.durable;
       if (point.index === before) return;
+      if (!(await this.#isReplicated(point))) return;
       this.#lastIndex = point.index;
       const note = await this.#make(point);
       this.#journal.addMarker(note);
@@ -101,6 +104,16 @@ export class Snapshotter {
       if (isPassing(error)) this.#tryLater(before);
       this.#fail(error as Error);
     }
+  }
+
+  /** False: it never will be, since this process has to end. */
+  async #isReplicated({ group }: LogPoint): Promise<boolean> {
+    const { untilReplicated } = this.#options;
+    if (untilReplicated === undefined) return true;
+    return untilReplicated(group).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** It stays due. Not at once: to make one takes reading the log since the last, whether there is room for it or not. */

@@ -1,0 +1,262 @@
+// Starts a cluster of NATS servers for tests and for trying a Quotebook cluster on one machine. The program is the
+// `nats-server` of NATS_SERVER or of the PATH where that is recent enough, else Debian's package of it, which is
+// downloaded and unpacked into a cache without touching the system. As a command it runs another command beside the
+// servers, with their URLs in QUOTEBOOK_CLUSTER:
+//
+//   node scripts/with-nats.mjs [--servers 3] [--dir DIR] COMMAND [ARG...]
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+/** The oldest version that syncs before it acknowledges. */
+const OLDEST = [2, 10, 0];
+const START_MS = 60_000;
+const SUITES = ['sid', 'trixie'];
+
+/** Path of a nats-server that is recent enough; downloads it on first use. */
+export async function natsServer() {
+  for (const program of [process.env.NATS_SERVER, 'nats-server']) {
+    if (program !== undefined && (await isRecent(program))) return program;
+  }
+  const cache = path.join(process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache'), 'quotebook-nats');
+  const cached = path.join(cache, 'nats-server');
+  if (await isRecent(cached)) return cached;
+  const problems = [];
+  for (const suite of SUITES) {
+    const work = `${cache}.${process.pid}`;
+    try {
+      await fetchFromDebian(suite, work);
+      await mkdir(cache, { recursive: true });
+      const found = await firstExisting(
+        ['usr/sbin/nats-server', 'usr/bin/nats-server'].map((f) => path.join(work, 'root', f)),
+      );
+      await rename(found, cached);
+      if (await isRecent(cached)) return cached;
+    } catch (error) {
+      problems.push(`${suite}: ${error.stderr || error.message}`);
+    } finally {
+      await rm(work, { recursive: true, force: true });
+    }
+  }
+  throw new Error(
+    `there is no nats-server 2.10 or newer in the PATH, and none could be fetched: ${problems.join('; ')}`,
+  );
+}
+
+async function firstExisting(files) {
+  const found = files.find((file) => existsSync(file));
+  if (found === undefined) throw new Error('the package has no nats-server in it');
+  return found;
+}
+
+async function isRecent(program) {
+  try {
+    const { stdout } = await run(program, ['--version']);
+    const found = /v?(\d+)\.(\d+)\.(\d+)/.exec(stdout)?.slice(1).map(Number) ?? [0, 0, 0];
+    return found[0] > OLDEST[0] || (found[0] === OLDEST[0] && found[1] >= OLDEST[1]);
+  } catch {
+    return false;
+  }
+}
+
+/** The package of another suite than the system's, by an apt configuration of its own. */
+async function fetchFromDebian(suite, work) {
+  const sources = await debianSources();
+  const uri = /^URIs:\s*(\S+)/m.exec(sources)?.[1] ?? /^deb\s+(?:\[[^\]]*\]\s+)?(\S+)/m.exec(sources)?.[1];
+  if (uri === undefined) throw new Error('the system has no Debian sources');
+  const keyring = (await readdir('/usr/share/keyrings')).find((name) => name.startsWith('debian-archive-keyring.'));
+  for (const dir of ['etc', 'lists/partial', 'cache/archives/partial', 'root']) {
+    await mkdir(path.join(work, dir), { recursive: true });
+  }
+  const list = path.join(work, 'etc', 'sources.list');
+  await writeFile(list, `deb [signed-by=/usr/share/keyrings/${keyring}] ${uri} ${suite} main\n`);
+  const options = [
+    ['Dir::Etc::sourcelist', list],
+    ['Dir::Etc::sourceparts', '-'],
+    ['Dir::State::lists', path.join(work, 'lists')],
+    ['Dir::Cache', path.join(work, 'cache')],
+    ['APT::Get::List-Cleanup', '0'],
+    ['APT::Sandbox::User', 'root'],
+  ].flatMap(([name, value]) => ['-o', `${name}=${value}`]);
+  await run('apt-get', [...options, 'update', '-qq'], { timeout: 300_000 });
+  await run('apt-get', [...options, 'download', 'nats-server'], { cwd: work, timeout: 300_000 });
+  const deb = (await readdir(work)).find((name) => name.endsWith('.deb'));
+  await run('dpkg', ['-x', path.join(work, deb), path.join(work, 'root')]);
+}
+
+async function debianSources() {
+  const files = ['/etc/apt/sources.list', '/etc/apt/sources.list.d/debian.sources'];
+  return files.map((file) => (existsSync(file) ? readFileSync(file, 'utf8') : '')).join('\n');
+}
+
+/** A free port of this machine. Another process may take it before it is used: starting is tried again then. */
+async function freePorts(count) {
+  const servers = [];
+  for (let i = 0; i < count; i += 1) {
+    const server = net.createServer();
+    await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+    servers.push(server);
+  }
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+/**
+ * Starts `servers` servers on 127.0.0.1 and resolves when they have elected a JetStream leader. `sync`: the servers'
+ * `sync_interval`; `conf`: more lines of configuration, such as `authorization { ... }`.
+ */
+export async function startNats({ servers = 3, dir, sync = 'always', conf = '', maxPayload = 8 << 20 } = {}) {
+  const program = await natsServer();
+  const own = dir === undefined;
+  const directory = dir ?? mkdtempSync(path.join(os.tmpdir(), 'quotebook-nats-'));
+  await mkdir(directory, { recursive: true });
+  const ports = await freePorts(3 * servers);
+  const nodes = [];
+  const routes = Array.from({ length: servers }, (_, i) => `nats://127.0.0.1:${ports[3 * i + 1]}`);
+  for (let i = 0; i < servers; i += 1) {
+    const [client, cluster, monitor] = ports.slice(3 * i, 3 * i + 3);
+    const file = path.join(directory, `nats-${i + 1}.conf`);
+    const store = path.join(directory, `nats-${i + 1}`);
+    const lines = [
+      `server_name: n${i + 1}`,
+      `listen: 127.0.0.1:${client}`,
+      `http: 127.0.0.1:${monitor}`,
+      `max_payload: ${maxPayload}`,
+      `max_pending: ${8 * maxPayload}`,
+      `jetstream { store_dir: ${JSON.stringify(store)}, sync_interval: ${sync}, max_mem: 64MB, max_file: 8GB }`,
+      ...(servers > 1
+        ? [
+            `cluster { name: quotebook, listen: 127.0.0.1:${cluster}, routes: ${JSON.stringify(routes.filter((_, j) => j !== i))} }`,
+          ]
+        : []),
+      conf,
+    ];
+    await writeFile(file, `${lines.join('\n')}\n`);
+    nodes.push(new NatsNode(program, file, `nats://127.0.0.1:${client}`, `http://127.0.0.1:${monitor}`));
+  }
+  const all = { nodes, url: nodes.map(({ url }) => url).join(','), dir: directory, ready, stop };
+  try {
+    for (const node of nodes) node.start();
+    await ready();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return all;
+
+  /** Resolves when the nodes that run have a JetStream leader that has heard of most of them. */
+  async function ready() {
+    const until = Date.now() + START_MS;
+    for (;;) {
+      const running = nodes.filter((node) => node.isRunning);
+      const states = await Promise.all(running.map((node) => node.health()));
+      if (states.length > 0 && states.every((isHealthy) => isHealthy)) return;
+      const dead = nodes.find((node) => node.failed !== null);
+      if (dead !== undefined) throw new Error(`a NATS server ended: ${dead.failed}`);
+      if (Date.now() > until) throw new Error('the NATS servers are not ready in time');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  async function stop() {
+    await Promise.all(nodes.map((node) => node.kill('SIGKILL')));
+    if (own) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** One server, which keeps its data and ports over restarts. */
+class NatsNode {
+  #child = null;
+  #wanted = false;
+  #output = '';
+  failed = null;
+
+  constructor(program, conf, url, monitorUrl) {
+    this.program = program;
+    this.conf = conf;
+    this.url = url;
+    this.monitorUrl = monitorUrl;
+  }
+
+  get pid() {
+    return this.#child?.pid ?? null;
+  }
+
+  get isRunning() {
+    return this.#child !== null;
+  }
+
+  start() {
+    const child = spawn(this.program, ['-c', this.conf], { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#child = child;
+    this.#wanted = true;
+    this.failed = null;
+    child.stderr.on('data', (text) => (this.#output = (this.#output + text).slice(-4000)));
+    child.on('exit', (code, signal) => {
+      if (this.#child === child) this.#child = null;
+      if (this.#wanted && this.#child === null) this.failed = `${signal ?? code} ${this.#output}`;
+    });
+  }
+
+  signal(name) {
+    this.#child?.kill(name);
+  }
+
+  /** Resolves when the process is gone. */
+  async kill(name = 'SIGKILL') {
+    const child = this.#child;
+    this.#wanted = false;
+    if (child === null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(name);
+    if (name !== 'SIGSTOP') await ended;
+  }
+
+  async health() {
+    try {
+      const response = await fetch(`${this.monitorUrl}/healthz`, { signal: AbortSignal.timeout(2_000) });
+      return response.ok;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The last of what the server wrote. */
+  async log() {
+    return this.#output || (await readFile(this.conf, 'utf8'));
+  }
+}
+
+async function main(words) {
+  let servers = 3;
+  let dir;
+  while (words[0]?.startsWith('--')) {
+    const [flag, value] = words.splice(0, 2);
+    if (flag === '--servers' && Number(value) > 0) servers = Number(value);
+    else if (flag === '--dir' && value !== undefined) dir = value;
+    else throw new Error(`usage: with-nats.mjs [--servers N] [--dir DIR] COMMAND [ARG...]`);
+  }
+  const [command, ...args] = words;
+  if (command === undefined) throw new Error('say which command to run beside the servers');
+  const nats = await startNats({ servers, dir });
+  for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => undefined);
+  try {
+    const env = { ...process.env, QUOTEBOOK_CLUSTER: nats.url };
+    const child = spawn(command, args, { env, stdio: 'inherit' });
+    process.on('SIGTERM', () => child.kill('SIGTERM'));
+    process.exitCode = await new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code) => resolve(code ?? 1));
+    });
+  } finally {
+    await nats.stop();
+  }
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) await main(process.argv.slice(2));

@@ -1,0 +1,230 @@
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import {
+  connect,
+  type ConnectionOptions,
+  type NatsConnection,
+  nkeyAuthenticator,
+  usernamePasswordAuthenticator,
+} from '@nats-io/transport-node';
+
+/** Why a member of a cluster cannot go on. */
+export type ClusterFault =
+  /** The servers would lose acknowledged records in a power cut, or with one node. */
+  | 'UNSAFE'
+  /** The stream is of another deployment, or of another log than the data directory's. */
+  | 'FOREIGN'
+  /** Another engine leads: what this one appends is rejected. */
+  | 'DEPOSED'
+  /** The stream holds a newer format than this program reads. */
+  | 'NEWER_FORMAT'
+  /** A message is missing, or is not what its leader wrote. */
+  | 'DAMAGED'
+  /** No answer in time. */
+  | 'UNREACHABLE';
+
+export class ClusterError extends Error {
+  override readonly name = 'ClusterError';
+
+  constructor(
+    readonly code: ClusterFault,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+export interface ClusterOptions {
+  /** URLs of the NATS servers. */
+  readonly servers: readonly string[];
+  /** URLs of their monitoring ports, where /varz says how they sync. */
+  readonly monitors: readonly string[];
+  /** Names the deployment in every stream, bucket and subject: letters, digits, `_` and `-`. */
+  readonly deployment: string;
+  /** Names this process among the members. */
+  readonly member: string;
+  readonly user?: string;
+  readonly password?: string;
+  /** Seed of an nkey, in place of user and password. */
+  readonly nkeySeed?: string;
+  /** CA certificates in PEM, and a client's certificate and key; absent: as the URLs and the servers say. */
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  /** For development: one replica, and servers that do not sync, are accepted. */
+  readonly unsafe: boolean;
+  /** Deadline of each call. */
+  readonly callMs: number;
+}
+
+/** The replicas of each stream, and the oldest server that syncs before it acknowledges. */
+export const REPLICAS = 3;
+const OLDEST_SERVER = [2, 10] as const;
+const PING_MS = 1_000;
+const RECONNECT_MS = 250;
+
+/** Names of everything that a deployment has in NATS. */
+export interface ClusterNames {
+  readonly stream: string;
+  /** Where the leader publishes groups, and where the servers republish them once they are committed. */
+  readonly log: string;
+  readonly committed: string;
+  readonly leaseBucket: string;
+  readonly stateBucket: string;
+  readonly keysBucket: string;
+  /** The leader's news, once a second. */
+  readonly status: string;
+  /** Requests to the leader. */
+  readonly calls: string;
+  /** Requests to every member: who is there. */
+  readonly roll: string;
+  /** Requests to the leader: to give up leadership. */
+  readonly stepDown: string;
+  /** What each gateway has let its keys use. */
+  readonly usage: string;
+}
+
+export function clusterNames(deployment: string): ClusterNames {
+  const bucket = `QB_${deployment}`;
+  const subject = `qb.${deployment}`;
+  return {
+    stream: `${bucket}_LOG`,
+    log: `${subject}.log`,
+    committed: `${subject}.committed`,
+    leaseBucket: `${bucket}_LEASE`,
+    stateBucket: `${bucket}_STATE`,
+    keysBucket: `${bucket}_KEYS`,
+    status: `${subject}.status`,
+    calls: `${subject}.call`,
+    roll: `${subject}.roll`,
+    stepDown: `${subject}.step-down`,
+    usage: `${subject}.usage`,
+  };
+}
+
+/** A connection to the NATS servers, checked. */
+export interface ClusterConnection {
+  readonly nats: NatsConnection;
+  readonly js: JetStreamClient;
+  readonly jsm: JetStreamManager;
+  readonly names: ClusterNames;
+  readonly options: ClusterOptions;
+  /** Bytes that a message may have. */
+  readonly maxPayload: number;
+  close(): Promise<void>;
+}
+
+/** Rejects with ClusterError UNSAFE or UNREACHABLE; then nothing is left open. */
+export async function connectCluster(options: ClusterOptions): Promise<ClusterConnection> {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(options.deployment)) {
+    throw new ClusterError('FOREIGN', `${options.deployment} is no name for a deployment in NATS`);
+  }
+  if (!options.unsafe) await checkServers(options);
+  const nats = await connect(connectionOptions(options)).catch((cause: unknown) => {
+    const message = `the NATS servers ${withoutPasswords(options.servers)} cannot be reached`;
+    throw new ClusterError('UNREACHABLE', message, { cause });
+  });
+  try {
+    checkVersion(nats.info?.version ?? '', nats.getServer(), options.unsafe);
+    const js = jetstream(nats, { timeout: options.callMs });
+    // Its own check asks for the account's numbers, which a gateway may not read.
+    const jsm = await jetstreamManager(nats, { timeout: options.callMs, checkAPI: false });
+    return {
+      nats,
+      js,
+      jsm,
+      names: clusterNames(options.deployment),
+      options,
+      maxPayload: nats.info?.max_payload ?? 0,
+      close: () => nats.close(),
+    };
+  } catch (error) {
+    await nats.close();
+    throw error;
+  }
+}
+
+function connectionOptions(options: ClusterOptions): ConnectionOptions {
+  const { servers, user, password, nkeySeed, tls, member } = options;
+  const credentials =
+    nkeySeed !== undefined
+      ? { authenticator: nkeyAuthenticator(new TextEncoder().encode(nkeySeed)) }
+      : user !== undefined
+        ? { authenticator: usernamePasswordAuthenticator(user, password) }
+        : {};
+  return {
+    servers: [...servers],
+    name: `quotebook ${member}`,
+    pingInterval: PING_MS,
+    maxPingOut: 2,
+    reconnect: true,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_MS,
+    timeout: options.callMs,
+    noAsyncTraces: true,
+    ...credentials,
+    ...(tls !== undefined && { tls }),
+  };
+}
+
+/** Each server's own word for it: a client's connection does not say how its server syncs. */
+async function checkServers({ monitors, servers, callMs }: ClusterOptions): Promise<void> {
+  if (monitors.length < Math.min(servers.length, REPLICAS)) {
+    throw new ClusterError(
+      'UNSAFE',
+      'the monitoring URLs of all NATS servers are needed to check that they sync before they acknowledge: ' +
+        'set clusterMonitors, or clusterUnsafe for development',
+    );
+  }
+  for (const monitor of monitors) {
+    const url = `${monitor.replace(/\/$/, '')}/varz`;
+    let varz: Varz;
+    try {
+      const response = await fetch(url, { signal: AbortSignal.timeout(callMs) });
+      varz = (await response.json()) as Varz;
+    } catch (cause) {
+      // A node that is down cannot acknowledge anything either. It is asked when this process starts again.
+      if (monitors.length > 1 && !(await isOnlyOne(monitors, monitor, callMs))) continue;
+      throw new ClusterError('UNREACHABLE', `${url} gives no answer`, { cause });
+    }
+    checkVersion(varz.version ?? '', monitor, false);
+    if (varz.jetstream?.config?.sync_always === true) continue;
+    throw new ClusterError(
+      'UNSAFE',
+      `the NATS server at ${monitor} acknowledges before it syncs and loses records in a power cut: ` +
+        'set sync_interval to always in its jetstream block',
+    );
+  }
+}
+
+interface Varz {
+  readonly version?: string;
+  readonly jetstream?: { readonly config?: { readonly sync_always?: boolean } };
+}
+
+/** Whether a majority of the servers gives no answer. */
+async function isOnlyOne(monitors: readonly string[], silent: string, callMs: number): Promise<boolean> {
+  const others = monitors.filter((monitor) => monitor !== silent);
+  const answers = await Promise.all(
+    others.map((monitor) =>
+      fetch(`${monitor.replace(/\/$/, '')}/varz`, { signal: AbortSignal.timeout(callMs) }).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return answers.filter(Boolean).length <= monitors.length / 2;
+}
+
+function checkVersion(version: string, server: string, unsafe: boolean): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isRecent = major > OLDEST_SERVER[0] || (major === OLDEST_SERVER[0] && minor >= OLDEST_SERVER[1]);
+  if (isRecent || unsafe) return;
+  throw new ClusterError(
+    'UNSAFE',
+    `the NATS server at ${server} has version ${version}, which does not sync before it acknowledges: ` +
+      `it has to be ${OLDEST_SERVER.join('.')} or newer`,
+  );
+}
+
+function withoutPasswords(servers: readonly string[]): string {
+  return servers.map((server) => server.replace(/\/\/[^@/]*@/, '//')).join(', ');
+}

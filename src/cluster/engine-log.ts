@@ -1,0 +1,324 @@
+import type { Engine } from '../engine/engine.js';
+import type { Clock, Random } from '../engine/ports.js';
+import type { Disk, Logger } from '../persistence/disk/disk.js';
+import { FILE_FORMAT, firstChain } from '../persistence/format/header.js';
+import type { Identity, Stamp } from '../persistence/format/manifest.js';
+import { readStamp } from '../persistence/format/manifest.js';
+import { segmentStarts } from '../persistence/log/segment-reader.js';
+import type { OpenLog, OpenLogOptions } from '../persistence/recovery/open-log.js';
+import type { Survey } from '../persistence/recovery/recovery.js';
+import { ReplicaLog } from '../persistence/recovery/replica-log.js';
+import { ClusterError } from './connection.js';
+import { appendTerm, GroupPublisher } from './group-publisher.js';
+import { type CheckedGroup, LogFollower, type StreamPoint, StreamReader } from './log-follower.js';
+import type { LogStream, StreamMessage, TermContent } from './log-stream.js';
+import { ReplicaEngine } from './replica-engine.js';
+import { ReplicatedJournal } from './replicated-journal.js';
+
+/** Bounds of what is read, sent and kept; the numbers come from the configuration's limits. */
+export interface ClusterLimits {
+  readonly clusterWindow: number;
+  readonly clusterQueueBytes: number;
+  readonly clusterReadMessages: number;
+  readonly clusterAheadMessages: number;
+  readonly clusterGapMs: number;
+  readonly clusterRetryMs: number;
+  readonly clusterAttempts: number;
+}
+
+export interface EngineLogOptions {
+  readonly stream: LogStream;
+  readonly disk: Disk;
+  readonly member: string;
+  readonly identity: Identity;
+  /** For a log that this member begins. */
+  readonly reorgDepth: number;
+  readonly epochBytes: number;
+  readonly random: Random;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: ClusterLimits;
+  readonly surveyAside?: Survey;
+  /** Once: the process has to end. */
+  readonly onFault: (error: Error) => void;
+}
+
+/** What a leader has of its log. */
+export interface LedLog {
+  readonly log: OpenLog;
+  readonly journal: ReplicatedJournal;
+  readonly publisher: GroupPublisher;
+  readonly term: number;
+}
+
+/** An engine's own copy of the replicated log: follows it as a standby, then goes on with it as the leader. */
+export class EngineLog {
+  readonly #options: EngineLogOptions;
+  readonly #replica: ReplicaLog;
+  readonly #engine: ReplicaEngine;
+  readonly #follower: LogFollower;
+  #term: TermContent;
+
+  /** Rejects with ClusterError or PersistenceError where the directory cannot follow the stream. */
+  static async open(options: EngineLogOptions): Promise<EngineLog> {
+    const { disk, logger, onFault, surveyAside, stream } = options;
+    const genesis = await openGenesis(options, stream);
+    const epoch = Buffer.from(genesis.epoch, 'hex');
+    const { reorgDepth } = genesis;
+    const { identity } = options;
+    // Clients see the epoch of the log, whoever leads.
+    const stamp: Stamp = {
+      epoch,
+      feedEpoch: epoch,
+      reorgDepth,
+      identity,
+      sync: 'always',
+      closedGroup: null,
+      files: [],
+    };
+    const differing = Object.keys(options.identity).filter((name) => genesis.identity[name] !== options.identity[name]);
+    if (differing.length > 0) {
+      throw new ClusterError('FOREIGN', `the cluster is of other chains or contracts: ${differing.join(', ')} differ`);
+    }
+    const replica = await ReplicaLog.open(disk, {
+      stamp,
+      logger,
+      onFatal: onFault,
+      ...(surveyAside !== undefined && { surveyAside }),
+    });
+    try {
+      const after = await joinAt(options, replica, stamp.epoch);
+      return new EngineLog(options, stamp, genesis, replica, after);
+    } catch (error) {
+      await replica.close();
+      throw error;
+    }
+  }
+
+  private constructor(
+    options: EngineLogOptions,
+    { epoch }: Stamp,
+    genesis: TermContent,
+    replica: ReplicaLog,
+    after: StreamPoint,
+  ) {
+    const { limits, clock, onFault } = options;
+    this.#options = options;
+    this.#replica = replica;
+    this.#term = genesis;
+    this.#engine = new ReplicaEngine(replica.engine);
+    this.#follower = new LogFollower(options.stream, {
+      epoch,
+      after,
+      clock,
+      readMessages: limits.clusterReadMessages,
+      aheadMessages: limits.clusterAheadMessages,
+      gapMs: limits.clusterGapMs,
+      attempts: limits.clusterAttempts,
+      onGroup: (group) => this.#apply(group),
+      onTerm: ({ content }) => (this.#term = content),
+      onFault,
+    });
+    this.#follower.start();
+  }
+
+  get engine(): Engine {
+    return this.#engine.engine;
+  }
+
+  get at(): StreamPoint {
+    return this.#follower.at;
+  }
+
+  get lag(): number {
+    return this.#follower.lag;
+  }
+
+  get comparedHashes(): number {
+    return this.#engine.comparedHashes;
+  }
+
+  /** The stream has come so far. */
+  heardOf(seq: number): void {
+    this.#follower.heardOf(seq);
+  }
+
+  /** Resolves when this member has what the stream held when it was called. */
+  async catchUp(): Promise<void> {
+    await this.#follower.reach(await this.#options.stream.lastSequence());
+  }
+
+  /**
+   * Begins a term: appends a TERM behind everything that the stream holds, after which no earlier leader can append
+   * anything, and goes on with the log. To be called while the lease is held. Null: another engine was faster.
+   */
+  async lead(
+    openOptions: OpenLogOptions,
+    isLeader: () => boolean,
+    onFault: (error: Error) => void,
+  ): Promise<LedLog | null> {
+    const { stream, member, random, clock, limits } = this.#options;
+    await this.catchUp();
+    const { seq, point } = this.#follower.at;
+    const content: TermContent = {
+      ...this.#term,
+      member,
+      nonce: Buffer.from(random.bytes(NONCE_BYTES)).toString('hex'),
+      fileFormat: FILE_FORMAT,
+    };
+    const { clusterRetryMs, clusterAttempts, clusterWindow, clusterQueueBytes } = limits;
+    const term = await appendTerm(stream, clock, clusterRetryMs, clusterAttempts, content, point, seq);
+    if (term === null) return null;
+    await this.#follower.reach(term);
+    this.#follower.stop();
+    const publisher: GroupPublisher = new GroupPublisher(stream, {
+      term,
+      lastSeq: term,
+      lastGroup: point.group,
+      window: clusterWindow,
+      retryMs: clusterRetryMs,
+      clock,
+      onAcknowledged: (index) => journal.acknowledged(index),
+      onFault,
+    });
+    const log = await this.#replica.lead({
+      ...openOptions,
+      onWriting: ({ before, after, bytes }) => publisher.append({ before, after, bytes: Buffer.from(bytes) }),
+      // A group that no quorum has may have to be cut off again: nothing is to be dropped on its account.
+      untilReplicated: (group) => publisher.acknowledged(group),
+    });
+    const journal: ReplicatedJournal = new ReplicatedJournal(log.journal, publisher, {
+      queueBytes: clusterQueueBytes,
+      isLeader,
+      onDeposed: () =>
+        onFault(new ClusterError('DEPOSED', 'the lease was not renewed in time: another engine may lead')),
+    });
+    return { log, journal, publisher, term };
+  }
+
+  /** Of a standby; a leader closes its log. */
+  async close(): Promise<void> {
+    this.#follower.stop();
+    await this.#replica.close();
+  }
+
+  #apply(group: CheckedGroup): void {
+    this.#engine.apply(group);
+    const { message, after, framesAt } = group;
+    this.#replica.append({ bytes: message.bytes, after, beginsSegment: framesAt > 0 });
+  }
+}
+
+const NONCE_BYTES = 16;
+
+/** The first TERM of the stream; begins the log where the stream is empty. */
+async function openGenesis(options: EngineLogOptions, stream: LogStream): Promise<TermContent> {
+  const { disk, member, random, reorgDepth, identity, clock, limits } = options;
+  const found = await readStamp(disk);
+  if ((await stream.lastSequence()) === 0) {
+    if (found !== null && (await segmentStarts(disk)).length > 0) {
+      throw new ClusterError(
+        'FOREIGN',
+        `${disk.label} holds a log and the log stream is empty: \`quotebook cluster restore\` fills the stream from it`,
+      );
+    }
+    const epoch = found?.epoch ?? Buffer.from(random.bytes(options.epochBytes));
+    const content: TermContent = {
+      member,
+      nonce: Buffer.from(random.bytes(NONCE_BYTES)).toString('hex'),
+      epoch: epoch.toString('hex'),
+      reorgDepth: found?.reorgDepth ?? reorgDepth,
+      identity,
+      fileFormat: FILE_FORMAT,
+    };
+    const nothing = { index: 0, seq: 0, group: 0, chain: Buffer.alloc(0) };
+    await appendTerm(stream, clock, limits.clusterRetryMs, limits.clusterAttempts, content, nothing, 0);
+  }
+  return readGenesis(stream);
+}
+
+/** What the first message of the stream says of the log. */
+export async function readGenesis(stream: LogStream): Promise<TermContent> {
+  const first = await stream.get(1);
+  if (first?.type === 'TERM') return first.content;
+  throw new ClusterError('DAMAGED', 'the log stream does not begin with a TERM');
+}
+
+/** Where the member's log ends in the stream; what it has beyond the stream is cut off. */
+async function joinAt(
+  { stream, logger, limits }: EngineLogOptions,
+  replica: ReplicaLog,
+  epoch: Buffer,
+): Promise<StreamPoint> {
+  const oldest = replica.last.group - COMPARED_GROUPS;
+  const { points, start, lastGroup } = await readPoints(stream, epoch, limits.clusterReadMessages, oldest);
+  const isSame = async (group: number): Promise<boolean> => {
+    const own = await replica.pointAt(group);
+    return own !== null && points.get(group)?.point.chain.equals(own.chain) === true;
+  };
+  // The chain vouches for all before it: the groups are the same up to one, and none is behind that.
+  let common = 0;
+  let high = Math.min(replica.last.group, lastGroup) + 1;
+  if (high > 1 && (await isSame(high - 1))) common = high - 1;
+  while (high - common > 1) {
+    const middle = Math.floor((common + high) / 2);
+    if (await isSame(middle)) common = middle;
+    else high = middle;
+  }
+  if (common === 0 && oldest > 0) {
+    throw new ClusterError(
+      'FOREIGN',
+      `the last ${COMPARED_GROUPS} groups of this log are not the cluster's: move it away`,
+    );
+  }
+  if (common < replica.last.group) {
+    const details = { groups: replica.last.group - common, after: common };
+    logger.warn(details, 'this log has groups that the cluster has not committed: they were never acknowledged');
+    await replica.cutAfter(common);
+  }
+  return { ...(points.get(common) ?? start), point: replica.last };
+}
+
+/** Groups that a process may have had beyond the cluster, and many more. */
+const COMPARED_GROUPS = 4096;
+
+interface StreamPoints {
+  /** Where the groups behind the oldest that was asked for are in the stream. */
+  readonly points: ReadonlyMap<number, StreamPoint>;
+  /** Before the first group. */
+  readonly start: StreamPoint;
+  readonly lastGroup: number;
+}
+
+async function readPoints(
+  stream: LogStream,
+  epoch: Buffer,
+  readMessages: number,
+  oldest: number,
+): Promise<StreamPoints> {
+  const lastSeq = await stream.lastSequence();
+  const points = new Map<number, StreamPoint>();
+  const beginning = { seq: 0, term: 0, point: { index: 0, seq: 0, group: 0, chain: firstChain(epoch) } };
+  const reader = new StreamReader(epoch, beginning);
+  let start: StreamPoint = beginning;
+  const take = (message: StreamMessage): boolean => {
+    if (reader.take(message).type === 'BROKEN') return false;
+    const { group } = reader.at.point;
+    if (group === 0) start = reader.at;
+    else if (group > oldest && !points.has(group)) points.set(group, reader.at);
+    return true;
+  };
+  while (reader.at.seq < lastSeq) {
+    const { seq } = reader.at;
+    for (const message of await stream.read(seq + 1, readMessages)) {
+      if (message.seq !== reader.at.seq + 1 || !take(message)) break;
+    }
+    if (reader.at.seq > seq) continue;
+    // A replica that is behind, or has lost it: the stream's leader has the message, or nothing has.
+    const message = await stream.get(seq + 1);
+    if (message === null || !take(message)) {
+      throw new ClusterError('DAMAGED', `message ${seq + 1} of the log stream is missing or broken`);
+    }
+  }
+  return { points, start, lastGroup: reader.at.point.group };
+}

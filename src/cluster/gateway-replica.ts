@@ -1,0 +1,195 @@
+import type { Engine } from '../engine/engine.js';
+import type { Clock, JournalRecord } from '../engine/ports.js';
+import type { EventHistory, PastEventsPage, TimedEvent } from '../feed/event-history.js';
+import { RecordReader } from '../persistence/codec/record-codec.js';
+import { frameEnd, FRAME_HEAD_BYTES, frameType, FrameType } from '../persistence/format/frame.js';
+import { firstChain } from '../persistence/format/header.js';
+import { freshEngine } from '../persistence/recovery/replay.js';
+import type { ClusterLimits } from './engine-log.js';
+import { readGenesis } from './engine-log.js';
+import { type CheckedGroup, LogFollower, type StreamPoint, StreamReader } from './log-follower.js';
+import type { LogStream } from './log-stream.js';
+import { ReplicaEngine } from './replica-engine.js';
+
+export interface GatewayReplicaOptions {
+  readonly stream: LogStream;
+  readonly clock: Clock;
+  readonly limits: ClusterLimits;
+  /** Another leader has begun its term. */
+  readonly onTerm: (term: number) => void;
+  /** Once: this replica does not follow the log any more. */
+  readonly onFault: (error: Error) => void;
+}
+
+type RecordsListener = (records: readonly JournalRecord[]) => void;
+
+interface Waiter {
+  readonly isShown: () => boolean;
+  readonly resolve: () => void;
+}
+
+/** Groups between two places that are remembered of the stream. */
+const GROUPS_PER_PLACE = 64;
+
+/** A gateway's copy of the book: it holds what is committed, and nothing else. */
+export class GatewayReplica {
+  readonly engine: Engine;
+  readonly epoch: string;
+  readonly #follower: LogFollower;
+  readonly #replica: ReplicaEngine;
+  readonly #listeners: RecordsListener[] = [];
+  readonly #options: GatewayReplicaOptions;
+  readonly #epochBytes: Buffer;
+  /** Rising; the first is the beginning of the log. */
+  readonly #places: StreamPoint[];
+  #waiters: Waiter[] = [];
+
+  /** Resolves once it has all that the stream held when it was called. */
+  static async open(options: GatewayReplicaOptions): Promise<GatewayReplica> {
+    const { epoch, reorgDepth } = await readGenesis(options.stream);
+    const replica = new GatewayReplica(Buffer.from(epoch, 'hex'), freshEngine(reorgDepth), options);
+    const failed = new Promise<never>((_, reject) => (replica.#onEarlyFault = reject));
+    replica.#follower.start();
+    await Promise.race([options.stream.lastSequence().then((seq) => replica.#follower.reach(seq)), failed]);
+    replica.#onEarlyFault = null;
+    return replica;
+  }
+
+  #onEarlyFault: ((error: Error) => void) | null = null;
+
+  private constructor(epoch: Buffer, engine: Engine, options: GatewayReplicaOptions) {
+    const { stream, clock, limits, onTerm } = options;
+    this.engine = engine;
+    this.epoch = epoch.toString('hex');
+    this.#epochBytes = epoch;
+    this.#options = options;
+    this.#replica = new ReplicaEngine(engine);
+    const beginning = { seq: 0, term: 0, point: { index: 0, seq: 0, group: 0, chain: firstChain(epoch) } };
+    this.#places = [beginning];
+    this.#follower = new LogFollower(stream, {
+      epoch,
+      after: beginning,
+      clock,
+      readMessages: limits.clusterReadMessages,
+      aheadMessages: limits.clusterAheadMessages,
+      gapMs: limits.clusterGapMs,
+      attempts: limits.clusterAttempts,
+      onGroup: (group) => this.#apply(group),
+      onTerm: ({ term }) => onTerm(term),
+      onFault: (error) => (this.#onEarlyFault ?? options.onFault)(error),
+    });
+  }
+
+  get at(): StreamPoint {
+    return this.#follower.at;
+  }
+
+  get lag(): number {
+    return this.#follower.lag;
+  }
+
+  /** The stream has come so far. */
+  heardOf(seq: number): void {
+    this.#follower.heardOf(seq);
+  }
+
+  onRecords(listener: RecordsListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Resolves when the replica shows that record. */
+  shows(index: number): Promise<void> {
+    return this.#until(() => this.engine.index >= index);
+  }
+
+  /** Resolves when the replica shows that event. */
+  showsEvent(seq: number): Promise<void> {
+    return this.#until(() => this.engine.seq >= seq);
+  }
+
+  stop(): void {
+    this.#follower.stop();
+  }
+
+  /** Events of the log, read from the stream, for readers who missed more than is kept in memory. */
+  history(): EventHistory {
+    return {
+      since: 0,
+      read: (afterSeq, limit, throughIndex) => this.#readEvents(afterSeq, limit, throughIndex),
+      readSince: (sinceMs, throughIndex) => this.#readSince(sinceMs, throughIndex),
+    };
+  }
+
+  #apply(group: CheckedGroup): void {
+    const records = this.#replica.apply(group);
+    const { message, after } = group;
+    if (after.group % GROUPS_PER_PLACE === 0) {
+      this.#places.push({ seq: message.seq, term: message.term, point: after });
+    }
+    if (records.length === 0) return;
+    for (const listener of this.#listeners) listener(records);
+    if (this.#waiters.length === 0) return;
+    const shown = this.#waiters.filter(({ isShown }) => isShown());
+    this.#waiters = this.#waiters.filter((waiter) => !shown.includes(waiter));
+    for (const { resolve } of shown) resolve();
+  }
+
+  #until(isShown: () => boolean): Promise<void> {
+    if (isShown()) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.push({ isShown, resolve }));
+  }
+
+  async #readEvents(afterSeq: number, limit: number, throughIndex: number): Promise<PastEventsPage> {
+    const start = this.#places.findLast(({ point }) => point.seq <= afterSeq) ?? this.#places[0];
+    const read: TimedEvent[] = [];
+    if (start === undefined) return read;
+    for await (const events of this.#eventsFrom(start, throughIndex)) {
+      read.push(...events.filter(({ event }) => event.seq > afterSeq));
+      if (read.length >= limit) break;
+    }
+    return read.slice(0, limit);
+  }
+
+  async *#readSince(sinceMs: number, throughIndex: number): AsyncGenerator<readonly TimedEvent[]> {
+    const [beginning] = this.#places;
+    if (beginning === undefined) return;
+    for await (const events of this.#eventsFrom(beginning, throughIndex)) {
+      yield events.filter(({ tsMs }) => tsMs >= sinceMs);
+    }
+  }
+
+  /** What this replica applied, group by group; each is checked again as it was the first time. */
+  async *#eventsFrom(start: StreamPoint, throughIndex: number): AsyncGenerator<readonly TimedEvent[]> {
+    const { stream, limits } = this.#options;
+    const reader = new StreamReader(this.#epochBytes, start);
+    const records = new RecordReader();
+    while (reader.at.point.index < throughIndex) {
+      const { seq } = reader.at;
+      for (const message of await stream.read(seq + 1, limits.clusterReadMessages)) {
+        if (message.seq !== reader.at.seq + 1) break;
+        const taken = reader.take(message);
+        if (taken.type === 'BROKEN') break;
+        if (taken.type === 'GROUP') yield eventsOf(taken.group, records);
+      }
+      if (reader.at.seq > seq) continue;
+      const message = await stream.get(seq + 1);
+      const taken = message === null ? null : reader.take(message);
+      if (taken === null || taken.type === 'BROKEN')
+        throw new Error(`message ${seq + 1} of the log stream cannot be read`);
+      if (taken.type === 'GROUP') yield eventsOf(taken.group, records);
+    }
+  }
+}
+
+function eventsOf({ message: { bytes }, framesAt }: CheckedGroup, reader: RecordReader): TimedEvent[] {
+  const timed: TimedEvent[] = [];
+  for (let at = framesAt; at < bytes.length;) {
+    const end = frameEnd(bytes, at);
+    if (frameType(bytes, at) === FrameType.record) {
+      const { stamp, events } = reader.read(bytes.subarray(at + FRAME_HEAD_BYTES, end));
+      for (const event of events) timed.push({ event, tsMs: stamp.tsMs });
+    }
+    at = end;
+  }
+  return timed;
+}

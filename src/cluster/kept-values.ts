@@ -1,0 +1,193 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
+import { headers } from '@nats-io/transport-node';
+import type { KeyFiles } from '../auth/key-file.js';
+import type { Clock, KeptValues } from '../engine/ports.js';
+import { type ClusterConnection, ClusterError, REPLICAS } from './connection.js';
+
+const WRONG_LAST_SEQUENCE = 10071;
+const OPERATION = 'KV-Operation';
+
+/** Replicated like the log, for as long as it is wanted. */
+function createBucket({ js, options }: ClusterConnection, name: string): Promise<KV> {
+  const replicas = options.unsafe ? Math.min(REPLICAS, options.servers.length) : REPLICAS;
+  return new Kvm(js).create(name, { history: 1, replicas });
+}
+
+/**
+ * Values that only the leader changes, in a bucket of NATS KV: what keys and wallets have used of their days, what a
+ * wallet means to send. Each change names the bucket's last sequence, and a new leader's first act is a change of its
+ * own: from then on every change of a deposed one is rejected. A change resolves once a quorum has synced it.
+ */
+export class LeaderValues {
+  readonly #cluster: ClusterConnection;
+  readonly #clock: Clock;
+  readonly #retryMs: number;
+  readonly #bucket: string;
+  readonly #found: ReadonlyMap<string, unknown>;
+  readonly #onFault: (error: Error) => void;
+  #lastSeq: number;
+  #turn: Promise<void> = Promise.resolve();
+  #failed: Error | null = null;
+
+  /** To be called by the leader of `term`, and by nobody before it leads. */
+  static async open(
+    cluster: ClusterConnection,
+    term: number,
+    clock: Clock,
+    retryMs: number,
+    onFault: (error: Error) => void,
+  ): Promise<LeaderValues> {
+    const { js, jsm, names } = cluster;
+    await createBucket(cluster, names.stateBucket);
+    const stream = `KV_${names.stateBucket}`;
+    for (;;) {
+      const { last_seq: lastSeq } = (await jsm.streams.info(stream)).state;
+      try {
+        const subject = `$KV.${names.stateBucket}.${TERM_KEY}`;
+        const { seq } = await js.publish(subject, `${term}`, { expect: { lastSequence: lastSeq } });
+        return new LeaderValues(cluster, clock, retryMs, onFault, seq, await readAll(cluster, stream));
+      } catch (error) {
+        // A deposed leader was faster; it is not after this.
+        if (!(error instanceof JetStreamApiError) || error.code !== WRONG_LAST_SEQUENCE) throw error;
+      }
+    }
+  }
+
+  private constructor(
+    cluster: ClusterConnection,
+    clock: Clock,
+    retryMs: number,
+    onFault: (error: Error) => void,
+    lastSeq: number,
+    found: ReadonlyMap<string, unknown>,
+  ) {
+    this.#cluster = cluster;
+    this.#clock = clock;
+    this.#retryMs = retryMs;
+    this.#onFault = onFault;
+    this.#bucket = cluster.names.stateBucket;
+    this.#lastSeq = lastSeq;
+    this.#found = found;
+  }
+
+  /** The values under names that begin with `prefix`. */
+  of(prefix: string): KeptValues {
+    const start = `${prefix}/`;
+    const found = new Map<string, unknown>();
+    for (const [name, value] of this.#found) if (name.startsWith(start)) found.set(name.slice(start.length), value);
+    return {
+      found,
+      put: (key, value) => this.#change(`${start}${key}`, Buffer.from(JSON.stringify(value)), false),
+      remove: (key) => this.#change(`${start}${key}`, Buffer.alloc(0), true),
+    };
+  }
+
+  /** One after another, so that each knows the sequence of the one before. */
+  #change(name: string, value: Buffer, isRemoval: boolean): Promise<void> {
+    const change = (): Promise<void> => this.#publish(name, value, isRemoval);
+    const changed = this.#turn.then(change, change);
+    this.#turn = changed.catch(() => undefined);
+    return changed;
+  }
+
+  async #publish(name: string, value: Buffer, isRemoval: boolean): Promise<void> {
+    const { js, jsm } = this.#cluster;
+    const head = headers();
+    if (isRemoval) head.set(OPERATION, 'DEL');
+    const subject = `$KV.${this.#bucket}.${keyOf(name)}`;
+    const msgID = `${this.#lastSeq}-${name}`;
+    for (;;) {
+      if (this.#failed !== null) throw this.#failed;
+      try {
+        const expect = { lastSequence: this.#lastSeq };
+        const { seq } = await js.publish(subject, value, { headers: head, msgID, expect });
+        this.#lastSeq = seq;
+        return;
+      } catch (error) {
+        const isRejected = error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE;
+        const found = await jsm.streams
+          .getMessage(`KV_${this.#bucket}`, { seq: this.#lastSeq + 1 })
+          .catch(() => undefined);
+        if (found?.subject === subject && Buffer.from(found.data).equals(value)) {
+          this.#lastSeq += 1;
+          return;
+        }
+        if (isRejected && found != null) {
+          this.#failed = new ClusterError('DEPOSED', 'another leader has changed what wallets and keys have used');
+          this.#onFault(this.#failed);
+          throw this.#failed;
+        }
+      }
+      await new Promise<void>((resolve) => this.#clock.after(this.#retryMs, resolve));
+    }
+  }
+}
+
+const TERM_KEY = 'term';
+
+/** Every character that a key may not have as `=` and its code. */
+function keyOf(name: string): string {
+  return name.replace(/[^A-Za-z0-9_/-]/g, (character) => `=${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function nameOf(key: string): string {
+  return key.replace(/=([0-9a-f]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+/** By the word of the stream's own leader: another replica may be behind. */
+async function readAll({ jsm, names }: ClusterConnection, stream: string): Promise<ReadonlyMap<string, unknown>> {
+  const start = `$KV.${names.stateBucket}.`;
+  const values = new Map<string, unknown>();
+  const { state } = await jsm.streams.info(stream, { subjects_filter: '>' });
+  for (const subject of Object.keys(state.subjects ?? {})) {
+    const message = await jsm.streams.getMessage(stream, { last_by_subj: subject });
+    const key = subject.slice(start.length);
+    if (message === null || message.data.length === 0 || key === TERM_KEY) continue;
+    values.set(nameOf(key), JSON.parse(message.string()));
+  }
+  return values;
+}
+
+/** The files of the API keys, in a bucket that every member reads and `quotebook keys` changes. */
+export class ClusterKeyFiles implements KeyFiles {
+  readonly #bucket: KV;
+
+  static async open(cluster: ClusterConnection): Promise<ClusterKeyFiles> {
+    return new ClusterKeyFiles(await createBucket(cluster, cluster.names.keysBucket));
+  }
+
+  /** Where an engine has made the bucket, and this member may only read it. */
+  static async attach({ js, names }: ClusterConnection): Promise<ClusterKeyFiles> {
+    return new ClusterKeyFiles(await new Kvm(js).open(names.keysBucket, { bindOnly: true, allow_direct: true }));
+  }
+
+  private constructor(bucket: KV) {
+    this.#bucket = bucket;
+  }
+
+  async read(name: string): Promise<string | null> {
+    const entry = await this.#bucket.get(name);
+    return entry === null || entry.length === 0 ? null : entry.string();
+  }
+
+  async stamp(name: string): Promise<string | null> {
+    const entry = await this.#bucket.get(name);
+    return entry === null ? null : `${entry.revision}`;
+  }
+
+  async update(name: string, change: (current: string | null) => string): Promise<string> {
+    for (;;) {
+      const entry = await this.#bucket.get(name);
+      const content = change(entry === null ? null : entry.string());
+      try {
+        if (entry === null) await this.#bucket.create(name, content);
+        else await this.#bucket.update(name, content, entry.revision);
+        return content;
+      } catch (error) {
+        // Another process changed it meanwhile: its content is what this change is made to.
+        if ((error as { code?: unknown }).code !== WRONG_LAST_SEQUENCE) throw error;
+      }
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import { type KV, Kvm } from '@nats-io/kv';
+import type { CancelTimer, Clock } from '../engine/ports.js';
+import type { OpenLogOptions } from '../persistence/recovery/open-log.js';
+import { type ClusterConnection, ClusterError, REPLICAS } from './connection.js';
+import type { EngineLog, LedLog } from './engine-log.js';
+
+/** Where the lease is kept: one value with a time to live, changed by compare-and-set. */
+export interface LeaseStore {
+  /** The revision, or null while there is a holder. Rejects when the outcome is unknown. */
+  create(holder: string): Promise<number | null>;
+  /** The next revision, or null when it is another's by now. Rejects when the outcome is unknown. */
+  renew(holder: string, revision: number): Promise<number | null>;
+  release(revision: number): Promise<void>;
+  holder(): Promise<string | null>;
+}
+
+export interface LeaseOptions {
+  readonly member: string;
+  readonly ttlMs: number;
+  readonly renewMs: number;
+  readonly clock: Clock;
+  /** Once: it is another's, or was not renewed in time. */
+  readonly onLost: (why: string) => void;
+}
+
+/** A holder stops so long before its lease may be another's. */
+const MARGIN_MS = 1_000;
+
+/**
+ * The right to lead, for as long as it is renewed. The lease decides who appends next and how soon; that nothing of a
+ * deposed leader gets into the log is up to the stream, which rejects what does not follow on its last message.
+ */
+export class Lease {
+  readonly #store: LeaseStore;
+  readonly #options: LeaseOptions;
+  #revision: number | null = null;
+  /** Monotonic moment at which the last successful renewal was sent. */
+  #renewedMs = -Infinity;
+  #cancel: CancelTimer = () => undefined;
+  #isOver = false;
+
+  constructor(store: LeaseStore, options: LeaseOptions) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  /** By this process's own monotonic clock: also right after it was frozen, before any timer has run. */
+  get isHeld(): boolean {
+    const { clock, ttlMs } = this.#options;
+    return this.#revision !== null && !this.#isOver && clock.monotonicMs() < this.#renewedMs + ttlMs - MARGIN_MS;
+  }
+
+  /** True when this member holds the lease from now on. Rejects when the store gives no answer. */
+  async take(): Promise<boolean> {
+    const sentMs = this.#options.clock.monotonicMs();
+    this.#revision = await this.#store.create(this.#options.member);
+    if (this.#revision === null) return false;
+    this.#renewedMs = sentMs;
+    this.#renewSoon();
+    return true;
+  }
+
+  /** Another member may take it at once. */
+  async release(): Promise<void> {
+    const revision = this.#revision;
+    this.#end();
+    if (revision !== null) await this.#store.release(revision).catch(() => undefined);
+  }
+
+  #renewSoon(): void {
+    this.#cancel = this.#options.clock.after(this.#options.renewMs, () => void this.#renew());
+  }
+
+  async #renew(): Promise<void> {
+    const revision = this.#revision;
+    if (revision === null || this.#isOver) return;
+    if (!this.isHeld) return this.#lose('it was not renewed in time');
+    const sentMs = this.#options.clock.monotonicMs();
+    // A call may take longer than the lease has left: its end is noticed then, not after the call.
+    const cancelEnd = this.#options.clock.after(this.#leftMs(), () => this.#loseUnlessHeld());
+    let renewed: number | null | undefined;
+    try {
+      renewed = await this.#store.renew(this.#options.member, revision);
+    } catch {
+      // Sent again below, for as long as it is held. An answer that was lost shows as another's revision, which ends it.
+    }
+    cancelEnd();
+    this.#answered(renewed, sentMs);
+  }
+
+  /** `renewed`: undefined when there was no answer. */
+  #answered(renewed: number | null | undefined, sentMs: number): void {
+    if (this.#isOver) return;
+    if (renewed === null) return this.#lose('another member holds it');
+    if (renewed !== undefined) {
+      this.#revision = renewed;
+      this.#renewedMs = sentMs;
+    }
+    if (this.isHeld) this.#renewSoon();
+    else this.#lose('it was not renewed in time');
+  }
+
+  #leftMs(): number {
+    const { clock, ttlMs } = this.#options;
+    return Math.max(0, this.#renewedMs + ttlMs - MARGIN_MS - clock.monotonicMs());
+  }
+
+  #loseUnlessHeld(): void {
+    if (!this.#isOver && !this.isHeld) this.#lose('it was not renewed in time');
+  }
+
+  #lose(why: string): void {
+    this.#end();
+    this.#options.onLost(why);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#revision = null;
+    this.#cancel();
+  }
+}
+
+const KEY = 'leader';
+
+/** The lease in a bucket of NATS KV whose values live for `ttlMs`. */
+export async function openLeaseStore({ nats, names, options }: ClusterConnection, ttlMs: number): Promise<LeaseStore> {
+  const replicas = options.unsafe ? Math.min(REPLICAS, options.servers.length) : REPLICAS;
+  const bucket: KV = await new Kvm(nats).create(names.leaseBucket, { ttl: ttlMs, history: 1, replicas });
+  return {
+    async create(holder) {
+      try {
+        return await bucket.create(KEY, holder);
+      } catch (error) {
+        if (isConflict(error)) return null;
+        throw error;
+      }
+    },
+    async renew(holder, revision) {
+      try {
+        return await bucket.update(KEY, holder, revision);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        // The answer to an earlier renewal may have been lost.
+        const entry = await bucket.get(KEY);
+        return entry?.string() === holder ? await bucket.update(KEY, holder, entry.revision) : null;
+      }
+    },
+    async release(revision) {
+      await bucket.delete(KEY, { previousSeq: revision });
+    },
+    async holder() {
+      const entry = await bucket.get(KEY);
+      return entry === null || entry.length === 0 ? null : entry.string();
+    },
+  };
+}
+
+const WRONG_LAST_SEQUENCE = 10071;
+
+function isConflict(error: unknown): boolean {
+  return (error as { code?: unknown }).code === WRONG_LAST_SEQUENCE;
+}
+
+export interface ElectionOptions extends Omit<LeaseOptions, 'onLost'> {
+  readonly store: LeaseStore;
+  /** Pause between two attempts to take the lease. */
+  readonly pollMs: number;
+  readonly log: Pick<EngineLog, 'lead'>;
+  readonly openOptions: OpenLogOptions;
+  /** Once, after this member has led: it does not any more, and the process has to end. */
+  readonly onFault: (error: Error) => void;
+  readonly isStopped: () => boolean;
+}
+
+export interface Leadership extends LedLog {
+  readonly lease: Lease;
+}
+
+/** Waits as a standby until this member leads; null: it was stopped before. Rejects when its log cannot go on. */
+export async function waitToLead(options: ElectionOptions): Promise<Leadership | null> {
+  const { store, pollMs, log, openOptions, clock, onFault, isStopped } = options;
+  while (!isStopped()) {
+    const lost = (why: string): void => onFault(new ClusterError('DEPOSED', `the lease is lost: ${why}`));
+    const lease = new Lease(store, { ...options, onLost: lost });
+    // No answer: the next attempt tells.
+    const isTaken = await lease.take().catch(() => false);
+    if (isTaken) {
+      const led = await log.lead(openOptions, () => lease.isHeld, onFault);
+      if (led !== null) return { ...led, lease };
+    }
+    await lease.release();
+    if (!isStopped()) await new Promise<void>((resolve) => clock.after(pollMs, resolve));
+  }
+  return null;
+}

@@ -1,0 +1,102 @@
+import type { BlockHead } from '../chain/contracts/blocks-and-logs.js';
+import type { Clock } from '../engine/ports.js';
+import type { ClusterConnection } from './connection.js';
+
+/** What a member says of itself when the roll is called. */
+export interface MemberInfo {
+  readonly member: string;
+  readonly role: 'leader' | 'standby' | 'gateway';
+  /** The last term that it knows of. */
+  readonly term: number;
+  /** Records that it shows, and messages of the stream that it has yet to read. */
+  readonly index: number;
+  readonly lag: number;
+  readonly version: string;
+}
+
+/** How one chain looks to the leader. */
+export interface ChainNews {
+  readonly head: BlockHead | null;
+  readonly stale: string | null;
+  readonly failure: string | null;
+}
+
+/** The leader's news, once a second, from which gateways know that there is one and how the chains are. */
+export interface LeaderNews {
+  readonly member: string;
+  readonly term: number;
+  /** The last message of the log stream, and the last group there. */
+  readonly seq: number;
+  readonly group: number;
+  readonly engineMs: number;
+  readonly caughtUp: boolean;
+  /** Why the log takes nothing. */
+  readonly refusal: string | null;
+  readonly chains: { readonly settlement: ChainNews; readonly stream: ChainNews };
+  /** Null: it has no wallet. */
+  readonly wallet: `0x${string}` | null;
+}
+
+/** Publishes the leader's news every `periodMs`. Returns how to stop, and how to publish at once. */
+export function publishNews(
+  { nats, names }: ClusterConnection,
+  clock: Clock,
+  periodMs: number,
+  news: () => LeaderNews,
+): { readonly now: () => void; readonly stop: () => void } {
+  let cancel = (): void => undefined;
+  const publish = (): void => {
+    cancel();
+    cancel = clock.after(periodMs, publish);
+    if (!nats.isClosed()) nats.publish(names.status, JSON.stringify(news()));
+  };
+  publish();
+  return { now: publish, stop: () => cancel() };
+}
+
+/** Hears the leader's news; what is no news of this format is passed over. Returns how to stop. */
+export function hearNews({ nats, names }: ClusterConnection, listener: (news: LeaderNews) => void): () => void {
+  const subscription = nats.subscribe(names.status, {
+    callback: (error, message) => {
+      if (error !== null) return;
+      const news = message.json<LeaderNews>();
+      if (Number.isSafeInteger(news.seq) && Number.isSafeInteger(news.term)) listener(news);
+    },
+  });
+  return () => subscription.unsubscribe();
+}
+
+/** Answers when the roll is called. Returns how to stop. */
+export function answerRoll({ nats, names }: ClusterConnection, info: () => MemberInfo): () => void {
+  const subscription = nats.subscribe(names.roll, {
+    callback: (error, message) => {
+      if (error === null) message.respond(JSON.stringify(info()));
+    },
+  });
+  return () => subscription.unsubscribe();
+}
+
+/** All members that answer within `waitMs`, by name. */
+export async function callRoll({ nats, names }: ClusterConnection, waitMs: number): Promise<MemberInfo[]> {
+  const answers = await nats.requestMany(names.roll, undefined, { strategy: 'timer', maxWait: waitMs });
+  const members: MemberInfo[] = [];
+  for await (const answer of answers) if (answer.data.length > 0) members.push(answer.json<MemberInfo>());
+  return members.sort((a, b) => (a.member < b.member ? -1 : 1));
+}
+
+/** The leader gives up when it is asked to. Returns how to stop. */
+export function hearStepDown({ nats, names }: ClusterConnection, stepDown: () => void): () => void {
+  const subscription = nats.subscribe(names.stepDown, {
+    callback: (error, message) => {
+      if (error !== null) return;
+      message.respond('OK');
+      stepDown();
+    },
+  });
+  return () => subscription.unsubscribe();
+}
+
+/** Resolves when a leader has heard it; rejects when there is none. */
+export async function askStepDown({ nats, names, options }: ClusterConnection): Promise<void> {
+  await nats.request(names.stepDown, undefined, { timeout: options.callMs });
+}

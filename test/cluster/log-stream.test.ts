@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { GroupPublisher } from '../../src/cluster/group-publisher.js';
+import { StreamReader } from '../../src/cluster/log-follower.js';
+import {
+  type NatsLogStream,
+  openLogStream,
+  type StreamMessage,
+  WrongLastSequence,
+} from '../../src/cluster/log-stream.js';
+import type { LogPoint } from '../../src/persistence/format/header.js';
+import { systemClock } from '../../src/system/clock.js';
+import { connectTo, natsServers } from './nats-servers.js';
+
+const TERM = {
+  member: 'engine-1',
+  nonce: 'a',
+  epoch: '0011223344556677',
+  reorgDepth: 10,
+  identity: { chainId: 1 },
+  fileFormat: 3,
+};
+
+function point(group: number): LogPoint {
+  return { index: 10 * group, seq: 20 * group, group, chain: createHash('sha256').update(`${group}`).digest() };
+}
+
+function group(number: number, bytes = `group ${number}`) {
+  return { before: point(number - 1), after: point(number), bytes: Buffer.from(bytes) };
+}
+
+async function openStream(t: Pick<Test, 'teardown'>): Promise<NatsLogStream> {
+  const servers = await natsServers(t);
+  return openLogStream(await connectTo(t, servers));
+}
+
+t.test('an append names the last sequence before it, and is rejected when another came first', async (t) => {
+  const stream = await openStream(t);
+  t.equal(await stream.appendTerm(TERM, point(0), 0), 1);
+  t.equal(await stream.appendGroup(group(1), 1, 1), 2);
+  await t.rejects(stream.appendGroup(group(2), 1, 1), WrongLastSequence);
+  t.equal(await stream.appendTerm({ ...TERM, member: 'engine-2', nonce: 'b' }, point(1), 2), 3);
+  await t.rejects(stream.appendGroup(group(2), 1, 2), WrongLastSequence, 'so is the deposed leader');
+  t.equal(await stream.lastSequence(), 3);
+  const read = await stream.read(1, 10);
+  t.match(read, [
+    { type: 'TERM', seq: 1, term: 1, content: TERM },
+    { type: 'GROUP', seq: 2, term: 1, group: 1, firstIndex: 1, eventSeq: 20, previous: point(0).chain.toString('hex') },
+    { type: 'TERM', seq: 3, term: 3, group: 1 },
+  ]);
+  t.match(await stream.get(2), { bytes: Buffer.from('group 1') }, 'with exactly its bytes');
+});
+
+t.test('committed messages come as they are committed', async (t) => {
+  const stream = await openStream(t);
+  const heard: StreamMessage[] = [];
+  stream.subscribe(
+    (message) => heard.push(message),
+    (error) => t.error(error),
+  );
+  await stream.appendTerm(TERM, point(0), 0);
+  await stream.appendGroup(group(1), 1, 1);
+  while (heard.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  t.match(heard, [
+    { type: 'TERM', seq: 1 },
+    { type: 'GROUP', seq: 2, group: 1 },
+  ]);
+});
+
+t.test('a deposed leader with a full window gets nothing acknowledged any more', async (t) => {
+  const stream = await openStream(t);
+  await stream.appendTerm(TERM, point(0), 0);
+  const acknowledged: number[] = [];
+  let fault: Error | null = null;
+  const publisher = new GroupPublisher(stream, {
+    term: 1,
+    lastSeq: 1,
+    lastGroup: 0,
+    window: 16,
+    retryMs: 50,
+    clock: systemClock,
+    onAcknowledged: (index) => acknowledged.push(index),
+    onFault: (error) => (fault = error),
+  });
+  for (let number = 1; number <= 50; number += 1) publisher.append(group(number));
+  await publisher.acknowledged(50);
+  t.equal(acknowledged.at(-1), 500);
+  t.equal(await stream.appendTerm({ ...TERM, nonce: 'b', member: 'engine-2' }, point(50), 51), 52);
+  for (let number = 51; number <= 100; number += 1) publisher.append(group(number));
+  await t.rejects(publisher.acknowledged(51), { code: 'DEPOSED' });
+  t.match(fault, { code: 'DEPOSED', message: /engine-2 leads/ });
+  t.equal(acknowledged.at(-1), 500);
+  const reader = new StreamReader(Buffer.from(TERM.epoch, 'hex'), { seq: 51, term: 1, point: point(50) });
+  const read = await stream.read(52, 100);
+  t.equal(read[0]?.type, 'TERM');
+  t.ok(
+    read.every(
+      (message) => message.type === 'TERM' || reader.at.seq !== message.seq - 1 || reader.take(message).type === 'VOID',
+    ),
+    'and what the servers took of its window is void',
+  );
+});
+
+t.test('what a killed and restarted node held is there, and appends go on without it', async (t) => {
+  const servers = await natsServers(t);
+  const stream = await openLogStream(await connectTo(t, servers));
+  await stream.appendTerm(TERM, point(0), 0);
+  const publisher = new GroupPublisher(stream, {
+    term: 1,
+    lastSeq: 1,
+    lastGroup: 0,
+    window: 64,
+    retryMs: 100,
+    clock: systemClock,
+    onAcknowledged: () => undefined,
+    onFault: (error) => t.error(error),
+  });
+  for (let number = 1; number <= 300; number += 1) publisher.append(group(number));
+  await servers.nodes[1]?.kill('SIGKILL');
+  for (let number = 301; number <= 600; number += 1) publisher.append(group(number));
+  await publisher.drain();
+  t.equal(await stream.lastSequence(), 601);
+  const groups = new Set<number>();
+  for (let seq = 1; seq <= 601;) {
+    const read = await stream.read(seq, 100);
+    for (const message of read) if (message.type === 'GROUP') groups.add(message.group);
+    seq += read.length;
+  }
+  t.equal(groups.size, 600, 'each group once');
+});

@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises';
+import t from 'tap';
+import { ClusterKeyFiles } from '../../src/cluster/kept-values.js';
+import { NatsLogStream, openLogStream } from '../../src/cluster/log-stream.js';
+import { connectTo, natsServers } from './nats-servers.js';
+
+const conf = await readFile(new URL('../../../deploy/nats.conf', import.meta.url), 'utf8');
+/** As the shipped file has it, for the deployment `local`. */
+const authorization = conf
+  .slice(conf.indexOf('authorization {'))
+  .replace('$ENGINE_PASSWORD', 'of-engines')
+  .replace('$GATEWAY_PASSWORD', 'of-gateways')
+  .replace('$ADMIN_PASSWORD', 'of-admins');
+
+const TERM = { member: 'm', nonce: 'n', epoch: '0011223344556677', reorgDepth: 1, identity: {}, fileFormat: 3 };
+const nothing = { index: 0, seq: 0, group: 0, chain: Buffer.alloc(32) };
+
+t.test('with the shipped nats.conf a gateway reads the log and the keys, and can write neither', async (t) => {
+  const servers = await natsServers(t, { servers: 1, conf: authorization });
+  const as = (user: string, password: string) =>
+    connectTo(t, servers, { user, password, deployment: 'local', unsafe: true, callMs: 1_000 });
+  const engine = await as('engine', 'of-engines');
+  const stream = await openLogStream(engine);
+  t.equal(await stream.appendTerm(TERM, nothing, 0), 1, 'an engine can');
+  const ofEngine = await ClusterKeyFiles.open(engine);
+  await t.rejects(
+    ofEngine.update('keys.json', () => 'mine'),
+    'and makes no keys',
+  );
+  const admin = await ClusterKeyFiles.open(await as('admin', 'of-admins'));
+  t.equal(await admin.update('keys.json', () => 'keys'), 'keys');
+
+  const gateway = await as('gateway', 'of-gateways');
+  const read = new NatsLogStream(gateway);
+  t.match(await read.get(1), { type: 'TERM', content: TERM });
+  t.match(await read.read(1, 10), [{ type: 'TERM' }]);
+  t.equal(await read.lastSequence(), 1);
+  const keys = await ClusterKeyFiles.attach(gateway);
+  t.equal(await keys.read('keys.json'), 'keys');
+  await t.rejects(
+    keys.update('keys.json', () => 'other'),
+    'no keys of its own',
+  );
+  await t.rejects(read.appendTerm({ ...TERM, nonce: 'forged' }, nothing, 1), /permission|timeout/i);
+  await t.rejects(gateway.js.publish('$KV.QB_local_LEASE.leader', 'me', { timeout: 1_000 }));
+  await t.rejects(gateway.js.publish('$KV.QB_local_STATE.term', '9', { timeout: 1_000 }));
+  await t.rejects(gateway.jsm.streams.delete(gateway.names.stream));
+  t.equal(await stream.lastSequence(), 1, 'nothing of it is in the log');
+  await t.rejects(as('gateway', 'wrong'), { code: 'UNREACHABLE' });
+});
