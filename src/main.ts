@@ -1,4 +1,4 @@
-import { readFile, rm, stat } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
@@ -13,7 +13,13 @@ import { startService } from './app/service.js';
 import { awaitChains } from './app/wait-for-chains.js';
 import { DiskKeyFiles } from './auth/key-file.js';
 import { KeyStore } from './auth/key-store.js';
-import { type ChainProfile, deployments, type Profile, readIdentity } from './chain/contracts/deployments.js';
+import {
+  type ChainIdentity,
+  type ChainProfile,
+  deployments,
+  type Profile,
+  readIdentity,
+} from './chain/contracts/deployments.js';
 import { checkProfile } from './chain/contracts/profile-check.js';
 import { HttpRpc } from './chain/rpc/rpc-client.js';
 import type { OperatorAccount } from './chain/wallet/open-wallets.js';
@@ -24,6 +30,7 @@ import type { Settings } from './config/setting-table.js';
 import { watchSettings } from './config/settings-watch.js';
 import { explainFileError, type ReadSettings } from './config/settings.js';
 import { readWalletKey } from './config/wallet-key.js';
+import type { ChainRole } from './engine/command.js';
 import type { Hex } from './engine/quote.js';
 import { Metrics, serveMetrics } from './metrics/metrics.js';
 import { lockFile } from './persistence/disk/file-lock.js';
@@ -35,6 +42,9 @@ async function examplesDirectory(): Promise<string | null> {
   const directory = fileURLToPath(new URL('../../examples/', import.meta.url));
   return (await stat(directory).catch(() => null)) === null ? null : directory;
 }
+
+/** Whose version the members of a cluster tell each other. */
+const PACKAGE_FILE = new URL('../../package.json', import.meta.url);
 
 const readText = (file: string): Promise<string> => readFile(file, 'utf8');
 
@@ -80,6 +90,7 @@ async function serve(
   stopping: Promise<NodeJS.Signals>,
 ): Promise<void> {
   const profile = withEndpoints(local?.chain.profile ?? (await readProfile(settings.profile)), settings);
+  if (settings.role !== 'all') return serveInCluster(settings, reread, limits, logger, profile, stopping);
   const keys = await KeyStore.open({
     files: new DiskKeyFiles(settings.dataDir, systemClock, limits.keyUpdateMs, lockFile),
     clock: systemClock,
@@ -91,11 +102,7 @@ async function serve(
   const rpc = { settlement: rpcOf(profile.settlement), stream: rpcOf(profile.stream) };
   const identity = await awaitChains({
     ...settings,
-    async ask() {
-      const identity = await readIdentity(profile, rpc);
-      await checkProfile(profile, rpc, multicallLimits(limits));
-      return identity;
-    },
+    ask: () => identify(profile, rpc, limits),
     limits,
     clock: systemClock,
     random: systemRandom,
@@ -181,6 +188,113 @@ async function serve(
   } finally {
     await endAll(ends);
   }
+}
+
+/** In one piece: whoever waits for the file never reads half of it. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text);
+  await rename(`${file}.new`, file);
+}
+
+/** As an engine or a gateway of a cluster. */
+async function serveInCluster(
+  settings: Settings,
+  reread: () => Promise<ReadSettings>,
+  limits: Limits,
+  logger: Logger,
+  profile: Profile,
+  stopping: Promise<NodeJS.Signals>,
+): Promise<void> {
+  const { runEngine, startGateway, clusterOptions, connectCluster } = await import('./app/cluster-roles.js');
+  const { version } = JSON.parse(await readFile(PACKAGE_FILE, 'utf8')) as { readonly version: string };
+  const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);
+  const rpc = { settlement: rpcOf(profile.settlement), stream: rpcOf(profile.stream) };
+  const { metricsHost, metricsPort, readyFile } = settings;
+  const ends: (() => Promise<void> | void)[] = [];
+  try {
+    if (readyFile !== null) await rm(readyFile, { force: true });
+    const metrics = metricsPort === null ? null : new Metrics();
+    const metricsServer = metrics && (await serveMetrics(metrics, metricsHost, metricsPort ?? 0, limits));
+    if (metricsServer !== null) ends.push(() => metricsServer.close());
+    const connection = await clusterOptions(settings, profile.name, limits, readText);
+    if (settings.role === 'engine') {
+      const identity = await awaitChains({
+        ...settings,
+        ask: () => identify(profile, rpc, limits),
+        limits,
+        clock: systemClock,
+        random: systemRandom,
+        logger,
+        stopping,
+      });
+      if (identity === null) return;
+      const cluster = await connectCluster(connection);
+      ends.push(() => cluster.close());
+      const privateKey = await readWalletKey(settings, readText);
+      await runEngine({
+        settings,
+        limits,
+        profile,
+        rpc,
+        cluster,
+        identity,
+        wallet: privateKey === null ? null : { privateKey, address: privateKeyToAddress(privateKey) },
+        logger,
+        metrics,
+        version,
+        stopping,
+        onStandby: () => {
+          if (readyFile !== null) void writeWhole(readyFile, `${JSON.stringify({ pid: process.pid })}\n`);
+        },
+        onFault: (error) => failStop(logger, error, 'this engine cannot go on'),
+      });
+      return;
+    }
+    const cluster = await connectCluster(connection);
+    ends.push(() => cluster.close());
+    const pageFiles = await readPageFiles(PAGE_DIRECTORY);
+    const gateway = await startGateway({
+      settings,
+      limits,
+      profile,
+      rpc,
+      cluster,
+      logger,
+      metrics,
+      version,
+      page: { files: pageFiles, localKey: null },
+      spareDescriptors,
+      onFault: (error) => failStop(logger, error, 'this gateway cannot go on'),
+    });
+    ends.push(() => gateway.stop());
+    ends.push(
+      watchSettings(settings, {
+        clock: systemClock,
+        periodMs: limits.settingsWatchMs,
+        reread,
+        onChange: (now, changes) => adoptSettings(gateway.service, now, changes, logger),
+        onProblems: (problems) => logger.warn({ problems }, 'the settings are wrong now: those before stay in force'),
+      }),
+    );
+    const { backend, port, ready } = gateway.service;
+    logger.info({ backend, port, profile: profile.name }, 'listening as a gateway');
+    const isReady = await Promise.race([ready.then(() => true), stopping.then(() => false)]);
+    if (isReady && readyFile !== null) await writeReadyFile(readyFile, settings.host, port, null);
+    const signal = await stopping;
+    logger.info({ signal }, 'stopping');
+  } finally {
+    await endAll(ends);
+  }
+}
+
+async function identify(
+  profile: Profile,
+  rpc: Readonly<Record<ChainRole, HttpRpc>>,
+  limits: Limits,
+): Promise<ChainIdentity> {
+  const identity = await readIdentity(profile, rpc);
+  await checkProfile(profile, rpc, multicallLimits(limits));
+  return identity;
 }
 
 /** One line, and the end: nothing more may be told, and recovery starts from what is on the disk. */

@@ -27,9 +27,10 @@ import type { ChainRole } from '../engine/command.js';
 import { dueSecond } from '../engine/order-book.js';
 import type { Hex } from '../engine/quote.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
+import type { CoreOptions } from './core.js';
 import { followedBook, type SignatureSide } from './engine-ports.js';
 import { briefly, TroubleLog } from './process.js';
-import type { ChainSide, ChainSideOptions, ServiceOptions } from './service-options.js';
+import type { ChainSide, ChainSideOptions } from './service-options.js';
 
 export function openChainSide(options: ChainSideOptions): ChainSide {
   const { profile, rpc, book, clock, random, limits, signatures, checks, readSoFar } = options;
@@ -292,7 +293,7 @@ export interface FollowedChains {
 const READING = 'reading';
 
 /** Puts the readers of both chains together with the book, the log lines and the metrics. They do not run yet. */
-export function openFollowedChains(options: ServiceOptions, parts: FollowedChainsParts): FollowedChains {
+export function openFollowedChains(options: CoreOptions, parts: FollowedChainsParts): FollowedChains {
   const { engine, logger, metrics } = options;
   const { sequencer, time, nowSeconds, signing } = parts;
   const troubles = new TroubleLog(options.clock, options.limits.troubleCalmMs);
@@ -342,7 +343,7 @@ export function openFollowedChains(options: ServiceOptions, parts: FollowedChain
 }
 
 /** New heads wake the follower; both roles may share one endpoint, which is then watched once. */
-export function watchHeads({ profile, clock, random, limits }: ServiceOptions, chains: ChainSide): HeadWatch[] {
+export function watchHeads({ profile, clock, random, limits }: CoreOptions, chains: ChainSide): HeadWatch[] {
   const patience = {
     pingMs: limits.headWatchPingMs,
     backoffMs: limits.chainBackoffMs,

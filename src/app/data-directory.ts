@@ -8,7 +8,8 @@ import type { Hex } from '../engine/quote.js';
 import { parseSyncMode, PersistenceError, type KeyValueStore } from '../persistence/disk/disk.js';
 import { JsonStore } from '../persistence/disk/json-store.js';
 import { openNodeDisk } from '../persistence/disk/node-disk.js';
-import { type OpenLog, openLog } from '../persistence/recovery/open-log.js';
+import type { Identity } from '../persistence/format/manifest.js';
+import { type OpenLog, openLog, type OpenLogOptions } from '../persistence/recovery/open-log.js';
 import { scanInThread } from '../persistence/recovery/scan-thread.js';
 import { SnapshotProcess } from '../persistence/snapshot/snapshot-process.js';
 import { systemClock, systemRandom } from '../system/clock.js';
@@ -50,13 +51,29 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   }
 }
 
-async function openIn(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
-  const { settings, limits, identity, logger, onFatal } = options;
-  const disk = await openNodeDisk(directory);
+/** The process that makes snapshots of the log in that directory; it runs from now on. */
+export function openSnapshots(directory: string, limits: Limits, logger: Logger): SnapshotProcess {
   const snapshots = new SnapshotProcess(directory, limits.snapshotMs, logger);
   // Now, before there is a book: to start another process holds up a small one for less.
   snapshots.start();
-  const log = await openLog(disk, {
+  return snapshots;
+}
+
+export interface LogSettings extends Pick<DataDirectoryOptions, 'settings' | 'limits' | 'logger' | 'onFatal'> {
+  readonly identity: Identity;
+  readonly snapshots: SnapshotProcess;
+}
+
+/** How a log is written, as the settings and limits have it. */
+export function openLogOptions({
+  settings,
+  limits,
+  identity,
+  logger,
+  onFatal,
+  snapshots,
+}: LogSettings): OpenLogOptions {
+  return {
     identity,
     reorgDepth: limits.reorgDepth,
     acceptDeepReorg: settings.acceptDeepReorg,
@@ -84,6 +101,15 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     retainLogBytes: settings.retainLogBytes ?? Infinity,
     draftTag: Buffer.from(systemRandom.bytes(DRAFT_TAG_BYTES)).toString('hex'),
     make: (request) => snapshots.make(request),
+  };
+}
+
+async function openIn(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
+  const { limits, logger, onFatal } = options;
+  const disk = await openNodeDisk(directory);
+  const snapshots = openSnapshots(directory, limits, logger);
+  const log = await openLog(disk, {
+    ...openLogOptions({ ...options, snapshots }),
     startScan: scanInThread(directory),
   }).catch((error: unknown) => {
     snapshots.end();

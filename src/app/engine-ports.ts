@@ -15,6 +15,7 @@ import type { TimedEvent } from '../feed/event-history.js';
 import { Feed, type FeedOptions } from '../feed/feed.js';
 import { readPastFills } from '../feed/past-fills.js';
 import type { RfqPorts } from '../ws/ports.js';
+import type { CoreOptions } from './core.js';
 import type { ChainSide, ServiceOptions } from './service-options.js';
 
 function* deployedPools(engine: Engine): Iterable<Pool> {
@@ -84,7 +85,7 @@ export interface IntakeSide {
 }
 
 /** Puts together the checks of posted quotes, and with a wallet their publication. */
-export function openIntake({ engine, clock, limits }: ServiceOptions, parts: IntakeSideParts): IntakeSide {
+export function openIntake({ engine, clock, limits }: CoreOptions, parts: IntakeSideParts): IntakeSide {
   const { sequencer, nowSeconds, askersClock } = parts;
   const { pools, states, publisher } = parts.chains;
   const { digests, signatures, signatureChecks } = parts.signing;
@@ -107,7 +108,7 @@ export interface SignatureSide {
 }
 
 export async function openSignatures(
-  { profile, clock, limits, logger }: ServiceOptions,
+  { profile, clock, limits, logger }: CoreOptions,
   onFault: (error: unknown) => void,
 ): Promise<SignatureSide> {
   const secp256k1 = await loadSecp256k1();

@@ -6,12 +6,9 @@ import { docsPage } from '../api-docs/page.js';
 import { optionDocs, orderbookDocs, statusDocs } from '../api-docs/routes.js';
 import { socketDocs } from '../api-docs/sockets.js';
 import type { KeyStore } from '../auth/key-store.js';
-import type { QuoteDryRun } from '../chain/publish/dry-run.js';
-import type { QuoteIntake } from '../chain/publish/quote-intake.js';
 import type { Limits } from '../config/limits.js';
 import type { Engine } from '../engine/engine.js';
-import type { Clock, Journal, Random } from '../engine/ports.js';
-import type { Sequencer } from '../engine/sequencer.js';
+import type { Clock, Random } from '../engine/ports.js';
 import { eventsRoute, type PastEvents, type TickersQueries, tickersRoute } from '../http/feed-routes.js';
 import { orderbookRoutes } from '../http/orderbook-routes.js';
 import { publishRoute } from '../http/publish-route.js';
@@ -24,37 +21,31 @@ import type {
   BodyFault,
   NetHandler,
   NetOptions,
+  NetRequest,
   NetRequestHead,
   NetResponse,
   NetServer,
   SocketHandlers,
 } from '../net/net.js';
 import { openServer } from '../net/open-server.js';
-import type { GasBudget } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { yieldToEventLoop } from '../system/timers.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { SUBPROTOCOLS } from '../ws/session.js';
+import { type ChainsView, type Core, type ReplicaView, staleness, UNREAD } from './core.js';
 import { TroubleLog } from './process.js';
-import { quotePublishing } from './quote-publishing.js';
-import type { ChainSide, ServiceOptions } from './service-options.js';
+import type { ServiceOptions } from './service-options.js';
 
 export interface HttpSideOptions {
   readonly chainId: string;
   /** Those with a token on the settlement chain. */
   readonly symbols: readonly string[];
   readonly engine: Engine;
-  readonly sequencer: Sequencer;
-  readonly journal: Journal;
-  readonly chains: ChainSide;
-  /** Null without a wallet. */
-  readonly intake: QuoteIntake | null;
-  readonly rehearsal: QuoteDryRun;
+  readonly core: Core;
   readonly keys: KeyStore;
   readonly quotas: Quotas;
-  readonly operatorGas: GasBudget;
   readonly watch: RequestObserver;
   readonly unknownKeys: UnknownKeyGuard;
   readonly quoteJson: QuoteJson;
@@ -79,37 +70,28 @@ export interface HttpSide {
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
 }
 
-/** Since the start of the process. */
-const UNREAD = 'the chains have not been read to their heads yet';
-
 /** Puts the routes together and gives each its port. */
 export function createHttp(options: HttpSideOptions): HttpSide {
-  const { chainId, engine, sequencer, journal, chains, keys, quotas, unknownKeys, watch, quoteJson, clock, limits } =
-    options;
-  // Asked for with every request, and next to always there is nothing to say.
-  const staleness = (nowMs: number): string | null => {
-    const { settlement, stream } = chains.health;
-    const first = settlement.stale(nowMs);
-    const second = stream.stale(nowMs);
-    if (first !== null && second !== null) return `${first}; ${second}`;
-    // What is on the chain already is not to be paid for again, and may be in what is still to be read.
-    return first ?? second ?? (chains.follower.caughtUp ? null : UNREAD);
-  };
+  const { chainId, engine, core, keys, quotas, unknownKeys, watch, quoteJson, clock, limits } = options;
+  const { chains, records } = core;
   const book = {
     cover: engine.cover.bind(engine),
     privateQuotes: engine.privateQuotes.bind(engine),
     orders: engine.orders.bind(engine),
     candidates: engine.candidateCount.bind(engine),
-    whenDurable: () => sequencer.whenDurable(),
+    whenDurable: () => records.whenDurable(),
     index: () => engine.index,
   };
-  const publishing = quotePublishing({ ...options, staleness: () => staleness(clock.monotonicMs()) });
   const turn = (): Promise<void> => yieldToEventLoop(clock);
-  const answerHeaders = new AnswerHeaders({ allowOrigin: allowedOrigin(options.corsOrigins), staleness });
+  const answerHeaders = new AnswerHeaders({
+    allowOrigin: allowedOrigin(options.corsOrigins),
+    // Asked for with every request, and next to always there is nothing to say.
+    staleness: (nowMs) => staleness(chains, nowMs),
+  });
   const routes = [
     ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, options.largeAnswers),
     eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers),
-    publishRoute(publishing, quoteJson, chainId, limits, turn),
+    publishRoute(core.publishing, quoteJson, chainId, limits, turn),
     tickersRoute(options.tickers, chainId, limits, options.largeAnswers),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
@@ -133,7 +115,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   });
   return {
     routes,
-    handler: router.handle,
+    handler: core.replica === null ? router.handle : withSeq(router.handle, core.replica),
     refuseHead: (request) => router.refuseHead(request),
     isReady: () => reasonsNotReady().length === 0,
     refuseBody,
@@ -150,7 +132,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   }
 
   function reasonsNotReady(): string[] {
-    const refusal = journal.refusal();
+    const refusal = core.refusal();
     const reasons = [
       ...(chains.follower.caughtUp ? [] : [UNREAD]),
       ...staleReasons(chains),
@@ -161,16 +143,40 @@ export function createHttp(options: HttpSideOptions): HttpSide {
   }
 }
 
+/**
+ * An answer from a replica says how far that had come (`x-quotebook-seq`); a request may say how far it has to have come
+ * (`x-min-seq`), such as to what another gateway answered before.
+ */
+function withSeq(handle: NetHandler, replica: ReplicaView): NetHandler {
+  const tagged = (response: NetResponse): NetResponse => ({
+    ...response,
+    ownHeaders: [...(response.ownHeaders ?? []), 'x-quotebook-seq', String(replica.seq())],
+  });
+  const answer = (request: NetRequest): NetResponse | Promise<NetResponse> => {
+    const response = handle(request);
+    return response instanceof Promise ? response.then(tagged) : tagged(response);
+  };
+  return (request) => {
+    const wanted = request.header('x-min-seq');
+    if (wanted === undefined) return answer(request);
+    if (!/^[0-9]{1,15}$/.test(wanted)) return refuse(request, 400, 'x-min-seq is the number of an event');
+    if (replica.seq() >= Number(wanted)) return answer(request);
+    return replica
+      .reaches(Number(wanted))
+      .then((isThere) => (isThere ? answer(request) : unavailable(request, `Event ${wanted} is not known here yet`)));
+  };
+}
+
 /** In one call: that takes half as long as an object that is told of the text. */
 function sha256Tag(text: string): string {
   return hash('sha256', text, 'base64url');
 }
 
-function staleReasons({ health }: ChainSide): string[] {
+function staleReasons({ health }: ChainsView): string[] {
   return [health.settlement, health.stream].flatMap((chain) => chain.stale() ?? []);
 }
 
-function failures({ health }: ChainSide): string[] {
+function failures({ health }: ChainsView): string[] {
   return [health.settlement, health.stream].flatMap(({ failure }) => failure ?? []);
 }
 

@@ -1,12 +1,12 @@
 import type { ChainHealth } from '../chain/follow/chain-health.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock } from '../engine/ports.js';
-import type { Sequencer } from '../engine/sequencer.js';
 import type { Publish } from '../feed/quote-topics.js';
 import { fillGauges, measuredJournal, measuredRpc } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Heartbeat } from '../wire/feed-messages.js';
-import type { ChainSide, ServiceOptions } from './service-options.js';
+import type { ChainsView, CommittedRecords } from './core.js';
+import type { ServiceOptions } from './service-options.js';
 
 /** The same service with its log and its chains measured. */
 export function measuredOptions(options: ServiceOptions, metrics: Metrics): ServiceOptions {
@@ -23,16 +23,16 @@ export function measuredOptions(options: ServiceOptions, metrics: Metrics): Serv
 
 export interface MeasuredParts {
   readonly engine: Engine;
-  readonly sequencer: Sequencer;
-  readonly chains: ChainSide;
+  readonly records: Pick<CommittedRecords, 'onEvents'>;
+  readonly chains: ChainsView;
   readonly clock: Clock;
   readonly isReady: () => boolean;
 }
 
 /** Counts what is committed, and lets gauges read book and chains. */
-export function measureEngine(metrics: Metrics, { engine, sequencer, chains, clock, isReady }: MeasuredParts): void {
-  sequencer.onEvents((records) => {
-    for (const { events } of records) for (const { type } of events) metrics.events.labels(type).inc();
+export function measureEngine(metrics: Metrics, { engine, records, chains, clock, isReady }: MeasuredParts): void {
+  records.onEvents((committed) => {
+    for (const { events } of committed) for (const { type } of events) metrics.events.labels(type).inc();
   });
   metrics.beforeReading(() => {
     for (const role of ['settlement', 'stream'] as const) {
@@ -75,8 +75,8 @@ export function measuredPublish(publish: Publish, metrics: Metrics | null): Publ
 /**
  * Both chains for a heartbeat: the newest block of each, how old it is by this machine's clock, and why it is stale.
  */
-export function chainsJson({ health }: Pick<ChainSide, 'health'>, clock: Clock): Heartbeat['chains'] {
-  const of = (chain: ChainHealth): Heartbeat['chains']['stream'] => {
+export function chainsJson({ health }: Pick<ChainsView, 'health'>, clock: Clock): Heartbeat['chains'] {
+  const of = (chain: Pick<ChainHealth, 'status'>): Heartbeat['chains']['stream'] => {
     const { head, stale } = chain.status();
     if (head === null) return { block: null, lateMs: null, stale };
     const { number: blockNumber, hash: blockHash, timestamp } = head;

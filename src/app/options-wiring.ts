@@ -12,11 +12,11 @@ import type { Limits } from '../config/limits.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock, Journal } from '../engine/ports.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
-import { poolRoutes, settlementRoute } from '../http/options-routes.js';
+import { type PoolDeployments, poolRoutes, settlementRoute, type Settlements } from '../http/options-routes.js';
 import type { Caller, Route } from '../http/router.js';
-import { vaultRoute } from '../http/vault-routes.js';
+import { type VaultPrices, vaultRoute } from '../http/vault-routes.js';
 import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, type GasBudget, GasReservation } from '../quota/gas-budget.js';
-import type { OptionTerms } from '../wire/options.js';
+import type { CommittedRecords } from './core.js';
 import { briefly, TroubleLog } from './process.js';
 import type { ChainSide } from './service-options.js';
 
@@ -34,69 +34,80 @@ export interface OptionSideOptions {
   readonly logger: Logger;
 }
 
+/** What only an operator with a wallet can do. */
+export interface OptionServices {
+  readonly deployments: PoolDeployments;
+  readonly settlements: Settlements;
+  readonly vaults: VaultPrices;
+}
+
+/** What the routes for options need beside the services. */
+export interface OptionRouteParts {
+  readonly profile: Profile;
+  readonly engine: Pick<Engine, 'pools'>;
+  readonly records: Pick<CommittedRecords, 'whenDurable'>;
+  readonly time: Pick<EngineTime, 'nowMs'>;
+  /** Null without a wallet. */
+  readonly services: OptionServices | null;
+  readonly limits: Limits;
+}
+
 /** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
-export function createOptionRoutes(options: OptionSideOptions): Route[] {
-  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits } = options;
+export function createOptionRoutes({ profile, engine, records, time, services, limits }: OptionRouteParts): Route[] {
   const series = new OptionSeries(profile);
   const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
   const listing = new PoolListing(() => engine.pools(), series, engineSeconds, limits.poolListingSeconds);
-  const pools = { list: listing.list.bind(listing), whenDurable: () => sequencer.whenDurable() };
-  const services = openServices(options, series);
+  const pools = { list: listing.list.bind(listing), whenDurable: () => records.whenDurable() };
   const { symbols } = series;
   return [
     ...poolRoutes(pools, services?.deployments ?? null, symbols, limits),
     vaultRoute(services?.vaults ?? null, symbols, limits),
     settlementRoute(services?.settlements ?? null, symbols, limits),
   ];
+}
 
-  /** What only an operator with a wallet can do. */
-  function openServices({ askersClock, logger }: OptionSideOptions, series: OptionSeries) {
-    const { settlementWallet, follower, health } = chains;
-    if (settlementWallet === null) return null;
-    const troubles = new TroubleLog(askersClock, limits.troubleCalmMs);
-    const settlement = tellingRefusals(chains.settlement, (error) => {
-      if (troubles.failed('refusal'))
-        logger.warn({ why: briefly(error) }, 'the settlement chain refused what a request asked for');
-      else logger.debug({ err: error }, 'the settlement chain refused what a request asked for');
-    });
-    const factory = profile.contracts.poolFactory.address;
-    const now: ChainSeconds = () => (health.settlement.status().head === null ? null : engineSeconds());
-    const operator = new Operator(
-      settlementWallet,
-      settlement,
-      () => follower.wake(),
-      askersClock,
-      limits.txPatienceMs,
-    );
-    const known = {
-      knows: (poolAddress: `0x${string}`) => engine.pool(poolAddress) !== undefined,
-      whenDurable: () => sequencer.whenDurable(),
-    };
-    const arrivals = new PoolIndexWait(known, askersClock, limits.poolArrivalMs);
-    sequencer.onEvents((records) => {
-      for (const event of records.flatMap(({ events }) => events)) {
-        if (event.type === 'POOL_DEPLOYED') arrivals.arrived(event.pool.poolAddress);
-      }
-    });
-    const deployer = new PoolDeployer(operator, settlement, factory, series, arrivals, now, limits.optionsInFlight);
-    const settler = new Settler(operator, settlement, factory, series, now, limits.optionsInFlight);
-    const sender = { address: operator.address, waitMs: () => chains.spending?.settlement.waitMs() ?? 0 };
-    const charge = (caller: Caller, gasPerTx: number) => new GasReservation(operatorGas, sender, caller, gasPerTx);
-    return {
-      // A pool counts as created once it is listed, for which its event has to be read and logged.
-      deployments: {
-        refusal: () => health.settlement.status().stale ?? journal.refusal(),
-        deploy: (caller: Caller, terms: readonly OptionTerms[]) =>
-          charge(caller, GAS_PER_DEPLOYMENT).run((payer) => deployer.deploy(terms, payer)),
-      },
-      settlements: {
-        refusal: () => journal.refusal(),
-        settle: (caller: Caller, terms: readonly OptionTerms[]) =>
-          charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.settle(terms, payer)),
-      },
-      vaults: new VaultQuotes(settlement, profile, series, chains.pools, settlementWallet.address, now),
-    };
-  }
+/** Null without a wallet. */
+export function openOptionServices(options: OptionSideOptions): OptionServices | null {
+  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits, askersClock, logger } = options;
+  const { settlementWallet, follower, health } = chains;
+  if (settlementWallet === null) return null;
+  const series = new OptionSeries(profile);
+  const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
+  const troubles = new TroubleLog(askersClock, limits.troubleCalmMs);
+  const settlement = tellingRefusals(chains.settlement, (error) => {
+    if (troubles.failed('refusal'))
+      logger.warn({ why: briefly(error) }, 'the settlement chain refused what a request asked for');
+    else logger.debug({ err: error }, 'the settlement chain refused what a request asked for');
+  });
+  const factory = profile.contracts.poolFactory.address;
+  const now: ChainSeconds = () => (health.settlement.status().head === null ? null : engineSeconds());
+  const operator = new Operator(settlementWallet, settlement, () => follower.wake(), askersClock, limits.txPatienceMs);
+  const known = {
+    knows: (poolAddress: `0x${string}`) => engine.pool(poolAddress) !== undefined,
+    whenDurable: () => sequencer.whenDurable(),
+  };
+  const arrivals = new PoolIndexWait(known, askersClock, limits.poolArrivalMs);
+  sequencer.onEvents((records) => {
+    for (const event of records.flatMap(({ events }) => events)) {
+      if (event.type === 'POOL_DEPLOYED') arrivals.arrived(event.pool.poolAddress);
+    }
+  });
+  const deployer = new PoolDeployer(operator, settlement, factory, series, arrivals, now, limits.optionsInFlight);
+  const settler = new Settler(operator, settlement, factory, series, now, limits.optionsInFlight);
+  const sender = { address: operator.address, waitMs: () => chains.spending?.settlement.waitMs() ?? 0 };
+  const charge = (caller: Caller, gasPerTx: number) => new GasReservation(operatorGas, sender, caller, gasPerTx);
+  return {
+    // A pool counts as created once it is listed, for which its event has to be read and logged.
+    deployments: {
+      refusal: () => health.settlement.status().stale ?? journal.refusal(),
+      deploy: (caller, terms) => charge(caller, GAS_PER_DEPLOYMENT).run((payer) => deployer.deploy(terms, payer)),
+    },
+    settlements: {
+      refusal: () => journal.refusal(),
+      settle: (caller, terms) => charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.settle(terms, payer)),
+    },
+    vaults: new VaultQuotes(settlement, profile, series, chains.pools, settlementWallet.address, now),
+  };
 }
 
 type Asked = Pick<ChainReader, 'call' | 'multicall'>;

@@ -28,7 +28,8 @@ import type { EventHistory } from '../feed/event-history.js';
 import type { PageOptions } from '../http/static-routes.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { ServerChoice } from '../net/open-server.js';
-import type { QuotaTable } from '../quota/rate-limits.js';
+import type { Quotas, QuotaTable } from '../quota/rate-limits.js';
+import type { Core } from './core.js';
 
 /** What a service is put together from. */
 export interface ServiceOptions extends ServerChoice {
@@ -36,6 +37,12 @@ export interface ServiceOptions extends ServerChoice {
   readonly rpc: Readonly<Record<ChainRole, Rpc>>;
   /** What talks to the chains; the benches put one there that answers at once. */
   readonly openChains?: (options: ChainSideOptions) => ChainSide;
+  /** Whose book is served; absent: that of this process's own engine. */
+  readonly openCore?: (
+    options: ServiceOptions,
+    quotas: Quotas,
+    onFault: (error: unknown) => void,
+  ) => Core | Promise<Core>;
   /** Null: the service reads and does not publish. */
   readonly operator: OperatorAccount | null;
   /** As recovery left it. */

@@ -1,22 +1,19 @@
-import { ExpiryTimer } from '../engine/expiry-timer.js';
-import { EngineTime, Sequencer } from '../engine/sequencer.js';
+import { QuoteDigest } from '../auth/quote-signature.js';
 import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
 import { CloseCode, type NetServer } from '../net/net.js';
-import { GasBudget } from '../quota/gas-budget.js';
 import { LargeAnswers, TurnBudget } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
 import { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { QuoteJson } from '../wire/quote-json.js';
 import { Gateway } from '../ws/gateway.js';
 import { PlainPublisher as SocketPublisher } from '../ws/publisher.js';
-import { openFollowedChains, watchHeads } from './chain-wiring.js';
-import { countPastFills, openFeed, openIntake, openSignatures, rfqPorts } from './engine-ports.js';
+import { openLocalCore } from './core.js';
+import { countPastFills, openFeed } from './engine-ports.js';
 import { createHttp, type HttpSide, openNetwork, openRequestWatch } from './http-wiring.js';
 import { chainsJson, measuredOptions, measuredPublish, measureEngine } from './metrics-wiring.js';
 import { createOptionRoutes } from './options-wiring.js';
-import { AskersClock } from './quote-publishing.js';
 import type { ServiceOptions } from './service-options.js';
 
 export interface Service {
@@ -36,47 +33,34 @@ export interface Service {
 export async function startService(given: ServiceOptions): Promise<Service> {
   const { metrics } = given;
   const options = metrics === null ? given : measuredOptions(given, metrics);
-  const { profile, engine, journal, keys, clock, random, limits, logger, onFault } = options;
+  const { profile, engine, keys, clock, random, limits, logger } = options;
   const chainId = String(profile.settlement.chainId);
 
   const { history } = options;
   // First of all: when the log fails here, nothing is left running.
   const recent = history === null ? [] : await eventsBefore(engine, history, limits.recentEvents);
 
-  const time = new EngineTime(clock, engine.tsMs);
-  const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce: limits.expiredAtOnce, onFault });
-  const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
-
-  const signing = await openSignatures(options, logFault);
-  const { chains, ready } = openFollowedChains(options, { sequencer, time, nowSeconds, signing });
+  const quotas = new Quotas(options.tierQuotas, limits.answerBurstSeconds, (quota, tier) =>
+    metrics?.refusedByQuota.labels(quota, tier).inc(),
+  );
+  const core = await (options.openCore ?? openLocalCore)(options, quotas, logFault);
+  const { chains, records, ready } = core;
 
   const quoteJson = new QuoteJson(chainId, limits.writtenQuotes);
+  const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
   const topics = new TopicIndex(chainId);
   const feed = openFeed(options, {
     chainId,
     recent,
     quoteJson,
-    keccak256: (bytes) => signing.digests.keccak256(bytes),
+    keccak256: (bytes) => digests.keccak256(bytes),
     publish(topic, message, isBinary) {
       publish(topic, message, isBinary);
       hub.published(message.length);
     },
   });
-  const quotas = new Quotas(options.tierQuotas, limits.answerBurstSeconds, (quota, tier) =>
-    metrics?.refusedByQuota.labels(quota, tier).inc(),
-  );
   const turns = new TurnBudget(clock, limits.slicesPerTurn);
   const unknownKeys = new UnknownKeyGuard(limits, clock);
-  const operatorGas = new GasBudget({
-    of: (tier) => quotas.of(tier),
-    nowMs: () => time.nowMs(),
-    kept: options.budgets ?? null,
-    onCharged({ id, tier }, quotes, gas) {
-      metrics?.publishedQuotes.labels(id, tier).inc(quotes);
-      metrics?.chargedGas.labels(id, tier).inc(gas);
-    },
-    onRefusal: ({ tier }) => quotas.refused('day', tier),
-  });
   const hub = new Gateway({
     chainId,
     topics,
@@ -88,23 +72,19 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     },
     quotas,
     turns,
-    rfqs: rfqPorts(chains, sequencer),
+    rfqs: core.rfqs,
     clock,
     corsOrigins: options.corsOrigins,
     limits,
     onFault: logFault,
   });
-  const askersClock = new AskersClock(clock);
-  const optionRoutes = createOptionRoutes({ ...options, sequencer, time, chains, operatorGas, askersClock });
+  const optionRoutes = createOptionRoutes({ ...options, ...core, services: core.optionServices });
   const http = createHttp({
     ...options,
     chainId,
     symbols: options.profile.tokens.map(({ symbol }) => symbol),
-    sequencer,
-    chains,
-    ...openIntake(options, { sequencer, chains, signing, nowSeconds, askersClock }),
+    core,
     quotas,
-    operatorGas,
     unknownKeys,
     watch: openRequestWatch(logger, clock, random, metrics, limits.troubleCalmMs),
     quoteJson,
@@ -117,12 +97,12 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const server = openNetwork(options, http, hub, logFault);
 
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
-  if (metrics !== null) measureEngine(metrics, { engine, sequencer, chains, clock, isReady: () => http.isReady() });
+  if (metrics !== null) measureEngine(metrics, { engine, records, chains, clock, isReady: () => http.isReady() });
   const socketPublisher = new SocketPublisher(topics, quoteJson, publish);
-  sequencer.onEvents((records) => {
-    for (const { events } of records) socketPublisher.onEvents(events);
+  records.onEvents((committed) => {
+    for (const { events } of committed) socketPublisher.onEvents(events);
   });
-  sequencer.onEvents((records) => feed.onRecords(records));
+  records.onEvents((committed) => feed.onRecords(committed));
   const unwatchKeys = keys.onChange(({ id }) => {
     quotas.forget(id);
     hub.onKeyChange(id);
@@ -131,17 +111,15 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   // Whatever runs by itself begins after this, but for the wallets, which take up at once what an earlier run left: where
   // the port is taken, they alone have to be stopped.
   const port = await server.listen(options.host, options.port).catch(async (error: unknown) => {
-    await chains.stop();
+    await core.stop();
     throw error;
   });
-  const expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
   keys.watch(limits.keyWatchMs, (error) => {
     logger.error({ err: error }, 'the API keys cannot be read: those known last stay in force');
   });
-  const watches = watchHeads(options, chains);
   let isStopped = false;
   countPastFills(options, feed, () => isStopped).catch(logFault);
-  chains.follower.start();
+  core.start();
   return { port, backend: server.backend, library: server.library, routes: http.routes, ready, adoptQuotas, stop };
 
   function adoptQuotas(table: QuotaTable): void {
@@ -152,16 +130,12 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   async function stop(): Promise<void> {
     isStopped = true;
     server.stopListening();
-    for (const watch of watches) watch.stop();
     hub.closeReaders(CloseCode.serviceRestart, 'service restart');
-    const cancelTimeUp = clock.after(limits.stopPatienceMs, () => askersClock.timeIsUp());
+    const cancelTimeUp = clock.after(limits.stopPatienceMs, () => core.timeIsUp());
     await server.close(CloseCode.serviceRestart, 'service restart');
     cancelTimeUp();
-    await chains.stop();
-    await signing.signatureChecks.close();
-    expiry.stop();
+    await core.stop();
     unwatchKeys();
-    await journal.flush();
   }
 
   function logFault(error: unknown): void {

@@ -1,11 +1,15 @@
-import { DiskKeyFiles, type Tier, TIERS } from '../auth/key-file.js';
+import { DiskKeyFiles, type KeyFiles, type Tier, TIERS } from '../auth/key-file.js';
 import { type KeyInfo, KeyStore, LEDGER } from '../auth/key-store.js';
 import { limits } from '../config/limits.js';
+import { CLUSTER_SETTINGS, type Settings } from '../config/setting-table.js';
 import { explainFileError } from '../config/settings.js';
 import { lockFile } from '../persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../system/clock.js';
 import { flagsHelp, type ParsedWords, parseFlags, settingFlags, settingsFrom, tellProblems } from './flags.js';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
+
+/** Where the keys are: in a directory, or in a cluster of that profile. */
+const KEY_SETTINGS = ['dataDir', ...CLUSTER_SETTINGS] as const;
 
 const help = `quotebook keys create [--tier free|paid] [--label TEXT] [FLAGS]
 quotebook keys list [FLAGS]
@@ -17,40 +21,52 @@ list:   shows all keys by id, without the keys themselves.
 change: puts a key under another tier's quotas. A running server follows within seconds.
 revoke: ends a key. A running server closes its connections within seconds.
 
-Works on the data directory, with or without a running server.
+Works on the data directory, with or without a running server; with --cluster on the keys of a cluster.
 
   --tier
       Which quotas hold for the key: free or paid. Default: free.
   --label
       Whose key it is, for people to read. Default: unnamed.
-${flagsHelp(['dataDir'])}`;
+${flagsHelp(KEY_SETTINGS)}`;
 
 export const keysCommand: Command = {
   name: 'keys',
   summary: 'create, list, change or revoke API keys',
   help,
   async run(words, io) {
-    const parsed = parseFlags(words, { ...settingFlags(['dataDir']), tier: 'value', label: 'value' });
+    const parsed = parseFlags(words, { ...settingFlags(KEY_SETTINGS), tier: 'value', label: 'value' });
     const action = actionOf(parsed);
     const result = await settingsFrom(parsed, io);
     if (!result.ok) {
       tellProblems(result.problems, io);
       return EXIT_USAGE;
     }
-    const { dataDir } = result.settings;
+    const { dataDir, cluster } = result.settings;
+    if (cluster !== null) return actInCluster(result.settings, action, io);
     try {
-      return await actIn(dataDir, action, io);
+      const files = new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs, lockFile);
+      return await actOn(files, dataDir, action, io);
     } catch (error) {
       throw explainFileError(error, { dataDir });
     }
   },
 };
 
-async function actIn(dataDir: string, action: Action, io: CommandIo): Promise<number> {
-  const files = new DiskKeyFiles(dataDir, systemClock, limits.keyUpdateMs, lockFile);
+async function actInCluster(settings: Settings, action: Action, io: CommandIo): Promise<number> {
+  const { openClusterKeys } = await import('../app/cluster-roles.js');
+  const keys = await openClusterKeys(settings, limits, io.readText);
+  try {
+    return await actOn(keys.files, 'the cluster', action, io);
+  } finally {
+    await keys.close();
+  }
+}
+
+/** `place`: where the files are, for people. */
+async function actOn(files: KeyFiles, place: string, action: Action, io: CommandIo): Promise<number> {
   const isNew = (await files.stamp(LEDGER)) === null;
   if (isNew && action.type !== 'create') {
-    io.err(`There are no keys in ${dataDir}.`);
+    io.err(`There are no keys in ${place}.`);
     return action.type === 'list' ? EXIT_OK : EXIT_FAILED;
   }
   const options = { files, clock: systemClock, random: systemRandom, cacheSize: limits.keyCache };

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
+import { clusterCommand } from './cluster.js';
 import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
 import { type Command, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from './run.js';
@@ -11,7 +12,7 @@ const serve = serveCommand(async (settings, reread) => {
   await runService(settings, reread);
 });
 
-const commands: readonly [Command, ...Command[]] = [serve, keysCommand, configCommand, logCommand];
+const commands: readonly [Command, ...Command[]] = [serve, keysCommand, configCommand, logCommand, clusterCommand];
 
 const packageFile = new URL('../../../package.json', import.meta.url);
 const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };

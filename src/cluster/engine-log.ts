@@ -2,11 +2,11 @@ import type { Engine } from '../engine/engine.js';
 import type { Clock, Random } from '../engine/ports.js';
 import type { Disk, Logger } from '../persistence/disk/disk.js';
 import { FILE_FORMAT, firstChain } from '../persistence/format/header.js';
-import type { Identity, Stamp } from '../persistence/format/manifest.js';
-import { readStamp } from '../persistence/format/manifest.js';
+import type { Identity, Manifest } from '../persistence/format/manifest.js';
+import { readManifest } from '../persistence/format/manifest.js';
 import { segmentStarts } from '../persistence/log/segment-reader.js';
 import type { OpenLog, OpenLogOptions } from '../persistence/recovery/open-log.js';
-import type { Survey } from '../persistence/recovery/recovery.js';
+import type { StartScan } from '../persistence/recovery/recovery.js';
 import { ReplicaLog } from '../persistence/recovery/replica-log.js';
 import { ClusterError } from './connection.js';
 import { appendTerm, GroupPublisher } from './group-publisher.js';
@@ -38,7 +38,7 @@ export interface EngineLogOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: ClusterLimits;
-  readonly surveyAside?: Survey;
+  readonly startScan?: StartScan;
   /** Once: the process has to end. */
   readonly onFault: (error: Error) => void;
 }
@@ -61,13 +61,13 @@ export class EngineLog {
 
   /** Rejects with ClusterError or PersistenceError where the directory cannot follow the stream. */
   static async open(options: EngineLogOptions): Promise<EngineLog> {
-    const { disk, logger, onFault, surveyAside, stream } = options;
+    const { disk, logger, onFault, startScan, stream } = options;
     const genesis = await openGenesis(options, stream);
     const epoch = Buffer.from(genesis.epoch, 'hex');
     const { reorgDepth } = genesis;
     const { identity } = options;
     // Clients see the epoch of the log, whoever leads.
-    const stamp: Stamp = {
+    const stamp: Manifest = {
       epoch,
       feedEpoch: epoch,
       reorgDepth,
@@ -84,7 +84,7 @@ export class EngineLog {
       stamp,
       logger,
       onFatal: onFault,
-      ...(surveyAside !== undefined && { surveyAside }),
+      ...(startScan !== undefined && { startScan }),
     });
     try {
       const after = await joinAt(options, replica, stamp.epoch);
@@ -97,7 +97,7 @@ export class EngineLog {
 
   private constructor(
     options: EngineLogOptions,
-    { epoch }: Stamp,
+    { epoch }: Manifest,
     genesis: TermContent,
     replica: ReplicaLog,
     after: StreamPoint,
@@ -214,7 +214,7 @@ const NONCE_BYTES = 16;
 /** The first TERM of the stream; begins the log where the stream is empty. */
 async function openGenesis(options: EngineLogOptions, stream: LogStream): Promise<TermContent> {
   const { disk, member, random, reorgDepth, identity, clock, limits } = options;
-  const found = await readStamp(disk);
+  const found = await readManifest(disk);
   if ((await stream.lastSequence()) === 0) {
     if (found !== null && (await segmentStarts(disk)).length > 0) {
       throw new ClusterError(

@@ -4,7 +4,7 @@ import type { EventHistory, PastEventsPage, TimedEvent } from '../feed/event-his
 import { RecordReader } from '../persistence/codec/record-codec.js';
 import { frameEnd, FRAME_HEAD_BYTES, frameType, FrameType } from '../persistence/format/frame.js';
 import { firstChain } from '../persistence/format/header.js';
-import { freshEngine } from '../persistence/recovery/replay.js';
+import { createEngine } from '../persistence/recovery/replay.js';
 import type { ClusterLimits } from './engine-log.js';
 import { readGenesis } from './engine-log.js';
 import { type CheckedGroup, LogFollower, type StreamPoint, StreamReader } from './log-follower.js';
@@ -47,7 +47,7 @@ export class GatewayReplica {
   /** Resolves once it has all that the stream held when it was called. */
   static async open(options: GatewayReplicaOptions): Promise<GatewayReplica> {
     const { epoch, reorgDepth } = await readGenesis(options.stream);
-    const replica = new GatewayReplica(Buffer.from(epoch, 'hex'), freshEngine(reorgDepth), options);
+    const replica = new GatewayReplica(Buffer.from(epoch, 'hex'), createEngine(reorgDepth), options);
     const failed = new Promise<never>((_, reject) => (replica.#onEarlyFault = reject));
     replica.#follower.start();
     await Promise.race([options.stream.lastSequence().then((seq) => replica.#follower.reach(seq)), failed]);

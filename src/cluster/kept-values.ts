@@ -2,7 +2,8 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import { headers } from '@nats-io/transport-node';
 import type { KeyFiles } from '../auth/key-file.js';
-import type { Clock, KeptValues } from '../engine/ports.js';
+import type { Clock } from '../engine/ports.js';
+import type { KeyValueStore } from '../persistence/disk/disk.js';
 import { type ClusterConnection, ClusterError, REPLICAS } from './connection.js';
 
 const WRONG_LAST_SEQUENCE = 10071;
@@ -72,7 +73,7 @@ export class LeaderValues {
   }
 
   /** The values under names that begin with `prefix`. */
-  of(prefix: string): KeptValues {
+  of(prefix: string): KeyValueStore {
     const start = `${prefix}/`;
     const found = new Map<string, unknown>();
     for (const [name, value] of this.#found) if (name.startsWith(start)) found.set(name.slice(start.length), value);

@@ -72,7 +72,7 @@ export class StreamReader {
     const read = readGroup(bytes, 0, framesAt, point, this.#epoch);
     if ('reason' in read || read.end !== bytes.length) return { type: 'BROKEN' };
     this.#at = { seq, term, point: read.point };
-    return { type: 'GROUP', group: { message, before: point, after: read.point, framesAt, notes: read.notes } };
+    return { type: 'GROUP', group: { message, before: point, after: read.point, framesAt, notes: read.markers } };
   }
 
   #checkTerm({ seq, content }: TermMessage): void {

@@ -1,6 +1,13 @@
 import type { Engine } from '../engine/engine.js';
 import type { JournalRecord } from '../engine/ports.js';
-import { frameEnd, FRAME_HEAD_BYTES, frameType, FrameType, noteIn, readFrame } from '../persistence/format/frame.js';
+import {
+  frameEnd,
+  FRAME_HEAD_BYTES,
+  frameType,
+  FrameType,
+  readMarker,
+  readFrame,
+} from '../persistence/format/frame.js';
 import { Replayer } from '../persistence/recovery/replay.js';
 import { ClusterError } from './connection.js';
 import type { CheckedGroup } from './log-follower.js';
@@ -47,7 +54,7 @@ export class ReplicaEngine {
     const frame = readFrame(bytes, at);
     const { engine } = this;
     if (typeof frame === 'string') throw new ClusterError('DAMAGED', `message ${seq} of the log stream: ${frame}`);
-    const note = noteIn(frame, { file: `message ${seq}`, offset: at, index: engine.index, seq: engine.seq });
+    const note = readMarker(frame, { file: `message ${seq}`, offset: at, index: engine.index, seq: engine.seq });
     if (note.index !== engine.index) return;
     const own = note.type === 'STATE_SUM' ? engine.stateSum() : engine.stateHash();
     if (own !== note.stateHash) {

@@ -335,6 +335,35 @@ export const limits = {
   keyUpdateMs: 2000,
   /** Pool addresses and keys remembered. */
   poolCache: 100_000,
+  /** Of a cluster: groups in flight to the log stream, and bytes that wait for its quorum; beyond them writes are BUSY. */
+  clusterWindow: 128,
+  clusterQueueBytes: 32 << 20,
+  /** Bytes of records that wait for the next group: one message of the stream holds a group. */
+  clusterGroupBytes: 2 << 20,
+  /** Messages read at a time from the log stream, and kept that came behind a gap. */
+  clusterReadMessages: 256,
+  clusterAheadMessages: 4_096,
+  /** How long a gap may stay before it is filled, and attempts to read a message before it counts as lost. */
+  clusterGapMs: 20,
+  clusterAttempts: 500,
+  /** Pause before something is tried again that the servers gave no answer to, and their time to answer. */
+  clusterRetryMs: 100,
+  clusterServerMs: 2_000,
+  /** How long a leader's lease lives, how often it is renewed, and how often a standby tries to take it. */
+  clusterLeaseMs: 3_000,
+  clusterRenewMs: 1_000,
+  clusterPollMs: 250,
+  /** How often a leader says how it is. */
+  clusterNewsMs: 500,
+  /** Calls of gateways that the leader works on at once. */
+  clusterCalls: 10_000,
+  /** How long a gateway waits for the leader's answer, and how long it asks again after a failover. */
+  clusterCallMs: 120_000,
+  clusterFailoverMs: 10_000,
+  /** How long a read waits for the event that `x-min-seq` names. */
+  clusterMinSeqMs: 5_000,
+  /** How often gateways tell each other what keys have used. */
+  clusterUsageMs: 200,
 } as const;
 
 /** A limit that a setting changed is a number like any other. */

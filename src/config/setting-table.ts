@@ -237,6 +237,45 @@ export const settingTable = {
     limits.wsConnectionsPerAddress,
     'WebSockets open at once from one address, or one IPv6 network of 64 bits; behind a proxy that is not among `trustedProxies` all come from one.',
   ),
+  role: oneOf(
+    ['all', 'engine', 'gateway'],
+    'all',
+    'What this process is: the whole service, or an engine or a gateway of a cluster.',
+  ),
+  cluster: setting(
+    Type.Array(Type.String({ pattern: '^(nats|tls)://[^\\s,]+$' }), { minItems: 1, maxItems: 10 }),
+    null,
+    '1 to 10 nats or tls URLs, separated by commas',
+    'NATS servers that hold the log of a cluster.',
+    { secret: 'url', isRight: isUrl },
+  ),
+  clusterMonitors: setting(
+    Type.Array(Type.String({ pattern: '^https?://[^\\s,]+$' }), { maxItems: 10 }),
+    [] as readonly string[],
+    'http(s) URLs, separated by commas',
+    'Monitoring ports of these servers, where an engine reads at its start that they sync before they acknowledge.',
+    { secret: 'url', isRight: isUrl },
+  ),
+  clusterMember: setting(
+    Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' }),
+    null,
+    'up to 64 letters, digits, `_`, `.` and `-`',
+    'Name of this process among the members. Not set: its role, host and process id.',
+  ),
+  clusterUser: setting(address, null, 'a name', 'User that this process connects to NATS as.'),
+  clusterPassword: setting(address, null, 'a password', 'Password of that user.', { secret: 'all', flag: false }),
+  clusterNkeyFile: setting(path, null, 'a path', 'File with the seed of an nkey, in place of user and password.'),
+  clusterCaFile: setting(
+    path,
+    null,
+    'a path',
+    "CA certificates in PEM that the NATS servers' certificates are checked by.",
+  ),
+  clusterUnsafe: oneOf(
+    ['no', 'yes'],
+    'no',
+    'For development alone: `yes` accepts servers that lose acknowledged records in a power cut, and one replica.',
+  ),
   ...tierSettings('free'),
   ...tierSettings('paid'),
   unknownKeysPerMinute: integer(
@@ -254,6 +293,18 @@ export const settingTable = {
 } as const;
 
 export type SettingName = keyof typeof settingTable;
+
+/** Those that a command needs which works on a cluster. */
+export const CLUSTER_SETTINGS = [
+  'profile',
+  'cluster',
+  'clusterMonitors',
+  'clusterUser',
+  'clusterPassword',
+  'clusterNkeyFile',
+  'clusterCaFile',
+  'clusterUnsafe',
+] as const satisfies readonly SettingName[];
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 

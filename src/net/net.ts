@@ -23,6 +23,7 @@ export const requestHeaders = [
   'x-apikey',
   'x-forwarded-for',
   'x-request-id',
+  'x-min-seq',
 ] as const;
 
 export type RequestHeader = (typeof requestHeaders)[number];

@@ -13,6 +13,8 @@ interface Buckets {
 }
 
 type BucketKind = 'requests' | 'quotes' | 'messages';
+/** What is counted in a bucket. */
+export type CountedKind = BucketKind | 'rows' | 'bytes';
 /** The resource that ran out. */
 export type QuotaKind = BucketKind | 'connections' | 'channels' | 'day' | 'answers';
 
@@ -29,6 +31,9 @@ export class Quotas {
   readonly #burstSeconds: number;
   readonly #onRefusal: (quota: QuotaKind, tier: Tier) => void;
   readonly #buckets = new Map<string, Buckets>();
+
+  /** Hears what keys use here, where others count it as well. */
+  onUsed: ((holder: QuotaHolder, kind: CountedKind, amount: number) => void) | null = null;
 
   /** `burstSeconds`: of rows and bytes. `onRefusal` hears of each refusal. */
   constructor(table: QuotaTable, burstSeconds: number, onRefusal: (quota: QuotaKind, tier: Tier) => void) {
@@ -67,6 +72,15 @@ export class Quotas {
     const buckets = this.#of(holder);
     buckets.rows.content -= rows;
     buckets.bytes.content -= bytes;
+    this.onUsed?.(holder, 'rows', rows);
+    this.onUsed?.(holder, 'bytes', bytes);
+  }
+
+  /** The key has used that much elsewhere: it has so much less left here. */
+  usedElsewhere(holder: QuotaHolder, kind: CountedKind, amount: number): void {
+    const bucket = this.#of(holder)[kind];
+    bucket.drip();
+    bucket.content -= amount;
   }
 
   /** 0, or how many milliseconds the key waits until it has paid for its rows and bytes. */
@@ -98,7 +112,10 @@ export class Quotas {
 
   #take(holder: QuotaHolder, kind: BucketKind, count: number): number {
     const bucket = this.#of(holder)[kind];
-    if (bucket.tryRemoveTokens(count)) return 0;
+    if (bucket.tryRemoveTokens(count)) {
+      this.onUsed?.(holder, kind, count);
+      return 0;
+    }
     this.#onRefusal(kind, holder.tier);
     // At least 1, since 0 means granted.
     return Math.max(1, bucket.getWaitTime(Math.min(count, bucket.bucketSize)));
@@ -130,7 +147,7 @@ export class Quotas {
  */
 function left(bucket: TokenBucket): number {
   bucket.drip();
-  return Math.floor(bucket.content);
+  return Math.max(0, Math.floor(bucket.content));
 }
 
 /** The library's buckets start empty, and would refuse the first request. */

@@ -286,7 +286,7 @@ export interface LostTail {
 }
 
 /** Where a log ends: what a writer needs to go on behind it. */
-export interface LogEnd extends Pick<LogScan, 'epoch' | 'readySegments' | 'last' | 'isSealed'> {
+export interface LogEnd extends Pick<LogScan, 'epoch' | 'emptySegments' | 'last' | 'isSealed'> {
   /** The last of them is the one that is written to. */
   readonly segments: readonly Pick<ScannedSegment, 'number' | 'format' | 'end'>[];
 }

@@ -17,20 +17,20 @@ import {
   snapshotName,
 } from '../format/file-names.js';
 import { HEADER_BYTES, type LogPoint, readSegmentHeader, readSnapshotHeader } from '../format/header.js';
-import { readStamp, type Stamp } from '../format/manifest.js';
+import { readManifest, type Manifest } from '../format/manifest.js';
 import { LogJournal } from '../log/journal.js';
 import type { LogEnd } from '../log/log-scanner.js';
 import { readGroup, type SegmentStart, segmentStarts } from '../log/segment-reader.js';
 import { checkHalt } from './halted-log.js';
 import { LOCK_NAME } from '../disk/disk.js';
-import { assembleLog, checkIdentity, emptyLog, type OpenLog, type OpenLogOptions, StampFile } from './open-log.js';
-import { recover, type Recovered, type Survey } from './recovery.js';
-import { cutTornTail, removeUnfinished, tidy } from './torn-tail.js';
+import { assembleLog, checkIdentity, emptyLog, type OpenLog, type OpenLogOptions, ManifestFile } from './open-log.js';
+import { recover, type Recovered, type StartScan } from './recovery.js';
+import { cutTornTail, removeUnfinished, removeLeftovers } from './torn-tail.js';
 
 export interface ReplicaLogOptions {
   /** Of the log that is replicated: a directory without a log begins this one. */
-  readonly stamp: Stamp;
-  readonly surveyAside?: Survey;
+  readonly stamp: Manifest;
+  readonly startScan?: StartScan;
   readonly logger: Logger;
   /** Once: nothing is written any more. The process has to end. */
   readonly onFatal: (error: Error) => void;
@@ -51,7 +51,7 @@ export interface ReplicatedBytes {
 export class ReplicaLog {
   readonly #disk: Disk;
   readonly #lock: DiskLock;
-  readonly #stamps: StampFile;
+  readonly #stamps: ManifestFile;
   readonly #options: ReplicaLogOptions;
   #recovered: Recovered;
   #segments: SegmentPlace[];
@@ -69,7 +69,7 @@ export class ReplicaLog {
     if (lock === null) throw new PersistenceError('LOCKED', `another process is using ${disk.label}`);
     try {
       const { stamp, logger } = options;
-      const found = await readStamp(disk);
+      const found = await readManifest(disk);
       checkIdentity(disk, found, stamp.identity);
       await checkHalt(disk, found, null);
       if (found !== null && !found.epoch.equals(stamp.epoch)) {
@@ -78,10 +78,10 @@ export class ReplicaLog {
       }
       await removeUnfinished(disk);
       // Before the first segment: a crash in between leaves a log that has not begun, and `isBegun` finds that.
-      const stamps = new StampFile(disk, { ...stamp, closedGroup: null });
+      const stamps = new ManifestFile(disk, { ...stamp, closedGroup: null });
       if (found?.closedGroup !== null) await stamps.change({});
       const recovered = await recoverReplica(disk, options);
-      await tidy(disk, recovered, logger);
+      await removeLeftovers(disk, recovered, logger);
       return new ReplicaLog(disk, lock, stamps, options, recovered);
     } catch (error) {
       await lock.release();
@@ -89,13 +89,19 @@ export class ReplicaLog {
     }
   }
 
-  private constructor(disk: Disk, lock: DiskLock, stamps: StampFile, options: ReplicaLogOptions, recovered: Recovered) {
+  private constructor(
+    disk: Disk,
+    lock: DiskLock,
+    stamps: ManifestFile,
+    options: ReplicaLogOptions,
+    recovered: Recovered,
+  ) {
     this.#disk = disk;
     this.#lock = lock;
     this.#stamps = stamps;
     this.#options = options;
     this.#recovered = recovered;
-    const { segments, last, isSealed } = recovered.survey;
+    const { segments, last, isSealed } = recovered.scan;
     this.#segments = segments.map(placeOfSegment);
     this.#last = last;
     this.#isSealed = isSealed;
@@ -148,13 +154,13 @@ export class ReplicaLog {
     await cutTornTail(this.#disk, tail, this.#options.logger);
     await this.#disk.syncDirectory();
     const recovered = await recoverReplica(this.#disk, this.#options);
-    await tidy(this.#disk, recovered, this.#options.logger);
+    await removeLeftovers(this.#disk, recovered, this.#options.logger);
     this.#recovered = recovered;
-    const { survey } = recovered;
-    this.#segments = survey.segments.map(placeOfSegment);
-    this.#last = survey.last;
-    this.#isSealed = survey.isSealed;
-    this.#durableGroup = survey.last.group;
+    const { scan } = recovered;
+    this.#segments = scan.segments.map(placeOfSegment);
+    this.#last = scan.last;
+    this.#isSealed = scan.isSealed;
+    this.#durableGroup = scan.last.group;
   }
 
   append(group: ReplicatedBytes): void {
@@ -178,7 +184,7 @@ export class ReplicaLog {
     const end: LogEnd = {
       epoch: this.#options.stamp.epoch,
       segments: this.#segments,
-      readySegments: this.#recovered.survey.readySegments.filter((number) => number > used),
+      emptySegments: this.#recovered.scan.emptySegments.filter((number) => number > used),
       last: this.#last,
       isSealed: this.#isSealed,
     };
@@ -294,9 +300,9 @@ function placeIn(
 }
 
 /** A directory in which no segment has begun is a replica without a group: what a crash left of the first is dropped. */
-async function recoverReplica(disk: Disk, { stamp, logger, surveyAside }: ReplicaLogOptions): Promise<Recovered> {
+async function recoverReplica(disk: Disk, { stamp, logger, startScan }: ReplicaLogOptions): Promise<Recovered> {
   if ((await segmentStarts(disk)).length > 0) {
-    return recover(disk, stamp.epoch, stamp.reorgDepth, logger, surveyAside);
+    return recover(disk, stamp.epoch, stamp.reorgDepth, logger, startScan);
   }
   for (const number of segmentNumbers(await disk.list())) await disk.remove(segmentName(number));
   await disk.syncDirectory();

@@ -1,0 +1,423 @@
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { KeyStore } from '../auth/key-store.js';
+import type { Profile } from '../chain/contracts/deployments.js';
+import { IntentLog } from '../chain/wallet/intent-log.js';
+import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
+import { CallServer } from '../cluster/calls.js';
+import { type ClusterConnection, type ClusterOptions, connectCluster } from '../cluster/connection.js';
+import { EngineLog } from '../cluster/engine-log.js';
+import { GatewayReplica } from '../cluster/gateway-replica.js';
+import { ClusterKeyFiles, LeaderValues } from '../cluster/kept-values.js';
+import { type Leadership, openLeaseStore, waitToLead } from '../cluster/leadership.js';
+import { NatsLogStream, openLogStream } from '../cluster/log-stream.js';
+import {
+  answerRoll,
+  callRoll,
+  type ChainNews,
+  hearNews,
+  hearStepDown,
+  type MemberInfo,
+  publishNews,
+} from '../cluster/members.js';
+import { effectiveQuotas } from '../config/effective-limits.js';
+import type { Limits } from '../config/limits.js';
+import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
+import type { Settings } from '../config/setting-table.js';
+import type { ChainRole } from '../engine/command.js';
+import type { Hex, Order } from '../engine/quote.js';
+import type { PublishResult, QuoteToPublish } from '../http/publish-route.js';
+import type { Caller } from '../http/router.js';
+import { openNodeDisk } from '../persistence/disk/node-disk.js';
+import type { Identity } from '../persistence/format/manifest.js';
+import { EPOCH_BYTES } from '../persistence/format/header.js';
+import { scanInThread } from '../persistence/recovery/scan-thread.js';
+import { Quotas } from '../quota/rate-limits.js';
+import { systemClock, systemRandom } from '../system/clock.js';
+import { type CoreOptions, type LocalCore, openLocalCore } from './core.js';
+import { openSnapshots, openLogOptions } from './data-directory.js';
+import { openGatewayCore } from './gateway-core.js';
+import { type Service, startService } from './service.js';
+import type { ServiceOptions } from './service-options.js';
+
+export { connectCluster };
+
+/** Text of a file that a setting names. */
+type ReadText = (file: string) => Promise<string>;
+
+/** How this process connects to its cluster. */
+export async function clusterOptions(
+  settings: Settings,
+  profileName: string,
+  limits: Limits,
+  readText: ReadText,
+): Promise<ClusterOptions> {
+  const { cluster, clusterMonitors, clusterMember, clusterUser, clusterPassword, clusterNkeyFile, clusterCaFile } =
+    settings;
+  if (cluster === null)
+    throw new Error(`the role ${settings.role} needs a cluster: set cluster to the URLs of its NATS servers`);
+  return {
+    servers: cluster,
+    // A gateway acknowledges what the leader did, which has looked.
+    monitors: clusterMonitors,
+    deployment: profileName,
+    member:
+      clusterMember ?? `${settings.role}-${hostname()}-${process.pid}`.replace(/[^A-Za-z0-9_.-]/g, '-').slice(0, 64),
+    unsafe: settings.clusterUnsafe === 'yes',
+    callMs: limits.clusterServerMs,
+    ...(clusterUser !== null && { user: clusterUser }),
+    ...(clusterPassword !== null && { password: clusterPassword }),
+    ...(clusterNkeyFile !== null && { nkeySeed: (await readText(clusterNkeyFile)).trim() }),
+    ...(clusterCaFile !== null && { tls: { ca: await readText(clusterCaFile) } }),
+  };
+}
+
+export interface EngineProcessOptions extends Pick<CoreOptions, 'profile' | 'rpc' | 'limits' | 'logger' | 'metrics'> {
+  readonly settings: Settings;
+  readonly cluster: ClusterConnection;
+  readonly identity: Identity;
+  /** Null: the service reads and does not publish. */
+  readonly wallet: { readonly privateKey: Hex; readonly address: Hex } | null;
+  readonly version: string;
+  /** The process has to end. */
+  readonly onFault: (error: unknown) => void;
+  readonly stopping: Promise<unknown>;
+  /** It follows the log. */
+  readonly onStandby: () => void;
+}
+
+/** An engine of a cluster: follows the log as a standby until it leads, and leads until the process ends. */
+export async function runEngine(options: EngineProcessOptions): Promise<void> {
+  const { settings, limits, profile, cluster, identity, logger, stopping, onFault, version } = options;
+  const { member } = cluster.options;
+  if (settings.sync !== 'always') {
+    throw new Error('an engine of a cluster acknowledges what is on its disk: set sync to always');
+  }
+  const stream = await openLogStream(cluster);
+  await ClusterKeyFiles.open(cluster);
+  const directory = path.join(settings.dataDir, profile.name);
+  const disk = await openNodeDisk(directory);
+  let isStopped = false;
+  void stopping.then(() => (isStopped = true));
+  const log = await EngineLog.open({
+    stream,
+    disk,
+    member,
+    identity,
+    reorgDepth: limits.reorgDepth,
+    epochBytes: EPOCH_BYTES,
+    random: systemRandom,
+    clock: systemClock,
+    logger,
+    limits,
+    startScan: scanInThread(directory),
+    onFault,
+  });
+  let led: Leadership | null = null;
+  const ends: (() => Promise<void> | void)[] = [];
+  ends.push(
+    answerRoll(cluster, () => ({
+      member,
+      role: led === null ? 'standby' : 'leader',
+      term: led?.term ?? log.at.term,
+      index: log.engine.index,
+      lag: led === null ? log.lag : 0,
+      version,
+    })),
+    hearNews(cluster, ({ seq }) => {
+      if (led === null) log.heardOf(seq);
+    }),
+  );
+  const snapshots = openSnapshots(directory, limits, logger);
+  ends.push(() => snapshots.end());
+  await log.catchUp();
+  logger.info({ member, index: log.engine.index, term: log.at.term }, 'following the log as a standby');
+  options.onStandby();
+  try {
+    led = await waitToLead({
+      store: await openLeaseStore(cluster, limits.clusterLeaseMs),
+      member,
+      ttlMs: limits.clusterLeaseMs,
+      renewMs: limits.clusterRenewMs,
+      pollMs: limits.clusterPollMs,
+      clock: systemClock,
+      log,
+      openOptions: openLogOptions({
+        settings,
+        limits: { ...limits, logQueueBytes: limits.clusterGroupBytes },
+        identity,
+        logger,
+        onFatal: onFault,
+        snapshots,
+      }),
+      onFault,
+      isStopped: () => isStopped,
+    });
+    if (led === null) await log.close();
+    else await lead(options, led);
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+async function lead(options: EngineProcessOptions, led: Leadership): Promise<void> {
+  const { settings, profile, limits, logger, metrics, rpc, cluster, wallet, onFault, stopping } = options;
+  const { term, journal, log, lease, publisher } = led;
+  const { member } = cluster.options;
+  logger.info({ member, term, index: log.engine.index }, 'leading');
+  const values = await LeaderValues.open(cluster, term, systemClock, limits.clusterRetryMs, onFault);
+  const logFault = (error: unknown): void => logger.error({ err: error }, 'a request failed inside');
+  const core = await openLocalCore(
+    {
+      profile,
+      rpc,
+      operator: operatorOf(values, profile, wallet, settings),
+      engine: log.engine,
+      journal,
+      budgets: values.of('budgets'),
+      clock: systemClock,
+      random: systemRandom,
+      limits: { ...limits, reorgDepth: log.reorgDepth },
+      logger,
+      metrics,
+      onFault,
+      onDeepReorg: (why) => void log.noteDeepReorg(why).catch(onFault),
+    },
+    new Quotas(effectiveQuotas(settings), limits.answerBurstSeconds, () => undefined),
+    logFault,
+  );
+  core.start();
+  const server = new CallServer(cluster, {
+    term,
+    handlers: handlersOf(core),
+    index: () => log.engine.index,
+    maxCalls: limits.clusterCalls,
+    onFault: logFault,
+  });
+  const news = publishNews(cluster, systemClock, limits.clusterNewsMs, () => ({
+    member,
+    term,
+    seq: publisher.acknowledgedSeq,
+    group: log.journal.durable.group,
+    engineMs: core.time.nowMs(),
+    caughtUp: core.chains.follower.caughtUp,
+    refusal: core.refusal(),
+    chains: { settlement: chainNews(core, 'settlement'), stream: chainNews(core, 'stream') },
+    wallet: wallet?.address ?? null,
+  }));
+  const steppedDown = new Promise<void>((resolve) => {
+    hearStepDown(cluster, () => {
+      logger.warn({ member, term }, 'asked to step down');
+      resolve();
+    });
+  });
+  await Promise.race([stopping, steppedDown]);
+  core.timeIsUp();
+  // Where no quorum answers, what waits for it stays unacknowledged.
+  const cancel = systemClock.after(limits.stopPatienceMs, () => publisher.stop());
+  await server.stop();
+  news.stop();
+  await core.stop().catch(logFault);
+  await log.close().catch(logFault);
+  await publisher.drain().catch(() => undefined);
+  publisher.stop();
+  cancel();
+  await lease.release();
+  logger.info({ member, term }, 'led no longer');
+}
+
+function operatorOf(
+  values: LeaderValues,
+  { settlement, stream }: Profile,
+  wallet: EngineProcessOptions['wallet'],
+  { walletSpendPerDayGwei }: Settings,
+): OperatorAccount | null {
+  if (wallet === null) return null;
+  const intentsOn = (chainId: number): IntentLog =>
+    new IntentLog(values.of(`intents-${chainId}-${wallet.address.toLowerCase()}`));
+  const ofSettlement = intentsOn(settlement.chainId);
+  // Two chains have two lines of nonces; where both roles are one chain they share it.
+  const ofStream = stream.chainId === settlement.chainId ? ofSettlement : intentsOn(stream.chainId);
+  return {
+    privateKey: wallet.privateKey,
+    intents: { settlement: ofSettlement, stream: ofStream },
+    ...(walletSpendPerDayGwei !== null && { spendPerDayWei: BigInt(walletSpendPerDayGwei) * 10n ** 9n }),
+  };
+}
+
+function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
+  const { head, stale } = chains.health[role].status();
+  return { head, stale, failure: chains.health[role].failure };
+}
+
+/** What gateways may have the leader do. */
+function handlersOf({ publishing, optionServices, rfqs }: LocalCore) {
+  const services = (): NonNullable<typeof optionServices> => {
+    if (optionServices === null) throw new Error('the leader has no wallet');
+    return optionServices;
+  };
+  return {
+    async publish(caller: Caller, quotes: readonly QuoteToPublish[]): Promise<PublishResult> {
+      const result = await publishing.submit(caller, quotes);
+      if (result.type !== 'ANSWERED') return result;
+      const items = result.items.map((item) => (item.type === 'FAILED' ? item : { ...item, order: plain(item.order) }));
+      return { ...result, items };
+    },
+    rehearse: (...args: Parameters<typeof publishing.rehearse>) => publishing.rehearse(...args),
+    deploy: (...args: Parameters<NonNullable<typeof optionServices>['deployments']['deploy']>) =>
+      services().deployments.deploy(...args),
+    settle: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['settle']>) =>
+      services().settlements.settle(...args),
+    vaultQuote: (...args: Parameters<NonNullable<typeof optionServices>['vaults']['quote']>) =>
+      services().vaults.quote(...args),
+    poolAddressOf: (...args: Parameters<typeof rfqs.poolAddressOf>) => rfqs.poolAddressOf(...args),
+    publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
+  };
+}
+
+/** The engine's own order knows its place in the book. */
+function plain({ quote, fillableSize, state, reason }: Order): Order {
+  return { quote, fillableSize, state, reason };
+}
+
+export interface GatewayProcessOptions extends Pick<
+  ServiceOptions,
+  'profile' | 'rpc' | 'limits' | 'logger' | 'metrics' | 'page' | 'spareDescriptors'
+> {
+  readonly settings: Settings;
+  readonly cluster: ClusterConnection;
+  readonly version: string;
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface GatewayProcess {
+  readonly service: Service;
+  stop(): Promise<void>;
+}
+
+/** A gateway of a cluster: serves clients from a replica of the book, and hands what they want to the leader. */
+export async function startGateway(options: GatewayProcessOptions): Promise<GatewayProcess> {
+  const { settings, cluster, limits, logger, onFault, version } = options;
+  const { member } = cluster.options;
+  const stream = new NatsLogStream(cluster);
+  let onTerm = (): void => undefined;
+  const replica = await GatewayReplica.open({ stream, clock: systemClock, limits, onTerm: () => onTerm(), onFault });
+  logger.info({ member, index: replica.engine.index, term: replica.at.term }, 'the replica of the book is level');
+  const keys = await KeyStore.open({
+    files: await ClusterKeyFiles.attach(cluster),
+    clock: systemClock,
+    random: systemRandom,
+    cacheSize: limits.keyCache,
+  });
+  const stopRoll = answerRoll(cluster, () => ({
+    member,
+    role: 'gateway',
+    term: replica.at.term,
+    index: replica.engine.index,
+    lag: replica.lag,
+    version,
+  }));
+  const service = await startService({
+    ...settings,
+    ...options,
+    openCore: (given, quotas) => openGatewayCore(given, quotas, cluster, replica, (listener) => (onTerm = listener)),
+    operator: null,
+    engine: replica.engine,
+    journal: NO_JOURNAL,
+    epoch: replica.epoch,
+    history: replica.history(),
+    keys,
+    clock: systemClock,
+    random: systemRandom,
+    tierQuotas: effectiveQuotas(settings),
+  });
+  return {
+    service,
+    async stop() {
+      await service.stop();
+      keys.close();
+      stopRoll();
+      replica.stop();
+      await cluster.close();
+    },
+  };
+}
+
+/** A gateway's engine takes its records from the cluster's log. */
+const NO_JOURNAL: ServiceOptions['journal'] = {
+  append() {
+    throw new Error('a gateway writes no log');
+  },
+  refusal: () => null,
+  onCommit: () => undefined,
+  flush: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+/** The name of a built-in profile, or of that in a file: a cluster goes by it. */
+export async function profileName(nameOrFile: string, readText: ReadText): Promise<string> {
+  if (BUILT_IN_PROFILES.includes(nameOrFile)) return nameOrFile;
+  const read = await readProfileFile(nameOrFile, readText);
+  if (!read.ok) throw new Error(read.problems.join('\n'));
+  return read.profile.name;
+}
+
+/** A command's connection to the cluster that the settings name. */
+export async function connectByName(
+  settings: Settings,
+  limits: Limits,
+  readText: ReadText,
+): Promise<ClusterConnection> {
+  const name = await profileName(settings.profile, readText);
+  return connectCluster(await clusterOptions(settings, name, limits, readText));
+}
+
+export interface ClusterStatus {
+  readonly members: readonly MemberInfo[];
+  /** Null: there is none yet. */
+  readonly stream: {
+    readonly messages: number;
+    readonly bytes: number;
+    readonly lastSeq: number;
+    readonly replicas: number;
+    readonly currentReplicas: number;
+    readonly natsLeader: string;
+  } | null;
+}
+
+export async function clusterStatus(cluster: ClusterConnection, waitMs: number): Promise<ClusterStatus> {
+  const { jsm, names } = cluster;
+  const [members, info] = await Promise.all([
+    callRoll(cluster, waitMs),
+    jsm.streams.info(names.stream).catch(() => null),
+  ]);
+  if (info === null) return { members, stream: null };
+  const { state, config } = info;
+  const peers = info.cluster?.replicas ?? [];
+  return {
+    members,
+    stream: {
+      messages: state.messages,
+      bytes: state.bytes,
+      lastSeq: state.last_seq,
+      replicas: config.num_replicas,
+      currentReplicas: 1 + peers.filter(({ current }) => current).length,
+      natsLeader: info.cluster?.leader ?? 'unknown',
+    },
+  };
+}
+
+/** The keys of a cluster, for `quotebook keys`. */
+export async function openClusterKeys(
+  settings: Settings,
+  limits: Limits,
+  readText: ReadText,
+): Promise<{ readonly files: ClusterKeyFiles; close(): Promise<void> }> {
+  const cluster = await connectByName(settings, limits, readText);
+  try {
+    return { files: await ClusterKeyFiles.open(cluster), close: () => cluster.close() };
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  }
+}

@@ -1,0 +1,201 @@
+import { CallClient, type CallOptions, NoLeader } from '../cluster/calls.js';
+import type { ClusterConnection } from '../cluster/connection.js';
+import { UsageExchange } from '../cluster/usage.js';
+import type { GatewayReplica } from '../cluster/gateway-replica.js';
+import { type ChainNews, hearNews, type LeaderNews } from '../cluster/members.js';
+import type { ChainStatus } from '../chain/follow/chain-health.js';
+import type { ChainRole, Rfq } from '../engine/command.js';
+import type { Clock } from '../engine/ports.js';
+import type { PoolKey } from '../engine/quote.js';
+import { EngineTime } from '../engine/sequencer.js';
+import type { QuotePublishing } from '../http/publish-route.js';
+import type { CountedKind, Quotas } from '../quota/rate-limits.js';
+import type { RfqPorts } from '../ws/ports.js';
+import type { ChainsView, Core } from './core.js';
+import type { OptionServices } from './options-wiring.js';
+import type { ServiceOptions } from './service-options.js';
+
+/** The numbers of the configuration's limits that bound what a gateway waits for. */
+export interface GatewayLimits {
+  /** Without news for longer than this, the cluster has no leader. */
+  readonly clusterLeaseMs: number;
+  readonly clusterRetryMs: number;
+  readonly clusterCallMs: number;
+  /** How long a call is sent again after a failover. */
+  readonly clusterFailoverMs: number;
+  readonly clusterMinSeqMs: number;
+  /** How often gateways tell each other what keys have used. */
+  readonly clusterUsageMs: number;
+}
+
+/** What the leader last said, and how long ago: what a gateway knows of the chains and of the leader itself. */
+export class LeaderWatch {
+  readonly #clock: Clock;
+  readonly #leaseMs: number;
+  #news: LeaderNews | null = null;
+  #heardMs: number;
+
+  constructor(clock: Clock, leaseMs: number) {
+    this.#clock = clock;
+    this.#leaseMs = leaseMs;
+    this.#heardMs = clock.monotonicMs();
+  }
+
+  get news(): LeaderNews | null {
+    return this.#news;
+  }
+
+  /** What a deposed leader still says is no news. */
+  heard(news: LeaderNews): void {
+    if (news.term < (this.#news?.term ?? 0)) return;
+    this.#news = news;
+    this.#heardMs = this.#clock.monotonicMs();
+  }
+
+  /** Null: there is a leader. */
+  missing(nowMs: number): string | null {
+    if (this.#news === null) return 'the cluster has had no leader yet';
+    const silentMs = nowMs - this.#heardMs;
+    return silentMs > this.#leaseMs ? `the cluster has no leader: no news for ${Math.floor(silentMs / 1000)} s` : null;
+  }
+
+  /** As a member's own chains have it. */
+  chain(role: ChainRole): ChainsView['health'][ChainRole] {
+    const of = (): ChainNews | null => this.#news?.chains[role] ?? null;
+    const stale = (nowMs = this.#clock.monotonicMs()): string | null => this.missing(nowMs) ?? of()?.stale ?? null;
+    return {
+      stale,
+      status: (): ChainStatus => ({ head: of()?.head ?? null, stale: stale() }),
+      get failure() {
+        return of()?.failure ?? null;
+      },
+    };
+  }
+}
+
+const COUNTED: readonly string[] = ['requests', 'quotes', 'messages', 'rows', 'bytes'] satisfies CountedKind[];
+
+function isCounted(kind: string): kind is CountedKind {
+  return COUNTED.includes(kind);
+}
+
+/** What is the same however often it is done. */
+const REPEATABLE = true;
+
+/** A gateway's core: the book is a replica of the cluster's, and what clients want goes to its leader. */
+export function openGatewayCore(
+  { clock, limits }: Pick<ServiceOptions, 'clock'> & { readonly limits: GatewayLimits },
+  quotas: Quotas,
+  cluster: ClusterConnection,
+  replica: GatewayReplica,
+  onTerm: (listener: () => void) => void,
+): Core {
+  const watch = new LeaderWatch(clock, limits.clusterLeaseMs);
+  const time = new EngineTime(clock, replica.engine.tsMs);
+  let isReady: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => (isReady = resolve));
+  const stopNews = hearNews(cluster, (news) => {
+    watch.heard(news);
+    replica.heardOf(news.seq);
+    time.observe(Math.floor(news.engineMs / 1000));
+    if (news.caughtUp && replica.at.seq >= news.seq) isReady();
+  });
+  const usage = new UsageExchange(cluster, clock, limits.clusterUsageMs, ({ id, tier, kind, amount }) => {
+    if (isCounted(kind)) quotas.usedElsewhere({ id, tier }, kind, amount);
+  });
+  quotas.onUsed = ({ id, tier }, kind, amount) => usage.add(id, tier, kind, amount);
+  const calls = new CallClient(cluster, {
+    clock,
+    retryMs: limits.clusterRetryMs,
+    term: () => replica.at.term,
+    shows: (index) => replica.shows(index),
+  });
+  onTerm(() => calls.termBegan());
+  const chains: ChainsView = {
+    health: { settlement: watch.chain('settlement'), stream: watch.chain('stream') },
+    follower: {
+      get caughtUp() {
+        return watch.news?.caughtUp ?? false;
+      },
+    },
+    spending: null,
+    balances: null,
+  };
+  const call = <Result>(name: string, args: readonly unknown[], isRepeatable: boolean): Promise<Result> => {
+    const retryForMs = isRepeatable ? limits.clusterFailoverMs : 0;
+    return calls.call<Result>(name, args, { timeoutMs: limits.clusterCallMs, retryForMs } satisfies CallOptions);
+  };
+  /** Nobody knows whether it was carried out: the client may ask again. */
+  const orUnreachable = async <Result>(
+    asked: Promise<Result>,
+  ): Promise<Result | { readonly type: 'CHAIN_UNREACHABLE' }> => {
+    try {
+      return await asked;
+    } catch (error) {
+      if (error instanceof NoLeader) return { type: 'CHAIN_UNREACHABLE' };
+      throw error;
+    }
+  };
+  const refusal = (): string | null => watch.missing(clock.monotonicMs()) ?? watch.news?.refusal ?? null;
+
+  const publishing: QuotePublishing = {
+    takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
+    refusal() {
+      const missing = watch.missing(clock.monotonicMs());
+      if (missing !== null) return { status: 503, message: missing };
+      if (watch.news?.wallet == null) {
+        return { status: 501, message: 'No wallet is configured to publish with: set walletKey or walletKeyFile' };
+      }
+      const { news } = watch;
+      const stale = news.chains.settlement.stale ?? news.chains.stream.stale ?? news.refusal;
+      return stale === null ? null : { status: 503, message: stale };
+    },
+    submit: (caller, quotes) => orUnreachable(call('publish', [caller, quotes], REPEATABLE)),
+    rehearse: (quotes) => orUnreachable(call('rehearse', [quotes], REPEATABLE)),
+  };
+  const optionServices: OptionServices = {
+    deployments: { refusal, deploy: (caller, terms) => orUnreachable(call('deploy', [caller, terms], REPEATABLE)) },
+    settlements: { refusal, settle: (caller, terms) => orUnreachable(call('settle', [caller, terms], REPEATABLE)) },
+    vaults: { quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
+  };
+  const rfqs: RfqPorts = {
+    async poolAddressOf(poolKey: PoolKey) {
+      return call<Awaited<ReturnType<RfqPorts['poolAddressOf']>>>('poolAddressOf', [poolKey], REPEATABLE).catch(
+        () => 'UNAVAILABLE' as const,
+      );
+    },
+    publish: (rfq: Rfq) =>
+      call<'OK' | 'STORAGE_FULL' | 'BUSY'>('publishRfq', [rfq], false).catch(() => 'BUSY' as const),
+  };
+  return {
+    records: { onEvents: (listener) => replica.onRecords(listener), whenDurable: () => null },
+    time,
+    chains,
+    publishing,
+    optionServices,
+    rfqs,
+    ready,
+    replica: {
+      seq: () => replica.engine.seq,
+      reaches(seq) {
+        if (replica.engine.seq >= seq) return Promise.resolve(true);
+        return new Promise((resolve) => {
+          const cancel = clock.after(limits.clusterMinSeqMs, () => resolve(false));
+          void replica.showsEvent(seq).then(() => {
+            cancel();
+            resolve(true);
+          });
+        });
+      },
+    },
+    refusal,
+    start: () => undefined,
+    timeIsUp: () => undefined,
+    stop() {
+      stopNews();
+      usage.stop();
+      replica.stop();
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { MemberInfo } from '../cluster/members.js';
+import { limits } from '../config/limits.js';
+import { CLUSTER_SETTINGS } from '../config/setting-table.js';
+import { flagsHelp, parseFlags, settingFlags, settingsFrom, tellProblems } from './flags.js';
+import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
+
+const help = `quotebook cluster status [--format text|json] [FLAGS]
+quotebook cluster step-down [FLAGS]
+
+status:    shows the members that answer, with their roles, and what the log stream has.
+step-down: has the leader end; a standby takes over. Part of a rolling restart.
+
+  --format
+      How status prints it: text, or json in one line. Default: text.
+${flagsHelp(CLUSTER_SETTINGS)}`;
+
+const USAGE = 'say `cluster status` or `cluster step-down`';
+/** How long members have to answer. */
+const ROLL_MS = 1_000;
+
+export const clusterCommand: Command = {
+  name: 'cluster',
+  summary: 'show a cluster, or have its leader step down',
+  help,
+  async run(words, io) {
+    const parsed = parseFlags(words, { ...settingFlags(CLUSTER_SETTINGS), format: 'value' });
+    const [action, extra] = parsed.positionals;
+    if ((action !== 'status' && action !== 'step-down') || extra !== undefined) throw new UsageError(USAGE);
+    const format = parsed.values.get('format') ?? 'text';
+    if (format !== 'text' && format !== 'json') throw new UsageError('--format is text or json');
+    const result = await settingsFrom(parsed, io);
+    if (!result.ok) {
+      tellProblems(result.problems, io);
+      return EXIT_USAGE;
+    }
+    const { connectByName, clusterStatus } = await import('../app/cluster-roles.js');
+    const { askStepDown } = await import('../cluster/members.js');
+    const cluster = await connectByName(result.settings, limits, io.readText);
+    try {
+      if (action === 'step-down') {
+        await askStepDown(cluster);
+        io.out('The leader steps down.');
+        return EXIT_OK;
+      }
+      const status = await clusterStatus(cluster, ROLL_MS);
+      if (format === 'json') io.out(JSON.stringify(status));
+      else {
+        for (const line of table(status.members)) io.out(line);
+        for (const [name, value] of Object.entries(status.stream ?? {})) io.out(`${name} ${String(value)}`);
+      }
+      return status.members.some(({ role }) => role === 'leader') ? EXIT_OK : EXIT_FAILED;
+    } finally {
+      await cluster.close();
+    }
+  },
+};
+
+function table(members: readonly MemberInfo[]): string[] {
+  const head = ['member', 'role', 'term', 'index', 'lag', 'version'];
+  const rows = members.map((info) => [
+    info.member,
+    info.role,
+    ...[info.term, info.index, info.lag].map(String),
+    info.version,
+  ]);
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  return [head, ...rows].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,120 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Hex, PoolKey } from '../../src/engine/quote.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const PROGRAM = path.join(root, 'dist/src/cli/quotebook.js');
+
+interface EngineInfo {
+  readonly member: string;
+  readonly pid: number;
+  readonly role: 'leader' | 'standby';
+  readonly term: number;
+}
+
+/** What the ready file of `npm run cluster` holds. */
+export interface ClusterReady {
+  readonly gateways: readonly { readonly httpUrl: string; readonly wsUrl: string; readonly pid: number }[];
+  readonly engines: readonly EngineInfo[];
+  readonly nats: readonly { readonly url: string; readonly monitorUrl: string; readonly pid: number }[];
+  readonly apiKey: string;
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  readonly accounts: readonly { readonly address: Hex; readonly privateKey: Hex }[];
+  readonly contracts: Readonly<Record<'orderbookStream', Hex>>;
+  readonly pools: readonly {
+    readonly poolAddress: Hex;
+    readonly poolKey: Omit<PoolKey, 'strike'> & { readonly strike: string };
+  }[];
+  readonly profile: string;
+}
+
+const START_MS = 180_000;
+
+/** The whole cluster of `npm run cluster`, in processes of its own. */
+export class ClusterProcess {
+  readonly dataDir = mkdtempSync(path.join(tmpdir(), 'quotebook-cluster-'));
+  readonly #readyFile = path.join(this.dataDir, 'ready.json');
+  #child: ChildProcess | null = null;
+  said = '';
+
+  static async start(): Promise<ClusterProcess> {
+    const cluster = new ClusterProcess();
+    const args = [
+      'scripts/run-cluster.mjs',
+      '--port',
+      '0',
+      '--data-dir',
+      cluster.dataDir,
+      '--ready-file',
+      cluster.#readyFile,
+    ];
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    cluster.#child = child;
+    const hear = (text: Buffer): void => {
+      cluster.said = (cluster.said + text.toString()).slice(-20_000);
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    const until = Date.now() + START_MS;
+    while (!existsSync(cluster.#readyFile)) {
+      if (child.exitCode !== null) throw new Error(`the cluster ended at its start: ${cluster.said}`);
+      if (Date.now() > until) throw new Error(`the cluster is not ready in time: ${cluster.said}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return cluster;
+  }
+
+  /** As it was when a member last came up. */
+  get ready(): ClusterReady {
+    return JSON.parse(readFileSync(this.#readyFile, 'utf8')) as ClusterReady;
+  }
+
+  /** By the members' own word. */
+  async leader(): Promise<EngineInfo> {
+    for (;;) {
+      const { members } = JSON.parse((await this.run(['cluster', 'status', '--format', 'json'])).stdout) as {
+        members: { member: string; role: string; term: number }[];
+      };
+      const leader = members.find(({ role }) => role === 'leader');
+      const known = this.ready.engines.find(({ member }) => member === leader?.member);
+      if (leader !== undefined && known !== undefined) return { ...known, role: 'leader', term: leader.term };
+    }
+  }
+
+  /** Runs the program's other commands against this cluster. */
+  async run(words: readonly string[]): Promise<{ readonly stdout: string; readonly stderr: string }> {
+    const { nats, profile } = this.ready;
+    const env = {
+      ...process.env,
+      QUOTEBOOK_PROFILE: profile,
+      QUOTEBOOK_CLUSTER: nats.map(({ url }) => url).join(','),
+      QUOTEBOOK_CLUSTER_MONITORS: nats.map(({ monitorUrl }) => monitorUrl).join(','),
+    };
+    return promisify(execFile)(process.execPath, [PROGRAM, ...words], { env }).catch((error: unknown) => {
+      const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
+      return { stdout, stderr };
+    });
+  }
+
+  engineDirectory(member: string): string {
+    return path.join(this.dataDir, member, 'local');
+  }
+
+  /** Ends every process in order, and leaves the data. */
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child?.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    await ended;
+  }
+
+  remove(): void {
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,71 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import t from 'tap';
+import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
+import { verifyLog } from '../../src/persistence/recovery/log-tools.js';
+import { silent } from '../simulation/simulated-log.js';
+import { ClusterProcess } from './cluster-process.js';
+import { History } from './history.js';
+
+/** Each kind of fault so many times; a hand-started run has more. */
+const ROUNDS = Number(process.env.QUOTEBOOK_ROUNDS ?? 2);
+/** Goals are of an idle machine; a busy one gets more time here, and the times are printed. */
+const PATIENCE = Number(process.env.QUOTEBOOK_PATIENCE ?? 4);
+const FAILOVER_MS = 5_000;
+const CALM_MS = 1_500;
+
+t.test('engines are killed and frozen, NATS nodes killed: clients lose nothing and see nothing twice', async (t) => {
+  const cluster = await ClusterProcess.start();
+  t.teardown(() => cluster.remove());
+  t.teardown(() => cluster.stop());
+  const history = new History(cluster.ready);
+  history.start(4);
+  await history.acknowledgedAfter(Date.now());
+  const times: Record<string, number[]> = { killed: [], frozen: [], 'NATS killed': [], 'stepped down': [] };
+
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const killed = await cluster.leader();
+    process.kill(killed.pid, 'SIGKILL');
+    times.killed?.push(await history.acknowledgedAfter(Date.now()));
+    await pause(CALM_MS);
+
+    const frozen = await cluster.leader();
+    t.not(frozen.member, killed.member, 'the standby had taken over');
+    process.kill(frozen.pid, 'SIGSTOP');
+    times.frozen?.push(await history.acknowledgedAfter(Date.now()));
+    process.kill(frozen.pid, 'SIGCONT');
+    await pause(CALM_MS);
+
+    const { nats } = cluster.ready;
+    process.kill(nats[round % nats.length]?.pid ?? 0, 'SIGKILL');
+    times['NATS killed']?.push(await history.acknowledgedAfter(Date.now()));
+    // It comes back, and catches up, before the next one goes.
+    await pause(3 * CALM_MS);
+
+    await cluster.leader();
+    const { stdout } = await cluster.run(['cluster', 'step-down']);
+    t.match(stdout, 'steps down');
+    times['stepped down']?.push(await history.acknowledgedAfter(Date.now()));
+    await pause(CALM_MS);
+  }
+  await history.stop();
+  t.comment(
+    `writes again after ms: ${JSON.stringify(times)}; acknowledged ${history.acknowledged.length}, refused ${history.refused.length}`,
+  );
+  t.strictSame(await history.check(), [], 'no promise was broken');
+  t.ok(history.acknowledged.length > 50);
+  for (const [what, took] of Object.entries(times)) {
+    if (what === 'NATS killed') continue;
+    t.ok(Math.max(...took) <= PATIENCE * FAILOVER_MS, `${what}: writes go on within ${Math.max(...took)} ms`);
+  }
+
+  const { engines } = cluster.ready;
+  await cluster.stop();
+  const reports = await Promise.all(
+    engines.map(async ({ member }) => verifyLog(await openNodeDisk(cluster.engineDirectory(member)), silent)),
+  );
+  const level = Math.min(...reports.map(({ lastIndex }) => lastIndex));
+  t.ok(level > 0);
+  t.equal(new Set(reports.map(({ epoch }) => epoch)).size, 1, 'one log');
+  const same = reports.filter(({ lastIndex }) => lastIndex === level);
+  t.equal(new Set(same.map(({ stateHash }) => stateHash)).size, 1, 'engines that have come equally far hash alike');
+});
