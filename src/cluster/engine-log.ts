@@ -219,7 +219,7 @@ async function openGenesis(options: EngineLogOptions, stream: LogStream): Promis
     if (found !== null && (await segmentStarts(disk)).length > 0) {
       throw new ClusterError(
         'FOREIGN',
-        `${disk.label} holds a log and the log stream is empty: \`quotebook cluster restore\` fills the stream from it`,
+        `${disk.label} holds a log and the log stream is empty: start with an empty data directory, or with the log's own stream`,
       );
     }
     const epoch = found?.epoch ?? Buffer.from(random.bytes(options.epochBytes));
