@@ -34,6 +34,7 @@ export function followedBook(engine: Engine, sequencer: Sequencer): BookPort {
     submit: (command) => sequencer.submit(command).refusal === null,
     get: (quoteId) => knownOrder(engine, quoteId),
     isKnown: (quoteId) => engine.get(quoteId) !== undefined,
+    hasPool: (poolAddress) => engine.hasPool(poolAddress),
     ordersOf: (provider) => engine.ordersOf(provider),
     ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
     quotedPools: () => engine.quotedPools(),

@@ -132,6 +132,11 @@ export class Engine {
     return this.#parts.pools.get(poolAddress);
   }
 
+  /** Whether the pool is deployed and has not matured. */
+  hasPool(poolAddress: Hex): boolean {
+    return this.#parts.pools.has(poolAddress);
+  }
+
   /** Pools that are deployed and have not matured. */
   pools(): Iterable<DeployedPool> {
     return this.#parts.pools.all();

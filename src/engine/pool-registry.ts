@@ -35,6 +35,10 @@ export class PoolRegistry {
     return this.#byMaturity.lowest;
   }
 
+  has(poolAddress: Hex): boolean {
+    return this.#pools.has(poolAddress);
+  }
+
   /** False when the pool is known already. */
   add(deployed: DeployedPool): boolean {
     const { poolAddress, poolKey } = deployed.pool;

@@ -12,6 +12,8 @@ export interface BookPort {
   get(quoteId: Hex): Order | undefined;
   /** Also an order that is gone, while a reorg could bring it back. */
   isKnown(quoteId: Hex): boolean;
+  /** Whether the book has the pool as deployed. */
+  hasPool(poolAddress: Hex): boolean;
   /** Live and invalid orders of a provider. */
   ordersOf(provider: Hex): Iterable<Order>;
   /** Live and invalid orders in a pool. */

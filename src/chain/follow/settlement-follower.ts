@@ -183,7 +183,7 @@ export class SettlementFollower {
     const [states, deployedAt] = await Promise.all([this.#states.atEnd(range, orders), this.#deploymentTimes(changes)]);
     await this.cursor.confirm(range);
 
-    if (reading.late.length > 0) await this.tellBlock();
+    if (changes.some(({ log }) => reading.late.includes(log))) await this.tellBlock();
     for (const { why, log } of ignored) this.onIgnored(why, log);
     if (!this.#isFirstReading) for (const event of unknown) this.early.remember(event);
     for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
@@ -204,7 +204,7 @@ export class SettlementFollower {
     if (reading.late.length > 0 || reading.hints.length > 0) {
       const { changes, old, unknown, ignored } = this.#sort(reading);
       const deployedAt = await this.#deploymentTimes(changes);
-      await this.tellBlock();
+      if (changes.length > 0) await this.tellBlock();
       for (const { why, log } of ignored) this.onIgnored(why, log);
       for (const event of unknown) this.early.remember(event);
       for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
@@ -230,7 +230,8 @@ export class SettlementFollower {
     for (const event of events) {
       const { log, type } = event;
       // An earlier process may have applied it, and all orders were checked since this one began.
-      if (type !== 'POOL' && this.window.isOfEarlierProcess(log)) continue;
+      const isApplied = type !== 'POOL' || this.book.hasPool(event.pool.poolAddress);
+      if (isApplied && this.window.isOfEarlierProcess(log)) continue;
       const why = validateEvent(event, this.book, this.#poolFactory);
       if (why !== null) alsoIgnored.push({ why, log });
       else if (type === 'FILL' && log.blockNumber <= lowest) old.push(event);

@@ -127,7 +127,8 @@ export class StreamFollower {
     if (range !== null) await this.cursor.confirm(range);
 
     // A restart would take a position at a late log for all that was read.
-    if (late.length > 0 && this.position !== null) await this.#tellPosition(this.position);
+    const isLate = candidates.some(({ log }) => late.includes(log));
+    if (isLate && this.position !== null) await this.#tellPosition(this.position);
     for (const refused of checked.refused) if (!this.window.isOfEarlierProcess(refused.log)) this.#refuse(refused);
     for (const quoteId of checked.known) this.listener.onSettled(quoteId, null);
     await this.#enter(candidates, readings, timestamps, settlement);
