@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { LocalChain } from '../../src/chain/dev/local-chain.js';
@@ -28,6 +28,8 @@ export class ServiceProcess {
     dataDir: string,
     settings: Readonly<Record<string, string>> = {},
   ): Promise<ServiceProcess> {
+    // A wider directory is warned of at the start.
+    chmodSync(dataDir, 0o700);
     const profileFile = path.join(dataDir, 'profile.json');
     writeFileSync(
       profileFile,
