@@ -190,7 +190,7 @@ async function serve(
   }
 }
 
-/** In one piece: whoever waits for the file never reads half of it. */
+/** In one piece: a program that waits for the file never reads half of it. */
 async function writeWhole(file: string, text: string): Promise<void> {
   await writeFile(`${file}.new`, text);
   await rename(`${file}.new`, file);

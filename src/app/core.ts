@@ -57,7 +57,7 @@ export interface Core {
   refusal(): string | null;
   /** Whatever runs on its own begins. */
   start(): void;
-  /** Whoever waits for something that goes on without him, such as a transaction, is answered now. */
+  /** Requests that wait for something which continues without them, such as a transaction, are answered now. */
   timeIsUp(): void;
   /** Nothing changes any more when it resolves. */
   stop(): Promise<void>;

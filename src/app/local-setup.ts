@@ -68,7 +68,7 @@ export interface LocalReadyFile extends ReadyFile {
   readonly pools: readonly { readonly poolAddress: string; readonly poolKey: PoolKeyJson }[];
 }
 
-/** Written in one piece, so that whoever waits for the file never reads half of it. */
+/** Written in one piece, so that a program which waits for the file never reads half of it. */
 export async function writeReadyFile(
   file: string,
   host: string,

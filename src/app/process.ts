@@ -26,7 +26,7 @@ export function openLogger(
   descriptor = STANDARD_ERROR,
 ): Logger {
   const lines = pino.destination({ dest: descriptor, sync: true, maxLength: limits.textLogWaitingBytes });
-  // What is not listened to would be thrown, by whoever has something to log.
+  // A stream without an error listener throws in the code that logs.
   lines.on('error', () => undefined);
   const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
   const options = { level, redact: redaction };

@@ -119,7 +119,7 @@ export interface WaitingServer {
 
 /**
  * Holds the service's place while there is no book to serve from yet: says that the process lives and is not ready, so
- * that whoever starts it can tell waiting from broken, and sends everybody else away for a moment.
+ * that a supervisor can tell waiting from broken, and sends everybody else away for a moment.
  */
 async function openWaitingServer(options: WaitingServerOptions): Promise<WaitingServer> {
   const { limits, reason } = options;

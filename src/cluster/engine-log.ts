@@ -66,7 +66,7 @@ export class EngineLog {
     const epoch = Buffer.from(genesis.epoch, 'hex');
     const { reorgDepth } = genesis;
     const { identity } = options;
-    // Clients see the epoch of the log, whoever leads.
+    // Clients see the epoch of the log, not of the leader.
     const stamp: Manifest = {
       epoch,
       feedEpoch: epoch,

@@ -20,7 +20,7 @@ const TWO_64 = 2n ** 64n;
 /**
  * Makes four numbers of 32 bits out of a row of words of 32 bits, in a tenth of the time that a SHA-256 of an order as
  * text takes. Members that differ in one word differ in every lane; others are alike with a probability of about
- * 2^-128. That finds faults; whoever wants two rows that are alike can make some. docs/reference/log-format.md, "The state's hash
+ * 2^-128. That finds faults; an attacker can construct two rows that are alike. docs/reference/log-format.md, "The state's hash
  * and its sum", says what it computes.
  */
 export class WordMixer {
