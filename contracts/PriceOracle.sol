@@ -19,6 +19,12 @@ contract PriceOracle {
         usdPrice[token] = price;
     }
 
+    /// @notice The prices of several tokens in one transaction, so that no block shows only some of them.
+    function setUsdPrices(address[] calldata tokens, uint256[] calldata prices) external {
+        require(tokens.length == prices.length, "PriceOracle: as many prices as tokens");
+        for (uint256 i; i < tokens.length; ++i) usdPrice[tokens[i]] = prices[i];
+    }
+
     /// @notice What the pair was worth at one moment: the settlement price of a pool that matured then.
     function setPriceAt(address tokenIn, address tokenOut, uint256 target, uint256 price) external {
         priceAt[tokenIn][tokenOut][target] = price;

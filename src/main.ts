@@ -73,12 +73,24 @@ async function serveFromDirectory(
   // Not changed: it may be a directory that others use, too, such as /tmp.
   const mode = await modeBeyondOwner(dataDir);
   if (mode !== null) logger.warn({ dataDir, mode }, 'more than its owner may enter the data directory');
-  const local = settings.profile === 'local' ? await openLocalSetup(dataDir) : null;
+  const local = settings.profile === 'local' ? await openLocal(settings, limits, logger) : null;
   try {
     await serve(settings, reread, limits, logger, local, stopping);
   } finally {
     await local?.stop();
   }
+}
+
+function openLocal(
+  { dataDir, blockTime, liveMarket: seed }: Settings,
+  limits: Limits,
+  logger: Logger,
+): Promise<LocalSetup> {
+  const onError = (error: unknown): void => logger.warn({ err: error }, 'the live market did not move');
+  return openLocalSetup(dataDir, {
+    ...(blockTime !== null && { blockTimeSeconds: blockTime }),
+    ...(seed !== null && { liveMarket: { seed, everyMs: limits.liveMarketMs, clock: systemClock, onError } }),
+  });
 }
 
 async function serve(

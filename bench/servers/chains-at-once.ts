@@ -36,6 +36,7 @@ export const profileAtOnce: Profile = {
     poolDiamond: contract(3),
     erc20Router: contract(4),
     oracleAdapter: contract(5),
+    volatilityOracle: null,
     multicall3: null,
   },
   streamLookbackSeconds: 0,

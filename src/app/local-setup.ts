@@ -1,7 +1,9 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { KeyStore } from '../auth/key-store.js';
+import type { LiveMarket } from '../chain/dev/live-market.js';
 import type { LocalChain } from '../chain/dev/local-chain.js';
+import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { PersistenceError } from '../persistence/disk/disk.js';
 import { lockFile } from '../persistence/disk/file-lock.js';
@@ -15,26 +17,54 @@ export interface LocalSetup {
   stop(): Promise<void>;
 }
 
+/** How the embedded chain behaves; absent: a block for each transaction, and prices that stand still. */
+export interface LocalBehaviour {
+  readonly blockTimeSeconds?: number;
+  readonly liveMarket?: {
+    readonly seed: number;
+    readonly everyMs: number;
+    readonly clock: Clock;
+    readonly onError: (error: unknown) => void;
+  };
+}
+
 /**
  * The chain's own state lies in `dataDir` too, so that the next start goes on where this one ends. Rejects with
  * PersistenceError LOCKED where another process runs it: a second chain would write an older state over that one's.
  */
-export async function openLocalSetup(dataDir: string): Promise<LocalSetup> {
+export async function openLocalSetup(dataDir: string, behaviour: LocalBehaviour = {}): Promise<LocalSetup> {
   const lock = await lockFile(path.join(dataDir, 'local-chain.lock'));
   if (lock === null) throw new PersistenceError('LOCKED', `another process is using the local chain in ${dataDir}`);
   try {
     // Its contracts and accounts are a tenth of what a start takes: on other chains nobody waits for them.
     const { startLocalChain } = await import('../chain/dev/local-chain.js');
-    const chain = await startLocalChain({ stateFile: path.join(dataDir, 'local-chain.json') });
+    const { blockTimeSeconds, liveMarket } = behaviour;
+    const chain = await startLocalChain({
+      stateFile: path.join(dataDir, 'local-chain.json'),
+      ...(blockTimeSeconds !== undefined && { blockTimeSeconds }),
+    });
+    const market = liveMarket === undefined ? null : await startMarket(chain, liveMarket);
     const [operator] = chain.accounts;
     if (operator === undefined) throw new Error('The local chain has no accounts');
     const stop = async (): Promise<void> => {
+      await market?.stop();
       await chain.stop();
       await lock.release();
     };
     return { chain, operatorKey: operator.privateKey, stop };
   } catch (error) {
     await lock.release();
+    throw error;
+  }
+}
+
+/** The chain does not outlive a market that cannot start. */
+async function startMarket(chain: LocalChain, options: Parameters<typeof LiveMarket.start>[1]): Promise<LiveMarket> {
+  try {
+    const { LiveMarket } = await import('../chain/dev/live-market.js');
+    return await LiveMarket.start(chain, options);
+  } catch (error) {
+    await chain.stop();
     throw error;
   }
 }
@@ -64,9 +94,14 @@ export interface LocalReadyFile extends ReadyFile {
   readonly chainId: number;
   readonly accounts: readonly { readonly address: string; readonly privateKey: string }[];
   readonly tokens: Readonly<Record<string, string>>;
-  readonly contracts: Readonly<Record<'orderbookStream' | 'poolFactory' | 'erc20Router' | 'oracleAdapter', string>>;
+  readonly contracts: Readonly<Record<LocalContract, string>>;
+  /** Addresses by the vaults' names. */
+  readonly vaults: Readonly<Record<string, string>>;
   readonly pools: readonly { readonly poolAddress: string; readonly poolKey: PoolKeyJson }[];
 }
+
+type LocalContract =
+  'orderbookStream' | 'poolFactory' | 'erc20Router' | 'oracleAdapter' | 'volatilityOracle' | 'multicall3';
 
 /** Written in one piece, so that a program which waits for the file never reads half of it. */
 export async function writeReadyFile(
@@ -97,14 +132,15 @@ function localPart({
   readonly local: Omit<LocalSetup, 'stop'>;
   readonly apiKey: string;
 }) {
-  const { orderbookStream, poolFactory, erc20Router, oracleAdapter } = chain.contracts;
+  const { orderbookStream, poolFactory, erc20Router, oracleAdapter, volatilityOracle, multicall3 } = chain.contracts;
   return {
     apiKey,
     rpcUrl: chain.rpcUrl,
     chainId: chain.chainId,
     accounts: chain.accounts,
     tokens: chain.tokens,
-    contracts: { orderbookStream, poolFactory, erc20Router, oracleAdapter },
+    contracts: { orderbookStream, poolFactory, erc20Router, oracleAdapter, volatilityOracle, multicall3 },
+    vaults: Object.fromEntries(chain.profile.vaults.map(({ name, address }) => [name, address])),
     pools: chain.pools.map(({ poolAddress, poolKey }) => ({
       poolAddress,
       poolKey: { ...poolKey, strike: poolKey.strike.toString() },

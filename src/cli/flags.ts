@@ -1,12 +1,19 @@
 import { parseArgs } from 'node:util';
 import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
-import { flagOf, type SettingName, settingNames, type Settings, settingTable } from '../config/setting-table.js';
+import {
+  flagOf,
+  type Setting,
+  type SettingName,
+  settingNames,
+  type Settings,
+  settingTable,
+} from '../config/setting-table.js';
 import { loadSettings, nearest, type ReadSettings, type ReadText } from '../config/settings.js';
 import { readWalletKey } from '../config/wallet-key.js';
 import { type CommandIo, UsageError } from './run.js';
 
-/** Flags by name, without dashes: whether they take a value. */
-type KnownFlags = Readonly<Record<string, 'value' | 'switch'>>;
+/** Flags by name, without dashes: whether they take a value; of `alone`, what the flag says without `=value`. */
+type KnownFlags = Readonly<Record<string, 'value' | 'switch' | { readonly alone: string }>>;
 
 export interface ParsedWords {
   readonly values: ReadonlyMap<string, string>;
@@ -20,7 +27,7 @@ export interface ParsedWords {
 export function parseFlags(words: readonly string[], known: KnownFlags): ParsedWords {
   const names = Object.keys(known);
   const options = Object.fromEntries(
-    names.map((name) => [name, { type: known[name] === 'switch' ? ('boolean' as const) : ('string' as const) }]),
+    names.map((name) => [name, { type: known[name] === 'value' ? ('string' as const) : ('boolean' as const) }]),
   );
   const { tokens, positionals } = parseArgs({
     args: [...words],
@@ -36,6 +43,10 @@ export function parseFlags(words: readonly string[], known: KnownFlags): ParsedW
     if (kind === undefined) throw new UsageError(`unknown flag ${token.rawName}${hint(token.name, names)}`);
     if (kind === 'switch') {
       if (token.value !== undefined) throw new UsageError(`--${token.name} takes no value`);
+      continue;
+    }
+    if (typeof kind === 'object') {
+      values.set(token.name, token.value ?? kind.alone);
       continue;
     }
     // A flag in the value's place means that the value was forgotten; `--name=--value` says that it was not.
@@ -56,7 +67,10 @@ const flagNames = settingNames.filter((name) => settingTable[name].flag);
 
 /** The flags of these settings, and `--config`, `--help`. */
 export function settingFlags(names: readonly SettingName[] = flagNames): KnownFlags {
-  const flags = names.map((name) => [flagOf(name), 'value'] as const);
+  const flags = names.map((name) => {
+    const { flagAlone }: Setting = settingTable[name];
+    return [flagOf(name), flagAlone === null ? 'value' : { alone: flagAlone }] as const;
+  });
   return { ...Object.fromEntries(flags), config: 'value', help: 'switch' };
 }
 

@@ -364,6 +364,8 @@ export const limits = {
   clusterMinSeqMs: 5_000,
   /** How often gateways tell each other what keys have used. */
   clusterUsageMs: 200,
+  /** Time between two steps of the local chain's live market. */
+  liveMarketMs: 2_000,
 } as const;
 
 /** A limit that a setting changed is a number like any other. */

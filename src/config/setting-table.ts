@@ -276,6 +276,19 @@ export const settingTable = {
     'no',
     'For development alone: `yes` accepts servers that lose acknowledged records in a power cut, and one replica.',
   ),
+  blockTime: setting(
+    Type.Integer({ minimum: 1, maximum: 3_600 }),
+    null,
+    'a whole number of seconds from 1 to 3600',
+    'Of the local chain: seconds between two blocks. Not set: each transaction has a block at once.',
+  ),
+  liveMarket: setting(
+    Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
+    null,
+    'a whole number from 0 to 4294967295, the seed; the flag alone takes 1',
+    'Of the local chain: prices and volatilities move a little every two seconds, by a walk that the seed determines. Not set: they stand still.',
+    { flagAlone: '1' },
+  ),
   ...tierSettings('free'),
   ...tierSettings('paid'),
   unknownKeysPerMinute: integer(
@@ -334,20 +347,22 @@ export interface Setting<S extends TSchema = TSchema, D = unknown> {
   readonly secret: 'all' | 'url' | null;
   /** False: not taken from the command line, which every user of the machine can read. */
   readonly flag: boolean;
+  /** What the flag says without a value; null: it needs one. */
+  readonly flagAlone: string | null;
   /** What its schema cannot say of a value, or of each in a list. */
   readonly isRight: (value: string) => boolean;
 }
 
-type Extras = Partial<Pick<Setting, 'secret' | 'flag' | 'isRight'>>;
+type Extras = Partial<Pick<Setting, 'secret' | 'flag' | 'flagAlone' | 'isRight'>>;
 
 function setting<const S extends TSchema, const D>(
   schema: S,
   defaultValue: D,
   form: string,
   about: string,
-  { secret = null, flag = true, isRight = () => true }: Extras = {},
+  { secret = null, flag = true, flagAlone = null, isRight = () => true }: Extras = {},
 ): Setting<S, D> {
-  return { schema, default: defaultValue, form, about, secret, flag, isRight };
+  return { schema, default: defaultValue, form, about, secret, flag, flagAlone, isRight };
 }
 
 function oneOf<const V extends string>(values: readonly V[], defaultValue: V, about: string) {

@@ -64,7 +64,15 @@ t.test('the greeting fits on a screen, with the key last, and its commands work 
     chainId: 31337,
     accounts: Array.from({ length: 10 }, (_, n) => ({ address: address(n), privateKey: `0x${'1'.repeat(64)}` })),
     tokens: { testWETH: address(1), USDC: address(2) },
-    contracts: { orderbookStream: '', poolFactory: '', erc20Router: '', oracleAdapter: '' },
+    contracts: {
+      orderbookStream: '',
+      poolFactory: '',
+      erc20Router: '',
+      oracleAdapter: '',
+      volatilityOracle: '',
+      multicall3: '',
+    },
+    vaults: {},
     pools: Array.from({ length: 12 }, (_, n) => ({ poolAddress: address(n), poolKey })),
   };
   const text = greeting(ready, 'data dir/ready.json', '/opt/quote book/examples/');

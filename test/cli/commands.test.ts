@@ -73,6 +73,9 @@ t.test('flags are read with a space or an equals sign, the last one counts', asy
   t.equal(parseFlags(['--port=1', '--port=2'], known).values.get('port'), '2');
   t.equal(parseFlags(['--port=--x'], known).values.get('port'), '--x');
   t.strictSame(parseFlags(['a', '--help', '--', '--port'], known).positionals, ['a', '--port']);
+  const bare = { ...known, live: { alone: '1' } };
+  t.strictSame([...parseFlags(['--live', '--port', '2'], bare).values], [['live', '1'], ['port', '2']]);
+  t.equal(parseFlags(['--live=7'], bare).values.get('live'), '7');
   t.throws(() => parseFlags(['--port'], known), new UsageError('--port needs a value'));
   t.throws(() => parseFlags(['--port', '--help'], known), new UsageError('--port needs a value'));
   t.throws(() => parseFlags(['--help=yes'], known), new UsageError('--help takes no value'));

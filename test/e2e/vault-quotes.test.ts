@@ -156,7 +156,7 @@ await t.test('what the vault refuses is refused by the name that it gives', asyn
 
 await t.test('a pair without a vault is told so', async (t) => {
   for (const option of [
-    { ...call, base: 'LINK' },
+    { ...call, base: 'DAI' },
     { ...call, quote: 'DAI' },
   ]) {
     await refused(t, ask(option, '1', 'buy'), 'Vault does not exist');

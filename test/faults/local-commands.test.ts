@@ -57,9 +57,27 @@ t.test('a newcomer finds what was promised, and the commands that are printed wo
   while (!printed.includes('Ctrl-C')) await new Promise((resolve) => setTimeout(resolve, 10));
   const ready = JSON.parse(readFileSync(path.join(dataDir, 'ready.json'), 'utf8')) as LocalReadyFile;
 
-  const fields = ['httpUrl', 'wsUrl', 'apiKey', 'rpcUrl', 'chainId', 'accounts', 'tokens', 'contracts', 'pools'];
+  const fields = [
+    'httpUrl',
+    'wsUrl',
+    'apiKey',
+    'rpcUrl',
+    'chainId',
+    'accounts',
+    'tokens',
+    'contracts',
+    'vaults',
+    'pools',
+  ];
   t.strictSame(Object.keys(ready).sort(), fields.sort());
-  t.strictSame(Object.keys(ready.contracts).sort(), ['erc20Router', 'oracleAdapter', 'orderbookStream', 'poolFactory']);
+  t.strictSame(Object.keys(ready.contracts).sort(), [
+    'erc20Router',
+    'multicall3',
+    'oracleAdapter',
+    'orderbookStream',
+    'poolFactory',
+    'volatilityOracle',
+  ]);
   for (const contract of Object.values(ready.contracts)) {
     t.not(await ask(ready.rpcUrl, 'eth_getCode', [contract, 'latest']), '0x');
   }

@@ -36,6 +36,7 @@ export const SIM_PROFILE: Profile = {
     poolDiamond: contract(0x73),
     erc20Router: contract(0x74),
     oracleAdapter: contract(0x75),
+    volatilityOracle: null,
     multicall3: contract(0x76),
   },
   streamLookbackSeconds: 30 * DAY,

@@ -74,6 +74,17 @@ export const oracleAdapterAbi = parseAbi([
   'error OracleAdapter__PairNotSupported(address tokenA, address tokenB)',
 ]);
 
+/** Settlement chain: implied volatilities, 18 decimals; times in years of 365 days, 18 decimals. */
+export const volatilityOracleAbi = parseAbi([
+  'function getVolatility(address token, uint256 spot, uint256 strike, uint256 timeToMaturity) view returns (uint256)',
+  'function getVolatility(address token, uint256 spot, uint256[] strike, uint256[] timeToMaturity) view returns (uint256[])',
+  'error VolatilityOracle__ArrayLengthMismatch()',
+  'error VolatilityOracle__OutOfBounds(int256 value)',
+  'error VolatilityOracle__SpotIsZero()',
+  'error VolatilityOracle__StrikeIsZero()',
+  'error VolatilityOracle__TimeToMaturityIsZero()',
+]);
+
 /** Structs that several contracts share, in viem's human-readable form. Field order is part of the encoding. */
 const poolKeyStruct =
   'struct PoolKey { address base; address quote; address oracleAdapter; uint256 strike; uint256 maturity; bool isCallPool; }';
@@ -202,6 +213,7 @@ export const contractErrorsAbi = [
   ...erc20Abi,
   ...erc20RouterAbi,
   ...oracleAdapterAbi,
+  ...volatilityOracleAbi,
   ...libraryErrorsAbi,
 ].filter((item) => item.type === 'error');
 

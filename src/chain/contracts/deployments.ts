@@ -8,7 +8,7 @@ import { ChainReader } from './chain-reader.js';
 const STREAM_LOOKBACK_SECONDS = 90 * 86_400;
 
 /** The same on every chain that has it (https://www.multicall3.com). */
-const MULTICALL3: Hex = '0xcA11bde05977b3631167028862bE2a173976CA11';
+export const MULTICALL3: Hex = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
 function contract(address: Hex, startBlock: number): ContractProfile {
   return { address, startBlock };
@@ -44,6 +44,7 @@ export const arbitrum: Profile = {
     poolDiamond: contract('0x2eA42642D1B951f18eA7FbCE495Bea9E517b198F', 119_998_920),
     erc20Router: contract('0xDEfBBAc44F2088a70b648E1231b2cA9683774c48', 119_998_968),
     oracleAdapter: contract('0x68BDA63662b16550e86Ad16160625eb293AC3d5F', 119_998_906),
+    volatilityOracle: contract('0x18b3f082750192BB99DF6CFb09c796f41f7DF22F', 120_000_812),
     multicall3: contract(MULTICALL3, 7_654_707),
   },
   streamLookbackSeconds: STREAM_LOOKBACK_SECONDS,
@@ -93,6 +94,7 @@ export const arbitrumGoerli: Profile = {
     poolDiamond: contract('0x558A90f1D04DFF85BfBEAA3c1300fb2E9CF25f60', 0),
     erc20Router: contract('0x0Aa81977BC19A11abe7eC61016A629f989b85513', 0),
     oracleAdapter: contract('0xDc0405ed974AD4cA7f18eE395De627c2C467B1b5', 0),
+    volatilityOracle: contract('0x7C827F01E5172E276d9A56E5B7B13D46fC01ddAC', 0),
     multicall3: contract(MULTICALL3, 88_114),
   },
   streamLookbackSeconds: STREAM_LOOKBACK_SECONDS,
@@ -169,6 +171,8 @@ export interface Profile {
     readonly poolDiamond: ContractProfile;
     readonly erc20Router: ContractProfile;
     readonly oracleAdapter: ContractProfile;
+    /** Null: volatilities are not served. */
+    readonly volatilityOracle: ContractProfile | null;
     /** Null: calls go out one by one. */
     readonly multicall3: ContractProfile | null;
   };

@@ -13,6 +13,7 @@ import {
   poolAbi,
   poolFactoryAbi,
   vaultAbi,
+  volatilityOracleAbi,
 } from './abi.js';
 import { ChainReader } from './chain-reader.js';
 import { revertName } from './contract-errors.js';
@@ -185,8 +186,28 @@ function settlementProbes(profile: Profile): Probe[] {
       }),
       judge: unless(isPrice, 'does not answer as an oracle adapter'),
     },
+    ...volatilityProbes(profile, base ?? ZERO_ADDRESS),
     ...tokens.flatMap((token) => tokenProbes(token, tokens)),
     ...vaults.map((vault) => vaultProbe(vault, profile)),
+  ];
+}
+
+/** A volatility is asked for at a spot price of 0, which the oracle refuses by name before it looks at the token. */
+function volatilityProbes({ contracts: { volatilityOracle } }: Profile, token: Hex): Probe[] {
+  if (volatilityOracle === null) return [];
+  const isRight = ({ reverted, data }: CallResult): boolean =>
+    reverted && revertName(data)?.startsWith('VolatilityOracle__') === true;
+  return [
+    {
+      name: 'contracts.volatilityOracle',
+      to: volatilityOracle.address,
+      data: encodeFunctionData({
+        abi: volatilityOracleAbi,
+        functionName: 'getVolatility',
+        args: [token, 0n, ONE, ONE],
+      }),
+      judge: unless(isRight, 'does not answer as VolatilityOracle'),
+    },
   ];
 }
 
@@ -250,12 +271,13 @@ function readSymbol({ reverted, data }: CallResult): string | null {
 }
 
 /** A vault writes calls of its base token and puts of its quote token. */
-function vaultProbe({ name, address: to }: VaultProfile, { tokens, vaults }: Profile): Probe {
-  const pair = pairOfVault(name, vaults);
+function vaultProbe({ name, address: to }: VaultProfile, { tokens }: Profile): Probe {
+  const pair = pairOfVault(
+    name,
+    tokens.map((token) => token.symbol),
+  );
   const symbol = pair && (pair.type === 'C' ? pair.base : pair.quote);
-  const symbols = tokens.map((token) => token.symbol);
-  const isKnown = pair !== null && symbols.includes(pair.base) && symbols.includes(pair.quote);
-  const asset = isKnown ? tokens.find((token) => token.symbol === symbol) : undefined;
+  const asset = tokens.find((token) => token.symbol === symbol);
   return {
     name: `vault ${name}`,
     to,

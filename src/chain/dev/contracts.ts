@@ -2,7 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { type Abi, encodeDeployData, encodeFunctionData, getContractAddress, maxUint256, parseAbi } from 'viem';
 import { type Hex, type Pool, ZERO_ADDRESS } from '../../engine/quote.js';
 import { erc20Abi } from '../contracts/abi.js';
-import type { TokenProfile, VaultProfile } from '../contracts/deployments.js';
+import { MULTICALL3, type TokenProfile, type VaultProfile } from '../contracts/deployments.js';
 import { deployer, type DevAccount, type DevClient, type DevTransaction, sendTogether } from './dev-client.js';
 
 /** Addresses of one deployment, EIP-55 checksums. */
@@ -15,6 +15,7 @@ export interface Deployment {
     readonly poolDiamond: Hex;
     readonly erc20Router: Hex;
     readonly oracleAdapter: Hex;
+    readonly volatilityOracle: Hex;
     readonly multicall3: Hex;
     /** Of the local chain alone: each taker's discount on fees. */
     readonly discounts: Hex;
@@ -37,15 +38,16 @@ export async function deployContracts(client: DevClient, accounts: readonly DevA
   await becomeDeployer(client);
 
   const creations = new Creations(await client.getTransactionCount({ address: deployer }));
-  const contracts = createProtocol(creations);
+  const contracts = { ...createProtocol(creations), volatilityOracle: creations.add('VolatilityOracle') };
   const tokens = createTokens(creations);
   const addresses = new Map(tokens.map(({ symbol, address }) => [symbol, address]));
   const addressOf: AddressOf = (symbol) => addresses.get(symbol) ?? ZERO_ADDRESS;
   const vaults = createVaults(creations, contracts, addressOf);
-  await sendTogether(client, creations.transactions);
+  await sendTogether(client, [...creations.transactions, ...(await multicallCreation(client))]);
 
   await sendTogether(client, [
     ...priceTransactions(contracts.oracleAdapter, addressOf),
+    volatilityTransaction(contracts.volatilityOracle, addressOf),
     ...grantTransactions(accounts, vaults, contracts.erc20Router, addressOf),
   ]);
   return { startBlock, contracts, tokens, vaults };
@@ -75,9 +77,34 @@ class Creations {
   }
 }
 
-function createProtocol(creations: Creations): Deployment['contracts'] {
+/**
+ * Deploys what a chain of an earlier version does not have: the volatility oracle, Multicall3 at its usual address and
+ * the vaults under the names of Arbitrum One.
+ */
+export async function completeDeployment(client: DevClient, before: Deployment): Promise<Deployment> {
+  const found: Partial<Deployment['contracts']> = before.contracts;
+  if (found.volatilityOracle !== undefined) return before;
+  await becomeDeployer(client);
+  const creations = new Creations(await client.getTransactionCount({ address: deployer }));
+  const contracts = {
+    ...before.contracts,
+    volatilityOracle: creations.add('VolatilityOracle'),
+    multicall3: MULTICALL3,
+  };
+  const addresses = new Map(before.tokens.map(({ symbol, address }) => [symbol, address]));
+  const addressOf: AddressOf = (symbol) => addresses.get(symbol) ?? ZERO_ADDRESS;
+  const vaults = createVaults(creations, contracts, addressOf, before.vaults);
+  await sendTogether(client, [...creations.transactions, ...(await multicallCreation(client))]);
+  const added = vaults.filter(({ address }) => before.vaults.every((known) => known.address !== address));
+  await sendTogether(client, [
+    volatilityTransaction(contracts.volatilityOracle, addressOf),
+    ...grantTransactions([], added, contracts.erc20Router, addressOf),
+  ]);
+  return { ...before, contracts, vaults };
+}
+
+function createProtocol(creations: Creations): Omit<Deployment['contracts'], 'volatilityOracle'> {
   const orderbookStream = creations.add('OrderbookStream');
-  const multicall3 = creations.add('Multicall3');
   const oracleAdapter = creations.add('PriceOracle');
   const discounts = creations.add('Discounts');
   // Router and diamond know the factory, which knows the diamond.
@@ -85,7 +112,7 @@ function createProtocol(creations: Creations): Deployment['contracts'] {
   const erc20Router = creations.add('ERC20Router', poolFactory);
   const poolDiamond = creations.add('Pool', poolFactory, erc20Router, feeReceiver, discounts);
   creations.add('PoolFactory', poolDiamond);
-  return { orderbookStream, poolFactory, poolDiamond, erc20Router, oracleAdapter, multicall3, discounts };
+  return { orderbookStream, poolFactory, poolDiamond, erc20Router, oracleAdapter, multicall3: MULTICALL3, discounts };
 }
 
 function createTokens(creations: Creations): TokenProfile[] {
@@ -98,14 +125,23 @@ function createTokens(creations: Creations): TokenProfile[] {
 
 type AddressOf = (symbol: string) => Hex;
 
+/**
+ * Two vaults, of calls and of puts, for each base against USDC, without those that are `existing`. The vaults of
+ * Arbitrum One say USDCe: vaults of these names are here too, so that a program written for that chain finds them.
+ */
 function createVaults(
   creations: Creations,
-  { poolFactory, poolDiamond, erc20Router, oracleAdapter }: Deployment['contracts'],
+  { poolFactory, poolDiamond, erc20Router, oracleAdapter }: Omit<Deployment['contracts'], 'volatilityOracle'>,
   addressOf: AddressOf,
+  existing: readonly VaultProfile[] = [],
 ): VaultProfile[] {
-  return devVaultBases.flatMap((base) =>
+  const names = [
+    ...devVaultBases.map((base) => [base, `pSV-${base}/USDC`] as const),
+    ...arbitrumVaultBases.map((base) => [base, `pSV-${base}/USDCe`] as const),
+  ];
+  return names.flatMap(([base, pairName]) =>
     [true, false].map((isCallPool) => {
-      const name = `pSV-${base}/USDC-${isCallPool ? 'C' : 'P'}`;
+      const name = `${pairName}-${isCallPool ? 'C' : 'P'}`;
       const pair = {
         base: addressOf(base),
         quote: addressOf('USDC'),
@@ -114,9 +150,28 @@ function createVaults(
         maturity: 0n,
         isCallPool,
       };
-      return { name, address: creations.add('Vault', name, pair, poolFactory, poolDiamond, erc20Router) };
+      return (
+        existing.find((vault) => vault.name === name) ?? {
+          name,
+          address: creations.add('Vault', name, pair, poolFactory, poolDiamond, erc20Router),
+        }
+      );
     }),
   );
+}
+
+/**
+ * Multicall3 has the same address on every chain because the account that created it did nothing else: so a local
+ * chain can have it there too.
+ */
+const MULTICALL3_CREATOR: Hex = '0x05f32B3cC3888453ff71B01135B34FF8e41263F2';
+
+/** None where it is there already. */
+async function multicallCreation(client: DevClient): Promise<DevTransaction[]> {
+  if ((await client.getCode({ address: MULTICALL3 })) !== undefined) return [];
+  await client.impersonateAccount({ address: MULTICALL3_CREATOR });
+  await client.setBalance({ address: MULTICALL3_CREATOR, value: 10n ** 18n });
+  return [{ from: MULTICALL3_CREATOR, to: null, data: creationData('Multicall3', []), gas: CREATION_GAS }];
 }
 
 function priceTransactions(oracleAdapter: Hex, addressOf: AddressOf): DevTransaction[] {
@@ -125,6 +180,15 @@ function priceTransactions(oracleAdapter: Hex, addressOf: AddressOf): DevTransac
       oracleAdapter,
       encodeFunctionData({ abi: priceOracleAbi, functionName: 'setUsdPrice', args: [addressOf(symbol), usdPrice] }),
     ),
+  );
+}
+
+function volatilityTransaction(volatilityOracle: Hex, addressOf: AddressOf): DevTransaction {
+  const moving = devTokens.filter(({ volatility }) => volatility > 0n);
+  const args = [moving.map(({ symbol }) => addressOf(symbol)), moving.map(({ volatility }) => volatility)] as const;
+  return fromDeployer(
+    volatilityOracle,
+    encodeFunctionData({ abi: devVolatilityAbi, functionName: 'setAtTheMoney', args }),
   );
 }
 
@@ -174,7 +238,13 @@ export const testTokenAbi = parseAbi([
 export const priceOracleAbi = parseAbi([
   'function usdPrice(address token) view returns (uint256)',
   'function setUsdPrice(address token, uint256 price)',
+  'function setUsdPrices(address[] tokens, uint256[] prices)',
   'function setPriceAt(address tokenIn, address tokenOut, uint256 target, uint256 price)',
+]);
+
+export const devVolatilityAbi = parseAbi([
+  'function atTheMoney(address token) view returns (uint256)',
+  'function setAtTheMoney(address[] tokens, uint256[] volatilities)',
 ]);
 
 export const discountsAbi = parseAbi([
@@ -222,25 +292,31 @@ export interface DevToken {
   readonly symbol: string;
   readonly decimals: number;
   readonly usdPrice: bigint;
+  /** Implied volatility at the money, a year, in 1e-18; 0: it has none. */
+  readonly volatility: bigint;
   /** What each account gets, in whole tokens. */
   readonly granted: bigint;
 }
 
 const ONE = 10n ** 18n;
+const PERCENT = ONE / 100n;
 
 export const devTokens: readonly DevToken[] = [
-  { symbol: 'testWETH', decimals: 18, usdPrice: 1800n * ONE, granted: 1_000_000n },
-  { symbol: 'WETH', decimals: 18, usdPrice: 1800n * ONE, granted: 1_000_000n },
-  { symbol: 'WBTC', decimals: 8, usdPrice: 30_000n * ONE, granted: 100_000n },
-  { symbol: 'PREMIA', decimals: 18, usdPrice: ONE / 2n, granted: 1_000_000_000n },
-  { symbol: 'LINK', decimals: 18, usdPrice: 7n * ONE, granted: 1_000_000_000n },
-  { symbol: 'USDC', decimals: 6, usdPrice: ONE, granted: 1_000_000_000n },
-  { symbol: 'DAI', decimals: 18, usdPrice: ONE, granted: 1_000_000_000n },
-  { symbol: 'ARB', decimals: 18, usdPrice: ONE, granted: 1_000_000_000n },
+  { symbol: 'testWETH', decimals: 18, usdPrice: 1800n * ONE, volatility: 60n * PERCENT, granted: 1_000_000n },
+  { symbol: 'WETH', decimals: 18, usdPrice: 1800n * ONE, volatility: 60n * PERCENT, granted: 1_000_000n },
+  { symbol: 'WBTC', decimals: 8, usdPrice: 30_000n * ONE, volatility: 50n * PERCENT, granted: 100_000n },
+  { symbol: 'PREMIA', decimals: 18, usdPrice: ONE / 2n, volatility: 120n * PERCENT, granted: 1_000_000_000n },
+  { symbol: 'LINK', decimals: 18, usdPrice: 7n * ONE, volatility: 80n * PERCENT, granted: 1_000_000_000n },
+  { symbol: 'USDC', decimals: 6, usdPrice: ONE, volatility: 0n, granted: 1_000_000_000n },
+  { symbol: 'DAI', decimals: 18, usdPrice: ONE, volatility: 0n, granted: 1_000_000_000n },
+  { symbol: 'ARB', decimals: 18, usdPrice: ONE, volatility: 90n * PERCENT, granted: 1_000_000_000n },
 ];
 
 /** Bases of the vaults, one for calls and one for puts each, against USDC. */
 const devVaultBases: readonly string[] = ['testWETH', 'WETH', 'WBTC'];
+
+/** Bases of the vaults of Arbitrum One, whose names are listed on the local chain, too. */
+const arbitrumVaultBases: readonly string[] = ['WETH', 'WBTC', 'ARB', 'LINK', 'PREMIA'];
 
 /** Pools against USDC that are there from the start: each strike as a call and a put for each maturity. */
 export interface DevSeries {

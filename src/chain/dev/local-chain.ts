@@ -1,7 +1,14 @@
 import type { Hex, Pool } from '../../engine/quote.js';
 import type { ContractProfile, Profile } from '../contracts/deployments.js';
 import { startAnvil } from './anvil.js';
-import { deployContracts, type Deployment, loadDeployment, type SavedDeployment, saveDeployment } from './contracts.js';
+import {
+  completeDeployment,
+  deployContracts,
+  type Deployment,
+  loadDeployment,
+  type SavedDeployment,
+  saveDeployment,
+} from './contracts.js';
 import { type DevAccount, devAccounts, type DevClient, devClient } from './dev-client.js';
 import { deployPools } from './dev-pools.js';
 
@@ -14,6 +21,8 @@ export interface LocalChainOptions {
   readonly port?: number;
   /** The chain survives restarts in this file; the deployment is kept beside it in `<stateFile>.deployment`. */
   readonly stateFile?: string;
+  /** A block each so many seconds, as on a real chain; absent: one for each transaction, at once. */
+  readonly blockTimeSeconds?: number;
   /** Another anvil than the npm package's. */
   readonly anvilPath?: string;
 }
@@ -44,6 +53,8 @@ export async function startLocalChain(options: LocalChainOptions = {}): Promise<
     await client.setLoggingEnabled(false);
     await continueTime(client);
     const chain = await attachLocalChain({ ...options, rpcUrl: anvil.rpcUrl });
+    // After the deployment, which would take minutes of such blocks.
+    if (options.blockTimeSeconds !== undefined) await client.setIntervalMining({ interval: options.blockTimeSeconds });
     return { ...chain, anvilPid: anvil.pid, stop: () => anvil.stop() };
   } catch (error) {
     await anvil.stop();
@@ -104,7 +115,8 @@ async function restored(client: DevClient, stateFile: string): Promise<SavedDepl
   const saved = loadDeployment(stateFile);
   if (saved === null) return null;
   const code = await client.getCode({ address: saved.deployment.contracts.poolFactory });
-  return code === undefined ? null : saved;
+  if (code === undefined) return null;
+  return { ...saved, deployment: await completeDeployment(client, saved.deployment) };
 }
 
 export interface LocalEndpoints {
@@ -138,6 +150,7 @@ export function localProfile(endpoints: LocalEndpoints, deployment: Deployment):
       poolDiamond: at(contracts.poolDiamond),
       erc20Router: at(contracts.erc20Router),
       oracleAdapter: at(contracts.oracleAdapter),
+      volatilityOracle: at(contracts.volatilityOracle),
       multicall3: at(contracts.multicall3),
     },
     streamLookbackSeconds: LOOKBACK_SECONDS,

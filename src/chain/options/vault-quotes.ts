@@ -136,10 +136,10 @@ export function findVault(
   return undefined;
 }
 
-/** The option that a vault of this name is found by; null where the name is of no registry's form. */
+/** The option that a vault of this name is for; null where its tokens are not among `symbols`. */
 export function pairOfVault(
   name: string,
-  vaults: readonly VaultProfile[],
+  symbols: readonly string[],
 ): Pick<OptionTerms, 'base' | 'quote' | 'type'> | null {
   const [, prefix, base, quote, type] = /^(p?SV)-([^/]+)\/(.+)-([CP])$/.exec(name) ?? [];
   if (base === undefined || quote === undefined) return null;
@@ -148,5 +148,8 @@ export function pairOfVault(
     { base, quote: quote.replace(/^USDCe$/, 'USDC') },
     { base: prefix === 'SV' ? base.replace(/^ETH$/, 'testWETH') : base, quote },
   ].map((pair) => ({ ...pair, type: type === 'C' ? ('C' as const) : ('P' as const) }));
-  return pairs.find((pair) => findVault(vaults, pair)?.name === name) ?? null;
+  return (
+    pairs.find((pair) => symbols.includes(pair.base) && symbols.includes(pair.quote) && namesOf(pair).includes(name)) ??
+    null
+  );
 }

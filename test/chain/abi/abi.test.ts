@@ -13,6 +13,7 @@ import {
   poolAbi,
   poolFactoryAbi,
   vaultAbi,
+  volatilityOracleAbi,
 } from '../../../src/chain/contracts/abi.js';
 
 const require = createRequire(import.meta.url);
@@ -58,6 +59,7 @@ t.test('every declared item of a protocol contract has the published selector, t
   t.same(missingFrom(vaultAbi, 'IVault', 'IUnderwriterVault'), []);
   t.same(missingFrom(erc20RouterAbi, 'IERC20Router'), []);
   t.same(missingFrom(oracleAdapterAbi, 'IOracleAdapter'), []);
+  t.same(missingFrom(volatilityOracleAbi, 'IVolatilityOracle'), []);
 });
 
 t.test('ERC-20 is the published one plus its standard metadata', async (t) => {

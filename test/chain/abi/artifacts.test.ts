@@ -16,9 +16,16 @@ import {
   poolAbi,
   poolFactoryAbi,
   vaultAbi,
+  volatilityOracleAbi,
 } from '../../../src/chain/contracts/abi.js';
 import { CAPPED_MULTICALL_CODE } from '../../../src/chain/contracts/multicall.js';
-import { discountsAbi, lockableAbi, priceOracleAbi, testTokenAbi } from '../../../src/chain/dev/contracts.js';
+import {
+  devVolatilityAbi,
+  discountsAbi,
+  lockableAbi,
+  priceOracleAbi,
+  testTokenAbi,
+} from '../../../src/chain/dev/contracts.js';
 
 // The compiler needs seconds of a whole core; tests beside it may leave it a fraction of one.
 t.setTimeout(120_000);
@@ -65,6 +72,7 @@ t.test('our contracts have every function and event that the service calls or re
     ['TestToken', [...erc20Abi, ...testTokenAbi]],
     ['ERC20Router', erc20RouterAbi],
     ['PriceOracle', [...oracleAdapterAbi, ...priceOracleAbi]],
+    ['VolatilityOracle', [...volatilityOracleAbi, ...devVolatilityAbi]],
     ['Discounts', discountsAbi],
     ['Multicall3', multicall3Abi],
   ];
@@ -83,6 +91,7 @@ t.test('whatever our contracts share a name of with the published ones is the sa
     ['Vault', 'IUnderwriterVault'],
     ['ERC20Router', 'IERC20Router'],
     ['PriceOracle', 'IOracleAdapter'],
+    ['VolatilityOracle', 'IVolatilityOracle'],
     ['TestToken', 'ISolidStateERC20'],
   ] as const;
   for (const [ours, theirs] of pairs) {
@@ -100,7 +109,7 @@ t.test('whatever our contracts share a name of with the published ones is the sa
 
 t.test('every error that our contracts raise has a declared name', async (t) => {
   const declared = selectors(contractErrorsAbi, 'errors');
-  for (const name of ['PoolFactory', 'Pool', 'Vault', 'TestToken', 'ERC20Router', 'PriceOracle']) {
+  for (const name of ['PoolFactory', 'Pool', 'Vault', 'TestToken', 'ERC20Router', 'PriceOracle', 'VolatilityOracle']) {
     const unknown = [...selectors(committed(name).abi, 'errors')].filter(([selector]) => !declared.has(selector));
     // Arithmetic of the local contracts; it stands for the panics and overflows of the real ones.
     t.same(

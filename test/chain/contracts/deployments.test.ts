@@ -48,6 +48,7 @@ for (const [profile, settlement, stream] of networks) {
         poolDiamond: at(settlement, 'PremiaDiamond'),
         erc20Router: at(settlement, 'ERC20Router'),
         oracleAdapter: at(settlement, 'ChainlinkAdapterProxy'),
+        volatilityOracle: at(settlement, 'VolatilityOracleProxy'),
         multicall3: null,
       },
     );

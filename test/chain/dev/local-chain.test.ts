@@ -1,18 +1,26 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { maxUint256 } from 'viem';
+import { maxUint256, parseAbi } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
-import { erc20Abi, multicall3Abi, orderbookStreamAbi, poolFactoryAbi } from '../../../src/chain/contracts/abi.js';
+import {
+  erc20Abi,
+  multicall3Abi,
+  orderbookStreamAbi,
+  poolFactoryAbi,
+  volatilityOracleAbi,
+} from '../../../src/chain/contracts/abi.js';
+import { MULTICALL3 } from '../../../src/chain/contracts/deployments.js';
 import { startAnvil } from '../../../src/chain/dev/anvil.js';
 import { devTokens } from '../../../src/chain/dev/contracts.js';
 import { deployer } from '../../../src/chain/dev/dev-client.js';
 import { devMaturities } from '../../../src/chain/dev/dev-pools.js';
 import { attachLocalChain, LOCAL_CHAIN_ID, startLocalChain } from '../../../src/chain/dev/local-chain.js';
+import type { Hex } from '../../../src/engine/quote.js';
 import { DevActions } from '../dev-actions.js';
 import { signOffer } from '../sign-quote.js';
 import { Market, ONE } from './market.js';
@@ -110,6 +118,45 @@ t.test('a chain that is ready', async (t) => {
     t.equal(BigInt(result[1]?.returnData ?? 0), await client.getBlockNumber());
   });
 
+  t.test('has Multicall3 at its usual address, and answers as older libraries ask', async (t) => {
+    t.equal(chain.contracts.multicall3, MULTICALL3);
+    const abi = parseAbi([
+      'struct Call { address target; bytes callData; }',
+      'struct Result { bool success; bytes returnData; }',
+      'function tryAggregate(bool requireSuccess, Call[] calls) payable returns (Result[] returnData)',
+    ]);
+    const calls = [
+      { target: chain.contracts.poolFactory, callData: '0xdeadbeef' },
+      { target: MULTICALL3, callData: '0x42cbb15c' }, // getBlockNumber()
+    ] as const;
+    const ask = { address: MULTICALL3, abi, functionName: 'tryAggregate' } as const;
+    const { result } = await client.simulateContract({ ...ask, args: [false, calls] });
+    t.same(
+      result.map(({ success }) => success),
+      [false, true],
+    );
+    await t.rejects(client.simulateContract({ ...ask, args: [true, calls] }), /Multicall3: call failed/);
+  });
+
+  t.test('has volatilities of each strike, alone or together, and refuses what is none by name', async (t) => {
+    const [token, other] = [market.token('WETH'), market.token('USDC')];
+    const oracle = { address: chain.contracts.volatilityOracle, abi: volatilityOracleAbi } as const;
+    const ask = (...args: readonly [Hex, bigint, bigint, bigint]) =>
+      client.readContract({ ...oracle, functionName: 'getVolatility', args });
+    const atm = await ask(token, ONE, ONE, ONE);
+    t.equal(atm, 6n * 10n ** 17n);
+    t.ok((await ask(token, ONE, 2n * ONE, ONE)) > atm);
+    const strikes = [ONE, 2n * ONE];
+    t.same(
+      await client.readContract({ ...oracle, functionName: 'getVolatility', args: [token, ONE, strikes, [ONE, ONE]] }),
+      await Promise.all(strikes.map((strike) => ask(token, ONE, strike, ONE))),
+    );
+    await t.rejects(ask(token, 0n, ONE, ONE), /VolatilityOracle__SpotIsZero/);
+    await t.rejects(ask(token, ONE, 0n, ONE), /VolatilityOracle__StrikeIsZero/);
+    await t.rejects(ask(token, ONE, ONE, 0n), /VolatilityOracle__TimeToMaturityIsZero/);
+    await t.rejects(ask(other, ONE, ONE, ONE), /VolatilityOracle__OutOfBounds/);
+  });
+
   t.test('publishes what anyone adds to the stream, in order', async (t) => {
     const pool = market.pool('testWETH', 1800n, true);
     const offers = [await market.sign(pool), await market.sign(pool, { isBuy: true, taker: market.taker.address })];
@@ -201,6 +248,48 @@ t.test('a state that was lost is deployed anew, whatever is kept beside it', asy
   t.ok(code);
   // Before tap clears the directory away, which comes before what the test tears down.
   await second.stop();
+});
+
+t.test('a chain of an earlier version gets the contracts that it lacks, and keeps the others', async (t) => {
+  const stateFile = `${t.testdir()}/chain.json`;
+  const first = await startLocalChain({ stateFile });
+  await first.stop();
+  const file = `${stateFile}.deployment`;
+  const saved = JSON.parse(readFileSync(file, 'utf8')) as {
+    deployment: { contracts: Record<string, string>; vaults: { name: string }[] };
+  };
+  delete saved.deployment.contracts.volatilityOracle;
+  saved.deployment.vaults = saved.deployment.vaults.filter(({ name }) => !name.includes('USDCe'));
+  writeFileSync(file, JSON.stringify(saved));
+  const second = await startLocalChain({ stateFile });
+  t.teardown(() => second.stop());
+  t.same(
+    second.profile.vaults.map(({ name }) => name),
+    first.profile.vaults.map(({ name }) => name),
+  );
+  t.same(second.pools, first.pools);
+  const { client } = new DevActions(second);
+  const { volatilityOracle } = second.contracts;
+  t.not(volatilityOracle, first.contracts.volatilityOracle);
+  for (const { address } of [...second.profile.vaults, { address: volatilityOracle }]) {
+    t.ok(await client.getCode({ address }), address);
+  }
+  // Before tap clears the directory away, which comes before what the test tears down.
+  await second.stop();
+});
+
+t.test('with a block time transactions wait for their block', async (t) => {
+  const chain = await startLocalChain({ blockTimeSeconds: 1 });
+  t.teardown(() => chain.stop());
+  const { client } = new DevActions(chain);
+  const before = await client.getBlockNumber();
+  const [from] = chain.accounts;
+  if (from === undefined) throw new Error('a local chain has accounts');
+  const hash = await client.sendTransaction({ account: from.address, to: from.address, value: 1n });
+  const { blockNumber } = await client.waitForTransactionReceipt({ hash });
+  t.ok(blockNumber > before);
+  // Blocks come without transactions, too.
+  while ((await client.getBlockNumber()) < blockNumber + 1n) await setImmediate();
 });
 
 t.test('a deployment file that is no JSON stops the start, and anvil with it', async (t) => {

@@ -45,7 +45,10 @@ const put = market.pool('testWETH', 1800n, false);
 t.test('there is a vault for calls and one for puts of each base, named and funded', async (t) => {
   t.same(
     market.chain.profile.vaults.map(({ name }) => name),
-    ['testWETH', 'WETH', 'WBTC'].flatMap((base) => [`pSV-${base}/USDC-C`, `pSV-${base}/USDC-P`]),
+    [
+      ...['testWETH', 'WETH', 'WBTC'].map((base) => `${base}/USDC`),
+      ...['WETH', 'WBTC', 'ARB', 'LINK', 'PREMIA'].map((base) => `${base}/USDCe`),
+    ].flatMap((pair) => [`pSV-${pair}-C`, `pSV-${pair}-P`]),
   );
   for (const { name, address } of market.chain.profile.vaults) {
     t.equal(await market.client.readContract({ address, abi: vaultAbi, functionName: 'name' }), name);
