@@ -40,9 +40,9 @@ abstract contract OptionToken {
     /// @notice Tokens that their holder has and can't use, see `setLocked`.
     mapping(uint256 id => mapping(address account => uint256)) private locked;
 
-    /// @notice Locks part of a balance. No real pool has this: there, what a fill takes is never more than the balance,
-    /// so nobody gets to see InsufficientLongBalance and InsufficientShortBalance. A lock brings them about, so that
-    /// whoever reads those codes can be tried. Anyone may set it: this is a local chain.
+    /// @notice Locks part of a balance. No real pool has this: there a fill never takes more than the balance, so nobody
+    /// sees InsufficientLongBalance and InsufficientShortBalance. A lock provokes them, to test the code that reads these
+    /// errors. Anyone may set it: this is a local chain.
     function setLocked(address account, uint256 id, uint256 amount) external {
         locked[id][account] = amount;
     }

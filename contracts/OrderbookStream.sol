@@ -3,7 +3,7 @@ pragma solidity ^0.8.24;
 
 import {PoolKey} from "./Types.sol";
 
-/// @notice Publishes quotes as events. Nothing is checked: whoever reads the events does.
+/// @notice Publishes quotes as events. The contract checks nothing; readers of the events do.
 contract OrderbookStream {
     struct StreamSignature {
         bytes32 r;

@@ -3,7 +3,7 @@ pragma solidity ^0.8.24;
 
 import {FixedPoint} from "./FixedPoint.sol";
 
-/// @notice An oracle that says what it was told. Anyone may tell it: this is a local chain.
+/// @notice An oracle with prices that anyone may set: this is a local chain.
 contract PriceOracle {
     using FixedPoint for uint256;
 

@@ -1,66 +1,79 @@
 // Rejects phrases that take two readings, in comments, documents, texts and test titles. A phrase that is also plain
 // English only warns. Runs in `npm run lint`:
-//   node scripts/check-prose.mjs [FILE...]
+//   node scripts/check-prose.mjs [--warnings] [FILE or FOLDER...]
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 
 const CHECKED =
-  /^(src|web|docs|test|bench|scripts|examples|clients)\/.*\.(ts|mjs|md|html|py)$|^(README|CHANGELOG|CONTRIBUTING)\.md$/;
-/** This file lists the phrases, and vendored texts are not ours to word. */
-const EXEMPT = /^scripts\/check-prose\.mjs$|^test\/public-client\//;
+  /^(src|web|docs|test|bench|scripts|examples|clients|contracts|packages|deploy)\/.*\.(ts|mjs|md|html|py|sol)$|^[A-Z]+\.md$/;
+/** This file and its test contain the phrases, and vendored texts are not ours to word. */
+const EXEMPT = /^scripts\/check-prose\.mjs$|^test\/app\/check-prose\.test\.ts$|^test\/public-client\//;
 
 /** Where a sentence begins: after a comment's or list item's mark, in a test's title, or behind a full stop. */
-const SENTENCE = String.raw`(?:^\s*(?:\/\/|\/?\*+|#+|[-*]|\|)?\s*|[.:!?] |t\.test\(['"\x60])`;
+const SENTENCE = String.raw`(?:^[ \t]*(?:\/\/|\/?\*+|#+:?|[-*]|\|)?[ \t]*|[.:!?] |t\.test\(['"\x60])`;
 
+/** Each with what to write instead. A space stands for any white space, line breaks and comment marks included. */
 const REJECTED = [
-  ['an actor that says it', /\b(?:is|are|was|were|be|been|being) told\b/i],
-  ['a noun: "any client", "the caller"', /\bwho(?:ever|soever)\b/i],
-  ['the subject first: "a second request joins the first"', /\bwho\b[^.]*\bjoins?\b/i],
-  ['"no one" or the plain negative', /\bnobody who\b/i],
-  ['"none"', /\bnone of them that\b/i],
-  ['"for example"', /\bsuch as are\b/i],
-  ['"the same"', /\bthe very same\b/i],
-  ['the result by its name', /\bwhat comes of it\b/i],
-  ['the subject first, not a relative clause', new RegExp(`${SENTENCE}(?:Who|Whom|Of which|Whose) [a-z]`)],
-];
+  ['an actor that says it', String.raw`\b(?:is|are|was|were|be|been|being) told\b`],
+  ['a noun: "any client", "the caller"', String.raw`\bwho(?:ever|soever)\b`],
+  ['the subject first: "a second request joins the first"', String.raw`\bwho\b[^.\n]*\bjoins?\b`],
+  ['"no one" or the plain negative', String.raw`\bnobody who\b`],
+  ['"none"', String.raw`\bnone of them that\b`],
+  ['"for example"', String.raw`\bsuch as are\b`],
+  ['"the same"', String.raw`\bthe very same\b`],
+  ['the result by its name', String.raw`\bwhat comes of it\b`],
+  ['the subject first, not a relative clause', String.raw`${SENTENCE}(?:Who|Whom|Of which|Whose) [a-z]`, 'gm'],
+].map(pattern);
 
 const DOUBTFUL = [
-  ['"automatically", if that is meant', /\bby itself\b/i],
-  ['"does not exist" or "is absent"', /\bis none\b/i],
-  ['"completely" or "until it ends"', /\bto its end\b/i],
+  ['"automatically", if that is meant', String.raw`\bby itself\b`],
+  ['"does not exist" or "is absent"', String.raw`\bis none\b`, 'gm'],
+  ['"completely" or "until it ends"', String.raw`\bto its end\b`],
   [
     'the subject first, not a relative clause',
-    new RegExp(`${SENTENCE}What (?!(?:to|is|are|was|it|the|this|each|happens)\\b)[a-z]+ [a-z]`),
+    String.raw`${SENTENCE}What (?!(?:to|is|are|was|it|the|this|each|happens)\b)[a-z]+ [a-z]`,
+    'gm',
   ],
-];
+].map(pattern);
 
-const files = process.argv.length > 2 ? process.argv.slice(2) : trackedFiles();
+const { values, positionals } = parseArgs({ options: { warnings: { type: 'boolean' } }, allowPositionals: true });
 let rejected = 0;
 let doubtful = 0;
-for (const file of files.filter((name) => CHECKED.test(name) && !EXEMPT.test(name))) {
-  for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
-    rejected += report(file, index + 1, line, REJECTED, 'error');
-    doubtful += report(file, index + 1, line, DOUBTFUL, 'warning');
-  }
+for (const file of files(positionals)) {
+  const text = readFileSync(file, 'utf8');
+  rejected += report(file, text, REJECTED, 'error');
+  doubtful += report(file, text, DOUBTFUL, 'warning');
 }
-if (doubtful > 0) console.warn(`${doubtful} phrases to look at`);
+if (doubtful > 0) console.warn(`${doubtful} phrases to look at: --warnings lists them`);
 if (rejected > 0) {
   console.error(`${rejected} phrases to replace: write plain sentences instead`);
   process.exitCode = 1;
 }
 
-function trackedFiles() {
-  const listed = ['ls-files', '--cached', '--others', '--exclude-standard'];
-  return execFileSync('git', listed, { encoding: 'utf8' }).split('\n');
+function pattern([instead, source, flags = 'gim']) {
+  const gap = String.raw`(?: |[ \t]*\n[ \t]*(?:\/\/|\*|#:?|>)?[ \t]*)`;
+  return [instead, new RegExp(source.replaceAll(/(?<!\[)(?<!\]) (?!\\)/g, gap), flags)];
 }
 
-function report(file, line, text, phrases, level) {
-  const found = phrases.filter(([, pattern]) => pattern.test(text));
-  for (const [instead, pattern] of found) {
-    const [phrase] = pattern.exec(text);
-    const say = `${file}:${line} ${level}: "${phrase.trim()}": write ${instead}`;
-    if (level === 'error') console.error(say);
-    else if (process.env.QUOTEBOOK_PROSE_WARNINGS) console.warn(say);
+function files(paths) {
+  const listed = ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths];
+  const names = execFileSync('git', listed, { encoding: 'utf8', maxBuffer: 64 << 20 }).split('\n');
+  return names.filter((name) => CHECKED.test(name) && !EXEMPT.test(name) && existsSync(name));
+}
+
+function report(file, text, phrases, level) {
+  let count = 0;
+  for (const [instead, regExp] of phrases) {
+    for (const { 0: phrase, index } of text.matchAll(regExp)) {
+      count += 1;
+      const start = index + phrase.search(/\S/);
+      const line = text.slice(0, start).split('\n').length;
+      const shown = phrase.trim().replaceAll(/\s+/g, ' ');
+      const message = `${file}:${line} ${level}: "${shown}": write ${instead}`;
+      if (level === 'error') console.error(message);
+      else if (values.warnings) console.warn(message);
+    }
   }
-  return found.length;
+  return count;
 }

@@ -43,7 +43,7 @@ async function examplesDirectory(): Promise<string | null> {
   return (await stat(directory).catch(() => null)) === null ? null : directory;
 }
 
-/** Whose version the members of a cluster tell each other. */
+/** Its version is the one that members of a cluster announce. */
 const PACKAGE_FILE = new URL('../../package.json', import.meta.url);
 
 const readText = (file: string): Promise<string> => readFile(file, 'utf8');
@@ -309,7 +309,7 @@ async function identify(
   return identity;
 }
 
-/** One line, and the end: nothing more may be told, and recovery starts from what is on the disk. */
+/** Logs one line and exits: no answer or push may follow, and recovery starts from what is on the disk. */
 function failStop(logger: Logger, error: unknown, what: string): never {
   logger.fatal({ err: error }, `stopped: ${what}`);
   process.exit(1);

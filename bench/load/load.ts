@@ -29,7 +29,7 @@ export interface LoadDialogue {
   POST_AT_RATE: { given: Target & { perSecond: number }; answer: Percentiles };
   /** In place of the subscribers before; null: none. */
   SUBSCRIBE: { given: Crowd | null; answer: null };
-  /** Answered at once; what is expected is told afterwards. */
+  /** The load process answers at once; the server publishes the expected quotes afterwards. */
   EXPECT: { given: Expected; answer: null };
   /** The answer comes when all that was expected has come, or does not come. */
   RECEIVED: { given: null; answer: Delivered };

@@ -36,8 +36,9 @@ const TIMER_LATENESS_MS = 1.5;
 export type Waiting = 'asleep' | 'awake';
 
 /**
- * Runs `send` for each number at its due time, in milliseconds of `performance.now()`, late ones at once. Who waits
- * awake is on time. Who sleeps is up to `TIMER_LATENESS_MS` late, and leaves a small machine to the server.
+ * Runs `send` for each number at its due time, in milliseconds of `performance.now()`, and late ones at once. `awake`
+ * spins until the due time. `asleep` is up to `TIMER_LATENESS_MS` late, and leaves the CPU of a small machine to the
+ * server.
  */
 export async function atRate(
   count: number,

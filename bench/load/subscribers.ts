@@ -8,7 +8,7 @@ export interface Crowd {
   readonly count: number;
   /** Mixed: every kind of following in turn; else each follows everything public. */
   readonly mixed: boolean;
-  /** To say who they are by; null: the server is a bare one, and is told a topic's name. */
+  /** Key that the subscribers authenticate with; null: a bare server, which takes the name of a topic instead. */
   readonly apiKey: string | null;
 }
 
@@ -76,7 +76,7 @@ export class Subscribers {
     this.#isMixed = isMixed;
   }
 
-  /** From now on these are waited for; to be said before they are told. */
+  /** From now on the subscribers wait for these. Call it before the server publishes them. */
   expect({ first, count }: Expected): void {
     const quotes = Array.from({ length: count }, (_, i) => toldQuote(first + i));
     const frames = quotes.map(toldFrame);

@@ -32,7 +32,7 @@ function fillOf(n: number): TimedEvent {
 
 function encoded(encoding: Encoding, fill: TimedEvent): Uint8Array {
   const placedIn = encoding.event(fill);
-  if (placedIn === null) throw new Error('a fill is told');
+  if (placedIn === null) throw new Error('the encoding left out a fill');
   return placedIn(PLACE);
 }
 

@@ -38,7 +38,7 @@ class Runs {
     await contender.server.ask('READY', telling);
     const toldAt = await contender.server.ask('TELL', telling);
     const { lastAt, wrong } = await contender.load.ask('RECEIVED', null);
-    if (wrong > 0) throw new Error(`${wrong} subscribers did not get what was told, in order`);
+    if (wrong > 0) throw new Error(`${wrong} subscribers did not get the published messages in order`);
     const latencies = new Latencies();
     lastAt.forEach((micros, i) => latencies.record(micros - (toldAt[i] ?? NaN)));
     const points = latencies.percentiles();

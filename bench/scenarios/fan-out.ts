@@ -49,7 +49,7 @@ async function subscribe({ server, load, apiKey }: Contender, count: number): Pr
   await load.ask('SUBSCRIBE', { port, count, mixed: true, apiKey });
 }
 
-/** Makes quotes ready to be told, the contender's share of the bursts. */
+/** Prepares the quotes that the contender publishes: its share of the bursts. */
 async function makeReady(
   { server, share }: Contender,
   { bursts, everyMs }: Omit<Size, 'rounds'>,
@@ -66,7 +66,7 @@ async function deliver({ server, load }: Contender, telling: Telling): Promise<n
   await load.ask('EXPECT', { first: telling.first, count: telling.bursts * telling.perBurst });
   await server.ask('TELL', telling);
   const { wrong, messages } = await load.ask('RECEIVED', null);
-  if (wrong > 0) throw new Error(`${wrong} subscribers did not get what was told, in order`);
+  if (wrong > 0) throw new Error(`${wrong} subscribers did not get the published messages in order`);
   return messages;
 }
 

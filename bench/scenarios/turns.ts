@@ -14,7 +14,7 @@ import { openOnAnvil } from './whole-path.js';
 
 const LARGEST_POOL = 32;
 const FIRST_SALT = 1_950_000_000;
-/** Below it nothing is told apart, in milliseconds. */
+/** Shorter times do not differ measurably, in milliseconds. */
 const LEAST_MS = 0.01;
 /** What one request may hold the event loop for, and what a snapshot that is made may, in milliseconds. */
 const LONGEST_MS = 20;

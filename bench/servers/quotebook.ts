@@ -31,7 +31,7 @@ export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
 }
 
 const MAKERS = 20;
-/** Numbers of quotes that rest, apart from those that are told. */
+/** Numbers of the resting quotes; the published quotes have others. */
 const FIRST_RESTING = 50_000_000;
 /** What one address and one key may do is not what is measured. */
 const limits: Limits = {

@@ -7,7 +7,7 @@ export interface Telling {
   readonly everyMs: number;
 }
 
-/** Numbers that no quote was told under: a book takes each quote once. */
+/** Numbers of quotes that were not published yet: a book takes each quote once. */
 export class FreshNumbers {
   #next = 0;
 
@@ -21,11 +21,11 @@ export class FreshNumbers {
 
 export interface TellingDialogue {
   /**
-   * Makes the quotes that are to be told next, and for a baseline all that it needs of them: this is no part of what is
-   * measured.
+   * Prepares the quotes of the next `TELL`, and for a baseline everything that it needs of them. The time that this
+   * takes is not measured.
    */
   READY: { given: Telling; answer: null };
-  /** When each was told: committed, or handed to the library. In microseconds of the system's monotonic clock. */
+  /** When each was published: committed, or handed to the library. In microseconds of CLOCK_MONOTONIC. */
   TELL: { given: Telling; answer: readonly number[] };
 }
 

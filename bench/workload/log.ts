@@ -8,8 +8,8 @@ import { CHAIN_ID } from './signed-quotes.js';
 export const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
- * The log of a directory as the service opens it by default: forced to the disk before anything is told, segments of
- * the same size. Snapshots are made in another process and take CPU time; only those that are to have them do.
+ * The log of a directory as the service opens it by default: an fsync before every acknowledgement, segments of the
+ * same size. Snapshots are written by another process and take CPU time, so only some contenders write them.
  */
 export async function openBenchLog(directory: string, snapshots: boolean): Promise<OpenLog> {
   const maker = new SnapshotProcess(directory, limits.snapshotMs, silent);

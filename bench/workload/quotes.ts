@@ -16,8 +16,8 @@ export function hex(n: number, digits: number): Hex {
 }
 
 /**
- * A new text, as one is that was parsed: what is put together from two pieces is copied by whoever reads it first, and
- * would be that one's time.
+ * A flat string, as a parser returns. V8 copies a string that was concatenated when it is first read, and the reader
+ * would be charged for that.
  */
 export function inOnePiece(text: Hex): Hex {
   return Buffer.from(text, 'latin1').toString('latin1') as Hex;

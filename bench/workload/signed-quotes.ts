@@ -23,7 +23,7 @@ export interface SignedWork {
   readonly recoveryId: number;
 }
 
-/** Who sign quotes. */
+/** Signs quotes for a number of makers. */
 export class Makers {
   readonly #keys: readonly Uint8Array[];
   readonly #addresses: readonly Hex[];

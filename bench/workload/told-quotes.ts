@@ -13,7 +13,7 @@ const LENGTH_IN_TWO_BYTES = 126;
 
 const quoteJson = new QuoteJson(String(CHAIN_ID), limits.writtenQuotes);
 
-/** The `n`th quote that subscribers are told of: pools and sides in turn, prices and makers spread. */
+/** The `n`th quote that the server publishes: pools and sides in turn, prices and makers spread. */
 export function toldQuote(n: number): Quote {
   const pool = POOLS[n % POOLS.length];
   if (pool === undefined) throw new RangeError(`There is no quote ${n}`);
@@ -21,12 +21,12 @@ export function toldQuote(n: number): Quote {
   return quoteOf({ n, pool, price, isBuy: (n >> 3) % 2 === 0, provider: makerOf(n % MAKERS) });
 }
 
-/** All that are told. */
+/** All quotes of these bursts. */
 export function toldQuotes({ first, bursts, perBurst }: Pick<Telling, 'first' | 'bursts' | 'perBurst'>): Quote[] {
   return Array.from({ length: bursts * perBurst }, (_, i) => toldQuote(first + i));
 }
 
-/** The message by which it is told. */
+/** The message that a subscriber gets of it. */
 export function toldMessage(quote: Quote): Buffer {
   return Buffer.from(`{"type":"POST_QUOTE","body":${quoteJson.encodeQuote(quote, quote.size)}}`);
 }

@@ -126,7 +126,7 @@ export interface FeedSideParts extends Pick<FeedOptions, 'chainId' | 'quoteJson'
   readonly recent: readonly TimedEvent[];
 }
 
-/** The feed from here on: whatever the engine applies later, it is to be told. */
+/** Opens the feed at the engine's present state; from then on it must get every event that the engine commits. */
 export function openFeed({ engine, epoch, history, limits }: ServiceOptions, parts: FeedSideParts): Feed {
   const { recent, ...given } = parts;
   return new Feed({

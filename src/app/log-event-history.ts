@@ -13,7 +13,7 @@ interface LogPagesLimits {
 interface LogPageKey {
   readonly afterSeq: number;
   readonly limit: number;
-  /** The last record that it may be told of. */
+  /** The page may not contain events of later records. */
   readonly throughIndex: number;
 }
 
@@ -144,7 +144,7 @@ export class LogEvents implements EventHistory {
     return reading;
   }
 
-  /** What was told since that page was asked for may be missing at its end: whoever reads on comes to it. */
+  /** That page may end before events that were committed since; its reader gets them with the next page. */
   async #join({ throughIndex, reading }: PageUnderWay, key: LogPageKey): Promise<PastEventsPage> {
     const page = await reading;
     if (page?.length !== 0 || throughIndex >= key.throughIndex) return page;

@@ -113,8 +113,8 @@ export function openOptionServices(options: OptionSideOptions): OptionServices |
 type Asked = Pick<ChainReader, 'call' | 'multicall'>;
 
 /**
- * The same reader for who asks on behalf of clients: they are told little of a node's refusal, and `onRefusal` all of
- * it. That no answer came at all is heard of from the endpoints.
+ * The same reader for routes that answer clients. The client learns only that the node refused; `onRefusal` gets the
+ * node's own words. Unreachable endpoints are left out, because the endpoint pool reports them.
  */
 export function tellingRefusals(reader: Asked, onRefusal: (error: Error) => void): Asked {
   const told = async <T>(asked: Promise<T>): Promise<T> => {

@@ -37,7 +37,7 @@ export interface ServiceOptions extends ServerChoice {
   readonly rpc: Readonly<Record<ChainRole, Rpc>>;
   /** What talks to the chains; the benches put one there that answers at once. */
   readonly openChains?: (options: ChainSideOptions) => ChainSide;
-  /** Whose book is served; absent: that of this process's own engine. */
+  /** The book that is served; absent: that of this process's own engine. */
   readonly openCore?: (
     options: ServiceOptions,
     quotas: Quotas,
@@ -94,9 +94,7 @@ export interface ChainSide {
   readonly spending: Readonly<Record<ChainRole, WalletSpending>> | null;
   /** What it has there; null without one. */
   readonly balances: Readonly<Record<ChainRole, Pick<WalletBalance, 'wei'>>> | null;
-  /**
-   * The last block that was read of each chain; the book may have been told of an earlier one, with nothing in between.
-   */
+  /** The last block that was read of each chain; the book may stand at an earlier one, with no events in between. */
   readTo(role: ChainRole): BlockId | null;
   /** Orders that a settlement block up to there has touched are still to be asked about. */
   hasWaiting(): boolean;

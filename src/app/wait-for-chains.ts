@@ -23,9 +23,9 @@ export interface AwaitChainsOptions extends ServerChoice {
 }
 
 /**
- * Who the chains are, as soon as they say so; null when the service is to end before that. Without an answer there is
- * no telling whose log this is, so nothing can be served; /health and /ready say what is waited for. Rejects with
- * WrongChain, which waiting does not cure, and when the port is taken.
+ * Identifies the chains as soon as their nodes answer; null when the service is to end before that. Until then nothing
+ * shows which chains the log belongs to, so the service serves nothing; /health and /ready say what it waits for.
+ * Rejects with WrongChain, which waiting does not cure, and when the port is taken.
  */
 export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIdentity | null> {
   const { clock, limits, logger, stopping } = options;

@@ -21,8 +21,8 @@ export interface ParsedWords {
 }
 
 /**
- * Reads `--name value`, `--name=value` and what is neither. Of a switch nothing is told: the only one is `--help`, which
- * is looked for before. Throws a UsageError for anything unknown.
+ * Reads `--name value`, `--name=value` and plain words. The only switch is `--help`; the caller handles it before, so it
+ * is left out here. Throws a UsageError for anything unknown.
  */
 export function parseFlags(words: readonly string[], known: KnownFlags): ParsedWords {
   const names = Object.keys(known);

@@ -26,7 +26,7 @@ Works on the data directory, with or without a running server; with --cluster on
   --tier
       Which quotas hold for the key: free or paid. Default: free.
   --label
-      Whose key it is, for people to read. Default: unnamed.
+            A name for the owner of the key, for people to read. Default: unnamed.
 ${flagsHelp(KEY_SETTINGS)}`;
 
 export const keysCommand: Command = {

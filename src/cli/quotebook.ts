@@ -19,8 +19,8 @@ const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version
 
 const words = withCommand(process.argv.slice(2), commands);
 const [command] = words;
-// Who has read enough, as `log dump DIR | head` does, closes the pipe: the rest is for nobody. A service goes on
-// without its console, and where that is a file without room.
+// A reader that has read enough, as in `log dump DIR | head`, closes the pipe: the command ends. A service keeps running
+// without its console, and with a full disk behind the file that its output goes to.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (command === serve.name) return;
   if (error.code === 'EPIPE') process.exit(EXIT_OK);

@@ -41,7 +41,7 @@ export const limits = {
   /** Answers remembered while the book stands still, and as much again of the lists of quotes in them. */
   rememberedAnswerBytes: 4 << 20,
   /**
-   * Quotes whose text is kept for whoever wants it next, about 1 KB each, and as many again from before those; the same
+   * Quotes whose text is kept for the next reader, about 1 KB each, and as many again from before those; the same
    * of their MessagePack, about 500 bytes each.
    */
   writtenQuotes: 16_384,
@@ -97,7 +97,7 @@ export const limits = {
   wsIdleFrames: 600,
   /** For a closing socket to read what is buffered for it, and for answers under way when the server stops. */
   drainMs: 5_000,
-  /** Of it, how long a request may go on to wait for its transaction or quotes; then it is told how far they have come. */
+  /** Of it, how long a request may wait for its transaction or quotes; then it is answered with their state so far. */
   stopPatienceMs: 4_000,
   /** Sockets open at once: in all, of one address (IPv6: one /64); those of one key are a quota of its tier. */
   wsConnections: 10_000,
@@ -176,7 +176,7 @@ export const limits = {
   maxFeeGwei: 500,
   /** How long POST /pools and POST /pool/settle wait for one transaction. The wallet goes on with it. */
   txPatienceMs: 90_000,
-  /** Open connections to the port of the metrics: a scraper or two, and whoever looks by hand. */
+  /** Open connections to the port of the metrics: a scraper or two, and a person with curl. */
   metricsConnections: 16,
   /** Between looks at what the wallet has, for the metrics. */
   walletBalanceMs: 60_000,
@@ -281,8 +281,8 @@ export const limits = {
   /** Pause before a command is offered again to a log that takes none. */
   journalRetryMs: 100,
   /**
-   * Quotes that expire within one record: what a commit tells is told in one turn of the event loop. Where more run out
-   * of time at once, as at a maturity, they go in several.
+   * Quotes that expire within one record: the feed publishes a commit in one turn of the event loop. Where more expire
+   * at once, as at a maturity, they go in several records.
    */
   expiredAtOnce: 500,
   /** One file of the log, made ready ahead of its use. */

@@ -20,7 +20,7 @@ const SPREADER = 0x9e3779b1;
 
 /**
  * In one sorted array with the best price at its end, where most comes and goes. Prices are looked for as floats, and
- * two that are the same float (above 2^53 they can be) are told apart exactly. A level that loses its last quote stays,
+ * two that are the same float (above 2^53 they can be) are compared exactly. A level that loses its last quote stays,
  * unseen, for the next quote of its price: opening one moves all that lie behind it, which is most of what an array
  * costs. The best level is never an empty one, and they are swept out when they outnumber the others.
  */

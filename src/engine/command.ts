@@ -91,8 +91,8 @@ export interface RewindStream {
 /**
  * The settlement chain reorganised to `position`'s block as the common ancestor; `restated` says what its new branch,
  * read to `settlementBlock`, makes of every quote that a block after the ancestor had touched. Pools deployed after it
- * are forgotten (the new branch's own events follow). Whoever reads states ahead of the ancestor reads the blocks up to
- * there next: their fills count as included, and the engine knows no block in between to notice another reorg by.
+ * are forgotten (the new branch's own events follow). A follower that read states ahead of the ancestor reads the blocks
+ * up to there next: their fills count as included, and the engine knows no block in between to notice another reorg by.
  */
 export interface RewindSettlement {
   readonly type: 'REWIND_SETTLEMENT';

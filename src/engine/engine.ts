@@ -153,8 +153,8 @@ export class Engine {
   }
 
   /**
-   * Orders, gone ones too, that settlement blocks after `blockNumber` touched, oldest first: whoever rewinds to that
-   * block states all of these anew. Asked again just before the rewind, it tells whether any came while they were read.
+   * Orders, removed ones too, that settlement blocks after `blockNumber` touched, oldest first. A rewind to that block
+   * states all of them anew. A second call just before the rewind shows whether more came while they were read.
    */
   touchedSince(blockNumber: number): Order[] {
     return this.#parts.store.touchedAfter(blockNumber);
@@ -191,8 +191,8 @@ export class Engine {
   }
 
   /**
-   * A part of the work of the next `stateSum`, at most `limit` orders; true when no order is left. For whoever may not
-   * take the time at once.
+   * A part of the work of the next `stateSum`, at most `limit` orders; true when no order is left. For a caller that must
+   * not hold the event loop for the whole of it.
    */
   prepareSum(limit: number): boolean {
     return this.#parts.store.sum.update(limit);

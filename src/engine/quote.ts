@@ -86,7 +86,7 @@ const REASON_NAMES = Object.fromEntries(Object.entries(InvalidReason).map(([name
   keyof typeof InvalidReason
 >;
 
-/** As clients are told it. */
+/** The name that clients get. */
 export function reasonName(reason: InvalidReason): keyof typeof InvalidReason {
   return REASON_NAMES[reason];
 }

@@ -103,7 +103,7 @@ export function importParts(parts: EngineParts, state: EngineState): void {
     }
     return pool;
   });
-  // The rows are by address, and pools are told in the order of their deployment.
+  // The rows are sorted by address, but the registry lists pools in the order of their deployment.
   for (const deployed of deployedPools.sort(byDeployment)) parts.pools.add(deployed);
   for (const row of state.orders) restoreOrder(parts.store, row, pools);
 }

@@ -135,9 +135,9 @@ export class LevelTopics {
   }
 
   /**
-   * For a reader that has everything up to `fromSeq`, all that may show differently since, `touched` being the prices
-   * of every event after it. What a side showed then that is cut, or was before those prices went, is not known: it is
-   * told anew, with so many levels beyond it gone as could have been pushed out.
+   * For a reader that has everything up to `fromSeq`: all levels that may look different since, `touched` being the
+   * prices of every event after it. What a cut side showed at that time, or before those prices went, is not known: the
+   * update states such a side anew, and removes as many levels beyond it as could have been pushed out.
    */
   catchUp(joined: JoinedTopic, touched: Prices, { fromSeq, from, seq, tsMs }: Missed): OrderbookUpdate {
     const { key, window } = this.#state(joined.name);

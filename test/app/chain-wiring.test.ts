@@ -188,7 +188,7 @@ t.test('reading that fails again and again is one warning and a count, and one l
   t.match(await metrics.text(), /^quotebook_read_failures_total 30$/m);
 });
 
-t.test('trouble with a transaction is told to people', async (t) => {
+t.test('trouble with a transaction is logged as a warning', async (t) => {
   const { lines, told } = listening('warn');
   told.onTxTrouble(7, 'it was replaced');
   t.match(

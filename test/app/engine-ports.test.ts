@@ -19,7 +19,7 @@ function asked(resolve: () => Promise<(Pool | null)[]>) {
   return rfqPorts({ pools: { resolve } }, sequencer).poolAddressOf(POOL_KEY);
 }
 
-t.test('a pool that can not be told for the chain is unavailable; any other error is a fault of ours', async (t) => {
+t.test('a pool that the chain cannot resolve now is UNAVAILABLE; any other error is a fault of ours', async (t) => {
   t.equal(await asked(async () => [{ poolAddress: ADDRESS, poolKey: POOL_KEY }]), ADDRESS);
   t.equal(await asked(async () => [null]), 'IMPOSSIBLE');
   t.equal(await asked(() => Promise.reject(new RpcUnreachable('no answer'))), 'UNAVAILABLE');

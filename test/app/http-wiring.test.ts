@@ -33,7 +33,7 @@ t.test('an answer is a line of the log with its request id, and a failure of our
   const watch = watchInto(lines, 'info');
   const answered = { requestId: 'r1', method: 'GET', path: '/orders', route: '/orders', status: 200, tookMs: 1 };
   watch.answered(answered);
-  t.strictSame(lines, [], 'good answers are told at debug');
+  t.strictSame(lines, [], 'successful answers are logged at debug');
   watch.answered({ ...answered, requestId: 'r2', status: 503 });
   watch.failed('r3', new Error('broken'));
   t.match(

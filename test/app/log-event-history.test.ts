@@ -28,7 +28,7 @@ function text(event: EngineEvent, tsMs: number): string {
 const texts = (page: PastEventsPage) =>
   page === 'BUSY' ? null : (page?.map(({ event, tsMs }) => text(event, tsMs)) ?? null);
 
-/** A log on a simulated disk, in segments of 8 KiB, and what was told of it. */
+/** A log on a simulated disk, in segments of 8 KiB, and the events that it published. */
 class ToldLog {
   readonly clock = new SimClock();
   readonly random = new SeededRandom(SEED);
@@ -88,7 +88,7 @@ class ToldLog {
   }
 }
 
-t.test('what is read page after page is what was told, wherever a reader begins', async (t) => {
+t.test('pages read one after another equal the published events, wherever a reader begins', async (t) => {
   const log = new ToldLog(Infinity);
   for (let life = 0; life < 3; life++) {
     await log.start();

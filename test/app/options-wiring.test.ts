@@ -5,7 +5,7 @@ import { ChainAnswerError } from '../../src/chain/rpc/rpc-response.js';
 
 const call = { to: '0x01', data: '0x' } as const;
 
-/** Of a reader that fails so: what its asker gets, and what is told besides. */
+/** Of a reader that fails with that error: what its caller gets, and what `onRefusal` gets. */
 async function failing(error: Error) {
   const told: Error[] = [];
   const fail = () => Promise.reject(error);
@@ -16,26 +16,23 @@ async function failing(error: Error) {
   return { told, thrown };
 }
 
-t.test('a refusal, or an answer that is none, goes to who asked and is told besides', async (t) => {
+t.test('a refusal and a malformed answer go to the caller and to onRefusal', async (t) => {
   for (const error of [new RpcError(-32000, 'header not found', null), new ChainAnswerError('no array')]) {
     t.strictSame(await failing(error), { told: [error, error], thrown: [error, error] });
   }
 });
 
-t.test(
-  'of what the endpoints tell by themselves, and of what is no failure of the chain, nothing is told',
-  async (t) => {
-    for (const error of [new RpcUnreachable('No answer'), new Error('a bug')]) {
-      t.strictSame(await failing(error), { told: [], thrown: [error, error] });
-    }
-  },
-);
+t.test('an unreachable endpoint, which the endpoint pool reports, and a bug do not go to onRefusal', async (t) => {
+  for (const error of [new RpcUnreachable('No answer'), new Error('a bug')]) {
+    t.strictSame(await failing(error), { told: [], thrown: [error, error] });
+  }
+});
 
 t.test('answers pass', async (t) => {
   const answer = { reverted: false, data: '0x01' } as const;
   const reader = tellingRefusals(
     { call: () => Promise.resolve(answer), multicall: () => Promise.resolve([answer]) },
-    () => t.fail('nothing is to be told'),
+    () => t.fail('onRefusal is not called'),
   );
   t.strictSame([await reader.call(call), await reader.multicall([call])], [answer, [answer]]);
 });

@@ -101,7 +101,7 @@ t.test('a Ctrl-C that npm passes on, too, counts once', async (t) => {
   t.equal(ends(), 0);
   clock.advance(1_000);
   signal('SIGINT');
-  t.equal(ends(), 1, 'whoever has waited and asks again is obeyed');
+  t.equal(ends(), 1, 'the second signal, after the wait, ends the process');
 });
 
 t.test("the service takes the place of npm's shell, which would die of the signal and leave it behind", async (t) => {
@@ -121,7 +121,7 @@ t.test('what began last ends first, each before the next', async (t) => {
   t.strictSame(calls, ['slow begins', 'slow ends', 'first']);
 });
 
-t.test('an end that fails keeps none of the others from theirs, and is told of', async (t) => {
+t.test('a close that fails is reported and does not keep the others from running', async (t) => {
   const calls: string[] = [];
   const failing = (name: string) => (): never => {
     calls.push(name);

@@ -55,7 +55,7 @@ await t.test('a page that ended with the log hides nothing that came after', asy
   t.strictSame(await early(0, 10_000), all);
 });
 
-await t.test('who joins a read that is under way is told of what was there then, or what came after', async (t) => {
+await t.test('a request that joins a pending read gets the events of that read or later ones', async (t) => {
   const { read } = await readers();
   const [nothing, joined] = await Promise.all([read(0, 10_000, 0), read(0, 10_000)]);
   t.strictSame(nothing, []);

@@ -76,7 +76,7 @@ await t.test(
 );
 
 await t.test(
-  'nobody is told what a node says of its own errors: it may name the account with its provider',
+  'clients do not see what a node says of its own errors: it may name the account with its provider',
   async (t) => {
     const said = 'project 0a1b2c is over its limit';
     const { clock, lines, stop } = begin(() => Promise.reject(new RpcError(-32005, said, null)));

@@ -8,7 +8,7 @@ export interface NotingPayer extends GasPayer {
   readonly cappedMs: number[];
 }
 
-/** Pays for everything, or for no transaction where it is given a refusal, and notes what it is told. */
+/** Pays for every transaction, or for none when it has a refusal, and records the calls. */
 export function notingPayer(refusal: GasRefusal | null = null): NotingPayer {
   const taken: number[] = [];
   const used: (bigint | null)[] = [];

@@ -49,7 +49,7 @@ export interface PooledTx extends SeenTx {
   readonly hash: Hex;
 }
 
-/** A chain that mines when it is told to, without any contract. */
+/** A chain without contracts that mines only when a test asks for it. */
 export class QuietChain {
   readonly client: DevClient;
   #accounts = devAccounts(ACCOUNTS).values();

@@ -74,7 +74,13 @@ t.test('flags are read with a space or an equals sign, the last one counts', asy
   t.equal(parseFlags(['--port=--x'], known).values.get('port'), '--x');
   t.strictSame(parseFlags(['a', '--help', '--', '--port'], known).positionals, ['a', '--port']);
   const bare = { ...known, live: { alone: '1' } };
-  t.strictSame([...parseFlags(['--live', '--port', '2'], bare).values], [['live', '1'], ['port', '2']]);
+  t.strictSame(
+    [...parseFlags(['--live', '--port', '2'], bare).values],
+    [
+      ['live', '1'],
+      ['port', '2'],
+    ],
+  );
   t.equal(parseFlags(['--live=7'], bare).values.get('live'), '7');
   t.throws(() => parseFlags(['--port'], known), new UsageError('--port needs a value'));
   t.throws(() => parseFlags(['--port', '--help'], known), new UsageError('--port needs a value'));
@@ -116,7 +122,7 @@ t.test('serve does not start with wrong settings, and tells all of them', async 
   t.match(result.err, /QUOTEBOOK_HOTS.*\n.*port cannot.*\n.*sync cannot.*\n3 problems with the settings\.$/s);
 });
 
-t.test('a service that fails is told with its causes', async (t) => {
+t.test('a service that fails prints the error with its causes', async (t) => {
   const cause = new Error('EADDRINUSE');
   const runService = (): Promise<void> => Promise.reject(new Error('cannot listen on port 80', { cause }));
   t.strictSame(await run(['serve'], { runService }), {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type WireQuote, signQuote } from '../e2e/maker.js';
 import type { ClusterReady } from './cluster-process.js';
 
-/** A write that a client was told is done. */
+/** A write that the service acknowledged to a client. */
 interface Acknowledged {
   readonly quoteId: string;
   readonly startMs: number;
@@ -30,8 +30,8 @@ const TIMEOUT_MS = 30_000;
 const MAX_SHOWN = 20;
 
 /**
- * Clients of a cluster that write down all that they are told, as Jepsen's do: what was acknowledged, which events each
- * gateway gave, what was read after a write. The history alone says afterwards whether a promise was broken.
+ * Clients of a cluster that record every answer and push, as Jepsen's do: acknowledged writes, the events of each
+ * gateway, and reads after writes. The history alone shows afterwards whether a promise was broken.
  */
 export class History {
   readonly acknowledged: Acknowledged[] = [];

@@ -91,7 +91,7 @@ t.test('without Multicall3', async (t) => {
   t.match(result, { ok: true, profile: { contracts: { multicall3: null } } });
 });
 
-t.test('everything that is wrong is told at once', async (t) => {
+t.test('all problems of a profile are reported at once', async (t) => {
   t.strictSame(
     await problems({
       name: 'My Testnet',

@@ -31,7 +31,7 @@ async function watching(t: Test) {
   return { clock, file, look, since, stop };
 }
 
-t.test('what was changed in the file is told, and nothing else', async (t) => {
+t.test('the watch reports the settings that changed in the file, and no others', async (t) => {
   const { file, look } = await watching(t);
   t.strictSame(await look(), []);
   file.text = '{"port": 1, "freeChannels": 7, "corsOrigins": ["https://a.example"]}';
@@ -49,7 +49,7 @@ t.test('what was put back is no longer another than at the start', async (t) => 
   t.strictSame(since, ['freeChannels']);
 });
 
-t.test('a file that is wrong changes nothing, and is told of once', async (t) => {
+t.test('an invalid file changes nothing and is reported once', async (t) => {
   const { file, look } = await watching(t);
   file.text = '{"port": 1, "freeChannels": 0}';
   t.match(await look(), [/^freeChannels cannot be 0/]);
@@ -58,7 +58,7 @@ t.test('a file that is wrong changes nothing, and is told of once', async (t) =>
   t.strictSame(await look(), [{ freeChannels: 8 }]);
 });
 
-t.test('a file that is wrong again after it was right is told of again', async (t) => {
+t.test('a file that becomes invalid again after it was valid is reported again', async (t) => {
   const { file, look } = await watching(t);
   for (let times = 0; times < 2; times++) {
     file.text = '{"port": 1, "freeChannels": 0}';

@@ -97,7 +97,7 @@ t.test('lists are separated by commas in texts', async (t) => {
   t.strictSame(settingsOf(read({ environment })).streamRpcUrls, ['http://a.example', 'http://b.example/x']);
 });
 
-t.test('every wrong setting is told at once, with where it is from and what to give', async (t) => {
+t.test('all wrong settings are reported at once, each with its source and what to give', async (t) => {
   const result = read({
     flags: { port: '99999', sync: 'sometimes' },
     environment: { QUOTEBOOK_LOG_LEVEL: 'loud', QUOTEBOOK_WALLET_KEY: '0xnotakey', QUOTEBOOK_PROT: '1' },
@@ -116,7 +116,7 @@ t.test('every wrong setting is told at once, with where it is from and what to g
   ]);
 });
 
-t.test('a list in the file is one of JSON, and whoever writes a text there is told so', async (t) => {
+t.test('a list in the file has to be a JSON list; a text is reported as wrong', async (t) => {
   const result = read({ file: file({ corsOrigins: 'https://example.org', streamRpcUrls: 'http://a.example' }) });
   t.strictSame(problemsOf(result), [
     'streamRpcUrls has a wrong value (from quotebook.json): give 1 to 10 http(s) URLs, separated by commas, in the file as a JSON list.',
@@ -135,7 +135,7 @@ t.test('sync takes an interval', async (t) => {
   t.match(problemsOf(read({ flags: { sync: 'interval(0)' } })), [/^sync cannot be/]);
 });
 
-t.test('what begins like a URL and is none is told before anything is asked there', async (t) => {
+t.test('a malformed URL is reported before anything connects to it', async (t) => {
   for (const url of ['ws://:', 'ws://[', 'ws://a.example:65536', 'wss://a.example/#heads']) {
     t.match(problemsOf(read({ flags: { streamWsUrl: url } })), [/^streamWsUrl .*: give a ws\(s\) URL\.$/], url);
   }

@@ -111,7 +111,7 @@ await t.test('a quote that no pool would fill fails with its reason', async (t) 
   await failed(t, { ...good, poolKey: { ...good.poolKey, strike: '1' } }, 'Failed to fetch pool address');
 });
 
-await t.test('a provider who cannot pay is told so', async (t) => {
+await t.test('a quote of a provider without collateral fails with InsufficientCollateralAllowance', async (t) => {
   const poor: Hex = `0x${'5a'.repeat(32)}`;
   await failed(t, await signQuote(poor, pool), 'InsufficientCollateralAllowance');
 });
@@ -138,7 +138,7 @@ await t.test('sloppy query strings are read, wrong ones refused', async (t) => {
   t.equal((await rest.get('/nowhere')).status, 404);
 });
 
-await t.test('a socket that talks nonsense is told so and stays open', async (t) => {
+await t.test('a socket that sends nonsense gets an error and stays open', async (t) => {
   const socket = await SocketClient.open(wsUrl);
   t.teardown(() => socket.end());
   const filter = { type: 'FILTER', channel: 'QUOTES', body: { chainId: '421613' } };

@@ -71,7 +71,7 @@ function levelsOf(quotes: readonly OrderbookQuote[], isBuy: boolean) {
   return levels.values();
 }
 
-/** Hashes that a new connection is told: with its snapshot, and by the next heartbeat. */
+/** Hashes that a new connection gets: with its snapshot, and in the next heartbeat. */
 async function told(channel: 'QUOTES' | 'ORDERBOOK', body: object) {
   const client = await FeedClient.open(wsUrl, apiKey, 'quotebook.v2.msgpack');
   client.follow(channel, body);

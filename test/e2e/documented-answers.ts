@@ -71,7 +71,7 @@ export function assertDocumented(about: {
 const found = new Set<string>();
 const MOST_FOUND = 1_000;
 
-/** An answer as it came, whoever asked. */
+/** An answer as it came, to any client. */
 export interface AnswerText {
   readonly method: string;
   /** Path and query. */

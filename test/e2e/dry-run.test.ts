@@ -55,7 +55,7 @@ await t.test('a quote that is there twice would exist the second time', async (t
   t.match(await rehearse(quote, quote), [{ outcome: 'created' }, { outcome: 'exists' }]);
 });
 
-await t.test('every reason is told, the one that POST would tell first', async (t) => {
+await t.test('every reason is reported, and first the one that POST would give', async (t) => {
   const soon = Math.floor(Date.now() / 1000) + 2;
   const late = 'Quote deadline is invalid (cannot be less than 10 sec)';
   const bad = await signQuote(makerKey, pool, { deadline: 1_700_000_000, price: ONE + 1n, size: 0n });

@@ -14,7 +14,7 @@ export interface Ending {
   readonly reason: string;
 }
 
-/** A client of the feed on a real connection: keeps the book that it is told of, and fails on a gap or a wrong hash. */
+/** A client of the feed on a real connection: keeps the book of its subscription, and fails on a gap or a wrong hash. */
 export class FeedClient {
   /** Messages in the form of JSON, oldest first; a test may take them away. */
   readonly messages: ServerMessageV2[] = [];
@@ -79,7 +79,7 @@ export class FeedClient {
     }
   }
 
-  /** Throws what it was told that is wrong. */
+  /** Throws the first fault that it found in the messages. */
   check(): void {
     if (this.#fault !== null) throw this.#fault;
   }

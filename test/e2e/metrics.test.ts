@@ -69,7 +69,7 @@ await t.test('what the service does is measured', async (t) => {
   socket.end();
 });
 
-await t.test('what is told to readers of a subprotocol counts as what is told to plain ones', async (t) => {
+await t.test('messages to readers of a subprotocol count like messages to plain ones', async (t) => {
   const before = await scrape();
   const reader = await FeedClient.open(wsUrl, apiKey);
   reader.follow('QUOTES', { poolAddress: other.poolAddress });

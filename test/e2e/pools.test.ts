@@ -209,22 +209,19 @@ await t.test('a wallet without money says so for each pool that it cannot deploy
   });
 });
 
-await t.test(
-  'why a node refuses is told to the operator, and its client hears that the chain does not answer',
-  async (t) => {
-    const proxy = await RpcProxy.open(chain.rpcUrl);
-    t.teardown(() => proxy.close());
-    const lines: string[] = [];
-    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
-    const settlement = { ...chain.profile.settlement, rpcUrls: [proxy.url] };
-    const refused = await startTestService({ chain, profile: { ...chain.profile, settlement }, logger });
-    t.teardown(() => refused.stop());
-    const error = { code: -32000, message: 'header not found' };
-    proxy.trick = ({ method }) => (method === 'eth_call' ? { error } : 'PASS');
-    const answer = await new RestClient(refused.httpUrl, refused.apiKey).post('/pools', [{ ...call, strike: 2400 }]);
-    t.equal(answer.status, 503);
-    const told = lines.filter((line) => line.includes('the settlement chain refused what a request asked for'));
-    t.equal(told.length, 1);
-    t.match(told[0], error.message);
-  },
-);
+await t.test('the operator sees why a node refused; the client only that the chain does not answer', async (t) => {
+  const proxy = await RpcProxy.open(chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  const lines: string[] = [];
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+  const settlement = { ...chain.profile.settlement, rpcUrls: [proxy.url] };
+  const refused = await startTestService({ chain, profile: { ...chain.profile, settlement }, logger });
+  t.teardown(() => refused.stop());
+  const error = { code: -32000, message: 'header not found' };
+  proxy.trick = ({ method }) => (method === 'eth_call' ? { error } : 'PASS');
+  const answer = await new RestClient(refused.httpUrl, refused.apiKey).post('/pools', [{ ...call, strike: 2400 }]);
+  t.equal(answer.status, 503);
+  const told = lines.filter((line) => line.includes('the settlement chain refused what a request asked for'));
+  t.equal(told.length, 1);
+  t.match(told[0], error.message);
+});

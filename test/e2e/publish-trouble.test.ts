@@ -18,7 +18,7 @@ if (!pool || !operator || !maker) throw new Error('The local chain lacks pools o
 
 const SENT_AGAIN_SOON = { txResendAfterMs: 150, publishTimeoutMs: 20_000 };
 
-/** A service, and a socket that is told of every quote in the pool. */
+/** A service, and a socket that is subscribed to every quote of the pool. */
 async function start(t: Test, limits: Record<string, number> = {}) {
   const running = await startTestService({ chain, limits: { ...SENT_AGAIN_SOON, ...limits } });
   t.teardown(async () => {
@@ -124,7 +124,7 @@ await t.test('one that is stuck is reported as pending, and posting it again joi
   t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: quote.salt } });
   t.match((await rest.post('/quotes', [quote])).body, { created: [], exists: [{ salt: quote.salt }] });
   t.equal(await published(quote.salt), 1);
-  t.strictSame(socket.unread, [], 'nobody was told of it twice');
+  t.strictSame(socket.unread, [], 'the feed publishes it once');
 });
 
 await t.test('another signer of the wallet takes the nonce: the publication comes under the next', async (t) => {

@@ -15,7 +15,7 @@ async function freeClient(): Promise<RestClient> {
   return new RestClient(httpUrl, (await keys.create('free', 'quota test')).key);
 }
 
-await t.test('a free key over its requests a second is told how long to wait', async (t) => {
+await t.test('a free key over its requests a second gets 429 with the time to wait', async (t) => {
   const client = await freeClient();
   const answers = await Promise.all(Array.from({ length: 8 }, () => client.get('/orders')));
   const refused = answers.filter(({ status }) => status === 429);

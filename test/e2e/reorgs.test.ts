@@ -161,5 +161,5 @@ await t.test('a reorg deeper than is followed stops the readers, and the service
   const answer = await rest.get(`/orders?chainId=421613`);
   t.equal(answer.status, 200);
   t.match(answer.headers.get('x-stale'), /stream/, 'and marked as stale');
-  t.strictSame(socket.unread, [], 'nothing is told that nobody knows');
+  t.strictSame(socket.unread, [], 'the feed publishes nothing while the chain is unknown');
 });

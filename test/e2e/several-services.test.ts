@@ -64,7 +64,7 @@ await t.test('one quote posted to two services at once is one quote in the book 
   t.strictSame(await bookOf(other), await bookOf(one));
 });
 
-await t.test('a fill is told by each', async (t) => {
+await t.test('each service publishes a fill', async (t) => {
   const offer = await signOffer(maker, chain.chainId, {
     pool,
     price: ONE / 8n,

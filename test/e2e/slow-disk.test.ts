@@ -135,7 +135,7 @@ await t.test(
   },
 );
 
-await t.test('what is not on the disk yet is told to nobody: neither answered, nor pushed, nor read', async (t) => {
+await t.test('a record that is not on the disk yet is neither answered, nor pushed, nor read', async (t) => {
   const { disk, log, running, rest, stop } = await start(t);
   t.teardown(stop);
   // What the chain told before is in the book, and would be pushed when its own group is on the disk.

@@ -154,7 +154,7 @@ await t.test('what the vault refuses is refused by the name that it gives', asyn
   await refused(t, ask({ ...call, expiration }, '1', 'buy'), 'Vault__OutOfDTEBounds');
 });
 
-await t.test('a pair without a vault is told so', async (t) => {
+await t.test('a pair without a vault fails with "Vault does not exist"', async (t) => {
   for (const option of [
     { ...call, base: 'DAI' },
     { ...call, quote: 'DAI' },

@@ -106,7 +106,7 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
     ]);
   });
 
-  t.test('a published quote is in the book and is told of with its cause', async (t) => {
+  t.test('a published quote enters the book, and its event names the cause', async (t) => {
     const driver = begin();
     const quote = sampleQuote({ n: 1 });
     t.same(driver.apply(enter(quote)), [

@@ -115,7 +115,7 @@ t.test('an exported state is plain data that another engine goes on from', async
   t.throws(() => copy.importState(engine.exportState()), { name: 'AssertionFailure' });
 });
 
-t.test('pools are told in the order of their deployment, after an import too', async (t) => {
+t.test('pools are listed in the order of their deployment, after an import too', async (t) => {
   const engine = newEngine();
   [7, 3, 9, 1].forEach((n, place) => {
     const origin = originAt(50 + (place >> 1), place);

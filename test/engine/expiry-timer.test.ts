@@ -189,7 +189,7 @@ t.test('where more is due than one record is to hold, it goes in several, a comm
   const gone = () => journal.appended.slice(8).map(({ command, events }) => [command.type, events.length]);
   clock.advance(11_000);
   clock.advance(1_000);
-  t.strictSame(gone(), [['EXPIRE_QUOTES', 3]], 'the next waits until this one is told');
+  t.strictSame(gone(), [['EXPIRE_QUOTES', 3]], 'the next waits until this one is committed');
   for (const part of [2, 3]) {
     await journal.flush();
     t.equal(gone().length, part - 1, 'others have their turn first');

@@ -202,7 +202,7 @@ function queries(t: Test, make: () => EngineUnderTest): void {
 t.test('engine', async (t) => queries(t, () => newEngine()));
 t.test('naive engine', async (t) => queries(t, () => new NaiveEngine(REORG_DEPTH)));
 
-t.test('a walk ends where it is told to, whatever lies behind', async (t) => {
+t.test('a walk ends where its callback ends it, whatever lies behind', async (t) => {
   const side = new BookSide('ask');
   for (const n of [0, 1, 2, 3, 4, 5]) {
     const price = 100n + BigInt(n >> 1);

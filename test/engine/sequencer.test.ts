@@ -51,7 +51,7 @@ t.test('nothing happens while the journal takes no record', async (t) => {
 t.test('listeners get what is durable, a group at a time, in order', async (t) => {
   const { handed, journal, post } = setUp();
   for (const n of [1, 2, 3]) post(n);
-  t.same(handed, [], 'nothing is told before it is durable');
+  t.same(handed, [], 'listeners get nothing before it is durable');
   journal.commit(2);
   t.same(handed, [[1, 2]]);
   post(4);

@@ -87,7 +87,7 @@ t.test('how many items there are up to a key is found without a look at those ab
   t.ok(performance.now() - startMs < 1_000, 'a look at each would take seconds');
 });
 
-/** All that is in it, as it is told, lowest first. */
+/** Takes all keys out of the heap, in the order that it gives them. */
 function emptied(heap: MinHeap): number[] {
   const keys: number[] = [];
   for (let { lowest } = heap; lowest !== undefined; { lowest } = heap) {
@@ -99,7 +99,7 @@ function emptied(heap: MinHeap): number[] {
 
 const rising = (keys: readonly number[]): number[] => [...keys].sort((a, b) => a - b);
 
-t.test('the lowest of what is left is told, whatever comes and goes', async (t) => {
+t.test('the heap gives the lowest remaining key, whatever comes and goes', async (t) => {
   const step = fc.oneof(fc.nat(60), fc.constant(null));
   const property = fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
     const heap = new MinHeap();
@@ -119,7 +119,7 @@ t.test('the lowest of what is left is told, whatever comes and goes', async (t) 
   fc.assert(property, { numRuns: 100 });
 });
 
-t.test('just the keys up to any number are told', async (t) => {
+t.test('the heap gives the keys up to any number, and no others', async (t) => {
   const property = fc.property(fc.array(fc.nat(60), { maxLength: 300, size: 'max' }), fc.nat(70), (keys, most) => {
     const heap = new MinHeap();
     for (const key of keys) heap.add(key);

@@ -21,7 +21,7 @@ async function attached(strace: ChildProcessByStdio<null, null, Readable>): Prom
 }
 
 for (const call of ['fdatasync', 'pwrite64', 'fsync']) {
-  const name = `from the first ${call} that fails on, nothing is told and nothing tried again`;
+  const name = `from the first ${call} that fails on, nothing is acknowledged and nothing retried`;
   t.test(name, { skip: !hasStrace && 'there is no strace here' }, async (t) => {
     t.setTimeout(120_000);
     const chain = await startLocalChain();

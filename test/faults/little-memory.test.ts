@@ -62,7 +62,7 @@ t.test('a heap of 256 MiB is enough, however many large batches come at once', a
   t.equal(await underFlood(t, 256), 'LIVED');
 });
 
-t.test('a process that runs out of memory ends, and nothing is lost that anyone was told', async (t) => {
+t.test('a process that runs out of memory ends, and loses nothing that was acknowledged', async (t) => {
   // In the middle: with 36 MiB it does not start, with 75 it lives.
   const ended = await underFlood(t, 50);
   t.ok(ended !== 'LIVED' && ended !== 0, `it ended with ${ended}`);

@@ -56,7 +56,7 @@ export class LoadedService {
     return this.#told.size;
   }
 
-  /** Starts the service, compares what it has with what was told, and puts it under load. */
+  /** Starts the service, compares its events with those that clients got before, and puts it under load. */
   async start(nodeFlags: readonly string[] = []): Promise<void> {
     await this.#service.start(nodeFlags);
     await this.#check(this.#fresh);
@@ -104,12 +104,12 @@ export class LoadedService {
         assert.ok(message.prevSeq <= at, `no event between ${at} and ${message.prevSeq} is missing`);
         at = message.seq;
         if (at > before) this.#remember(message);
-        else assert.equal(textOf(message), this.#told.get(at), `event ${at} is the one that was told`);
+        else assert.equal(textOf(message), this.#told.get(at), `event ${at} is the one that clients got`);
       }
       at = page.seq;
       isOver = !page.more;
     }
-    assert.ok(at >= before, `event ${before} was told, ${at} is the last one there`);
+    assert.ok(at >= before, `clients got event ${before}, ${at} is the last one there`);
     this.#checkedSeq = at;
     this.#fresh = [];
   }

@@ -59,7 +59,7 @@ for (const fileSystem of FILE_SYSTEMS) {
   const volume = SmallVolume.make(t, VOLUME_MIB, fileSystem);
   const obstacle = typeof volume === 'string' ? volume : false;
   void t.test(
-    `${CUTS} power cuts under load on ${fileSystem} lose nothing that anyone was told`,
+    `${CUTS} power cuts under load on ${fileSystem} lose nothing that was acknowledged`,
     { skip: obstacle, timeout: CUTS * 30_000 },
     async (t) => {
       if (typeof volume !== 'string') await cutOften(t, volume);

@@ -80,7 +80,7 @@ await t.test('a service that was killed goes on from its own log, and is ready w
   );
   t.equal(validQuotes.find(({ quoteId }) => quoteId === kept.quoteId)?.ts, before.get(kept.quoteId)?.ts);
   const taken = proxy.requests.map(rangeOf).filter((range) => range !== null && !isTooLong(range));
-  // The stream told of its last block; of the settlement chain nothing was to be told since the pools were read.
+  // The stream's cursor is at its last block; the settlement chain had no event since the pools were read.
   const firsts = (ofStream: boolean): number[] =>
     proxy.requests.flatMap((request) => {
       const { address } = (request.params[0] ?? {}) as { address?: string };

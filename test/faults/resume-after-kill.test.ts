@@ -145,14 +145,14 @@ await t.test(`${ROUNDS} kills under load: readers go on by number, nothing lost 
     if (channel === 'ORDERBOOK') continue;
     const wanted = await allEvents(rest, filter);
     t.ok(wanted.length > 0);
-    t.strictSame(reader.used, wanted, `${name} was told each event once, in order`);
+    t.strictSame(reader.used, wanted, `${name} got each event once, in order`);
   }
   const [everything] = followers.filter(({ body: filter }) => filter.taker === '*');
   const known = new Set<string>(everything?.reader.allQuotes.map(({ quoteId }) => quoteId));
   t.strictSame(
     [...acked].filter((quoteId) => !known.has(quoteId)),
     [],
-    'each acknowledged quote was told',
+    'the feed published each acknowledged quote',
   );
   for (const { poolAddress } of [pool, otherPool]) {
     const answer = await rest.get(`/orders?chainId=421613&poolAddress=${poolAddress}`);

@@ -71,8 +71,7 @@ export class SmallVolume {
   }
 
   /**
-   * Everything that is not on the disk by now is lost, and whoever uses the volume gets EIO. Comes back with the next
-   * mount.
+   * Loses everything that is not on the disk by now; every use of the volume fails with EIO until the next mount.
    */
   cutPower(): void {
     const faults: string[] = [];

@@ -74,7 +74,7 @@ class Listener {
   }
 }
 
-/** Posts batch after batch until it is told to stop; every answer is kept, a broken connection is a failure. */
+/** Posts batch after batch until `isOver`; keeps every answer, and counts a broken connection as a failure. */
 async function postUntil(service: ServiceProcess, n: number, isOver: () => boolean): Promise<RestAnswer[]> {
   const rest = new RestClient(service.httpUrl, service.apiKey);
   const account = maker(n);

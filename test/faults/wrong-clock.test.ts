@@ -29,7 +29,7 @@ function faked(library: string, stepFile: string): Record<string, string> {
   };
 }
 
-/** Why no process can be told a wrong time here, or null: a process that is told one says which it sees. */
+/** Why libfaketime cannot set the time of a process here, or null: a process under it prints the time that it sees. */
 function obstacle(t: Test): string | null {
   if (FAKETIME_LIBRARY === undefined) return 'there is no libfaketime here';
   const stepFile = path.join(t.testdir(), 'step');

@@ -44,7 +44,7 @@ t.test('how long a guess takes does not tell how much of it is right', async (t)
   for (let round = 0; round < ROUNDS || (!isAlike() && round < MOST_ROUNDS); round++) {
     const wrong = Array.from({ length: GUESSES }, () => inOnePiece(createApiKey(systemRandom)));
     const nearly = Array.from({ length: GUESSES }, () => inOnePiece(withAnotherEnd(secret)));
-    // Who begins changes from round to round, and what a round measures is compared within it.
+    // The order changes from round to round, and times are compared within a round.
     const [first, second] = round % 2 === 0 ? [wrong, nearly] : [nearly, wrong];
     const times = new Map([first, second].map((guesses) => [guesses, microsEach(store, guesses)]));
     ratios.push((times.get(nearly) ?? NaN) / (times.get(wrong) ?? NaN));

@@ -39,7 +39,7 @@ for (const backend of ['uWebSockets.js', 'node']) {
     clearInterval(look);
     const refused = answers.filter((status) => status === 401).length;
     t.equal(answers.filter((status) => status !== undefined && status !== 401).length, 0, 'no other answer');
-    // Not all: whoever has not sent the rest within `refusedBodyMs` is cut off, and may lose the answer.
+    // Not all: the server closes a connection that has not sent the rest within `refusedBodyMs`, and the answer may be lost.
     t.ok(refused > 0, `${refused} read their 401`);
     t.ok(peakBytes - idleBytes <= MOST_GROWTH_BYTES, `${mib(idleBytes)} idle, ${mib(peakBytes)} under attack`);
     let leftBytes = siege.service.usage().rssBytes;

@@ -57,7 +57,7 @@ export async function checkEveryFlip(log: MadeLog, random: SeededRandom, isSeale
       // last group.
       assert.ok(at >= beforeLast.offset, `flip at ${at} went unnoticed`);
       assert.equal(scan.last.index, beforeLast.index);
-      assert.ok(scan.torn !== null, `flip at ${at} is told of`);
+      assert.ok(scan.torn !== null, `flip at ${at} is reported`);
       if (isSealed) assert.equal(scan.last.index, last.index);
     }
   }

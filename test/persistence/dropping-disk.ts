@@ -1,7 +1,7 @@
 import type { DiskFile, OpenMode } from '../../src/persistence/disk/disk.js';
 import { MemoryDisk } from './memory-disk.js';
 
-/** Drops segments between two calls of whoever reads them, as retention does beside a reader. */
+/** Drops segments between two calls of a reader, as retention does. */
 export class DroppingDisk extends MemoryDisk {
   /** They go right behind so many more lists of names, or before so many more files are opened. */
   afterLists = Infinity;

@@ -95,7 +95,7 @@ t.test('no snapshot is begun on a disk that has become full', async (t) => {
   world.submit(process, 5);
   disk.foreignBytes = 7.7 * MIB;
   await clock.advance(10 * writeMs);
-  t.equal(process.told, 5, 'what was under way is told');
+  t.equal(process.told, 5, 'pending records are committed');
   const [warning, ...others] = process.lines.filter(({ level }) => level !== 'info');
   t.match(warning, { level: 'warn', message: /disk is nearly full/ });
   t.strictSame(others, [], 'nothing else is tried');
@@ -197,7 +197,7 @@ t.test('a snapshot takes nothing of the reserve: the segment that has to grow me
   t.ok(disk.fileNames().some((name) => name.endsWith('.snap')));
 });
 
-t.test('not being told of the room is taken for having none', async (t) => {
+t.test('a failed query of the free space counts as a full disk', async (t) => {
   const world = filledWorld();
   const process = await world.start();
   world.disk.inject({ nth: 1, code: 'EIO', persistent: false, calls: ['space'] });

@@ -1,8 +1,8 @@
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
 
 /**
- * A process for node-lock.test.ts: takes the lock on the file that it is told, says what came of it, and stays until it
- * is killed.
+ * A process for file-lock.test.ts: takes the lock on the file of its argument, prints the result, and runs until it is
+ * killed.
  */
 const [path = ''] = process.argv.slice(2);
 console.log((await lockFile(path)) === null ? 'refused' : 'held');

@@ -38,7 +38,7 @@ async function live(nth: number, persistent: boolean): Promise<Outcome> {
   const { calls } = disk;
   if (process !== null) {
     told = process.told;
-    // Either the process was told to end, or closing said so, or it never started: no failure is passed over.
+    // A failure must show: onFatal was called, closing rejected, or the start failed.
     const isTold = process.fatal.length > 0 || failure !== null;
     const isRoom = process.lines.some(({ message }) => message.startsWith('the disk is nearly full'));
     assert.ok(calls < nth || isTold || isRoom, `call ${nth} failed and nobody knows`);
@@ -47,7 +47,7 @@ async function live(nth: number, persistent: boolean): Promise<Outcome> {
   disk.crash('power');
   clock.clear();
   const again = await world.start();
-  assert.ok(again.log.engine.index >= told, `${told} records were told, ${again.log.engine.index} are there`);
+  assert.ok(again.log.engine.index >= told, `${told} records were acknowledged, ${again.log.engine.index} are there`);
   assert.equal(again.log.engine.stateHash(), states.get(again.log.engine.index));
   return { calls, isClean: failure === null && process?.fatal.length === 0 };
 }

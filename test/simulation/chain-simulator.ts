@@ -108,7 +108,7 @@ class ChainSimulation {
     for (const error of process.fatal) throw error;
   }
 
-  /** More happens while the process reads: whoever starts anew asks about all quotes, and now events alone tell. */
+  /** More happens while the process reads: a restart reads the state of all quotes, and from now on only events change it. */
   async #goOn(process: LogProcess): Promise<void> {
     const life = this.#follow(process, 0);
     await this.#readToHeads(life);

@@ -7,14 +7,14 @@ import { newEngine, plain } from '../engine/samples.js';
 import type { Crash } from '../persistence/sim-disk.js';
 import type { Given, LogProcess } from './simulated-log.js';
 
-/** What a log promises to whoever was told something, over all lives of the process. */
+/** What a log promises for acknowledged records, over all lives of the process. */
 export class LogPromises {
   readonly #sync: SyncMode;
   /** What a crash took is cut off again. */
   #given: readonly Given[] = [];
   #told = 0;
   #isLostAllowed = false;
-  /** By epoch and seq: what clients were told, over all lives. */
+  /** By epoch and seq: the events that clients got, over all lives. */
   readonly #toldEvents = new Map<string, Map<number, string>>();
 
   constructor(sync: SyncMode) {
@@ -38,13 +38,13 @@ export class LogPromises {
   }
 
   /**
-   * After a start: nothing that was told is lost, where the sync mode promises that; and what is there is a prefix of
-   * what was submitted: the state and the event numbers are those of that moment. Under the log's epoch no `seq` ever
-   * identifies two events: all that clients were told under it is in the log, which gives no such number away again.
+   * After a start: no acknowledged record is lost, where the sync mode promises that; and the log holds a prefix of what
+   * was submitted: the state and the event numbers are those of that moment. Under the log's epoch no `seq` ever
+   * identifies two events: the log holds every event that clients got under it, and gives no such number away again.
    */
   check({ engine, epoch }: Pick<OpenLog, 'engine' | 'epoch'>): void {
     if (!this.#isLostAllowed)
-      assert.ok(engine.index >= this.#told, `record ${this.#told} was told, ${engine.index} is there`);
+      assert.ok(engine.index >= this.#told, `record ${this.#told} was acknowledged, ${engine.index} is there`);
     this.#given = this.#given.slice(0, engine.index);
     const again = newEngine();
     const events = new Map<number, string>();
@@ -52,7 +52,7 @@ export class LogPromises {
       for (const event of again.apply(command, stamp)) events.set(event.seq, textOf(event));
     }
     for (const [seq, text] of this.#toldUnder(epoch)) {
-      assert.equal(events.get(seq), text, `event ${seq} was told under this epoch, and is not in the log`);
+      assert.equal(events.get(seq), text, `clients got event ${seq} under this epoch, and it is not in the log`);
     }
     assert.deepEqual(stateOf(engine), stateOf(again));
     engine.checkInvariants();

@@ -69,9 +69,9 @@ export class LogProcess {
   readonly log: OpenLog;
   readonly sequencer: RememberingSequencer;
   readonly time: EngineTime;
-  /** Last record that listeners were told of: what a client may have been promised. */
+  /** Last record that listeners got: a client may know of everything up to it. */
   told: number;
-  /** The events that listeners were told of. */
+  /** The events that listeners got. */
   readonly toldEvents: EngineEvent[] = [];
   readonly #process: ProcessState;
 
@@ -114,7 +114,7 @@ export class LogProcess {
     return this.sequencer.submit(command);
   }
 
-  /** Everything that this life has applied, whoever submitted it. */
+  /** Everything that this life has applied, of every submitter. */
   get given(): readonly Given[] {
     return this.sequencer.given;
   }

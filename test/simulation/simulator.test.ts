@@ -1,7 +1,7 @@
 import t from 'tap';
 import { SYNC_MODES, simulate, simulatePowerCuts, simulateSeeds } from './simulator.js';
 
-t.test('whatever crashes, what was told is there afterwards and nothing else', async (t) => {
+t.test('after any crash every acknowledged record is there, and nothing else', async (t) => {
   const { crashes, records } = await simulateSeeds(1000, 100);
   t.ok(crashes >= 100 && records > 1000, `${crashes} crashes, ${records} records`);
 });

@@ -18,7 +18,7 @@ export interface SimulationResult {
 /**
  * Lives of one log under one seed: a process takes commands until it crashes, loses its power or its disk fails, and
  * the next one has to go on from what is left. After each start it is checked that
- * - nothing that was told is lost, where the sync mode promises that;
+ * - no acknowledged record is lost, where the sync mode promises that;
  * - what is there is a prefix of what was submitted: the state and the event numbers are those of that moment;
  * - no `seq` identifies two events under one epoch;
  * - the start succeeds at all.

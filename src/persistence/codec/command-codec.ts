@@ -22,7 +22,7 @@ const FIELDS = {
 const KINDS = Object.keys(FIELDS) as readonly Command['type'][];
 const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Command['type'], number>;
 
-/** Version of the layout of a record with that command: whoever does not know the command is to see it by this. */
+/** Layout version of a record with that command. A reader that does not know the command recognises it by this. */
 export function recordVersionOf(command: Command): number {
   if (command.type === 'ENTER_QUOTE' && hasPast(command)) return 3;
   return command.type === 'EXPIRE_QUOTES' ? 2 : 1;

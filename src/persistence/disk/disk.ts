@@ -213,8 +213,9 @@ export interface Logger {
 }
 
 /**
- * When the log is forced to the disk: before anything is told; every `intervalMs`; or when the system pleases. With the
- * latter two a power cut loses what was told since the last sync; the death of the process alone loses nothing.
+ * When the log is forced to the disk: before every acknowledgement; every `intervalMs`; or when the system pleases. With
+ * the latter two a power cut loses what was acknowledged since the last sync; the death of the process alone loses
+ * nothing.
  */
 export type SyncMode =
   { readonly type: 'always' } | { readonly type: 'interval'; readonly intervalMs: number } | { readonly type: 'never' };

@@ -10,8 +10,8 @@ const MODE = 0o600;
 /**
  * flock(2)'s exclusive lock on the file at `path`, made when it isn't there; null when another process holds it. Such a
  * lock belongs to the open file and ends with its last descriptor, so kill -9 leaves nothing stale behind, and it holds
- * between containers that share a volume. Whoever holds it may rename or remove the file. Who has opened that one and
- * locks it afterwards does not have the file that is at `path` by then, and gets null.
+ * between containers that share a volume. The holder may rename or remove the file. A process that had opened it before
+ * and locks it afterwards does not have the file that is at `path` by then, and gets null.
  *
  * Node has no call for it. macOS takes it while opening. On Linux the program flock(1), of util-linux or BusyBox, is
  * handed our descriptor and takes the lock on the file that we both have open; when it exits, ours still has it.

@@ -81,7 +81,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Who waits for what to be durable. What is waited for is a count: frames since the log was opened. */
+/** Promises that wait until a number of frames is durable, counted since the log was opened. */
 export class DurabilityWaiters {
   #durableFrames = 0;
   #waiters: Waiter[] = [];

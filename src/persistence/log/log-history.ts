@@ -8,7 +8,7 @@ import { damaged, type SegmentStart, segmentStart, wholeFrame } from './segment-
 
 /** In the beginning of a segment: its head and its first record, however many quotes that states anew. */
 const FIRST_RECORD_BYTES = 1 << 20;
-/** Of a large group: whoever wants a few events need not wait until all of it is decoded. */
+/** Records decoded at once of a large group: a reader of a few events need not wait until all of it is decoded. */
 const RECORDS_AT_A_TIME = 100;
 
 /** Past records, for readers who missed their events. Reads beside the writer. */
@@ -161,7 +161,7 @@ class SegmentPlaces {
     return this.#places.findLast((place) => place.seq <= seq)?.offset ?? 0;
   }
 
-  /** Whoever reads on from one of the places tells of each group that comes. */
+  /** Readers that go on from one of the places report each group that they pass. */
   note(offset: number, seq: number): void {
     if (offset >= (this.#places.at(-1)?.offset ?? 0) + STEP_BYTES) this.#places.push({ offset, seq });
   }

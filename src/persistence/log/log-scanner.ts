@@ -28,7 +28,7 @@ import { type GroupFault, readGroup } from './segment-reader.js';
 /**
  * Reads the whole log and says what is in it. Throws PersistenceError DAMAGED where bytes that were once durable are
  * wrong or gone, naming the place. Changes nothing, so it may run beside a server that writes: what it is just writing
- * then looks like a torn tail. `onPassed` is told of each segment that has records, as soon as that is right.
+ * then looks like a torn tail. `onPassed` gets each segment that has records, as soon as it is verified.
  */
 export async function scanLog(disk: Disk, epoch: Buffer, onPassed?: (passed: PassedSegment) => void): Promise<LogScan> {
   return new LogScanner(disk, epoch, onPassed).scan();
@@ -266,7 +266,7 @@ export interface PassedSegment {
   readonly stateHashes: readonly StateHashMarker[];
 }
 
-/** Bytes behind the last whole group that are neither zeros nor groups that anyone was told of. */
+/** Bytes behind the last whole group that are neither zeros nor acknowledged groups. */
 interface TornTail {
   readonly number: number;
   readonly offset: number;

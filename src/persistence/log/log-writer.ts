@@ -34,7 +34,7 @@ export class LogWriter {
   #durable: LogPoint;
   #writtenFrames = 0;
   #running: Promise<void> | null = null;
-  /** The group that was written last, until it is told. */
+  /** The group that was written last, until it is reported to its waiters and to `onCommit`. */
   #untold: WrittenGroup | null = null;
   #isSealed: boolean;
   #failure: PersistenceError | null = null;
@@ -185,12 +185,12 @@ export class LogWriter {
     this.#untold = { index, records, frames, bytes: bytes.length };
   }
 
-  /** Whoever waits for the group that was written last hears of it. */
+  /** Reports the group that was written last to its waiters and to `onCommit`. */
   #tellLast(): void {
     const group = this.#untold;
     if (group === null) return;
     this.#untold = null;
-    // The next segment may have failed meanwhile: then nothing more is told.
+    // The next segment may have failed meanwhile: then nothing more is reported.
     if (this.#failure !== null) throw this.#failure;
     if (this.#options.sync.type === 'always') this.#waiters.settle(group.frames);
     if (group.records > 0) this.#options.onCommit(group);
@@ -266,9 +266,9 @@ export interface LogWriterOptions {
    * throws ends the log.
    */
   readonly onWriting?: (group: WrittenBytes) => void;
-  /** Every record up to `index` may be told. Called once a group that has records, in order. */
+  /** Every record up to `index` may be acknowledged and published. Called once a group that has records, in order. */
   readonly onCommit: (group: CommittedGroup) => void;
-  /** Once, after the first failure: nothing is written or told any more. The process has to end. */
+  /** Once, after the first failure: nothing is written or acknowledged any more. The process has to end. */
   readonly onFatal: (error: Error) => void;
 }
 

@@ -9,7 +9,7 @@ import { chainAfter, HEADER_BYTES, type LogPoint, readCommit, readSegmentHeader 
 export interface SegmentStart {
   readonly number: number;
   readonly first: LogPoint;
-  /** Whoever has looked at every frame up to `end` says by this CRC of all that, which bytes those were. */
+  /** A caller that verified every frame up to `end` passes the CRC of those bytes: the reader compares it. */
   readonly checked?: { readonly end: number; readonly crc: number };
 }
 
@@ -66,7 +66,7 @@ export async function* readRecords(
   }
 }
 
-/** The same of segments that are told of one after another, each with where it ends. */
+/** The same for a stream of segments, each with the point where it ends. */
 export async function* readRecordsOf(
   disk: Disk,
   segments: AsyncIterable<SegmentStart & { readonly last: LogPoint }>,

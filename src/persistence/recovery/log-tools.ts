@@ -117,7 +117,7 @@ export type RestoreSource =
 /**
  * Begins a log anew with the state of another, or of a snapshot; a start reads from the chains what came after it. The
  * log that was there is kept as `*.broken`. Records and events go on to count from the source's, and the epoch is a new
- * one, since the same numbers may come to mean something else than clients were told. Throws PersistenceError, and has
+ * one, since the same numbers may come to identify other events than the clients know. Throws PersistenceError, and has
  * changed nothing then: whatever makes the source unusable, FOREIGN, NO_BASE, LOCKED.
  */
 export async function restoreLog(

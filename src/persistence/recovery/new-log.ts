@@ -29,7 +29,7 @@ export interface WholeState {
 
 /**
  * Puts the log of `disk` aside as `*.broken` and begins one with that state. Records and events go on to count from
- * there, and both epochs are new ones, since the same numbers may come to mean something else than clients were told.
+ * there, and both epochs are new ones, since the same numbers may come to identify other events than the clients know.
  */
 export async function startNewLog(
   disk: Disk,

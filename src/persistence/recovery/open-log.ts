@@ -99,7 +99,7 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
     // Last of all: from now on a directory without segments is one that has lost them.
     if (found === null) await manifestFile.change(manifest);
   } catch (error) {
-    // Its looks at the volume would keep the process alive for ever. What else fails is told by the first error.
+    // Its looks at the volume would keep the process alive for ever. The first error explains any that follow.
     await journal.close().catch(() => undefined);
     throw error;
   }

@@ -125,14 +125,14 @@ export interface EarlyReplay {
   readonly candidate: BaseCandidate;
   /** The candidate's engine before the first record. */
   readonly base: StateAt;
-  /** State hashes that were told behind it, and come to again. */
+  /** State hashes that the log records behind it, and that the replay reproduced. */
   readonly compared: number;
 }
 
 /**
- * Replays the newest snapshot's log while that is looked through: each segment as soon as its bytes are known to be
- * right, and the next one's too, in which the last hashes of its state are told. Null where that does not go: whatever
- * is wrong, a replay in order meets it again, and names it.
+ * Replays the log behind the newest snapshot while the scan goes on: each segment once its bytes and those of the next
+ * one are verified, because the next one records the last hashes of its state. Null where that fails: a replay in order
+ * meets the same fault again, and names it.
  */
 export async function replayDuringScan(
   disk: Disk,

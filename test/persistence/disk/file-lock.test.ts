@@ -56,7 +56,7 @@ t.test('another process holds it until it dies, in whatever way', async (t) => {
 t.test('who waited for a file that was renamed meanwhile has no lock', async (t) => {
   const directory = t.testdir();
   const file = path.join(directory, 'lock');
-  // Each of them opens the file and then runs a program: whoever comes to it late finds another file there, or none.
+  // Each of them opens the file and then runs a program; a late one finds another file or none under that name.
   for (let round = 0; round < 5; round += 1) {
     let holders = 0;
     let most = 0;

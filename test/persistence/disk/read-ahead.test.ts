@@ -21,7 +21,7 @@ t.test('each file comes whole and in order, whatever lay in the memory before', 
   t.strictSame(await read(new MemoryDisk(files), []), []);
 });
 
-t.test('a file that cannot be read is told of in its turn, not before', async (t) => {
+t.test('a file that cannot be read rejects in its turn, not before', async (t) => {
   const seen: string[] = [];
   const names = ['first', 'second', 'missing', 'third'];
   const reading = (async () => {

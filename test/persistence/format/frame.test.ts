@@ -46,7 +46,7 @@ t.test('a frame is read as it was written, up to the last byte of its file', asy
   }
 });
 
-t.test('what is no frame is told in words, wherever its file ends', async (t) => {
+t.test('the reader says in words what is wrong with a frame, wherever its file ends', async (t) => {
   const bytes = framed('payload');
   for (let end = START; end < bytes.length; end += 1) {
     const room = end - START;

@@ -80,7 +80,7 @@ t.test('formats from the oldest to the present one are read', async (t) => {
   t.throws(() => readSegmentHeader(header({ format: FILE_FORMAT + 1 })), { code: 'NEWER_FORMAT' });
 });
 
-t.test('what is no header of the kind is told in words', async (t) => {
+t.test('the reader says in words what is wrong with a header', async (t) => {
   t.equal(readSnapshotHeader(header({ fields: 8 })), 'not the header of a quotebook snapshot');
   t.equal(readSegmentHeader(header({ kind: 'quotebook snapshot', fields: 8 })), 'not the header of a quotebook log');
   t.equal(readSegmentHeader(header({ type: FrameType.record })), 'a frame of type 2 instead of a header');

@@ -9,8 +9,8 @@ import { readDocument } from '../../app/read-document.js';
 import { GOLDEN } from '../golden-log.js';
 
 /**
- * A reader that knows of records and snapshots what docs/reference/log-format.md says and nothing else, held against what the
- * program reads: whoever writes another one has only that page.
+ * A reader that follows docs/reference/log-format.md alone for records and snapshots, held against the program's reader:
+ * the page is all that the author of another reader has.
  */
 const page = readDocument('docs/reference/log-format.md');
 

@@ -48,7 +48,7 @@ t.test('a record that cannot be put leaves nothing, though it had begun', async 
   t.strictSame(queue.takeInto(new GrowingBuffer(BUFFER_BYTES)), { index: 8, seq: 71, records: 1, frames: 1 });
 });
 
-t.test('each is told when what it waits for is durable, and not before', async (t) => {
+t.test('each waiter resolves when its frames are durable, and not before', async (t) => {
   const waiters = new DurabilityWaiters();
   const told: number[] = [];
   for (const frames of [3, 1, 2]) void waiters.until(frames).then(() => told.push(frames));

@@ -66,7 +66,7 @@ await t.test('who has enough reads no further, and who comes after begins there'
   t.strictSame(await read(history, seq - 5, index), from(seq - 4, seq), 'one that goes further finds its way');
 });
 
-await t.test('a flipped bit is found by whoever reads that part, and by nobody else', async (t) => {
+await t.test('a flipped bit fails the reader of that part, and no other', async (t) => {
   const files = [...disk.files].map(([name, bytes]) => [name, Buffer.from(bytes)] as const);
   const [, segment] = files.find(([name]) => name.startsWith('segment')) ?? [];
   if (segment === undefined) throw new Error('no segment');

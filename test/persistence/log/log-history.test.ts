@@ -11,7 +11,7 @@ import { World } from '../world.js';
 
 const GROUPS = 60;
 
-/** What a reader is told of a record: its stamp, and the events as plain values. */
+/** What a listener gets of a record: its stamp, and the events as plain values. */
 function told({ stamp, events }: JournalRecord): object {
   return { stamp, events: events.map(plain) };
 }
@@ -22,7 +22,7 @@ async function read(history: LogHistory, seq: number, throughIndex: number): Pro
   return records;
 }
 
-/** A log of several segments, and all that its listeners were told. */
+/** A log of several segments, and all records that its listeners got. */
 async function toldLog(retainLogBytes: number) {
   const world = new World(4);
   const { clock } = world;
@@ -43,7 +43,7 @@ async function toldLog(retainLogBytes: number) {
   return { world, process, records };
 }
 
-t.test('the records from any event on are read again as they were told, while the log goes on', async (t) => {
+t.test('the history gives the records from any event on as listeners got them, while the log goes on', async (t) => {
   const { world, process, records } = await toldLog(Infinity);
   const { history, engine } = process.log;
   t.equal(await world.clock.until(history.droppedThroughSeq()), 0);
@@ -66,7 +66,7 @@ t.test('nothing behind the record that is durable is read', async (t) => {
   );
 });
 
-t.test('what was dropped is told by number, and all behind it is there', async (t) => {
+t.test('droppedThroughSeq names the last dropped event, and all behind it is there', async (t) => {
   const { world, process, records } = await toldLog(0);
   const { history, engine } = process.log;
   const dropped = await world.clock.until(history.droppedThroughSeq());

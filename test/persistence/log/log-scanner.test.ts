@@ -90,14 +90,14 @@ t.test('where no segment has a whole group, all of them are empty', async (t) =>
   t.match(await scanLog(disk, log.epoch), { segments: [], emptySegments: [1], torn: null });
 });
 
-t.test('with each segment goes what was told of the state there, and in none of the others', async (t) => {
+t.test('each segment comes with its own recorded state hashes', async (t) => {
   const told: unknown[] = [];
   await scanLog(new MemoryDisk(log.files), log.epoch, ({ stateHashes }) => told.push(...stateHashes));
   t.ok(told.length > 1);
   t.strictSame(told, whole.stateHashes);
 });
 
-t.test('the chain is told where a snapshot of the directory says to end, if its header can be read', async (t) => {
+t.test('the scan checks where a snapshot of the directory says to end, if its header can be read', async (t) => {
   const { epoch, files } = await madeLog(24 << 10, true, { snapshotEveryRecords: 40 });
   const snapshots = snapshotIndexes([...files.keys()]).map(snapshotName);
   t.ok(snapshots.length > 0, `${snapshots.length} snapshots`);

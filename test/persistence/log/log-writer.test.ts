@@ -30,7 +30,7 @@ t.test('what one turn appends is one group, also where promises come between', a
   t.strictSame(groups, [3]);
 });
 
-t.test('a group is told while the next one is on its way to the disk', async (t) => {
+t.test('the writer acknowledges a group while the next one is on its way to the disk', async (t) => {
   const seen: string[] = [];
   const world = new World(1, {
     delayMs: (call) => {
@@ -52,7 +52,7 @@ t.test('a group is told while the next one is on its way to the disk', async (t)
   t.strictSame(seen, ['write', 'sync', 'write', 'told 3', 'sync', 'told 2']);
 });
 
-t.test('nothing is told before its sync has returned', async (t) => {
+t.test('nothing is acknowledged before its sync has returned', async (t) => {
   const world = new World(1, { delayMs: (call) => (call === 'sync' ? 100 : 0) });
   const { clock } = world;
   const process = await world.start();
@@ -64,7 +64,7 @@ t.test('nothing is told before its sync has returned', async (t) => {
 });
 
 t.test(
-  'with sync interval a record is told once it is written, and durable at the latest after the interval',
+  'with sync interval a record is acknowledged once it is written, and durable at the latest after the interval',
   async (t) => {
     const world = new World(1);
     const { clock, disk } = world;
@@ -119,7 +119,7 @@ t.test('with sync interval a log that is never quiet is durable after the interv
     await neverQuiet(world, process, 110);
     const durable = journal.durable.index;
     t.ok(durable >= before, `${before} records were there 110 ms ago, ${durable} are durable`);
-    t.ok(process.told >= process.log.engine.index - 6, 'what is written is told');
+    t.ok(process.told >= process.log.engine.index - 6, 'written records are acknowledged');
   }
 });
 
@@ -148,7 +148,7 @@ t.test('a quiet log is sealed by one empty group', async (t) => {
   t.match(process.log.journal.durable, { group: 2, index: 3 });
   await clock.advance(10_000);
   t.equal(process.log.journal.durable.group, 2);
-  t.equal(told, 1, 'nobody is told of a group without records');
+  t.equal(told, 1, 'listeners get no group without records');
 });
 
 t.test('with sync interval what is sealed is durable: the empty group says so', async (t) => {
@@ -299,7 +299,7 @@ t.test('a log that is closed has nothing left to do', async (t) => {
 });
 
 for (const call of ['write', 'sync'] as const) {
-  t.test(`a ${call} that fails ends the log: nothing of the group is told, nothing tried again`, async (t) => {
+  t.test(`a ${call} that fails ends the log: nothing of the group is acknowledged or retried`, async (t) => {
     const world = new World(1);
     const { clock, disk } = world;
     const process = await world.start();

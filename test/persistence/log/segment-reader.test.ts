@@ -39,7 +39,7 @@ t.test('a commit that does not count on from the group before is refused, though
   }
 });
 
-t.test('what is no group of this log is told with the place where it goes wrong', async (t) => {
+t.test('bytes that are no group of this log are rejected with the place where it goes wrong', async (t) => {
   t.same(read(group([record, record], {}, Buffer.alloc(8, 2))), { reason: 'a commit of another log', at: COMMIT_AT });
   t.same(read(group([record, chunk])), { reason: 'a frame of type 6 among records', at: 19 });
   const broken = group([record, record]);

@@ -109,7 +109,7 @@ t.test('what an earlier process made ready is the next segment, and not made aga
 });
 
 t.test(
-  'a power cut does not take what is told to be in one whose maker was killed before its name was durable',
+  'a power cut loses no acknowledged group of a segment whose maker was killed before its name was durable',
   async (t) => {
     for (let seed = 1; seed <= 8; seed += 1) {
       const seen: string[] = [];

@@ -25,7 +25,7 @@ t.test('no flipped bit of a log that was killed goes unnoticed', async (t) => {
   t.ok(refused >= (unsealed.ends.at(-2)?.offset ?? 0), `${refused} refused`);
 });
 
-t.test('damage is told with the file, the byte and the last record before it', async (t) => {
+t.test('damage is reported with the file, the byte and the last record before it', async (t) => {
   const middle = sealed.ends[3];
   const bytes = Buffer.from(sealed.files.get(FIRST_SEGMENT) ?? []);
   const at = (middle?.offset ?? 0) + 20;

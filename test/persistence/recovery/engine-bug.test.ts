@@ -46,7 +46,7 @@ for (const type of TYPES) {
     );
     t.match(process.fatal, [{ message: `a bug in ${type}` }]);
     await clock.advance(1000);
-    t.equal(process.told, RECORDS_BEFORE, 'nothing more is told, not even what went before');
+    t.equal(process.told, RECORDS_BEFORE, 'nothing more is committed, not even the record before');
     t.throws(() => world.submit(process, 1), /nothing is applied after a fault/);
 
     disk.crash('kill');

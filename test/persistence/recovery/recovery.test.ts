@@ -111,7 +111,7 @@ t.test('whatever is wrong, it comes to the same as in order, or is refused in th
   t.ok(codes.has('DAMAGED') && codes.has(`snapshot ${newest}`) && codes.size > 2, [...codes].join());
 });
 
-t.test('a state that is told of only at the end is compared all the same: in order', async (t) => {
+t.test('a state hash that only the end of the log records is compared by the replay in order', async (t) => {
   const hide = (passed: PassedSegment): PassedSegment => ({ ...passed, stateHashes: [] });
   const { replay, scan } = await replayed(hide);
   t.equal(replay?.compared, 0);
@@ -146,7 +146,7 @@ t.test(
   },
 );
 
-t.test('a state that is told of wrongly stops the replay', async (t) => {
+t.test('a recorded state hash that is wrong stops the replay', async (t) => {
   const lie = ({ segment, stateHashes }: PassedSegment): PassedSegment => ({
     segment,
     stateHashes: stateHashes.map((note) => ({ ...note, stateHash: '00'.repeat(32) })),

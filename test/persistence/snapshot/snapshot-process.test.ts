@@ -85,7 +85,7 @@ t.test('one process makes them all, and all that it does gives way to the engine
   t.strictSame([...new Set(threads.flatMap(priorityOf))], [constants.priority.PRIORITY_LOW]);
 });
 
-t.test('a failed call is told with the code of the system', async (t) => {
+t.test('a failed system call is reported with its error code', async (t) => {
   const { requestFor, snapshots } = await opened(t);
   await snapshots.make(requestFor('same.tmp'));
   const pid = pidOf(snapshots);
@@ -93,7 +93,7 @@ t.test('a failed call is told with the code of the system', async (t) => {
   t.equal(snapshots.pid, pid, 'the process lives on');
 });
 
-t.test('damage is told with the code of its kind, and no number of the system', async (t) => {
+t.test('damage is reported with the code of its kind, and without an errno', async (t) => {
   const { directory, disk, requestFor, snapshots } = await opened(t);
   const { segments } = await scanLog(disk, log.epoch);
   const withRecords = segments.findLast(({ first, last }) => last.index > first.index);

@@ -37,7 +37,7 @@ const failing =
     throw error;
   };
 
-t.test('a snapshot has its name only when whoever made it says that it is whole', async (t) => {
+t.test('a snapshot gets its name only after its writer has reported it complete', async (t) => {
   const seen: string[][] = [];
   const { disk, log, drafts } = await started(async (disk, request) => {
     const note = await makeSnapshot(disk, request, silent);
@@ -130,7 +130,7 @@ for (const [code, what] of [
   });
 }
 
-t.test('damage that another process finds in the log is told to people, and the log goes on', async (t) => {
+t.test('damage that the snapshot process finds in the log is logged, and the log goes on', async (t) => {
   const error = Object.assign(new Error('a group is damaged'), { code: 'DAMAGED', errno: undefined });
   const { log, fatal, lines, drafts } = await started(failing(error));
   await log.snapshotter.take();

@@ -56,7 +56,7 @@ class QuoteTerms:
     deadline: int
     #: Tells quotes of the same terms apart; at most 2^53 - 1.
     salt: int
-    #: Whom the quote is for; the zero address: everybody.
+    #: The only account that may take the quote; the zero address: anyone.
     taker: str = ZERO_ADDRESS
 
     def __post_init__(self) -> None:
