@@ -9,7 +9,7 @@ import { type ClusterConnection, type ClusterOptions, connectCluster } from '../
 import { EngineLog } from '../cluster/engine-log.js';
 import { GatewayReplica } from '../cluster/gateway-replica.js';
 import { ClusterKeyFiles, LeaderValues } from '../cluster/kept-values.js';
-import { type Leadership, openLeaseStore, waitToLead } from '../cluster/leadership.js';
+import { Lease, type Leadership, openLeaseStore, waitToLead } from '../cluster/leadership.js';
 import { NatsLogStream, openLogStream } from '../cluster/log-stream.js';
 import {
   answerRoll,
@@ -20,6 +20,7 @@ import {
   type MemberInfo,
   publishNews,
 } from '../cluster/members.js';
+import { type RestoreReport, restoreStream } from '../cluster/restore-stream.js';
 import { effectiveQuotas } from '../config/effective-limits.js';
 import type { Limits } from '../config/limits.js';
 import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
@@ -28,7 +29,8 @@ import type { ChainRole } from '../engine/command.js';
 import type { Hex, Order } from '../engine/quote.js';
 import type { PublishResult, QuoteToPublish } from '../http/publish-route.js';
 import type { Caller } from '../http/router.js';
-import { openNodeDisk } from '../persistence/disk/node-disk.js';
+import { nodeDiskAt, openNodeDisk } from '../persistence/disk/node-disk.js';
+import type { Logger } from '../persistence/disk/disk.js';
 import type { Identity } from '../persistence/format/manifest.js';
 import { EPOCH_BYTES } from '../persistence/format/header.js';
 import { scanInThread } from '../persistence/recovery/scan-thread.js';
@@ -405,6 +407,38 @@ export async function clusterStatus(cluster: ClusterConnection, waitMs: number):
       natsLeader: info.cluster?.leader ?? 'unknown',
     },
   };
+}
+
+/** Rebuilds a cluster's log stream from the log of one of its engines. No engine may run meanwhile. */
+export async function restoreCluster(
+  cluster: ClusterConnection,
+  limits: Limits,
+  dataDir: string,
+  logger: Logger,
+): Promise<RestoreReport> {
+  const { member, deployment } = cluster.options;
+  const stream = await openLogStream(cluster);
+  const lease = new Lease(await openLeaseStore(cluster, limits.clusterLeaseMs), {
+    member,
+    ttlMs: limits.clusterLeaseMs,
+    renewMs: limits.clusterRenewMs,
+    clock: systemClock,
+    // What an engine that took it meanwhile appends is a TERM, which ends this restore.
+    onLost: () => undefined,
+  });
+  if (!(await lease.take())) throw new Error('an engine leads: stop the engines of the cluster first');
+  try {
+    return await restoreStream(stream, nodeDiskAt(path.join(dataDir, deployment)), {
+      member,
+      random: systemRandom,
+      clock: systemClock,
+      logger,
+      limits,
+      groupsAhead: limits.clusterAheadMessages,
+    });
+  } finally {
+    await lease.release();
+  }
 }
 
 /** The keys of a cluster, for `quotebook keys`. */

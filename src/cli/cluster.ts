@@ -2,30 +2,38 @@ import type { MemberInfo } from '../cluster/members.js';
 import { limits } from '../config/limits.js';
 import { CLUSTER_SETTINGS } from '../config/setting-table.js';
 import { flagsHelp, parseFlags, settingFlags, settingsFrom, tellProblems } from './flags.js';
-import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
+import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE, toIo, UsageError } from './run.js';
 
 const help = `quotebook cluster status [--format text|json] [FLAGS]
 quotebook cluster step-down [FLAGS]
+quotebook cluster restore --from DATA_DIR [FLAGS]
 
 status:    shows the members that answer, with their roles, and what the log stream has.
 step-down: has the leader end; a standby takes over. Part of a rolling restart.
+restore:   rebuilds a log stream that is lost, or the rest of one, from the log in an engine's data directory, and
+           compares the state hashes of both. Stop the engines first. Keys are created anew.
 
   --format
       How status prints it: text, or json in one line. Default: text.
+  --from
+      Data directory of the engine whose log restore takes.
 ${flagsHelp(CLUSTER_SETTINGS)}`;
 
-const USAGE = 'say `cluster status` or `cluster step-down`';
+const USAGE = 'say `cluster status`, `cluster step-down` or `cluster restore --from DATA_DIR`';
+const ACTIONS: readonly (string | undefined)[] = ['status', 'step-down', 'restore'];
 /** How long members have to answer. */
 const ROLL_MS = 1_000;
 
 export const clusterCommand: Command = {
   name: 'cluster',
-  summary: 'show a cluster, or have its leader step down',
+  summary: 'show a cluster, have its leader step down, or rebuild its log stream',
   help,
   async run(words, io) {
-    const parsed = parseFlags(words, { ...settingFlags(CLUSTER_SETTINGS), format: 'value' });
+    const parsed = parseFlags(words, { ...settingFlags(CLUSTER_SETTINGS), format: 'value', from: 'value' });
     const [action, extra] = parsed.positionals;
-    if ((action !== 'status' && action !== 'step-down') || extra !== undefined) throw new UsageError(USAGE);
+    if (!ACTIONS.includes(action) || extra !== undefined) throw new UsageError(USAGE);
+    const from = parsed.values.get('from');
+    if ((action === 'restore') !== (from !== undefined)) throw new UsageError('`cluster restore` takes --from');
     const format = parsed.values.get('format') ?? 'text';
     if (format !== 'text' && format !== 'json') throw new UsageError('--format is text or json');
     const result = await settingsFrom(parsed, io);
@@ -33,13 +41,18 @@ export const clusterCommand: Command = {
       tellProblems(result.problems, io);
       return EXIT_USAGE;
     }
-    const { connectByName, clusterStatus } = await import('../app/cluster-roles.js');
+    const { connectByName, clusterStatus, restoreCluster } = await import('../app/cluster-roles.js');
     const { askStepDown } = await import('../cluster/members.js');
     const cluster = await connectByName(result.settings, limits, io.readText);
     try {
       if (action === 'step-down') {
         await askStepDown(cluster);
         io.out('The leader steps down.');
+        return EXIT_OK;
+      }
+      if (from !== undefined) {
+        const report = await restoreCluster(cluster, limits, from, toIo(io));
+        for (const [name, value] of Object.entries(report)) io.out(`${name} ${String(value)}`);
         return EXIT_OK;
       }
       const status = await clusterStatus(cluster, ROLL_MS);

@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Logger } from '../persistence/disk/disk.js';
 import { nodeDiskAt } from '../persistence/disk/node-disk.js';
 import {
   dumpLog,
@@ -12,7 +11,7 @@ import {
 } from '../persistence/recovery/log-tools.js';
 import { systemRandom } from '../system/clock.js';
 import { parseFlags } from './flags.js';
-import { type Command, type CommandIo, EXIT_OK, UsageError } from './run.js';
+import { type Command, type CommandIo, EXIT_OK, toIo, UsageError } from './run.js';
 
 const help = `quotebook log verify DIR
 quotebook log dump DIR [--after RECORD]
@@ -83,7 +82,3 @@ function report(found: LogReport, io: CommandIo): void {
 }
 
 /** What the persistence tells people while it reads. */
-function toIo(io: CommandIo): Logger {
-  const tell = (details: object, message: string): void => io.err(`${message} ${JSON.stringify(details)}`);
-  return { info: tell, warn: tell, error: tell };
-}

@@ -1,4 +1,5 @@
 import { nearest, type ReadText } from '../config/settings.js';
+import type { Logger } from '../persistence/disk/disk.js';
 
 /**
  * The words with a command in front: `commands[0]` where none is given, or flags alone, so that `npx quotebook` serves
@@ -100,4 +101,10 @@ export const EXIT_USAGE = 2;
 /** The command line is wrong; the message says how to put it right. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+}
+
+/** What a command's work has to say goes to standard error. */
+export function toIo(io: CommandIo): Logger {
+  const tell = (details: object, message: string): void => io.err(`${message} ${JSON.stringify(details)}`);
+  return { info: tell, warn: tell, error: tell };
 }

@@ -1,7 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import {
   connect,
   type ConnectionOptions,
+  errors,
   type NatsConnection,
   nkeyAuthenticator,
   usernamePasswordAuthenticator,
@@ -223,6 +225,29 @@ function checkVersion(version: string, server: string, unsafe: boolean): void {
     `the NATS server at ${server} has version ${version}, which does not sync before it acknowledges: ` +
       `it has to be ${OLDEST_SERVER.join('.')} or newer`,
   );
+}
+
+const UNSERVED_PAUSE_MS = 100;
+
+/**
+ * Publishes to a stream, and again for as long as a call may take while no server takes messages for it: it was made a
+ * moment ago, or its servers elect a leader. Nothing was published then, so doing it again cannot double anything.
+ */
+export async function publishServed<Ack>({ options }: ClusterConnection, publish: () => Promise<Ack>): Promise<Ack> {
+  for (let waitedMs = 0; ; waitedMs += UNSERVED_PAUSE_MS) {
+    try {
+      return await publish();
+    } catch (error) {
+      if (!isUnserved(error) || waitedMs >= options.callMs) throw error;
+      await pause(UNSERVED_PAUSE_MS);
+    }
+  }
+}
+
+/** The library wraps it, in errors that it does not export. */
+function isUnserved(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error instanceof errors.NoRespondersError || isUnserved(error.cause);
 }
 
 function withoutPasswords(servers: readonly string[]): string {

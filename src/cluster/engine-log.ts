@@ -209,7 +209,7 @@ export class EngineLog {
   }
 }
 
-const NONCE_BYTES = 16;
+export const NONCE_BYTES = 16;
 
 /** The first TERM of the stream; begins the log where the stream is empty. */
 async function openGenesis(options: EngineLogOptions, stream: LogStream): Promise<TermContent> {
@@ -290,7 +290,7 @@ interface StreamPoints {
   readonly lastGroup: number;
 }
 
-async function readPoints(
+export async function readPoints(
   stream: LogStream,
   epoch: Buffer,
   readMessages: number,

@@ -4,7 +4,7 @@ import { headers } from '@nats-io/transport-node';
 import type { KeyFiles } from '../auth/key-file.js';
 import type { Clock } from '../engine/ports.js';
 import type { KeyValueStore } from '../persistence/disk/disk.js';
-import { type ClusterConnection, ClusterError, REPLICAS } from './connection.js';
+import { type ClusterConnection, ClusterError, publishServed, REPLICAS } from './connection.js';
 
 const WRONG_LAST_SEQUENCE = 10071;
 const OPERATION = 'KV-Operation';
@@ -46,7 +46,8 @@ export class LeaderValues {
       const { last_seq: lastSeq } = (await jsm.streams.info(stream)).state;
       try {
         const subject = `$KV.${names.stateBucket}.${TERM_KEY}`;
-        const { seq } = await js.publish(subject, `${term}`, { expect: { lastSequence: lastSeq } });
+        const expect = { lastSequence: lastSeq };
+        const { seq } = await publishServed(cluster, () => js.publish(subject, `${term}`, { expect }));
         return new LeaderValues(cluster, clock, retryMs, onFault, seq, await readAll(cluster, stream));
       } catch (error) {
         // A deposed leader was faster; it is not after this.
@@ -152,18 +153,24 @@ async function readAll({ jsm, names }: ClusterConnection, stream: string): Promi
 
 /** The files of the API keys, in a bucket that every member reads and `quotebook keys` changes. */
 export class ClusterKeyFiles implements KeyFiles {
+  readonly #cluster: ClusterConnection;
   readonly #bucket: KV;
 
   static async open(cluster: ClusterConnection): Promise<ClusterKeyFiles> {
-    return new ClusterKeyFiles(await createBucket(cluster, cluster.names.keysBucket));
+    return new ClusterKeyFiles(cluster, await createBucket(cluster, cluster.names.keysBucket));
   }
 
   /** Where an engine has made the bucket, and this member may only read it. */
-  static async attach({ js, names }: ClusterConnection): Promise<ClusterKeyFiles> {
-    return new ClusterKeyFiles(await new Kvm(js).open(names.keysBucket, { bindOnly: true, allow_direct: true }));
+  static async attach(cluster: ClusterConnection): Promise<ClusterKeyFiles> {
+    const { js, names } = cluster;
+    return new ClusterKeyFiles(
+      cluster,
+      await new Kvm(js).open(names.keysBucket, { bindOnly: true, allow_direct: true }),
+    );
   }
 
-  private constructor(bucket: KV) {
+  private constructor(cluster: ClusterConnection, bucket: KV) {
+    this.#cluster = cluster;
     this.#bucket = bucket;
   }
 
@@ -182,8 +189,9 @@ export class ClusterKeyFiles implements KeyFiles {
       const entry = await this.#bucket.get(name);
       const content = change(entry === null ? null : entry.string());
       try {
-        if (entry === null) await this.#bucket.create(name, content);
-        else await this.#bucket.update(name, content, entry.revision);
+        const publish = (): Promise<number> =>
+          entry === null ? this.#bucket.create(name, content) : this.#bucket.update(name, content, entry.revision);
+        await publishServed(this.#cluster, publish);
         return content;
       } catch (error) {
         // Another process changed it meanwhile: its content is what this change is made to.

@@ -1,7 +1,7 @@
 import { type StoredMsg, JetStreamApiError, StorageType, DiscardPolicy, RetentionPolicy } from '@nats-io/jetstream';
 import { headers, type Msg, type MsgHdrs } from '@nats-io/transport-node';
 import type { LogPoint } from '../persistence/format/header.js';
-import { type ClusterConnection, ClusterError, REPLICAS } from './connection.js';
+import { type ClusterConnection, ClusterError, publishServed, REPLICAS } from './connection.js';
 
 /** Version of the messages. A member that meets a newer one has to be upgraded. */
 export const STREAM_FORMAT = 1;
@@ -209,8 +209,9 @@ export class NatsLogStream implements LogStream {
     const { js, names, options } = this.#cluster;
     try {
       const expect = { streamName: names.stream, lastSequence: expectedLast };
-      const ack = await js.publish(names.log, payload, { headers: head, msgID, expect, timeout: options.callMs });
-      return ack.seq;
+      const publishing = { headers: head, msgID, expect, timeout: options.callMs };
+      const { seq } = await publishServed(this.#cluster, () => js.publish(names.log, payload, publishing));
+      return seq;
     } catch (error) {
       if (error instanceof JetStreamApiError && WRONG_LAST_SEQUENCE.has(error.code)) {
         throw new WrongLastSequence(error.message, { cause: error });

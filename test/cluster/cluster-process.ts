@@ -86,19 +86,23 @@ export class ClusterProcess {
     }
   }
 
-  /** Runs the program's other commands against this cluster. */
-  async run(words: readonly string[]): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  /** Runs the program's other commands against this cluster, or against other servers of NATS. */
+  async run(
+    words: readonly string[],
+    servers: { readonly nodes: readonly { readonly url: string; readonly monitorUrl: string }[] } | null = null,
+  ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
     const { nats, profile } = this.ready;
+    const nodes = servers?.nodes ?? nats;
     const env = {
       ...process.env,
       QUOTEBOOK_PROFILE: profile,
-      QUOTEBOOK_CLUSTER: nats.map(({ url }) => url).join(','),
-      QUOTEBOOK_CLUSTER_MONITORS: nats.map(({ monitorUrl }) => monitorUrl).join(','),
+      QUOTEBOOK_CLUSTER: nodes.map(({ url }) => url).join(','),
+      QUOTEBOOK_CLUSTER_MONITORS: nodes.map(({ monitorUrl }) => monitorUrl).join(','),
     };
-    return promisify(execFile)(process.execPath, [PROGRAM, ...words], { env }).catch((error: unknown) => {
-      const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
-      return { stdout, stderr };
-    });
+    return promisify(execFile)(process.execPath, [PROGRAM, ...words], { env }).then(
+      (said) => ({ ...said, code: 0 }),
+      (error: unknown) => error as { readonly code: number; readonly stdout: string; readonly stderr: string },
+    );
   }
 
   engineDirectory(member: string): string {

@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { publishServed } from '../../src/cluster/connection.js';
 import { GroupPublisher } from '../../src/cluster/group-publisher.js';
 import { StreamReader } from '../../src/cluster/log-follower.js';
-import {
-  type NatsLogStream,
-  openLogStream,
-  type StreamMessage,
-  WrongLastSequence,
-} from '../../src/cluster/log-stream.js';
+import { NatsLogStream, openLogStream, type StreamMessage, WrongLastSequence } from '../../src/cluster/log-stream.js';
 import type { LogPoint } from '../../src/persistence/format/header.js';
 import { systemClock } from '../../src/system/clock.js';
 import { connectTo, natsServers } from './nats-servers.js';
@@ -49,6 +46,20 @@ t.test('an append names the last sequence before it, and is rejected when anothe
     { type: 'TERM', seq: 3, term: 3, group: 1 },
   ]);
   t.match(await stream.get(2), { bytes: Buffer.from('group 1') }, 'with exactly its bytes');
+});
+
+t.test('an append waits while no server takes messages for the stream', async (t) => {
+  const cluster = await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true });
+  // Nobody has made the stream: the servers answer as they do between two leaders.
+  const appended = new NatsLogStream(cluster).appendTerm(TERM, point(0), 0);
+  const isSettled = await Promise.race([appended.then(() => true), pause(300, false)]);
+  t.notOk(isSettled);
+  await openLogStream(cluster);
+  t.equal(await appended, 1);
+  const { names, js } = cluster;
+  const late = { ...cluster, options: { ...cluster.options, callMs: 200 } };
+  const nobody = publishServed(late, () => js.publish(`${names.log}.nobody`, 'x'));
+  await t.rejects(nobody, /not enabled|no responders/, 'for as long as a call may take');
 });
 
 t.test('committed messages come as they are committed', async (t) => {

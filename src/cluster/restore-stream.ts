@@ -1,0 +1,158 @@
+import type { Clock, Random } from '../engine/ports.js';
+import { type Disk, LOCK_NAME, type Logger, PersistenceError, readWhole } from '../persistence/disk/disk.js';
+import { segmentName } from '../persistence/format/file-names.js';
+import { FILE_FORMAT, readSegmentHeader } from '../persistence/format/header.js';
+import { requireManifest } from '../persistence/format/manifest.js';
+import type { LogScan } from '../persistence/log/log-scanner.js';
+import { damaged, readGroup } from '../persistence/log/segment-reader.js';
+import { lostTail, lostTailError } from '../persistence/recovery/lost-tail.js';
+import { recover } from '../persistence/recovery/recovery.js';
+import { ClusterError } from './connection.js';
+import { type ClusterLimits, NONCE_BYTES, readPoints } from './engine-log.js';
+import { GatewayReplica } from './gateway-replica.js';
+import { appendTerm, GroupPublisher } from './group-publisher.js';
+import type { LogStream, ReplicatedGroup, TermContent } from './log-stream.js';
+
+export interface RestoreStreamOptions {
+  readonly member: string;
+  readonly random: Pick<Random, 'bytes'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: ClusterLimits;
+  /** Groups that wait for the quorum before more of the log is read. */
+  readonly groupsAhead: number;
+}
+
+export interface RestoreReport {
+  readonly epoch: string;
+  readonly lastIndex: number;
+  /** Groups that the stream had already, and that were appended to it. */
+  readonly found: number;
+  readonly appended: number;
+  /** Of the engine that the log gives, and of the one that the stream gives. */
+  readonly stateHash: string;
+}
+
+/**
+ * Rebuilds the log stream from an engine's own log: every group with exactly its bytes. A stream that holds a part of
+ * that log, as an interrupted restore leaves it, is continued. No engine may run meanwhile. Afterwards the whole stream
+ * is read and applied, and its state hash compared with the log's. Throws ClusterError or PersistenceError.
+ */
+export async function restoreStream(
+  stream: LogStream,
+  disk: Disk,
+  options: RestoreStreamOptions,
+): Promise<RestoreReport> {
+  const { member, random, logger } = options;
+  const manifest = await requireManifest(disk);
+  const lock = await disk.lock(LOCK_NAME);
+  if (lock === null) throw new PersistenceError('LOCKED', `another process is using ${disk.label}`);
+  try {
+    const { epoch, feedEpoch, reorgDepth, identity } = manifest;
+    const { engine, scan } = await recover(disk, epoch, reorgDepth, logger);
+    const lost = lostTail(manifest, scan);
+    if (lost !== null) throw lostTailError(lost, scan);
+    if (!epoch.equals(feedEpoch) || (scan.segments[0]?.first.index ?? 0) > 0) {
+      const message = `${disk.label} does not hold its log from the first record on: take another engine's directory`;
+      throw new ClusterError('FOREIGN', message);
+    }
+    const content: TermContent = {
+      member,
+      nonce: Buffer.from(random.bytes(NONCE_BYTES)).toString('hex'),
+      epoch: epoch.toString('hex'),
+      reorgDepth,
+      identity,
+      fileFormat: FILE_FORMAT,
+    };
+    const counts = await appendMissing(stream, disk, scan, content, options);
+    const stateHash = engine.stateHash();
+    await compareStream(stream, stateHash, options);
+    return { epoch: content.epoch, lastIndex: scan.last.index, ...counts, stateHash };
+  } finally {
+    await lock.release();
+  }
+}
+
+async function appendMissing(
+  stream: LogStream,
+  disk: Disk,
+  scan: LogScan,
+  content: TermContent,
+  { clock, limits, groupsAhead }: RestoreStreamOptions,
+): Promise<{ readonly found: number; readonly appended: number }> {
+  const epoch = Buffer.from(content.epoch, 'hex');
+  const nothing = { index: 0, seq: 0, group: 0, chain: Buffer.alloc(0) };
+  const { clusterRetryMs: retryMs, clusterAttempts: attempts, clusterWindow: window } = limits;
+  const begin = async (at: typeof nothing, lastSeq: number): Promise<number> => {
+    const term = await appendTerm(stream, clock, retryMs, attempts, content, at, lastSeq);
+    if (term === null) throw new ClusterError('DEPOSED', 'another process appends to the log stream: stop the engines');
+    return term;
+  };
+  if ((await stream.lastSequence()) === 0) await begin(nothing, 0);
+  const { points, lastGroup } = await readPoints(stream, epoch, limits.clusterReadMessages, 0);
+  if (lastGroup > scan.last.group) {
+    const message = `the log stream has group ${lastGroup}, and ${disk.label} ends with ${scan.last.group}: it needs no restore`;
+    throw new ClusterError('FOREIGN', message);
+  }
+  const lastSeq = await stream.lastSequence();
+  const term = await begin({ ...nothing, group: lastGroup }, lastSeq);
+  const faults: Error[] = [];
+  const onFault = (error: Error): void => void faults.push(error);
+  const onAcknowledged = (): void => undefined;
+  const publisher = new GroupPublisher(stream, {
+    term,
+    lastSeq: term,
+    lastGroup,
+    window,
+    retryMs,
+    clock,
+    onAcknowledged,
+    onFault,
+  });
+  const counts = { found: 0, appended: 0 };
+  try {
+    for await (const group of groupsOf(disk, scan, epoch)) {
+      const { after } = group;
+      if (after.group > lastGroup) {
+        publisher.append(group);
+        counts.appended += 1;
+        if (publisher.waiting.groups >= groupsAhead) await publisher.drain();
+      } else if (points.get(after.group)?.point.chain.equals(after.chain) === true) counts.found += 1;
+      else throw new ClusterError('FOREIGN', `the log stream has another group ${after.group} than ${disk.label}`);
+    }
+    await publisher.drain();
+  } catch (error) {
+    throw faults[0] ?? error;
+  } finally {
+    publisher.stop();
+  }
+  return counts;
+}
+
+/** The groups of a log that was scanned, a segment at a time. */
+async function* groupsOf(disk: Disk, { segments }: LogScan, epoch: Buffer): AsyncGenerator<ReplicatedGroup> {
+  for (const segment of segments) {
+    const bytes = await readWhole(disk, segmentName(segment.number));
+    const header = readSegmentHeader(bytes);
+    if (typeof header === 'string') throw damaged(segment, 0, header);
+    let before = segment.first;
+    for (let at = 0; at < segment.end;) {
+      const read = readGroup(bytes, at, at === 0 ? header.frame.end : at, before, epoch);
+      if ('reason' in read) throw damaged(segment, read.at, read.reason);
+      yield { before, after: read.point, bytes: Buffer.from(bytes.subarray(at, read.end)) };
+      before = read.point;
+      at = read.end;
+    }
+  }
+}
+
+/** Applies the whole stream as a gateway does. */
+async function compareStream(stream: LogStream, expected: string, options: RestoreStreamOptions): Promise<void> {
+  const { clock, limits } = options;
+  const onFault = (): void => undefined;
+  const replica = await GatewayReplica.open({ stream, clock, limits, onTerm: () => undefined, onFault });
+  replica.stop();
+  const found = replica.engine.stateHash();
+  if (found === expected) return;
+  throw new ClusterError('DAMAGED', `the state hash of the log stream is ${found}, the log's is ${expected}`);
+}

@@ -1,0 +1,68 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import { type NatsLogStream, openLogStream } from '../../src/cluster/log-stream.js';
+import { type RestoreReport, restoreStream } from '../../src/cluster/restore-stream.js';
+import { nodeDiskAt, openNodeDisk } from '../../src/persistence/disk/node-disk.js';
+import { verifyLog } from '../../src/persistence/recovery/log-tools.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
+import { logIn } from '../cli/log-fixture.js';
+import { silent } from '../simulation/simulated-log.js';
+import { CLUSTER_LIMITS } from './cluster-simulator.js';
+import { connectTo, natsServers } from './nats-servers.js';
+
+async function directory(t: Pick<Test, 'teardown'>): Promise<string> {
+  const made = await mkdtemp(path.join(tmpdir(), 'quotebook-restore-'));
+  t.teardown(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+async function emptyStream(t: Pick<Test, 'teardown'>): Promise<NatsLogStream> {
+  return openLogStream(await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true }));
+}
+
+function restore(stream: NatsLogStream, from: string): Promise<RestoreReport> {
+  return restoreStream(stream, nodeDiskAt(from), {
+    member: 'restore',
+    random: systemRandom,
+    clock: systemClock,
+    logger: silent,
+    limits: CLUSTER_LIMITS,
+    groupsAhead: 64,
+  });
+}
+
+t.test('a lost stream is rebuilt from an engine log, and comes to the same state', async (t) => {
+  const from = await directory(t);
+  const { index, stateHash } = await logIn(from, 500, 5);
+  const stream = await emptyStream(t);
+  const report = await restore(stream, from);
+  t.match(report, { lastIndex: index, found: 0, stateHash });
+  t.ok(report.appended >= 100, `${report.appended} groups`);
+  t.equal((await verifyLog(await openNodeDisk(from), silent)).stateHash, stateHash, 'the log is as it was');
+});
+
+t.test('a stream that holds a part of the log gets the rest of it', async (t) => {
+  const from = await directory(t);
+  await logIn(from, 100, 5);
+  const stream = await emptyStream(t);
+  const first = await restore(stream, from);
+  const { index } = await logIn(from, 50, 5);
+  t.match(await restore(stream, from), { lastIndex: index, found: first.appended });
+  t.match(await restore(stream, from), { lastIndex: index, appended: 0 }, 'and nothing when it has all');
+});
+
+t.test('a stream of another log is refused, and so is one that is further on', async (t) => {
+  const [one, other] = [await directory(t), await directory(t)];
+  await logIn(one, 20, 5);
+  await logIn(other, 20, 5);
+  const stream = await emptyStream(t);
+  await restore(stream, one);
+  await t.rejects(restore(stream, other), { code: 'FOREIGN' });
+  const older = await directory(t);
+  await cp(one, older, { recursive: true });
+  await logIn(one, 20, 5);
+  await restore(stream, one);
+  await t.rejects(restore(stream, older), { code: 'FOREIGN', message: /needs no restore/ });
+});
