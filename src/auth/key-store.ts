@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
+import { LruMap } from '../system/lru-map.js';
 import {
   createApiKey,
   formatLedger,
@@ -51,7 +52,7 @@ export class KeyStore {
   readonly #listeners = new Set<(change: KeyChange) => void>();
   /** Keys in force, by hash. */
   #holders = new Map<string, KeyHolder>();
-  readonly #verified = new Map<string, KeyHolder>();
+  readonly #verified: LruMap<string, KeyHolder>;
   #keys: readonly KeyRecord[] = [];
   #stamp: string | null = null;
   #cancelWatch: CancelTimer = () => undefined;
@@ -82,6 +83,7 @@ export class KeyStore {
   private constructor(options: KeyStoreOptions, secret: Buffer) {
     this.#options = options;
     this.#secret = secret;
+    this.#verified = new LruMap(options.cacheSize);
   }
 
   /** The holder of this key. Synchronous; a single map lookup for a known key. */
@@ -92,7 +94,7 @@ export class KeyStore {
     if (!isWellFormedKey(rawKey)) return 'NOT_FOUND';
     const holder = this.#holders.get(this.#hash(rawKey));
     if (holder === undefined) return 'NOT_FOUND';
-    this.#remember(rawKey, holder);
+    this.#verified.set(rawKey, holder);
     return holder;
   }
 
@@ -220,14 +222,6 @@ export class KeyStore {
     if (changes.length === 0) return;
     this.#verified.clear();
     for (const listener of this.#listeners) for (const change of changes) listener(change);
-  }
-
-  #remember(rawKey: string, holder: KeyHolder): void {
-    if (this.#verified.size >= this.#options.cacheSize) {
-      const oldest = this.#verified.keys().next().value;
-      if (oldest !== undefined) this.#verified.delete(oldest);
-    }
-    this.#verified.set(rawKey, holder);
   }
 
   #hash(rawKey: string): string {

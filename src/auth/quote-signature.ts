@@ -1,4 +1,5 @@
 import { type Hex, type Signature, type SignedQuote, ZERO_ADDRESS } from '../engine/quote.js';
+import { LruMap } from '../system/lru-map.js';
 import { Keccak256, toHex } from './keccak256.js';
 import { type ClaimedSignature, PackedVerifier, type Secp256k1 } from './secp256k1.js';
 
@@ -59,12 +60,11 @@ export class QuoteDigest {
   #taker = ZERO_ADDRESS;
   readonly #message = this.#keccak.message(2 + 2 * WORD_BYTES);
   readonly #domain = this.#keccak.message(5 * WORD_BYTES);
-  readonly #domains = new Map<Hex, Uint8Array>();
-  readonly #maxDomains: number;
+  readonly #domains: LruMap<Hex, Uint8Array>;
 
   /** `chainId`: the settlement chain's. `maxDomains`: pools whose separators are remembered. */
   constructor(chainId: number, maxDomains: number) {
-    this.#maxDomains = maxDomains;
+    this.#domains = new LruMap(maxDomains);
     this.#struct.bytes.set(this.keccak256(Buffer.from(QUOTE_TYPE)), 0);
     this.#message.bytes.set([0x19, 0x01], 0);
     [DOMAIN_TYPE, 'Premia', '1'].forEach((text, i) => {
@@ -91,7 +91,6 @@ export class QuoteDigest {
     if (separator === undefined) {
       writeAddress(this.#domain.buffer, 4, poolAddress);
       separator = this.#domain.hash();
-      if (this.#domains.size >= this.#maxDomains) this.#domains.clear();
       this.#domains.set(poolAddress, separator);
     }
     return separator;

@@ -323,7 +323,7 @@ export const limits = {
   reorgDepth: 64,
   /** Verified API keys remembered by their raw value. */
   keyCache: 10_000,
-  /** Unknown keys that an address may send in a minute, how long it is refused then, and how many are remembered. */
+  /** Unknown keys that an address may send in a minute, how long it is refused then, and how many are remembered (at times twice as many). */
   unknownKeysPerMinute: 10,
   unknownKeyBanMs: 15 * 60_000,
   unknownKeyAddresses: 10_000,

@@ -1,6 +1,7 @@
 import type { TokenBucket } from 'limiter';
 import type { Clock } from '../engine/ports.js';
 import { networkOf } from '../net/address.js';
+import { LruMap } from '../system/lru-map.js';
 import { fullBucket } from './rate-limits.js';
 
 export interface UnknownKeyLimits {
@@ -8,7 +9,7 @@ export interface UnknownKeyLimits {
   readonly unknownKeysPerMinute: number;
   /** How long an address that sent more is refused, unless with a key that holds. */
   readonly unknownKeyBanMs: number;
-  /** Addresses remembered; the one that was quiet for longest is forgotten for a new one. */
+  /** Addresses remembered: those seen last, and up to as many more. */
   readonly unknownKeyAddresses: number;
 }
 
@@ -24,11 +25,12 @@ interface Suspect {
 export class UnknownKeyGuard {
   readonly #limits: UnknownKeyLimits;
   readonly #clock: Clock;
-  readonly #suspects = new Map<string, Suspect>();
+  readonly #suspects: LruMap<string, Suspect>;
 
   constructor(limits: UnknownKeyLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
+    this.#suspects = new LruMap(limits.unknownKeyAddresses);
   }
 
   /** Counts one unknown key. Returns 0, or for how many milliseconds unknown keys from there are not looked at. */
@@ -45,17 +47,8 @@ export class UnknownKeyGuard {
 
   #suspectAt(network: string): Suspect {
     const known = this.#suspects.get(network);
-    if (known !== undefined) {
-      // To the end of the map's order, which is who was quiet for how long.
-      this.#suspects.delete(network);
-      this.#suspects.set(network, known);
-      return known;
-    }
-    const { unknownKeysPerMinute, unknownKeyAddresses } = this.#limits;
-    if (this.#suspects.size >= unknownKeyAddresses) {
-      const quietest = this.#suspects.keys().next().value;
-      if (quietest !== undefined) this.#suspects.delete(quietest);
-    }
+    if (known !== undefined) return known;
+    const { unknownKeysPerMinute } = this.#limits;
     const suspect = { bucket: fullBucket(unknownKeysPerMinute, unknownKeysPerMinute, 60_000), bannedUntilMs: 0 };
     this.#suspects.set(network, suspect);
     return suspect;

@@ -129,12 +129,12 @@ t.test('a signature is nobody else’s, by whichever byte the address differs', 
   t.ok(signatures.verify({ quoteId, provider: toHex(provider), signature }));
 });
 
-t.test('the separators of so many pools are kept, and with one more it begins anew', async (t) => {
+t.test('the separators of the pools used last are kept', async (t) => {
   const digests = new QuoteDigest(421613, 2);
   const first = digests.domainSeparator(address(1));
   digests.domainSeparator(address(2));
   t.equal(digests.domainSeparator(address(1)), first, 'it is not computed again');
-  digests.domainSeparator(address(3));
+  for (const last of [3, 4, 5, 6]) digests.domainSeparator(address(last));
   const again = digests.domainSeparator(address(1));
   t.not(again, first);
   t.strictSame(again, first);

@@ -1,6 +1,7 @@
 import { toFunctionSelector } from 'viem';
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, PoolKey } from '../../engine/quote.js';
+import { LruMap } from '../../system/lru-map.js';
 import { mapLimit } from '../../system/timers.js';
 import type { CallResult } from '../contracts/abi-encoding.js';
 import type { AtBlock } from '../contracts/blocks-and-logs.js';
@@ -13,7 +14,7 @@ export interface DeploymentDryRunLimits {
   /** Of one rehearsal. */
   readonly gas: number;
   readonly inFlight: number;
-  /** Results remembered; beyond it the least recently used are forgotten. */
+  /** Results remembered: those used last, and up to as many more. */
   readonly remembered: number;
   readonly maxAgeMs: number;
 }
@@ -29,15 +30,17 @@ interface Result {
  * one `deployPool` that the node runs by `eth_call` answers for all pools of the three. Its result is remembered.
  */
 export class DeploymentDryRun {
-  /** By the three addresses, the least recently used first. */
-  readonly #results = new Map<string, Result>();
+  /** By the three addresses. */
+  readonly #results: LruMap<string, Result>;
 
   constructor(
     private readonly settlement: Pick<ChainReader, 'call'>,
     private readonly poolFactory: Hex,
     private readonly clock: Clock,
     private readonly limits: DeploymentDryRunLimits,
-  ) {}
+  ) {
+    this.#results = new LruMap(limits.remembered);
+  }
 
   /** In the order of `keys`, which the factory takes at that block: it gives each an address. */
   async areDeployable(keys: readonly PoolKey[], at: AtBlock): Promise<boolean[]> {
@@ -52,7 +55,7 @@ export class DeploymentDryRun {
     await mapLimit([...unknown], this.limits.inFlight, async ([name, key]) => {
       const isDeployable = await this.#rehearse(key, at);
       found.set(name, isDeployable);
-      this.#remember(name, { isDeployable, atMs: this.clock.monotonicMs() });
+      this.#results.set(name, { isDeployable, atMs: this.clock.monotonicMs() });
     });
     return keys.map((key) => found.get(nameOf(key)) === true);
   }
@@ -70,20 +73,8 @@ export class DeploymentDryRun {
 
   #recall(name: string): boolean | null {
     const result = this.#results.get(name);
-    if (result === undefined) return null;
-    this.#results.delete(name);
-    if (this.clock.monotonicMs() - result.atMs >= this.limits.maxAgeMs) return null;
-    this.#results.set(name, result);
-    return result.isDeployable;
-  }
-
-  #remember(name: string, result: Result): void {
-    this.#results.delete(name);
-    this.#results.set(name, result);
-    for (const oldest of this.#results.keys()) {
-      if (this.#results.size <= this.limits.remembered) break;
-      this.#results.delete(oldest);
-    }
+    const isFresh = result !== undefined && this.clock.monotonicMs() - result.atMs < this.limits.maxAgeMs;
+    return isFresh ? result.isDeployable : null;
   }
 }
 

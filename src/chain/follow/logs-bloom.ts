@@ -1,4 +1,5 @@
 import type { Hex } from '../../engine/quote.js';
+import { LruMap } from '../../system/lru-map.js';
 import { keccak256 } from '../contracts/abi-encoding.js';
 import type { ChainLog } from '../contracts/blocks-and-logs.js';
 
@@ -8,7 +9,7 @@ const MOST_BITS = FILTER_BITS / 2;
 /** Values whose bits are remembered: hashing one takes 3 us, and blocks are asked about the same ones. */
 const REMEMBERED = 20_000;
 
-const remembered = new Map<Hex, readonly number[]>();
+const remembered = new LruMap<Hex, readonly number[]>(REMEMBERED);
 
 /** The bloom filter of a block's logs: the addresses and topics in them, three bits each (yellow paper, 4.3.1). */
 export class LogsBloom {
@@ -58,7 +59,6 @@ function bitsOf(value: Hex): readonly number[] {
   if (known !== undefined) return known;
   const hash = Buffer.from(keccak256(Buffer.from(value.slice(2), 'hex')).slice(2), 'hex');
   const bits = [0, 2, 4].map((at) => hash.readUInt16BE(at) % FILTER_BITS);
-  if (remembered.size >= REMEMBERED) remembered.clear();
   remembered.set(value, bits);
   return bits;
 }

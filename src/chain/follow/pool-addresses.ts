@@ -1,5 +1,6 @@
 import { getAbiItem, toFunctionSelector } from 'viem';
 import type { Hex, Pool, PoolKey } from '../../engine/quote.js';
+import { LruMap } from '../../system/lru-map.js';
 import { mapLimit } from '../../system/timers.js';
 import { type CallResult, type ContractCall, poolKeyWords } from '../contracts/abi-encoding.js';
 import { poolFactoryAbi } from '../contracts/abi.js';
@@ -25,16 +26,19 @@ const ASKED_IN_FLIGHT = 8;
  * key that the factory refuses is not kept: which dates are allowed changes as time passes.
  */
 export class PoolAddresses {
-  readonly #pools = new Map<string, Pool>();
+  readonly #pools: LruMap<string, Pool>;
   /** Pools that the factory refuses as yet. */
-  readonly #later = new Map<string, Pool>();
+  readonly #later: LruMap<string, Pool>;
 
   constructor(
     private readonly settlement: Pick<ChainReader, 'multicall' | 'multicallAtTime'>,
     private readonly factory: Hex,
-    /** Pools remembered; when full, the memory starts anew. */
-    private readonly capacity: number,
-  ) {}
+    /** Pools remembered: those used last, and up to as many more. */
+    capacity: number,
+  ) {
+    this.#pools = new LruMap(capacity);
+    this.#later = new LruMap(capacity);
+  }
 
   /** In the order of `keys`; null where the factory refuses the key. One round trip for all that are not known. */
   async resolve(keys: readonly PoolKey[]): Promise<(Pool | null)[]> {
@@ -58,7 +62,7 @@ export class PoolAddresses {
     await mapLimit(inWindows(later), ASKED_IN_FLIGHT, async (window) => {
       for (const [name, pool] of await this.#askLater(window)) {
         found.set(name, pool);
-        this.#remember(this.#later, name, pool);
+        this.#later.set(name, pool);
       }
     });
     return keys.map((key) => found.get(nameOf(key)) ?? null);
@@ -88,7 +92,7 @@ export class PoolAddresses {
       }
       const pool = decodePool(key, answer.data, this.factory);
       found.set(name, pool);
-      this.#remember(this.#pools, name, pool);
+      this.#pools.set(name, pool);
     }
     return { found, refusedForDates };
   }
@@ -114,11 +118,6 @@ export class PoolAddresses {
 
   #call(key: PoolKey): ContractCall {
     return { to: this.factory, data: encodeGetPoolAddress(key) };
-  }
-
-  #remember(pools: Map<string, Pool>, name: string, pool: Pool): void {
-    if (pools.size >= this.capacity) pools.clear();
-    pools.set(name, pool);
   }
 }
 
