@@ -11,6 +11,7 @@ import { EngineTime } from '../engine/sequencer.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { RfqPorts } from '../ws/ports.js';
+import { Deadline } from '../system/timers.js';
 import type { ChainsView, Core } from './core.js';
 import type { OptionServices } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
@@ -177,15 +178,9 @@ export function openGatewayCore(
     ready,
     replica: {
       seq: () => replica.engine.seq,
-      reaches(seq) {
-        if (replica.engine.seq >= seq) return Promise.resolve(true);
-        return new Promise((resolve) => {
-          const cancel = clock.after(limits.clusterMinSeqMs, () => resolve(false));
-          void replica.showsEvent(seq).then(() => {
-            cancel();
-            resolve(true);
-          });
-        });
+      async reaches(seq) {
+        if (replica.engine.seq >= seq) return true;
+        return (await new Deadline(clock, limits.clusterMinSeqMs).wait(replica.showsEvent(seq))) !== 'TOO_LONG';
       },
     },
     refusal,

@@ -3,10 +3,11 @@ import { isChainFailure, failureSummary } from '../chain/contracts/contract-erro
 import type { ChainIdentity } from '../chain/contracts/deployments.js';
 import { WrongChain } from '../chain/rpc/rpc-errors.js';
 import type { Limits } from '../config/limits.js';
-import type { CancelTimer, Clock, Random } from '../engine/ports.js';
+import type { Clock, Random } from '../engine/ports.js';
 import { json, unavailable } from '../http/responses.js';
 import { CloseCode, type NetRequestHead, type NetResponse, type UpgradeDecision } from '../net/net.js';
 import { openServer, type ServerChoice } from '../net/open-server.js';
+import { backoff, Deadline } from '../system/timers.js';
 import { briefly } from './process.js';
 
 export interface AwaitChainsOptions extends ServerChoice {
@@ -32,10 +33,8 @@ export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIde
   const asking = new Asking(options);
   void stopping.then(() => asking.stop());
   const found = asking.untilAnswered();
-  let cancel: CancelTimer = () => undefined;
-  const late = new Promise<'LATE'>((resolve) => (cancel = clock.after(limits.startPatienceMs, () => resolve('LATE'))));
-  const first = await Promise.race([found, late]).finally(() => cancel());
-  if (first !== 'LATE') return first;
+  const first = await new Deadline(clock, limits.startPatienceMs).wait(found);
+  if (first !== 'TOO_LONG') return first;
   const server = await openWaitingServer({
     ...options,
     reason: () => asking.reason,
@@ -65,8 +64,9 @@ class Asking {
   /** Null: stopped before. */
   async untilAnswered(): Promise<ChainIdentity | null> {
     const { ask, clock, limits, random, logger } = this.options;
+    const range = { backoffMs: limits.chainBackoffMs, maxBackoffMs: limits.chainMaxBackoffMs };
     const beganMs = clock.monotonicMs();
-    for (let failures = 0; !this.#stopped; failures++) {
+    for (let failures = 1; !this.#stopped; failures++) {
       try {
         return await Promise.race([ask(), this.#untilStopped()]);
       } catch (error) {
@@ -79,11 +79,7 @@ class Asking {
         if (isNews) logger.warn({ why: briefly(error), waitedSeconds }, 'the chains do not answer: waiting for them');
         else logger.debug({ err: error, waitedSeconds }, 'the chains do not answer: waiting for them');
       }
-      const longestMs = Math.min(limits.chainBackoffMs * 2 ** failures, limits.chainMaxBackoffMs);
-      let cancel: CancelTimer = () => undefined;
-      const paused = new Promise<void>((resolve) => (cancel = clock.after(longestMs * random.unit(), resolve)));
-      await Promise.race([paused, this.#untilStopped()]);
-      cancel();
+      await new Deadline(clock, backoff(range, failures, random)).wait(this.#untilStopped());
     }
     return null;
   }

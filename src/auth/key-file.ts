@@ -5,6 +5,7 @@ import Type, { type Static } from 'typebox';
 import type { Clock, Random } from '../engine/ports.js';
 import { makeDirectory } from '../system/make-directory.js';
 import { compile } from '../wire/validation.js';
+import { pause } from '../system/timers.js';
 
 export const TIERS = ['free', 'paid'] as const;
 export const Tier = Type.Enum([...TIERS], { type: 'string' });
@@ -121,9 +122,7 @@ export class DiskKeyFiles implements KeyFiles {
           `${path} is in the way: another process is writing it, and has been for ${this.#patienceMs} ms`,
         );
       }
-      await new Promise<void>((resolve) => {
-        this.#clock.after(RETRY_MS, resolve);
-      });
+      await pause(this.#clock, RETRY_MS);
     }
   }
 }

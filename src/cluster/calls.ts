@@ -1,5 +1,6 @@
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { Clock } from '../engine/ports.js';
+import { pause } from '../system/timers.js';
 import { type ClusterConnection, ClusterError } from './connection.js';
 
 /** What a gateway may have the leader do, by name. Arguments and results are JSON, and may hold bigints. */
@@ -147,7 +148,7 @@ export class CallClient {
       } catch (error) {
         if (!(error instanceof NoLeader) || clock.monotonicMs() >= untilMs) throw error;
       }
-      await new Promise<void>((resolve) => clock.after(retryMs, resolve));
+      await pause(clock, retryMs);
     }
   }
 

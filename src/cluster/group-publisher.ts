@@ -1,4 +1,5 @@
 import type { Clock } from '../engine/ports.js';
+import { pause } from '../system/timers.js';
 import { ClusterError } from './connection.js';
 import { type LogStream, type ReplicatedGroup, WrongLastSequence } from './log-stream.js';
 
@@ -150,7 +151,7 @@ export class GroupPublisher {
         break;
       } catch (error) {
         if (error instanceof ClusterError) return this.#fail(error.code, error.message);
-        await new Promise<void>((resolve) => this.#options.clock.after(this.#options.retryMs, resolve));
+        await pause(this.#options.clock, this.#options.retryMs);
       }
     }
     if (this.#isOver) return;
@@ -223,7 +224,7 @@ export async function appendTerm(
       if (found?.type === 'TERM' && found.content.nonce === content.nonce) return found.seq;
       if (found !== null || error instanceof WrongLastSequence) return null;
       if (attempt === attempts) throw new ClusterError('UNREACHABLE', 'the log stream takes no TERM', { cause: error });
-      await new Promise<void>((resolve) => clock.after(retryMs, resolve));
+      await pause(clock, retryMs);
     }
   }
 }

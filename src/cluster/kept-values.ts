@@ -4,6 +4,7 @@ import { headers } from '@nats-io/transport-node';
 import type { KeyFiles } from '../auth/key-file.js';
 import type { Clock } from '../engine/ports.js';
 import type { KeyValueStore } from '../persistence/disk/disk.js';
+import { pause } from '../system/timers.js';
 import { type ClusterConnection, ClusterError, publishServed, REPLICAS } from './connection.js';
 
 const WRONG_LAST_SEQUENCE = 10071;
@@ -121,7 +122,7 @@ export class LeaderValues {
           throw this.#failed;
         }
       }
-      await new Promise<void>((resolve) => this.#clock.after(this.#retryMs, resolve));
+      await pause(this.#clock, this.#retryMs);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { type KV, Kvm } from '@nats-io/kv';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { OpenLogOptions } from '../persistence/recovery/open-log.js';
+import { pause } from '../system/timers.js';
 import { type ClusterConnection, ClusterError, REPLICAS } from './connection.js';
 import type { EngineLog, LedLog } from './engine-log.js';
 
@@ -190,7 +191,7 @@ export async function waitToLead(options: ElectionOptions): Promise<Leadership |
       if (led !== null) return { ...led, lease };
     }
     await lease.release();
-    if (!isStopped()) await new Promise<void>((resolve) => clock.after(pollMs, resolve));
+    if (!isStopped()) await pause(clock, pollMs);
   }
   return null;
 }

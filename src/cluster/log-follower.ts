@@ -2,6 +2,7 @@ import type { Clock } from '../engine/ports.js';
 import { type Frame, FRAME_HEAD_BYTES, frameType, FrameType } from '../persistence/format/frame.js';
 import { FILE_FORMAT, type LogPoint, readSegmentHeader } from '../persistence/format/header.js';
 import { readGroup } from '../persistence/log/segment-reader.js';
+import { pause } from '../system/timers.js';
 import { ClusterError } from './connection.js';
 import type { GroupMessage, LogStream, StreamMessage, TermMessage } from './log-stream.js';
 
@@ -230,7 +231,7 @@ export class LogFollower {
         }
       }
       failures = this.at.seq === from ? failures + 1 : 0;
-      if (failures > 0) await new Promise<void>((resolve) => this.#options.clock.after(this.#options.gapMs, resolve));
+      if (failures > 0) await pause(this.#options.clock, this.#options.gapMs);
     }
     this.#filling = false;
   }

@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import type { PacedWork } from '../system/timers.js';
+import { type PacedWork, pause } from '../system/timers.js';
 import type { QuotaHolder, Quotas } from './rate-limits.js';
 
 /** Answers of one key: one is made, the others wait in the order in which they were requested. */
@@ -66,7 +66,7 @@ export class LargeAnswers {
 
   async #turn(holder: QuotaHolder): Promise<void> {
     for (let waitMs = this.#quotas.debtMs(holder); waitMs > 0; waitMs = this.#quotas.debtMs(holder)) {
-      await new Promise<void>((resolve) => void this.#clock.after(waitMs, resolve));
+      await pause(this.#clock, waitMs);
     }
     if (this.#turns.hasRoom) return this.#turns.made();
     await new Promise<void>((resolve) => {

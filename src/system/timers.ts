@@ -1,8 +1,29 @@
-import type { CancelTimer, Clock } from '../engine/ports.js';
+import type { CancelTimer, Clock, Random } from '../engine/ports.js';
 
 /** For work that is done in pieces: resolves after the event loop has run everything else that is ready. */
 export function yieldToEventLoop(clock: Pick<Clock, 'after'>): Promise<void> {
-  return new Promise((resolve) => clock.after(0, resolve));
+  return pause(clock, 0);
+}
+
+/** Resolves after so many milliseconds. */
+export function pause(clock: Pick<Clock, 'after'>, delayMs: number): Promise<void> {
+  return new Promise((resolve) => clock.after(delayMs, resolve));
+}
+
+/** Bounds of the pauses between two tries, milliseconds. */
+export interface BackoffRange {
+  readonly backoffMs: number;
+  /** Absent: the number of tries bounds it. */
+  readonly maxBackoffMs?: number;
+}
+
+/** The pause after that many failures in a row, from 1: its longest doubles each time, and it has full jitter. */
+export function backoff(
+  { backoffMs, maxBackoffMs = Infinity }: BackoffRange,
+  failures: number,
+  random: Pick<Random, 'unit'>,
+): number {
+  return Math.min(backoffMs * 2 ** (failures - 1), maxBackoffMs) * random.unit();
 }
 
 /**

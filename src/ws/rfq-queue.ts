@@ -2,6 +2,7 @@ import type { Rfq } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { rfqKey } from '../feed/filters.js';
+import { Deadline } from '../system/timers.js';
 import type { RfqMessage } from './messages.js';
 import type { RfqPorts } from './ports.js';
 
@@ -70,10 +71,8 @@ export class RfqQueue {
     // It has waited all that time for those before it in the queue: the chain does not answer.
     if (leftMs <= 0) return 'UNAVAILABLE';
     const poolKey = { ...body.poolKey, strike: BigInt(body.poolKey.strike) };
-    return new Promise((resolve, reject) => {
-      const cancel = this.#clock.after(leftMs, () => resolve('UNAVAILABLE'));
-      this.#ports.poolAddressOf(poolKey).then(resolve, reject).finally(cancel);
-    });
+    const address = await new Deadline(this.#clock, leftMs).wait(this.#ports.poolAddressOf(poolKey));
+    return address === 'TOO_LONG' ? 'UNAVAILABLE' : address;
   }
 
   async #outcome(rfq: Rfq, published: ReturnType<RfqPorts['publish']>): Promise<RfqOutcome> {

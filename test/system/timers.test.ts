@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { settleBoth, mapLimit, Deadline } from '../../src/system/timers.js';
+import { backoff, Deadline, mapLimit, pause, settleBoth } from '../../src/system/timers.js';
 import { ManualClock } from './manual-clock.js';
 
 const never = new Promise<never>(() => undefined);
@@ -74,4 +74,24 @@ t.test('of two that run together both results come, or a failure when neither is
     await t.rejects(both, { message: 'no' });
     t.ok(isOver);
   }
+});
+
+t.test('the longest pause doubles with each failure up to its bound, and is drawn from the whole of it', async (t) => {
+  const range = { backoffMs: 100, maxBackoffMs: 500 };
+  const longest = { unit: () => 1 };
+  t.strictSame(
+    [1, 2, 3, 4, 2_000].map((failures) => backoff(range, failures, longest)),
+    [100, 200, 400, 500, 500],
+  );
+  t.equal(backoff(range, 3, { unit: () => 0.25 }), 100);
+  t.equal(backoff({ backoffMs: 100 }, 11, longest), 102_400, 'without a bound');
+});
+
+t.test('a pause ends with its time', async (t) => {
+  const clock = new ManualClock();
+  const paused = pause(clock, 10).then(() => 'over');
+  clock.advance(9);
+  t.equal(clock.pending, 1);
+  clock.advance(1);
+  t.equal(await paused, 'over');
 });

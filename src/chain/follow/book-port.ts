@@ -2,6 +2,7 @@ import type { ChainPosition, ChainRole, Command } from '../../engine/command.js'
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, Order, Pool } from '../../engine/quote.js';
 import type { BlockId, ChainLog } from '../contracts/blocks-and-logs.js';
+import { pause } from '../../system/timers.js';
 import type { CursorStart } from './cursor.js';
 
 /** The book as those who read the chains see it. Commands are its only way in. */
@@ -66,7 +67,7 @@ export class CommandSubmitter {
 
   async #pause(delayMs: number): Promise<void> {
     this.#sinceYield = 0;
-    await new Promise<void>((resolve) => this.clock.after(delayMs, resolve));
+    await pause(this.clock, delayMs);
   }
 }
 

@@ -1,18 +1,15 @@
 import type { CancelTimer, Clock, Random } from '../../engine/ports.js';
 import type { Order } from '../../engine/quote.js';
-import { settleBoth, Deadline } from '../../system/timers.js';
+import { backoff, type BackoffRange, Deadline, settleBoth } from '../../system/timers.js';
 import type { BlockId } from '../contracts/blocks-and-logs.js';
 import type { CommandSubmitter } from './book-port.js';
 import { DeepReorg } from './cursor.js';
 import type { SettlementFollower } from './settlement-follower.js';
 import type { StreamFollower, StreamUpdate } from './stream-follower.js';
 
-export interface FollowTiming {
+export interface FollowTiming extends BackoffRange {
   /** Pause between polls when nothing wakes the follower. */
   readonly pollMs: number;
-  /** First pause after a failure; doubles up to `maxBackoffMs`, with full jitter. */
-  readonly backoffMs: number;
-  readonly maxBackoffMs: number;
   /** All orders are checked against the chain once in this time, in slices, as a net beneath the events. */
   readonly sweepMs: number;
   readonly sweepSlice: number;
@@ -101,8 +98,7 @@ export class BookFollower {
         if (this.isStopped) return;
         if (error instanceof DeepReorg) return this.listener.onHalt(error);
         this.listener.onFailure(error as Error, ++failures);
-        const longest = Math.min(this.timing.backoffMs * 2 ** (failures - 1), this.timing.maxBackoffMs);
-        await this.#sleep(longest * this.random.unit());
+        await this.#sleep(backoff(this.timing, failures, this.random));
       }
     }
   }

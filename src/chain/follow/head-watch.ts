@@ -1,13 +1,11 @@
 import { type RawData, WebSocket } from 'ws';
 import type { CancelTimer, Clock, Random } from '../../engine/ports.js';
 import { type BlockHead, readHead } from '../contracts/blocks-and-logs.js';
+import { backoff, type BackoffRange } from '../../system/timers.js';
 
-export interface HeadWatchTiming {
+export interface HeadWatchTiming extends BackoffRange {
   /** Between pings; a connection that says nothing from one to the next is left. */
   readonly pingMs: number;
-  /** Pauses between tries to connect: doubled each time, up to the longest, with full jitter. */
-  readonly backoffMs: number;
-  readonly maxBackoffMs: number;
 }
 
 /**
@@ -73,8 +71,8 @@ export class HeadWatch {
     this.#cancelPing();
     this.#heard = false;
     if (this.#stopped) return;
-    const longest = Math.min(this.timing.backoffMs * 2 ** this.#failures++, this.timing.maxBackoffMs);
-    this.#cancelRetry = this.clock.after(longest * this.random.unit(), () => this.start());
+    const pauseMs = backoff(this.timing, ++this.#failures, this.random);
+    this.#cancelRetry = this.clock.after(pauseMs, () => this.start());
   }
 }
 

@@ -13,6 +13,7 @@ import {
   WalletBusy,
   WouldRevert,
 } from '../wallet/errors.js';
+import { Deadline } from '../../system/timers.js';
 import type { PublicationOutcome, QuotePublisher } from './publisher.js';
 import {
   asExisting,
@@ -101,13 +102,7 @@ export class QuoteIntake {
         outcomes[i] = await this.publisher.publish(quote);
       }),
     );
-    await new Promise<void>((resolve) => {
-      const cancel = this.clock.after(this.limits.publishTimeoutMs, resolve);
-      void all.then(() => {
-        cancel();
-        resolve();
-      });
-    });
+    await new Deadline(this.clock, this.limits.publishTimeoutMs).wait(all);
     return outcomes.slice();
   }
 

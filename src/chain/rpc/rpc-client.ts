@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../../engine/ports.js';
+import { backoff, pause } from '../../system/timers.js';
 import { type Endpoint, EndpointPool } from './endpoint-pool.js';
 import { ResponseTooLarge, type HttpResponse, postJson } from './http-transport.js';
 import { isTransient, RETURN_TOO_LONG, RpcError, RpcUnreachable, WrongChain } from './rpc-errors.js';
@@ -71,7 +72,7 @@ export class HttpRpc implements Rpc {
   async request({ method, params = [] }: { readonly method: string; readonly params?: unknown }): Promise<unknown> {
     let failure: Error = new RpcUnreachable('No endpoint is configured');
     for (let attempt = 0; attempt < this.options.attempts; attempt++) {
-      if (attempt > 0) await this.#backOff(attempt);
+      if (attempt > 0) await pause(this.clock, backoff(this.options, attempt, this.random));
       const endpoint = await this.#pick();
       this.#lookAtPreferred();
       try {
@@ -117,7 +118,7 @@ export class HttpRpc implements Rpc {
       if (ready !== undefined) return ready;
       const waitMs = this.#endpoints.pauseMs(now);
       if (!(waitMs <= this.options.timeoutMs)) throw new RpcUnreachable('Every endpoint has asked for a long pause');
-      await this.#pause(waitMs);
+      await pause(this.clock, waitMs);
     }
   }
 
@@ -153,14 +154,6 @@ export class HttpRpc implements Rpc {
     if (!(chainId > 0)) throw new RpcUnreachable('The answer to eth_chainId is no number');
     if (chainId !== this.chainId) throw new WrongChain(`An endpoint is of chain ${chainId}, not of ${this.chainId}`);
     endpoint.isOfChain = true;
-  }
-
-  #backOff(attempt: number): Promise<void> {
-    return this.#pause(this.options.backoffMs * 2 ** (attempt - 1) * this.random.unit());
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => this.clock.after(ms, resolve));
   }
 
   async #ask(endpoint: Endpoint, method: string, params: unknown): Promise<unknown> {
