@@ -3,8 +3,8 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { type Anvil, startAnvil } from '../../src/chain/dev/anvil.js';
 import { devAccounts, type DevClient, devClient } from '../../src/chain/dev/dev-client.js';
 import { IntentLog } from '../../src/chain/wallet/intent-log.js';
-import { CappedWallet, WalletSpending } from '../../src/chain/wallet/spending.js';
-import type { WalletLimits } from '../../src/chain/wallet/wallet.js';
+import { WalletSpending } from '../../src/chain/wallet/spending.js';
+import { Wallet, type WalletLimits } from '../../src/chain/wallet/wallet.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { systemClock } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';
@@ -150,7 +150,7 @@ export class WalletRun {
   readonly troubles: string[] = [];
 
   private constructor(
-    readonly wallet: CappedWallet,
+    readonly wallet: Wallet,
     readonly account: PrivateKeyAccount,
     readonly proxy: RpcProxy,
     readonly values: MemoryKeyValueStore,
@@ -168,7 +168,7 @@ export class WalletRun {
   ): Promise<WalletRun> {
     const proxy = await RpcProxy.open(chain.anvil.rpcUrl);
     const run: WalletRun = new WalletRun(
-      new CappedWallet(
+      new Wallet(
         new WalletSpending({
           capWei,
           nowMs: () => 0,

@@ -5,7 +5,8 @@ import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import type { Profile } from '../contracts/deployments.js';
 import type { IntentLog } from './intent-log.js';
-import { CappedWallet, WalletSpending } from './spending.js';
+import { WalletSpending } from './spending.js';
+import { Wallet } from './wallet.js';
 import { txAccount } from './transaction.js';
 import type { OnTxTrouble } from './tx-tracker.js';
 
@@ -48,7 +49,7 @@ export interface WalletOptions {
 const GWEI = 10n ** 9n;
 
 /** One wallet for each chain. If both roles share a chain they share the wallet, since the nonces are shared. */
-export function openWallets(options: WalletOptions): Record<ChainRole, CappedWallet> | null {
+export function openWallets(options: WalletOptions): Record<ChainRole, Wallet> | null {
   const { profile, rpc, operator, clock, nowSeconds, budgets, limits, onTxTrouble } = options;
   if (operator === null) return null;
   const account = txAccount(operator.privateKey);
@@ -62,7 +63,7 @@ export function openWallets(options: WalletOptions): Record<ChainRole, CappedWal
     remembered: limits.txRemembered,
     maxFeePerGas: BigInt(limits.maxFeeGwei) * GWEI,
   };
-  const open = (role: ChainRole): CappedWallet => {
+  const open = (role: ChainRole): Wallet => {
     const { chainId } = profile[role];
     const name = `wallet ${chainId} ${account.address.toLowerCase()}`;
     const spending = new WalletSpending({
@@ -71,8 +72,8 @@ export function openWallets(options: WalletOptions): Record<ChainRole, CappedWal
       remembered: limits.txRemembered + limits.txInFlight,
       kept: budgets === undefined ? null : { values: budgets, name },
     });
-    const ofWallet = [rpc[role], chainId, account, operator.intents[role], clock, walletLimits, onTxTrouble] as const;
-    const wallet = new CappedWallet(spending, ...ofWallet);
+    const intents = operator.intents[role];
+    const wallet = new Wallet(spending, rpc[role], chainId, account, intents, clock, walletLimits, onTxTrouble);
     wallet.resume();
     return wallet;
   };

@@ -4,8 +4,6 @@ import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import { readWideQuantity } from '../rpc/rpc-response.js';
 import { IntentNotPersisted, SpendCapReached } from './errors.js';
-import type { TxReceipt, TxRequest } from './transaction.js';
-import { type PreparedTx, Wallet } from './wallet.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -83,10 +81,12 @@ export class WalletSpending {
   }
 
   /**
-   * Throws IntentNotPersisted while the last amount is not on the disk: after a restart a capped wallet would spend it
-   * again. Each call retries the write, for the next call.
+   * Throws SpendCapReached after the cap of the day, and IntentNotPersisted while the last amount is not on the disk:
+   * after a restart a capped wallet would spend it again. Each call retries the write, for the next call.
    */
-  checkKept(): void {
+  check(wallet: Hex): void {
+    const waitMs = this.waitMs();
+    if (waitMs > 0) throw new SpendCapReached(wallet, waitMs);
     if (this.#options.capWei === null || this.#unkept === null) return;
     const { cause } = this.#unkept;
     void this.#keep();
@@ -132,36 +132,6 @@ export class WalletSpending {
     for (const [nonce, feeWei, ofDay = this.#endsMs] of feesWei as [number, string, number?][]) {
       this.#counted.set(nonce, { feeWei: BigInt(feeWei), endsMs: ofDay });
     }
-  }
-}
-
-/** A wallet that counts its spending and rejects transactions after its cap. */
-export class CappedWallet extends Wallet {
-  readonly spending: WalletSpending;
-
-  constructor(spending: WalletSpending, ...ofWallet: ConstructorParameters<typeof Wallet>) {
-    super(...ofWallet);
-    this.spending = spending;
-  }
-
-  /** Also rejects with SpendCapReached. */
-  override async send(request: TxRequest, prepared?: PreparedTx): Promise<TxReceipt> {
-    this.checkMaySpend();
-    return super.send(request, prepared);
-  }
-
-  protected override checkMaySpend(): void {
-    const waitMs = this.spending.waitMs();
-    if (waitMs > 0) throw new SpendCapReached(this.address, waitMs);
-    this.spending.checkKept();
-  }
-
-  protected override onMined(nonce: number, { feeWei }: TxReceipt): Promise<void> {
-    return this.spending.mined(nonce, feeWei);
-  }
-
-  protected override onLost(nonce: number): Promise<void> {
-    return this.spending.lost(nonce);
   }
 }
 

@@ -8,6 +8,7 @@ import { TxRefused, WalletBusy } from './errors.js';
 import type { IntentLog } from './intent-log.js';
 import { NonceManager, type NonceMemory } from './nonce-manager.js';
 import { OrphanedTxs } from './orphaned-txs.js';
+import type { WalletSpending } from './spending.js';
 import { type Fees, WalletTx, type TxAccount, type TxReceipt, type TxRequest } from './transaction.js';
 import { TxSender } from './tx-sender.js';
 import { type OnTxTrouble, ReceiptWatch, type ResendLimits, TxTracker } from './tx-tracker.js';
@@ -52,6 +53,8 @@ export class Wallet {
   #sending: Promise<unknown> = Promise.resolve();
 
   constructor(
+    /** Counts what the wallet spends, and says whether it may spend more. */
+    readonly spending: WalletSpending,
     rpc: Rpc,
     chainId: number,
     account: TxAccount,
@@ -66,8 +69,8 @@ export class Wallet {
     this.#slots = new TxSemaphore(limits.inFlight, limits.waiting);
     this.#receipts = new ReceiptWatch(rpc, clock, limits.receiptPollMs);
     this.#sent = new TxTracker(this.#sender, this.#nonces, this.#receipts, limits, onTrouble, {
-      mined: (nonce, receipt) => this.onMined?.(nonce, receipt),
-      lost: (nonce) => this.onLost?.(nonce),
+      mined: (nonce, { feeWei }) => spending.mined(nonce, feeWei),
+      lost: (nonce) => spending.lost(nonce),
       unblock: (tx) => this.#inTurn(() => this.#orphans.closeGapsBefore(tx)),
     });
     const sendAnew = (request: Required<TxRequest>): Promise<TxReceipt> => this.#sendUntilMined(request, request.gas);
@@ -123,18 +126,19 @@ export class Wallet {
 
   /**
    * Resolves when mined, however long that takes; callers set their own deadlines. Rejects with InsufficientFunds,
-   * WouldRevert, TxRefused, IntentNotPersisted, WalletBusy, WalletStopped, or the chain's error. `prepared`: the result of
-   * `prepare` for the same request. If an earlier run sent the same transaction and it is not mined yet, or a reorg may
-   * have removed it, the call joins that one.
+   * SpendCapReached, WouldRevert, TxRefused, IntentNotPersisted, WalletBusy, WalletStopped, or the chain's error.
+   * `prepared`: the result of `prepare` for the same request. If an earlier run sent the same transaction and it is not
+   * mined yet, or a reorg may have removed it, the call joins that one.
    */
   async send(request: TxRequest, prepared?: PreparedTx): Promise<TxReceipt> {
+    this.spending.check(this.address);
     const left = this.#orphans.find(request);
     const joined = left === undefined ? null : await left;
     if (joined !== null) return joined;
     await this.#slots.take();
     try {
       this.#receipts.checkRunning();
-      this.checkMaySpend?.();
+      this.spending.check(this.address);
       const gas = request.gas ?? prepared?.gas ?? this.#sender.estimate(request);
       return await this.#sendUntilMined(request, gas, prepared?.fees, true);
     } catch (error) {
@@ -152,15 +156,6 @@ export class Wallet {
   orphanWith(digits: () => string, isRead: (blockNumber: number) => boolean): Promise<TxReceipt | null> | undefined {
     return this.#orphans.findWith(digits, isRead);
   }
-
-  /** Throws if no more may be spent. Checked again after waiting, since the cap may have been reached meanwhile. */
-  protected checkMaySpend?(): void;
-
-  /** `send` resolves after it. Called again if a reorg removed the transaction and it was mined again. */
-  protected onMined?(nonce: number, receipt: TxReceipt): Promise<void>;
-
-  /** Another signer's transaction was mined under the nonce. */
-  protected onLost?(nonce: number): Promise<void>;
 
   /**
    * The gas estimate may run while earlier transactions are sent; its failure is reported when the turn comes. `mayJoin`:
@@ -200,7 +195,7 @@ export class Wallet {
     this.#orphans.revive(this.#nonces.takenBack());
     const joined = mayJoin ? this.#orphans.find({ to, data }) : undefined;
     if (joined !== undefined) return { joined };
-    this.checkMaySpend?.();
+    this.spending.check(this.address);
     const request = { to, data, gas };
     let fees = current;
     let tx = this.#nonces.begin(request);

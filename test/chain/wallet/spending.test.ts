@@ -6,6 +6,7 @@ import { ManualClock } from '../../system/manual-clock.js';
 import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 
 const DAY_MS = 24 * 60 * 60_000;
+const WALLET = address(1);
 
 function newSpending(
   capWei: bigint | null,
@@ -108,12 +109,12 @@ t.test('a capped wallet spends nothing more until what it has spent is kept', as
   await uncapped.mined(0, 60n);
   await spending.mined(0, 60n);
   t.equal(spending.waitMs(), 0);
-  t.throws(() => spending.checkKept(), { name: 'IntentNotPersisted', cause: full });
-  uncapped.checkKept();
+  t.throws(() => spending.check(WALLET), { name: 'IntentNotPersisted', cause: full });
+  uncapped.check(WALLET);
   kept.put = put;
-  t.throws(() => spending.checkKept(), { name: 'IntentNotPersisted' }, 'tries again to keep it');
+  t.throws(() => spending.check(WALLET), { name: 'IntentNotPersisted' }, 'tries again to keep it');
   await turn();
-  spending.checkKept();
+  spending.check(WALLET);
   t.equal(newSpending(100n, kept.reopened(), clock).spending.spentWei, 60n, 'a restart gives nothing back');
 });
 

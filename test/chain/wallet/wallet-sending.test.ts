@@ -3,7 +3,8 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { RpcError } from '../../../src/chain/rpc/rpc-errors.js';
 import { WouldRevert } from '../../../src/chain/wallet/errors.js';
 import { IntentLog } from '../../../src/chain/wallet/intent-log.js';
-import { CappedWallet, WalletSpending } from '../../../src/chain/wallet/spending.js';
+import { WalletSpending } from '../../../src/chain/wallet/spending.js';
+import { Wallet } from '../../../src/chain/wallet/wallet.js';
 import { ManualClock } from '../../system/manual-clock.js';
 import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 import { request } from '../wallet-fixture.js';
@@ -30,7 +31,7 @@ function newWallet(answer: (method: string) => unknown = () => undefined, intent
       return Promise.resolve(own ?? (nothing ? null : '0x0'));
     },
   };
-  const wallet = new CappedWallet(
+  const wallet = new Wallet(
     spending,
     rpc,
     7,

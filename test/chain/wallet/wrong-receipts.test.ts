@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import type { CappedWallet } from '../../../src/chain/wallet/spending.js';
+import type { Wallet } from '../../../src/chain/wallet/wallet.js';
 import { NOBODY, QuietChain, request, type WalletRun } from '../wallet-fixture.js';
 
 const chain = await QuietChain.start();
@@ -17,7 +17,7 @@ async function lyingRun(t: Test, rewrite: (receipt: Record<string, unknown> | nu
 async function sentMeanwhile(
   run: WalletRun,
   isMining: boolean,
-): Promise<{ sent: ReturnType<CappedWallet['send']>; isSettled: boolean }> {
+): Promise<{ sent: ReturnType<Wallet['send']>; isSettled: boolean }> {
   const sent = run.wallet.send(request('0x01'));
   sent.catch(() => undefined);
   let isSettled = false;
