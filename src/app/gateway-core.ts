@@ -16,19 +16,6 @@ import type { ChainsView, Core } from './core.js';
 import type { OptionServices } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
 
-/** The numbers of the configuration's limits that bound what a gateway waits for. */
-export interface GatewayLimits {
-  /** Without news for longer than this, the cluster has no leader. */
-  readonly clusterLeaseMs: number;
-  readonly clusterRetryMs: number;
-  readonly clusterCallMs: number;
-  /** How long a call is sent again after a failover. */
-  readonly clusterFailoverMs: number;
-  readonly clusterMinSeqMs: number;
-  /** How often gateways tell each other what keys have used. */
-  readonly clusterUsageMs: number;
-}
-
 /** What the leader last said, and how long ago: what a gateway knows of the chains and of the leader itself. */
 export class LeaderWatch {
   readonly #clock: Clock;
@@ -85,7 +72,7 @@ const REPEATABLE = true;
 
 /** A gateway's core: the book is a replica of the cluster's, and what clients want goes to its leader. */
 export function openGatewayCore(
-  { clock, limits }: Pick<ServiceOptions, 'clock'> & { readonly limits: GatewayLimits },
+  { clock, limits }: Pick<ServiceOptions, 'clock' | 'limits'>,
   quotas: Quotas,
   cluster: ClusterConnection,
   replica: GatewayReplica,

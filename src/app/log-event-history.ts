@@ -1,13 +1,10 @@
+import type { Limits } from '../config/limits.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { EventHistory, PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import type { LogHistory } from '../persistence/log/log-history.js';
 
-/** Bounds of what is kept; the numbers come from the configuration's limits. */
-interface LogPagesLimits {
-  readonly logPages: number;
-  /** How long they are kept once no more are read. */
-  readonly logPageMs: number;
-}
+/** Of pages that are kept, and of those that are read or wait for it. */
+type LogReadLimits = Pick<Limits, 'logPages' | 'logPageMs' | 'logReads'>;
 
 /** What a reader of the log asked for. */
 interface LogPageKey {
@@ -25,12 +22,12 @@ interface KeptPage {
 /** The last pages that were read from the log: readers who come back together ask for the same ones. */
 class LogPages {
   readonly #clock: Clock;
-  readonly #limits: LogPagesLimits;
+  readonly #limits: LogReadLimits;
   /** The one used last is the last. */
   readonly #kept = new Map<string, KeptPage>();
   #cancelForgetting: CancelTimer = () => undefined;
 
-  constructor(clock: Clock, limits: LogPagesLimits) {
+  constructor(clock: Clock, limits: LogReadLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }
@@ -68,12 +65,6 @@ function nameOf({ afterSeq, limit }: LogPageKey): string {
   return `${afterSeq} ${limit}`;
 }
 
-/** The numbers of the configuration's limits that bound what is read and kept. */
-export interface LogEventsLimits extends LogPagesLimits {
-  /** Pages that are read or wait for it. */
-  readonly logReads: number;
-}
-
 /** A page that is read, or waits for those before it. */
 interface PageUnderWay {
   readonly throughIndex: number;
@@ -93,7 +84,7 @@ export class LogEvents implements EventHistory {
   #busy: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  static async open(history: LogHistory, clock: Clock, limits: LogEventsLimits): Promise<LogEvents> {
+  static async open(history: LogHistory, clock: Clock, limits: LogReadLimits): Promise<LogEvents> {
     return new LogEvents(history, new LogPages(clock, limits), limits.logReads, await history.droppedThroughSeq());
   }
 

@@ -13,7 +13,7 @@ import type { StreamRefusal } from '../chain/follow/published-quotes.js';
 import { QuoteStates } from '../chain/follow/quote-states.js';
 import type { IgnoredEvent } from '../chain/follow/settlement-events.js';
 import { QuotePublisher } from '../chain/publish/publisher.js';
-import type { OperatorAccount, WalletNumbers } from '../chain/wallet/open-wallets.js';
+import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import { WalletBalance, type WalletSpending } from '../chain/wallet/spending.js';
 import type { OnTxTrouble } from '../chain/wallet/tx-tracker.js';
 import type { Wallet } from '../chain/wallet/wallet.js';
@@ -102,49 +102,6 @@ export interface ChainSide {
   stop(): Promise<void>;
 }
 
-/** The numbers of `config/limits.ts` that reading and writing the chains are bound by. */
-export interface ChainSideLimits extends WalletNumbers {
-  readonly reorgDepth: number;
-  readonly logRangeBlocks: number;
-  readonly lowerHeadMs: number;
-  readonly rereadMs: number;
-  readonly verifyBlocks: number;
-  readonly verifyMs: number;
-  readonly rememberedLogs: number;
-  readonly positionEveryBlocks: number;
-  readonly checksPerTurn: number;
-  readonly journalRetryMs: number;
-  readonly chainPollMs: number;
-  readonly chainBackoffMs: number;
-  readonly chainMaxBackoffMs: number;
-  readonly chainSilenceMs: number;
-  readonly sweepMs: number;
-  readonly sweepSlice: number;
-  readonly chainStopMs: number;
-  readonly rpcCallsPerBatch: number;
-  readonly rpcBatchesInFlight: number;
-  readonly rpcGasPerCall: number;
-  readonly rpcGasPerCheck: number;
-  readonly rpcGasPerDeployment: number;
-  readonly rehearsedDeployments: number;
-  readonly trippedContracts: number;
-  readonly contractPauseMs: number;
-  readonly contractMaxPauseMs: number;
-  readonly contractProbeGapMs: number;
-  readonly rpcBlocksInFlight: number;
-  readonly statesPerSlice: number;
-  readonly stateSlicesInFlight: number;
-  readonly restatedPerCommand: number;
-  readonly touchedSlice: number;
-  readonly earlyEvents: number;
-  readonly poolCache: number;
-  readonly walletBalanceMs: number;
-  readonly maxTxBytes: number;
-  readonly publishQueue: number;
-  readonly publishTxInFlight: number;
-  readonly publishSettleMs: number;
-}
-
 /** What the engine remembers of its reading. */
 export interface ReadSoFar {
   position(chain: ChainRole): ChainPosition | null;
@@ -165,7 +122,7 @@ export interface ChainSideOptions {
   readonly checks: Pick<SignatureChecks, 'verifyAll'>;
   readonly clock: Clock;
   readonly random: Random;
-  readonly limits: ChainSideLimits;
+  readonly limits: Limits;
   /** Timestamp of the newest settlement block, Unix seconds: what engine time follows. */
   readonly onSettlementTime: (timestamp: number) => void;
   /** Engine time, Unix seconds. */

@@ -3,7 +3,7 @@ import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import type { Feed, ResyncReason } from '../feed/feed.js';
 import { CloseCode, type NetSocket } from '../net/net.js';
-import type { SliceBudget } from './ports.js';
+import type { TurnBudget } from '../quota/large-answers.js';
 
 /** Rate limit of the rows and bytes that a key requests. */
 export interface ReaderPace {
@@ -44,7 +44,7 @@ export class CatchUp {
   readonly #clock: Clock;
   readonly #limits: CatchUpLimits;
   readonly #steps: CatchUpSteps;
-  readonly #turns: SliceBudget;
+  readonly #turns: TurnBudget;
   readonly #pace: ReaderPace;
   readonly #onFault: (fault: unknown) => void;
   #cancelTimer: CancelTimer = () => undefined;
@@ -153,7 +153,7 @@ export interface CatchUpPorts {
   readonly clock: Clock;
   readonly limits: CatchUpLimits;
   /** Shared by all readers. */
-  readonly turns: SliceBudget;
+  readonly turns: TurnBudget;
   readonly pace: ReaderPace;
   readonly onFault: (fault: unknown) => void;
 }

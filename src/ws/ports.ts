@@ -1,5 +1,4 @@
 import type { Rfq } from '../engine/command.js';
-import type { CancelTimer } from '../engine/ports.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
 
 /** Bounds of a reader that is behind; the numbers come from the configuration's limits. */
@@ -49,15 +48,6 @@ export interface SocketQuotas {
   debtMs(holder: SocketKeyHolder): number;
   /** Counts a refusal. */
   refused(quota: 'connections' | 'channels', tier: SocketKeyHolder['tier']): void;
-}
-
-/** Bounds the slices of expensive work per turn of the event loop, for all clients together. */
-export interface SliceBudget {
-  readonly hasRoom: boolean;
-  /** Counts a slice that is done in this turn. */
-  made(): void;
-  /** Calls `task` when there is room again, after those that waited before it. */
-  wait(task: () => void): CancelTimer;
 }
 
 /** Where a request for quotes goes. A rejection of either promise is a fault of ours, never a client's. */

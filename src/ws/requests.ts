@@ -2,6 +2,7 @@ import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
 import { filterKeys, filterOf, viewOf } from '../feed/filters.js';
+import type { TurnBudget } from '../quota/large-answers.js';
 import type {
   AuthMessage,
   FilterV2Message,
@@ -13,7 +14,7 @@ import type { Acknowledge, ResumePoint } from './feed-reader.js';
 import type { Heartbeats } from './heartbeats.js';
 import type { KeySessions } from './key-sessions.js';
 import { type ChannelChange, MessageReader, parseFrame, type RfqMessage, replyTexts } from './messages.js';
-import type { SliceBudget, SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
+import type { SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
 import type { Session } from './session.js';
 
 export interface ClientRequestsOptions {
@@ -24,7 +25,7 @@ export interface ClientRequestsOptions {
   readonly keys: SocketKeys;
   readonly clock: Clock;
   /** Shared with all else that is done in slices. */
-  readonly turns: SliceBudget;
+  readonly turns: TurnBudget;
   readonly limits: SocketLimits;
   /** Called when a port failed unexpectedly; the client receives an error. */
   readonly onFault: (fault: unknown) => void;
