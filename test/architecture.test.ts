@@ -79,6 +79,7 @@ t.test('sockets are served by one folder and opened by another, and NATS is know
   const owners = new Map([
     ['@nats-io/jetstream', ['cluster']],
     ['@nats-io/kv', ['cluster']],
+    ['@nats-io/obj', ['cluster']],
     ['@nats-io/transport-node', ['cluster']],
     ['uWebSockets.js', ['net']],
     ['ws', ['net', 'chain', 'client']],

@@ -21,6 +21,7 @@ import {
   publishNews,
 } from '../cluster/members.js';
 import { type RestoreReport, restoreStream } from '../cluster/restore-stream.js';
+import { SnapshotStore } from '../cluster/snapshot-store.js';
 import { effectiveQuotas } from '../config/effective-limits.js';
 import type { Limits } from '../config/limits.js';
 import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
@@ -30,9 +31,10 @@ import type { Hex, Order } from '../engine/quote.js';
 import type { PublishResult, QuoteToPublish } from '../http/publish-route.js';
 import type { Caller } from '../http/router.js';
 import { nodeDiskAt, openNodeDisk } from '../persistence/disk/node-disk.js';
-import type { Logger } from '../persistence/disk/disk.js';
+import { type Logger, readWhole } from '../persistence/disk/disk.js';
 import type { Identity } from '../persistence/format/manifest.js';
 import { EPOCH_BYTES } from '../persistence/format/header.js';
+import type { SnapshotRequest } from '../persistence/snapshot/snapshot-process.js';
 import { scanInThread } from '../persistence/recovery/scan-thread.js';
 import { Quotas } from '../quota/rate-limits.js';
 import { systemClock, systemRandom } from '../system/clock.js';
@@ -99,10 +101,12 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
   await ClusterKeyFiles.open(cluster);
   const directory = path.join(settings.dataDir, profile.name);
   const disk = await openNodeDisk(directory);
+  const store = await SnapshotStore.open(cluster);
   let isStopped = false;
   void stopping.then(() => (isStopped = true));
   const log = await EngineLog.open({
     stream,
+    snapshots: store,
     disk,
     member,
     identity,
@@ -132,6 +136,18 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
   );
   const snapshots = openSnapshots(directory, limits, logger);
   ends.push(() => snapshots.end());
+  let storing = Promise.resolve();
+  ends.push(() => storing);
+  /** Gateways can do without it: they read more of the stream then. */
+  const storeSnapshot = async ({ epoch, point, draft }: SnapshotRequest): Promise<void> => {
+    if (led === null) return;
+    const { term, publisher } = led;
+    const bytes = await readWhole(disk, draft);
+    const at = { seq: publisher.placeBefore(point.group), term, point };
+    storing = storing
+      .then(() => store.put(epoch, at, bytes, limits.snapshotsKept))
+      .catch((error: unknown) => logger.warn({ err: error }, 'a snapshot is not in the object store'));
+  };
   await log.catchUp();
   logger.info({ member, index: log.engine.index, term: log.at.term }, 'following the log as a standby');
   options.onStandby();
@@ -144,14 +160,21 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
       pollMs: limits.clusterPollMs,
       clock: systemClock,
       log,
-      openOptions: openLogOptions({
-        settings,
-        limits: { ...limits, logQueueBytes: limits.clusterGroupBytes },
-        identity,
-        logger,
-        onFatal: onFault,
-        snapshots,
-      }),
+      openOptions: {
+        ...openLogOptions({
+          settings,
+          limits: { ...limits, logQueueBytes: limits.clusterGroupBytes },
+          identity,
+          logger,
+          onFatal: onFault,
+          snapshots,
+        }),
+        async make(request) {
+          const made = await snapshots.make(request);
+          await storeSnapshot(request);
+          return made;
+        },
+      },
       onFault,
       isStopped: () => isStopped,
     });
@@ -303,7 +326,15 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
   const { member } = cluster.options;
   const stream = new NatsLogStream(cluster);
   let onTerm = (): void => undefined;
-  const replica = await GatewayReplica.open({ stream, clock: systemClock, limits, onTerm: () => onTerm(), onFault });
+  const replica = await GatewayReplica.open({
+    stream,
+    snapshots: await SnapshotStore.attach(cluster),
+    clock: systemClock,
+    limits,
+    logger,
+    onTerm: () => onTerm(),
+    onFault,
+  });
   logger.info({ member, index: replica.engine.index, term: replica.at.term }, 'the replica of the book is level');
   const keys = await KeyStore.open({
     files: await ClusterKeyFiles.attach(cluster),

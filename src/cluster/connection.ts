@@ -72,6 +72,7 @@ export interface ClusterNames {
   readonly leaseBucket: string;
   readonly stateBucket: string;
   readonly keysBucket: string;
+  readonly snapshotsBucket: string;
   /** The leader's news, once a second. */
   readonly status: string;
   /** Requests to the leader. */
@@ -94,6 +95,7 @@ export function clusterNames(deployment: string): ClusterNames {
     leaseBucket: `${bucket}_LEASE`,
     stateBucket: `${bucket}_STATE`,
     keysBucket: `${bucket}_KEYS`,
+    snapshotsBucket: `${bucket}_SNAPSHOTS`,
     status: `${subject}.status`,
     calls: `${subject}.call`,
     roll: `${subject}.roll`,
@@ -126,9 +128,10 @@ export async function connectCluster(options: ClusterOptions): Promise<ClusterCo
   });
   try {
     checkVersion(nats.info?.version ?? '', nats.getServer(), options.unsafe);
-    const js = jetstream(nats, { timeout: options.callMs });
     // Its own check asks for the account's numbers, which a gateway may not read.
-    const jsm = await jetstreamManager(nats, { timeout: options.callMs, checkAPI: false });
+    const jetStreamOptions = { timeout: options.callMs, checkAPI: false };
+    const js = jetstream(nats, jetStreamOptions);
+    const jsm = await jetstreamManager(nats, jetStreamOptions);
     return {
       nats,
       js,

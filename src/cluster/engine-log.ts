@@ -14,6 +14,7 @@ import { type CheckedGroup, LogFollower, type StreamPoint, StreamReader } from '
 import type { LogStream, StreamMessage, TermContent } from './log-stream.js';
 import { ReplicaEngine } from './replica-engine.js';
 import { ReplicatedJournal } from './replicated-journal.js';
+import type { SnapshotSource, StoredSnapshot } from './snapshot-store.js';
 
 /** Bounds of what is read, sent and kept; the numbers come from the configuration's limits. */
 export interface ClusterLimits {
@@ -28,6 +29,8 @@ export interface ClusterLimits {
 
 export interface EngineLogOptions {
   readonly stream: LogStream;
+  /** Up to the newest of these the member's own log need not be compared; absent: all of it is. */
+  readonly snapshots?: Pick<SnapshotSource, 'list'>;
   readonly disk: Disk;
   readonly member: string;
   readonly identity: Identity;
@@ -246,20 +249,21 @@ export async function readGenesis(stream: LogStream): Promise<TermContent> {
 
 /** Where the member's log ends in the stream; what it has beyond the stream is cut off. */
 async function joinAt(
-  { stream, logger, limits }: EngineLogOptions,
+  { stream, snapshots, logger, limits }: EngineLogOptions,
   replica: ReplicaLog,
   epoch: Buffer,
 ): Promise<StreamPoint> {
   const oldest = replica.last.group - COMPARED_GROUPS;
-  const { points, start, lastGroup } = await readPoints(stream, epoch, limits.clusterReadMessages, oldest);
+  const begin = await sharedPoint((await snapshots?.list(epoch)) ?? [], replica, epoch);
+  const { points, start, lastGroup } = await readPoints(stream, epoch, limits.clusterReadMessages, oldest, begin);
   const isSame = async (group: number): Promise<boolean> => {
     const own = await replica.pointAt(group);
     return own !== null && points.get(group)?.point.chain.equals(own.chain) === true;
   };
   // The chain vouches for all before it: the groups are the same up to one, and none is behind that.
-  let common = 0;
+  let common = begin.point.group;
   let high = Math.min(replica.last.group, lastGroup) + 1;
-  if (high > 1 && (await isSame(high - 1))) common = high - 1;
+  if (high > common + 1 && (await isSame(high - 1))) common = high - 1;
   while (high - common > 1) {
     const middle = Math.floor((common + high) / 2);
     if (await isSame(middle)) common = middle;
@@ -279,13 +283,31 @@ async function joinAt(
   return { ...(points.get(common) ?? start), point: replica.last };
 }
 
+/** The place of the newest snapshot whose last group the member's own log has as well; else the stream's first. */
+async function sharedPoint(
+  snapshots: readonly StoredSnapshot[],
+  replica: ReplicaLog,
+  epoch: Buffer,
+): Promise<StreamPoint> {
+  for (const { at } of snapshots) {
+    if (at.point.group > replica.last.group) continue;
+    const own = await replica.pointAt(at.point.group);
+    if (own?.chain.equals(at.point.chain) === true) return at;
+  }
+  return firstPoint(epoch);
+}
+
+export function firstPoint(epoch: Buffer): StreamPoint {
+  return { seq: 0, term: 0, point: { index: 0, seq: 0, group: 0, chain: firstChain(epoch) } };
+}
+
 /** Groups that a process may have had beyond the cluster, and many more. */
 const COMPARED_GROUPS = 4096;
 
 interface StreamPoints {
   /** Where the groups behind the oldest that was asked for are in the stream. */
   readonly points: ReadonlyMap<number, StreamPoint>;
-  /** Before the first group. */
+  /** Before the first group behind the place where the reading began. */
   readonly start: StreamPoint;
   readonly lastGroup: number;
 }
@@ -295,16 +317,16 @@ export async function readPoints(
   epoch: Buffer,
   readMessages: number,
   oldest: number,
+  begin = firstPoint(epoch),
 ): Promise<StreamPoints> {
   const lastSeq = await stream.lastSequence();
   const points = new Map<number, StreamPoint>();
-  const beginning = { seq: 0, term: 0, point: { index: 0, seq: 0, group: 0, chain: firstChain(epoch) } };
-  const reader = new StreamReader(epoch, beginning);
-  let start: StreamPoint = beginning;
+  const reader = new StreamReader(epoch, begin);
+  let start = begin;
   const take = (message: StreamMessage): boolean => {
     if (reader.take(message).type === 'BROKEN') return false;
     const { group } = reader.at.point;
-    if (group === 0) start = reader.at;
+    if (group === begin.point.group) start = reader.at;
     else if (group > oldest && !points.has(group)) points.set(group, reader.at);
     return true;
   };

@@ -3,18 +3,22 @@ import type { Clock, JournalRecord } from '../engine/ports.js';
 import type { EventHistory, PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import { RecordReader } from '../persistence/codec/record-codec.js';
 import { frameEnd, FRAME_HEAD_BYTES, frameType, FrameType } from '../persistence/format/frame.js';
-import { firstChain } from '../persistence/format/header.js';
+import type { Logger } from '../persistence/disk/disk.js';
 import { createEngine } from '../persistence/recovery/replay.js';
 import type { ClusterLimits } from './engine-log.js';
-import { readGenesis } from './engine-log.js';
+import { firstPoint, readGenesis } from './engine-log.js';
 import { type CheckedGroup, LogFollower, type StreamPoint, StreamReader } from './log-follower.js';
 import type { LogStream } from './log-stream.js';
 import { ReplicaEngine } from './replica-engine.js';
+import type { SnapshotSource } from './snapshot-store.js';
 
 export interface GatewayReplicaOptions {
   readonly stream: LogStream;
+  /** Null: the replica begins with the first record. */
+  readonly snapshots: SnapshotSource | null;
   readonly clock: Clock;
   readonly limits: ClusterLimits;
+  readonly logger: Logger;
   /** Another leader has begun its term. */
   readonly onTerm: (term: number) => void;
   /** Once: this replica does not follow the log any more. */
@@ -47,7 +51,8 @@ export class GatewayReplica {
   /** Resolves once it has all that the stream held when it was called. */
   static async open(options: GatewayReplicaOptions): Promise<GatewayReplica> {
     const { epoch, reorgDepth } = await readGenesis(options.stream);
-    const replica = new GatewayReplica(Buffer.from(epoch, 'hex'), createEngine(reorgDepth), options);
+    const { engine, at } = await beginning(Buffer.from(epoch, 'hex'), reorgDepth, options);
+    const replica = new GatewayReplica(Buffer.from(epoch, 'hex'), engine, at, options);
     const failed = new Promise<never>((_, reject) => (replica.#onEarlyFault = reject));
     replica.#follower.start();
     await Promise.race([options.stream.lastSequence().then((seq) => replica.#follower.reach(seq)), failed]);
@@ -57,18 +62,18 @@ export class GatewayReplica {
 
   #onEarlyFault: ((error: Error) => void) | null = null;
 
-  private constructor(epoch: Buffer, engine: Engine, options: GatewayReplicaOptions) {
+  private constructor(epoch: Buffer, engine: Engine, at: StreamPoint, options: GatewayReplicaOptions) {
     const { stream, clock, limits, onTerm } = options;
     this.engine = engine;
     this.epoch = epoch.toString('hex');
     this.#epochBytes = epoch;
     this.#options = options;
     this.#replica = new ReplicaEngine(engine);
-    const beginning = { seq: 0, term: 0, point: { index: 0, seq: 0, group: 0, chain: firstChain(epoch) } };
-    this.#places = [beginning];
+    const first = firstPoint(epoch);
+    this.#places = at.seq === first.seq ? [first] : [first, at];
     this.#follower = new LogFollower(stream, {
       epoch,
-      after: beginning,
+      after: at,
       clock,
       readMessages: limits.clusterReadMessages,
       aheadMessages: limits.clusterAheadMessages,
@@ -179,6 +184,33 @@ export class GatewayReplica {
       if (taken.type === 'GROUP') yield eventsOf(taken.group, records);
     }
   }
+}
+
+/** An engine with the state of the newest snapshot that can be used, and the place in the stream where it goes on. */
+async function beginning(
+  epoch: Buffer,
+  reorgDepth: number,
+  { snapshots, logger }: GatewayReplicaOptions,
+): Promise<{ readonly engine: Engine; readonly at: StreamPoint }> {
+  const first = { engine: createEngine(reorgDepth), at: firstPoint(epoch) };
+  if (snapshots === null) return first;
+  for (const { name, at } of await snapshots.list(epoch)) {
+    try {
+      const { header, state } = await snapshots.read(name);
+      if (!header.epoch.equals(epoch) || header.group !== at.point.group || !header.chain.equals(at.point.chain)) {
+        throw new Error('it is of another point of the log than the store says');
+      }
+      const engine = createEngine(reorgDepth);
+      engine.importState(state);
+      return { engine, at };
+    } catch (error) {
+      logger.warn(
+        { snapshot: name, reason: (error as Error).message },
+        'a snapshot is of no use: the next older one is tried',
+      );
+    }
+  }
+  return first;
 }
 
 function eventsOf({ message: { bytes }, framesAt }: CheckedGroup, reader: RecordReader): TimedEvent[] {

@@ -32,6 +32,9 @@ interface Place {
   isAcknowledged: boolean;
 }
 
+/** Acknowledgements whose places are remembered: a snapshot is made of a group that was acknowledged moments ago. */
+const MARKS = 1_024;
+
 /**
  * Appends a leader's groups to the log stream. Each has a place: the sequence that follows the one before. Every append
  * names the sequence before its place as the stream's last, so that the servers reject it once another leader has
@@ -53,6 +56,8 @@ export class GroupPublisher {
   #isOver = false;
   #acknowledgedSeq: number;
   #acknowledgedGroup: number;
+  /** Where the last groups are in the stream; rising. */
+  readonly #marks: { readonly group: number; readonly seq: number }[] = [];
   #waiters: Waiter[] = [];
 
   constructor(stream: LogStream, options: GroupPublisherOptions) {
@@ -78,6 +83,14 @@ export class GroupPublisher {
     this.#nextSeq += 1;
     this.#waitingBytes += group.bytes.length;
     this.#send();
+  }
+
+  /**
+   * A place in the stream that is not behind that group, and close before it: a reader that begins there with the log's
+   * state after the group passes over what is older.
+   */
+  placeBefore(group: number): number {
+    return this.#marks.findLast((mark) => mark.group <= group)?.seq ?? this.#options.term;
   }
 
   /** Resolves when all that was appended is acknowledged; rejects when nothing more is sent. */
@@ -136,6 +149,8 @@ export class GroupPublisher {
     if (last === undefined) return;
     this.#acknowledgedSeq = last.seq;
     this.#acknowledgedGroup = last.group.after.group;
+    this.#marks.push({ group: this.#acknowledgedGroup, seq: last.seq });
+    if (this.#marks.length > MARKS) this.#marks.shift();
     this.#options.onAcknowledged(last.group.after.index);
     if (this.#waiters.length === 0) return;
     const waiters = this.#waiters;

@@ -88,14 +88,13 @@ async function appendMissing(
     if (term === null) throw new ClusterError('DEPOSED', 'another process appends to the log stream: stop the engines');
     return term;
   };
-  if ((await stream.lastSequence()) === 0) await begin(nothing, 0);
+  let term = (await stream.lastSequence()) === 0 ? await begin(nothing, 0) : null;
   const { points, lastGroup } = await readPoints(stream, epoch, limits.clusterReadMessages, 0);
   if (lastGroup > scan.last.group) {
     const message = `the log stream has group ${lastGroup}, and ${disk.label} ends with ${scan.last.group}: it needs no restore`;
     throw new ClusterError('FOREIGN', message);
   }
-  const lastSeq = await stream.lastSequence();
-  const term = await begin({ ...nothing, group: lastGroup }, lastSeq);
+  term ??= await begin({ ...nothing, group: lastGroup }, await stream.lastSequence());
   const faults: Error[] = [];
   const onFault = (error: Error): void => void faults.push(error);
   const onAcknowledged = (): void => undefined;
@@ -148,9 +147,8 @@ async function* groupsOf(disk: Disk, { segments }: LogScan, epoch: Buffer): Asyn
 
 /** Applies the whole stream as a gateway does. */
 async function compareStream(stream: LogStream, expected: string, options: RestoreStreamOptions): Promise<void> {
-  const { clock, limits } = options;
-  const onFault = (): void => undefined;
-  const replica = await GatewayReplica.open({ stream, clock, limits, onTerm: () => undefined, onFault });
+  const nothing = (): void => undefined;
+  const replica = await GatewayReplica.open({ ...options, stream, snapshots: null, onTerm: nothing, onFault: nothing });
   replica.stop();
   const found = replica.engine.stateHash();
   if (found === expected) return;

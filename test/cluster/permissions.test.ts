@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { ClusterKeyFiles } from '../../src/cluster/kept-values.js';
 import { NatsLogStream, openLogStream } from '../../src/cluster/log-stream.js';
+import { SnapshotStore } from '../../src/cluster/snapshot-store.js';
 import { connectTo, natsServers } from './nats-servers.js';
 
 const conf = await readFile(new URL('../../../deploy/nats.conf', import.meta.url), 'utf8');
@@ -41,6 +42,15 @@ t.test('with the shipped nats.conf a gateway reads the log and the keys, and can
     keys.update('keys.json', () => 'other'),
     'no keys of its own',
   );
+  const epoch = Buffer.from(TERM.epoch, 'hex');
+  const ofLeader = await SnapshotStore.open(engine);
+  await ofLeader.put(epoch, { seq: 1, term: 1, point: nothing }, Buffer.from('state'), 2);
+  const snapshots = await SnapshotStore.attach(gateway);
+  if (snapshots === null) throw new Error('the gateway finds no store');
+  t.match(await snapshots.list(epoch), [{ name: 'snapshot-0', at: { seq: 1, term: 1 } }]);
+  await t.rejects(snapshots.read('snapshot-0'), { code: 'DAMAGED' }, 'it reads what is there');
+  await t.rejects(snapshots.put(epoch, { seq: 1, term: 1, point: nothing }, Buffer.from('forged'), 2));
+
   await t.rejects(read.appendTerm({ ...TERM, nonce: 'forged' }, nothing, 1), /permission|timeout/i);
   await t.rejects(gateway.js.publish('$KV.QB_local_LEASE.leader', 'me', { timeout: 1_000 }));
   await t.rejects(gateway.js.publish('$KV.QB_local_STATE.term', '9', { timeout: 1_000 }));

@@ -87,7 +87,11 @@ export async function readSnapshot(disk: Disk, index: number): Promise<ReadSnaps
 
 /** As `readSnapshot`, of whatever record it is. */
 export async function readSnapshotFile(disk: Disk, file: string): Promise<ReadSnapshot> {
-  const bytes = await readWhole(disk, file);
+  return readSnapshotBytes(await readWhole(disk, file), file);
+}
+
+/** The same of a file's bytes; `file` names them in errors. */
+export function readSnapshotBytes(bytes: Buffer, file: string): ReadSnapshot {
   const damage: Damage = (reason, offset, cause) =>
     new PersistenceError('DAMAGED', reason, { place: { file, offset, index: 0, seq: 0 }, cause });
   const head = readSnapshotHeader(bytes);
