@@ -27,6 +27,7 @@ import type { Limits } from '../config/limits.js';
 import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
 import type { Settings } from '../config/setting-table.js';
 import type { ChainRole } from '../engine/command.js';
+import type { Engine } from '../engine/engine.js';
 import type { Hex, Order } from '../engine/quote.js';
 import type { PublishResult, QuoteToPublish } from '../http/publish-route.js';
 import type { Caller } from '../http/router.js';
@@ -317,6 +318,8 @@ export interface GatewayProcessOptions extends Pick<
 
 export interface GatewayProcess {
   readonly service: Service;
+  /** The replica's: it applies what the cluster has committed. */
+  readonly engine: Engine;
   stop(): Promise<void>;
 }
 
@@ -366,6 +369,7 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
   });
   return {
     service,
+    engine: replica.engine,
     async stop() {
       await service.stop();
       keys.close();

@@ -141,10 +141,19 @@ export function openGatewayCore(
     submit: (caller, quotes) => orUnreachable(call('publish', [caller, quotes], REPEATABLE)),
     rehearse: (quotes) => orUnreachable(call('rehearse', [quotes], REPEATABLE)),
   };
+  const hasWallet = (): boolean => watch.news === null || watch.news.wallet !== null;
   const optionServices: OptionServices = {
-    deployments: { refusal, deploy: (caller, terms) => orUnreachable(call('deploy', [caller, terms], REPEATABLE)) },
-    settlements: { refusal, settle: (caller, terms) => orUnreachable(call('settle', [caller, terms], REPEATABLE)) },
-    vaults: { quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
+    deployments: {
+      refusal,
+      hasWallet,
+      deploy: (caller, terms) => orUnreachable(call('deploy', [caller, terms], REPEATABLE)),
+    },
+    settlements: {
+      refusal,
+      hasWallet,
+      settle: (caller, terms) => orUnreachable(call('settle', [caller, terms], REPEATABLE)),
+    },
+    vaults: { hasWallet, quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
   };
   const rfqs: RfqPorts = {
     async poolAddressOf(poolKey: PoolKey) {

@@ -32,6 +32,8 @@ export type DeployedItem =
 export interface PoolDeployments {
   /** Why no pool can be deployed and listed just now; null when one can. */
   refusal(): string | null;
+  /** False: the process that sends has no wallet; absent: it has one. */
+  hasWallet?(): boolean;
   /** Items in the order of `options`. A refusal: nothing was deployed. */
   deploy(
     caller: Caller,
@@ -73,7 +75,7 @@ export function poolRoutes(
   async function deploy(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const body = readOptions(request);
     if (!body.ok) return refuse(request, 400, body.error);
-    if (deployments === null) return noWallet(request);
+    if (deployments === null || deployments.hasWallet?.() === false) return noWallet(request);
     const refusal = deployments.refusal();
     if (refusal !== null) return unavailable(request, refusal);
     const result = await deployments.deploy(caller, body.terms);
@@ -104,6 +106,8 @@ export type SettledItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILE
 export interface Settlements {
   /** Why nothing can be sent just now: what a wallet means to send is written down before. Null when it can. */
   refusal(): string | null;
+  /** False: the process that sends has no wallet; absent: it has one. */
+  hasWallet?(): boolean;
   /** Items in the order of `options`. A refusal: nothing was settled. */
   settle(
     caller: Caller,
@@ -131,7 +135,7 @@ export function settlementRoute(
   async function settle(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const body = readOptions(request);
     if (!body.ok) return refuse(request, 400, body.error);
-    if (settlements === null) return noWallet(request);
+    if (settlements === null || settlements.hasWallet?.() === false) return noWallet(request);
     const refusal = settlements.refusal();
     if (refusal !== null) return unavailable(request, refusal);
     const result = await settlements.settle(caller, body.terms);

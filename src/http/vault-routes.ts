@@ -19,6 +19,8 @@ export type VaultAnswer =
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
 export interface VaultPrices {
+  /** False: the process that asks has no wallet; absent: it has one. */
+  hasWallet?(): boolean;
   /** `size`: 1e-18 contracts; `isBuy`: the operator buys. */
   quote(trade: OptionTerms & { readonly size: bigint; readonly isBuy: boolean }): Promise<VaultAnswer>;
 }
@@ -35,7 +37,7 @@ export function vaultRoute(vaults: VaultPrices | null, symbols: readonly string[
   async function quote(request: NetRequest): Promise<NetResponse> {
     const query = readQuery(request, checkQuery, limits.queryPairs);
     if (!query.ok) return refuse(request, 400, query.error);
-    if (vaults === null) return noWallet(request);
+    if (vaults === null || vaults.hasWallet?.() === false) return noWallet(request);
     const { base, quote, expiration, type, direction } = query.value;
     const strike = readAmount(query.value.strike);
     const size = readAmount(query.value.size);

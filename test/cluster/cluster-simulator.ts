@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { EngineLog } from '../../src/cluster/engine-log.js';
+import { GatewayReplica } from '../../src/cluster/gateway-replica.js';
 import { type Leadership, waitToLead } from '../../src/cluster/leadership.js';
 import { StreamReader } from '../../src/cluster/log-follower.js';
 import type { StreamMessage } from '../../src/cluster/log-stream.js';
@@ -12,7 +14,7 @@ import { START } from '../engine/samples.js';
 import { SimDisk } from '../persistence/sim-disk.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
 import { SimClock } from '../simulation/sim-clock.js';
-import { optionsFor } from '../simulation/simulated-log.js';
+import { optionsFor, silent } from '../simulation/simulated-log.js';
 import { Workload } from '../simulation/workload.js';
 import { NO_TROUBLES, SimConnection, SimLease, SimStream } from './sim-stream.js';
 
@@ -198,8 +200,8 @@ function contentOf(messages: readonly StreamMessage[]): Promises {
   return content;
 }
 
-/** Two engines around one stream, in simulated time. */
-export class ClusterWorld {
+/** Two engines and a gateway around one stream, in simulated time. */
+class ClusterWorld {
   readonly clock = new SimClock();
   readonly random: SeededRandom;
   readonly stream: SimStream;
@@ -208,6 +210,10 @@ export class ClusterWorld {
   readonly #workload: Workload;
   readonly #disks: SimDisk[] = [];
   readonly #lives: (Life | null)[] = [];
+  #gateway: GatewayReplica | null = null;
+  #isGatewayOpening = false;
+  #fault: Error | null = null;
+  readonly #gatewayConnection: SimConnection;
   terms = 0;
   crashes = 0;
 
@@ -216,6 +222,7 @@ export class ClusterWorld {
     this.stream = new SimStream(this.clock, this.random);
     this.lease = new SimLease(this.clock, TTL_MS);
     this.#workload = new Workload(this.random);
+    this.#gatewayConnection = new SimConnection(this.stream, this.clock, this.clock, this.random);
     for (let i = 0; i < MEMBERS; i += 1) {
       this.#disks.push(new SimDisk({ clock: this.clock, random: this.random, delayMs: () => this.random.below(3) }));
       this.#lives.push(null);
@@ -226,6 +233,19 @@ export class ClusterWorld {
     const before = this.promised.get(index);
     if (before !== undefined && before !== content) throw new Error(`record ${index} was promised with two contents`);
     this.promised.set(index, content);
+  }
+
+  /** Begins once there is a log, and follows it to the end of the run, over all that goes wrong. */
+  async #openGateway(): Promise<void> {
+    const onFault = (error: Error): void => this.#fail(error);
+    const stream = this.#gatewayConnection;
+    const options = { stream, snapshots: null, clock: this.clock, logger: silent, limits: CLUSTER_LIMITS };
+    this.#gateway = await GatewayReplica.open({ ...options, onTerm: () => undefined, onFault });
+    const hear = (): void => {
+      if (!stream.isCut) this.#gateway?.heardOf(this.stream.messages.length);
+      this.clock.after(RENEW_MS, hear);
+    };
+    hear();
   }
 
   /** Some time with whatever goes wrong meanwhile. */
@@ -243,6 +263,9 @@ export class ClusterWorld {
         if (life) life.connection.isCut = true;
         break;
       case 3:
+        this.#gatewayConnection.isCut = true;
+        break;
+      case 4:
         this.stream.troubles = {
           lostRequest: 0.05,
           lostAnswer: 0.1,
@@ -255,6 +278,7 @@ export class ClusterWorld {
     await this.#pass(this.random.between(200, 6_000), true);
     life?.clock.thaw();
     if (life) life.connection.isCut = false;
+    this.#gatewayConnection.isCut = false;
     this.stream.troubles = NO_TROUBLES;
   }
 
@@ -262,14 +286,15 @@ export class ClusterWorld {
   async settle(): Promise<{ readonly stateHash: string; readonly records: number }> {
     for (let tries = 0; tries < 100; tries += 1) {
       await this.#pass(1_000, false);
-      const engines = this.#lives.flatMap((life) => life?.engineNow ?? []);
+      if (this.#gateway === null) continue;
+      const engines = [...this.#lives.flatMap((life) => life?.engineNow ?? []), this.#gateway.engine];
       const leads = this.#lives.some(
         (life) => life?.sequencer != null && life.leadership?.publisher.waiting.groups === 0,
       );
-      const isLevel = engines.length === MEMBERS && new Set(engines.map(({ index }) => index)).size === 1;
+      const isLevel = engines.length === MEMBERS + 1 && new Set(engines.map(({ index }) => index)).size === 1;
       if (!leads || !isLevel) continue;
       const hashes = new Set(engines.map((engine) => engine.stateHash()));
-      if (hashes.size !== 1) throw new Error('the engines have come to different states');
+      if (hashes.size !== 1) throw new Error('the engines and the gateway have come to different states');
       const [engine] = engines;
       if (engine === undefined) break;
       const content = contentOf(this.stream.messages);
@@ -282,9 +307,14 @@ export class ClusterWorld {
     throw new Error('no engine leads, or one does not catch up');
   }
 
+  #fail(error: Error): void {
+    this.#fault ??= error;
+  }
+
   async #pass(ms: number, isLoaded: boolean): Promise<void> {
     const endMs = this.clock.monotonicMs() + ms;
     while (this.clock.monotonicMs() < endMs) {
+      if (this.#fault !== null) throw this.#fault;
       this.#keepRunning();
       if (isLoaded) this.#submit();
       await this.clock.advance(this.random.between(5, 40));
@@ -304,6 +334,13 @@ export class ClusterWorld {
   }
 
   #keepRunning(): void {
+    if (this.#gateway === null && !this.#isGatewayOpening && this.stream.messages.length > 0) {
+      this.#isGatewayOpening = true;
+      // No answer in time: a supervisor starts it again.
+      void this.#openGateway()
+        .catch((error: unknown) => (isPassing(error as Error) ? undefined : this.#fail(error as Error)))
+        .finally(() => (this.#isGatewayOpening = false));
+    }
     for (const [place, life] of this.#lives.entries()) {
       if (life?.fault != null) this.#crash(place, 'kill');
       if (this.#lives[place] === null && this.random.chance(20 / RESTART_MS)) {
@@ -333,10 +370,13 @@ function isPassing(error: Error): boolean {
   return (error as { code?: unknown }).code === 'UNREACHABLE' || /no answer in time|not there yet/.test(error.message);
 }
 
-export async function simulateCluster(
-  seed: number,
-  rounds = 5,
-): Promise<{ terms: number; crashes: number; records: number }> {
+interface Totals {
+  readonly terms: number;
+  readonly crashes: number;
+  readonly records: number;
+}
+
+async function simulateCluster(seed: number, rounds: number): Promise<Totals> {
   const world = new ClusterWorld(seed);
   try {
     for (let round = 0; round < rounds; round += 1) await world.round();
@@ -346,3 +386,49 @@ export async function simulateCluster(
     throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
   }
 }
+
+interface Seeds {
+  readonly first: number;
+  readonly count: number;
+  /** Every so many of them, beginning with `first`. */
+  readonly step: number;
+  readonly rounds: number;
+}
+
+async function simulateSeeds({ first, count, step, rounds }: Seeds): Promise<Totals> {
+  const total = { terms: 0, crashes: 0, records: 0 };
+  for (let seed = first; seed < first + count; seed += step) {
+    const { terms, crashes, records } = await simulateCluster(seed, rounds);
+    total.terms += terms;
+    total.crashes += crashes;
+    total.records += records;
+  }
+  return total;
+}
+
+/** Runs seeds in threads: beside tap's hooks on every promise one seed takes three times as long. */
+export async function simulateInThreads(
+  first: number,
+  count: number,
+  rounds: number,
+  threads: number,
+): Promise<Totals> {
+  const totals = await Promise.all(
+    Array.from({ length: threads }, (_, place): Promise<Totals> => {
+      const seeds: Seeds = { first: first + place, count: count - place, step: threads, rounds };
+      const worker = new Worker(new URL(import.meta.url), { workerData: seeds });
+      return new Promise((resolve, reject) => {
+        worker.once('message', resolve).once('error', reject);
+        worker.once('exit', () => reject(new Error('a thread ended without a result')));
+      });
+    }),
+  );
+  const sum = (of: (each: Totals) => number): number => totals.reduce((so, each) => so + of(each), 0);
+  return {
+    terms: sum((each) => each.terms),
+    crashes: sum((each) => each.crashes),
+    records: sum((each) => each.records),
+  };
+}
+
+if (!isMainThread) parentPort?.postMessage(await simulateSeeds(workerData as Seeds));

@@ -71,9 +71,15 @@ export function newEngine(reorgDepth: number = defaultLimits.reorgDepth): Engine
   return new Engine({ reorgDepth, sha256: (text) => createHash('sha256').update(text).digest('hex') });
 }
 
+/** Whether a cluster can be set up so: an engine of its own, a log or keys belong to one process. */
+function isForGateways({ engine, journal, keys, budgets, spendPerDayWei }: TestServiceOptions): boolean {
+  return [engine, journal, keys, budgets, spendPerDayWei].every((own) => own === undefined);
+}
+
 /**
  * The real service on a real chain, in this process, on ports and in a directory of its own. Caught up when it
- * resolves.
+ * resolves. With QUOTEBOOK_TEST_THROUGH=gateway it is a gateway of a cluster, with the engine and a NATS server behind
+ * it (test/cluster/conformance.test.ts).
  */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const chain = options.chain ?? (await startLocalChain());
@@ -105,6 +111,28 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
     new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, onError, onAnswer);
   const walletKey = options.walletKey === undefined ? (chain.accounts[0]?.privateKey ?? null) : options.walletKey;
+  if (process.env.QUOTEBOOK_TEST_THROUGH === 'gateway' && isForGateways(options)) {
+    const { startBehindGateway } = await import('../cluster/behind-gateway.js');
+    const behind = await startBehindGateway({
+      options,
+      profile,
+      rpc: { settlement: rpc(profile.settlement), stream: rpc(profile.stream) },
+      walletKey,
+      limits,
+      dataDir,
+    });
+    keys.close();
+    return {
+      ...behind,
+      dataDir,
+      chain,
+      async stop() {
+        await behind.stop();
+        if (options.chain === undefined) await chain.stop();
+        await rm(dataDir, { recursive: true, force: true });
+      },
+    };
+  }
   const engine = options.engine ?? newEngine(limits.reorgDepth);
   const cap = options.spendPerDayWei === undefined ? {} : { spendPerDayWei: options.spendPerDayWei };
   const service = await startService({

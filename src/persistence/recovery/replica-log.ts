@@ -7,6 +7,7 @@ import {
   PersistenceError,
   readStart,
   readWhole,
+  writeWhole,
 } from '../disk/disk.js';
 import {
   prepareSegment,
@@ -16,7 +17,15 @@ import {
   snapshotIndexes,
   snapshotName,
 } from '../format/file-names.js';
-import { HEADER_BYTES, type LogPoint, readSegmentHeader, readSnapshotHeader } from '../format/header.js';
+import { endOfContent, FILL } from '../format/frame.js';
+import {
+  FILE_FORMAT,
+  FILLED_FORMAT,
+  HEADER_BYTES,
+  type LogPoint,
+  readSegmentHeader,
+  readSnapshotHeader,
+} from '../format/header.js';
 import { readManifest, type Manifest } from '../format/manifest.js';
 import { LogJournal } from '../log/journal.js';
 import type { LogEnd } from '../log/log-scanner.js';
@@ -25,7 +34,7 @@ import { checkHalt } from './halted-log.js';
 import { LOCK_NAME } from '../disk/disk.js';
 import { assembleLog, checkIdentity, emptyLog, type OpenLog, type OpenLogOptions, ManifestFile } from './open-log.js';
 import { recover, type Recovered, type StartScan } from './recovery.js';
-import { cutTornTail, removeUnfinished, removeLeftovers } from './torn-tail.js';
+import { brokenName, removeUnfinished, removeLeftovers } from './torn-tail.js';
 
 export interface ReplicaLogOptions {
   /** Of the log that is replicated: a directory without a log begins this one. */
@@ -141,18 +150,10 @@ export class ReplicaLog {
       const read = readSnapshotHeader(await readStart(this.#disk, snapshotName(index), HEADER_BYTES));
       if (typeof read === 'string' || read.header.group > group) await this.#disk.remove(snapshotName(index));
     }
-    const first = segmentNumbers(names)[0] ?? 1;
-    const { number, end: offset } = place ?? { number: first, end: 0 };
-    const kept = this.#segments.filter((segment) => segment.number < number);
-    const cut = place === null ? undefined : this.#segments.find((segment) => segment.number === number);
-    const segments = cut === undefined ? kept : [...kept, { ...cut, end: offset }];
-    const used = segments.at(-1)?.number ?? 0;
-    const emptySegments = segmentNumbers(names).filter((other) => other > used);
-    const bytes = this.#last.group - group;
-    const torn = { number, offset, bytes, reason: 'the replicated log does not have it' };
-    const tail = { torn, lost: null, segments, emptySegments, readySegments: [] };
-    await cutTornTail(this.#disk, tail, this.#options.logger);
-    await this.#disk.syncDirectory();
+    // From the last one back, each durable: after a crash in between the log is one that is cut less far.
+    const cut = segmentNumbers(names).filter((number) => number > (place?.number ?? 0));
+    for (const number of cut.reverse()) await this.#putAside(segmentName(number), names);
+    if (place !== null) await this.#cutSegment(place.number, place.end, names);
     const recovered = await recoverReplica(this.#disk, this.#options);
     await removeLeftovers(this.#disk, recovered, this.#options.logger);
     this.#recovered = recovered;
@@ -161,6 +162,27 @@ export class ReplicaLog {
     this.#last = scan.last;
     this.#isSealed = scan.isSealed;
     this.#durableGroup = scan.last.group;
+  }
+
+  async #putAside(name: string, names: readonly string[]): Promise<void> {
+    await this.#disk.rename(name, brokenName(names, name));
+    await this.#disk.syncDirectory();
+  }
+
+  /**
+   * By another file under the same name: an overwritten one might be there in part after a power cut, and what stands
+   * behind the gap would say that it was durable.
+   */
+  async #cutSegment(number: number, end: number, names: readonly string[]): Promise<void> {
+    const name = segmentName(number);
+    const bytes = await readWhole(this.#disk, name);
+    const { format = FILE_FORMAT, madeBytes = 0 } = this.#segments.find((segment) => segment.number === number) ?? {};
+    const contentEnd = endOfContent(bytes, end);
+    if (contentEnd > end) {
+      await writeWhole(this.#disk, brokenName(names, `${name}.${end}`), [bytes.subarray(end, contentEnd)]);
+    }
+    const unused = Buffer.alloc(Math.max(bytes.length, madeBytes) - end, format >= FILLED_FORMAT ? FILL : 0);
+    await writeWhole(this.#disk, name, [bytes.subarray(0, end), unused]);
   }
 
   append(group: ReplicatedBytes): void {

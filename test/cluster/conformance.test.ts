@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { natsServers } from './nats-servers.js';
+
+/**
+ * Tests of the service that are run against a gateway, with an engine and a NATS server behind it. Others have a log,
+ * an engine, keys or a wallet's metrics of their own in the process that serves.
+ */
+const SUITE = [
+  ['REST', ['bad-input', 'dry-run', 'tickers-and-pages', 'pools', 'settlement', 'vault-quotes', 'api-documents']],
+  ['WebSocket v1 and v2', ['quote-to-push', 'book-hash', 'coming-back', 'page-origins', 'behind-a-proxy']],
+  ['the client library and the examples', ['client', 'examples', 'confirmations']],
+] as const;
+
+/** Of one file on a busy machine, seconds. */
+const PATIENCE_S = 240;
+
+/** Resolves to what failed; empty: nothing. */
+async function runThroughGateway(name: string): Promise<string> {
+  const file = fileURLToPath(new URL(`../e2e/${name}.test.js`, import.meta.url));
+  const env = { ...process.env, QUOTEBOOK_TEST_THROUGH: 'gateway', TAP_TIMEOUT: `${PATIENCE_S}` };
+  const child = spawn(process.execPath, ['--enable-source-maps', file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (said += text.toString()));
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  // A file that is skipped, or has no tests, passes nothing.
+  const passed = Number(/^# \{ total: \d+, pass: (\d+)/m.exec(said)?.[1] ?? 0);
+  if (code === 0 && passed > 0) return '';
+  const at = said.search(/^ *not ok/m);
+  return `${name} ended with ${code}: ${said.slice(Math.max(0, at), Math.max(0, at) + 4_000)}`;
+}
+
+t.before(async () => {
+  // Fetches the server where there is none, once for all.
+  const ends: (() => Promise<void> | void)[] = [];
+  await natsServers({ teardown: (end: () => Promise<void> | void) => void ends.push(end) }, { servers: 1 });
+  for (const end of ends) await end();
+});
+
+for (const [what, names] of SUITE) {
+  t.test(`${what}: what holds of one service holds of a gateway`, async (t) => {
+    for (const name of names) t.equal(await runThroughGateway(name), '', name);
+  });
+}
