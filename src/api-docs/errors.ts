@@ -26,6 +26,8 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
       message: 'Too many quotes for a snapshot: {number}, at most {number}. Name a pool',
       when: 'GET /events: the events asked for are gone, and what would take their place is too large.',
     },
+    { message: 'spotPrice must be {what}', when: 'GET /pools/strikes, GET /oracles/iv: it is no price.' },
+    { message: 'spotPrice must NOT have more than 18 decimals', when: 'The same.' },
     { message: 'Vault does not exist', when: 'The pair has no vault of that type.' },
     { message: '{library}__{error}', when: "GET /vaults/quote: the vault's or the factory's own name of its refusal." },
     { message: 'Content-Length is repeated', when: 'Two readers of the request could disagree on where it ends.' },
@@ -68,8 +70,25 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
   500: [
     { message: 'Internal server error', when: unexpected },
     { message: 'Failed to get quote from vault', when: 'It reverted, and gave no name to why.' },
+    {
+      message: 'Failed to get spot price from oracle, try again or provide spot price',
+      when: 'GET /pools/strikes, GET /oracles/iv: the oracle or the chain gave no price.',
+    },
+    { message: 'Failed to get spot prices from oracle', when: 'GET /oracles/spot: the same.' },
+    {
+      message: 'Failed to get spot prices from oracle: it has no price of {markets}',
+      when: 'GET /oracles/spot: the oracle does not support these tokens.',
+    },
+    {
+      message: "Failed to get IV's from oracle",
+      when: 'GET /oracles/iv: the oracle of volatilities or the chain gave none.',
+    },
   ],
   501: [
+    {
+      message: 'No volatility oracle is configured: the profile has no contracts.volatilityOracle',
+      when: 'GET /oracles/iv: the operator has to name it in the profile.',
+    },
     {
       message: 'No wallet is configured to publish with: set walletKey or walletKeyFile',
       when: 'The operator has to.',

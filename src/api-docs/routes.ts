@@ -1,6 +1,15 @@
 import Type from 'typebox';
 import { AnyEventsQuery, EventsPage, TickersQuery, TickersResult } from '../wire/feed-messages.js';
 import {
+  ivQuery,
+  IvResult,
+  MaturitiesResult,
+  spotQuery,
+  SpotResult,
+  strikesQuery,
+  StrikesResult,
+} from '../wire/oracles.js';
+import {
   poolsQuery,
   PoolsResult,
   postPoolsBody,
@@ -192,6 +201,59 @@ export function optionDocs(
         200: { about: 'What became of each position', schema: SettleResponse },
         400: BAD_REQUEST,
         501: NO_WALLET,
+        503: UNREACHABLE,
+      },
+    },
+    {
+      method: 'GET',
+      path: '/pools/strikes',
+      needsKey: true,
+      tag: OPTIONS_TAG,
+      summary: 'Strikes around a spot price: that of a token, or one that is given',
+      query: strikesQuery(symbols),
+      answers: {
+        200: { about: 'The strikes', schema: StrikesResult },
+        400: BAD_REQUEST,
+        500: { about: 'The oracle gave no price', schema: ErrorBody },
+      },
+    },
+    {
+      method: 'GET',
+      path: '/pools/maturities',
+      needsKey: true,
+      tag: OPTIONS_TAG,
+      summary: 'Expirations that are usual for new pools',
+      answers: {
+        200: { about: 'The expirations', schema: MaturitiesResult },
+        400: BAD_REQUEST,
+        503: UNREACHABLE,
+      },
+    },
+    {
+      method: 'GET',
+      path: '/oracles/spot',
+      needsKey: true,
+      tag: OPTIONS_TAG,
+      summary: 'Prices of tokens in USDC',
+      query: spotQuery(symbols),
+      answers: {
+        200: { about: 'The prices', schema: SpotResult },
+        400: BAD_REQUEST,
+        500: { about: 'The oracle gave no price, or has none of a token that the text names', schema: ErrorBody },
+      },
+    },
+    {
+      method: 'GET',
+      path: '/oracles/iv',
+      needsKey: true,
+      tag: OPTIONS_TAG,
+      summary: 'Implied volatilities by strike, for an expiration of a token that has a vault',
+      query: ivQuery(symbols),
+      answers: {
+        200: { about: 'The volatilities', schema: IvResult },
+        400: BAD_REQUEST,
+        500: { about: 'An oracle gave no price or no volatilities', schema: ErrorBody },
+        501: { about: 'The profile names no oracle of volatilities', schema: ErrorBody },
         503: UNREACHABLE,
       },
     },

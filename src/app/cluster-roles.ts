@@ -277,7 +277,7 @@ function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
 }
 
 /** What gateways may have the leader do. */
-function handlersOf({ publishing, optionServices, rfqs }: LocalCore) {
+function handlersOf({ publishing, optionServices, rfqs, settlement }: LocalCore) {
   const services = (): NonNullable<typeof optionServices> => {
     if (optionServices === null) throw new Error('the leader has no wallet');
     return optionServices;
@@ -297,6 +297,7 @@ function handlersOf({ publishing, optionServices, rfqs }: LocalCore) {
     vaultQuote: (...args: Parameters<NonNullable<typeof optionServices>['vaults']['quote']>) =>
       services().vaults.quote(...args),
     poolAddressOf: (...args: Parameters<typeof rfqs.poolAddressOf>) => rfqs.poolAddressOf(...args),
+    multicall: (calls: Parameters<typeof settlement.multicall>[0]) => settlement.multicall(calls),
     publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
   };
 }

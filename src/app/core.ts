@@ -1,3 +1,4 @@
+import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import type { ChainHealth } from '../chain/follow/chain-health.js';
 import { ExpiryTimer } from '../engine/expiry-timer.js';
 import type { ChainRole } from '../engine/command.js';
@@ -9,7 +10,7 @@ import type { Quotas } from '../quota/rate-limits.js';
 import type { RfqPorts } from '../ws/ports.js';
 import { openFollowedChains, watchHeads } from './chain-wiring.js';
 import { openIntake, openSignatures, rfqPorts } from './engine-ports.js';
-import { type OptionServices, openOptionServices } from './options-wiring.js';
+import { type OptionServices, openOptionServices, readsForClients } from './options-wiring.js';
 import { AskersClock, quotePublishing } from './quote-publishing.js';
 import type { ChainSide, ServiceOptions } from './service-options.js';
 
@@ -49,6 +50,8 @@ export interface Core {
   /** Null without a wallet. */
   readonly optionServices: OptionServices | null;
   readonly rfqs: RfqPorts;
+  /** View calls of the settlement chain at its newest block, on behalf of clients. */
+  readonly settlement: Pick<ChainReader, 'multicall'>;
   /** Resolves when both chains have been read to their heads. */
   readonly ready: Promise<void>;
   /** Where the book follows another process's; null: it is this one's. */
@@ -144,6 +147,7 @@ export async function openLocalCore(
     publishing,
     optionServices,
     rfqs: rfqPorts(chains, sequencer),
+    settlement: readsForClients(options, chains, askersClock),
     ready,
     replica: null,
     refusal: () => journal.refusal(),

@@ -3,7 +3,9 @@ import type { ClusterConnection } from '../cluster/connection.js';
 import { UsageExchange } from '../cluster/usage.js';
 import type { GatewayReplica } from '../cluster/gateway-replica.js';
 import { type ChainNews, hearNews, type LeaderNews } from '../cluster/members.js';
+import type { CallResult } from '../chain/contracts/abi-encoding.js';
 import type { ChainStatus } from '../chain/follow/chain-health.js';
+import { RpcUnreachable } from '../chain/rpc/rpc-errors.js';
 import type { ChainRole, Rfq } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import type { PoolKey } from '../engine/quote.js';
@@ -171,6 +173,16 @@ export function openGatewayCore(
     publishing,
     optionServices,
     rfqs,
+    settlement: {
+      async multicall(calls) {
+        try {
+          return await call<CallResult[]>('multicall', [calls], REPEATABLE);
+        } catch (error) {
+          if (error instanceof NoLeader) throw new RpcUnreachable(error.message);
+          throw error;
+        }
+      },
+    },
     ready,
     replica: {
       seq: () => replica.engine.seq,

@@ -3,9 +3,10 @@ import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
 import { type ChainSeconds, OptionSeries, PoolListing } from '../chain/options/option-series.js';
+import { Oracles } from '../chain/options/oracles.js';
 import { PoolIndexWait, PoolDeployer } from '../chain/options/pool-deployer.js';
 import { Settler } from '../chain/options/settler.js';
-import { VaultQuotes } from '../chain/options/vault-quotes.js';
+import { basesOfVaults, VaultQuotes } from '../chain/options/vault-quotes.js';
 import { RpcUnreachable } from '../chain/rpc/rpc-errors.js';
 import { Operator } from '../chain/wallet/operator.js';
 import type { Limits } from '../config/limits.js';
@@ -13,10 +14,11 @@ import type { Engine } from '../engine/engine.js';
 import type { Clock, Journal } from '../engine/ports.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import { type PoolDeployments, poolRoutes, settlementRoute, type Settlements } from '../http/options-routes.js';
+import { oracleRoutes, type OracleRouteParts } from '../http/oracle-routes.js';
 import type { Caller, Route } from '../http/router.js';
 import { type VaultPrices, vaultRoute } from '../http/vault-routes.js';
 import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, type GasBudget, GasReservation } from '../quota/gas-budget.js';
-import type { CommittedRecords } from './core.js';
+import type { ChainsView, CommittedRecords, Core } from './core.js';
 import { briefly, TroubleLog } from './process.js';
 import type { ChainSide } from './service-options.js';
 
@@ -47,13 +49,16 @@ export interface OptionRouteParts {
   readonly engine: Pick<Engine, 'pools'>;
   readonly records: Pick<CommittedRecords, 'whenDurable'>;
   readonly time: Pick<EngineTime, 'nowMs'>;
+  readonly settlement: Core['settlement'];
+  readonly chains: Pick<ChainsView, 'health'>;
   /** Null without a wallet. */
   readonly services: OptionServices | null;
   readonly limits: Limits;
 }
 
 /** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
-export function createOptionRoutes({ profile, engine, records, time, services, limits }: OptionRouteParts): Route[] {
+export function createOptionRoutes(parts: OptionRouteParts): Route[] {
+  const { profile, engine, records, time, services, limits } = parts;
   const series = new OptionSeries(profile);
   const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
   const listing = new PoolListing(() => engine.pools(), series, engineSeconds, limits.poolListingSeconds);
@@ -63,22 +68,40 @@ export function createOptionRoutes({ profile, engine, records, time, services, l
     ...poolRoutes(pools, services?.deployments ?? null, symbols, limits),
     vaultRoute(services?.vaults ?? null, symbols, limits),
     settlementRoute(services?.settlements ?? null, symbols, limits),
+    ...oracleRoutes({ ...oracleParts(parts, series), limits }),
   ];
+}
+
+/** What the routes of strikes, maturities and oracles need. */
+function oracleParts(
+  { profile, settlement, chains, time }: OptionRouteParts,
+  series: OptionSeries,
+): Omit<OracleRouteParts, 'limits'> {
+  const oracles = new Oracles(settlement, profile.contracts, series);
+  const { symbols } = series;
+  return {
+    oracles: {
+      dollarPrices: (asked) => oracles.dollarPrices(asked),
+      volatilities(symbol, ...option) {
+        const token = series.token(symbol);
+        if (token === undefined) throw new Error(`There is no token ${symbol} on this chain`);
+        return oracles.volatilities(token.address, ...option);
+      },
+    },
+    symbols,
+    vaultBases: basesOfVaults(profile.vaults, symbols),
+    nowSeconds: () => (chains.health.settlement.status().head === null ? null : Math.floor(time.nowMs() / 1000)),
+  };
 }
 
 /** Null without a wallet. */
 export function openOptionServices(options: OptionSideOptions): OptionServices | null {
-  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits, askersClock, logger } = options;
+  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits, askersClock } = options;
   const { settlementWallet, follower, health } = chains;
   if (settlementWallet === null) return null;
   const series = new OptionSeries(profile);
   const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
-  const troubles = new TroubleLog(askersClock, limits.troubleCalmMs);
-  const settlement = tellingRefusals(chains.settlement, (error) => {
-    if (troubles.failed('refusal'))
-      logger.warn({ why: briefly(error) }, 'the settlement chain refused what a request asked for');
-    else logger.debug({ err: error }, 'the settlement chain refused what a request asked for');
-  });
+  const settlement = readsForClients(options, chains, askersClock);
   const factory = profile.contracts.poolFactory.address;
   const now: ChainSeconds = () => (health.settlement.status().head === null ? null : engineSeconds());
   const operator = new Operator(settlementWallet, settlement, () => follower.wake(), askersClock, limits.txPatienceMs);
@@ -111,6 +134,20 @@ export function openOptionServices(options: OptionSideOptions): OptionServices |
 }
 
 type Asked = Pick<ChainReader, 'call' | 'multicall'>;
+
+/** The settlement chain for requests of clients; what its node refuses is in the text log. */
+export function readsForClients(
+  { limits, logger }: Pick<OptionSideOptions, 'limits' | 'logger'>,
+  { settlement }: Pick<ChainSide, 'settlement'>,
+  askersClock: Clock,
+): Asked {
+  const troubles = new TroubleLog(askersClock, limits.troubleCalmMs);
+  return tellingRefusals(settlement, (error) => {
+    if (troubles.failed('refusal'))
+      logger.warn({ why: briefly(error) }, 'the settlement chain refused what a request asked for');
+    else logger.debug({ err: error }, 'the settlement chain refused what a request asked for');
+  });
+}
 
 /**
  * The same reader for routes that answer clients. The client learns only that the node refused; `onRefusal` gets the

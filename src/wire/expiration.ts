@@ -38,11 +38,8 @@ export function expirationRefusal(text: string, now: number): string | null {
   const ahead = maturity - now;
   if (ahead > 365 * DAY) return `Invalid expiration date: ${text} is more then in 1 year`;
   if (ahead < 3 * DAY) return null;
-  const date = new Date(maturity * 1000);
-  if (date.getUTCDay() !== FRIDAY) return `${isoDay(maturity)} is not Friday!`;
-  const weekLater = new Date((maturity + 7 * DAY) * 1000);
-  const isLast = weekLater.getUTCMonth() !== date.getUTCMonth();
-  if (ahead > 35 * DAY && !isLast) return `${isoDay(maturity)} is not the last Friday of the month!`;
+  if (!isFriday(maturity)) return `${isoDay(maturity)} is not Friday!`;
+  if (ahead > 35 * DAY && !isLastOfMonth(maturity)) return `${isoDay(maturity)} is not the last Friday of the month!`;
   return null;
 }
 
@@ -56,6 +53,32 @@ export function readNewExpiration(
   if (maturity === null || refusal !== null)
     return { ok: false, refusal: refusal ?? `Invalid expiration date: ${text}` };
   return { ok: true, maturity };
+}
+
+/**
+ * The expirations that are usual for a new pool, ascending: today while 08:00 UTC is an hour ahead or more, tomorrow, the
+ * day after, every later Friday less than 30 days ahead, and from then on the last Friday of each month. `now`: Unix
+ * seconds.
+ */
+export function listMaturities(now: number): string[] {
+  const today = now - (now % DAY) + 8 * HOUR;
+  const listed: number[] = [];
+  if (today - now >= HOUR) listed.push(today);
+  listed.push(today + DAY, today + 2 * DAY);
+  for (let maturity = today + 3 * DAY; maturity - now <= 365 * DAY; maturity += DAY) {
+    if (!isFriday(maturity)) continue;
+    if (maturity - now < 30 * DAY || isLastOfMonth(maturity)) listed.push(maturity);
+  }
+  return listed.map(formatExpiration).filter((text) => expirationRefusal(text, now) === null);
+}
+
+function isFriday(maturity: number): boolean {
+  return new Date(maturity * 1000).getUTCDay() === FRIDAY;
+}
+
+/** Whether the same weekday a week later lies in another month. */
+function isLastOfMonth(maturity: number): boolean {
+  return new Date((maturity + 7 * DAY) * 1000).getUTCMonth() !== new Date(maturity * 1000).getUTCMonth();
 }
 
 /** The texts name the day by its first instant. */

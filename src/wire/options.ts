@@ -18,7 +18,7 @@ const LISTED_SYMBOLS = ['testWETH', 'WETH', 'WBTC', 'PREMIA', 'LINK', 'USDC', 'D
 const Symbol = Type.String({ description: 'Token symbol.' });
 
 /** One of `symbols`, in their order. A pattern rather than an enum: clients compare the text of the refusal. */
-function symbolOf(symbols: readonly string[]) {
+export function symbolOf(symbols: readonly string[]) {
   const pattern = symbols.map((symbol) => `^${symbol.replaceAll('.', '\\.')}$`).join('|');
   return text<string>(pattern, 'Token symbol.');
 }

@@ -3,9 +3,15 @@ import Type, { type Static } from 'typebox';
 import { closed } from './primitives.js';
 import type { SchemaError } from './validation.js';
 
-/** Body of an error other than a schema error; `pending`: ids of quotes whose publication is still under way. */
-export const ErrorBody = closed({ message: Type.String(), pending: Type.Optional(Type.Array(Type.String())) });
-export type ErrorBody = Static<typeof ErrorBody>;
+/**
+ * Body of an error other than a schema error; `pending`: ids of quotes whose publication is still under way. Routes for
+ * options repeat what was wrong in a further member, whose name differs by route.
+ */
+export const ErrorBody = Type.Object(
+  { message: Type.String(), pending: Type.Optional(Type.Array(Type.String())) },
+  { description: 'Some routes repeat the input that was wrong in a further member.' },
+);
+export type ErrorBody = Static<typeof ErrorBody> & Readonly<Record<string, unknown>>;
 
 /** Body of a schema error: what is wrong, the first first. */
 export const SchemaErrors = Type.Array(
@@ -20,7 +26,7 @@ export const SchemaErrors = Type.Array(
 );
 
 /** The same errors as RFC 9457 problem details, for clients that ask for them. */
-export const Problem = closed({
+export const Problem = Type.Object({
   type: Type.Literal('about:blank'),
   title: Type.String({ description: "The status's own phrase." }),
   status: Type.Integer(),
@@ -45,10 +51,14 @@ export function renderError(
 ): RenderedError {
   if (!namesProblemJson(accept)) return { contentType: 'application/json', body: JSON.stringify(error) };
   const title = STATUS_CODES[status] ?? String(status);
-  const about = isSchemaErrors(error)
-    ? { detail: error[0]?.message ?? title, errors: error }
-    : { detail: error.message, ...(error.pending === undefined ? {} : { pending: error.pending }) };
+  const about = isSchemaErrors(error) ? { detail: error[0]?.message ?? title, errors: error } : detailed(error);
   return { contentType: PROBLEM_JSON, body: JSON.stringify({ type: 'about:blank', title, status, ...about }) };
+}
+
+/** Members of the error itself cannot take the place of those that the RFC defines. */
+function detailed({ message, ...members }: ErrorBody): Record<string, unknown> {
+  const others = Object.entries(members).filter(([name]) => !['type', 'title', 'status'].includes(name));
+  return { detail: message, ...Object.fromEntries(others) };
 }
 
 function isSchemaErrors(error: ErrorBody | readonly SchemaError[]): error is readonly SchemaError[] {

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { expirationRefusal, formatExpiration, parseExpiration, readNewExpiration } from '../../src/wire/expiration.js';
+import {
+  expirationRefusal,
+  formatExpiration,
+  listMaturities,
+  parseExpiration,
+  readNewExpiration,
+} from '../../src/wire/expiration.js';
 
 const DAY = 86_400;
 /** Wednesday, noon UTC. */
@@ -81,4 +87,42 @@ t.test('a new expiration is read as its maturity, or refused in the same words',
   for (const text of ['01ABC24', '01JAN23', '11NOV23']) {
     t.strictSame(readNewExpiration(text, NOW), { ok: false, refusal: expirationRefusal(text, NOW) });
   }
+});
+
+const at = (...date: [number, number, number, number?]): number => Date.UTC(...date) / 1000;
+
+t.test(
+  'lists today while it is an hour ahead, tomorrow, the day after, Fridays, and last Fridays of months',
+  async (t) => {
+    // A Tuesday.
+    const noon = listMaturities(at(2026, 10, 24, 12));
+    t.strictSame(noon.slice(0, 7), ['25NOV26', '26NOV26', '27NOV26', '04DEC26', '11DEC26', '18DEC26', '25DEC26']);
+    t.strictSame(noon.slice(6, 9), ['25DEC26', '29JAN27', '26FEB27']);
+    t.equal(noon.at(-1), '29OCT27', 'none is more than a year ahead');
+    t.equal(listMaturities(at(2026, 10, 24, 6))[0], '24NOV26');
+    t.equal(listMaturities(at(2026, 10, 24, 7))[0], '24NOV26');
+    t.equal(listMaturities(at(2026, 10, 24, 7) + 1)[0], '25NOV26');
+  },
+);
+
+t.test('lists no day twice, leaves none out, and none that has passed', async (t) => {
+  t.strictSame(
+    listMaturities(at(2027, 1, 28)).filter((text) => text === '26MAR27'),
+    ['26MAR27'],
+  );
+  t.ok(listMaturities(at(2027, 0, 1)).includes('29JAN27'));
+  // A Saturday.
+  t.strictSame(listMaturities(at(2026, 10, 28, 12)).slice(0, 3), ['29NOV26', '30NOV26', '04DEC26']);
+});
+
+t.test('whatever the time, the list ascends and a new pool may have each of its dates', async (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: at(2024, 0, 1), max: at(2090, 0, 1) }), (now) => {
+      const listed = listMaturities(now).map((text) => parseExpiration(text) ?? 0);
+      const isRising = listed.every((maturity, i) => i === 0 || maturity > (listed[i - 1] ?? 0));
+      const isAllowed = listed.every((maturity) => expirationRefusal(formatExpiration(maturity), now) === null);
+      return isRising && isAllowed && listed.length >= 15 && listed.length <= 22;
+    }),
+  );
+  t.pass('every time');
 });

@@ -153,3 +153,21 @@ export function pairOfVault(
     null
   );
 }
+
+/** The base tokens that have a vault: their symbols, by the name that the vaults have for them, in any letter case. */
+export function basesOfVaults(
+  vaults: readonly VaultProfile[],
+  symbols: readonly string[],
+): ReadonlyMap<string, string> {
+  const bases = new Map<string, string>();
+  for (const { name } of vaults) {
+    const [, prefix, written] = /^(p?SV)-([^/]+)\//.exec(name) ?? [];
+    if (written === undefined) continue;
+    const base = prefix === 'SV' && written === 'ETH' ? 'testWETH' : written;
+    const symbol = symbols.find((known) => known.toLowerCase() === base.toLowerCase());
+    if (symbol === undefined) continue;
+    bases.set(symbol, symbol);
+    bases.set(base, symbol);
+  }
+  return bases;
+}

@@ -1,0 +1,158 @@
+import { listStrikes } from '../market/strikes.js';
+import type { NetRequest, NetResponse } from '../net/net.js';
+import { expirationRefusal, listMaturities, parseExpiration } from '../wire/expiration.js';
+import { ivQuery, spotQuery, strikesCheck } from '../wire/oracles.js';
+import { formatDecimal, parseDecimal } from '../wire/primitives.js';
+import { NoQuery } from '../wire/options.js';
+import { parseQuery } from '../wire/query.js';
+import { compile } from '../wire/validation.js';
+import { readQuery } from './parse.js';
+import { chainUnreachable, json, refuse } from './responses.js';
+import type { Route } from './router.js';
+
+/** Prices in 1e-18, or why there is none. */
+type Price =
+  { readonly type: 'PRICED'; readonly price: bigint } | { readonly type: 'UNSUPPORTED' } | { readonly type: 'FAILED' };
+
+/** The protocol's oracles, by the tokens' symbols. */
+export interface OracleQueries {
+  /** US dollars per token, in the order of `symbols`. */
+  dollarPrices(symbols: readonly string[]): Promise<readonly Price[]>;
+  /** Volatilities a year in 1e-18, in the order of `strikes`; `seconds`: until the options mature. */
+  volatilities(
+    symbol: string,
+    spot: bigint,
+    strikes: readonly bigint[],
+    seconds: number,
+  ): Promise<
+    | { readonly type: 'GIVEN'; readonly volatilities: readonly bigint[] }
+    | { readonly type: 'FAILED' }
+    | { readonly type: 'NO_ORACLE' }
+  >;
+}
+
+export interface OracleRouteParts {
+  readonly oracles: OracleQueries;
+  /** Tokens of the chain. */
+  readonly symbols: readonly string[];
+  /** Names of the base tokens that have a vault, and the symbol of each. */
+  readonly vaultBases: ReadonlyMap<string, string>;
+  /** Engine time, Unix seconds; null: the chain has not been read yet. */
+  readonly nowSeconds: () => number | null;
+  readonly limits: { readonly queryPairs: number; readonly schemaErrors: number };
+}
+
+const NO_SPOT = 'Failed to get spot price from oracle, try again or provide spot price';
+const NO_SPOTS = 'Failed to get spot prices from oracle';
+
+/** GET /pools/strikes, /pools/maturities, /oracles/spot and /oracles/iv. None of them needs a wallet. */
+export function oracleRoutes({ oracles, symbols, vaultBases, nowSeconds, limits }: OracleRouteParts): Route[] {
+  const checkStrikes = strikesCheck(symbols);
+  const checkSpot = compile(spotQuery(symbols), limits.schemaErrors);
+  const checkIv = compile(ivQuery([...vaultBases.keys()]), limits.schemaErrors);
+  const checkNone = compile(NoQuery, limits.schemaErrors);
+
+  async function strikes(request: NetRequest): Promise<NetResponse> {
+    const query = readQuery(request, checkStrikes, limits.queryPairs);
+    if (!query.ok) return refuse(request, 400, query.error);
+    const { value } = query;
+    const spot = 'market' in value ? await spotOf(value.market) : readSpot(value.spotPrice);
+    if (typeof spot === 'string') return refuse(request, 400, { message: spot, ...value });
+    if (spot === null) return refuse(request, 500, NO_SPOT);
+    const list = listStrikes(spot);
+    return json(`[${list.map((strike) => formatDecimal(strike, 18)).join(',')}]`);
+  }
+
+  function maturities(request: NetRequest): NetResponse {
+    const query = readQuery(request, checkNone, limits.queryPairs);
+    if (!query.ok) return refuse(request, 400, query.error);
+    const now = nowSeconds();
+    return now === null ? chainUnreachable(request) : json(JSON.stringify(listMaturities(now)));
+  }
+
+  async function spotPrices(request: NetRequest): Promise<NetResponse> {
+    const parsed = parseQuery(request.query, { lists: ['markets'], maxPairs: limits.queryPairs });
+    if (!parsed.ok) return refuse(request, 400, parsed.message);
+    const query = checkSpot(parsed.value);
+    if (!query.ok) return refuse(request, 400, query.errors);
+    const { markets } = query.value;
+    const asked = [...new Set(markets)];
+    const found = await oracles.dollarPrices(asked);
+    const prices = new Map(asked.map((market, i) => [market, found[i]]));
+    const unsupported = asked.filter((market) => prices.get(market)?.type === 'UNSUPPORTED');
+    if (unsupported.length > 0) {
+      const message = `Failed to get spot prices from oracle: it has no price of ${unsupported.join(', ')}`;
+      return refuse(request, 500, message);
+    }
+    const items = markets.map((market) => {
+      const price = prices.get(market);
+      return price?.type === 'PRICED'
+        ? `{"market":${JSON.stringify(market)},"price":${rounded(price.price, 6)}}`
+        : null;
+    });
+    return items.includes(null) ? refuse(request, 500, NO_SPOTS) : json(`[${items.join(',')}]`);
+  }
+
+  async function volatilities(request: NetRequest): Promise<NetResponse> {
+    const query = readQuery(request, checkIv, limits.queryPairs);
+    if (!query.ok) return refuse(request, 400, query.error);
+    const { market, expiration, spotPrice } = query.value;
+    const now = nowSeconds();
+    if (now === null) return chainUnreachable(request);
+    const maturity = parseExpiration(expiration);
+    const refusal = expirationRefusal(expiration, now);
+    if (maturity === null || refusal !== null) {
+      return refuse(request, 400, { message: refusal ?? `Invalid expiration date: ${expiration}`, expiration });
+    }
+    const symbol = vaultBases.get(market) ?? market;
+    const spot = spotPrice === undefined ? await spotOf(symbol) : readSpot(spotPrice);
+    if (typeof spot === 'string') return refuse(request, 400, { message: spot, spotPrice: spotPrice ?? '' });
+    if (spot === null) return refuse(request, 500, NO_SPOT);
+    const list = listStrikes(spot);
+    const answer = await oracles.volatilities(symbol, spot, list, maturity - now);
+    switch (answer.type) {
+      case 'GIVEN': {
+        const items = answer.volatilities.map(
+          (iv, i) => `{"strike":${formatDecimal(list[i] ?? 0n, 18)},"iv":${rounded(iv, 2)}}`,
+        );
+        return json(`[${items.join(',')}]`);
+      }
+      case 'FAILED':
+        return refuse(request, 500, "Failed to get IV's from oracle");
+      case 'NO_ORACLE':
+        return refuse(
+          request,
+          501,
+          'No volatility oracle is configured: the profile has no contracts.volatilityOracle',
+        );
+    }
+  }
+
+  /** Null: the oracle gave none. */
+  async function spotOf(symbol: string): Promise<bigint | null> {
+    const [price] = await oracles.dollarPrices([symbol]);
+    return price?.type === 'PRICED' ? price.price : null;
+  }
+
+  return [
+    { method: 'GET', path: '/pools/strikes', needsKey: true, handle: strikes },
+    { method: 'GET', path: '/pools/maturities', needsKey: true, handle: maturities },
+    { method: 'GET', path: '/oracles/spot', needsKey: true, handle: spotPrices },
+    { method: 'GET', path: '/oracles/iv', needsKey: true, handle: volatilities },
+  ];
+}
+
+/** In 1e-18, or what is wrong with the text. */
+function readSpot(text: string): bigint | string {
+  const spot = /^[0-9]+([.][0-9]*)?$/.test(text) ? parseDecimal(text, 18) : 'NOT_A_NUMBER';
+  if (spot === 'NOT_A_NUMBER') return 'spotPrice must be a number';
+  if (spot === 'TOO_PRECISE') return 'spotPrice must NOT have more than 18 decimals';
+  if (spot === 'TOO_LARGE') return 'spotPrice must be less than 2^256 / 10^18';
+  return spot === 0n ? 'spotPrice must be > 0' : spot;
+}
+
+/** Half a unit of the last decimal is rounded up. `value`: in 1e-18. */
+function rounded(value: bigint, decimals: number): string {
+  const unit = 10n ** BigInt(18 - decimals);
+  return formatDecimal((value + unit / 2n) / unit, decimals);
+}
