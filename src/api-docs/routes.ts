@@ -10,6 +10,7 @@ import {
   StrikesResult,
 } from '../wire/oracles.js';
 import {
+  InstrumentsResult,
   poolsQuery,
   PoolsResult,
   postPoolsBody,
@@ -21,6 +22,8 @@ import {
 } from '../wire/options.js';
 import {
   DryRunResult,
+  NamedOrdersResponse,
+  NamedQuotesResult,
   ordersBody,
   ordersQuery,
   OrdersResponse,
@@ -53,7 +56,7 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       summary: 'The best quotes that together cover a size on a side of a pool',
       query: QuotesQuery,
       answers: {
-        200: { about: 'The quotes, best price first', schema: QuotesResult },
+        200: { about: 'The quotes, best price first', anyOf: [QuotesResult, NamedQuotesResult] },
         304: NOT_MODIFIED,
         400: BAD_REQUEST,
       },
@@ -86,7 +89,7 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       summary: 'The private quotes for one taker',
       query: RfqQuotesQuery,
       answers: {
-        200: { about: 'The quotes, best price first', schema: QuotesResult },
+        200: { about: 'The quotes, best price first', anyOf: [QuotesResult, NamedQuotesResult] },
         304: NOT_MODIFIED,
         400: BAD_REQUEST,
       },
@@ -98,7 +101,11 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       tag,
       summary: 'Orders by any mix of filters',
       query: ordersQuery(quoteIdsPerRequest),
-      answers: { 200: { about: 'Newest first', schema: OrdersResponse }, 304: NOT_MODIFIED, 400: BAD_REQUEST },
+      answers: {
+        200: { about: 'Newest first', anyOf: [OrdersResponse, NamedOrdersResponse] },
+        304: NOT_MODIFIED,
+        400: BAD_REQUEST,
+      },
     },
     {
       method: 'POST',
@@ -107,7 +114,7 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       tag,
       summary: 'The same, with the filters in a body: for long lists of ids',
       body: ordersBody(quoteIdsPerRequest),
-      answers: { 200: { about: 'Newest first', schema: OrdersResponse }, 400: BAD_REQUEST },
+      answers: { 200: { about: 'Newest first', anyOf: [OrdersResponse, NamedOrdersResponse] }, 400: BAD_REQUEST },
     },
     {
       method: 'GET',
@@ -203,6 +210,14 @@ export function optionDocs(
         501: NO_WALLET,
         503: UNREACHABLE,
       },
+    },
+    {
+      method: 'GET',
+      path: '/instruments',
+      needsKey: true,
+      tag: OPTIONS_TAG,
+      summary: 'Every pool that has a name and has not expired',
+      answers: { 200: { about: 'The instruments', schema: InstrumentsResult }, 400: BAD_REQUEST },
     },
     {
       method: 'GET',

@@ -49,6 +49,8 @@ export interface HttpSideOptions {
   readonly watch: RequestObserver;
   readonly unknownKeys: UnknownKeyGuard;
   readonly quoteJson: QuoteJson;
+  /** The same with the names of options. */
+  readonly namedQuoteJson: QuoteJson;
   readonly pastEvents: PastEvents;
   readonly tickers: TickersQueries;
   readonly largeAnswers: LargeAnswerRunner;
@@ -89,7 +91,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     staleness: (nowMs) => staleness(chains, nowMs),
   });
   const routes = [
-    ...orderbookRoutes(book, quoteJson, chainId, limits, sha256Tag, options.largeAnswers),
+    ...orderbookRoutes(book, quoteJson, options.namedQuoteJson, chainId, limits, sha256Tag, options.largeAnswers),
     eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers),
     publishRoute(core.publishing, quoteJson, chainId, limits, turn),
     tickersRoute(options.tickers, chainId, limits, options.largeAnswers),

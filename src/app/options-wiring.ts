@@ -62,7 +62,11 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
   const series = new OptionSeries(profile);
   const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
   const listing = new PoolListing(() => engine.pools(), series, engineSeconds, limits.poolListingSeconds);
-  const pools = { list: listing.list.bind(listing), whenDurable: () => records.whenDurable() };
+  const pools = {
+    list: listing.list.bind(listing),
+    instruments: () => listing.instruments(),
+    whenDurable: () => records.whenDurable(),
+  };
   const { symbols } = series;
   return [
     ...poolRoutes(pools, services?.deployments ?? null, symbols, limits),

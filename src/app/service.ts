@@ -1,4 +1,5 @@
 import { QuoteDigest } from '../auth/quote-signature.js';
+import { OptionSeries } from '../chain/options/option-series.js';
 import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
@@ -47,6 +48,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const { chains, records, ready } = core;
 
   const quoteJson = new QuoteJson(chainId, limits.writtenQuotes);
+  const series = new OptionSeries(profile);
+  const namedQuoteJson = new QuoteJson(chainId, limits.writtenQuotes, (pool) => series.instrument(pool));
   const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
   const topics = new TopicIndex(chainId);
   const feed = openFeed(options, {
@@ -88,6 +91,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     unknownKeys,
     watch: openRequestWatch(logger, clock, random, metrics, limits.troubleCalmMs),
     quoteJson,
+    namedQuoteJson,
     page: { files: [], localKey: null, ...options.page, chainId },
     optionRoutes,
     tickers: feed,

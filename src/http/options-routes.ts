@@ -1,8 +1,9 @@
-import type { Hex } from '../engine/quote.js';
+import type { Hex, Pool } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import { parseExpiration } from '../wire/expiration.js';
 import {
+  type InstrumentJson,
   NoQuery,
   type Option,
   type OptionTerms,
@@ -13,6 +14,7 @@ import {
   settleBody,
   type SettleResponse,
 } from '../wire/options.js';
+import { formatDecimal } from '../wire/primitives.js';
 import { type Check, compile, type SchemaError } from '../wire/validation.js';
 import { readJson, readQuery } from './parse.js';
 import { chainUnreachable, gasRefused, json, noWallet, refuse, unavailable } from './responses.js';
@@ -21,6 +23,8 @@ import type { Caller, Route } from './router.js';
 export interface PoolQueries {
   /** Listed pools that pass every filter; `maturity` in Unix seconds. */
   list(filter: { base?: string; quote?: string; maturity?: number }): readonly (OptionTerms & { poolAddress: Hex })[];
+  /** Every pool with a name that has not expired. */
+  instruments(): readonly { readonly instrument: string; readonly pool: Pool }[];
   /** Null when all that can be read is durable; else wait before telling anyone. */
   whenDurable(): Promise<void> | null;
 }
@@ -49,7 +53,7 @@ export interface PoolRouteLimits extends OptionsBodyLimits {
   readonly poolsPerRequest: number;
 }
 
-/** GET /pools and POST /pools. `symbols`: those with a token here. `deployments`: null when there is no wallet. */
+/** GET /instruments, GET /pools and POST /pools. `symbols`: those with a token here. `deployments`: null when there is no wallet. */
 export function poolRoutes(
   pools: PoolQueries,
   deployments: PoolDeployments | null,
@@ -57,6 +61,7 @@ export function poolRoutes(
   limits: PoolRouteLimits,
 ): Route[] {
   const checkQuery = compile(poolsQuery(symbols), limits.schemaErrors);
+  const checkNone = compile(NoQuery, limits.schemaErrors);
   const checkBody = compile(postPoolsBody(symbols, limits.poolsPerRequest), limits.schemaErrors);
   const readOptions = optionsReader(checkBody, limits);
 
@@ -68,6 +73,14 @@ export function poolRoutes(
     if (maturity === null) return refuse(request, 400, `Invalid expiration date: ${expiration ?? ''}`);
     const listed = pools.list({ ...filter, ...(maturity !== undefined && { maturity }) });
     const text = `[${listed.map((pool) => poolJson(pool, pool.poolAddress)).join(',')}]`;
+    const pending = pools.whenDurable();
+    return pending === null ? json(text) : pending.then(() => json(text));
+  }
+
+  function listInstruments(request: NetRequest): NetResponse | Promise<NetResponse> {
+    const query = readQuery(request, checkNone, limits.queryPairs);
+    if (!query.ok) return refuse(request, 400, query.error);
+    const text = JSON.stringify(pools.instruments().map(instrumentJson));
     const pending = pools.whenDurable();
     return pending === null ? json(text) : pending.then(() => json(text));
   }
@@ -97,8 +110,21 @@ export function poolRoutes(
 
   return [
     { method: 'GET', path: '/pools', needsKey: true, handle: list },
+    { method: 'GET', path: '/instruments', needsKey: true, handle: listInstruments },
     { method: 'POST', path: '/pools', needsKey: true, handle: deploy },
   ];
+}
+
+function instrumentJson({ instrument, pool }: ReturnType<PoolQueries['instruments']>[number]): InstrumentJson {
+  const { poolAddress, poolKey } = pool;
+  const { strike, maturity } = poolKey;
+  return {
+    instrument,
+    poolAddress,
+    poolKey: { ...poolKey, strike: strike.toString() },
+    expiry: maturity,
+    strike: formatDecimal(strike, 18),
+  };
 }
 
 export type SettledItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };

@@ -67,12 +67,17 @@ export interface OrderbookRouteLimits extends OrderListLimits {
 export function orderbookRoutes(
   book: BookQueries,
   quoteJson: QuoteJson,
+  /** As `quoteJson`, with the name of each quote's option. */
+  namedQuoteJson: QuoteJson,
   chainId: string,
   limits: OrderbookRouteLimits,
   digest: TextDigest,
   answers: LargeAnswerRunner,
 ): Route[] {
-  const lists = new OrderLists(quoteJson, digest, limits);
+  const plainLists = new OrderLists(quoteJson, digest, limits);
+  const namedLists = new OrderLists(namedQuoteJson, digest, limits);
+  const listsFor = (fields: 'instrument' | undefined): OrderLists =>
+    fields === 'instrument' ? namedLists : plainLists;
   const remembered = new ResponseCache(limits.rememberedAnswerBytes);
 
   /**
@@ -130,7 +135,7 @@ export function orderbookRoutes(
   }
 
   /** The best orders are found at once: a long list of them is found anew when it is its turn to be written. */
-  function plannedBest(find: () => readonly Order[]): Planned {
+  function plannedBest(find: () => readonly Order[], lists: OrderLists): Planned {
     const orders = find();
     return {
       rows: orders.length,
@@ -141,6 +146,7 @@ export function orderbookRoutes(
 
   function plannedOrders(query: OrdersQueryParams | OrdersBody, isTagged: boolean): Planned {
     const filter = toFilter(query);
+    const lists = listsFor(query.fields);
     const rows = book.candidates(filter);
     const isPage = query.limit !== undefined;
     return {
@@ -181,15 +187,17 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/quotes',
       needsKey: true,
-      handle: reading('/quotes', QuotesQuery, ({ poolAddress, size, side, provider, taker }) =>
-        plannedBest(() =>
-          book.cover({
-            poolAddress: lower(poolAddress),
-            size: BigInt(size),
-            side,
-            ...(provider && { provider: lower(provider) }),
-            ...(taker && { taker: lower(taker) }),
-          }),
+      handle: reading('/quotes', QuotesQuery, ({ poolAddress, size, side, provider, taker, fields }) =>
+        plannedBest(
+          () =>
+            book.cover({
+              poolAddress: lower(poolAddress),
+              size: BigInt(size),
+              side,
+              ...(provider && { provider: lower(provider) }),
+              ...(taker && { taker: lower(taker) }),
+            }),
+          listsFor(fields),
         ),
       ),
     },
@@ -197,8 +205,11 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/rfq_quotes',
       needsKey: true,
-      handle: reading('/rfq_quotes', RfqQuotesQuery, ({ poolAddress, side, taker }) =>
-        plannedBest(() => book.privateQuotes({ poolAddress: lower(poolAddress), side, taker: lower(taker) })),
+      handle: reading('/rfq_quotes', RfqQuotesQuery, ({ poolAddress, side, taker, fields }) =>
+        plannedBest(
+          () => book.privateQuotes({ poolAddress: lower(poolAddress), side, taker: lower(taker) }),
+          listsFor(fields),
+        ),
       ),
     },
     {

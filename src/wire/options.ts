@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { PoolKeyJson } from './orderbook.js';
 import {
   Address,
   closed,
@@ -10,6 +11,7 @@ import {
   OptionType,
   parseDecimal,
   text,
+  UnixSeconds,
 } from './primitives.js';
 
 /** Symbols that GET /pools takes as filters on every deployment, whether it has such a token or not. */
@@ -39,6 +41,21 @@ export function poolsQuery(symbols: readonly string[]) {
 export type PoolsQuery = Static<ReturnType<typeof poolsQuery>>;
 
 export const PoolsResult = Type.Array(PoolJson);
+
+/** A pool that has a name. */
+export const InstrumentJson = closed({
+  instrument: text<string>(
+    '^.{1,150}$',
+    'Such as `WETH-USDC-29JAN27-2000-C`; a token without a symbol by its address.',
+  ),
+  poolAddress: Address,
+  poolKey: PoolKeyJson,
+  expiry: UnixSeconds,
+  strike: Type.String({ description: 'In quote tokens, a decimal number.' }),
+});
+export type InstrumentJson = Static<typeof InstrumentJson>;
+
+export const InstrumentsResult = Type.Array(InstrumentJson, { description: 'In the order of their deployment.' });
 
 /**
  * Of POST /pools and POST /pool/settle: none. Closed, so that `dryRun`, which only POST /quotes knows, spends no gas.

@@ -55,6 +55,19 @@ export const OrderbookQuote = closed(
 );
 export type OrderbookQuote = Static<typeof OrderbookQuote>;
 
+const Instrument = Type.Union([Type.String(), Type.Null()], {
+  description:
+    'Name of the option, such as `WETH-USDC-29JAN27-2000-C`; null: its pool has none and goes by its address.',
+});
+
+/** With `fields=instrument`. */
+export const NamedOrderbookQuote = closed({ ...OrderbookQuote.properties, instrument: Instrument });
+
+/** More fields that an answer may have. */
+const Fields = Type.Optional(
+  Type.Enum(['instrument'], { type: 'string', description: '`instrument`: each quote has the name of its option.' }),
+);
+
 /** Reasons that can change: a quote refused for one of them may be fillable later. */
 export const TRANSIENT_REASONS = [
   'InvalidAssetUpdate',
@@ -107,6 +120,8 @@ export type DryRunResult = Static<typeof DryRunResult>;
 
 export const QuotesResult = Type.Array(OrderbookQuote, { description: 'Best price first, equal prices older first.' });
 
+export const NamedQuotesResult = Type.Array(NamedOrderbookQuote, { description: 'With `fields=instrument`.' });
+
 export const InvalidQuote = closed({
   reason: Type.Enum([...TRANSIENT_REASONS]),
   quote: OrderbookQuote,
@@ -124,6 +139,12 @@ export const OrdersResponse = closed({
 });
 export type OrdersResponse = Static<typeof OrdersResponse>;
 
+export const NamedOrdersResponse = closed({
+  ...OrdersResponse.properties,
+  validQuotes: Type.Array(NamedOrderbookQuote),
+  invalidQuotes: Type.Array(closed({ ...InvalidQuote.properties, quote: NamedOrderbookQuote })),
+});
+
 export const QuotesQuery = closed({
   poolAddress: Address,
   size: Uint256,
@@ -131,10 +152,17 @@ export const QuotesQuery = closed({
   chainId: ChainId,
   provider: Type.Optional(Address),
   taker: Type.Optional(Address),
+  fields: Fields,
 });
 export type QuotesQuery = Static<typeof QuotesQuery>;
 
-export const RfqQuotesQuery = closed({ poolAddress: Address, side: SideText, chainId: ChainId, taker: Address });
+export const RfqQuotesQuery = closed({
+  poolAddress: Address,
+  side: SideText,
+  chainId: ChainId,
+  taker: Address,
+  fields: Fields,
+});
 export type RfqQuotesQuery = Static<typeof RfqQuotesQuery>;
 
 /** The ids alone say which chain is meant, anything else needs `chainId`. */
@@ -156,6 +184,7 @@ function orderFilters(maxQuoteIds: number) {
       }),
     ),
     cursor: Type.Optional(Cursor),
+    fields: Fields,
   };
 }
 

@@ -17,12 +17,14 @@ export class QuoteJson {
   /** Of the quotes of one pool, a third of the text is the same. */
   readonly #pools = new WeakMap<Pool, string>();
   readonly #chainId: string;
+  readonly #instrumentOf: ((pool: Pool) => string | null) | null;
 
   /**
    * `chainId`: the settlement chain's, as it goes on the wire. `writtenQuotes`: the last ones whose texts are kept, and
-   * up to as many from before.
+   * up to as many from before. `instrumentOf`: quotes have the name of their option as well; absent: they have not.
    */
-  constructor(chainId: string, writtenQuotes: number) {
+  constructor(chainId: string, writtenQuotes: number, instrumentOf: ((pool: Pool) => string | null) | null = null) {
+    this.#instrumentOf = instrumentOf;
     this.#chainId = chainId;
     this.#heads = new LruMap(writtenQuotes);
   }
@@ -96,7 +98,9 @@ export class QuoteJson {
   #poolOf(pool: Pool): string {
     const known = this.#pools.get(pool);
     if (known !== undefined) return known;
-    const text = `",${JSON.stringify({ ...poolJson(pool), chainId: this.#chainId }).slice(1, -1)},"provider":"`;
+    const named = this.#instrumentOf === null ? {} : { instrument: this.#instrumentOf(pool) };
+    const fields = { ...poolJson(pool), ...named, chainId: this.#chainId };
+    const text = `",${JSON.stringify(fields).slice(1, -1)},"provider":"`;
     this.#pools.set(pool, text);
     return text;
   }

@@ -225,3 +225,18 @@ await t.test('the operator sees why a node refused; the client only that the cha
   t.equal(told.length, 1);
   t.match(told[0], error.message);
 });
+
+await t.test('instruments are the live pools by name, with their keys', async (t) => {
+  const service = await startTestService({ chain: running.chain, walletKey: null });
+  t.teardown(() => service.stop());
+  const client = new RestClient(service.httpUrl, service.apiKey);
+  const { status, body } = await client.get('/instruments');
+  t.equal(status, 200);
+  const listed = body as unknown as readonly { instrument: string; poolAddress: string }[];
+  const name = `testWETH-USDC-${formatExpiration(near.poolKey.maturity)}-1800-C`;
+  t.match(
+    listed.find(({ poolAddress }) => poolAddress === near.poolAddress),
+    { instrument: name, expiry: near.poolKey.maturity, strike: '1800', poolKey: { base: near.poolKey.base } },
+  );
+  t.match(await client.get('/instruments?x=1'), { status: 400, body: [{ keyword: 'additionalProperties' }] });
+});

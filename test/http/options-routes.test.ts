@@ -17,7 +17,7 @@ const limits = { bodyParts: 1_000, poolsPerRequest: 100, queryPairs: 10, schemaE
 const symbols = ['WETH', 'USDC'];
 const option = { base: 'WETH', quote: 'USDC', expiration: '29NOV30', strike: 1800, type: 'C' };
 const ADDRESS = `0x${'ab'.repeat(20)}` as const;
-const noPools: PoolQueries = { list: () => [], whenDurable: () => null };
+const noPools: PoolQueries = { list: () => [], instruments: () => [], whenDurable: () => null };
 
 /** Answers every option with the next item, and keeps what it was asked. */
 function deploying(items: readonly DeployedItem[]): PoolDeployments & { asked: OptionTerms[] } {
@@ -39,6 +39,7 @@ t.test('the list is written with exact strikes, in the order in which it comes',
       { base: 'WETH', quote: 'USDC', expiration: '29NOV30', strike, type: 'C', poolAddress: ADDRESS },
       { base: 'WETH', quote: 'USDC', expiration: '29NOV30', strike: 10n ** 11n, type: 'P', poolAddress: ADDRESS },
     ],
+    instruments: () => [],
     whenDurable: () => null,
   };
   const { status, text } = await ask(poolRoutes(pools, null, symbols, limits), requestOf('GET', '/pools'));
@@ -58,6 +59,7 @@ t.test('filters reach the index, the expiration as a moment', async (t) => {
       filters.push(filter);
       return [];
     },
+    instruments: () => [],
     whenDurable: () => null,
   };
   const routes = poolRoutes(pools, null, symbols, limits);
@@ -77,7 +79,12 @@ t.test('a symbol of the service that this chain lacks gives an empty list', asyn
 t.test('the list waits until what it tells is durable', async (t) => {
   let commit: () => void = () => undefined;
   const durable = new Promise<void>((resolve) => (commit = resolve));
-  const routes = poolRoutes({ list: () => [], whenDurable: () => durable }, null, symbols, limits);
+  const routes = poolRoutes(
+    { list: () => [], instruments: () => [], whenDurable: () => durable },
+    null,
+    symbols,
+    limits,
+  );
   let answered = false;
   const answer = ask(routes, requestOf('GET', '/pools')).then(() => (answered = true));
   await new Promise((resolve) => setImmediate(resolve));

@@ -40,5 +40,6 @@ export function orderbookOver(engine: Engine, surroundings: Surroundings): Route
   const quoteJson = new QuoteJson(CHAIN_ID, 100);
   const turn = othersTurn ?? (() => Promise.resolve());
   const answers = surroundings.answers ?? answersAtOnce({ turn, charge: () => undefined });
-  return orderbookRoutes(book, quoteJson, CHAIN_ID, limits, digest, answers);
+  const named = new QuoteJson(CHAIN_ID, 100, ({ poolKey }) => (poolKey.isCallPool ? 'A-B-29NOV30-1-C' : null));
+  return orderbookRoutes(book, quoteJson, named, CHAIN_ID, limits, digest, answers);
 }

@@ -252,3 +252,18 @@ t.test('a long answer is remembered while the book stands still', async (t) => {
   apply(3);
   t.match(await get(), quoteIdOf(3));
 });
+
+t.test('quotes have the name of their option where the client asks for it, and else none', async (t) => {
+  const { apply, get } = served(10);
+  apply(enter(sampleQuote({ n: 1 })));
+  const plain = (await get(`/orders?${about}`)).text;
+  t.notMatch(plain, 'instrument');
+  const instrument = POOL.poolKey.isCallPool ? 'A-B-29NOV30-1-C' : null;
+  t.match(JSON.parse((await get(`/orders?${about}&fields=instrument`)).text), { validQuotes: [{ instrument }] });
+  const { isBuy } = sampleQuote({ n: 1 });
+  const best = `/quotes?${about}&side=${isBuy ? 'bid' : 'ask'}&size=1`;
+  t.match(JSON.parse((await get(`${best}&fields=instrument`)).text), [{ instrument }]);
+  t.notMatch((await get(best)).text, 'instrument');
+  t.equal((await get(`/orders?${about}`)).text, plain, 'to the byte');
+  t.match(JSON.parse((await get(`${best}&fields=other`)).text), [{ keyword: 'enum', instancePath: '/fields' }]);
+});

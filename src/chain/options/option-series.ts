@@ -2,6 +2,7 @@ import type { DeployedPool } from '../../engine/pool-registry.js';
 import type { Hex, Pool, PoolKey } from '../../engine/quote.js';
 import { formatExpiration } from '../../wire/expiration.js';
 import type { OptionTerms } from '../../wire/options.js';
+import { formatDecimal } from '../../wire/primitives.js';
 import type { Profile, TokenProfile } from '../contracts/deployments.js';
 
 /** An option with the pool that it is traded in. */
@@ -58,6 +59,20 @@ export class OptionSeries {
     return { base: base.symbol, quote: quote.symbol, expiration, strike, type, poolAddress };
   }
 
+  /**
+   * The option's name, such as `WETH-USDC-29JAN27-2000-C`; a token without a symbol here is named by its address. Null
+   * for a pool that prices with another oracle: it goes by its address alone.
+   */
+  instrument({ poolKey }: Pool): string | null {
+    const { base, quote, oracleAdapter, strike, maturity, isCallPool } = poolKey;
+    if (oracleAdapter.toLowerCase() !== this.#oracleAdapter.toLowerCase()) return null;
+    const [baseName, quoteName] = [base, quote].map(
+      (address) => this.#byAddress.get(address.toLowerCase())?.symbol ?? address,
+    );
+    const type = isCallPool ? 'C' : 'P';
+    return `${baseName}-${quoteName}-${formatExpiration(maturity)}-${formatDecimal(strike, 18)}-${type}`;
+  }
+
   #address(symbol: string): Hex {
     const token = this.#bySymbol.get(symbol);
     if (token === undefined) throw new Error(`There is no token ${symbol} on this chain`);
@@ -84,6 +99,17 @@ export class PoolListing {
     /** Age in seconds above which a pool is no longer listed. */
     private readonly maxAgeSeconds: number,
   ) {}
+
+  /** Every pool with a name that has not expired, however long ago it was deployed. In the order of their deployment. */
+  instruments(): { readonly instrument: string; readonly pool: Pool }[] {
+    const now = this.nowSeconds();
+    const named: { readonly instrument: string; readonly pool: Pool }[] = [];
+    for (const { pool } of this.pools()) {
+      const instrument = pool.poolKey.maturity > now ? this.series.instrument(pool) : null;
+      if (instrument !== null) named.push({ instrument, pool });
+    }
+    return named;
+  }
 
   /** In the order of their deployment. */
   list({ base, quote, maturity }: PoolFilter): SeriesPool[] {

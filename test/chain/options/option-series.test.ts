@@ -113,3 +113,31 @@ t.test('every filter that is given must hold', async (t) => {
   t.strictSame(listed(pools, { quote: 'DAI' }), []);
   t.strictSame(listed(pools, { maturity: NOW }), []);
 });
+
+t.test('an instrument is named by its symbols, or by the address of a token without one', async (t) => {
+  t.equal(series.instrument(pool), 'WETH-USDC-29NOV30-1800-C');
+  const put = { ...pool.poolKey, isCallPool: false, strike: 42n * 10n ** 16n };
+  t.equal(series.instrument({ ...pool, poolKey: put }), 'WETH-USDC-29NOV30-0.42-P');
+  t.equal(
+    series.instrument({ ...pool, poolKey: { ...pool.poolKey, base: ADDRESS } }),
+    `${ADDRESS}-USDC-29NOV30-1800-C`,
+  );
+});
+
+t.test('a pool with another oracle adapter has no name', async (t) => {
+  t.equal(series.instrument({ ...pool, poolKey: { ...pool.poolKey, oracleAdapter: ADDRESS } }), null);
+});
+
+t.test('instruments are those of the pools that have not expired, however old', async (t) => {
+  const origin = { blockNumber: 1, txHash: ADDRESS, logIndex: 0 };
+  const others: Pool = { ...pool, poolKey: { ...pool.poolKey, oracleAdapter: ADDRESS } };
+  const expired: Pool = { ...pool, poolKey: { ...pool.poolKey, maturity: maturity - 7 * 86_400 } };
+  const deployed = [pool, others, expired].map((each): DeployedPool => ({ pool: each, deployedAt: 0, origin }));
+  const listing = new PoolListing(
+    () => deployed,
+    series,
+    () => maturity - 86_400,
+    1,
+  );
+  t.strictSame(listing.instruments(), [{ instrument: 'WETH-USDC-29NOV30-1800-C', pool }]);
+});
