@@ -75,6 +75,11 @@ export class SettlementFollower {
    * that a maker has, however many: nothing else would be read while all of them are asked about.
    */
   readonly #waiting = new Map<Order, ChainLog | null>();
+  /**
+   * The last block at whose end orders were checked because of an earlier block. The book has not shown every order as it
+   * was at the end of the blocks before it: a change that the next block took back touched nothing.
+   */
+  #askedLateAt = -1;
 
   constructor(
     private readonly reader: Pick<ChainReader, 'blockOf'>,
@@ -187,6 +192,7 @@ export class SettlementFollower {
     for (const { why, log } of ignored) this.onIgnored(why, log);
     if (!this.#isFirstReading) for (const event of unknown) this.early.remember(event);
     for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
+    this.#noteLate(reading, range.fromBlock, to.blockNumber);
     for (const [order, log] of touched) this.#waiting.set(order, log);
     if (states !== null) await this.#states.tell(orders, states, to, (order) => this.#originFor(order));
     for (const order of orders) this.#waiting.delete(order);
@@ -205,6 +211,8 @@ export class SettlementFollower {
       const { changes, old, unknown, ignored } = this.#sort(reading);
       const deployedAt = await this.#deploymentTimes(changes);
       if (changes.length > 0) await this.tellBlock();
+      const position = this.position?.blockNumber ?? -1;
+      this.#noteLate(reading, position, position);
       for (const { why, log } of ignored) this.onIgnored(why, log);
       for (const event of unknown) this.early.remember(event);
       for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
@@ -265,7 +273,8 @@ export class SettlementFollower {
     });
     await this.#states.restate(ancestor, restated, at.blockNumber);
     // Nothing touched those whose means left before the ancestor and came back in a block that is gone.
-    const others = this.cursor.isEnd(ancestor) ? [] : this.#knownOrders();
+    const wasShownWhole = this.cursor.isEnd(ancestor) && ancestor.blockNumber >= this.#askedLateAt;
+    const others = wasShownWhole ? [] : this.#knownOrders();
     this.#inDoubt = [...new Set([...this.#inDoubt, ...this.#waiting.keys(), ...orders, ...others])];
     this.#waiting.clear(); // the logs may be gone
     this.early.rewind(ancestor.blockNumber);
@@ -273,6 +282,12 @@ export class SettlementFollower {
     this.window.goBackTo(ancestor, false);
     this.#resumeAfter = null;
     this.#told = ancestor.blockNumber;
+  }
+
+  /** Orders are checked at the end of `blockNumber`, and blocks before `fromBlock` may be why. */
+  #noteLate({ late, hints }: LogReading, fromBlock: number, blockNumber: number): void {
+    const isLate = [...late, ...hints].some((log) => log.blockNumber < fromBlock);
+    if (isLate || this.#waiting.size > 0 || this.#inDoubt.length > 0) this.#askedLateAt = blockNumber;
   }
 
   #originFor(order: Order): Origin | null {

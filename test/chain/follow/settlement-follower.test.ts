@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { maxUint256, toEventSelector } from 'viem';
 import { erc20Abi } from '../../../src/chain/contracts/abi.js';
 import type { EngineEvent } from '../../../src/engine/event.js';
 import { Market, ONE } from '../dev/market.js';
@@ -42,6 +43,7 @@ async function openProxy(t: Test): Promise<RpcProxy> {
 }
 
 const limits = { logRangeBlocks: 20 };
+const APPROVAL = toEventSelector('Approval(address,address,uint256)');
 
 t.test('what happened in blocks whose state the node has no more is seen where the newest one is read', async (t) => {
   const proxy = await openProxy(t);
@@ -178,6 +180,41 @@ t.test('means that left and came back in one range are gone when a reorg takes b
     await market.reorg(1);
     await book.upToDate();
     t.equal(book.reasonOf(offer), 8);
+  });
+});
+
+t.test('means that were seen late, when they had left again, are there when a reorg takes that back', async (t) => {
+  const proxy = await openProxy(t);
+  await MarketBook.isolated(market, { rpc: { settlement: httpRpc([proxy.url]) } }, async (book) => {
+    const { base } = call.poolKey;
+    const offer = await market.sign(call, {}, stranger);
+    await book.publish(offer);
+    await market.approve(stranger.address, base, router.address, 0n);
+    await book.upToDate();
+    let seen = 0;
+    let isHidden = true;
+    const isApproval = ({ topics }: { topics: readonly unknown[] }): boolean => topics[0] === APPROVAL;
+    proxy.trick = ({ method }) => {
+      if (method !== 'eth_getLogs') return 'PASS';
+      return {
+        rewrite: (answer) => {
+          const logs = answer as { topics: readonly unknown[] }[];
+          if (!isHidden) seen += logs.filter(isApproval).length;
+          return isHidden ? logs.filter((log) => !isApproval(log)) : logs;
+        },
+      };
+    };
+    await market.approve(stranger.address, base, router.address, maxUint256);
+    await book.upToDate();
+    await market.approve(stranger.address, base, router.address, 0n);
+    await book.upToDate();
+    isHidden = false;
+    // Both, and twice more: what they say is in the book then.
+    await book.following.until(() => seen > 5);
+    t.equal(book.reasonOf(offer), 8);
+    await market.reorg(1);
+    await book.upToDate();
+    t.equal(book.reasonOf(offer), 0);
   });
 });
 
