@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
@@ -41,6 +41,8 @@ for (const [what, whatIsLeft] of [
     const rest = new RestClient(service.httpUrl, service.apiKey);
     t.equal((await rest.get('/ready')).status, 200);
 
+    // The next segment is made ready under way, and would be the first to miss the directory.
+    while (!existsSync(path.join(log, 'segment-00000002.log'))) await pause(20);
     renameSync(log, path.join(root, 'moved'));
     if (what !== 'moved away') mkdirSync(log);
     const ended = await Promise.race([service.ended(), pause(END_MS, 'not ended', { ref: false })]);

@@ -65,8 +65,10 @@ const isHead = ({ method, params }: RpcRequest): boolean => method === 'eth_getB
 const isRange = ({ method, params }: RpcRequest): boolean =>
   method === 'eth_getLogs' && 'fromBlock' in (params[0] as object);
 
-const isRangeOfStream = (request: RpcRequest): boolean =>
-  isRange(request) && JSON.stringify(request).toLowerCase().includes(chain.contracts.orderbookStream.toLowerCase());
+/** Near the head, a block that may hold quotes is asked for by its hash and whole, whatever contract its logs are of. */
+const isOfStream = (request: RpcRequest): boolean =>
+  request.method === 'eth_getLogs' &&
+  (!isRange(request) || JSON.stringify(request).toLowerCase().includes(chain.contracts.orderbookStream.toLowerCase()));
 
 await t.test(
   'a node that falls back to an older head is left for another, and nothing is missed or undone',
@@ -101,9 +103,9 @@ await t.test(
     const offers = [await publish(), await publish(), await publish()];
     let lies = 0;
     first.trick = (request) => (request.method === 'eth_getLogs' ? 'CUT' : 'PASS');
-    second.trick = (request) => (isRangeOfStream(request) && lies++ === 0 ? { rewrite: () => [] } : 'PASS');
+    second.trick = (request) => (isOfStream(request) && lies++ === 0 ? { rewrite: () => [] } : 'PASS');
     await following.until(() => offers.every(({ quoteId }) => following.engine.get(quoteId) !== undefined));
-    t.equal(lies, 2, 'the second node was asked again for what the first had begun');
+    t.ok(lies > 1, 'the second node was asked again for what the first had begun');
     await sameAsFromScratch(t, following);
   },
 );
