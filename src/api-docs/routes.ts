@@ -35,6 +35,7 @@ import {
   RfqQuotesQuery,
 } from '../wire/orderbook.js';
 import { closed } from '../wire/primitives.js';
+import { ValuedTickersResult } from '../wire/valuation.js';
 import { ErrorBody } from '../wire/problem.js';
 import { type AnswerDoc, BAD_REQUEST, NOT_MODIFIED, type RouteDoc } from './openapi.js';
 
@@ -124,7 +125,10 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       summary: 'All pools at a glance',
       query: TickersQuery,
       answers: {
-        200: { about: 'Every pool that is deployed, quoted or was filled', schema: TickersResult },
+        200: {
+          about: 'Every pool that is deployed, quoted or was filled',
+          anyOf: [TickersResult, ValuedTickersResult],
+        },
         400: BAD_REQUEST,
       },
     },

@@ -9,7 +9,13 @@ import type { KeyStore } from '../auth/key-store.js';
 import type { Limits } from '../config/limits.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock, Random } from '../engine/ports.js';
-import { eventsRoute, type PastEvents, type TickersQueries, tickersRoute } from '../http/feed-routes.js';
+import {
+  eventsRoute,
+  type PastEvents,
+  type TickersQueries,
+  type TickerValuations,
+  tickersRoute,
+} from '../http/feed-routes.js';
 import { orderbookRoutes } from '../http/orderbook-routes.js';
 import { publishRoute } from '../http/publish-route.js';
 import { AnswerHeaders, type LargeAnswerRunner, refuse, unavailable } from '../http/responses.js';
@@ -53,6 +59,7 @@ export interface HttpSideOptions {
   readonly namedQuoteJson: QuoteJson;
   readonly pastEvents: PastEvents;
   readonly tickers: TickersQueries;
+  readonly valuations: TickerValuations;
   readonly largeAnswers: LargeAnswerRunner;
   readonly optionRoutes: readonly Route[];
   readonly page: PageOptions;
@@ -94,7 +101,7 @@ export function createHttp(options: HttpSideOptions): HttpSide {
     ...orderbookRoutes(book, quoteJson, options.namedQuoteJson, chainId, limits, sha256Tag, options.largeAnswers),
     eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers),
     publishRoute(core.publishing, quoteJson, chainId, limits, turn),
-    tickersRoute(options.tickers, chainId, limits, options.largeAnswers),
+    tickersRoute(options.tickers, options.valuations, chainId, limits, options.largeAnswers),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
     ...docsRoutes(apiDocuments(limits, { chainId, symbols: options.symbols })),

@@ -14,6 +14,8 @@ import type { Engine } from '../engine/engine.js';
 import type { Clock, Journal } from '../engine/ports.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import { type PoolDeployments, poolRoutes, settlementRoute, type Settlements } from '../http/options-routes.js';
+import type { TickerValuations } from '../http/feed-routes.js';
+import { Valuations } from '../market/valuation.js';
 import { oracleRoutes, type OracleRouteParts } from '../http/oracle-routes.js';
 import type { Caller, Route } from '../http/router.js';
 import { type VaultPrices, vaultRoute } from '../http/vault-routes.js';
@@ -95,6 +97,29 @@ function oracleParts(
     symbols,
     vaultBases: basesOfVaults(profile.vaults, symbols),
     nowSeconds: () => (chains.health.settlement.status().head === null ? null : Math.floor(time.nowMs() / 1000)),
+  };
+}
+
+/** Estimates of pools by the spot prices of the deployment's oracle adapter. */
+export function openValuations(
+  { profile, settlement, time, clock, limits }: Omit<OptionRouteParts, 'services'> & { readonly clock: Clock },
+  series: OptionSeries,
+): TickerValuations {
+  const oracles = new Oracles(settlement, profile.contracts, series);
+  const adapter = profile.contracts.oracleAdapter.address.toLowerCase();
+  const valuations = new Valuations({
+    readSpots: (pairs) => oracles.spotPrices(pairs),
+    hasOracle: ({ oracleAdapter }) => oracleAdapter.toLowerCase() === adapter,
+    dollar: series.token('USDC')?.address ?? null,
+    nowSeconds: () => Math.floor(time.nowMs() / 1000),
+    clock,
+    limits,
+  });
+  return {
+    async prepare(pools) {
+      const value = await valuations.prepare(pools);
+      return (ticker) => ({ instrument: series.instrument(ticker.pool), valuation: value(ticker) });
+    },
   };
 }
 

@@ -14,7 +14,7 @@ import { openLocalCore } from './core.js';
 import { countPastFills, openFeed } from './engine-ports.js';
 import { createHttp, type HttpSide, openNetwork, openRequestWatch } from './http-wiring.js';
 import { chainsJson, measuredOptions, measuredPublish, measureEngine } from './metrics-wiring.js';
-import { createOptionRoutes } from './options-wiring.js';
+import { createOptionRoutes, openValuations } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
 
 export interface Service {
@@ -95,6 +95,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     page: { files: [], localKey: null, ...options.page, chainId },
     optionRoutes,
     tickers: feed,
+    valuations: openValuations({ ...options, ...core }, series),
     pastEvents: new EventPages(feed, limits),
     largeAnswers: new LargeAnswers(quotas, turns, clock),
   });

@@ -364,6 +364,10 @@ export const limits = {
   clusterMinSeqMs: 5_000,
   /** How often gateways tell each other what keys have used. */
   clusterUsageMs: 200,
+  /** Pairs of tokens whose spot price is remembered, and asked of the chain at once. */
+  spotPairs: 256,
+  /** Age from which a spot price is asked for again when a valuation needs it. */
+  spotMaxAgeMs: 3_000,
   /** Time between two steps of the local chain's live market. */
   liveMarketMs: 2_000,
 } as const;

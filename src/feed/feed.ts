@@ -9,7 +9,7 @@ import { type EventHistory, type PastEventsPage, RecentEvents, type TimedEvent }
 import { type Encoding, type EncodingName, JsonEncoding, MsgpackEncoding } from './event-messages.js';
 import { LevelTopics } from './level-topics.js';
 import { type Publish, QuoteTopics, SharedSnapshots } from './quote-topics.js';
-import { tickerJson, Tickers, TickerTopics } from './tickers.js';
+import { type Ticker, tickerJson, Tickers, TickerTopics } from './tickers.js';
 
 /** The numbers of the configuration's limits that bound what the feed keeps. */
 export interface FeedLimits {
@@ -195,14 +195,22 @@ export class Feed {
     return this.#tickers.size;
   }
 
+  *tickerPools(): Generator<Pool, undefined> {
+    for (const { pool } of this.tickers.all()) yield pool;
+    return undefined;
+  }
+
   /** JSON text of the answer of GET /tickers, of the moment of its first piece, with the tickers in each piece. */
-  *tickersJson(): Generator<{ readonly rows: number; readonly text: string }, undefined> {
+  *tickersJson(
+    more?: (ticker: Ticker) => object,
+  ): Generator<{ readonly rows: number; readonly text: string }, undefined> {
     const tickers = [...this.tickers.all()];
+    const write = more === undefined ? tickerJson : (ticker: Ticker) => ({ ...tickerJson(ticker), ...more(ticker) });
     const head: Omit<TickersResult, 'tickers'> = { epoch: this.epoch, seq: this.#seq, tsMs: this.#tsMs };
     yield { rows: 0, text: `${JSON.stringify(head).slice(0, -1)},"tickers":[` };
     for (let start = 0; start < tickers.length; start += this.#rowsPerSlice) {
       const slice = tickers.slice(start, start + this.#rowsPerSlice);
-      const text = JSON.stringify(slice.map(tickerJson)).slice(1, -1);
+      const text = JSON.stringify(slice.map(write)).slice(1, -1);
       yield { rows: slice.length, text: start > 0 ? `,${text}` : text };
     }
     yield { rows: 0, text: ']}' };

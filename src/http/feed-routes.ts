@@ -1,3 +1,4 @@
+import type { Pool } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { type PacedWork, UNPACED } from '../system/timers.js';
 import { BookEventsQuery, EventsQuery, TickersQuery } from '../wire/feed-messages.js';
@@ -64,8 +65,28 @@ export function eventsRoute(
 /** The pools at a glance, as the committed events leave them. */
 export interface TickersQueries {
   readonly tickerCount: number;
-  /** JSON text of the answer in pieces, of the moment of the first one, with the tickers in each. */
-  tickersJson(): Iterable<{ readonly rows: number; readonly text: string }>;
+  /** Their pools. */
+  tickerPools(): Iterable<Pool>;
+  /**
+   * JSON text of the answer in pieces, of the moment of the first one, with the tickers in each. `more`: further fields
+   * of a ticker.
+   */
+  tickersJson(more?: (ticker: TickerView) => object): Iterable<{ readonly rows: number; readonly text: string }>;
+}
+
+/** What a ticker's further fields are made of. */
+export interface TickerView {
+  readonly pool: Pool;
+  readonly best: {
+    readonly bid: { readonly price: bigint } | null;
+    readonly ask: { readonly price: bigint } | null;
+  };
+}
+
+/** Estimates of pools, beside what the feed says of them. */
+export interface TickerValuations {
+  /** Resolves once spot prices are new enough; gives `instrument` and `valuation` of a ticker. */
+  prepare(pools: Iterable<Pool>): Promise<(ticker: TickerView) => object>;
 }
 
 export interface TickersRouteLimits {
@@ -78,6 +99,7 @@ export interface TickersRouteLimits {
 /** GET /tickers: all pools at a glance. */
 export function tickersRoute(
   tickers: TickersQueries,
+  valuations: TickerValuations,
   chainId: string,
   limits: TickersRouteLimits,
   answers: LargeAnswerRunner,
@@ -92,8 +114,10 @@ export function tickersRoute(
       if (!query.ok) return refuse(request, 400, query.error);
       if (query.value.chainId !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
       const write = async (work: PacedWork): Promise<NetResponse> => {
+        const isValued = query.value.fields === 'valuation';
+        const more = isValued ? await valuations.prepare(tickers.tickerPools()) : undefined;
         let body = '';
-        for (const { rows, text } of tickers.tickersJson()) {
+        for (const { rows, text } of tickers.tickersJson(more)) {
           body += text;
           if (rows === 0) continue;
           work.charge(rows, text.length);

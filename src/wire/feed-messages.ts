@@ -221,5 +221,13 @@ export const TickersResult = closed({ epoch: Epoch, seq: SafeUint, tsMs: SafeUin
 
 export type TickersResult = Static<typeof TickersResult>;
 
-export const TickersQuery = closed({ chainId: ChainId });
+export const TickersQuery = closed({
+  chainId: ChainId,
+  fields: Type.Optional(
+    Type.Enum(['valuation'], {
+      type: 'string',
+      description: '`valuation`: each ticker has the name and an estimate of its option.',
+    }),
+  ),
+});
 export type TickersQuery = Static<typeof TickersQuery>;

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
+import { formatExpiration } from '../../src/wire/expiration.js';
 import type { TickerJson } from '../../src/wire/feed-messages.js';
 import { DevActions } from '../chain/dev-actions.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
@@ -91,6 +92,22 @@ await t.test('a pool at a glance: best prices with all that is public at them, a
   }
   t.strictSame(told.body, filled);
   t.strictSame(await tickerOf(poolAddress), filled);
+});
+
+await t.test('a ticker has a name and an estimate where the client asks for them', async (t) => {
+  const plain = await rest.get('/tickers?chainId=421613');
+  const { body } = await rest.get('/tickers?chainId=421613&fields=valuation');
+  const found = (body.tickers as (TickerJson & Record<'instrument' | 'valuation', unknown>)[]).find(
+    (ticker) => ticker.poolAddress === poolAddress,
+  );
+  const [strike, type] = [poolKey.strike / ONE, poolKey.isCallPool ? 'C' : 'P'];
+  t.equal(found?.instrument, `testWETH-USDC-${formatExpiration(poolKey.maturity)}-${strike}-${type}`);
+  const valuation = found?.valuation as Record<string, string | number | null>;
+  t.equal(valuation.spot, String(1800n * ONE));
+  const { bid, ask } = found ?? {};
+  t.equal(valuation.spread, bid && ask ? String(BigInt(ask.price) - BigInt(bid.price)) : null);
+  t.equal(valuation.bidVolatility === null && valuation.askVolatility === null, valuation.delta === null);
+  t.same((await rest.get('/tickers?chainId=421613')).body, plain.body, 'others see no difference');
 });
 
 await t.test('orders come in pages, newest first, and nothing is left out or told twice', async (t) => {

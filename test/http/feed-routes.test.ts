@@ -83,13 +83,17 @@ const limitsOfTickersRoute = { queryPairs: 20, schemaErrors: 5, rowsPerSlice: 2 
 function tickers(tickerCount: number) {
   return {
     tickerCount,
-    *tickersJson() {
-      yield { rows: 0, text: '[' };
+    tickerPools: () => [],
+    *tickersJson(more?: unknown) {
+      yield { rows: 0, text: more === undefined ? '[' : '[more,' };
       for (let n = 0; n < tickerCount; n += 2) yield { rows: 2, text: n > 0 ? ',1,2' : '1,2' };
       yield { rows: 0, text: ']' };
     },
   };
 }
+
+/** Nobody asks for any. */
+const noValuations = { prepare: () => Promise.reject(new Error('a valuation was not asked for')) };
 
 /** Notes turns and what is charged. */
 function answering(): { answers: LargeAnswerRunner; log: string[] } {
@@ -103,33 +107,45 @@ function answering(): { answers: LargeAnswerRunner; log: string[] } {
 
 t.test('few tickers are answered at once', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(2), CHAIN_ID, limitsOfTickersRoute, answers)];
+  const routes = [tickersRoute(tickers(2), noValuations, CHAIN_ID, limitsOfTickersRoute, answers)];
   t.match(await ask(routes, requestOf('GET', target)), { status: 200, text: '[1,2]' });
   t.strictSame(log, []);
 });
 
 t.test('many are written in slices that are charged', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(4), CHAIN_ID, limitsOfTickersRoute, answers)];
+  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, answers)];
   t.match(await ask(routes, requestOf('GET', target)), { status: 200, text: '[1,2,1,2]' });
   t.strictSame(log, ['2 rows, 3 bytes', 'turn', '2 rows, 4 bytes', 'turn']);
 });
 
 t.test('many are refused where too many large answers of the key wait', async (t) => {
-  const routes = [tickersRoute(tickers(4), CHAIN_ID, limitsOfTickersRoute, { run: () => ({ retryAfterMs: 1_000 }) })];
+  const routes = [
+    tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, { run: () => ({ retryAfterMs: 1_000 }) }),
+  ];
   t.match(await ask(routes, requestOf('GET', target)), { status: 429, headers: { 'retry-after': '1' } });
 });
 
 t.test('another chain is refused before anything is written', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(4), CHAIN_ID, limitsOfTickersRoute, answers)];
+  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, answers)];
   t.equal((await ask(routes, requestOf('GET', '/tickers?chainId=1'))).status, 400);
   t.strictSame(log, []);
 });
 
 t.test('nothing is written for a client that went away while it waited', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(4), CHAIN_ID, limitsOfTickersRoute, answers)];
+  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, answers)];
   await ask(routes, { ...requestOf('GET', target), aborted: true });
   t.strictSame(log, []);
+});
+
+t.test('valuations are prepared for the clients that ask for them alone', async (t) => {
+  const { answers } = answering();
+  const valuations = { prepare: () => Promise.resolve(() => ({ instrument: null })) };
+  const routes = [tickersRoute(tickers(2), valuations, CHAIN_ID, limitsOfTickersRoute, answers)];
+  t.match(await ask(routes, requestOf('GET', target)), { text: '[1,2]' });
+  t.match(await ask(routes, requestOf('GET', `${target}&fields=valuation`)), { text: '[more,1,2]' });
+  const other = await ask(routes, requestOf('GET', `${target}&fields=other`));
+  t.match(JSON.parse(other.text), [{ keyword: 'enum', instancePath: '/fields' }]);
 });

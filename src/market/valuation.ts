@@ -1,0 +1,189 @@
+import type { Clock } from '../engine/ports.js';
+import type { Hex, Pool, PoolKey } from '../engine/quote.js';
+import { LruMap } from '../system/lru-map.js';
+import type { ValuationJson } from '../wire/valuation.js';
+import { impliedVolatility, valueOption } from './black-scholes.js';
+
+/** The best price of each side, normalised, in 1e-18. */
+export interface BestPrices {
+  readonly bid: { readonly price: bigint } | null;
+  readonly ask: { readonly price: bigint } | null;
+}
+
+export interface ValuedPool {
+  readonly pool: Pool;
+  readonly best: BestPrices;
+}
+
+export interface TokenPair {
+  readonly base: Hex;
+  readonly quote: Hex;
+}
+
+/** Prices of pairs in 1e-18, in their order, of one block. */
+export type ReadSpots = (
+  pairs: readonly TokenPair[],
+) => Promise<readonly ({ readonly type: 'PRICED'; readonly price: bigint } | { readonly type: string })[]>;
+
+export interface ValuationOptions {
+  readonly readSpots: ReadSpots;
+  /** Whether the deployment's oracle adapter prices the pool; any other's prices may be anything. */
+  readonly hasOracle: (poolKey: PoolKey) => boolean;
+  /** The token whose price is a dollar; null: the chain has none. */
+  readonly dollar: Hex | null;
+  readonly nowSeconds: () => number;
+  readonly clock: Clock;
+  readonly limits: {
+    /** Pairs whose price is known, and that are asked for at once. */
+    readonly spotPairs: number;
+    /** A price is asked for again when it is older. */
+    readonly spotMaxAgeMs: number;
+  };
+}
+
+interface KnownPrice {
+  /** Null: the oracle gave none. */
+  readonly price: bigint | null;
+  readonly atMs: number;
+}
+
+const YEAR_SECONDS = 365 * 86_400;
+const DAYS_PER_YEAR = 365;
+const ONE = 1e18;
+
+/**
+ * Values pools by the spot price that the oracle says: what the book's prices mean in volatility, and how they move.
+ *
+ * A valuation is served beside the numbered feed and never in it. It depends on when this process asked the oracle, so
+ * two gateways may have different ones, while the bytes of the feed must be the same for every reader.
+ *
+ * The chain is asked on a budget: each pair at most once in `spotMaxAgeMs`, all that are due in one batch, and at most
+ * one batch at a time.
+ */
+export class Valuations {
+  readonly #options: ValuationOptions;
+  readonly #prices: LruMap<string, KnownPrice>;
+  #reading: Promise<void> | null = null;
+
+  constructor(options: ValuationOptions) {
+    this.#options = options;
+    this.#prices = new LruMap(options.limits.spotPairs);
+  }
+
+  /** Resolves once prices are as new as they have to be; values any of these pools. */
+  async prepare(pools: Iterable<Pool>): Promise<(valued: ValuedPool) => ValuationJson> {
+    const { spotPairs } = this.#options.limits;
+    const pairs = new Map<string, TokenPair>();
+    for (const { poolKey } of pools) {
+      if (!this.#options.hasOracle(poolKey)) continue;
+      for (const pair of this.#pairsOf(poolKey)) if (pairs.size < spotPairs) pairs.set(nameOf(pair), pair);
+    }
+    while (this.#reading !== null) await this.#reading;
+    const due = [...pairs.values()].filter((pair) => this.#isDue(pair));
+    if (due.length > 0) {
+      this.#reading = this.#read(due).finally(() => (this.#reading = null));
+      await this.#reading;
+    }
+    return (valued) => this.#value(valued);
+  }
+
+  #pairsOf({ base, quote }: PoolKey): TokenPair[] {
+    const { dollar } = this.#options;
+    return [{ base, quote }, ...(dollar === null ? [] : [{ base: quote, quote: dollar }])];
+  }
+
+  #isDue(pair: TokenPair): boolean {
+    const known = this.#prices.get(nameOf(pair));
+    const { clock, limits } = this.#options;
+    return known === undefined || clock.monotonicMs() - known.atMs > limits.spotMaxAgeMs;
+  }
+
+  async #read(pairs: readonly TokenPair[]): Promise<void> {
+    const answers = await this.#options.readSpots(pairs);
+    const atMs = this.#options.clock.monotonicMs();
+    for (const [i, pair] of pairs.entries()) {
+      const answer = answers[i];
+      this.#prices.set(nameOf(pair), { price: answer !== undefined && 'price' in answer ? answer.price : null, atMs });
+    }
+  }
+
+  #price(pair: TokenPair): bigint | null {
+    return this.#prices.get(nameOf(pair))?.price ?? null;
+  }
+
+  #value({ pool, best }: ValuedPool): ValuationJson {
+    const { hasOracle, dollar, nowSeconds } = this.#options;
+    const { poolKey } = pool;
+    const isPriced = hasOracle(poolKey);
+    const spot = isPriced ? this.#price(poolKey) : null;
+    const quoteUsd = isPriced && dollar !== null ? this.#price({ base: poolKey.quote, quote: dollar }) : null;
+    return valuePool({ poolKey, best, spot, quoteUsd, seconds: poolKey.maturity - nowSeconds() });
+  }
+}
+
+function nameOf({ base, quote }: TokenPair): string {
+  return `${base.toLowerCase()}-${quote.toLowerCase()}`;
+}
+
+export interface ValuationInput {
+  readonly poolKey: PoolKey;
+  readonly best: BestPrices;
+  /** Quote tokens per base token in 1e-18; null: not known. */
+  readonly spot: bigint | null;
+  /** Dollars per quote token in 1e-18; null: not known. */
+  readonly quoteUsd: bigint | null;
+  /** Until the option matures. */
+  readonly seconds: number;
+}
+
+/** What is not known is null, and never 0. */
+export function valuePool({ poolKey, best, spot, quoteUsd, seconds }: ValuationInput): ValuationJson {
+  const { bid, ask } = best;
+  const sides = {
+    spot: spot?.toString() ?? null,
+    mid: bid === null || ask === null ? null : ((bid.price + ask.price) / 2n).toString(),
+    spread: bid === null || ask === null ? null : (ask.price - bid.price).toString(),
+  };
+  if (spot === null || seconds <= 0) return { ...sides, ...UNKNOWN };
+  const [spotPrice, strike] = [Number(spot) / ONE, Number(poolKey.strike) / ONE];
+  const terms = { spot: spotPrice, strike, years: seconds / YEAR_SECONDS, isCall: poolKey.isCallPool, rate: 0 };
+  // A call's price is in base tokens, a put's in strikes.
+  const unit = poolKey.isCallPool ? spotPrice : strike;
+  const volatilityOf = (level: BestPrices['bid']): number | null =>
+    level && impliedVolatility(terms, (Number(level.price) / ONE) * unit);
+  const [bidVolatility, askVolatility] = [volatilityOf(bid), volatilityOf(ask)];
+  const known = [bidVolatility, askVolatility].filter((volatility) => volatility !== null);
+  const volatilities = { bidVolatility: finite(bidVolatility), askVolatility: finite(askVolatility) };
+  if (known.length === 0) return { ...sides, ...UNKNOWN, ...volatilities };
+  const { price, delta, gamma, vega, theta } = valueOption(
+    terms,
+    known.reduce((sum, volatility) => sum + volatility, 0) / known.length,
+  );
+  const mark = Math.round((price / unit) * ONE);
+  return {
+    ...sides,
+    mark: Number.isFinite(mark) ? BigInt(mark).toString() : null,
+    ...volatilities,
+    delta: finite(delta),
+    gamma: finite(gamma),
+    vega: finite(vega / 100),
+    theta: finite(theta / DAYS_PER_YEAR),
+    usdValue: quoteUsd === null ? null : finite((price * Number(quoteUsd)) / ONE),
+  };
+}
+
+const UNKNOWN = {
+  mark: null,
+  bidVolatility: null,
+  askVolatility: null,
+  delta: null,
+  gamma: null,
+  vega: null,
+  theta: null,
+  usdValue: null,
+} as const;
+
+/** JSON has no other numbers. */
+function finite(value: number | null): number | null {
+  return value !== null && Number.isFinite(value) ? value : null;
+}
