@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { KeyStore } from '../auth/key-store.js';
+import type { CallResult } from '../chain/contracts/abi-encoding.js';
+import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
 import { IntentLog } from '../chain/wallet/intent-log.js';
 import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
@@ -297,7 +299,15 @@ function handlersOf({ publishing, optionServices, rfqs, settlement }: LocalCore)
     vaultQuote: (...args: Parameters<NonNullable<typeof optionServices>['vaults']['quote']>) =>
       services().vaults.quote(...args),
     poolAddressOf: (...args: Parameters<typeof rfqs.poolAddressOf>) => rfqs.poolAddressOf(...args),
-    multicall: (calls: Parameters<typeof settlement.multicall>[0]) => settlement.multicall(calls),
+    /** Null: the chain gave no answer. */
+    async multicall(calls: Parameters<typeof settlement.multicall>[0]): Promise<CallResult[] | null> {
+      try {
+        return await settlement.multicall(calls);
+      } catch (error) {
+        if (isChainFailure(error)) return null;
+        throw error;
+      }
+    },
     publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
   };
 }

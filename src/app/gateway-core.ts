@@ -143,7 +143,7 @@ export function openGatewayCore(
     submit: (caller, quotes) => orUnreachable(call('publish', [caller, quotes], REPEATABLE)),
     rehearse: (quotes) => orUnreachable(call('rehearse', [quotes], REPEATABLE)),
   };
-  const hasWallet = (): boolean => watch.news === null || watch.news.wallet !== null;
+  const hasWallet = (): boolean => watch.news?.wallet !== null;
   const optionServices: OptionServices = {
     deployments: {
       refusal,
@@ -175,12 +175,12 @@ export function openGatewayCore(
     rfqs,
     settlement: {
       async multicall(calls) {
-        try {
-          return await call<CallResult[]>('multicall', [calls], REPEATABLE);
-        } catch (error) {
-          if (error instanceof NoLeader) throw new RpcUnreachable(error.message);
+        const answers = await call<CallResult[] | null>('multicall', [calls], REPEATABLE).catch((error: unknown) => {
+          if (error instanceof NoLeader) return null;
           throw error;
-        }
+        });
+        if (answers === null) throw new RpcUnreachable('the leader of the cluster has no answer of the chain');
+        return answers;
       },
     },
     ready,

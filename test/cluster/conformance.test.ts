@@ -8,7 +8,10 @@ import { natsServers } from './nats-servers.js';
  * an engine, keys or a wallet's metrics of their own in the process that serves.
  */
 const SUITE = [
-  ['REST', ['bad-input', 'dry-run', 'tickers-and-pages', 'pools', 'settlement', 'vault-quotes', 'api-documents']],
+  [
+    'REST',
+    ['bad-input', 'dry-run', 'tickers-and-pages', 'pools', 'settlement', 'vault-quotes', 'oracles', 'api-documents'],
+  ],
   ['WebSocket v1 and v2', ['quote-to-push', 'book-hash', 'coming-back', 'page-origins', 'behind-a-proxy']],
   ['the client library and the examples', ['client', 'examples', 'confirmations']],
 ] as const;

@@ -78,7 +78,7 @@ t.test('a volatility is found again from its price', async (t) => {
   fc.assert(
     fc.property(anyTerms, fc.double({ min: 0.2, max: 2, noNaN: true }), (terms, volatility) => {
       const { price, vega } = valueOption(terms, volatility);
-      // Where the price hardly depends on it, no volatility can be told from another.
+      // Where the price hardly depends on the volatility, it does not determine one.
       if (vega < 1e-4) return true;
       const found = impliedVolatility(terms, price);
       return found !== null && Math.abs(found - volatility) < 1e-6;
