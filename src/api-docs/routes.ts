@@ -1,4 +1,12 @@
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
+import {
+  AccountQuery,
+  CollateralBalances,
+  NativeBalance,
+  OptionBalances,
+  OptionBalancesQuery,
+  WalletQuery,
+} from '../wire/account.js';
 import { AnyEventsQuery, EventsPage, TickersQuery, TickersResult } from '../wire/feed-messages.js';
 import {
   ivQuery,
@@ -36,6 +44,7 @@ import {
 } from '../wire/orderbook.js';
 import { closed } from '../wire/primitives.js';
 import { ValuedTickersResult } from '../wire/valuation.js';
+import { RfqByPoolKeyMessage } from '../wire/socket.js';
 import { ErrorBody } from '../wire/problem.js';
 import { type AnswerDoc, BAD_REQUEST, NOT_MODIFIED, type RouteDoc } from './openapi.js';
 
@@ -276,6 +285,40 @@ export function optionDocs(
         503: UNREACHABLE,
       },
     },
+    ...accountDocs(),
+    ...['/rfq/message', '/rfq/request'].map((path): RouteDoc => ({
+      method: 'GET',
+      path,
+      needsKey: true,
+      tag: OPTIONS_TAG,
+      summary: "The operator's request for quotes, ready to be sent over a WebSocket",
+      query: vaultQuoteQuery(symbols),
+      answers: {
+        200: { about: 'The message', schema: RfqByPoolKeyMessage },
+        400: BAD_REQUEST,
+        501: NO_WALLET,
+        503: UNREACHABLE,
+      },
+    })),
+  ];
+}
+
+/** What accounts hold on the settlement chain. */
+function accountDocs(): RouteDoc[] {
+  const route = (path: string, summary: string, query: TSchema, schema: TSchema): RouteDoc => ({
+    method: 'GET',
+    path,
+    needsKey: true,
+    tag: 'Account',
+    summary,
+    query,
+    answers: { 200: { about: 'What it holds', schema }, 400: BAD_REQUEST, 501: NO_WALLET, 503: UNREACHABLE },
+  });
+  return [
+    route('/account/collateral_balances', 'Balances of all tokens', AccountQuery, CollateralBalances),
+    route('/account/native_balance', "The balance of the chain's own coin", AccountQuery, NativeBalance),
+    route('/account/option_balance', 'Option positions, in the form of the cloud', WalletQuery, OptionBalances),
+    route('/account/option_balances', 'Option positions, in either form', OptionBalancesQuery, OptionBalances),
   ];
 }
 

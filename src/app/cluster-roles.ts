@@ -279,7 +279,7 @@ function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
 }
 
 /** What gateways may have the leader do. */
-function handlersOf({ publishing, optionServices, rfqs, settlement }: LocalCore) {
+function handlersOf({ publishing, optionServices, rfqs, settlement, accounts }: LocalCore) {
   const services = (): NonNullable<typeof optionServices> => {
     if (optionServices === null) throw new Error('the leader has no wallet');
     return optionServices;
@@ -308,6 +308,9 @@ function handlersOf({ publishing, optionServices, rfqs, settlement }: LocalCore)
         throw error;
       }
     },
+    collateralBalances: (...args: Parameters<typeof accounts.collateral>) => accounts.collateral(...args),
+    nativeBalance: (...args: Parameters<typeof accounts.native>) => accounts.native(...args),
+    optionBalances: (...args: Parameters<typeof accounts.options>) => accounts.options(...args),
     publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
   };
 }

@@ -7,10 +7,12 @@ import { EngineTime, Sequencer } from '../engine/sequencer.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import { GasBudget } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
+import type { AccountQueries } from '../http/account-routes.js';
+import type { Hex } from '../engine/quote.js';
 import type { RfqPorts } from '../ws/ports.js';
 import { openFollowedChains, watchHeads } from './chain-wiring.js';
 import { openIntake, openSignatures, rfqPorts } from './engine-ports.js';
-import { type OptionServices, openOptionServices, readsForClients } from './options-wiring.js';
+import { openAccountQueries, type OptionServices, openOptionServices, readsForClients } from './options-wiring.js';
 import { AskersClock, quotePublishing } from './quote-publishing.js';
 import type { ChainSide, ServiceOptions } from './service-options.js';
 
@@ -52,6 +54,9 @@ export interface Core {
   readonly rfqs: RfqPorts;
   /** View calls of the settlement chain at its newest block, on behalf of clients. */
   readonly settlement: Pick<ChainReader, 'multicall'>;
+  readonly accounts: AccountQueries;
+  /** Of the wallet that acts for clients on the settlement chain; null without one. */
+  operatorAddress(): Hex | null;
   /** Resolves when both chains have been read to their heads. */
   readonly ready: Promise<void>;
   /** Where the book follows another process's; null: it is this one's. */
@@ -148,6 +153,8 @@ export async function openLocalCore(
     optionServices,
     rfqs: rfqPorts(chains, sequencer),
     settlement: readsForClients(options, chains, askersClock),
+    accounts: openAccountQueries(parts, chains, askersClock),
+    operatorAddress: () => chains.settlementWallet?.address ?? null,
     ready,
     replica: null,
     refusal: () => journal.refusal(),

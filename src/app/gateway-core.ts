@@ -183,6 +183,12 @@ export function openGatewayCore(
         return answers;
       },
     },
+    accounts: {
+      collateral: (wallet) => orUnreachable(call('collateralBalances', [wallet], REPEATABLE)),
+      native: (wallet) => orUnreachable(call('nativeBalance', [wallet], REPEATABLE)),
+      options: (wallet) => orUnreachable(call('optionBalances', [wallet], REPEATABLE)),
+    },
+    operatorAddress: () => watch.news?.wallet ?? null,
     ready,
     replica: {
       seq: () => replica.engine.seq,

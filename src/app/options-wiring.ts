@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
+import { AccountBalances } from '../chain/options/account-balances.js';
 import { type ChainSeconds, OptionSeries, PoolListing } from '../chain/options/option-series.js';
 import { Oracles } from '../chain/options/oracles.js';
 import { PoolIndexWait, PoolDeployer } from '../chain/options/pool-deployer.js';
@@ -13,12 +14,13 @@ import type { Limits } from '../config/limits.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock, Journal } from '../engine/ports.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
+import { accountRoutes, type AccountQueries } from '../http/account-routes.js';
 import { type PoolDeployments, poolRoutes, settlementRoute, type Settlements } from '../http/options-routes.js';
 import type { TickerValuations } from '../http/feed-routes.js';
 import { Valuations } from '../market/valuation.js';
 import { oracleRoutes, type OracleRouteParts } from '../http/oracle-routes.js';
 import type { Caller, Route } from '../http/router.js';
-import { type VaultPrices, vaultRoute } from '../http/vault-routes.js';
+import { rfqMessageRoutes, type VaultPrices, vaultRoute } from '../http/vault-routes.js';
 import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, type GasBudget, GasReservation } from '../quota/gas-budget.js';
 import type { ChainsView, CommittedRecords, Core } from './core.js';
 import { briefly, TroubleLog } from './process.js';
@@ -52,6 +54,8 @@ export interface OptionRouteParts {
   readonly records: Pick<CommittedRecords, 'whenDurable'>;
   readonly time: Pick<EngineTime, 'nowMs'>;
   readonly settlement: Core['settlement'];
+  readonly accounts: Core['accounts'];
+  readonly operatorAddress: Core['operatorAddress'];
   readonly chains: Pick<ChainsView, 'health'>;
   /** Null without a wallet. */
   readonly services: OptionServices | null;
@@ -60,7 +64,8 @@ export interface OptionRouteParts {
 
 /** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
 export function createOptionRoutes(parts: OptionRouteParts): Route[] {
-  const { profile, engine, records, time, services, limits } = parts;
+  const { profile, engine, records, time, accounts, operatorAddress, services, limits } = parts;
+  const chainId = String(profile.settlement.chainId);
   const series = new OptionSeries(profile);
   const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
   const listing = new PoolListing(() => engine.pools(), series, engineSeconds, limits.poolListingSeconds);
@@ -75,14 +80,21 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
     vaultRoute(services?.vaults ?? null, symbols, limits),
     settlementRoute(services?.settlements ?? null, symbols, limits),
     ...oracleRoutes({ ...oracleParts(parts, series), limits }),
+    ...accountRoutes({ accounts, operator: operatorAddress, chainId, limits }),
+    ...rfqMessageRoutes({
+      symbols,
+      chainId,
+      operator: operatorAddress,
+      nowSeconds: chainSeconds(parts),
+      poolKey: (option, maturity) => series.poolKey(option, maturity),
+      limits,
+    }),
   ];
 }
 
 /** What the routes of strikes, maturities and oracles need. */
-function oracleParts(
-  { profile, settlement, chains, time }: OptionRouteParts,
-  series: OptionSeries,
-): Omit<OracleRouteParts, 'limits'> {
+function oracleParts(parts: OptionRouteParts, series: OptionSeries): Omit<OracleRouteParts, 'limits'> {
+  const { profile, settlement } = parts;
   const oracles = new Oracles(settlement, profile.contracts, series);
   const { symbols } = series;
   return {
@@ -96,7 +108,7 @@ function oracleParts(
     },
     symbols,
     vaultBases: basesOfVaults(profile.vaults, symbols),
-    nowSeconds: () => (chains.health.settlement.status().head === null ? null : Math.floor(time.nowMs() / 1000)),
+    nowSeconds: chainSeconds(parts),
   };
 }
 
@@ -121,6 +133,29 @@ export function openValuations(
       return (ticker) => ({ instrument: series.instrument(ticker.pool), valuation: value(ticker) });
     },
   };
+}
+
+function chainSeconds({ chains, time }: Pick<OptionRouteParts, 'chains' | 'time'>): ChainSeconds {
+  return () => (chains.health.settlement.status().head === null ? null : Math.floor(time.nowMs() / 1000));
+}
+
+/** What accounts hold, for clients. */
+export function openAccountQueries(
+  options: Pick<OptionSideOptions, 'profile' | 'time' | 'limits' | 'logger'> & { readonly clock: Clock },
+  chains: Pick<ChainSide, 'settlement'>,
+  askersClock: Clock,
+): AccountQueries {
+  const { profile, time, clock, limits } = options;
+  const { settlement } = chains;
+  const reader = {
+    multicall: readsForClients(options, chains, askersClock).multicall,
+    nativeBalance: settlement.nativeBalance.bind(settlement),
+    logs: settlement.logs.bind(settlement),
+    head: settlement.head.bind(settlement),
+    block: settlement.block.bind(settlement),
+  };
+  const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
+  return new AccountBalances(reader, profile, new OptionSeries(profile), clock, nowSeconds, limits);
 }
 
 /** Null without a wallet. */

@@ -15,6 +15,13 @@ export const limits = {
   poolArrivalMs: 30_000,
   /** Age above which GET /pools no longer lists a pool: 90 days. */
   poolListingSeconds: 90 * 86_400,
+  /** How old positions in GET /account/option_balances may be, and of how many wallets they are kept. */
+  balanceCacheMs: 2_000,
+  balanceCacheWallets: 1_000,
+  /** Pools, the newest ones, that GET /account/option_balances looks for positions in. */
+  balancePools: 20_000,
+  /** Log queries for the pools' deployments in one GET /account/option_balances; the next one continues. */
+  balanceLogQueries: 500,
   /** Ids in one GET /orders or POST /orders/query. */
   quoteIdsPerRequest: 1000,
   /** Body of a request that carries a batch, and of any other. */

@@ -1,4 +1,6 @@
+import type { Hex, PoolKey } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
+import { readNewExpiration } from '../wire/expiration.js';
 import { type OptionTerms, readAmount, vaultQuoteQuery } from '../wire/options.js';
 import { formatDecimal } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
@@ -55,6 +57,56 @@ export function vaultRoute(vaults: VaultPrices | null, symbols: readonly string[
   }
 
   return { method: 'GET', path: '/vaults/quote', needsKey: true, handle: quote };
+}
+
+export interface RfqMessageParts {
+  readonly symbols: readonly string[];
+  /** As it goes on the wire. */
+  readonly chainId: string;
+  /** The taker; null without a wallet. */
+  readonly operator: () => Hex | null;
+  /** Engine time, Unix seconds; null: the chain has not been read yet. */
+  readonly nowSeconds: () => number | null;
+  /** `maturity`: Unix seconds. Addresses as EIP-55 checksums. */
+  readonly poolKey: (option: OptionTerms, maturity: number) => PoolKey;
+  readonly limits: VaultRouteLimits;
+}
+
+/** GET /rfq/message, and /rfq/request as other documents call it: a request for quotes, ready to be sent over a WebSocket. */
+export function rfqMessageRoutes(parts: RfqMessageParts): Route[] {
+  const { symbols, chainId, operator, nowSeconds, poolKey, limits } = parts;
+  const checkQuery = compile(vaultQuoteQuery(symbols), limits.schemaErrors);
+
+  function message(request: NetRequest): NetResponse {
+    const query = readQuery(request, checkQuery, limits.queryPairs);
+    if (!query.ok) return refuse(request, 400, query.error);
+    const taker = operator();
+    if (taker === null) return noWallet(request);
+    const now = nowSeconds();
+    if (now === null) return chainUnreachable(request);
+    const { base, quote, expiration, type, direction } = query.value;
+    const date = readNewExpiration(expiration, now);
+    if (!date.ok) return refuse(request, 400, { message: date.refusal, quote: query.value });
+    const strike = readAmount(query.value.strike);
+    const key = poolKey({ base, quote, expiration, strike, type }, date.maturity);
+    const body = {
+      poolKey: {
+        base: key.base,
+        quote: key.quote,
+        oracleAdapter: key.oracleAdapter,
+        strike: strike.toString(),
+        maturity: key.maturity,
+        isCallPool: key.isCallPool,
+      },
+      side: direction === 'buy' ? 'ask' : 'bid',
+      chainId,
+      size: readAmount(query.value.size).toString(),
+      taker: taker.toLowerCase(),
+    };
+    return json(JSON.stringify({ type: 'RFQ', body }));
+  }
+
+  return ['/rfq/message', '/rfq/request'].map((path) => ({ method: 'GET', path, needsKey: true, handle: message }));
 }
 
 interface Market {

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { TSchema } from 'typebox';
+import { CollateralBalances, OptionBalances } from '../../src/wire/account.js';
 import { EventsPage, TickersResult } from '../../src/wire/feed-messages.js';
 import {
   PoolsResult,
@@ -10,6 +11,7 @@ import {
 } from '../../src/wire/options.js';
 import { DryRunResult, ordersBody, OrdersResponse, PostQuotesResult, QuotesResult } from '../../src/wire/orderbook.js';
 import { SchemaErrors } from '../../src/wire/problem.js';
+import { RfqByPoolKeyMessage } from '../../src/wire/socket.js';
 import { compile } from '../../src/wire/validation.js';
 import { readDocument } from '../app/read-document.js';
 
@@ -29,6 +31,9 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'POST /pools request': postPoolsBody(['testWETH', 'USDC'], 100),
   'POST /pools 200': PostPoolsResult,
   'GET /vaults/quote 200': VaultQuoteResult,
+  'GET /account/collateral_balances 200': CollateralBalances,
+  'GET /account/option_balances 200': OptionBalances,
+  'GET /rfq/message 200': RfqByPoolKeyMessage,
   'POST /pool/settle 200': SettleResponse,
   '400': SchemaErrors,
 };

@@ -1,7 +1,7 @@
 import { isHex, numberToHex } from 'viem';
 import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
-import { ChainAnswerError, readHex } from '../rpc/rpc-response.js';
+import { ChainAnswerError, readHex, readWideQuantity } from '../rpc/rpc-response.js';
 import type { CallResult, ContractCall } from './abi-encoding.js';
 import {
   type AtBlock,
@@ -84,6 +84,13 @@ export class ChainReader {
   /** One call, with the state at the end of a block. `gas` bounds what the node spends on it. */
   call(call: ContractCall, at?: AtBlock, from?: Hex, gas?: number): Promise<CallResult> {
     return this.#call([requestOf(call, from, gas), blockParameter(at)]);
+  }
+
+  /** What an account has of the chain's own coin at the newest block, in wei. */
+  nativeBalance(account: Hex): Promise<bigint> {
+    return this.#noting(async () => {
+      return readWideQuantity(await this.rpc.request({ method: 'eth_getBalance', params: [account, 'latest'] }));
+    });
   }
 
   /** Whether the call, which runs foreign code, is answered at the newest block with the gas that a check may have. */

@@ -169,7 +169,7 @@ function decode(log: ChainLog): SettlementEvent | null {
   }
 }
 
-function decodeDeployment(log: ChainLog): SettlementEvent | null {
+export function decodeDeployment(log: ChainLog): SettlementEvent | null {
   const topics = [...log.topics] as [Hex, ...Hex[]];
   try {
     const { args } = decodeEventLog({ abi: poolFactoryAbi, eventName: 'PoolDeployed', topics, data: log.data });

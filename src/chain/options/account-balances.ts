@@ -1,0 +1,213 @@
+import { encodeEventTopics, encodeFunctionData } from 'viem';
+import type { Clock } from '../../engine/ports.js';
+import type { Hex, Pool } from '../../engine/quote.js';
+import { LruMap } from '../../system/lru-map.js';
+import { formatDecimal } from '../../wire/primitives.js';
+import { readUint } from '../contracts/abi-encoding.js';
+import { erc20Abi, LONG, optionTokenAbi, poolFactoryAbi, SHORT } from '../contracts/abi.js';
+import type { BlockId } from '../contracts/blocks-and-logs.js';
+import type { ChainReader } from '../contracts/chain-reader.js';
+import { isChainFailure, revertText } from '../contracts/contract-errors.js';
+import type { ContractProfile, Profile } from '../contracts/deployments.js';
+import { decodeDeployment } from '../follow/settlement-events.js';
+import { RpcError } from '../rpc/rpc-errors.js';
+import { ChainAnswerError } from '../rpc/rpc-response.js';
+import type { OptionSeries } from './option-series.js';
+
+export type TokenBalance =
+  | { readonly symbol: string; readonly address: Hex; readonly units: bigint; readonly decimals: number }
+  /** The token did not answer. */
+  | { readonly symbol: string; readonly reason: string };
+
+export interface OptionBalance {
+  readonly poolAddress: Hex;
+  /** BASE-QUOTE-DDMMMYYYY-STRIKE-C|P. */
+  readonly name: string;
+  /** 1e-18 contracts, above 0. */
+  readonly amount: bigint;
+  readonly exposure: 'SHORT' | 'LONG';
+  readonly isOpen: boolean;
+}
+
+export type Read<T> = { readonly type: 'READ'; readonly value: T } | { readonly type: 'CHAIN_UNREACHABLE' };
+
+export interface AccountLimits {
+  /** Blocks of one log query that is not halved any more. */
+  readonly logRangeBlocks: number;
+  /** Log queries of one request; the next request continues after them. */
+  readonly balanceLogQueries: number;
+  /** Newest blocks that are read again, since a reorg may replace them. */
+  readonly reorgDepth: number;
+  /** Pools whose balances are asked for. */
+  readonly balancePools: number;
+  readonly balanceCacheMs: number;
+  readonly balanceCacheWallets: number;
+}
+
+/** What an account holds on the settlement chain, by the contracts' own answers at the newest block. */
+export class AccountBalances {
+  readonly #pools: DeployedPools;
+  /** By wallet: positions, or their reading under way. */
+  readonly #kept: LruMap<Hex, { readonly atMs: number; readonly read: Promise<OptionBalance[]> }>;
+
+  constructor(
+    private readonly reader: Pick<ChainReader, 'multicall' | 'nativeBalance' | 'logs' | 'head' | 'block'>,
+    private readonly profile: Pick<Profile, 'tokens' | 'contracts'>,
+    series: OptionSeries,
+    private readonly clock: Clock,
+    /** Engine time, Unix seconds. */
+    private readonly nowSeconds: () => number,
+    private readonly limits: AccountLimits,
+  ) {
+    this.#pools = new DeployedPools(reader, profile.contracts.poolFactory, series, limits);
+    this.#kept = new LruMap(limits.balanceCacheWallets);
+  }
+
+  /** Every token of the chain's table, in its order. */
+  collateral(wallet: Hex): Promise<Read<TokenBalance[]>> {
+    return reading(async () => {
+      const { tokens } = this.profile;
+      const calls = tokens.flatMap(({ address }) => [
+        { to: address, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) },
+        { to: address, data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [wallet] }) },
+      ]);
+      const answers = await this.reader.multicall(calls);
+      return tokens.map(({ symbol, address }, i) => {
+        const [decimals, units] = [readUint(answers[2 * i]), readUint(answers[2 * i + 1])];
+        if (decimals !== null && units !== null && decimals <= 255n) {
+          return { symbol, address, units, decimals: Number(decimals) };
+        }
+        const refusal = [answers[2 * i], answers[2 * i + 1]].find((answer) => answer?.reverted);
+        return { symbol, reason: refusal === undefined ? 'The token tells no balance' : revertText(refusal.data) };
+      });
+    });
+  }
+
+  /** Wei. */
+  native(wallet: Hex): Promise<Read<bigint>> {
+    return reading(() => this.reader.nativeBalance(wallet));
+  }
+
+  /** In the order of the pools' deployment; at most `balanceCacheMs` old. */
+  options(wallet: Hex): Promise<Read<OptionBalance[]>> {
+    const key = wallet.toLowerCase() as Hex;
+    const nowMs = this.clock.monotonicMs();
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && nowMs - kept.atMs < this.limits.balanceCacheMs) return reading(() => kept.read);
+    const read = this.#readOptions(key);
+    this.#kept.set(key, { atMs: nowMs, read });
+    // A failure is not kept: the next request asks again.
+    read.catch(() => this.#kept.set(key, { atMs: -Infinity, read }));
+    return reading(() => read);
+  }
+
+  async #readOptions(wallet: Hex): Promise<OptionBalance[]> {
+    const pools = await this.#pools.all();
+    const calls = pools.flatMap(({ pool: { poolAddress } }) =>
+      [SHORT, LONG].map((id) => {
+        const args = [wallet, id] as const;
+        return { to: poolAddress, data: encodeFunctionData({ abi: optionTokenAbi, functionName: 'balanceOf', args }) };
+      }),
+    );
+    const balances = (await this.reader.multicall(calls)).map(readUint);
+    const now = this.nowSeconds();
+    return pools.flatMap(({ pool, name }, i) => {
+      const { poolAddress, poolKey } = pool;
+      return (['SHORT', 'LONG'] as const).flatMap((exposure, nth) => {
+        const amount = balances[2 * i + nth];
+        if (amount == null || amount === 0n) return [];
+        return [{ poolAddress, name, amount, exposure, isOpen: poolKey.maturity > now }];
+      });
+    });
+  }
+}
+
+async function reading<T>(read: () => Promise<T>): Promise<Read<T>> {
+  try {
+    return { type: 'READ', value: await read() };
+  } catch (error) {
+    if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
+    throw error;
+  }
+}
+
+const [DEPLOYED] = encodeEventTopics({ abi: poolFactoryAbi, eventName: 'PoolDeployed' });
+
+/**
+ * All pools that the factory ever deployed and that have a name here, also expired ones, which the book forgets. Read
+ * from the factory's logs when first asked for, in ranges as long as the node takes, and from then on continued. A pool
+ * that a reorg removes stays: its address has no balances then.
+ */
+class DeployedPools {
+  readonly #pools = new Map<Hex, { readonly pool: Pool; readonly name: string }>();
+  #next: number;
+  #reading: Promise<void> | null = null;
+
+  constructor(
+    private readonly reader: Pick<ChainReader, 'logs' | 'head' | 'block'>,
+    private readonly factory: ContractProfile,
+    private readonly series: OptionSeries,
+    private readonly limits: Pick<
+      AccountLimits,
+      'logRangeBlocks' | 'balanceLogQueries' | 'reorgDepth' | 'balancePools'
+    >,
+  ) {
+    this.#next = factory.startBlock;
+  }
+
+  /** Those of the newest block, first deployed first. */
+  async all(): Promise<{ readonly pool: Pool; readonly name: string }[]> {
+    this.#reading ??= this.#readToHead().finally(() => (this.#reading = null));
+    await this.#reading;
+    return [...this.#pools.values()];
+  }
+
+  async #readToHead(): Promise<void> {
+    const head = await this.reader.head();
+    const headId: BlockId = { blockNumber: head.number, blockHash: head.hash };
+    let from = this.#next;
+    let length = head.number - from + 1;
+    for (let queries = 0; from <= head.number; queries++) {
+      if (queries >= this.limits.balanceLogQueries)
+        throw new ChainAnswerError('The logs take more queries than one request may make');
+      const last = Math.min(head.number, from + length - 1);
+      try {
+        const to =
+          last === head.number ? headId : { blockNumber: last, blockHash: (await this.reader.block(last)).hash };
+        await this.#readRange(from, to);
+      } catch (error) {
+        if (!(error instanceof RpcError) || length <= this.limits.logRangeBlocks) throw error;
+        length = Math.max(this.limits.logRangeBlocks, Math.ceil(length / 2));
+        continue;
+      }
+      from = last + 1;
+      this.#next = Math.max(this.#next, Math.min(from, head.number + 1 - this.limits.reorgDepth));
+    }
+  }
+
+  async #readRange(fromBlock: number, to: BlockId): Promise<void> {
+    const logs = await this.reader.logs({
+      fromBlock,
+      to,
+      address: this.factory.address.toLowerCase() as Hex,
+      topics: [DEPLOYED],
+    });
+    for (const log of logs) {
+      const event = decodeDeployment(log);
+      if (event?.type !== 'POOL') continue;
+      const option = this.series.describe(event.pool);
+      const { poolAddress, poolKey } = event.pool;
+      if (option === null || this.#pools.has(poolAddress)) continue;
+      if (this.#pools.size >= this.limits.balancePools) this.#forgetFirst();
+      const { base, quote, expiration, strike, type } = option;
+      const year = new Date(poolKey.maturity * 1000).getUTCFullYear();
+      const name = `${base}-${quote}-${expiration.slice(0, 5)}${year}-${formatDecimal(strike, 18)}-${type}`;
+      this.#pools.set(poolAddress, { pool: event.pool, name });
+    }
+  }
+
+  #forgetFirst(): void {
+    const [first] = this.#pools.keys();
+    if (first !== undefined) this.#pools.delete(first);
+  }
+}

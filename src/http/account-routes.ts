@@ -1,0 +1,115 @@
+import type { Hex } from '../engine/quote.js';
+import type { NetRequest, NetResponse } from '../net/net.js';
+import { AccountQuery, WalletQuery } from '../wire/account.js';
+import { formatDecimal, onChain } from '../wire/primitives.js';
+import { parseQuery } from '../wire/query.js';
+import { compile } from '../wire/validation.js';
+import { readQuery } from './parse.js';
+import { chainNotServed, chainUnreachable, json, noWallet, refuse } from './responses.js';
+import type { Route } from './router.js';
+
+type Read<T> = { readonly type: 'READ'; readonly value: T } | { readonly type: 'CHAIN_UNREACHABLE' };
+
+type TokenBalance =
+  | { readonly symbol: string; readonly address: Hex; readonly units: bigint; readonly decimals: number }
+  /** The token did not answer. */
+  | { readonly symbol: string; readonly reason: string };
+
+interface OptionBalance {
+  readonly poolAddress: Hex;
+  readonly name: string;
+  /** 1e-18 contracts. */
+  readonly amount: bigint;
+  readonly exposure: 'SHORT' | 'LONG';
+  readonly isOpen: boolean;
+}
+
+/** What accounts hold on the settlement chain. */
+export interface AccountQueries {
+  /** Every token of the chain, in the order of its table. */
+  collateral(wallet: Hex): Promise<Read<readonly TokenBalance[]>>;
+  /** Wei. */
+  native(wallet: Hex): Promise<Read<bigint>>;
+  /** Positions above 0. */
+  options(wallet: Hex): Promise<Read<readonly OptionBalance[]>>;
+}
+
+export interface AccountRouteParts {
+  readonly accounts: AccountQueries;
+  /** The operator's address, for requests that name no wallet; null without a wallet. */
+  readonly operator: () => Hex | null;
+  /** As it goes on the wire. */
+  readonly chainId: string;
+  readonly limits: { readonly queryPairs: number; readonly schemaErrors: number };
+}
+
+const OPTION_BALANCES = ['/account/option_balance', '/account/option_balances'] as const;
+
+/** GET /account/collateral_balances, /account/native_balance, /account/option_balance and /account/option_balances. */
+export function accountRoutes({ accounts, operator, chainId, limits }: AccountRouteParts): Route[] {
+  const checkAccount = compile(AccountQuery, limits.schemaErrors);
+  const checkWallet = compile(onChain(WalletQuery, chainId), limits.schemaErrors);
+
+  /** Reads the container's form of the query, and answers for its wallet. */
+  function forWallet(answer: (request: NetRequest, wallet: Hex) => Promise<NetResponse>) {
+    return (request: NetRequest): NetResponse | Promise<NetResponse> => {
+      const query = readQuery(request, checkAccount, limits.queryPairs);
+      if (!query.ok) return refuse(request, 400, query.error);
+      const wallet = query.value.walletAddr ?? operator();
+      return wallet === null ? noWallet(request) : answer(request, wallet);
+    };
+  }
+
+  const collateral = forWallet(async (request, wallet) => {
+    const read = await accounts.collateral(wallet);
+    if (read.type !== 'READ') return chainUnreachable(request);
+    const success: string[] = [];
+    const failed: object[] = [];
+    for (const item of read.value) {
+      const { symbol } = item;
+      if ('reason' in item) failed.push({ token: symbol, reason: item.reason });
+      else {
+        const named = JSON.stringify({ token_address: item.address, symbol }).slice(0, -1);
+        success.push(`${named},"balance":${formatDecimal(item.units, item.decimals)}}`);
+      }
+    }
+    return json(`{"success":[${success.join(',')}],"failed":${JSON.stringify(failed)}}`);
+  });
+
+  const native = forWallet(async (request, wallet) => {
+    const read = await accounts.native(wallet);
+    return read.type === 'READ' ? json(formatDecimal(read.value, 18)) : chainUnreachable(request);
+  });
+
+  async function positions(request: NetRequest, wallet: Hex): Promise<NetResponse> {
+    const read = await accounts.options(wallet);
+    if (read.type !== 'READ') return chainUnreachable(request);
+    const lists = { open: [] as string[], expired: [] as string[] };
+    for (const { poolAddress, amount, name, exposure, isOpen } of read.value) {
+      const rest = JSON.stringify({ name, exposure }).slice(1);
+      const text = `{"token_address":"${poolAddress}","amount":${formatDecimal(amount, 18)},${rest}`;
+      lists[isOpen ? 'open' : 'expired'].push(text);
+    }
+    return json(`{"open":[${lists.open.join(',')}],"expired":[${lists.expired.join(',')}]}`);
+  }
+
+  const positionsOfAccount = forWallet(positions);
+
+  /** The cloud's form of the query, where the request names a chain or a wallet as the cloud does. */
+  function optionBalances(request: NetRequest): NetResponse | Promise<NetResponse> {
+    const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
+    const isCloudForm =
+      request.path === OPTION_BALANCES[0] || (parsed.ok && ('chainId' in parsed.value || 'wallet' in parsed.value));
+    if (!isCloudForm) return positionsOfAccount(request);
+    const query = readQuery(request, checkWallet, limits.queryPairs);
+    if (!query.ok) return refuse(request, 400, query.error);
+    if (query.value.chainId !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
+    return positions(request, query.value.wallet);
+  }
+
+  return [
+    { method: 'GET', path: '/account/collateral_balances', needsKey: true, handle: collateral },
+    { method: 'GET', path: '/account/native_balance', needsKey: true, handle: native },
+    ...OPTION_BALANCES.map((path): Route => ({ method: 'GET', path, needsKey: true, handle: optionBalances })),
+  ];
+}
