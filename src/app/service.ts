@@ -55,7 +55,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const feed = openFeed(options, {
     chainId,
     recent,
-    quoteJson,
+    quoteJson: new QuoteJson(chainId, limits.writtenQuotes, (pool) => series.instrument(pool) ?? undefined),
     keccak256: (bytes) => digests.keccak256(bytes),
     publish(topic, message, isBinary) {
       publish(topic, message, isBinary);

@@ -126,7 +126,7 @@ export class MsgpackEncoding implements Encoding {
   readonly name = 'msgpack';
   readonly isBinary = true;
   readonly #quotes: QuoteJson;
-  readonly #heads: LruMap<Quote, Uint8Array>;
+  readonly #heads: LruMap<Quote, { readonly before: Uint8Array; readonly after: Uint8Array }>;
 
   constructor(quotes: QuoteJson, writtenQuotes: number) {
     this.#quotes = quotes;
@@ -166,10 +166,14 @@ export class MsgpackEncoding implements Encoding {
   #quote(quote: Quote, fillableSize: bigint): Uint8Array[] {
     let head = this.#heads.get(quote);
     if (head === undefined) {
-      head = encodeArray(QUOTE.fields.length, packFields(FIXED, this.#quotes.fixed(quote)));
+      const fixed = this.#quotes.fixed(quote);
+      head = {
+        before: encodeArray(QUOTE.fields.length, packFields(BEFORE_FILLABLE, fixed)),
+        after: encodeElements(packFields(AFTER_FILLABLE, fixed)),
+      };
       this.#heads.set(quote, head);
     }
-    return [head, encodeAmount(fillableSize)];
+    return [head.before, encodeAmount(fillableSize), head.after];
   }
 }
 
@@ -188,7 +192,9 @@ const LAYOUTS = Object.fromEntries<MessageLayout>(
   }),
 ) as Record<MessageType, MessageLayout>;
 /** All of a quote but what is fillable of it. */
-const FIXED: Fields = { fields: QUOTE.fields.slice(0, -1) };
+const FILLABLE = QUOTE.fields.findIndex(([name]) => name === 'fillableSize');
+const BEFORE_FILLABLE: Fields = { fields: QUOTE.fields.slice(0, FILLABLE) };
+const AFTER_FILLABLE: Fields = { fields: QUOTE.fields.slice(FILLABLE + 1) };
 
 /** The fields in their order on the wire. */
 function causeJson(cause: Cause | null) {

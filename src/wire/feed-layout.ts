@@ -52,6 +52,7 @@ export const QUOTE = record({
   signature: record({ r: 'hex', s: 'hex', v: 'uint' }),
   ts: 'uint',
   fillableSize: 'amount',
+  instrument: { optional: 'text' },
 });
 
 const CAUSE = record({ chain: 'text', blockNumber: 'uint', txHash: 'hex', logIndex: 'uint' });

@@ -22,8 +22,16 @@ const Key = Type.String();
 const numbered = { key: Key, seq: SafeUint, prevSeq: SafeUint, tsMs: SafeUint };
 const eventFields = { ...numbered, cause: CauseJson };
 
+/** A quote as the feed says it. */
+export const FeedQuote = closed({
+  ...OrderbookQuote.properties,
+  instrument: Type.Optional(
+    Type.String({ description: 'Name of the option; absent where its pool has none and goes by its address.' }),
+  ),
+});
+
 function ofQuote<const T extends string, const P extends Record<string, TSchema>>(type: T, extra: P) {
-  return closed({ type: Type.Literal(type), ...eventFields, ...extra, body: OrderbookQuote });
+  return closed({ type: Type.Literal(type), ...eventFields, ...extra, body: FeedQuote });
 }
 
 export const PostQuoteV2 = ofQuote('POST_QUOTE', {});
@@ -58,7 +66,7 @@ export const QuotesSnapshot = closed({
   tsMs: SafeUint,
   hash: Hash,
   more: Type.Boolean(),
-  body: Type.Array(OrderbookQuote),
+  body: Type.Array(FeedQuote),
 });
 export type QuotesSnapshot = Static<typeof QuotesSnapshot>;
 

@@ -8,6 +8,9 @@ interface Head {
   digest: string | null;
 }
 
+/** Name of a pool's option; undefined: the quote has no such field. */
+type InstrumentOf = (pool: Pool) => string | null | undefined;
+
 /**
  * Writes orders as the wire's OrderbookQuote. All but `fillableSize` is fixed once a quote is known, so its text is
  * made once and kept while it is wanted (measured: 12 to 80 times `JSON.stringify` of the whole each time).
@@ -17,13 +20,13 @@ export class QuoteJson {
   /** Of the quotes of one pool, a third of the text is the same. */
   readonly #pools = new WeakMap<Pool, string>();
   readonly #chainId: string;
-  readonly #instrumentOf: ((pool: Pool) => string | null) | null;
+  readonly #instrumentOf: InstrumentOf | null;
 
   /**
    * `chainId`: the settlement chain's, as it goes on the wire. `writtenQuotes`: the last ones whose texts are kept, and
    * up to as many from before. `instrumentOf`: quotes have the name of their option as well; absent: they have not.
    */
-  constructor(chainId: string, writtenQuotes: number, instrumentOf: ((pool: Pool) => string | null) | null = null) {
+  constructor(chainId: string, writtenQuotes: number, instrumentOf: InstrumentOf | null = null) {
     this.#instrumentOf = instrumentOf;
     this.#chainId = chainId;
     this.#heads = new LruMap(writtenQuotes);
@@ -120,6 +123,7 @@ export class QuoteJson {
       salt: quote.salt,
       signature: quote.signature,
       ts: quote.ts,
+      ...(this.#instrumentOf !== null && { instrument: this.#instrumentOf(quote.pool) }),
     };
   }
 }

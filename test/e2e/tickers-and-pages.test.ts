@@ -130,3 +130,12 @@ await t.test('orders come in pages, newest first, and nothing is left out or tol
   t.equal((await rest.get('/tickers')).status, 400);
   t.equal((await rest.get('/tickers?chainId=42161')).status, 400);
 });
+
+await t.test('quotes of the feed have the name of their option, those of plain answers have not', async (t) => {
+  const quote = await post({ isBuy: false, price: ONE / 10n, size: ONE });
+  const { body } = await rest.get(`/events?channel=QUOTES&fromSeq=0&poolAddress=${poolAddress}`);
+  const messages = body.messages as readonly { type: string; body: { salt: number; instrument?: string } }[];
+  const posted = messages.find((message) => message.type === 'POST_QUOTE' && message.body.salt === quote.salt);
+  t.match(posted?.body.instrument, /^testWETH-USDC-/);
+  t.notMatch(JSON.stringify((await rest.get(orders)).body), 'instrument');
+});
