@@ -25,7 +25,9 @@ const [readyFile = 'data/ready.json', poolNumber = '0', fairPrice = '0.05', want
 // costs 33,900 gas, so 50,000,000 gas a day pay for 1,474 quotes; 1,400 is below both quotas.
 const [lifeSeconds, quotesPerDay] = [words[5] ?? '300', words[6] ?? '1400'].map(Number);
 
-const { httpUrl, apiKey, chainId, accounts, pools } = JSON.parse(readFileSync(readyFile, 'utf8'));
+const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
+// A cluster's file has several gateways: any of them will do.
+const { httpUrl, apiKey, chainId, accounts, pools } = { ...ready, ...ready.gateways?.[0] };
 const maker = privateKeyToAccount(accounts[1].privateKey);
 const pool = pools[Number(poolNumber)];
 const fair = parseEther(fairPrice);

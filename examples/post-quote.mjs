@@ -6,7 +6,9 @@ import { parseEther, parseSignature } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 
 const [readyFile = 'data/ready.json', price = '0.05', size = '1'] = process.argv.slice(2);
-const { httpUrl, apiKey, chainId, accounts, pools } = JSON.parse(readFileSync(readyFile, 'utf8'));
+const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
+// A cluster's file has several gateways: any of them will do.
+const { httpUrl, apiKey, chainId, accounts, pools } = { ...ready, ...ready.gateways?.[0] };
 const maker = privateKeyToAccount(accounts[1].privateKey);
 const { poolAddress, poolKey } = pools[0];
 const now = Math.floor(Date.now() / 1000);

@@ -27,7 +27,9 @@ const poolAbi = parseAbi([
 ]);
 
 const [readyFile = 'data/ready.json', wantedSize = '1', poolNumber = '0'] = process.argv.slice(2);
-const { httpUrl, apiKey, rpcUrl, chainId, accounts, pools } = JSON.parse(readFileSync(readyFile, 'utf8'));
+const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
+// A cluster's file has several gateways: any of them will do.
+const { httpUrl, apiKey, rpcUrl, chainId, accounts, pools } = { ...ready, ...ready.gateways?.[0] };
 const account = privateKeyToAccount(accounts[2].privateKey);
 const taker = account.address;
 const { poolAddress } = pools[Number(poolNumber)];

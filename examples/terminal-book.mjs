@@ -13,7 +13,9 @@ const [HOME, CLEAR_LINE, CLEAR_BELOW] = ['\x1b[H', '\x1b[K', '\x1b[J'];
 const [RED, GREEN, QUIET, PLAIN] = ['\x1b[31m', '\x1b[32m', '\x1b[2m', '\x1b[0m'];
 
 const [readyFile = 'data/ready.json', poolNumber = '0'] = process.argv.slice(2);
-const { httpUrl, apiKey, chainId, pools } = JSON.parse(readFileSync(readyFile, 'utf8'));
+const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
+// A cluster's file has several gateways: any of them will do.
+const { httpUrl, apiKey, chainId, pools } = { ...ready, ...ready.gateways?.[0] };
 const { poolAddress } = pools[Number(poolNumber)];
 const client = new OrderbookClient({ url: httpUrl, apiKey, chainId: String(chainId), encoding: 'msgpack' });
 const [listed] = (await client.rest.pools()).filter((pool) => pool.poolAddress === poolAddress);

@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { WebSocket } from 'ws';
 
 const [readyFile = 'data/ready.json'] = process.argv.slice(2);
-const { wsUrl, apiKey, chainId } = JSON.parse(readFileSync(readyFile, 'utf8'));
+const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
+// A cluster's file has several gateways: any of them will do.
+const { wsUrl, apiKey, chainId } = { ...ready, ...ready.gateways?.[0] };
 const socket = new WebSocket(wsUrl);
 
 socket.on('open', () => {

@@ -142,15 +142,12 @@ try {
     const urls = await Promise.all(gateways.map((member) => member.ready()));
     const members = await roll(environment);
     const content = {
-      // As the ready file of one service has them: the examples take either.
-      httpUrl: urls[0].httpUrl,
-      wsUrl: urls[0].wsUrl,
-      gateways: gateways.map(({ child }, i) => ({ ...urls[i], pid: child.pid })),
+      gateways: gateways.map(({ child }, i) => ({ httpUrl: urls[i].httpUrl, wsUrl: urls[i].wsUrl, pid: child.pid })),
       engines: engines.map(({ name, child }) => {
         const { role = 'standby', term = 0 } = members.find(({ member }) => member === name) ?? {};
-        return { pid: child.pid, role, term, member: name };
+        return { pid: child.pid, role, term };
       }),
-      nats: nats.nodes.map(({ url, pid, monitorUrl }) => ({ url, pid, monitorUrl })),
+      nats: nats.nodes.map(({ url, pid }) => ({ url, pid })),
       apiKey,
       rpcUrl: chain.rpcUrl,
       chainId: chain.chainId,
@@ -161,10 +158,14 @@ try {
         poolAddress,
         poolKey: { ...poolKey, strike: poolKey.strike.toString() },
       })),
-      profile: profileFile,
     };
-    await writeFile(`${readyFile}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
-    await rename(`${readyFile}.new`, readyFile);
+    // Beside it, for tests: which member is which, and how to run commands against the cluster.
+    await writeWhole(path.join(dataDir, 'cluster.json'), {
+      engines: content.engines.map((engine, i) => ({ ...engine, member: engines[i].name })),
+      nats: nats.nodes.map(({ url, pid, monitorUrl }) => ({ url, pid, monitorUrl })),
+      profile: profileFile,
+    });
+    await writeWhole(readyFile, content);
     return content;
   };
   const ready = await describe();
@@ -182,6 +183,12 @@ try {
   isStopping = true;
   for (const end of ends.reverse()) await Promise.resolve(end()).catch((error) => console.error(error));
   if (flags['data-dir'] === undefined) await rm(dataDir, { recursive: true, force: true });
+}
+
+/** In one piece: a program that waits for the file never reads half of it. */
+async function writeWhole(file, content) {
+  await writeFile(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
 }
 
 async function roll(environment) {

@@ -7,7 +7,13 @@ import { type Profile, readIdentity } from '../../src/chain/contracts/deployment
 import type { HttpRpc } from '../../src/chain/rpc/rpc-client.js';
 import { ClusterKeyFiles } from '../../src/cluster/kept-values.js';
 import type { Limits } from '../../src/config/limits.js';
-import { type Settings, settingNames, settingTable, tierSettingName } from '../../src/config/setting-table.js';
+import {
+  type Settings,
+  settingNames,
+  settingTable,
+  tierSettingName,
+  type QuotaName,
+} from '../../src/config/setting-table.js';
 import type { ChainRole } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Hex } from '../../src/engine/quote.js';
@@ -40,11 +46,14 @@ export interface BehindGateway {
 function settingsOf({ tierQuotas: table, ...options }: TestServiceOptions, dataDir: string): Settings {
   const defaults = Object.fromEntries(settingNames.map((name) => [name, settingTable[name].default]));
   const quotas = TIERS.flatMap((tier) =>
-    Object.entries(table?.[tier] ?? {}).map(([quota, value]) => [tierSettingName(tier, quota as never), value]),
+    Object.entries(table?.[tier] ?? {}).map(([quota, value]): [string, number] => [
+      tierSettingName(tier, quota as QuotaName),
+      value as number,
+    ]),
   );
   const { corsOrigins = ['*'], trustedProxies = [], netBackend = 'auto', port = 0 } = options;
   const own = { dataDir, corsOrigins, trustedProxies, netBackend, port };
-  return { ...defaults, ...Object.fromEntries(quotas), ...own } as unknown as Settings;
+  return { ...defaults, ...Object.fromEntries(quotas), ...own } as Settings;
 }
 
 /** A cluster in this process: one NATS server, an engine that leads, and the gateway whose URLs it gives. */

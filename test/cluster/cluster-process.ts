@@ -16,7 +16,7 @@ interface EngineInfo {
   readonly term: number;
 }
 
-/** What the ready file of `npm run cluster` holds. */
+/** What the ready file of `npm run cluster` and the file of members beside it hold. */
 export interface ClusterReady {
   readonly gateways: readonly { readonly httpUrl: string; readonly wsUrl: string; readonly pid: number }[];
   readonly engines: readonly EngineInfo[];
@@ -71,7 +71,13 @@ export class ClusterProcess {
 
   /** As it was when a member last came up. */
   get ready(): ClusterReady {
-    return JSON.parse(readFileSync(this.#readyFile, 'utf8')) as ClusterReady;
+    const read = (file: string): object => JSON.parse(readFileSync(file, 'utf8')) as object;
+    return { ...this.readyFileContent, ...read(path.join(this.dataDir, 'cluster.json')) } as ClusterReady;
+  }
+
+  /** The ready file alone. */
+  get readyFileContent(): object {
+    return JSON.parse(readFileSync(this.#readyFile, 'utf8')) as object;
   }
 
   /** By the members' own word. */

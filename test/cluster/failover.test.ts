@@ -14,12 +14,14 @@ const ROUNDS = Number(process.env.QUOTEBOOK_ROUNDS ?? 2);
 const PATIENCE = Number(process.env.QUOTEBOOK_PATIENCE ?? 4);
 const FAILOVER_MS = 5_000;
 const CALM_MS = 1_500;
+const READY_FIELDS = 'gateways engines nats apiKey rpcUrl chainId accounts tokens contracts pools'.split(' ');
 
 t.test('engines are killed and frozen, NATS nodes killed: clients lose nothing and see nothing twice', async (t) => {
   const cluster = await ClusterProcess.start();
   t.teardown(() => cluster.remove());
   t.teardown(() => cluster.stop());
-  const history = new History(cluster.ready);
+  t.strictSame(Object.keys(cluster.readyFileContent), READY_FIELDS, 'the ready file has what its document says');
+  const history = new History(() => cluster.ready);
   history.start(4);
   await history.acknowledgedAfter(Date.now());
   const times: Record<string, number[]> = { killed: [], frozen: [], 'NATS killed': [], 'stepped down': [] };

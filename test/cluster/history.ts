@@ -39,20 +39,27 @@ export class History {
   /** Promises that were broken, in words. */
   readonly violations: string[] = [];
   readonly observers: Observer[];
-  readonly #ready: ClusterReady;
+  readonly #readyNow: () => ClusterReady;
   readonly #running: Promise<void>[] = [];
   #isStopped = false;
   #salt = 1;
 
-  constructor(ready: ClusterReady) {
-    this.#ready = ready;
-    this.observers = ready.gateways.map(({ httpUrl }) => ({
-      url: httpUrl,
+  /** `readyNow`: a gateway that was started again may have another port. */
+  constructor(readyNow: () => ClusterReady) {
+    this.#readyNow = readyNow;
+    this.observers = readyNow().gateways.map((_, place) => ({
+      get url() {
+        return readyNow().gateways[place]?.httpUrl ?? '';
+      },
       events: new Map(),
       epoch: null,
       seq: 0,
       staleMs: [],
     }));
+  }
+
+  get #ready(): ClusterReady {
+    return this.#readyNow();
   }
 
   start(writers: number): void {

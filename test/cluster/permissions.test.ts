@@ -1,10 +1,16 @@
-import { readFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { nkeys } from '@nats-io/transport-node';
 import t from 'tap';
 import { ClusterKeyFiles } from '../../src/cluster/kept-values.js';
 import { NatsLogStream, openLogStream } from '../../src/cluster/log-stream.js';
 import { SnapshotStore } from '../../src/cluster/snapshot-store.js';
 import { connectTo, natsServers } from './nats-servers.js';
 
+const run = promisify(execFile);
 const conf = await readFile(new URL('../../../deploy/nats.conf', import.meta.url), 'utf8');
 /** As the shipped file has it, for the deployment `local`. */
 const authorization = conf
@@ -57,4 +63,31 @@ t.test('with the shipped nats.conf a gateway reads the log and the keys, and can
   await t.rejects(gateway.jsm.streams.delete(gateway.names.stream));
   t.equal(await stream.lastSequence(), 1, 'nothing of it is in the log');
   await t.rejects(as('gateway', 'wrong'), { code: 'UNREACHABLE' });
+});
+
+t.test('over TLS members check the servers, and are known by their nkeys', async (t) => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'quotebook-tls-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  const [key, cert] = [path.join(dir, 'key.pem'), path.join(dir, 'cert.pem')];
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '2', '-nodes'];
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+  await run('openssl', ['req', '-x509', ...curve, '-keyout', key, '-out', cert, ...subject]);
+  const known = nkeys.createUser();
+  const stranger = nkeys.createUser();
+  const lines = [
+    `tls { cert_file: "${cert}", key_file: "${key}" }`,
+    `authorization { users: [ { nkey: ${known.getPublicKey()} } ] }`,
+  ];
+  const servers = await natsServers(t, { servers: 1, conf: lines.join('\n') });
+  const seedOf = (pair: nkeys.KeyPair): string => Buffer.from(pair.getSeed()).toString();
+  const urls = servers.nodes.map(({ url }) => url.replace('nats://127.0.0.1', 'tls://localhost'));
+  const own = { unsafe: true, servers: urls, callMs: 2_000, deployment: 'local' };
+  const ca = await readFile(cert, 'utf8');
+  const member = await connectTo(t, servers, { ...own, nkeySeed: seedOf(known), tls: { ca } });
+  const stream = await openLogStream(member);
+  t.equal(await stream.appendTerm(TERM, nothing, 0), 1);
+  const refused = { code: 'UNREACHABLE' };
+  await t.rejects(connectTo(t, servers, { ...own, nkeySeed: seedOf(stranger), tls: { ca } }), refused, 'a stranger');
+  await t.rejects(connectTo(t, servers, { ...own, tls: { ca } }), refused, 'nobody');
+  await t.rejects(connectTo(t, servers, { ...own, nkeySeed: seedOf(known), tls: {} }), refused, 'an unknown server');
 });

@@ -1,7 +1,8 @@
 // The public SDK of the protocol (npm `@premia/v3-sdk`), as its users have it, against the built service: whoever has a
 // client for the service that this one replaces changes its addresses and nothing else. Its packages are in a directory
 // of their own, since nothing but this check wants them:
-//   npm ci --prefix test/public-client && node test/public-client/check.mjs
+//   npm ci --prefix test/public-client && node test/public-client/check.mjs [gateway]
+// With `gateway` the service is a gateway of a whole cluster.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -25,8 +26,12 @@ async function until(isSo, what) {
 
 const dir = mkdtempSync(path.join(tmpdir(), 'quotebook-public-client-'));
 const readyFile = path.join(dir, 'ready.json');
-const flags = ['--profile', 'local', '--port', '0', '--data-dir', dir, '--ready-file', readyFile];
-const service = spawn(process.execPath, ['dist/src/cli/quotebook.js', 'serve', ...flags], {
+const flags = ['--port', '0', '--data-dir', dir, '--ready-file', readyFile];
+const program =
+  process.argv[2] === 'gateway'
+    ? ['scripts/run-cluster.mjs']
+    : ['dist/src/cli/quotebook.js', 'serve', '--profile', 'local'];
+const service = spawn(process.execPath, [...program, ...flags], {
   stdio: ['ignore', 'ignore', 'inherit'],
 });
 const ended = new Promise((resolve) => service.on('exit', resolve));
@@ -36,9 +41,8 @@ t.teardown(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 await until(() => existsSync(readyFile) || service.exitCode !== null, 'the service');
-const { httpUrl, wsUrl, rpcUrl, apiKey, chainId, accounts, contracts, pools } = JSON.parse(
-  readFileSync(readyFile, 'utf8'),
-);
+const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
+const { httpUrl, wsUrl, rpcUrl, apiKey, chainId, accounts, contracts, pools } = { ...ready, ...ready.gateways?.[0] };
 const [, maker, taker] = accounts;
 const { poolAddress, poolKey } = pools[0];
 /** What the SDK would ask the protocol's indexer about the pool, which is another service. */

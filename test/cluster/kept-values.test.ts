@@ -1,0 +1,39 @@
+import t from 'tap';
+import { IntentLog } from '../../src/chain/wallet/intent-log.js';
+import type { TxIntent } from '../../src/chain/wallet/transaction.js';
+import { LeaderValues } from '../../src/cluster/kept-values.js';
+import { systemClock } from '../../src/system/clock.js';
+import { connectTo, natsServers } from './nats-servers.js';
+
+const RETRY_MS = 50;
+
+function intent(nonce: number): TxIntent {
+  const versions = [{ maxFeePerGas: 3n, maxPriorityFeePerGas: 1n }];
+  return { nonce, to: `0x${'ab'.repeat(20)}`, data: '0x01', gas: 21_000n, versions };
+}
+
+t.test('a new leader has the intents of the one before, which can change them no more', async (t) => {
+  const servers = await natsServers(t);
+  const lead = async (member: string, term: number, onFault: (error: Error) => void) =>
+    LeaderValues.open(await connectTo(t, servers, { member }), term, systemClock, RETRY_MS, onFault);
+  const faults: Error[] = [];
+  const first = new IntentLog((await lead('engine-1', 1, (error) => faults.push(error))).of('intents'));
+  for (const nonce of [7, 8, 9]) await first.write(intent(nonce));
+  await first.forget(8);
+
+  const second = new IntentLog((await lead('engine-2', 2, (error) => t.error(error))).of('intents'));
+  t.strictSame(second.kept, [intent(7), intent(9)], 'in the order of nonces, without the final one');
+  await t.rejects(first.write(intent(10)), 'so the deposed leader signs nothing');
+  t.match(faults, [{ code: 'DEPOSED' }]);
+  await second.write(intent(10));
+
+  // A node is lost: the changes go on, and each is there once.
+  await servers.nodes[0]?.kill('SIGKILL');
+  await second.forget(7);
+  await second.write(intent(11));
+  const third = new IntentLog((await lead('engine-3', 3, (error) => t.error(error))).of('intents'));
+  t.strictSame(
+    third.kept.map(({ nonce }) => nonce),
+    [9, 10, 11],
+  );
+});
