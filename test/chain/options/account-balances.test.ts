@@ -176,7 +176,7 @@ t.test('the newest pools are looked in, and none of another oracle', async (t) =
   );
 });
 
-t.test('a token that does not answer is named with the reason, and the others are told', async (t) => {
+t.test('a token that does not answer is named with the reason, and the balances of the others are given', async (t) => {
   const usdc = addressOf('USDC');
   const reader = {
     multicall: (calls: readonly ContractCall[]) =>
