@@ -6,7 +6,7 @@ Amounts are decimal strings of 1e-18 units, times are Unix seconds unless their 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 Side = Literal["bid", "ask"]
 #: Numbers of the option routes; those with decimals are exact.
@@ -52,6 +52,8 @@ class OrderbookQuote(PostedQuote):
     poolAddress: str
     ts: int
     fillableSize: str
+    instrument: NotRequired[str]
+    """On the feed, of a pool with the standard oracle adapter: `WETH-USDC-29JAN27-2000-C`."""
 
 
 class InvalidQuote(OrderbookQuote):
