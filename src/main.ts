@@ -12,7 +12,7 @@ import { endAll, endpointTroubles, openLogger, PAGE_DIRECTORY, readPageFiles, un
 import { startService } from './app/service.js';
 import { awaitChains } from './app/wait-for-chains.js';
 import { DiskKeyFiles } from './auth/key-file.js';
-import { KeyStore } from './auth/key-store.js';
+import { KeyStore, LEDGER } from './auth/key-store.js';
 import {
   type ChainIdentity,
   type ChainProfile,
@@ -108,6 +108,7 @@ async function serve(
     clock: systemClock,
     random: systemRandom,
     cacheSize: limits.keyCache,
+    acceptMissing: settings.acceptMissing?.split(',').includes(LEDGER) === true,
   });
   const walletKey = (await readWalletKey(settings, readText)) ?? local?.operatorKey ?? null;
   const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);

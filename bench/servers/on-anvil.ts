@@ -57,6 +57,8 @@ const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
 const { profile } = chain;
 const intentFile = await JsonStore.open(await openNodeDisk(path.join(dataDir, 'log')), 'intents', {
   maxBytes: limits.intentFileBytes,
+  isExpected: false,
+  acceptMissing: false,
   logger: silent,
   onFatal(error) {
     throw error;

@@ -5,7 +5,7 @@ import { intentFileName, IntentLog } from '../chain/wallet/intent-log.js';
 import type { Limits } from '../config/limits.js';
 import type { Settings } from '../config/setting-table.js';
 import type { Hex } from '../engine/quote.js';
-import { parseSyncMode, PersistenceError, type KeyValueStore } from '../persistence/disk/disk.js';
+import { isDiskFull, parseSyncMode, PersistenceError, type KeyValueStore } from '../persistence/disk/disk.js';
 import { JsonStore } from '../persistence/disk/json-store.js';
 import { openNodeDisk } from '../persistence/disk/node-disk.js';
 import type { Identity } from '../persistence/format/manifest.js';
@@ -105,7 +105,7 @@ export function openLogOptions({
 }
 
 async function openIn(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
-  const { limits, logger, onFatal } = options;
+  const { settings, limits, logger, onFatal } = options;
   const disk = await openNodeDisk(directory);
   const snapshots = openSnapshots(directory, limits, logger);
   const log = await openLog(disk, {
@@ -117,8 +117,14 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
   });
   const files: JsonStore[] = [];
   const openKept = async (file: string, maxBytes: number): Promise<JsonStore> => {
-    const kept = await JsonStore.open(disk, file, { maxBytes, logger, onFatal });
+    const isExpected = log.files.includes(file);
+    const acceptMissing = settings.acceptMissing?.split(',').includes(file) === true;
+    const kept = await JsonStore.open(disk, file, { maxBytes, logger, onFatal, isExpected, acceptMissing });
     files.push(kept);
+    await log.noteFile(file).catch((error: unknown) => {
+      if (!isDiskFull(error)) throw error;
+      logger.warn({ err: error, file }, 'no room to write down that a file is kept beside the log');
+    });
     return kept;
   };
   const close = async (): Promise<void> => {

@@ -39,6 +39,8 @@ export interface KeyStoreOptions {
   readonly random: Random;
   /** Verified keys remembered by their raw value. */
   readonly cacheSize: number;
+  /** The operator goes on without a list of keys that is missing; absent: no. */
+  readonly acceptMissing?: boolean;
 }
 
 /**
@@ -59,7 +61,10 @@ export class KeyStore {
   /** Settles when the read or update under way has; they take turns, so an older content never replaces a newer. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Creates the secret if it is missing. Rejects if the files cannot be read or have another format. */
+  /**
+   * Creates an empty list and the secret if both are missing. Rejects if one of them is, or if they cannot be read or
+   * have another format.
+   */
   static async open(options: KeyStoreOptions): Promise<KeyStore> {
     const { files, random } = options;
     let secret = await files.read(SECRET);
@@ -69,10 +74,20 @@ export class KeyStore {
           `${SECRET} is missing, without it no key of ${LEDGER} can be verified: restore it, or remove both`,
         );
       }
+      // First the list: a secret without one has lost it.
+      await files.update(LEDGER, (current) => current ?? formatLedger([]));
       secret = await files.update(
         SECRET,
         (current) => current ?? Buffer.from(random.bytes(SECRET_BYTES)).toString('hex'),
       );
+    }
+    if ((await files.read(LEDGER)) === null) {
+      if (options.acceptMissing !== true) {
+        throw new Error(
+          `${LEDGER} is missing beside ${SECRET}: restore it, or start the service without its keys: --accept-missing ${LEDGER}`,
+        );
+      }
+      await files.update(LEDGER, (current) => current ?? formatLedger([]));
     }
     if (!/^[0-9a-f]{64}\s*$/.test(secret)) throw new Error(`${SECRET} is damaged: restore it`);
     const store = new KeyStore(options, Buffer.from(secret.trim(), 'hex'));

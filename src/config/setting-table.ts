@@ -203,6 +203,12 @@ export const settingTable = {
     'the 16 hex digits that the refused start names',
     'After a deeper reorg: the epoch of the log that is to be put aside; the chains are then read anew. Later logs have another epoch.',
   ),
+  acceptMissing: setting(
+    Type.String({ pattern: '^[a-z0-9.-]+(,[a-z0-9.-]+)*$' }),
+    null,
+    'the names that the refused start says, with commas between',
+    'After the loss of files that are kept beside the log, or of `keys.json`: those without which this start goes on. Their budgets, intents or keys are gone.',
+  ),
   publishTimeoutMs: integer(
     100,
     600_000,

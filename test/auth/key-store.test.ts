@@ -274,6 +274,18 @@ t.test('refuses to open without the secret that its keys were hashed under', asy
   }
 });
 
+t.test('refuses to open without the list of keys beside its secret, until that is accepted', async (t) => {
+  const files = new MemoryKeyFiles();
+  await openStore(files);
+  t.equal(files.contents.has('keys.json'), true, 'a store without keys has an empty list');
+  files.contents.delete('keys.json');
+  await t.rejects(openStore(files), /keys.json is missing beside keys.secret.*--accept-missing keys.json/);
+  t.equal(files.contents.has('keys.json'), false);
+  const options = { files, clock: new ManualClock(0), random: systemRandom, cacheSize: 10, acceptMissing: true };
+  t.strictSame((await KeyStore.open(options)).list(), []);
+  t.strictSame((await openStore(files)).store.list(), []);
+});
+
 t.test('rejects a ledger of another version, and says why', async (t) => {
   const files = new MemoryKeyFiles();
   await openStore(files);

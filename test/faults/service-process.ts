@@ -106,12 +106,17 @@ export class ServiceProcess {
   }
 
   /**
-   * Resolves once the ready file is there; rejects when the process ends before. `onOutput` is given what it prints.
+   * Resolves once the ready file is there; rejects when the process ends before. `onOutput` is given what it prints,
+   * `flags` are those of `serve`.
    */
-  async start(nodeFlags: readonly string[] = [], onOutput?: (text: string) => void): Promise<void> {
+  async start(
+    nodeFlags: readonly string[] = [],
+    onOutput?: (text: string) => void,
+    flags: readonly string[] = [],
+  ): Promise<void> {
     const readyFile = path.join(this.dataDir, 'ready.json');
     rmSync(readyFile, { force: true });
-    const child = spawn(process.execPath, [...nodeFlags, PROGRAM, 'serve'], {
+    const child = spawn(process.execPath, [...nodeFlags, PROGRAM, 'serve', ...flags], {
       env: this.environment,
       stdio: ['ignore', onOutput ? 'pipe' : process.env.TEST_LOG_LEVEL === undefined ? 'ignore' : 'inherit', 'pipe'],
     });

@@ -170,9 +170,19 @@ export const TEMPORARY = '.tmp';
  * snapshot is there. DIFFERS: the engine makes something else of a record than the log says. NEWER_FORMAT: a newer
  * program wrote it. FOREIGN: the directory belongs to other chains or contracts. LOCKED: another process has it.
  * FAILED: the log has stopped after failed I/O. DEEP_REORG: its chains reorganised deeper than it can follow.
+ * MISSING: a file that is kept beside the log is gone or has been cut short.
  */
 export type PersistenceFault =
-  'DAMAGED' | 'LOST_TAIL' | 'NO_BASE' | 'DIFFERS' | 'NEWER_FORMAT' | 'FOREIGN' | 'LOCKED' | 'FAILED' | 'DEEP_REORG';
+  | 'DAMAGED'
+  | 'LOST_TAIL'
+  | 'NO_BASE'
+  | 'DIFFERS'
+  | 'NEWER_FORMAT'
+  | 'FOREIGN'
+  | 'LOCKED'
+  | 'FAILED'
+  | 'DEEP_REORG'
+  | 'MISSING';
 
 /** Where in the log: which file, the byte in it, and the last record and event before it. */
 export interface LogPlace {

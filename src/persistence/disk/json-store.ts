@@ -10,7 +10,10 @@ import {
   type KeyValueStore,
 } from './disk.js';
 
-const FORMAT = 1;
+/** 2: with filler after the last line. */
+const FORMAT = 2;
+/** The file's length is a multiple of this, and at least one byte of it is filler. */
+const FILL_BYTES = 4096;
 
 const NEW_LINE = Buffer.from('\n');
 /** CRC, length, and the blanks after them: a length beyond 16 digits is none. */
@@ -29,19 +32,25 @@ export interface JsonStoreOptions {
   readonly logger: Logger;
   /** A write or sync failed in a way after which nothing is known of the disk: the process has to end. */
   readonly onFatal: (error: Error) => void;
+  /** The file was there before: without it, or where it is shorter than it was made, the store is refused. */
+  readonly isExpected: boolean;
+  /** The operator goes on with what is left of a file that is missing or has been cut short. */
+  readonly acceptMissing: boolean;
 }
 
 /**
  * A few JSON values by key, in a file that is appended to: a line for each group of changes, which is the CRC-32 of its
  * JSON in 8 hex digits, the JSON's length in bytes, and the JSON. A line is synced before the next is written, so a bad
- * last line was never promised to anyone and is dropped; a bad line before a good one is damage. docs/reference/log-format.md has
- * the format.
+ * last line was never promised to anyone and is dropped; a bad line before a good one is damage. Line ends fill up the
+ * file, so that one without them has been cut short. docs/reference/log-format.md has the format.
  */
 export class JsonStore implements KeyValueStore {
   readonly found: ReadonlyMap<string, unknown>;
   readonly #values: Map<string, unknown>;
   #file: DiskFile | null = null;
+  /** Bytes of lines, and of lines and filler. */
   #bytes = 0;
+  #length = 0;
   /** Changes that the next line will hold, and who waits for it. */
   #waiting: Change[] = [];
   #nextLine: Promise<void> | null = null;
@@ -62,11 +71,12 @@ export class JsonStore implements KeyValueStore {
 
   /**
    * Makes the file when it is absent. What was left of `*.tmp` is gone by then. Throws PersistenceError: DAMAGED,
-   * NEWER_FORMAT.
+   * MISSING, NEWER_FORMAT.
    */
   static async open(disk: Disk, name: string, options: JsonStoreOptions): Promise<JsonStore> {
     const isThere = (await disk.list()).includes(name);
-    const found = isThere ? readValues(name, await readWhole(disk, name), options.logger) : new Map<string, unknown>();
+    if (!isThere && options.isExpected) checkAccepted(name, 'is missing', options);
+    const found = isThere ? readValues(name, await readWhole(disk, name), options) : new Map<string, unknown>();
     const kept = new JsonStore(disk, name, found, options);
     try {
       await kept.#rewrite();
@@ -115,6 +125,7 @@ export class JsonStore implements KeyValueStore {
     try {
       if (this.#file === null || this.#bytes + line.length > this.options.maxBytes) await this.#rewrite();
       else {
+        await this.#makeRoom(this.#file, line.length);
         await this.#file.write(line, this.#bytes);
         this.#bytes += line.length;
         await this.#file.sync();
@@ -147,9 +158,21 @@ export class JsonStore implements KeyValueStore {
     await this.#closeFile();
     const changes = [...this.#values].map(([key, value]): Change => ({ key, value }));
     const lines = [toLine({ format: FORMAT }), ...(changes.length > 0 ? [toLine(changes)] : [])];
-    await writeWhole(this.disk, this.name, lines);
+    const bytes = lines.reduce((sum, { length }) => sum + length, 0);
+    const length = filledLength(bytes);
+    await writeWhole(this.disk, this.name, [...lines, Buffer.alloc(length - bytes, NEW_LINE)]);
     this.#file = await this.disk.open(this.name, 'write');
-    this.#bytes = lines.reduce((sum, { length }) => sum + length, 0);
+    this.#bytes = bytes;
+    this.#length = length;
+  }
+
+  /** The filler is durable before a line is written over its end: whatever a crash leaves, the file ends with some. */
+  async #makeRoom(file: DiskFile, bytes: number): Promise<void> {
+    const length = filledLength(this.#bytes + bytes);
+    if (length <= this.#length) return;
+    await file.write(Buffer.alloc(length - this.#length, NEW_LINE), this.#length);
+    await file.sync();
+    this.#length = length;
   }
 
   async #closeFile(): Promise<void> {
@@ -168,7 +191,20 @@ function checksum(json: Uint8Array): string {
   return crc32(json).toString(16).padStart(8, '0');
 }
 
-function readValues(name: string, bytes: Buffer, logger: Logger): Map<string, unknown> {
+function filledLength(bytes: number): number {
+  return FILL_BYTES * (Math.floor(bytes / FILL_BYTES) + 1);
+}
+
+function checkAccepted(name: string, what: string, { acceptMissing, logger }: JsonStoreOptions): void {
+  if (!acceptMissing) {
+    const remedy = `restore it, or go on without what it held: --accept-missing ${name}`;
+    throw new PersistenceError('MISSING', `${name} ${what}: ${remedy}`);
+  }
+  logger.warn({ file: name }, 'a file is missing or cut short: accepted');
+}
+
+function readValues(name: string, all: Buffer, options: JsonStoreOptions): Map<string, unknown> {
+  const bytes = withoutFiller(all);
   const damaged = (offset: number): PersistenceError =>
     new PersistenceError('DAMAGED', 'the line is not what was written', {
       place: { file: name, offset, index: 0, seq: 0 },
@@ -176,20 +212,29 @@ function readValues(name: string, bytes: Buffer, logger: Logger): Map<string, un
   const values = new Map<string, unknown>();
   let badAt: number | null = null;
   let isFirst = true;
+  let format = 0;
   for (const { offset, content } of readLines(bytes)) {
     if (content === undefined) {
       badAt ??= offset;
       continue;
     }
     if (badAt !== null) throw damaged(badAt);
-    if (isFirst) checkFormat(name, content);
+    if (isFirst) format = readFormat(name, content);
     else for (const { key, value } of content as Change[]) change(values, key, value);
     isFirst = false;
   }
   // The file is renamed into its place with that line in it.
   if (isFirst) throw damaged(0);
-  if (badAt !== null) logger.warn({ file: name, offset: badAt }, 'the last line was not finished: dropped');
+  if (format > 1 && bytes.length === all.length) checkAccepted(name, 'has been cut short', options);
+  if (badAt !== null) options.logger.warn({ file: name, offset: badAt }, 'the last line was not finished: dropped');
   return values;
+}
+
+/** The lines with the last one's end. Space that a crash left unwritten reads as zeros. */
+function withoutFiller(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (end > 0 && (bytes[end - 1] === NEW_LINE[0] || bytes[end - 1] === 0)) end -= 1;
+  return bytes.subarray(0, Math.min(bytes.length, end + NEW_LINE.length));
 }
 
 function change(values: Map<string, unknown>, key: string, value: unknown): void {
@@ -212,8 +257,11 @@ function* readLines(bytes: Buffer): Generator<{ offset: number; content: unknown
   }
 }
 
-function checkFormat(name: string, content: unknown): void {
+function readFormat(name: string, content: unknown): number {
   const { format } = content as { format?: unknown };
-  if (format === FORMAT) return;
-  throw new PersistenceError('NEWER_FORMAT', `${name} has format ${String(format)}, this program reads ${FORMAT}`);
+  if (typeof format === 'number' && format >= 1 && format <= FORMAT) return format;
+  throw new PersistenceError(
+    'NEWER_FORMAT',
+    `${name} has format ${String(format)}, this program reads up to ${FORMAT}`,
+  );
 }

@@ -27,7 +27,7 @@ export interface Manifest {
   readonly sync: SyncMode['type'] | null;
   /** The log's last group when it was closed in order. Null: a process has it open, or did not close it. */
   readonly closedGroup: number | null;
-  /** Reserved for names of files beside the log; empty. */
+  /** Files of wallets and budgets that are kept beside the log: one that is gone has been lost. */
   readonly files: readonly string[];
 }
 

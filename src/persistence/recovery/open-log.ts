@@ -47,6 +47,10 @@ export interface OpenLog {
   readonly epoch: string;
   /** The depth that the engine was made with. */
   readonly reorgDepth: number;
+  /** Files that are kept beside the log. */
+  readonly files: readonly string[];
+  /** From the next start on this file is one of them. Durable when it resolves. */
+  noteFile(name: string): Promise<void>;
   /** The chains can't be followed any more: from the next start on the log is refused. Durable when it resolves. */
   noteDeepReorg(why: string): Promise<void>;
   /** Writes the engine's state hash, has a snapshot made, seals the log and gives the directory free. */
@@ -124,6 +128,11 @@ export function assembleLog(
     history: new LogHistory(disk, epoch),
     epoch: feedEpoch.toString('hex'),
     reorgDepth,
+    files: manifestFile.manifest.files,
+    async noteFile(name) {
+      const { files } = manifestFile.manifest;
+      if (!files.includes(name)) await manifestFile.change({ files: [...files, name] });
+    },
     noteDeepReorg: (why) => noteDeepReorg(disk, epoch.toString('hex'), why),
     async close() {
       await snapshotter.take();

@@ -22,12 +22,19 @@ async function open(disk: Disk, options: Partial<JsonStoreOptions> = {}): Promis
   for (const name of await disk.list()) if (name.endsWith(TEMPORARY)) await disk.remove(name);
   return JsonStore.open(disk, NAME, {
     maxBytes: 1 << 16,
+    isExpected: false,
+    acceptMissing: false,
     logger: silent,
     onFatal(error) {
       throw error;
     },
     ...options,
   });
+}
+
+/** Bytes of the lines alone. */
+function lengthOfLines(bytes: Buffer): number {
+  return bytes.toString('latin1').trimEnd().length + 1;
 }
 
 t.test('values outlive the process, and removed ones do not', async (t) => {
@@ -88,7 +95,7 @@ t.test('a file that has grown too large is written anew with what it still holds
       for (let n = 0; n < 100; n++) {
         await file.put(`${n}`, 'x'.repeat(200));
         if (n >= 3) await file.remove(`${n - 3}`);
-        t.ok(disk.contentOf(NAME).length <= 2_000);
+        t.ok(lengthOfLines(disk.contentOf(NAME)) <= 2_000);
       }
       await file.close();
       t.strictSame([...(await open(disk.boot())).found.keys()], ['97', '98', '99']);
@@ -96,20 +103,21 @@ t.test('a file that has grown too large is written anew with what it still holds
   );
 });
 
-t.test('cut at any byte of its last line it holds what was promised before', async (t) => {
+t.test('torn at any byte of its last line it holds what was promised before', async (t) => {
   const { clock, disk } = newDisk();
   await clock.until(
     (async () => {
       const file = await open(disk.boot());
       await file.put('1', 'kept');
-      const promised = disk.contentOf(NAME).length;
+      const promised = lengthOfLines(disk.contentOf(NAME));
       await file.put('2', 'torn');
       const whole = disk.contentOf(NAME);
-      for (let end = promised; end <= whole.length; end++) {
-        for (const rest of [Buffer.alloc(0), Buffer.alloc(whole.length - end)]) {
+      const length = lengthOfLines(whole);
+      for (let end = promised; end <= length; end++) {
+        for (const rest of [Buffer.alloc(whole.length - end, '\n'), Buffer.alloc(whole.length - end)]) {
           disk.place(NAME, Buffer.concat([whole.subarray(0, end), rest]));
           const { found } = await open(disk.boot());
-          t.strictSame([...found.keys()], end >= whole.length - 1 ? ['1', '2'] : ['1'], `${end}`);
+          t.strictSame([...found.keys()], end >= length - 1 ? ['1', '2'] : ['1'], `${end}`);
         }
       }
     })(),
@@ -124,7 +132,7 @@ t.test(
       (async () => {
         const file = await open(disk.boot());
         await file.put('1', 'one');
-        const before = disk.contentOf(NAME).length;
+        const before = lengthOfLines(disk.contentOf(NAME));
         await file.put('2', 'two');
         const whole = disk.contentOf(NAME);
         for (let at = 0; at < before; at++) {
@@ -145,7 +153,7 @@ t.test('a file without its first line is damage, and not one that holds nothing'
     (async () => {
       await (await open(disk.boot())).close();
       const whole = disk.contentOf(NAME);
-      for (const end of [0, 1, whole.length - 2]) {
+      for (const end of [0, 1, lengthOfLines(whole) - 2]) {
         disk.place(NAME, whole.subarray(0, end));
         await t.rejects(open(disk.boot()), { code: 'DAMAGED', place: { file: NAME, offset: 0 } }, `${end} bytes`);
       }
@@ -153,24 +161,64 @@ t.test('a file without its first line is damage, and not one that holds nothing'
   );
 });
 
+t.test('a file that is missing, or shorter than it was made, stops the start until that is accepted', async (t) => {
+  const { clock, disk } = newDisk();
+  await clock.until(
+    (async () => {
+      const file = await open(disk.boot());
+      await file.put('1', 'one');
+      const length = lengthOfLines(disk.contentOf(NAME));
+      await file.put('2', 'x'.repeat(5_000));
+      const whole = disk.contentOf(NAME);
+      t.equal(whole.length % 4096, 0);
+      for (const [end, left] of [
+        [lengthOfLines(whole), ['1', '2']],
+        [lengthOfLines(whole) - 1, ['1', '2']],
+        [4096, ['1']],
+        [length, ['1']],
+      ] as const) {
+        disk.place(NAME, whole.subarray(0, end));
+        await t.rejects(open(disk.boot()), { code: 'MISSING', message: /cut short.*--accept-missing kept\.jsonl/ });
+        t.equal(disk.contentOf(NAME).length, end, 'nothing has changed');
+        t.strictSame([...(await open(disk.boot(), { acceptMissing: true })).found.keys()], left);
+      }
+      disk.place(NAME, Buffer.alloc(0));
+      await disk.boot().remove(NAME);
+      const missing = open(disk.boot(), { isExpected: true });
+      await t.rejects(missing, { code: 'MISSING', message: /is missing.*--accept-missing kept\.jsonl/ });
+      t.equal((await open(disk.boot(), { isExpected: true, acceptMissing: true })).found.size, 0);
+    })(),
+  );
+});
+
+t.test('a file of the first format has no filler, and is read', async (t) => {
+  const { clock, disk } = newDisk();
+  const lines = ['{"format":1}', '[{"key":"1","value":2}]'].map(
+    (json) => `${crc32(json).toString(16).padStart(8, '0')} ${json.length} ${json}\n`,
+  );
+  disk.place(NAME, Buffer.from(lines.join('')));
+  t.strictSame([...(await clock.until(open(disk.boot()))).found], [['1', 2]]);
+  t.equal(disk.contentOf(NAME).length, 4096, 'and written anew with some');
+});
+
 t.test('a format from the future is left alone', async (t) => {
   const { clock, disk } = newDisk();
-  const json = '{"format":2}';
+  const json = '{"format":3}';
   disk.place(NAME, Buffer.from(`${crc32(json).toString(16).padStart(8, '0')} ${json.length} ${json}\n`));
   await clock.until(t.rejects(open(disk.boot()), { code: 'NEWER_FORMAT' }));
 });
 
 t.test('on a full disk a change is refused, and the file goes on when there is room', async (t) => {
-  const { clock, disk } = newDisk(1, 4_096);
+  const { clock, disk } = newDisk(1, 16_384);
   await clock.until(
     (async () => {
       const lines: string[] = [];
       const noted = (_: object, message: string) => lines.push(message);
       const file = await open(disk.boot(), { logger: { ...silent, warn: noted, info: noted } });
       await file.put('1', 'small');
-      disk.foreignBytes = 4_000;
+      disk.foreignBytes = 12_288;
       for (let times = 0; times < 3; times++) {
-        await t.rejects(file.put('2', 'x'.repeat(500)), { code: 'ENOSPC' });
+        await t.rejects(file.put('2', 'x'.repeat(5_000)), { code: 'ENOSPC' });
       }
       t.match(lines, [/^no room to write down what is sent and used/], 'said once');
       disk.foreignBytes = 0;
@@ -184,15 +232,16 @@ t.test('on a full disk a change is refused, and the file goes on when there is r
 });
 
 t.test('a full disk stops no start: what is there is read, and written anew once there is room', async (t) => {
-  const { clock, disk } = newDisk(1, 4_096);
+  const { clock, disk } = newDisk(1, 16_384);
   await clock.until(
     (async () => {
       const first = await open(disk.boot());
       await first.put('1', 'kept');
       await first.close();
-      const torn = Buffer.concat([disk.contentOf(NAME), Buffer.from('0badc0de 900 {"key":')]);
+      const torn = Buffer.from(disk.contentOf(NAME));
+      torn.write('0badc0de 900 {"key":', lengthOfLines(torn));
       disk.place(NAME, torn);
-      disk.foreignBytes = 4_096;
+      disk.foreignBytes = 12_288;
       const warnings: string[] = [];
       const logger = { ...silent, warn: (_: object, message: string) => void warnings.push(message) };
       const second = await open(disk.boot(), { logger });
