@@ -125,10 +125,15 @@ function decodePool(poolKey: PoolKey, data: Hex, factory: Hex): Pool {
   return { poolAddress: decodeGetPoolAddress(data, factory).poolAddress, poolKey: checksummed(poolKey) };
 }
 
+/** Whether the factory's error of that name says that a new pool may not have the key's date. */
+export function isDateRefusal(name: string): boolean {
+  return DATE_REFUSAL.test(name);
+}
+
 /** Also for what this factory does not name. */
 function mayBeForItsDate(revert: Hex): boolean {
   const name = revertName(revert);
-  return name === null || DATE_REFUSAL.test(name);
+  return name === null || isDateRefusal(name);
 }
 
 /** At 08:00 UTC of a day that is not too far. */

@@ -8,7 +8,7 @@ import { type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { LONG, optionTokenAbi, poolAbi, SHORT } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { chainFailureText, isChainFailure } from '../contracts/contract-errors.js';
-import { type FoundPool, findPools } from '../follow/pool-addresses.js';
+import { type FoundPool, findPools, isDateRefusal } from '../follow/pool-addresses.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
 import { type GasPayer, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
@@ -47,7 +47,48 @@ const NOT_DEPLOYED = failed('Pool is not deployed');
 const NOTHING_HELD = failed('No balance to settle');
 const NOT_TOLD = failed(chainFailureText(new ChainAnswerError('The pool tells no balances')));
 
-/** Settles the operator's expired positions: shorts return collateral, longs pay their value. */
+/** What a request does to the positions that it names. */
+interface Closing {
+  /** Before its maturity an option fails with NOT_EXPIRED. */
+  readonly afterMaturity: boolean;
+  /** Calldata for the pool, in the order of sending; none where the position has nothing for it. */
+  readonly calls: (position: Position) => Hex[];
+  /** The most calls that `calls` gives. */
+  readonly mostCalls: number;
+  /** The answer where there are none. */
+  readonly nothing: SettleItem;
+  /** The answer for a key that no pool can have, whatever the date. */
+  readonly impossible: SettleItem;
+}
+
+const NO_ADDRESS = failed('Can not get pool address');
+
+const SETTLE: Closing = {
+  afterMaturity: true,
+  calls: closingCalls,
+  mostCalls: MOST_CLOSING_CALLS,
+  nothing: NOTHING_HELD,
+  impossible: NOT_DEPLOYED,
+};
+
+/** The long half of SETTLE: shorts stay. */
+const EXERCISE: Closing = {
+  afterMaturity: true,
+  calls: ({ longs }) => (longs > 0n ? [exerciseCall()] : []),
+  mostCalls: 1,
+  nothing: NOTHING_HELD,
+  impossible: NO_ADDRESS,
+};
+
+const ANNIHILATE: Closing = {
+  afterMaturity: false,
+  calls: (position) => annihilateCalls(pairsOf(position)),
+  mostCalls: 1,
+  nothing: failed('No positions to annihilate'),
+  impossible: NO_ADDRESS,
+};
+
+/** Closes the operator's positions: shorts return collateral, longs pay their value, pairs of both cancel out. */
 export class Settler {
   /** Pending settlements by pool. The next one of the same pool starts after it. */
   readonly #underWay = new Map<Hex, Promise<unknown>>();
@@ -62,46 +103,63 @@ export class Settler {
     private readonly inFlight: number,
   ) {}
 
-  /** In the order of `options`, whose symbols all have tokens. Each fails alone, except when the gas budget is exceeded. */
-  async settle(options: readonly OptionTerms[], payer: GasPayer): Promise<SettlementResult> {
+  /**
+   * Closes expired positions, longs and shorts. In the order of `options`, whose symbols all have tokens. Each fails
+   * alone, except when the gas budget is exceeded.
+   */
+  settle(options: readonly OptionTerms[], payer: GasPayer): Promise<SettlementResult> {
+    return this.#closeAll(options, payer, SETTLE);
+  }
+
+  /** As `settle`, for longs alone. */
+  exercise(options: readonly OptionTerms[], payer: GasPayer): Promise<SettlementResult> {
+    return this.#closeAll(options, payer, EXERCISE);
+  }
+
+  /** Gives up as many longs as shorts of each option, before or after its maturity. Answers as `settle`. */
+  annihilate(options: readonly OptionTerms[], payer: GasPayer): Promise<SettlementResult> {
+    return this.#closeAll(options, payer, ANNIHILATE);
+  }
+
+  async #closeAll(options: readonly OptionTerms[], payer: GasPayer, closing: Closing): Promise<SettlementResult> {
     const now = this.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
-    const plans = options.map((option) => this.#plan(option, now));
+    const plans = options.map((option) => this.#plan(option, now, closing));
     try {
       const keys = plans.flatMap((plan) => (plan.type === 'SETTLE' ? [plan.key] : []));
       const found = await findPools(this.reader, this.poolFactory, keys);
       const positions = await this.#positions(distinctDeployed([...found.values()]));
-      const idle = new Map([...positions].flatMap(([pool, position]) => nothingToDo(pool, position)));
+      const idle = new Map([...positions].flatMap(([pool, position]) => nothingToDo(pool, position, closing)));
       const held = [...positions.keys()].filter((pool) => !idle.has(pool));
-      const refusal = payer.take(held.length * MOST_CLOSING_CALLS);
+      const refusal = payer.take(held.length * closing.mostCalls);
       if (refusal !== null) return refusal;
       const settled = await mapLimit(
         held,
         this.inFlight,
-        async (pool) => [pool, await this.#settleInTurn(pool, payer)] as const,
+        async (pool) => [pool, await this.#closeInTurn(pool, payer, closing)] as const,
       );
-      return { type: 'ANSWERED', items: answers(plans, found, new Map([...idle, ...settled])) };
+      return { type: 'ANSWERED', items: answers(plans, found, new Map([...idle, ...settled]), closing) };
     } catch (error) {
       if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
       throw error;
     }
   }
 
-  /** Skips the rules for dates of new pools: settled options lie in the past. */
-  #plan(option: OptionTerms, now: number): Plan {
+  /** Skips the rules for dates of new pools: closed options may lie in the past, and their pools exist. */
+  #plan(option: OptionTerms, now: number, { afterMaturity }: Closing): Plan {
     const maturity = parseExpiration(option.expiration);
     if (maturity === null) return failed(`Invalid expiration date: ${option.expiration}`);
-    if (now < maturity) return NOT_EXPIRED;
+    if (afterMaturity && now < maturity) return NOT_EXPIRED;
     return { type: 'SETTLE', key: this.series.poolKey(option, maturity) };
   }
 
-  /** One settlement a pool at a time: a second transaction would revert and cost gas. */
-  async #settleInTurn(poolAddress: Hex, payer: GasPayer): Promise<SettleItem> {
+  /** One request a pool at a time, whatever it closes: a second transaction would revert and cost gas. */
+  async #closeInTurn(poolAddress: Hex, payer: GasPayer, closing: Closing): Promise<SettleItem> {
     const deadline = this.operator.deadline();
     for (let before = this.#underWay.get(poolAddress); before !== undefined; before = this.#underWay.get(poolAddress)) {
       if ((await deadline.wait(before)) === 'TOO_LONG') return failed(NOT_CONFIRMED);
     }
-    const settlement = this.#settle(poolAddress, payer);
+    const settlement = this.#closeOrFail(poolAddress, payer, closing);
     const underWay = settlement
       .then(({ end }) => end)
       .catch(() => undefined) // reported to the request that began it
@@ -110,20 +168,20 @@ export class Settler {
     return (await settlement).item;
   }
 
-  async #settle(poolAddress: Hex, payer: GasPayer): Promise<Settlement> {
+  async #closeOrFail(poolAddress: Hex, payer: GasPayer, closing: Closing): Promise<Settlement> {
     try {
-      return await this.#close(poolAddress, payer);
+      return await this.#close(poolAddress, payer, closing);
     } catch (error) {
       return ended(failed(chainFailureText(error)));
     }
   }
 
   /** Uses the balances at the time of its turn. */
-  async #close(poolAddress: Hex, payer: GasPayer): Promise<Settlement> {
+  async #close(poolAddress: Hex, payer: GasPayer, closing: Closing): Promise<Settlement> {
     const position = (await this.#positions([poolAddress])).get(poolAddress);
     if (position == null) return ended(NOT_TOLD);
-    const calls = closingCalls(position);
-    if (calls.length === 0) return ended(NOTHING_HELD);
+    const calls = closing.calls(position);
+    if (calls.length === 0) return ended(closing.nothing);
     for (const data of calls) {
       const { outcome, end } = this.operator.send({ to: poolAddress, data }, payer);
       const item = itemOf(await outcome);
@@ -154,18 +212,30 @@ function distinctDeployed(pools: readonly FoundPool[]): Hex[] {
 }
 
 /** The answer for a position that needs no transaction. */
-function nothingToDo(pool: Hex, position: Position | null): [Hex, SettleItem][] {
+function nothingToDo(pool: Hex, position: Position | null, { calls, nothing }: Closing): [Hex, SettleItem][] {
   if (position === null) return [[pool, NOT_TOLD]];
-  return position.shorts === 0n && position.longs === 0n ? [[pool, NOTHING_HELD]] : [];
+  return calls(position).length === 0 ? [[pool, nothing]] : [];
+}
+
+function pairsOf({ shorts, longs }: Position): bigint {
+  return shorts < longs ? shorts : longs;
+}
+
+function annihilateCalls(size: bigint): Hex[] {
+  return size > 0n ? [encodeFunctionData({ abi: poolAbi, functionName: 'annihilate', args: [size] })] : [];
+}
+
+function exerciseCall(): Hex {
+  return encodeFunctionData({ abi: poolAbi, functionName: 'exercise' });
 }
 
 /** Longs and shorts of one holder cancel out: annihilating them returns all collateral without a fee. */
-function closingCalls({ shorts, longs }: Position): Hex[] {
-  const both = shorts < longs ? shorts : longs;
-  const calls: Hex[] = [];
-  if (both > 0n) calls.push(encodeFunctionData({ abi: poolAbi, functionName: 'annihilate', args: [both] }));
+function closingCalls(position: Position): Hex[] {
+  const { shorts, longs } = position;
+  const both = pairsOf(position);
+  const calls = annihilateCalls(both);
   if (shorts > both) calls.push(encodeFunctionData({ abi: poolAbi, functionName: 'settle' }));
-  if (longs > both) calls.push(encodeFunctionData({ abi: poolAbi, functionName: 'exercise' }));
+  if (longs > both) calls.push(exerciseCall());
   return calls;
 }
 
@@ -182,18 +252,20 @@ function answers(
   plans: readonly Plan[],
   found: ReadonlyMap<PoolKey, FoundPool>,
   items: ReadonlyMap<Hex, SettleItem>,
+  { nothing, impossible }: Closing,
 ): SettleItem[] {
   const told = new Set<Hex>();
   return plans.map((plan) => {
     if (plan.type !== 'SETTLE') return plan;
     const pool = found.get(plan.key);
     if (pool === undefined) throw new Error('A key was not looked up');
-    // The factory refuses expired keys unless their pool exists.
-    if (pool.type === 'IMPOSSIBLE' || !pool.isDeployed) return NOT_DEPLOYED;
+    // The factory refuses keys for their dates unless their pools exist.
+    if (pool.type === 'IMPOSSIBLE') return isDateRefusal(pool.reason) ? NOT_DEPLOYED : impossible;
+    if (!pool.isDeployed) return NOT_DEPLOYED;
     const { poolAddress } = pool;
     const item = items.get(poolAddress);
     if (item === undefined) throw new Error('A pool was left out');
-    if (item.type === 'SETTLED' && told.has(poolAddress)) return NOTHING_HELD;
+    if (item.type === 'SETTLED' && told.has(poolAddress)) return nothing;
     told.add(poolAddress);
     return item;
   });
