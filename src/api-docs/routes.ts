@@ -210,12 +210,18 @@ export function optionDocs(
         503: UNREACHABLE,
       },
     },
-    {
+    ...(
+      [
+        ['/pool/settle', 'Settle expired positions'],
+        ['/pool/exercise', 'Exercise expired longs'],
+        ['/pool/annihilate', 'Give up as many longs as shorts'],
+      ] as const
+    ).map(([path, summary]): RouteDoc => ({
       method: 'POST',
-      path: '/pool/settle',
+      path,
       needsKey: true,
       tag: OPTIONS_TAG,
-      summary: 'Settle expired positions',
+      summary,
       body: settleBody(symbols, settlementsPerRequest),
       answers: {
         200: { about: 'What became of each position', schema: SettleResponse },
@@ -223,7 +229,7 @@ export function optionDocs(
         501: NO_WALLET,
         503: UNREACHABLE,
       },
-    },
+    })),
     {
       method: 'GET',
       path: '/instruments',

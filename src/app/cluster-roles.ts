@@ -296,6 +296,10 @@ function handlersOf({ publishing, optionServices, rfqs, settlement, accounts }: 
       services().deployments.deploy(...args),
     settle: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['settle']>) =>
       services().settlements.settle(...args),
+    exercise: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['exercise']>) =>
+      services().settlements.exercise(...args),
+    annihilate: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['annihilate']>) =>
+      services().settlements.annihilate(...args),
     vaultQuote: (...args: Parameters<NonNullable<typeof optionServices>['vaults']['quote']>) =>
       services().vaults.quote(...args),
     poolAddressOf: (...args: Parameters<typeof rfqs.poolAddressOf>) => rfqs.poolAddressOf(...args),

@@ -154,6 +154,8 @@ export function openGatewayCore(
       refusal,
       hasWallet,
       settle: (caller, terms) => orUnreachable(call('settle', [caller, terms], REPEATABLE)),
+      exercise: (caller, terms) => orUnreachable(call('exercise', [caller, terms], REPEATABLE)),
+      annihilate: (caller, terms) => orUnreachable(call('annihilate', [caller, terms], REPEATABLE)),
     },
     vaults: { hasWallet, quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
   };

@@ -206,7 +206,14 @@ function allowedOrigin(allowed: readonly string[]): (request: Pick<NetRequestHea
 }
 
 /** Requests that carry a batch, and may be larger than others. */
-const BATCH_PATHS: ReadonlySet<string> = new Set(['/quotes', '/orders/query', '/pools', '/pool/settle']);
+const BATCH_PATHS: ReadonlySet<string> = new Set([
+  '/quotes',
+  '/orders/query',
+  '/pools',
+  '/pool/settle',
+  '/pool/exercise',
+  '/pool/annihilate',
+]);
 
 /** One server for routes and sockets; it does not listen yet. */
 export function openNetwork(

@@ -15,7 +15,7 @@ import type { Engine } from '../engine/engine.js';
 import type { Clock, Journal } from '../engine/ports.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import { accountRoutes, type AccountQueries } from '../http/account-routes.js';
-import { type PoolDeployments, poolRoutes, settlementRoute, type Settlements } from '../http/options-routes.js';
+import { type PoolDeployments, poolRoutes, settlementRoutes, type Settlements } from '../http/options-routes.js';
 import type { TickerValuations } from '../http/feed-routes.js';
 import { Valuations } from '../market/valuation.js';
 import { oracleRoutes, type OracleRouteParts } from '../http/oracle-routes.js';
@@ -78,7 +78,7 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
   return [
     ...poolRoutes(pools, services?.deployments ?? null, symbols, limits),
     vaultRoute(services?.vaults ?? null, symbols, limits),
-    settlementRoute(services?.settlements ?? null, symbols, limits),
+    ...settlementRoutes(services?.settlements ?? null, symbols, limits),
     ...oracleRoutes({ ...oracleParts(parts, series), limits }),
     ...accountRoutes({ accounts, operator: operatorAddress, chainId, limits }),
     ...rfqMessageRoutes({
@@ -192,6 +192,9 @@ export function openOptionServices(options: OptionSideOptions): OptionServices |
     settlements: {
       refusal: () => journal.refusal(),
       settle: (caller, terms) => charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.settle(terms, payer)),
+      exercise: (caller, terms) => charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.exercise(terms, payer)),
+      annihilate: (caller, terms) =>
+        charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.annihilate(terms, payer)),
     },
     vaults: new VaultQuotes(settlement, profile, series, chains.pools, settlementWallet.address, now),
   };

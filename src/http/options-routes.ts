@@ -135,49 +135,61 @@ export interface Settlements {
   /** False: the process that sends has no wallet; absent: it has one. */
   hasWallet?(): boolean;
   /** Items in the order of `options`. A refusal: nothing was settled. */
-  settle(
-    caller: Caller,
-    options: readonly OptionTerms[],
-  ): Promise<
-    | { readonly type: 'ANSWERED'; readonly items: readonly SettledItem[] }
-    | { readonly type: 'CHAIN_UNREACHABLE' }
-    | GasRefusal
-  >;
+  settle(caller: Caller, options: readonly OptionTerms[]): Promise<SettlementsResult>;
+  /** The same for longs alone. */
+  exercise(caller: Caller, options: readonly OptionTerms[]): Promise<SettlementsResult>;
+  /** The same for pairs of longs and shorts, before or after maturity. */
+  annihilate(caller: Caller, options: readonly OptionTerms[]): Promise<SettlementsResult>;
 }
+
+export type SettlementsResult =
+  | { readonly type: 'ANSWERED'; readonly items: readonly SettledItem[] }
+  | { readonly type: 'CHAIN_UNREACHABLE' }
+  | GasRefusal;
 
 export interface SettlementRouteLimits extends OptionsBodyLimits {
   readonly settlementsPerRequest: number;
 }
 
-/** POST /pool/settle. `symbols`: those with a token here. `settlements`: null when there is no wallet. */
-export function settlementRoute(
+type Close = 'settle' | 'exercise' | 'annihilate';
+
+/**
+ * POST /pool/settle, /pool/exercise and /pool/annihilate. `symbols`: those with a token here. `settlements`: null when
+ * there is no wallet.
+ */
+export function settlementRoutes(
   settlements: Settlements | null,
   symbols: readonly string[],
   limits: SettlementRouteLimits,
-): Route {
+): Route[] {
   const checkBody = compile(settleBody(symbols, limits.settlementsPerRequest), limits.schemaErrors);
   const readOptions = optionsReader(checkBody, limits);
 
-  async function settle(request: NetRequest, caller: Caller): Promise<NetResponse> {
+  async function answer(request: NetRequest, caller: Caller, close: Close): Promise<NetResponse> {
     const body = readOptions(request);
     if (!body.ok) return refuse(request, 400, body.error);
     if (settlements === null || settlements.hasWallet?.() === false) return noWallet(request);
     const refusal = settlements.refusal();
     if (refusal !== null) return unavailable(request, refusal);
-    const result = await settlements.settle(caller, body.terms);
+    const result = await settlements[close](caller, body.terms);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     if (result.type !== 'ANSWERED') return gasRefused(request, result);
-    const answer: SettleResponse = { success: [], failed: [] };
+    const told: SettleResponse = { success: [], failed: [] };
     body.options.forEach((option, i) => {
       const item = result.items[i];
       if (item === undefined) throw new Error('An option has no outcome');
-      if (item.type === 'SETTLED') answer.success.push(option);
-      else answer.failed.push({ failedOption: option, reason: item.reason });
+      if (item.type === 'SETTLED') told.success.push(option);
+      else told.failed.push({ failedOption: option, reason: item.reason });
     });
-    return json(JSON.stringify(answer));
+    return json(JSON.stringify(told));
   }
 
-  return { method: 'POST', path: '/pool/settle', needsKey: true, handle: settle };
+  return (['settle', 'exercise', 'annihilate'] as const).map((close) => ({
+    method: 'POST',
+    path: `/pool/${close}`,
+    needsKey: true,
+    handle: (request, caller) => answer(request, caller, close),
+  }));
 }
 
 export type OptionsBody =

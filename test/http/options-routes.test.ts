@@ -5,7 +5,7 @@ import {
   type PoolQueries,
   poolRoutes,
   type SettledItem,
-  settlementRoute,
+  settlementRoutes,
   type Settlements,
 } from '../../src/http/options-routes.js';
 import type { GasRefusal } from '../../src/quota/gas-budget.js';
@@ -214,14 +214,15 @@ const settlementSymbols = ['WETH', 'USDC'];
 const settledOption = { base: 'WETH', quote: 'USDC', expiration: '06JAN23', strike: 1800, type: 'C' };
 
 function answering(items: readonly SettledItem[]): Settlements {
-  return { refusal: () => null, settle: () => Promise.resolve({ type: 'ANSWERED', items }) };
+  const answer = () => Promise.resolve({ type: 'ANSWERED' as const, items });
+  return { refusal: () => null, settle: answer, exercise: answer, annihilate: answer };
 }
 
 t.test('options come back as they were posted, in the order of the request', async (t) => {
   const options = [1, 2, 3].map((strike) => ({ ...settledOption, strike }));
   const settlements = answering([{ type: 'SETTLED' }, { type: 'FAILED', reason: 'why' }, { type: 'SETTLED' }]);
   const { status, text } = await ask(
-    [settlementRoute(settlements, settlementSymbols, settlementLimits)],
+    [...settlementRoutes(settlements, settlementSymbols, settlementLimits)],
     requestOf('POST', '/pool/settle', options),
   );
   t.equal(status, 200);
@@ -233,7 +234,7 @@ t.test('options come back as they were posted, in the order of the request', asy
 
 t.test('a thousand options are one request, one more is too many', async (t) => {
   const settlements = answering(Array.from({ length: 1000 }, () => ({ type: 'SETTLED' as const })));
-  const routes = [settlementRoute(settlements, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(settlements, settlementSymbols, settlementLimits)];
   const many = (length: number) => Array.from({ length }, () => settledOption);
   t.equal((await ask(routes, requestOf('POST', '/pool/settle', many(1000)))).status, 200);
   const { status, text } = await ask(routes, requestOf('POST', '/pool/settle', many(1001)));
@@ -242,7 +243,7 @@ t.test('a thousand options are one request, one more is too many', async (t) => 
 });
 
 t.test('without a wallet the missing setting is named', async (t) => {
-  const routes = [settlementRoute(null, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(null, settlementSymbols, settlementLimits)];
   const { status, text } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
   t.equal(status, 501);
   t.match(text, 'walletKey');
@@ -250,14 +251,20 @@ t.test('without a wallet the missing setting is named', async (t) => {
 
 t.test('a chain that does not answer is 503, to be tried again', async (t) => {
   const settlements: Settlements = { ...answering([]), settle: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }) };
-  const routes = [settlementRoute(settlements, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(settlements, settlementSymbols, settlementLimits)];
   const { status, headers } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
   t.strictSame([status, headers['retry-after']], [503, '1']);
 });
 
 t.test('nothing is settled that could not be written down before it is sent', async (t) => {
   const settle = (): Promise<never> => Promise.reject(new Error('Nothing is to be settled'));
-  const routes = [settlementRoute({ refusal: () => 'STORAGE_FULL', settle }, settlementSymbols, settlementLimits)];
+  const routes = [
+    ...settlementRoutes(
+      { ...answering([]), refusal: () => 'STORAGE_FULL', settle },
+      settlementSymbols,
+      settlementLimits,
+    ),
+  ];
   const { status, headers, text } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
   t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"STORAGE_FULL"}']);
 });
@@ -267,7 +274,7 @@ t.test('a parameter is refused, and nothing is settled: there is no dry run here
     ...answering([]),
     settle: () => Promise.reject(new Error('Nothing is to be settled')),
   };
-  const routes = [settlementRoute(settlements, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(settlements, settlementSymbols, settlementLimits)];
   const { status, text } = await ask(routes, requestOf('POST', '/pool/settle?dryRun=true', [settledOption]));
   t.equal(status, 400);
   t.match(JSON.parse(text), [
@@ -277,7 +284,11 @@ t.test('a parameter is refused, and nothing is settled: there is no dry run here
 
 t.test('what nobody pays for now is refused, and says when to come again', (t) => {
   const routesOf = (refusal: GasRefusal) => [
-    settlementRoute({ ...answering([]), settle: () => Promise.resolve(refusal) }, settlementSymbols, settlementLimits),
+    ...settlementRoutes(
+      { ...answering([]), settle: () => Promise.resolve(refusal) },
+      settlementSymbols,
+      settlementLimits,
+    ),
   ];
   return tellsWhenToComeAgain(t, routesOf, '/pool/settle', [settledOption]);
 });
