@@ -44,6 +44,10 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
   ],
   403: [
     {
+      message: "This key may not act with the operator's wallet: it takes one with the scope operator",
+      when: 'Create such a key with `quotebook keys create --scope operator`.',
+    },
+    {
       message: 'Pages of this origin may not connect',
       when: 'A WebSocket handshake of a page that `corsOrigins` does not name.',
     },
@@ -56,6 +60,10 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
   415: [{ message: 'A body with a Content-Encoding is not taken', when: 'Send it as it is, not packed.' }],
   426: [{ message: 'Sec-WebSocket-Version must be 13', when: 'A WebSocket handshake of another version.' }],
   429: [
+    {
+      message: "The operator's wallet has spent what {what} may in a day",
+      when: `A route for keys with the scope operator has used \`operatorRouteGasPerDay\`, or all of them \`operatorGasPerDay\`. ${again}`,
+    },
     { message: 'RATELIMITED', when: `Over a quota of the key, or too many unknown keys from this address. ${again}` },
     {
       message: 'The wallet {address} has spent what it may in a day',

@@ -6,10 +6,12 @@ import { ErrorBody, Problem, SchemaErrors } from '../wire/problem.js';
 
 /** Documentation of one route of the router's table: what it is for and what it answers. */
 export interface RouteDoc {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   /** False: it answers without an API key. */
   readonly needsKey: boolean;
+  /** The key needs this scope. */
+  readonly scope?: 'operator';
   /** Groups routes for readers. */
   readonly tag: string;
   readonly summary: string;
@@ -37,6 +39,11 @@ const WITH_KEY: RouteDoc['answers'] = {
       '`RATELIMITED`: over a quota, or too many unknown keys; or the wallet has spent its cap. `Retry-After` says for how long',
     schema: ErrorBody,
   },
+};
+
+/** What any route for keys with a scope may answer besides. */
+const WITH_SCOPE: RouteDoc['answers'] = {
+  403: { about: 'The key has no scope `operator`', schema: ErrorBody },
 };
 
 /** What any route may answer besides. */
@@ -76,6 +83,7 @@ export function answersOf(route: RouteDoc): RouteDoc['answers'] {
     ...ALWAYS,
     ...(route.path === '/health' ? {} : WAITING),
     ...(route.needsKey ? WITH_KEY : {}),
+    ...(route.scope === undefined ? {} : WITH_SCOPE),
     ...(route.body === undefined ? {} : WITH_BODY),
     ...route.answers,
   };

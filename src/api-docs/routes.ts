@@ -220,6 +220,7 @@ export function optionDocs(
       method: 'POST',
       path,
       needsKey: true,
+      ...(path !== '/pool/settle' && { scope: 'operator' }),
       tag: OPTIONS_TAG,
       summary,
       body: settleBody(symbols, settlementsPerRequest),

@@ -70,14 +70,15 @@ async function startMarket(chain: LocalChain, options: Parameters<typeof LiveMar
 }
 
 /**
- * A key of the paid tier that works, the same at every start: on a chain of one's own machine its text may lie in a
- * file beside the hashes.
+ * A key of the paid tier with the scope operator, the same at every start: on a chain of one's own machine its text may
+ * lie in a file beside the hashes. One of an earlier version has no scope, and is replaced.
  */
 export async function localApiKey(keys: KeyStore, dataDir: string): Promise<string> {
   const file = path.join(dataDir, 'local.key');
   const kept = await readFile(file, 'utf8').catch(() => '');
-  if (typeof keys.verify(kept.trim()) !== 'string') return kept.trim();
-  const { key } = await keys.create('paid', 'local set-up');
+  const holder = keys.verify(kept.trim());
+  if (typeof holder !== 'string' && holder.scopes?.includes('operator')) return kept.trim();
+  const { key } = await keys.create('paid', 'local set-up', ['operator']);
   await writeFile(file, `${key}\n`, { mode: 0o600 });
   return key;
 }

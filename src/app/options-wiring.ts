@@ -14,6 +14,7 @@ import type { Limits } from '../config/limits.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock, Journal } from '../engine/ports.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
+import type { KeyValueStore } from '../persistence/disk/disk.js';
 import { accountRoutes, type AccountQueries } from '../http/account-routes.js';
 import { type PoolDeployments, poolRoutes, settlementRoutes, type Settlements } from '../http/options-routes.js';
 import type { TickerValuations } from '../http/feed-routes.js';
@@ -21,7 +22,13 @@ import { Valuations } from '../market/valuation.js';
 import { oracleRoutes, type OracleRouteParts } from '../http/oracle-routes.js';
 import type { Caller, Route } from '../http/router.js';
 import { rfqMessageRoutes, type VaultPrices, vaultRoute } from '../http/vault-routes.js';
-import { GAS_PER_DEPLOYMENT, GAS_PER_SETTLEMENT, type GasBudget, GasReservation } from '../quota/gas-budget.js';
+import {
+  GAS_PER_DEPLOYMENT,
+  GAS_PER_SETTLEMENT,
+  type GasBudget,
+  GasReservation,
+  OperatorCaps,
+} from '../quota/gas-budget.js';
 import type { ChainsView, CommittedRecords, Core } from './core.js';
 import { briefly, TroubleLog } from './process.js';
 import type { ChainSide } from './service-options.js';
@@ -34,6 +41,8 @@ export interface OptionSideOptions {
   readonly time: EngineTime;
   readonly chains: ChainSide;
   readonly operatorGas: GasBudget;
+  /** Where the routes' daily caps are kept; absent: they are forgotten with the process. */
+  readonly budgets?: KeyValueStore;
   /** Of those who wait for a transaction. */
   readonly askersClock: Clock;
   readonly limits: Limits;
@@ -160,7 +169,7 @@ export function openAccountQueries(
 
 /** Null without a wallet. */
 export function openOptionServices(options: OptionSideOptions): OptionServices | null {
-  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits, askersClock } = options;
+  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits, askersClock, logger } = options;
   const { settlementWallet, follower, health } = chains;
   if (settlementWallet === null) return null;
   const series = new OptionSeries(profile);
@@ -183,6 +192,19 @@ export function openOptionServices(options: OptionSideOptions): OptionServices |
   const settler = new Settler(operator, settlement, factory, series, now, limits.optionsInFlight);
   const sender = { address: operator.address, waitMs: () => chains.spending?.settlement.waitMs() ?? 0 };
   const charge = (caller: Caller, gasPerTx: number) => new GasReservation(operatorGas, sender, caller, gasPerTx);
+  const caps = new OperatorCaps({
+    routeGasPerDay: limits.operatorRouteGasPerDay,
+    gasPerDay: limits.operatorGasPerDay,
+    nowMs: () => time.nowMs(),
+    kept: options.budgets ?? null,
+  });
+  /** For the routes that only keys with the scope operator may use. */
+  const act = (caller: Caller, route: string, gasPerTx: number): GasReservation =>
+    new GasReservation(operatorGas, sender, caller, gasPerTx, {
+      cap: caps.of(route),
+      onMined: ({ id }, txHash, succeeded) =>
+        logger.info({ key: id, route, txHash, succeeded }, "acted with the operator's wallet for a key"),
+    });
   return {
     // A pool counts as created once it is listed, for which its event has to be read and logged.
     deployments: {
@@ -192,9 +214,10 @@ export function openOptionServices(options: OptionSideOptions): OptionServices |
     settlements: {
       refusal: () => journal.refusal(),
       settle: (caller, terms) => charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.settle(terms, payer)),
-      exercise: (caller, terms) => charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.exercise(terms, payer)),
+      exercise: (caller, terms) =>
+        act(caller, 'POST /pool/exercise', GAS_PER_SETTLEMENT).run((payer) => settler.exercise(terms, payer)),
       annihilate: (caller, terms) =>
-        charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.annihilate(terms, payer)),
+        act(caller, 'POST /pool/annihilate', GAS_PER_SETTLEMENT).run((payer) => settler.annihilate(terms, payer)),
     },
     vaults: new VaultQuotes(settlement, profile, series, chains.pools, settlementWallet.address, now),
   };

@@ -11,6 +11,11 @@ export const TIERS = ['free', 'paid'] as const;
 export const Tier = Type.Enum([...TIERS], { type: 'string' });
 export type Tier = Static<typeof Tier>;
 
+/** Rights that a key has only where it was created with them. `operator`: to act with the operator's wallet. */
+export const SCOPES = ['operator'] as const;
+export const Scope = Type.Enum([...SCOPES], { type: 'string' });
+export type Scope = Static<typeof Scope>;
+
 /** What is kept of a key: never the key itself. */
 export const KeyRecord = Type.Object(
   {
@@ -18,6 +23,8 @@ export const KeyRecord = Type.Object(
     /** HMAC-SHA-256 of the key under the store's secret, in hex. */
     hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
     tier: Tier,
+    /** Absent: none, as of every key that an earlier version created. */
+    scopes: Type.Optional(Type.Array(Scope)),
     label: Type.String(),
     /** ISO 8601, for people to read. */
     createdAt: Type.String(),

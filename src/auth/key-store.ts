@@ -8,6 +8,7 @@ import {
   type KeyFiles,
   type KeyRecord,
   parseLedger,
+  type Scope,
   type Tier,
 } from './key-file.js';
 
@@ -22,9 +23,11 @@ const MAX_LABEL = 100;
 export interface KeyHolder {
   readonly id: string;
   readonly tier: Tier;
+  /** Absent: none. */
+  readonly scopes?: readonly Scope[];
 }
 
-/** A key that changed: `tier` is its new one, or null once it is revoked. */
+/** A key whose tier or scopes changed: `tier` is its present one, or null once it is revoked. */
 export interface KeyChange {
   readonly id: string;
   readonly tier: Tier | null;
@@ -114,7 +117,11 @@ export class KeyStore {
   }
 
   /** The key is returned this once and never again. Throws when the label is not 1 to 100 printable characters. */
-  async create(tier: Tier, label: string): Promise<{ readonly id: string; readonly key: string }> {
+  async create(
+    tier: Tier,
+    label: string,
+    scopes: readonly Scope[] = [],
+  ): Promise<{ readonly id: string; readonly key: string }> {
     if (!/^[^\p{C}]+$/u.test(label) || label.length > MAX_LABEL) {
       throw new Error(`a label is 1 to ${MAX_LABEL} printable characters`);
     }
@@ -122,14 +129,16 @@ export class KeyStore {
     const key = createApiKey(random);
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
     const createdAt = new Date(clock.wallMs()).toISOString();
-    await this.#update((keys) => [...keys, { id, hash: this.#hash(key), tier, label, createdAt }]);
+    const ofScopes = scopes.length === 0 ? {} : { scopes: [...scopes] };
+    await this.#update((keys) => [...keys, { id, hash: this.#hash(key), tier, ...ofScopes, label, createdAt }]);
     return { id, key };
   }
 
   /** Oldest first, revoked ones too. */
   list(): KeyInfo[] {
-    return this.#keys.map(({ id, tier, label, createdAt, revokedAt }) => {
-      return { id, tier, label, createdAt, ...(revokedAt === undefined ? {} : { revokedAt }) };
+    return this.#keys.map(({ id, tier, scopes, label, createdAt, revokedAt }) => {
+      const given = { ...(scopes !== undefined && { scopes }), label, createdAt };
+      return { id, tier, ...given, ...(revokedAt !== undefined && { revokedAt }) };
     });
   }
 
@@ -228,11 +237,14 @@ export class KeyStore {
     const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== undefined).map(({ hash }) => hash));
     const inForce = keys.filter(({ hash }) => !revoked.has(hash));
     this.#keys = keys;
-    this.#holders = new Map(inForce.map(({ hash, id, tier }) => [hash, { id, tier }]));
+    this.#holders = new Map(
+      inForce.map(({ hash, id, tier, scopes }) => [hash, { id, tier, ...(scopes !== undefined && { scopes }) }]),
+    );
     const changes: KeyChange[] = [];
-    for (const [hash, { id, tier }] of before) {
+    for (const [hash, { id, tier, scopes = [] }] of before) {
       const now = this.#holders.get(hash);
-      if (now?.tier !== tier) changes.push({ id, tier: now?.tier ?? null });
+      const isSame = now?.tier === tier && String(now.scopes ?? []) === String(scopes);
+      if (!isSame) changes.push({ id, tier: now?.tier ?? null });
     }
     if (changes.length === 0) return;
     this.#verified.clear();

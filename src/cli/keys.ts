@@ -1,4 +1,4 @@
-import { DiskKeyFiles, type KeyFiles, type Tier, TIERS } from '../auth/key-file.js';
+import { DiskKeyFiles, type KeyFiles, type Scope, SCOPES, type Tier, TIERS } from '../auth/key-file.js';
 import { type KeyInfo, KeyStore, LEDGER } from '../auth/key-store.js';
 import { limits } from '../config/limits.js';
 import { CLUSTER_SETTINGS, type Settings } from '../config/setting-table.js';
@@ -11,7 +11,7 @@ import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageEr
 /** Where the keys are: in a directory, or in a cluster of that profile. */
 const KEY_SETTINGS = ['dataDir', ...CLUSTER_SETTINGS] as const;
 
-const help = `quotebook keys create [--tier free|paid] [--label TEXT] [FLAGS]
+const help = `quotebook keys create [--tier free|paid] [--scope operator] [--label TEXT] [FLAGS]
 quotebook keys list [FLAGS]
 quotebook keys change ID --tier free|paid [FLAGS]
 quotebook keys revoke ID [FLAGS]
@@ -25,6 +25,9 @@ Works on the data directory, with or without a running server; with --cluster on
 
   --tier
       Which quotas hold for the key: free or paid. Default: free.
+  --scope
+      operator: the key may act with the operator's wallet: fill, cancel, approve, exercise, trade.
+      Give it only to who may spend the operator's money. Default: none.
   --label
             A name for the owner of the key, for people to read. Default: unnamed.
 ${flagsHelp(KEY_SETTINGS)}`;
@@ -34,7 +37,7 @@ export const keysCommand: Command = {
   summary: 'create, list, change or revoke API keys',
   help,
   async run(words, io) {
-    const parsed = parseFlags(words, { ...settingFlags(KEY_SETTINGS), tier: 'value', label: 'value' });
+    const parsed = parseFlags(words, { ...settingFlags(KEY_SETTINGS), tier: 'value', scope: 'value', label: 'value' });
     const action = actionOf(parsed);
     const result = await settingsFrom(parsed, io);
     if (!result.ok) {
@@ -74,7 +77,7 @@ async function actOn(files: KeyFiles, place: string, action: Action, io: Command
 }
 
 type Action =
-  | { readonly type: 'create'; readonly tier: Tier; readonly label: string }
+  | { readonly type: 'create'; readonly tier: Tier; readonly scopes: readonly Scope[]; readonly label: string }
   | { readonly type: 'list' }
   | { readonly type: 'change'; readonly id: string; readonly tier: Tier }
   | { readonly type: 'revoke'; readonly id: string };
@@ -86,11 +89,14 @@ function actionOf({ positionals, values }: ParsedWords): Action {
   if (type === 'create') {
     // So, too, where a label of two words has no quotes around it.
     if (id !== '') throw new UsageError(`keys create takes flags alone, not ${id}`);
-    return { type, tier: tierOf(values.get('tier') ?? 'free'), label: values.get('label') ?? 'unnamed' };
+    const tier = tierOf(values.get('tier') ?? 'free');
+    return { type, tier, scopes: scopesOf(values.get('scope')), label: values.get('label') ?? 'unnamed' };
   }
   const namesOne = id !== '' && extra === undefined;
   if (type === 'list' ? id !== '' : !namesOne || (type !== 'change' && type !== 'revoke')) throw new UsageError(USAGE);
-  if (values.has('label')) throw new UsageError('--label belongs to `keys create`');
+  for (const flag of ['label', 'scope']) {
+    if (values.has(flag)) throw new UsageError(`--${flag} belongs to \`keys create\``);
+  }
   if (type === 'change') return { type, id, tier: tierOf(values.get('tier') ?? '') };
   if (values.has('tier')) throw new UsageError('--tier belongs to `keys create` and `keys change`');
   return type === 'list' ? { type } : { type: 'revoke', id };
@@ -102,11 +108,19 @@ function tierOf(text: string): Tier {
   return tier;
 }
 
+function scopesOf(text: string | undefined): Scope[] {
+  if (text === undefined) return [];
+  const scope = SCOPES.find((known) => known === text);
+  if (scope === undefined) throw new UsageError(`--scope is one of ${SCOPES.join(', ')}`);
+  return [scope];
+}
+
 async function act(store: KeyStore, action: Action, io: CommandIo): Promise<number> {
   switch (action.type) {
     case 'create': {
-      const { id, key } = await store.create(action.tier, action.label);
-      io.err(`Key ${id} of the ${action.tier} tier. It is shown only now:`);
+      const { id, key } = await store.create(action.tier, action.label, action.scopes);
+      const scopes = action.scopes.length === 0 ? '' : ` with the scope ${action.scopes.join(', ')}`;
+      io.err(`Key ${id} of the ${action.tier} tier${scopes}. It is shown only now:`);
       io.out(key);
       return EXIT_OK;
     }
@@ -138,8 +152,10 @@ function noSuchKey(id: string, io: CommandIo): number {
 }
 
 function table(keys: readonly KeyInfo[]): string[] {
-  const head = ['id', 'tier', 'created', 'revoked', 'label'];
-  const rows = keys.map(({ id, tier, createdAt, revokedAt, label }) => [id, tier, createdAt, revokedAt ?? '-', label]);
+  const head = ['id', 'tier', 'scopes', 'created', 'revoked', 'label'];
+  const rows = keys.map(({ id, tier, scopes, createdAt, revokedAt, label }) => {
+    return [id, tier, scopes === undefined ? '-' : scopes.join(), createdAt, revokedAt ?? '-', label];
+  });
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
   return [head, ...rows].map((row) =>
     row

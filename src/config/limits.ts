@@ -181,6 +181,12 @@ export const limits = {
   txResends: 8,
   /** Most that a transaction offers for a unit of gas, in gwei. */
   maxFeeGwei: 500,
+  /**
+   * Gas that the routes for keys with the scope operator may use in 24 hours on the settlement chain: each route, and all
+   * together. About 1,000 fills, and 2,500.
+   */
+  operatorRouteGasPerDay: 400_000_000,
+  operatorGasPerDay: 1_000_000_000,
   /** How long POST /pools and POST /pool/settle wait for one transaction. The wallet goes on with it. */
   txPatienceMs: 90_000,
   /** Open connections to the port of the metrics: a scraper or two, and a person with curl. */

@@ -146,6 +146,18 @@ export const settingTable = {
     'What the wallet may spend on gas in 24 hours, on each chain: once it has paid so much, nothing more is sent. ' +
       'What is under way by then, at most `txInFlight` transactions, is still paid for. Not set: no cap.',
   ),
+  operatorRouteGasPerDay: integer(
+    1,
+    1_000_000_000_000,
+    limits.operatorRouteGasPerDay,
+    'Gas that each route for keys with the scope operator may use in 24 hours, for all keys together.',
+  ),
+  operatorGasPerDay: integer(
+    1,
+    1_000_000_000_000,
+    limits.operatorGasPerDay,
+    'Gas that all these routes together may use in 24 hours.',
+  ),
   settlementRpcUrls: rpcUrls('settlement'),
   streamRpcUrls: rpcUrls('stream'),
   settlementWsUrl: wsUrl('settlement'),

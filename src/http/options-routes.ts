@@ -188,6 +188,7 @@ export function settlementRoutes(
     method: 'POST',
     path: `/pool/${close}`,
     needsKey: true,
+    ...(close !== 'settle' && { scope: 'operator' }),
     handle: (request, caller) => answer(request, caller, close),
   }));
 }

@@ -122,6 +122,7 @@ export function publishRoute(
         return unavailable(request, `The wallet ${result.wallet} has no money for gas`);
       case 'OVER_BUDGET':
       case 'SPEND_CAP':
+      case 'OPERATOR_CAP':
       case 'STORAGE_FULL':
         return gasRefused(request, result);
       case 'QUEUE_FULL':

@@ -139,8 +139,16 @@ export class AnswerHeaders {
 export function gasRefused(request: NetRequestHead, refusal: GasRefusal): NetResponse {
   if (refusal.type === 'OVER_BUDGET') return rateLimited(request, refusal.retryAfterMs);
   if (refusal.type === 'STORAGE_FULL') return unavailable(request, refusal.type);
-  const message = `The wallet ${refusal.wallet} has spent what it may in a day`;
+  const message =
+    refusal.type === 'SPEND_CAP'
+      ? `The wallet ${refusal.wallet} has spent what it may in a day`
+      : `The operator's wallet has spent what ${refusal.spender} may in a day`;
   return refuse(request, 429, message, retryAfter(refusal.retryAfterMs));
+}
+
+/** The key is known, but only keys with the scope operator may act with the operator's wallet. */
+export function noOperatorScope(request: NetRequestHead): NetResponse {
+  return refuse(request, 403, "This key may not act with the operator's wallet: it takes one with the scope operator");
 }
 
 export function noWallet(request: NetRequestHead): NetResponse {

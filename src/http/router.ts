@@ -1,10 +1,12 @@
 import type { NetHandler, NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
-import { type AnswerHeaders, rateLimited, refuse } from './responses.js';
+import { type AnswerHeaders, noOperatorScope, rateLimited, refuse } from './responses.js';
 
 /** The verified key of a request, by its id. */
 export interface Caller {
   readonly id: string;
   readonly tier: 'free' | 'paid';
+  /** Absent: none. `operator`: it may act with the operator's wallet. */
+  readonly scopes?: readonly 'operator'[];
 }
 
 /** `retryAfterMs`: the key is unknown, and too many such came from this address. */
@@ -27,11 +29,13 @@ export type RouteHandler<C> = (request: NetRequest, caller: C) => NetResponse | 
 
 export type Route =
   | {
-      readonly method: 'GET' | 'POST';
+      readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
       readonly path: string;
       readonly needsKey: true;
       /** Callers pay for each quote, too. */
       readonly takesQuotes?: true;
+      /** Keys without this scope are refused with 403, before their body is read. */
+      readonly scope?: 'operator';
       readonly handle: RouteHandler<Caller>;
     }
   | { readonly method: 'GET'; readonly path: string; readonly needsKey: false; readonly handle: RouteHandler<null> };
@@ -111,8 +115,9 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     if (caller === 'NOT_FOUND') return refuse(request, 401, 'NOT_FOUND');
     if ('retryAfterMs' in caller) return rateLimited(request, caller.retryAfterMs);
     answering.caller = caller;
+    if (route.scope !== undefined && !caller.scopes?.includes(route.scope)) return noOperatorScope(request);
     answering.takesQuotes = route.takesQuotes === true;
-    if (route.method === 'POST' && hasCoding(request))
+    if (route.method !== 'GET' && hasCoding(request))
       return refuse(request, 415, 'A body with a Content-Encoding is not taken', { 'accept-encoding': 'identity' });
     return (whole) => {
       const retryAfterMs = options.quotas.takeRequest(caller);

@@ -184,6 +184,97 @@ class DayBudget {
   }
 }
 
+/** The name under which the days of the operator's routes are kept. */
+const CAPS_KEPT_AS = 'operator gas';
+/** The entry of all these routes together. */
+const ALL_ROUTES = 'keys with the scope operator';
+
+export interface OperatorCapOptions {
+  /** Gas within 24 hours: of each route, and of all of them together. */
+  readonly routeGasPerDay: number;
+  readonly gasPerDay: number;
+  /** Must continue after a restart where it stopped. */
+  readonly nowMs: () => number;
+  /** Stores what was used; null: kept in memory only. */
+  readonly kept: KeyValueStore | null;
+}
+
+/** The cap of one route, for one request. */
+export interface RouteCap {
+  /** Reserves all this gas, or returns why not. */
+  take(gas: number): GasRefusal | null;
+  /** Charges the used gas of a reservation made at `takenMs`; it may exceed it. Durable when it resolves. */
+  settle(taken: number, used: number, takenMs: number): Promise<void>;
+}
+
+/**
+ * Caps the gas that the operator's wallet spends for keys with the scope operator, by each route and in all, whatever
+ * the single keys may use. Reserves and refunds as `GasBudget` does.
+ */
+export class OperatorCaps {
+  readonly #options: OperatorCapOptions;
+  readonly #days: DayBudget;
+  readonly #spenders = new Set<string>();
+  /** Whether the last write succeeded. If not, a restart would let the routes spend the same again. */
+  #isKept = true;
+
+  constructor(options: OperatorCapOptions) {
+    this.#options = options;
+    this.#days = new DayBudget(options.nowMs);
+    const found = options.kept?.found.get(CAPS_KEPT_AS) ?? {};
+    for (const [spender, day] of Object.entries(Object(found) as Record<string, unknown>)) {
+      if (!isUsedOfDay(day)) throw new Error(`What ${spender} spent was kept in a form not understood`);
+      this.#spenders.add(spender);
+      this.#days.put(spender, day);
+    }
+  }
+
+  /** `route`: method and path, one of few. */
+  of(route: string): RouteCap {
+    const { routeGasPerDay, gasPerDay } = this.#options;
+    const caps = [
+      { spender: route, limit: routeGasPerDay },
+      { spender: ALL_ROUTES, limit: gasPerDay },
+    ];
+    return {
+      take: (gas) => {
+        if (!this.#isKept) {
+          void this.#keep(); // the next call may find it kept
+          return { type: 'STORAGE_FULL' };
+        }
+        const nowMs = this.#options.nowMs();
+        const taken: string[] = [];
+        for (const { spender, limit } of caps) {
+          const retryAfterMs = this.#days.take(spender, gas, limit);
+          if (retryAfterMs > 0) {
+            for (const each of taken) this.#days.giveBack(each, gas, nowMs);
+            return { type: 'OPERATOR_CAP', spender, retryAfterMs };
+          }
+          this.#spenders.add(spender);
+          taken.push(spender);
+        }
+        void this.#keep();
+        return null;
+      },
+      settle: (taken, used, takenMs) => {
+        for (const { spender } of caps) this.#days.giveBack(spender, taken - used, takenMs);
+        return this.#keep();
+      },
+    };
+  }
+
+  /** A failing disk ends the process. On a full one the count continues in memory. */
+  async #keep(): Promise<void> {
+    const days = Object.fromEntries([...this.#spenders].map((spender) => [spender, this.#days.of(spender)]));
+    try {
+      await this.#options.kept?.put(CAPS_KEPT_AS, days);
+      this.#isKept = true;
+    } catch {
+      this.#isKept = false;
+    }
+  }
+}
+
 /** Gas of the operator's transactions on the settlement chain: slightly above most measured on the local chain. */
 export const GAS_PER_DEPLOYMENT = 260_000;
 export const GAS_PER_SETTLEMENT = 135_000;
@@ -193,6 +284,12 @@ export interface CappedSender {
   readonly address: Hex;
   /** 0 if the wallet may spend; else the milliseconds until it may again. */
   waitMs(): number;
+}
+
+/** One request of a key with the scope operator. */
+export interface OperatorAction {
+  readonly cap: RouteCap;
+  onMined(holder: QuotaHolder, txHash: Hex, succeeded: boolean): void;
 }
 
 /**
@@ -210,6 +307,8 @@ export class GasReservation {
     private readonly sender: CappedSender,
     private readonly holder: QuotaHolder,
     private readonly gasPerTx: number,
+    /** Of a route that only keys with the scope operator may use; null: of any other. */
+    private readonly action: OperatorAction | null = null,
   ) {}
 
   /** Does the work and charges for it. Returns SPEND_CAP if the wallet's cap let nothing be sent. */
@@ -218,7 +317,10 @@ export class GasReservation {
       const result = await work(this);
       return this.#capWaitMs > 0 && this.#used === 0 ? this.#spendCap(this.#capWaitMs) : result;
     } finally {
-      await this.operatorGas.settleGas(this.holder, this.#taken, this.#used, this.#takenMs);
+      await Promise.all([
+        this.operatorGas.settleGas(this.holder, this.#taken, this.#used, this.#takenMs),
+        this.#taken > 0 ? this.action?.cap.settle(this.#taken, this.#used, this.#takenMs) : undefined,
+      ]);
     }
   }
 
@@ -229,16 +331,27 @@ export class GasReservation {
     if (capWaitMs > 0) return this.#spendCap(capWaitMs);
     if (!this.operatorGas.canKeep(this.holder)) return { type: 'STORAGE_FULL' };
     const gas = transactions * this.gasPerTx;
+    const takenMs = this.operatorGas.nowMs();
+    const refusal = this.action?.cap.take(gas) ?? null;
+    if (refusal !== null) return refusal;
     const retryAfterMs = this.operatorGas.takeGas(this.holder, gas);
-    if (retryAfterMs > 0) return { type: 'OVER_BUDGET', retryAfterMs };
+    if (retryAfterMs > 0) {
+      void this.action?.cap.settle(gas, 0, takenMs);
+      return { type: 'OVER_BUDGET', retryAfterMs };
+    }
     this.#taken = gas;
-    this.#takenMs = this.operatorGas.nowMs();
+    this.#takenMs = takenMs;
     return null;
   }
 
   /** A transaction was mined and used this much gas; null: it may still be mined, and counts as its estimate. */
   sent(gasUsed: bigint | null): void {
     this.#used += gasUsed === null ? this.gasPerTx : Number(gasUsed);
+  }
+
+  /** A transaction was mined, maybe long after the request was answered. */
+  mined(txHash: Hex, succeeded: boolean): void {
+    this.action?.onMined(this.holder, txHash, succeeded);
   }
 
   /** A transaction was not sent: the wallet may spend again in `waitMs`. */
@@ -257,5 +370,7 @@ export type GasRefusal =
   | { readonly type: 'OVER_BUDGET'; readonly retryAfterMs: number }
   /** The wallet has reached its daily cap. */
   | { readonly type: 'SPEND_CAP'; readonly wallet: Hex; readonly retryAfterMs: number }
+  /** The routes for keys with the scope operator have used their daily cap: the named one, or all together. */
+  | { readonly type: 'OPERATOR_CAP'; readonly spender: string; readonly retryAfterMs: number }
   /** The disk is full, so usage cannot be recorded: a restart would let keys use it again. */
   | { readonly type: 'STORAGE_FULL' };

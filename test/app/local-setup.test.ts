@@ -1,9 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import t from 'tap';
-import { greeting, openLocalSetup, writeReadyFile } from '../../src/app/local-setup.js';
+import { greeting, localApiKey, openLocalSetup, writeReadyFile } from '../../src/app/local-setup.js';
+import { KeyStore } from '../../src/auth/key-store.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
+import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 
 t.test('where another process runs the local chain no second one is begun on its state', async (t) => {
   const dataDir = t.testdir();
@@ -86,4 +89,16 @@ t.test('the greeting fits on a screen, with the key last, and its commands work 
   t.ok(text.indexOf('API key    the-key') > text.indexOf('curl'), 'what is needed next stands last');
   t.notMatch(greeting(ready, 'r.json', null), 'node ', 'and no scripts where there are none');
   t.end();
+});
+
+t.test('the key of the local chain has the scope operator; one of an earlier version is replaced once', async (t) => {
+  const dataDir = t.testdir();
+  const files = new MemoryKeyFiles();
+  const keys = await KeyStore.open({ files, clock: systemClock, random: systemRandom, cacheSize: 10 });
+  const { key: old } = await keys.create('paid', 'local set-up');
+  writeFileSync(path.join(dataDir, 'local.key'), `${old}\n`);
+  const key = await localApiKey(keys, dataDir);
+  t.match(keys.verify(key), { tier: 'paid', scopes: ['operator'] });
+  t.equal(await localApiKey(keys, dataDir), key, 'the same at the next start');
+  t.strictSame(Object.keys(keys.verify(old)), ['id', 'tier'], 'the old one stays as it was');
 });

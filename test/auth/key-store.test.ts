@@ -29,6 +29,32 @@ t.test('a key that was created is known, with its tier', async (t) => {
   t.strictSame(store.verify(paid.key), { id: paid.id, tier: 'paid' }, 'and again, from the cache');
 });
 
+t.test('a key has the scopes that it was created with', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store } = await openStore(files);
+  const { key, id } = await store.create('paid', 'a desk', ['operator']);
+  const holder = { id, tier: 'paid', scopes: ['operator'] };
+  t.strictSame(store.verify(key), holder);
+  t.match(store.list(), [{ id, scopes: ['operator'] }]);
+  t.strictSame((await openStore(files)).store.verify(key), holder, 'and after a restart');
+});
+
+t.test('a scope that is taken away is gone at the next look', async (t) => {
+  const files = new MemoryKeyFiles();
+  const { store, clock } = await openStore(files);
+  const { key, id } = await store.create('paid', 'a desk', ['operator']);
+  store.verify(key);
+  const changes: KeyChange[] = [];
+  store.onChange((change) => changes.push(change));
+  store.watch(1000, (error) => t.fail(String(error)));
+  await files.update('keys.json', (text) => String(text).replace('"operator"', ''));
+  clock.advance(1000);
+  await settle();
+  t.strictSame(store.verify(key), { id, tier: 'paid', scopes: [] });
+  t.strictSame(changes, [{ id, tier: 'paid' }]);
+  store.close();
+});
+
 t.test('no key, an unknown key, no key at all', async (t) => {
   const { store } = await openStore(new MemoryKeyFiles());
   t.equal(store.verify(undefined), 'MISSING');

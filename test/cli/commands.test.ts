@@ -187,7 +187,7 @@ t.test('keys are those of the data directory', async (t) => {
   t.notMatch(created.err, created.out, 'the key is on the standard output alone');
   t.match(await run(['keys', 'list'], { environment: { QUOTEBOOK_DATA_DIR: directory } }), {
     code: 0,
-    out: /^id +tier +created +revoked +label\n[0-9a-f]{16} +free .* - +unnamed$/,
+    out: /^id +tier +scopes +created +revoked +label\n[0-9a-f]{16} +free +- .* - +unnamed$/,
   });
   const [id = ''] = /[0-9a-f]{16}/.exec(created.err) ?? [];
   const change = ['keys', 'change', id, '--tier', 'paid', ...at];
@@ -199,6 +199,20 @@ t.test('keys are those of the data directory', async (t) => {
   t.match(await run(['keys', 'revoke', '0123456789abcdef', ...at]), {
     code: 1,
     err: /There is no key 0123456789abcdef/,
+  });
+});
+
+t.test('keys create gives a scope where it is asked to, and no other command does', async (t) => {
+  const at = ['--data-dir', t.testdir()];
+  const created = await run(['keys', 'create', '--scope', 'operator', ...at]);
+  t.match(created, { code: 0, out: /^qb_/, err: /^Key [0-9a-f]{16} of the free tier with the scope operator\./ });
+  await run(['keys', 'create', ...at]);
+  const { out } = await run(['keys', 'list', ...at]);
+  t.match(out, /\n[0-9a-f]{16} +free +operator .*\n[0-9a-f]{16} +free +- /);
+  t.match(await run(['keys', 'create', '--scope', 'root', ...at]), { code: 2, err: /--scope is one of operator/ });
+  t.match(await run(['keys', 'change', 'ab', '--tier', 'paid', '--scope', 'operator', ...at]), {
+    code: 2,
+    err: /--scope belongs to `keys create`/,
   });
 });
 

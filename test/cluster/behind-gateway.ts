@@ -100,7 +100,7 @@ export async function startBehindGateway(given: BehindGatewayOptions): Promise<B
     random: systemRandom,
     cacheSize: limits.keyCache,
   });
-  const { key: apiKey } = await keys.create('paid', 'test');
+  const { key: apiKey } = await keys.create('paid', 'test', ['operator']);
   const gateway = await startGateway({
     settings,
     profile,

@@ -94,7 +94,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       random: systemRandom,
       cacheSize: limits.keyCache,
     }));
-  const { key: apiKey } = await keys.create('paid', 'test');
+  const { key: apiKey } = await keys.create('paid', 'test', ['operator']);
   const patience = {
     timeoutMs: limits.rpcTimeoutMs,
     attempts: limits.rpcAttempts,

@@ -5,6 +5,10 @@ import { ask, requestOf } from './ask-route.js';
 
 const refusals = [
   [{ type: 'OVER_BUDGET', retryAfterMs: 60_500 }, 'RATELIMITED'],
+  [
+    { type: 'OPERATOR_CAP', spender: 'POST /x', retryAfterMs: 60_500 },
+    "The operator's wallet has spent what POST /x may in a day",
+  ],
   [{ type: 'SPEND_CAP', wallet: '0xaa', retryAfterMs: 60_500 }, 'The wallet 0xaa has spent what it may in a day'],
 ] as const;
 

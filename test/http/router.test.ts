@@ -50,6 +50,41 @@ t.test('a page on another origin may send every header that the service reads of
   t.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST');
 });
 
+t.test('a route with a scope refuses other keys before it reads their bodies', async (t) => {
+  const none: readonly 'operator'[] = [];
+  const holders = {
+    plain: { id: 'a' },
+    empty: { id: 'b', scopes: none },
+    desk: { id: 'c', scopes: ['operator'] },
+  } as const;
+  const scoped = createRouter(
+    (['POST', 'PATCH', 'DELETE'] as const).map((method) => {
+      return { method, path: '/spends', needsKey: true, scope: 'operator', handle };
+    }),
+    {
+      watch,
+      checkKey: (key) => ({ tier: 'paid', ...holders[key as keyof typeof holders] }),
+      quotas: { takeRequest: () => 0, headers: () => undefined },
+      answerHeaders: new AnswerHeaders({ allowOrigin: () => '*', staleness: () => null }),
+      maxQueryBytes: 100,
+    },
+  );
+  const asked = (method: string, key: string) => {
+    return { ...requestOf(method, '/spends', '[]'), header: (name: string) => (name === 'x-apikey' ? key : undefined) };
+  };
+  const message = "This key may not act with the operator's wallet: it takes one with the scope operator";
+  for (const method of ['POST', 'PATCH', 'DELETE']) {
+    for (const key of ['plain', 'empty']) {
+      t.match(await scoped.handle(asked(method, key)), { status: 403, body: JSON.stringify({ message }) });
+      t.match(scoped.refuseHead(asked(method, key)), { status: 403 });
+    }
+    t.match(await scoped.handle(asked(method, 'desk')), { status: 200 });
+    t.equal(scoped.refuseHead(asked(method, 'desk')), null);
+  }
+  const { headers } = await scoped.handle(requestOf('OPTIONS', '/spends'));
+  t.equal(headers['access-control-allow-methods'], 'POST, PATCH, DELETE');
+});
+
 t.test('reports a route that throws, and answers 500', async (t) => {
   for (const path of ['/throws', '/rejects']) {
     heard.length = 0;

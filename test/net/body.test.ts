@@ -18,6 +18,17 @@ eachBackend(t, (t, backend) => {
     t.equal(await over.text(), 'TOO_LARGE');
   });
 
+  t.test('PATCH and DELETE have bodies like POST', async (t) => {
+    const { url } = await serve(t, backend, { http: (r) => answer(`${r.method} ${Buffer.from(r.body).toString()}`) });
+    for (const method of ['PATCH', 'DELETE']) {
+      const small = await fetch(url, { method, body: '{"a":1}' });
+      t.equal(await small.text(), `${method} {"a":1}`);
+      const over = await fetch(url, { method, body: 'x'.repeat(1025) });
+      t.strictSame([over.status, await over.text()], [413, 'TOO_LARGE']);
+      t.equal(await (await fetch(url, { method })).text(), `${method} `, 'or none');
+    }
+  });
+
   t.test('the limit is that of the method and path', async (t) => {
     const { url } = await serve(t, backend, {
       http: (r) => answer(String(r.body.length)),

@@ -65,8 +65,8 @@ export class Operator {
   }
 
   /** Ends when the transaction is mined, or can never be. Charges `payer` once. */
-  send(request: TxRequest, payer: Pick<GasPayer, 'sent' | 'capped'>): Submission {
-    const ended = this.#send(request);
+  send(request: TxRequest, payer: Pick<GasPayer, 'sent' | 'capped' | 'mined'>): Submission {
+    const ended = this.#send(request, payer);
     const end = ended.then(({ outcome }) => outcome);
     // `outcome` reports the failure; without a listener on `end` the rejection would be unhandled.
     end.catch(() => undefined);
@@ -85,11 +85,12 @@ export class Operator {
     return outcome;
   }
 
-  async #send(request: TxRequest): Promise<Ended> {
+  async #send(request: TxRequest, payer: Pick<GasPayer, 'mined'>): Promise<Ended> {
     try {
       const receipt = await this.wallet.send(request);
       this.onMined(receipt);
-      const { succeeded, gasUsed } = receipt;
+      const { succeeded, gasUsed, txHash } = receipt;
+      payer.mined?.(txHash, succeeded);
       return { outcome: succeeded ? { type: 'DONE' } : await this.#revertReason(request, receipt), gasUsed };
     } catch (error) {
       if (error instanceof WouldRevert) return { outcome: reverted(error.data), gasUsed: 0n };
@@ -135,6 +136,8 @@ export interface GasPayer {
   take(transactions: number): GasRefusal | null;
   /** A transaction was mined and used this much gas; null: it was sent, and may still be mined. */
   sent(gasUsed: bigint | null): void;
+  /** A transaction was mined, maybe long after the request was answered. Absent: nobody records it. */
+  mined?(txHash: Hex, succeeded: boolean): void;
   /** A transaction was not sent: the wallet has reached its cap, and may spend again in `waitMs`. */
   capped(waitMs: number): void;
 }
