@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { privateKeyToAddress } from 'viem/accounts';
 import { adoptSettings } from './app/adopt-settings.js';
 import { multicallLimits } from './app/chain-wiring.js';
-import { type DataDirectory, openDataDirectory } from './app/data-directory.js';
+import { acceptsMissing, type DataDirectory, openDataDirectory } from './app/data-directory.js';
 import { greeting, localApiKey, type LocalSetup, openLocalSetup, writeReadyFile } from './app/local-setup.js';
 import { LogEvents } from './app/log-event-history.js';
 import { endAll, endpointTroubles, openLogger, PAGE_DIRECTORY, readPageFiles, untilSignal } from './app/process.js';
@@ -108,7 +108,7 @@ async function serve(
     clock: systemClock,
     random: systemRandom,
     cacheSize: limits.keyCache,
-    acceptMissing: settings.acceptMissing?.split(',').includes(LEDGER) === true,
+    acceptMissing: acceptsMissing(settings, LEDGER),
   });
   const walletKey = (await readWalletKey(settings, readText)) ?? local?.operatorKey ?? null;
   const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);

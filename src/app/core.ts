@@ -132,7 +132,8 @@ export async function openLocalCore(
     onRefusal: ({ tier }) => quotas.refused('day', tier),
   });
   const askersClock = new AskersClock(clock);
-  const parts = { ...options, sequencer, time, chains, operatorGas, askersClock };
+  const reads = readsForClients(options, chains, askersClock);
+  const parts = { ...options, sequencer, time, chains, operatorGas, askersClock, reads };
   const optionServices = openOptionServices(parts);
   const publishing = quotePublishing({
     ...openIntake(options, { sequencer, chains, signing, nowSeconds, askersClock }),
@@ -152,8 +153,8 @@ export async function openLocalCore(
     publishing,
     optionServices,
     rfqs: rfqPorts(chains, sequencer),
-    settlement: readsForClients(options, chains, askersClock),
-    accounts: openAccountQueries(parts, chains, askersClock),
+    settlement: reads,
+    accounts: openAccountQueries(parts),
     operatorAddress: () => chains.settlementWallet?.address ?? null,
     ready,
     replica: null,

@@ -37,6 +37,11 @@ export interface DataDirectory extends OpenLog {
   openIntents(chainId: number, address: Hex): Promise<IntentLog>;
 }
 
+/** Whether the operator has the service go on without this file. */
+export function acceptsMissing({ acceptMissing }: Pick<Settings, 'acceptMissing'>, file: string): boolean {
+  return acceptMissing?.split(',').includes(file) === true;
+}
+
 /** Opens the log of this deployment. Rejects with PersistenceError when it can't be trusted, or is somebody else's. */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { settings, name, beginAnew, logger } = options;
@@ -118,7 +123,7 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
   const files: JsonStore[] = [];
   const openKept = async (file: string, maxBytes: number): Promise<JsonStore> => {
     const isExpected = log.files.includes(file);
-    const acceptMissing = settings.acceptMissing?.split(',').includes(file) === true;
+    const acceptMissing = acceptsMissing(settings, file);
     const kept = await JsonStore.open(disk, file, { maxBytes, logger, onFatal, isExpected, acceptMissing });
     files.push(kept);
     await log.noteFile(file).catch((error: unknown) => {

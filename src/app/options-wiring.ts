@@ -45,6 +45,7 @@ export interface OptionSideOptions {
   readonly budgets?: KeyValueStore;
   /** Of those who wait for a transaction. */
   readonly askersClock: Clock;
+  readonly reads: ClientReads;
   readonly limits: Limits;
   readonly logger: Logger;
 }
@@ -144,20 +145,27 @@ export function openValuations(
   };
 }
 
-function chainSeconds({ chains, time }: Pick<OptionRouteParts, 'chains' | 'time'>): ChainSeconds {
+function chainSeconds({
+  chains,
+  time,
+}: {
+  readonly chains: Pick<ChainsView, 'health'>;
+  readonly time: Pick<EngineTime, 'nowMs'>;
+}): ChainSeconds {
   return () => (chains.health.settlement.status().head === null ? null : Math.floor(time.nowMs() / 1000));
 }
 
 /** What accounts hold, for clients. */
 export function openAccountQueries(
-  options: Pick<OptionSideOptions, 'profile' | 'time' | 'limits' | 'logger'> & { readonly clock: Clock },
-  chains: Pick<ChainSide, 'settlement'>,
-  askersClock: Clock,
+  options: Pick<OptionSideOptions, 'profile' | 'time' | 'reads' | 'limits'> & {
+    readonly chains: Pick<ChainSide, 'settlement'>;
+    readonly clock: Clock;
+  },
 ): AccountQueries {
-  const { profile, time, clock, limits } = options;
+  const { profile, time, chains, reads, clock, limits } = options;
   const { settlement } = chains;
   const reader = {
-    multicall: readsForClients(options, chains, askersClock).multicall,
+    multicall: reads.multicall,
     nativeBalance: settlement.nativeBalance.bind(settlement),
     logs: settlement.logs.bind(settlement),
     head: settlement.head.bind(settlement),
@@ -173,10 +181,9 @@ export function openOptionServices(options: OptionSideOptions): OptionServices |
   const { settlementWallet, follower, health } = chains;
   if (settlementWallet === null) return null;
   const series = new OptionSeries(profile);
-  const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
-  const settlement = readsForClients(options, chains, askersClock);
+  const settlement = options.reads;
   const factory = profile.contracts.poolFactory.address;
-  const now: ChainSeconds = () => (health.settlement.status().head === null ? null : engineSeconds());
+  const now = chainSeconds({ chains, time });
   const operator = new Operator(settlementWallet, settlement, () => follower.wake(), askersClock, limits.txPatienceMs);
   const known = {
     knows: (poolAddress: `0x${string}`) => engine.pool(poolAddress) !== undefined,
@@ -223,14 +230,15 @@ export function openOptionServices(options: OptionSideOptions): OptionServices |
   };
 }
 
-type Asked = Pick<ChainReader, 'call' | 'multicall'>;
+/** Reads of the settlement chain, on behalf of clients. */
+export type ClientReads = Pick<ChainReader, 'call' | 'multicall'>;
 
-/** The settlement chain for requests of clients; what its node refuses is in the text log. */
+/** What the node refuses is in the text log: one reader for all routes, so that repeated trouble gives one warning. */
 export function readsForClients(
   { limits, logger }: Pick<OptionSideOptions, 'limits' | 'logger'>,
   { settlement }: Pick<ChainSide, 'settlement'>,
   askersClock: Clock,
-): Asked {
+): ClientReads {
   const troubles = new TroubleLog(askersClock, limits.troubleCalmMs);
   return tellingRefusals(settlement, (error) => {
     if (troubles.failed('refusal'))
@@ -243,7 +251,7 @@ export function readsForClients(
  * The same reader for routes that answer clients. The client learns only that the node refused; `onRefusal` gets the
  * node's own words. Unreachable endpoints are left out, because the endpoint pool reports them.
  */
-export function tellingRefusals(reader: Asked, onRefusal: (error: Error) => void): Asked {
+export function tellingRefusals(reader: ClientReads, onRefusal: (error: Error) => void): ClientReads {
   const told = async <T>(asked: Promise<T>): Promise<T> => {
     try {
       return await asked;

@@ -26,10 +26,10 @@ Works on the data directory, with or without a running server; with --cluster on
   --tier
       Which quotas hold for the key: free or paid. Default: free.
   --scope
-      operator: the key may act with the operator's wallet: fill, cancel, approve, exercise, trade.
-      Give it only to who may spend the operator's money. Default: none.
+      operator: the key may close the operator's positions (POST /pool/exercise, /pool/annihilate).
+      Give it only to people who may spend the operator's money. Default: none.
   --label
-            A name for the owner of the key, for people to read. Default: unnamed.
+      A name for the owner of the key, for people to read. Default: unnamed.
 ${flagsHelp(KEY_SETTINGS)}`;
 
 export const keysCommand: Command = {

@@ -80,5 +80,3 @@ async function sourceAt(file: string): Promise<RestoreSource> {
 function report(found: LogReport, io: CommandIo): void {
   for (const [name, value] of Object.entries(found)) io.out(`${name} ${String(value)}`);
 }
-
-/** What the persistence tells people while it reads. */

@@ -183,7 +183,7 @@ export const limits = {
   maxFeeGwei: 500,
   /**
    * Gas that the routes for keys with the scope operator may use in 24 hours on the settlement chain: each route, and all
-   * together. About 1,000 fills, and 2,500.
+   * together. About 2,900 exercised positions, and 7,400.
    */
   operatorRouteGasPerDay: 400_000_000,
   operatorGasPerDay: 1_000_000_000,

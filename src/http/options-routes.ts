@@ -174,14 +174,14 @@ export function settlementRoutes(
     const result = await settlements[close](caller, body.terms);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     if (result.type !== 'ANSWERED') return gasRefused(request, result);
-    const told: SettleResponse = { success: [], failed: [] };
+    const response: SettleResponse = { success: [], failed: [] };
     body.options.forEach((option, i) => {
       const item = result.items[i];
       if (item === undefined) throw new Error('An option has no outcome');
-      if (item.type === 'SETTLED') told.success.push(option);
-      else told.failed.push({ failedOption: option, reason: item.reason });
+      if (item.type === 'SETTLED') response.success.push(option);
+      else response.failed.push({ failedOption: option, reason: item.reason });
     });
-    return json(JSON.stringify(told));
+    return json(JSON.stringify(response));
   }
 
   return (['settle', 'exercise', 'annihilate'] as const).map((close) => ({

@@ -1,7 +1,6 @@
-import { listStrikes } from '../market/strikes.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { expirationRefusal, listMaturities, parseExpiration } from '../wire/expiration.js';
-import { ivQuery, spotQuery, strikesCheck } from '../wire/oracles.js';
+import { ivQuery, listStrikes, spotQuery, strikesCheck } from '../wire/oracles.js';
 import { formatDecimal, parseDecimal } from '../wire/primitives.js';
 import { NoQuery } from '../wire/options.js';
 import { parseQuery } from '../wire/query.js';

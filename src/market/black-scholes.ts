@@ -2,7 +2,7 @@
  * The model of Black and Scholes for European options without dividends (Hull, "Options, Futures, and Other
  * Derivatives"). Its results are estimates and plain floats: no amount of money is computed with them.
  */
-export interface OptionTerms {
+export interface ModelTerms {
   /** Price of the base token, in the quote token. */
   readonly spot: number;
   readonly strike: number;
@@ -23,7 +23,7 @@ export interface OptionValue {
 }
 
 /** `volatility`: above 0; 0.6 is 60 % a year. */
-export function valueOption({ spot, strike, years, isCall, rate }: OptionTerms, volatility: number): OptionValue {
+export function valueOption({ spot, strike, years, isCall, rate }: ModelTerms, volatility: number): OptionValue {
   const deviation = volatility * Math.sqrt(years);
   const d1 = (Math.log(spot / strike) + (rate + volatility ** 2 / 2) * years) / deviation;
   const d2 = d1 - deviation;
@@ -50,7 +50,7 @@ const HALVINGS = 60;
  * The volatility at which the model gives this price; null where none does, as for a price below the option's intrinsic
  * value. Prices rise with the volatility, so halving the interval always finds it.
  */
-export function impliedVolatility(terms: OptionTerms, price: number): number | null {
+export function impliedVolatility(terms: ModelTerms, price: number): number | null {
   let low = LEAST_VOLATILITY;
   let high = MOST_VOLATILITY;
   const isBetween = price > valueOption(terms, low).price && price < valueOption(terms, high).price;

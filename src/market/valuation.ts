@@ -15,14 +15,14 @@ export interface ValuedPool {
   readonly best: BestPrices;
 }
 
-export interface TokenPair {
+export interface SpotPair {
   readonly base: Hex;
   readonly quote: Hex;
 }
 
 /** Prices of pairs in 1e-18, in their order, of one block. */
 export type ReadSpots = (
-  pairs: readonly TokenPair[],
+  pairs: readonly SpotPair[],
 ) => Promise<readonly ({ readonly type: 'PRICED'; readonly price: bigint } | { readonly type: string })[]>;
 
 export interface ValuationOptions {
@@ -73,7 +73,7 @@ export class Valuations {
   /** Resolves once prices are as new as they have to be; values any of these pools. */
   async prepare(pools: Iterable<Pool>): Promise<(valued: ValuedPool) => ValuationJson> {
     const { spotPairs } = this.#options.limits;
-    const pairs = new Map<string, TokenPair>();
+    const pairs = new Map<string, SpotPair>();
     for (const { poolKey } of pools) {
       if (!this.#options.hasOracle(poolKey)) continue;
       for (const pair of this.#pairsOf(poolKey)) if (pairs.size < spotPairs) pairs.set(nameOf(pair), pair);
@@ -87,18 +87,18 @@ export class Valuations {
     return (valued) => this.#value(valued);
   }
 
-  #pairsOf({ base, quote }: PoolKey): TokenPair[] {
+  #pairsOf({ base, quote }: PoolKey): SpotPair[] {
     const { dollar } = this.#options;
     return [{ base, quote }, ...(dollar === null ? [] : [{ base: quote, quote: dollar }])];
   }
 
-  #isDue(pair: TokenPair): boolean {
+  #isDue(pair: SpotPair): boolean {
     const known = this.#prices.get(nameOf(pair));
     const { clock, limits } = this.#options;
     return known === undefined || clock.monotonicMs() - known.atMs > limits.spotMaxAgeMs;
   }
 
-  async #read(pairs: readonly TokenPair[]): Promise<void> {
+  async #read(pairs: readonly SpotPair[]): Promise<void> {
     const answers = await this.#options.readSpots(pairs);
     const atMs = this.#options.clock.monotonicMs();
     for (const [i, pair] of pairs.entries()) {
@@ -107,7 +107,7 @@ export class Valuations {
     }
   }
 
-  #price(pair: TokenPair): bigint | null {
+  #price(pair: SpotPair): bigint | null {
     return this.#prices.get(nameOf(pair))?.price ?? null;
   }
 
@@ -121,7 +121,7 @@ export class Valuations {
   }
 }
 
-function nameOf({ base, quote }: TokenPair): string {
+function nameOf({ base, quote }: SpotPair): string {
   return `${base.toLowerCase()}-${quote.toLowerCase()}`;
 }
 

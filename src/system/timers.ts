@@ -11,7 +11,7 @@ export function pause(clock: Pick<Clock, 'after'>, delayMs: number): Promise<voi
 }
 
 /** Bounds of the pauses between two tries, milliseconds. */
-export interface BackoffRange {
+export interface BackoffBounds {
   readonly backoffMs: number;
   /** Absent: the number of tries bounds it. */
   readonly maxBackoffMs?: number;
@@ -19,7 +19,7 @@ export interface BackoffRange {
 
 /** The pause after that many failures in a row, from 1: its longest doubles each time, and it has full jitter. */
 export function backoff(
-  { backoffMs, maxBackoffMs = Infinity }: BackoffRange,
+  { backoffMs, maxBackoffMs = Infinity }: BackoffBounds,
   failures: number,
   random: Pick<Random, 'unit'>,
 ): number {

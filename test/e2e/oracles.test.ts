@@ -2,7 +2,7 @@ import t from 'tap';
 import { encodeFunctionData } from 'viem';
 import { oracleAdapterAbi, volatilityOracleAbi } from '../../src/chain/contracts/abi.js';
 import { devVolatilityAbi, priceOracleAbi } from '../../src/chain/dev/contracts.js';
-import { listStrikes } from '../../src/market/strikes.js';
+import { listStrikes } from '../../src/wire/oracles.js';
 import { parseExpiration } from '../../src/wire/expiration.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { type RestAnswer, RestClient } from './rest-client.js';

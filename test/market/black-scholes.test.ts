@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { cumulativeNormal, impliedVolatility, type OptionTerms, valueOption } from '../../src/market/black-scholes.js';
+import { cumulativeNormal, impliedVolatility, type ModelTerms, valueOption } from '../../src/market/black-scholes.js';
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 t.comment(`seed ${seed}`);
@@ -48,7 +48,7 @@ t.test('a published implied volatility is found', async (t) => {
   isNear(t, impliedVolatility(terms, 1.875), 0.235, 0.001, 'implied volatility');
 });
 
-const anyTerms: fc.Arbitrary<OptionTerms> = fc.record({
+const anyTerms: fc.Arbitrary<ModelTerms> = fc.record({
   spot: fc.double({ min: 0.5, max: 2, noNaN: true }),
   strike: fc.double({ min: 0.5, max: 2, noNaN: true }),
   years: fc.double({ min: 0.01, max: 1, noNaN: true }),

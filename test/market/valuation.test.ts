@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Pool } from '../../src/engine/quote.js';
 import { impliedVolatility, valueOption } from '../../src/market/black-scholes.js';
-import { type TokenPair, Valuations, valuePool } from '../../src/market/valuation.js';
+import { type SpotPair, Valuations, valuePool } from '../../src/market/valuation.js';
 import { POOL } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 
@@ -61,7 +61,7 @@ t.test('what is not known is null, and never 0', async (t) => {
 
 function valuations() {
   const clock = new ManualClock();
-  const asked: (readonly TokenPair[])[] = [];
+  const asked: (readonly SpotPair[])[] = [];
   const made = new Valuations({
     readSpots(pairs) {
       asked.push(pairs);

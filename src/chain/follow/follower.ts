@@ -1,13 +1,13 @@
 import type { CancelTimer, Clock, Random } from '../../engine/ports.js';
 import type { Order } from '../../engine/quote.js';
-import { backoff, type BackoffRange, Deadline, settleBoth } from '../../system/timers.js';
+import { backoff, type BackoffBounds, Deadline, settleBoth } from '../../system/timers.js';
 import type { BlockId } from '../contracts/blocks-and-logs.js';
 import type { CommandSubmitter } from './book-port.js';
 import { DeepReorg } from './cursor.js';
 import type { SettlementFollower } from './settlement-follower.js';
 import type { StreamFollower, StreamUpdate } from './stream-follower.js';
 
-export interface FollowTiming extends BackoffRange {
+export interface FollowTiming extends BackoffBounds {
   /** Pause between polls when nothing wakes the follower. */
   readonly pollMs: number;
   /** All orders are checked against the chain once in this time, in slices, as a net beneath the events. */

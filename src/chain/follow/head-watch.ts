@@ -1,9 +1,9 @@
 import { type RawData, WebSocket } from 'ws';
 import type { CancelTimer, Clock, Random } from '../../engine/ports.js';
 import { type BlockHead, readHead } from '../contracts/blocks-and-logs.js';
-import { backoff, type BackoffRange } from '../../system/timers.js';
+import { backoff, type BackoffBounds } from '../../system/timers.js';
 
-export interface HeadWatchTiming extends BackoffRange {
+export interface HeadWatchTiming extends BackoffBounds {
   /** Between pings; a connection that says nothing from one to the next is left. */
   readonly pingMs: number;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { listStrikes } from '../../src/market/strikes.js';
+import { listStrikes } from '../../src/wire/oracles.js';
 import { formatDecimal, parseDecimal } from '../../src/wire/primitives.js';
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
