@@ -60,17 +60,25 @@ export class OptionSeries {
   }
 
   /**
+   * The option of any pool key, for people to read. A token without a symbol here goes by its address, and so do both tokens
+   * of a pool that prices with another oracle: under their symbols it would pass for the real one.
+   */
+  optionOf({ base, quote, oracleAdapter, strike, maturity, isCallPool }: PoolKey): OptionTerms {
+    const isOurs = oracleAdapter.toLowerCase() === this.#oracleAdapter.toLowerCase();
+    const nameOf = (address: Hex): string =>
+      (isOurs ? this.#byAddress.get(address.toLowerCase())?.symbol : undefined) ?? address;
+    const expiration = formatExpiration(maturity);
+    return { base: nameOf(base), quote: nameOf(quote), expiration, strike, type: isCallPool ? 'C' : 'P' };
+  }
+
+  /**
    * The option's name, such as `WETH-USDC-29JAN27-2000-C`; a token without a symbol here is named by its address. Null
    * for a pool that prices with another oracle: it goes by its address alone.
    */
   instrument({ poolKey }: Pool): string | null {
-    const { base, quote, oracleAdapter, strike, maturity, isCallPool } = poolKey;
-    if (oracleAdapter.toLowerCase() !== this.#oracleAdapter.toLowerCase()) return null;
-    const [baseName, quoteName] = [base, quote].map(
-      (address) => this.#byAddress.get(address.toLowerCase())?.symbol ?? address,
-    );
-    const type = isCallPool ? 'C' : 'P';
-    return `${baseName}-${quoteName}-${formatExpiration(maturity)}-${formatDecimal(strike, 18)}-${type}`;
+    if (poolKey.oracleAdapter.toLowerCase() !== this.#oracleAdapter.toLowerCase()) return null;
+    const { base, quote, expiration, strike, type } = this.optionOf(poolKey);
+    return `${base}-${quote}-${expiration}-${formatDecimal(strike, 18)}-${type}`;
   }
 
   #address(symbol: string): Hex {
