@@ -163,6 +163,10 @@ export const socketErrors: readonly ErrorDoc[] = [
     message: 'Too many quotes for a snapshot: {number}, at most {number}. Name a pool',
     when: 'FILTER of QUOTES with `snapshot`.',
   },
+  {
+    message: 'Too many covers are followed: try again later',
+    when: 'FILTER of COVER: the server has as many distinct covers as it may.',
+  },
   { message: 'Failed to fetch pool address', when: "RFQ: no pool can have the request's `poolKey`." },
   { message: 'Failed to fetch pool address: the chain does not answer', when: 'RFQ: try again later.' },
   { message: 'RFQ not published: {why}', when: 'The log takes nothing now (`STORAGE_FULL`, `BUSY`), or a fault.' },

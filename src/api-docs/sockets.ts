@@ -1,5 +1,6 @@
 import {
   CancelQuoteV2,
+  CoverMessage,
   ErrorV2,
   ExpireQuoteV2,
   FillQuoteV2,
@@ -20,6 +21,7 @@ import {
 } from '../wire/feed-messages.js';
 import {
   AuthMessage,
+  CoverFilterMessage,
   DeleteQuoteMessage,
   FillQuoteMessage,
   FilterMessage,
@@ -87,6 +89,7 @@ function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
       filter: { summary: 'Follows QUOTES or RFQ, from now on or from where a reader left', schema: FilterV2Message },
       filterOrderbook: { summary: "Follows a pool's levels", schema: orderbookFilterMessage(wsBookLevels) },
       filterTicker: { summary: 'Follows the tickers of all pools, or of one', schema: TickerFilterMessage },
+      filterCover: { summary: 'Follows the quotes that cover a size best', schema: CoverFilterMessage },
       unsubscribe: { summary: 'Ends the subscription to a channel', schema: UnsubscribeV2Message },
       rfq,
       rfqByAddress,
@@ -107,6 +110,7 @@ function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
       orderbookUpdate,
       tickerSnapshot: { summary: 'A page of the tickers of a key', schema: TickerSnapshot },
       ticker: { summary: 'A pool whose ticker changed', schema: TickerMessage },
+      cover: { summary: 'The quotes that cover a size best, whenever they change', schema: CoverMessage },
       rfqTold: { summary: 'A request for quotes, as the server publishes it', schema: RfqV2 },
       resync: { summary: 'The server cannot resume: a snapshot follows', schema: Resync },
       heartbeat: { summary: 'The last event sent, the hashes of the books, and the chains', schema: Heartbeat },

@@ -8,10 +8,17 @@ export type { BookChange, FollowedBook } from './followed.js';
 export type { FollowedFacts } from './followed.js';
 export type { FollowedQuotes } from './followed.js';
 export type { FollowedRfqs } from './followed.js';
-export type { FollowedTickers } from './followed.js';
+export type { FollowedCover, FollowedTickers } from './followed.js';
 export type { BookLevel as Level, LevelBook } from './level-book.js';
 export type { StopListening } from './ports.js';
-export type { BookFilter, OfferTerms, OrderbookClientOptions, QuotesFilter, RfqRequest } from './orderbook-client.js';
+export type {
+  BookFilter,
+  CoverFilter,
+  OfferTerms,
+  OrderbookClientOptions,
+  QuotesFilter,
+  RfqRequest,
+} from './orderbook-client.js';
 export type { ClientClock, ClientPorts, ClientSocket, SocketConstructor } from './ports.js';
 export type { QuoteBook } from './quote-book.js';
 export type { Readiness, Rest } from './rest.js';
@@ -33,5 +40,5 @@ export type {
   VaultQuoteResult,
 } from '../wire/options.js';
 export type { SideText as Side } from '../wire/primitives.js';
-export type { TickerJson } from '../wire/feed-messages.js';
+export type { CoverJson, TickerJson } from '../wire/feed-messages.js';
 export type { TickersResult } from '../wire/feed-messages.js';

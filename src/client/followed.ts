@@ -1,11 +1,12 @@
 import type { Hex } from 'viem';
-import type { TickerJson } from '../wire/feed-messages.js';
+import type { CoverJson, TickerJson } from '../wire/feed-messages.js';
 import { LevelBook } from './level-book.js';
 import {
   type ReplicatedBook,
   type BookSnapshot,
   type BookUpdate,
   type ChannelState,
+  type CoverFact,
   isQuoteFact,
   type QuoteFact,
   type RfqFact,
@@ -206,6 +207,53 @@ export class FollowedTickers extends Followed {
   /** All tickers were replaced: at the start, and with every new connection. */
   onSnapshot(listener: () => void): StopListening {
     return this.#contents.wholes.add(listener);
+  }
+}
+
+/** COVER: the newest message is the whole cover. */
+export class CoverState implements ChannelState {
+  readonly changes = new Listeners<CoverFact>();
+  cover: CoverFact | null = null;
+  readonly book: ReplicatedBook = {
+    canResume: false,
+    clear: () => {
+      this.cover = null;
+    },
+    takeSnapshot: (message) => {
+      if (message.type !== 'COVER') return 'WRONG';
+      this.cover = message;
+      return 'WHOLE';
+    },
+    hash: () => null,
+    onWhole: () => {
+      if (this.cover !== null) this.changes.emit(this.cover);
+    },
+  };
+
+  apply(message: Parameters<ChannelState['apply']>[0]): void {
+    if (message.type !== 'COVER') return;
+    this.cover = message;
+    this.changes.emit(message);
+  }
+}
+
+/** The quotes that cover one size best, as they are now. */
+export class FollowedCover extends Followed {
+  readonly #contents: CoverState;
+
+  constructor(contents: CoverState, subscription: Subscription, close: () => void) {
+    super(subscription, close);
+    this.#contents = contents;
+  }
+
+  /** Null before the first one, and while the connection is being replaced. */
+  get cover(): CoverJson | null {
+    return this.#contents.cover?.body ?? null;
+  }
+
+  /** Called with the first cover, and whenever it changes. `seq`: number of the event that changed it. */
+  onCover(listener: (cover: CoverJson, seq: number) => void): StopListening {
+    return this.#contents.changes.add(({ body, seq }) => listener(body, seq));
   }
 }
 

@@ -18,20 +18,23 @@ export type Acknowledgement = NonNullable<OfType<'INFO'>['body']>;
 export type TickersPage = OfType<'TICKER_SNAPSHOT'>;
 /** One pool at a glance, as it is now. */
 export type TickerFact = OfType<'TICKER'>;
+/** The quotes that cover a size best, as they are now. */
+export type CoverFact = OfType<'COVER'>;
 export type ResyncNotice = OfType<'RESYNC'>;
 export type HeartbeatMessage = OfType<'HEARTBEAT'>;
 
 /** A message of a subscription, which has a key; RESYNC has several. */
-type KeyedMessage = QuoteFact | RfqFact | BookUpdate | BookSnapshot | QuotesSnapshotPage | TickersPage | TickerFact;
+type KeyedMessage =
+  QuoteFact | RfqFact | BookUpdate | BookSnapshot | QuotesSnapshotPage | TickersPage | TickerFact | CoverFact;
 
 /** True for the messages about a single quote. */
 export function isQuoteFact(message: KeyedMessage): message is QuoteFact {
-  return message.type !== 'RFQ' && message.type !== 'TICKER' && 'cause' in message;
+  return message.type !== 'RFQ' && 'cause' in message;
 }
 
 export type Snapshot = Extract<
   KeyedMessage,
-  { readonly type: 'QUOTES_SNAPSHOT' | 'ORDERBOOK_SNAPSHOT' | 'TICKER_SNAPSHOT' }
+  { readonly type: 'QUOTES_SNAPSHOT' | 'ORDERBOOK_SNAPSHOT' | 'TICKER_SNAPSHOT' | 'COVER' }
 >;
 /** Messages with a `prevSeq`. */
 export type NumberedMessage = Exclude<KeyedMessage, Snapshot | TickerFact>;
@@ -41,7 +44,7 @@ export interface ChannelState {
   /** Null: the channel is a stream of events without a book. */
   readonly book: ReplicatedBook | null;
   /** Applies the next message, always of this channel. */
-  apply(message: NumberedMessage | TickerFact): void;
+  apply(message: NumberedMessage | TickerFact | CoverFact): void;
 }
 
 export interface ReplicatedBook {

@@ -1,13 +1,15 @@
 import type { Hex } from 'viem';
 import type { SideText } from '../wire/primitives.js';
-import type { FeedChannel, RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../wire/socket.js';
+import type { CoverFilterMessage, FeedChannel, RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../wire/socket.js';
 import { ConnectionPool } from './connection-pool.js';
 import { type ConnectionState, DEFAULT_TIMEOUTS, type ClientTimeouts } from './connection.js';
 import type { FeedEncoding } from './decode.js';
 import {
+  CoverState,
   LevelBookState,
   QuoteEventsState,
   FollowedBook,
+  FollowedCover,
   FollowedFacts,
   FollowedQuotes,
   FollowedRfqs,
@@ -56,6 +58,8 @@ type WithoutChain<R> = Omit<R, 'chainId' | 'size'> & {
   /** 1e-18 contracts. */
   readonly size: bigint;
 };
+/** What to cover; `side` is the book's: `ask` to buy. */
+export type CoverFilter = WithoutChain<CoverFilterMessage['body']>;
 /** A request for quotes; `side` is the book's: `ask` to buy. */
 export type RfqRequest = WithoutChain<RfqByPoolKeyMessage['body']> | WithoutChain<RfqByPoolAddressMessage['body']>;
 
@@ -140,6 +144,13 @@ export class BaseOrderbookClient {
     const contents = new TickersState();
     const [subscription, close] = this.#follow('TICKER', filter, contents);
     return new FollowedTickers(contents, subscription, close);
+  }
+
+  /** Keeps the quotes that cover a size best. */
+  followCover({ size, ...filter }: CoverFilter): FollowedCover {
+    const contents = new CoverState();
+    const [subscription, close] = this.#follow('COVER', { ...filter, size: size.toString() }, contents);
+    return new FollowedCover(contents, subscription, close);
   }
 
   /** Reports takers' requests for quotes. */

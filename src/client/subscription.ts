@@ -110,6 +110,9 @@ export class Subscription {
       case 'TICKER':
         if (this.#keys.includes(message.key)) this.#takeWhole(message);
         return;
+      case 'COVER':
+        if (!this.#keys.includes(message.key)) return;
+        return this.#awaited.has(message.key) ? this.#takeSnapshot(message) : this.#content.apply(message);
       default:
         if (this.#keys.includes(message.key)) this.#takeNumbered(message);
     }

@@ -165,8 +165,8 @@ export interface LevelsQuery {
   readonly taker: Hex | null;
 }
 
-/** Best first, just enough to cover the size, or all there is; the last one is not cut. */
-export function cover(book: OrderBook, query: CoverQuery): Order[] {
+/** Best first, just enough to cover the size, or all there is, at most `maxOrders`; the last one is not cut. */
+export function cover(book: OrderBook, query: CoverQuery, maxOrders = Infinity): Order[] {
   const pool = book.pool(query.poolAddress);
   if (pool === undefined) return [];
   const { provider, size, taker = null } = query;
@@ -177,7 +177,7 @@ export function cover(book: OrderBook, query: CoverQuery): Order[] {
     if (provider !== undefined && order.quote.provider !== provider) return true;
     found.push(order);
     covered += order.fillableSize;
-    return covered < size;
+    return covered < size && found.length < maxOrders;
   };
   const own = provider === undefined ? undefined : book.provider(provider);
   if (provider !== undefined && own === undefined) return [];

@@ -1,8 +1,14 @@
 import type { Cause, EngineEvent } from '../engine/event.js';
 import { type Quote, reasonName } from '../engine/quote.js';
 import { LruMap } from '../system/lru-map.js';
-import { type Fields, MESSAGE_TYPES, MESSAGES, type MessageType, QUOTE } from '../wire/feed-layout.js';
-import type { QuoteMessageType, QuotesSnapshot, ServerMessageV2 } from '../wire/feed-messages.js';
+import { COVER, type Fields, MESSAGE_TYPES, MESSAGES, type MessageType, QUOTE } from '../wire/feed-layout.js';
+import type {
+  CoverJson,
+  CoverMessage,
+  QuoteMessageType,
+  QuotesSnapshot,
+  ServerMessageV2,
+} from '../wire/feed-messages.js';
 import {
   arrayHead,
   encodeAmount,
@@ -13,6 +19,7 @@ import {
 } from '../wire/feed-msgpack.js';
 import { QuoteJson } from '../wire/quote-json.js';
 import type { HeldQuote } from './committed-book.js';
+import type { Cover } from './cover-topics.js';
 import type { TimedEvent } from './event-history.js';
 
 /** An event as the feed publishes it. `extra`: its message's fields between `cause` and `body`. */
@@ -81,11 +88,16 @@ export interface Encoding {
   event(timed: TimedEvent): MessageTemplate | null;
   /** One page of a book's quotes. */
   quotes(page: QuotesPage): Uint8Array;
+  /** COVER. */
+  cover(page: CoverPage): Uint8Array;
   message(message: ServerMessageV2): Uint8Array;
 }
 
 /** QUOTES_SNAPSHOT, its quotes not written yet. */
 export type QuotesPage = Omit<QuotesSnapshot, 'type' | 'body'> & { readonly held: readonly HeldQuote[] };
+
+/** COVER, its quotes not written yet. */
+export type CoverPage = Omit<CoverMessage, 'type' | 'body'> & { readonly cover: Cover };
 
 export class JsonEncoding implements Encoding {
   readonly name = 'json';
@@ -110,6 +122,15 @@ export class JsonEncoding implements Encoding {
     const head = JSON.stringify({ type: 'QUOTES_SNAPSHOT', key, seq, tsMs, hash, more });
     const body = held.map(({ quote, fillableSize }) => this.#quotes.encodeQuote(quote, fillableSize));
     return Buffer.from(`${head.slice(0, -1)},"body":[${body.join(',')}]}`);
+  }
+
+  cover({ key, seq, tsMs, cover }: CoverPage): Uint8Array {
+    const head = JSON.stringify({ type: 'COVER', key, seq, tsMs }).slice(0, -1);
+    const body = JSON.stringify(coverHead(cover)).slice(0, -1);
+    const legs = cover.legs.map(
+      ({ quote, fillableSize, take }) => `{"take":"${take}","quote":${this.#quotes.encodeQuote(quote, fillableSize)}}`,
+    );
+    return Buffer.from(`${head},"body":${body},"legs":[${legs.join(',')}]}}`);
   }
 
   message(message: ServerMessageV2): Uint8Array {
@@ -158,6 +179,20 @@ export class MsgpackEncoding implements Encoding {
     return encodeArray(1 + fields.length, elements, arrayHead(held.length), ...body);
   }
 
+  cover({ cover, ...head }: CoverPage): Uint8Array {
+    const { fields } = MESSAGES.COVER;
+    const type = MESSAGE_TYPES.indexOf('COVER');
+    const elements = [type, ...packFields({ fields: fields.slice(0, -1) }, head)];
+    const body = packFields({ fields: COVER.fields.slice(0, -1) }, coverHead(cover));
+    const legs = cover.legs.flatMap(({ quote, fillableSize, take }) => [
+      LEG_HEAD,
+      encodeAmount(take),
+      ...this.#quote(quote, fillableSize),
+    ]);
+    const rest = encodeArray(COVER.fields.length, body, arrayHead(cover.legs.length), ...legs);
+    return encodeArray(1 + fields.length, elements, rest);
+  }
+
   message(message: ServerMessageV2): Uint8Array {
     return encodeMessage(message);
   }
@@ -195,6 +230,20 @@ const LAYOUTS = Object.fromEntries<MessageLayout>(
 const FILLABLE = QUOTE.fields.findIndex(([name]) => name === 'fillableSize');
 const BEFORE_FILLABLE: Fields = { fields: QUOTE.fields.slice(0, FILLABLE) };
 const AFTER_FILLABLE: Fields = { fields: QUOTE.fields.slice(FILLABLE + 1) };
+
+/** An array of `take` and the quote. */
+const LEG_HEAD = arrayHead(2);
+
+/** A cover but for its legs. */
+export function coverHead({ covered, shortfall, averagePrice, worstPrice, deadline }: Cover): Omit<CoverJson, 'legs'> {
+  return {
+    covered: covered.toString(),
+    shortfall: shortfall.toString(),
+    averagePrice: averagePrice?.toString() ?? null,
+    worstPrice: worstPrice?.toString() ?? null,
+    deadline,
+  };
+}
 
 /** The fields in their order on the wire. */
 function causeJson(cause: Cause | null) {

@@ -5,6 +5,7 @@ import type { RESYNC_REASONS, TickersResult } from '../wire/feed-messages.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { BookHash, type HashFunction } from './book-hash.js';
 import { CommittedBook } from './committed-book.js';
+import { CoverTopics } from './cover-topics.js';
 import { type EventHistory, type PastEventsPage, RecentEvents, type TimedEvent } from './event-history.js';
 import { type Encoding, type EncodingName, JsonEncoding, MsgpackEncoding } from './event-messages.js';
 import { LevelTopics } from './level-topics.js';
@@ -25,6 +26,9 @@ export interface FeedLimits {
   readonly writtenQuotes: number;
   /** Written messages of snapshots that are kept until the next event. */
   readonly sharedSnapshotBytes: number;
+  /** Legs of a cover, and distinct covers that readers may follow at once. */
+  readonly coverLegs: number;
+  readonly coverTopics: number;
   /** Tickers written between two turns of the event loop. */
   readonly rowsPerSlice: number;
 }
@@ -72,6 +76,7 @@ export class Feed {
   readonly #book: CommittedBook;
   readonly #quotes: QuoteTopics;
   readonly #levels: LevelTopics;
+  readonly #covers: CoverTopics;
   readonly #tickerTopics: TickerTopics;
   readonly #tickers: Tickers;
   /**
@@ -111,6 +116,14 @@ export class Feed {
       publish,
       maxChanged: limits.changedLevels,
     });
+    this.#covers = new CoverTopics({
+      chainId,
+      book: this.#book,
+      encodings,
+      publish,
+      maxLegs: limits.coverLegs,
+      maxTopics: limits.coverTopics,
+    });
     this.#tickers = new Tickers(this.#book.book, start.pools, limits.recentFills);
     this.#tickerTopics = new TickerTopics(chainId, encodings, publish);
     this.#recent = new RecentEvents(limits.recentEvents, start.seq, start.recent);
@@ -134,6 +147,11 @@ export class Feed {
   get levels(): LevelTopics {
     this.#catchUp();
     return this.#levels;
+  }
+
+  get covers(): CoverTopics {
+    this.#catchUp();
+    return this.#covers;
   }
 
   get tickerTopics(): TickerTopics {
@@ -218,7 +236,7 @@ export class Feed {
   }
 
   #onRecord(events: JournalRecord['events'], { index, tsMs }: Stamp): void {
-    const isFollowed = this.#quotes.size + this.#levels.size + this.#tickerTopics.size > 0;
+    const isFollowed = this.#quotes.size + this.#levels.size + this.#covers.size + this.#tickerTopics.size > 0;
     for (const event of events) {
       const timed = { event, tsMs };
       this.#recent.push(timed);
@@ -233,6 +251,7 @@ export class Feed {
     if (isDue) this.#refreshTickers(last?.seq ?? this.#seq);
     if (last === undefined) return;
     this.#levels.flush(last.seq, tsMs);
+    this.#covers.flush(last.seq, tsMs);
     this.#seq = last.seq;
     this.#tsMs = tsMs;
   }
@@ -248,7 +267,10 @@ export class Feed {
     const { event, tsMs } = timed;
     const change = this.#book.apply(event);
     this.#quotes.tell(timed, change);
-    if (change !== null) this.#levels.touch(change);
+    if (change !== null) {
+      this.#levels.touch(change);
+      this.#covers.touch(change);
+    }
     this.#tickers.touch(event, change, tsMs);
   }
 

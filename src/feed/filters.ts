@@ -1,6 +1,7 @@
 import type { EngineEvent } from '../engine/event.js';
 import { type Hex, type Quote, type Side, sideOf, ZERO_ADDRESS } from '../engine/quote.js';
-import type { Channel, FilterV2Message } from '../wire/socket.js';
+import type { Channel, CoverFilterMessage, FilterV2Message } from '../wire/socket.js';
+import type { CoverRequest } from './cover-topics.js';
 import type { LevelView } from './level-window.js';
 
 /** A subscriber's filter of one channel. Addresses are in lower case; null means any. */
@@ -89,6 +90,7 @@ export function rfqKey(chainId: string, rfq: Pick<EventRoute, 'poolAddress' | 's
   return key('RFQ', chainId, rfq.poolAddress, rfq.side, rfq.taker);
 }
 
+type CoverFilter = Omit<CoverFilterMessage['body'], 'chainId'>;
 export type WireFilter = Pick<FilterV2Message['body'], 'poolAddress' | 'side' | 'size' | 'provider' | 'taker'>;
 
 /** The filter of a FILTER message or a GET /events. */
@@ -100,6 +102,18 @@ export function filterOf(channel: Channel, body: WireFilter): Filter {
     side: body.side ?? null,
     taker: body.taker === '*' ? '*' : lowerCase(body.taker),
     narrowing: { provider, minSize: BigInt(body.size ?? 0) },
+  };
+}
+
+/** The cover of a FILTER on COVER. */
+export function coverRequestOf({ poolAddress, side, size, taker, provider }: CoverFilter): CoverRequest {
+  const own = lowerCase(taker);
+  return {
+    poolAddress: lowerCase(poolAddress),
+    side,
+    size: BigInt(size),
+    taker: own === ZERO_ADDRESS ? null : own,
+    provider: lowerCase(provider),
   };
 }
 

@@ -66,6 +66,14 @@ const TICKER = record({
   ask: { nullable: BEST },
   filledSize24h: 'amount',
 });
+export const COVER = record({
+  covered: 'amount',
+  shortfall: 'amount',
+  averagePrice: { nullable: 'amount' },
+  worstPrice: { nullable: 'amount' },
+  deadline: { nullable: 'uint' },
+  legs: { list: record({ take: 'amount', quote: QUOTE }) },
+});
 const BLOCK = record({ blockNumber: 'uint', blockHash: 'hex', timestamp: 'uint' });
 const CHAIN = record({ block: { nullable: BLOCK }, lateMs: { nullable: 'uint' }, stale: { nullable: 'text' } });
 
@@ -107,6 +115,7 @@ export const MESSAGES = {
   }),
   TICKER_SNAPSHOT: record({ key: 'text', seq: 'uint', tsMs: 'uint', more: 'bool', body: { list: TICKER } }),
   TICKER: record({ key: 'text', seq: 'uint', tsMs: 'uint', body: TICKER }),
+  COVER: record({ key: 'text', seq: 'uint', tsMs: 'uint', body: COVER }),
 } as const satisfies Readonly<Record<string, Fields>>;
 
 export type MessageType = keyof typeof MESSAGES;

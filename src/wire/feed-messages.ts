@@ -127,6 +127,31 @@ export const TickerMessage = closed({
 });
 export type TickerMessage = Static<typeof TickerMessage>;
 
+export const CoverJson = closed(
+  {
+    covered: Uint256,
+    shortfall: Uint256,
+    averagePrice: nullable(Uint256),
+    worstPrice: nullable(Uint256),
+    deadline: nullable(UnixSeconds),
+    legs: Type.Array(closed({ take: Uint256, quote: FeedQuote })),
+  },
+  {
+    description:
+      'The quotes that cover a size best, best first. `take`: contracts that the cover takes of a quote. `averagePrice` is weighted by size and rounded against the taker, `deadline` is the earliest of a leg; without a leg both are null.',
+  },
+);
+export type CoverJson = Static<typeof CoverJson>;
+
+export const CoverMessage = closed({
+  type: Type.Literal('COVER'),
+  key: Key,
+  seq: SafeUint,
+  tsMs: SafeUint,
+  body: CoverJson,
+});
+export type CoverMessage = Static<typeof CoverMessage>;
+
 const Subscribed = closed({ channel: FeedChannel, keys: Type.Array(Key), seq: SafeUint, epoch: Epoch });
 
 export const InfoV2 = closed({ type: Type.Literal('INFO'), body: nullable(Subscribed), message: Type.String() });
@@ -179,6 +204,7 @@ export const ServerMessageV2 = Type.Union([
   Heartbeat,
   TickerSnapshot,
   TickerMessage,
+  CoverMessage,
 ]);
 export type ServerMessageV2 = Static<typeof ServerMessageV2>;
 

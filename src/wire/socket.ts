@@ -78,7 +78,7 @@ export const ServerMessage = Type.Union([
 export type ServerMessage = Static<typeof ServerMessage>;
 
 /** What is followed, and what a client says to follow it. The plain protocol's messages are in socket.ts. */
-export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER'], { type: 'string' });
+export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER', 'COVER'], { type: 'string' });
 export type FeedChannel = Static<typeof FeedChannel>;
 
 export const Epoch = Type.String({ pattern: '^[0-9a-f]{16}$', description: 'Tells one log from another.' });
@@ -127,6 +127,24 @@ export const TickerFilterMessage = closed({
   body: closed({ chainId: ChainId, poolAddress: Type.Optional(Address) }),
 });
 export type TickerFilterMessage = Static<typeof TickerFilterMessage>;
+
+/**
+ * The quotes that cover `size` best. There is nothing to resume: the cover comes first, and each message is a whole
+ * cover.
+ */
+export const CoverFilterMessage = closed({
+  type: Type.Literal('FILTER'),
+  channel: Type.Literal('COVER'),
+  body: closed({
+    chainId: ChainId,
+    poolAddress: Address,
+    side: SideText,
+    size: Uint256,
+    taker: Type.Optional(Address),
+    provider: Type.Optional(Address),
+  }),
+});
+export type CoverFilterMessage = Static<typeof CoverFilterMessage>;
 
 export const UnsubscribeV2Message = closed({
   type: Type.Literal('UNSUBSCRIBE'),

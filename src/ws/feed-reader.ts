@@ -1,5 +1,6 @@
 import type { Hex } from '../engine/quote.js';
 import type { ResyncReason } from '../feed/feed.js';
+import type { CoverRequest } from '../feed/cover-topics.js';
 import { type Filter, type FilterPart, filterParts } from '../feed/filters.js';
 import { orderbookKey } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';
@@ -180,6 +181,27 @@ export class FeedReader {
         this.followed.goLive('TICKER', [feed.tickerTopics.join(poolAddress, encoding.name)]);
       },
     });
+  }
+
+  /** Each message is a whole cover. Returns null, or the problem that left everything as it was. */
+  followCover(request: CoverRequest, acknowledge: Acknowledge): string | null {
+    const { feed, encoding, pace } = this.#ports;
+    const key = feed.covers.keyOf(request);
+    if (!feed.covers.hasRoom(request)) return 'Too many covers are followed: try again later';
+    this.followed.drop('COVER');
+    if (!acknowledge({ channel: 'COVER', keys: [key], seq: feed.seq })) return null;
+    this.followed.catchUp('COVER', feed.seq, {
+      first: [].values(),
+      missed: null,
+      arrive: () => {
+        const joined = feed.covers.join(request, encoding.name);
+        const cover = feed.covers.coverOf(request);
+        pace.charge(1 + cover.legs.length, 0);
+        this.#sendCharged(encoding.cover({ key, seq: feed.seq, tsMs: feed.tsMs, cover }));
+        this.followed.goLive('COVER', [joined]);
+      },
+    });
+    return null;
   }
 
   /** As it is once the reader has room for it. */

@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import { onChain } from '../wire/primitives.js';
 import {
   AuthMessage,
+  CoverFilterMessage,
   type FeedChannel,
   FilterMessage,
   FilterV2Message,
@@ -19,11 +20,12 @@ import { type Check, compile, type SchemaError } from '../wire/validation.js';
 
 export type RfqMessage = RfqByPoolKeyMessage | RfqByPoolAddressMessage;
 /** On a plain connection a FilterMessage; the subprotocols add to it. */
-export type ClientMessage =
-  AuthMessage | FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | UnsubscribeV2Message | RfqMessage;
+export type ClientMessage = AuthMessage | ChannelChange | RfqMessage;
 
 /** What changes the channels that a socket follows. */
-export type ChannelChange = FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | UnsubscribeV2Message;
+export type ChannelChange = Follow | UnsubscribeV2Message;
+
+export type Follow = FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | CoverFilterMessage;
 
 /** A value, or the error text for the client that sent it. */
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
@@ -58,6 +60,7 @@ export class MessageReader {
   readonly #orderbook: Check<OrderbookFilterMessage>;
   readonly #plainOrderbook: Check<OrderbookFilterMessage>;
   readonly #ticker: Check<TickerFilterMessage>;
+  readonly #cover: Check<CoverFilterMessage>;
   readonly #rfqByPoolKey: Check<RfqByPoolKeyRequest>;
   readonly #rfqByPoolAddress: Check<RfqByPoolAddressMessage>;
 
@@ -70,6 +73,7 @@ export class MessageReader {
     this.#orderbook = check(orderbookFilterMessage(maxDepth));
     this.#plainOrderbook = check(plainOrderbookFilterMessage(maxDepth));
     this.#ticker = check(TickerFilterMessage);
+    this.#cover = check(CoverFilterMessage);
     this.#rfqByPoolKey = check(RfqByPoolKeyRequest);
     this.#rfqByPoolAddress = check(RfqByPoolAddressMessage);
   }
@@ -82,6 +86,7 @@ export class MessageReader {
       case 'FILTER':
         if (isOrderbook) return checked(isPlain ? this.#plainOrderbook : this.#orderbook, raw, 'FILTER');
         if (raw.channel === 'TICKER' && !isPlain) return checked(this.#ticker, raw, 'FILTER');
+        if (raw.channel === 'COVER' && !isPlain) return checked(this.#cover, raw, 'FILTER');
         return checked<FilterV2Message>(isPlain ? this.#filter : this.#filterV2, raw, 'FILTER');
       case 'UNSUBSCRIBE':
         return checked<UnsubscribeV2Message>(

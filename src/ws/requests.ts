@@ -1,10 +1,11 @@
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
-import { filterKeys, filterOf, viewOf } from '../feed/filters.js';
+import { coverRequestOf, filterKeys, filterOf, viewOf } from '../feed/filters.js';
 import type { TurnBudget } from '../quota/large-answers.js';
 import type {
   AuthMessage,
+  CoverFilterMessage,
   FilterV2Message,
   OrderbookFilterMessage,
   TickerFilterMessage,
@@ -13,7 +14,7 @@ import type {
 import type { Acknowledge, ResumePoint } from './feed-reader.js';
 import type { Heartbeats } from './heartbeats.js';
 import type { KeySessions } from './key-sessions.js';
-import { type ChannelChange, MessageReader, parseFrame, type RfqMessage, replyTexts } from './messages.js';
+import { type ChannelChange, type Follow, MessageReader, parseFrame, type RfqMessage, replyTexts } from './messages.js';
 import type { SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
 import type { Session } from './session.js';
 
@@ -109,10 +110,11 @@ export class ClientRequests {
     if (message.type === 'UNSUBSCRIBE') return this.#unsubscribe(session, message);
     const problem =
       this.#validateFollow(session, message, holder) ??
-      (message.channel === 'TICKER' ? null : resumeProblem(message.body));
+      (message.channel === 'TICKER' || message.channel === 'COVER' ? null : resumeProblem(message.body));
     if (problem !== null) return problem;
     if (readsBook(session, message)) this.#options.turns.made();
     if (message.channel === 'ORDERBOOK') return this.#filterBook(session, message);
+    if (message.channel === 'COVER') return this.#filterCover(session, message);
     return message.channel === 'TICKER' ? this.#filterTickers(session, message) : this.#filter(session, message);
   }
 
@@ -162,16 +164,17 @@ export class ClientRequests {
     return null;
   }
 
+  #filterCover(session: Session, { body }: CoverFilterMessage): Refusal {
+    if (BigInt(body.size) === 0n) return 'Invalid FILTER: body.size must be > 0';
+    return session.reader.followCover(coverRequestOf(body), this.#acknowledge(session));
+  }
+
   #acknowledge(session: Session): Acknowledge {
     const { epoch } = this.#options.feed;
     return (subscribed) => session.acknowledge(replyTexts.subscribed(subscribed.keys), subscribed, epoch);
   }
 
-  #validateFollow(
-    session: Session,
-    { channel, body }: FilterV2Message | OrderbookFilterMessage | TickerFilterMessage,
-    holder: SocketKeyHolder,
-  ): Refusal {
+  #validateFollow(session: Session, { channel, body }: Follow, holder: SocketKeyHolder): Refusal {
     const { clock, limits } = this.#options;
     if (body.chainId !== this.#options.chainId) return this.#otherChain(body.chainId);
     if (session.subscribes.reaches(clock.monotonicMs())) {

@@ -274,6 +274,35 @@ t.test(
   },
 );
 
+t.test('a cover is live with its first message, and each message replaces it', async (t) => {
+  const { server, client } = following();
+  server.socket.grants(10, [key]);
+  const { poolAddress } = quote(1);
+  const coverKey = `cover:421613:${poolAddress}:ask:5:*:*`;
+  const message = (seq: number, covered: string) => ({
+    type: 'COVER',
+    key: coverKey,
+    seq,
+    tsMs: 0,
+    body: { covered, shortfall: '0', averagePrice: null, worstPrice: null, deadline: null, legs: [] },
+  });
+  const followed = client.followCover({ poolAddress, side: 'ask', size: 5n });
+  const heard: string[] = [];
+  followed.onCover(({ covered }, seq) => heard.push(`${covered} at ${seq}`));
+  t.strictSame(server.socket.grants(10, [coverKey]), { chainId: '421613', poolAddress, side: 'ask', size: '5' });
+  t.equal(followed.state, 'SYNCING');
+  server.socket.says(message(10, '1'));
+  t.strictSame([followed.state, followed.cover?.covered], ['LIVE', '1']);
+  server.socket.says(message(12, '2'), heartbeat(12));
+  server.socket.drops();
+  server.clock.advance(1_000);
+  server.socket.authorizes().grants(12, [key]);
+  server.socket.grants(15, [coverKey]);
+  t.equal(followed.cover, null, 'there is nothing to go on from');
+  server.socket.says(message(15, '3'));
+  t.strictSame(heard, ['1 at 10', '2 at 12', '3 at 15']);
+});
+
 t.test('a second book takes a second connection, which goes when the book is closed', async (t) => {
   const { server, client } = following();
   const one = client.followBook({ poolAddress: quote(1).poolAddress, depth: 5 });

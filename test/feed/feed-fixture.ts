@@ -104,6 +104,8 @@ export class FeedFixture {
       limits: {
         recentEvents: 10_000,
         changedLevels: 100,
+        coverLegs: 20,
+        coverTopics: 100,
         recentFills: 100,
         unreadEvents: 3,
         writtenQuotes: 100,

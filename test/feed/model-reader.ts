@@ -127,7 +127,8 @@ export class ModelReader {
         return;
       case 'TICKER_SNAPSHOT':
       case 'TICKER':
-        throw new Error('it follows no tickers');
+      case 'COVER':
+        throw new Error('it follows no tickers and no covers');
       default:
         if (this.#isNext(message)) this.#setQuote(message);
     }

@@ -84,6 +84,8 @@ export class GatewayFixture {
       limits: {
         recentEvents: 100,
         changedLevels: 100,
+        coverLegs: 20,
+        coverTopics: 100,
         recentFills: 100,
         unreadEvents: 3,
         writtenQuotes: 100,

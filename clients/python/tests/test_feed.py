@@ -27,7 +27,8 @@ async def test_books_follow_what_is_posted_and_filled(service: Service) -> None:
         quotes = client.follow_quotes(pool_address=address)
         levels = client.follow_book(pool_address=address, depth=10)
         tickers = client.follow_tickers()
-        await asyncio.gather(*(each.when_live(SOON) for each in (quotes, levels, tickers)))
+        cover = client.follow_cover(pool_address=address, side="ask", size=2 * ONE)
+        await asyncio.gather(*(each.when_live(SOON) for each in (quotes, levels, tickers, cover)))
         facts = quotes.events()
         dear = await post(client, service, 1, ONE // 10)
         cheap = await post(client, service, 1, ONE // 20, 2 * ONE)
@@ -42,6 +43,7 @@ async def test_books_follow_what_is_posted_and_filled(service: Service) -> None:
         await until(lambda: levels.book.asks and levels.book.asks[0].size == ONE * 3 // 2)
         assert [level.price for level in levels.book.asks] == [ONE // 20, ONE // 10]
         await until(lambda: (tickers.of(address) or {}).get("filledSize24h") == str(ONE // 2))
+        await until(lambda: [leg["take"] for leg in (cover.cover or {"legs": []})["legs"]] == [str(ONE * 3 // 2), str(ONE // 2)])
         heartbeats: list[Any] = []
         quotes.on_heartbeat(heartbeats.append)
         await until(lambda: heartbeats)

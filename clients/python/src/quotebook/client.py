@@ -12,6 +12,7 @@ from .feed import (
     FeedOptions,
     Followed,
     FollowedBook,
+    FollowedCover,
     FollowedFacts,
     FollowedQuotes,
     FollowedRfqs,
@@ -95,6 +96,18 @@ class Client:
     def follow_tickers(self, *, pool_address: str | None = None) -> FollowedTickers:
         """Keeps every pool's best prices, or one pool's."""
         return self._add(FollowedTickers(self._options, self._filter(pool_address, None, None, None, None)))
+
+    def follow_cover(
+        self,
+        *,
+        pool_address: str,
+        side: Side,
+        size: int,
+        taker: str | None = None,
+        provider: str | None = None,
+    ) -> FollowedCover:
+        """Keeps the quotes that cover `size` (1e-18 contracts) best. `side` is the book's: `ask` to buy."""
+        return self._add(FollowedCover(self._options, self._filter(pool_address, side, provider, taker, size)))
 
     def follow_rfqs(
         self,

@@ -21,6 +21,7 @@ from .books import LevelBook, QuoteBook
 from .errors import ConnectionLostError, EventsLostError, RefusedError
 from .subscription import (
     Content,
+    CoverContent,
     EventsContent,
     FollowState,
     Healing,
@@ -32,7 +33,7 @@ from .subscription import (
     Subscription,
     TickersContent,
 )
-from .wire import BookChange, Heartbeat, QuoteFact, Rfq, Ticker
+from .wire import BookChange, Cover, Heartbeat, QuoteFact, Rfq, Ticker
 
 logger = logging.getLogger("quotebook")
 
@@ -328,6 +329,22 @@ class FollowedBook(Followed[BookChange]):
         return self._content.book
 
     def on_snapshot(self, listener: Callable[[LevelBook], None]) -> Callable[[], None]:
+        return self._subscription.snapshots.add(listener)
+
+
+class FollowedCover(Followed[Cover]):
+    """The quotes that cover one size best."""
+
+    def __init__(self, options: FeedOptions, filter_body: Message) -> None:
+        self._content = CoverContent()
+        super().__init__(options, filter_body, self._content)
+
+    @property
+    def cover(self) -> Cover | None:
+        """None before the first one, and while the connection is being replaced."""
+        return self._content.cover
+
+    def on_snapshot(self, listener: Callable[[Cover], None]) -> Callable[[], None]:
         return self._subscription.snapshots.add(listener)
 
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 from .books import LevelBook, QuoteBook
 from .errors import RefusedError
-from .wire import Ticker
+from .wire import Cover, Ticker
 
 logger = logging.getLogger("quotebook")
 
 Message = dict[str, Any]
-Channel = Literal["QUOTES", "RFQ", "ORDERBOOK", "TICKER"]
+Channel = Literal["QUOTES", "RFQ", "ORDERBOOK", "TICKER", "COVER"]
 
 
 class FollowState(Enum):
@@ -173,6 +173,36 @@ class TickersContent:
         return self.tickers
 
 
+class CoverContent:
+    """The newest message is the whole cover."""
+
+    channel: Channel = "COVER"
+    has_book = True
+    can_resume = False
+
+    def __init__(self) -> None:
+        self.cover: Cover | None = None
+
+    def clear(self) -> None:
+        self.cover = None
+
+    def take_snapshot(self, message: Message) -> Literal["MORE", "WHOLE", "WRONG"]:
+        self.cover = cast(Cover, message["body"])
+        return "WHOLE"
+
+    def hash(self, key: str) -> str | None:
+        return None
+
+    def apply(self, message: Message) -> object:
+        if message["type"] != "COVER":
+            return None
+        self.cover = cast(Cover, message["body"])
+        return self.cover
+
+    def snapshot_event(self, message: Message) -> object:
+        return self.cover
+
+
 class EventsContent:
     """Events of QUOTES or RFQ from now on, without a book."""
 
@@ -318,9 +348,9 @@ class Subscription:
             self._start_anew(message)
         elif message.get("key") not in self._keys:
             pass
-        elif kind in _SNAPSHOTS:
+        elif kind in _SNAPSHOTS or (kind == "COVER" and message["key"] in self._awaited):
             self._take_snapshot(message)
-        elif kind == "TICKER":
+        elif kind in ("TICKER", "COVER"):
             if self._awaited:
                 return self._heal("GAP", None)
             self._call(self._content.apply(message))

@@ -112,6 +112,20 @@ class Tickers(TypedDict):
     tickers: list[Ticker]
 
 
+class CoverLeg(TypedDict):
+    take: str
+    quote: OrderbookQuote
+
+
+class Cover(TypedDict):
+    covered: str
+    shortfall: str
+    averagePrice: str | None
+    worstPrice: str | None
+    deadline: int | None
+    legs: list[CoverLeg]
+
+
 class Option(TypedDict):
     base: str
     quote: str
