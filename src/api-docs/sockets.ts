@@ -37,6 +37,12 @@ import {
   UnsubscribeMessage,
   UnsubscribeV2Message,
 } from '../wire/socket.js';
+import {
+  ReadableDeleteQuoteMessage,
+  ReadableFillQuoteMessage,
+  ReadablePostQuoteMessage,
+  ReadableRfqMessage,
+} from '../wire/readable.js';
 import type { ChannelDoc } from './asyncapi.js';
 
 export interface SocketDocLimits {
@@ -48,6 +54,7 @@ const auth = { summary: 'Says whose socket this is', schema: AuthMessage };
 const rfq = { summary: 'A request for quotes, by pool key', schema: RfqByPoolKeyRequest };
 const rfqByAddress = { summary: 'A request for quotes, by pool address', schema: RfqByPoolAddressMessage };
 const unsubscribe = { summary: 'Ends the subscription to a channel', schema: UnsubscribeMessage };
+const reply = { summary: 'What was done, or why it was not', schema: ReplyMessage };
 const orderbookSnapshot = { summary: 'All levels of a book', schema: OrderbookSnapshot };
 const orderbookUpdate = { summary: 'Levels of a book that changed; size 0: gone', schema: OrderbookUpdate };
 
@@ -66,7 +73,7 @@ function plain(wsBookLevels: number): ChannelDoc {
       rfqByAddress,
     },
     fromServer: {
-      reply: { summary: 'What was done, or why it was not', schema: ReplyMessage },
+      reply,
       postQuote: { summary: 'A quote is in the book, or again', schema: PostQuoteMessage },
       fillQuote: { summary: 'A part of it was taken', schema: FillQuoteMessage },
       deleteQuote: { summary: 'It is not in the book any more', schema: DeleteQuoteMessage },
@@ -78,7 +85,26 @@ function plain(wsBookLevels: number): ChannelDoc {
   };
 }
 
-/** What the subprotocols add. MessagePack frames carry the same messages by position. */
+/** The plain protocol with other pushes. */
+function readable(wsBookLevels: number, subprotocol: string): ChannelDoc {
+  return {
+    description:
+      'The plain protocol with pushes by symbols and in whole units. It is also spoken without a subprotocol on the port of the setting containerPort.',
+    subprotocols: [subprotocol],
+    fromClient: plain(wsBookLevels).fromClient,
+    fromServer: {
+      reply,
+      postQuote: { summary: 'A quote is in the book, or again', schema: ReadablePostQuoteMessage },
+      fillQuote: { summary: 'A part of it was taken', schema: ReadableFillQuoteMessage },
+      deleteQuote: { summary: 'It is not in the book any more', schema: ReadableDeleteQuoteMessage },
+      orderbookSnapshot,
+      orderbookUpdate,
+      rfqTold: { summary: 'A request for quotes, as the server publishes it', schema: ReadableRfqMessage },
+    },
+  };
+}
+
+/** What the subprotocols of numbered messages add. MessagePack frames carry the same messages by position. */
 function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
   return {
     description:
@@ -118,10 +144,15 @@ function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
   };
 }
 
-/** Every protocol that is spoken over sockets, by name. `subprotocols`: all names of the second. */
+/** Every protocol that is spoken over sockets, by name. `numbered`: the subprotocols of numbered messages. */
 export function socketDocs(
   { wsBookLevels }: SocketDocLimits,
-  subprotocols: readonly string[],
+  numbered: readonly string[],
+  readableName: string,
 ): Readonly<Record<string, ChannelDoc>> {
-  return { plain: plain(wsBookLevels), v2: v2(wsBookLevels, subprotocols) };
+  return {
+    plain: plain(wsBookLevels),
+    v2: v2(wsBookLevels, numbered),
+    readable: readable(wsBookLevels, readableName),
+  };
 }

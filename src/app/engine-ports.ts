@@ -28,6 +28,14 @@ function knownOrder(engine: Engine, quoteId: Hex): Order | undefined {
   return order?.state === 'gone' ? undefined : order;
 }
 
+/** A pool that is deployed, or that a quote of the book names; undefined: the engine knows none at this address. */
+export function knownPool(engine: Pick<Engine, 'pool' | 'ordersIn'>, poolAddress: Hex): Pool | undefined {
+  const deployed = engine.pool(poolAddress)?.pool;
+  if (deployed !== undefined) return deployed;
+  for (const { quote } of engine.ordersIn(poolAddress)) return quote.pool;
+  return undefined;
+}
+
 /** What the readers of the chains see and do. */
 export function followedBook(engine: Engine, sequencer: Sequencer): BookPort {
   return {

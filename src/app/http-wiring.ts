@@ -39,7 +39,7 @@ import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { yieldToEventLoop } from '../system/timers.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
-import { SUBPROTOCOLS } from '../ws/session.js';
+import { READABLE_SUBPROTOCOL, SUBPROTOCOLS } from '../ws/session.js';
 import { type ChainsView, type Core, type ReplicaView, staleness, UNREAD } from './core.js';
 import { TroubleLog } from './process.js';
 import type { ServiceOptions } from './service-options.js';
@@ -318,7 +318,7 @@ export function documentedRoutes(limits: Limits, symbols: readonly string[]): Ro
 
 /** Every protocol that is spoken over sockets, by name. */
 function documentedChannels(limits: Limits): Readonly<Record<string, ChannelDoc>> {
-  return socketDocs(limits, Object.keys(SUBPROTOCOLS));
+  return socketDocs(limits, Object.keys(SUBPROTOCOLS), READABLE_SUBPROTOCOL);
 }
 
 /** What is served at /openapi.json, /asyncapi.json and /docs, made once. */

@@ -8,10 +8,11 @@ import { LargeAnswers, TurnBudget } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
 import { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { QuoteJson } from '../wire/quote-json.js';
+import { ReadableJson } from '../wire/readable.js';
 import { Gateway } from '../ws/gateway.js';
-import { PlainPublisher as SocketPublisher } from '../ws/publisher.js';
+import { PlainPublisher, plainForm, readableForm } from '../ws/publisher.js';
 import { openLocalCore } from './core.js';
-import { countPastFills, openFeed } from './engine-ports.js';
+import { countPastFills, knownPool, openFeed } from './engine-ports.js';
 import { createHttp, type HttpSide, openNetwork, openRequestWatch } from './http-wiring.js';
 import { chainsJson, measuredOptions, measuredPublish, measureEngine } from './metrics-wiring.js';
 import { createOptionRoutes, openValuations } from './options-wiring.js';
@@ -51,7 +52,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const series = new OptionSeries(profile);
   const namedQuoteJson = new QuoteJson(chainId, limits.writtenQuotes, (pool) => series.instrument(pool));
   const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
-  const topics = new TopicIndex(chainId);
+  const topics = { plain: new TopicIndex(chainId), readable: new TopicIndex(chainId, 'readable ') };
   const feed = openFeed(options, {
     chainId,
     recent,
@@ -103,9 +104,20 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
   if (metrics !== null) measureEngine(metrics, { engine, records, chains, clock, isReady: () => http.isReady() });
-  const socketPublisher = new SocketPublisher(topics, quoteJson, publish);
+  const readableJson = new ReadableJson({
+    optionOf: (poolKey) => series.optionOf(poolKey),
+    nowSeconds: () => Math.floor(core.time.nowMs() / 1000),
+  });
+  const publishers = [
+    new PlainPublisher(topics.plain, plainForm(quoteJson), publish),
+    new PlainPublisher(
+      topics.readable,
+      readableForm(readableJson, (pool) => knownPool(engine, pool)),
+      publish,
+    ),
+  ];
   records.onEvents((committed) => {
-    for (const { events } of committed) socketPublisher.onEvents(events);
+    for (const { events } of committed) for (const publisher of publishers) publisher.onEvents(events);
   });
   records.onEvents((committed) => feed.onRecords(committed));
   const unwatchKeys = keys.onChange(({ id }) => {

@@ -28,8 +28,11 @@ export class TopicIndex {
   readonly #byName = new Map<string, Topic>();
   readonly #byPrefix = new Map<string, ByPool>();
   readonly #prefixes: Readonly<Record<Channel, string>>;
+  readonly #namePrefix: string;
 
-  constructor(chainId: string) {
+  /** `namePrefix`: what the names of its topics begin with, where another index publishes over the same network. */
+  constructor(chainId: string, namePrefix = '') {
+    this.#namePrefix = namePrefix;
     this.#prefixes = { QUOTES: keyPrefix('QUOTES', chainId), RFQ: keyPrefix('RFQ', chainId) };
   }
 
@@ -40,7 +43,7 @@ export class TopicIndex {
 
   /** Counts a subscriber in and says which topic is its own. */
   join(key: string, narrowing: Narrowing): string {
-    const name = topicName(key, narrowing);
+    const name = this.#namePrefix + topicName(key, narrowing);
     let topic = this.#byName.get(name);
     if (topic === undefined) {
       topic = { name, key, narrowing, subscribers: 0 };

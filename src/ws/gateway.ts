@@ -16,7 +16,7 @@ import { replyTexts } from './messages.js';
 import type { RfqPorts, SocketKeyHolder, SocketQuotas } from './ports.js';
 import { ClientRequests, type ClientRequestsOptions } from './requests.js';
 import { RfqQueue } from './rfq-queue.js';
-import { agreedProtocol, encodingOf, Session } from './session.js';
+import { agreedProtocol, encodingOf, READABLE_SUBPROTOCOL, Session } from './session.js';
 
 /** Counts open connections per owner. */
 export class ConnectionCounts {
@@ -44,9 +44,12 @@ export class ConnectionCounts {
   }
 }
 
+/** What a plain reader's pushes look like. */
+export type PushFormName = 'plain' | 'readable';
+
 export interface GatewayOptions extends ClientRequestsOptions {
-  /** Of plain readers; shared with the publisher. */
-  readonly topics: TopicIndex;
+  /** Of plain readers in each form; shared with the publishers. */
+  readonly topics: Readonly<Record<PushFormName, TopicIndex>>;
   readonly chains: ChainsStatus;
   readonly quotas: SocketQuotas;
   readonly rfqs: RfqPorts;
@@ -59,7 +62,8 @@ export class Gateway implements SocketHandlers {
   readonly #options: GatewayOptions;
   readonly #requests: ClientRequests;
   readonly #readers: Heartbeats;
-  readonly #sessions = new Map<number, Session>();
+  /** Of all listeners, whose sockets' ids may be the same. */
+  readonly #sessions = new Map<NetSocket, Session>();
   readonly #keySessions: KeySessions;
   readonly #addresses = new ConnectionCounts();
 
@@ -85,23 +89,36 @@ export class Gateway implements SocketHandlers {
     return { accept: true, protocol: agreedProtocol(request.header('sec-websocket-protocol')) };
   }
 
-  open(socket: NetSocket): void {
+  /** `form`: of a socket that asked for no subprotocol. */
+  open(socket: NetSocket, form: PushFormName = 'plain'): void {
     const { topics, feed, limits, rfqs, chainId, clock, turns, onFault } = this.#options;
     const encoding = encodingOf(socket.protocol, feed.encodings);
-    const pace = this.#paceOf(socket.id);
+    const pushForm = socket.protocol === READABLE_SUBPROTOCOL ? 'readable' : form;
+    const pace = this.#paceOf(socket);
     const ofReader = { socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, turns, pace, onFault };
     const reader = new FeedReader(ofReader);
     const queue = new RfqQueue(rfqs, chainId, clock, limits.wsRfqLookupMs);
-    const session = new Session(socket, { topics, rfqs: queue, reader, encoding, limits, pace });
-    this.#sessions.set(socket.id, session);
+    const session = new Session(socket, { topics: topics[pushForm], rfqs: queue, reader, encoding, limits, pace });
+    this.#sessions.set(socket, session);
     this.#addresses.add(networkOf(socket.remoteAddress));
     session.cancelDeadline = clock.after(limits.wsAuthDeadlineMs, () => {
       socket.close(CloseCode.policyViolation, `No AUTH within ${limits.wsAuthDeadlineMs / 1000} seconds`);
     });
   }
 
+  /** For a listener on which the readable form is spoken unless a subprotocol is asked for. */
+  readableByDefault(): SocketHandlers {
+    return {
+      upgrade: (request) => this.upgrade(request),
+      open: (socket) => this.open(socket, 'readable'),
+      message: (...message) => this.message(...message),
+      close: (socket) => this.close(socket),
+      overBudgetReason: (socket) => this.overBudgetReason(socket),
+    };
+  }
+
   message(socket: NetSocket, data: Uint8Array, isBinary: boolean): void {
-    const session = this.#sessions.get(socket.id);
+    const session = this.#sessions.get(socket);
     if (session === undefined || socket.closed) return;
     const holder = this.#holderOf(session);
     if (holder === 'REVOKED') return;
@@ -111,9 +128,9 @@ export class Gateway implements SocketHandlers {
   }
 
   close(socket: NetSocket): void {
-    const session = this.#sessions.get(socket.id);
+    const session = this.#sessions.get(socket);
     if (session === undefined) return;
-    this.#sessions.delete(socket.id);
+    this.#sessions.delete(socket);
     this.#addresses.remove(networkOf(socket.remoteAddress));
     session.end();
     this.#readers.remove(session.reader);
@@ -122,7 +139,7 @@ export class Gateway implements SocketHandlers {
 
   /** On the subprotocols the reason names the number to resume from. */
   overBudgetReason(socket: NetSocket): string {
-    const session = this.#sessions.get(socket.id);
+    const session = this.#sessions.get(socket);
     return session === undefined || session.isPlain ? 'Too slow' : resumeFrom('Too slow', session);
   }
 
@@ -153,10 +170,10 @@ export class Gateway implements SocketHandlers {
   }
 
   /** Charges the key that the socket has at the moment of each call. */
-  #paceOf(socketId: number): ReaderPace {
+  #paceOf(socket: NetSocket): ReaderPace {
     const { quotas, keys } = this.#options;
     const holder = (): SocketKeyHolder | null => {
-      const credentials = this.#sessions.get(socketId)?.credentials ?? null;
+      const credentials = this.#sessions.get(socket)?.credentials ?? null;
       const held = credentials === null ? 'MISSING' : keys.verify(credentials.apiKey);
       return typeof held === 'string' ? null : held;
     };

@@ -17,6 +17,7 @@ export interface Credentials {
 }
 
 export interface SessionParts {
+  /** Of plain QUOTES and RFQ, in the form that the socket receives them in. */
   readonly topics: TopicIndex;
   readonly rfqs: RfqQueue;
   readonly reader: FeedReader;
@@ -154,13 +155,16 @@ export const SUBPROTOCOLS = {
   'quotebook.v2.msgpack': 'msgpack',
 } as const satisfies Readonly<Record<string, EncodingName>>;
 
+/** The plain protocol with pushes by symbols and in whole units. */
+export const READABLE_SUBPROTOCOL = 'quotebook.readable';
+
 /** The first requested subprotocol that is known; empty: the plain protocol (RFC 6455, 4.2.2). */
 export function agreedProtocol(asked: string | undefined): string {
   const names = (asked ?? '').split(',').map((name) => name.trim());
-  return names.find((name) => Object.hasOwn(SUBPROTOCOLS, name)) ?? '';
+  return names.find((name) => name === READABLE_SUBPROTOCOL || Object.hasOwn(SUBPROTOCOLS, name)) ?? '';
 }
 
-/** Null: a plain connection. */
+/** Null: a plain connection, in either form. */
 export function encodingOf(protocol: string, encodings: Readonly<Record<EncodingName, Encoding>>): Encoding | null {
   const known: Readonly<Partial<Record<string, EncodingName>>> = SUBPROTOCOLS;
   const name = known[protocol];

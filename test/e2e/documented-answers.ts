@@ -13,6 +13,8 @@ import { isMessageOf } from '../api-docs/message-of.js';
 interface Schema {
   readonly properties?: Readonly<Record<string, { readonly const?: string; readonly enum?: readonly string[] }>>;
 }
+/** Protocols of the WebSocket, as the document names them. */
+export type SocketForm = 'plain' | 'v2' | 'readable';
 interface MessageJson {
   readonly name: string;
   readonly payload: Schema;
@@ -22,7 +24,7 @@ const documents = apiDocuments(limits, { chainId: '421613', symbols: [] });
 const openApi = JSON.parse(documents.openApi) as { readonly paths: Readonly<Record<string, object>> };
 const asyncApi = JSON.parse(documents.asyncApi) as {
   readonly channels: Readonly<
-    Record<'plain' | 'v2', { readonly messages: Readonly<Record<string, MessageJson | undefined>> }>
+    Record<SocketForm, { readonly messages: Readonly<Record<string, MessageJson | undefined>> }>
   >;
   readonly operations: Readonly<Record<string, { readonly messages: readonly { readonly $ref: string }[] }>>;
 };
@@ -107,7 +109,7 @@ function assertDocumentedError(status: number, answer: unknown, at: string): voi
 }
 
 /** Throws when a frame from the server is none that is documented for its protocol. */
-export function assertDocumentedFrame(frame: unknown, channel: 'plain' | 'v2'): void {
+export function assertDocumentedFrame(frame: unknown, channel: SocketForm): void {
   const { type, message } = frame as { readonly type?: string; readonly message?: string };
   if (type === 'ERROR' && !socketErrors.some((error) => isMessageOf(error, message ?? ''))) {
     throw new Error(`no table has "${message}"`);

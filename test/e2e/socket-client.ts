@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { assertDocumentedFrame } from './documented-answers.js';
+import { assertDocumentedFrame, type SocketForm } from './documented-answers.js';
+
+const FORMS = { 'quotebook.v2.json': 'v2', 'quotebook.readable': 'readable' } as const;
 
 /** A WebSocket client that keeps what it gets, and hands it out in order. */
 export class SocketClient {
@@ -8,19 +10,23 @@ export class SocketClient {
   readonly #messages: Record<string, unknown>[] = [];
   readonly #waiting: ((message: Record<string, unknown>) => void)[] = [];
 
-  /** `protocol`: a subprotocol of JSON; without it the plain one is spoken. */
-  static async open(wsUrl: string, protocol?: 'quotebook.v2.json'): Promise<SocketClient> {
+  /** `protocol`: a subprotocol of JSON; without it the `form` is spoken that the port has for such. */
+  static async open(
+    wsUrl: string,
+    protocol?: keyof typeof FORMS,
+    form: SocketForm = protocol === undefined ? 'plain' : FORMS[protocol],
+  ): Promise<SocketClient> {
     const socket = new WebSocket(wsUrl, protocol ?? []);
-    const client = new SocketClient(socket);
+    const client = new SocketClient(socket, form);
     await once(socket, 'open');
     return client;
   }
 
-  private constructor(socket: WebSocket) {
+  private constructor(socket: WebSocket, form: SocketForm) {
     this.#socket = socket;
     socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString('utf8')) as Record<string, unknown>;
-      assertDocumentedFrame(message, socket.protocol === '' ? 'plain' : 'v2');
+      assertDocumentedFrame(message, form);
       const waiting = this.#waiting.shift();
       if (waiting === undefined) this.#messages.push(message);
       else waiting(message);

@@ -12,7 +12,7 @@ import type { Heartbeat, ServerMessageV2 } from '../../src/wire/feed-messages.js
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { Gateway } from '../../src/ws/gateway.js';
 import type { SocketLimits } from '../../src/ws/ports.js';
-import { PlainPublisher } from '../../src/ws/publisher.js';
+import { PlainPublisher, plainForm } from '../../src/ws/publisher.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ManualJournal } from '../engine/manual-journal.js';
 import { newEngine, START } from '../engine/samples.js';
@@ -117,7 +117,7 @@ export class FeedFixture {
     const topics = new TopicIndex(chainId);
     this.gateway = new Gateway({
       chainId,
-      topics,
+      topics: { plain: topics, readable: new TopicIndex(chainId, 'readable ') },
       feed: this.feed,
       chains: () => chains,
       keys: { verify: (apiKey) => (apiKey === goodKey ? { id: 'key-1', tier: 'paid' } : 'NOT_FOUND'), strike: () => 0 },
@@ -137,7 +137,7 @@ export class FeedFixture {
     });
     this.net = new FakeNet(this.gateway);
     this.publish = (...message) => this.net.publish(...message);
-    const publisher = new PlainPublisher(topics, quoteJson, (...message) => this.publish(...message));
+    const publisher = new PlainPublisher(topics, plainForm(quoteJson), (...message) => this.publish(...message));
     this.sequencer.onEvents((records) => this.committed.push(...records));
     this.sequencer.onEvents((records) => publisher.onEvents(records.flatMap(({ events }) => events)));
     this.sequencer.onEvents((records) => this.feed.onRecords(records));

@@ -1,14 +1,17 @@
+import { arbitrum } from '../../src/chain/contracts/deployments.js';
+import { OptionSeries } from '../../src/chain/options/option-series.js';
 import type { Rfq } from '../../src/engine/command.js';
 import type { EngineEvent } from '../../src/engine/event.js';
-import type { Hex } from '../../src/engine/quote.js';
+import type { Hex, Pool } from '../../src/engine/quote.js';
 import { Feed } from '../../src/feed/feed.js';
 import type { Publish } from '../../src/feed/quote-topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
 import { TurnBudget } from '../../src/quota/large-answers.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
+import { ReadableJson } from '../../src/wire/readable.js';
 import { Gateway } from '../../src/ws/gateway.js';
 import type { RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
-import { PlainPublisher } from '../../src/ws/publisher.js';
+import { PlainPublisher, plainForm, readableForm } from '../../src/ws/publisher.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { FakeNet, type FakeSocket } from './fake-net.js';
 
@@ -23,6 +26,12 @@ function holder(id: string): SocketKeyHolder {
 }
 
 export const quoteJson = new QuoteJson(chainId, 100);
+const series = new OptionSeries(arbitrum);
+/** Its engine time is that of the sample quotes. */
+export const readableJson = new ReadableJson({
+  optionOf: (poolKey) => series.optionOf(poolKey),
+  nowSeconds: () => 1_700_000_000,
+});
 
 /** Small numbers, so that tests reach them. */
 export const socketLimits: SocketLimits = {
@@ -53,6 +62,7 @@ const nothingRead = { block: null, lateMs: null, stale: 'no block has been read 
 export class GatewayFixture {
   readonly clock = new ManualClock();
   readonly topics = new TopicIndex(chainId);
+  readonly readableTopics = new TopicIndex(chainId, 'readable ');
   readonly keys = new Map([
     [goodKey, holder('key-1')],
     [otherKey, holder('key-2')],
@@ -65,11 +75,13 @@ export class GatewayFixture {
   /** RFQs that reached the log, oldest first. */
   readonly log: Rfq[] = [];
   readonly faults: unknown[] = [];
+  /** Those that the readable form knows by their address. */
+  readonly pools = new Map<Hex, Pool>();
   readonly gateway: Gateway;
   readonly net: FakeNet;
   /** Where messages go; a test with a real server puts that in its place. */
   publish: Publish;
-  readonly #publisher: PlainPublisher;
+  readonly #publishers: readonly PlainPublisher[];
   #seq = 0;
 
   constructor(rfqs: Partial<RfqPorts> = {}, limits: Partial<SocketLimits> = {}, corsOrigins = ['*']) {
@@ -95,7 +107,7 @@ export class GatewayFixture {
     });
     this.gateway = new Gateway({
       chainId,
-      topics: this.topics,
+      topics: { plain: this.topics, readable: this.readableTopics },
       feed,
       chains: () => ({ settlement: nothingRead, stream: nothingRead }),
       keys: {
@@ -118,7 +130,15 @@ export class GatewayFixture {
     });
     this.net = new FakeNet(this.gateway);
     this.publish = (...message) => this.net.publish(...message);
-    this.#publisher = new PlainPublisher(this.topics, quoteJson, (...message) => this.publish(...message));
+    const publish: Publish = (...message) => this.publish(...message);
+    this.#publishers = [
+      new PlainPublisher(this.topics, plainForm(quoteJson), publish),
+      new PlainPublisher(
+        this.readableTopics,
+        readableForm(readableJson, (pool) => this.pools.get(pool)),
+        publish,
+      ),
+    ];
   }
 
   /** Does what the sequencer does with an RFQ: makes it durable, publishes it, acknowledges it. */
@@ -129,20 +149,20 @@ export class GatewayFixture {
   }
 
   tell(...events: readonly EngineEvent[]): void {
-    this.#publisher.onEvents(events);
+    for (const publisher of this.#publishers) publisher.onEvents(events);
   }
 
   /** A socket that has said who it is. */
-  authorized(apiKey = goodKey): FakeSocket {
-    const socket = this.net.open();
+  authorized(apiKey = goodKey, protocol?: string): FakeSocket {
+    const socket = this.net.open(protocol);
     socket.says({ type: 'AUTH', apiKey, body: null });
     socket.take();
     return socket;
   }
 
   /** A socket with a filter. */
-  subscribed(channel: 'QUOTES' | 'RFQ', body: object = {}): FakeSocket {
-    const socket = this.authorized();
+  subscribed(channel: 'QUOTES' | 'RFQ', body: object = {}, protocol?: string): FakeSocket {
+    const socket = this.authorized(goodKey, protocol);
     socket.says({ type: 'FILTER', channel, body: { chainId, ...body } });
     socket.take();
     return socket;

@@ -3,7 +3,7 @@ import type { EngineEvent } from '../../src/engine/event.js';
 import { InvalidReason } from '../../src/engine/quote.js';
 import { ServerMessage } from '../../src/wire/socket.js';
 import { compile } from '../../src/wire/validation.js';
-import { plainMessagesOf } from '../../src/ws/publisher.js';
+import { plainForm, plainMessagesOf } from '../../src/ws/publisher.js';
 import { eventOf, orderOf, rfqOf } from './event-samples.js';
 import { quoteJson } from './gateway-fixture.js';
 
@@ -88,13 +88,13 @@ const cases: readonly Case[] = [
 ];
 
 for (const [what, event, messages] of cases) {
-  t.test(what, async (t) => t.same(plainMessagesOf(event, quoteJson), messages));
+  t.test(what, async (t) => t.same(plainMessagesOf(event, plainForm(quoteJson)), messages));
 }
 
 t.test('messages about quotes match the schema', async (t) => {
   const check = compile(ServerMessage, 20);
   const messages = cases.flatMap(([, event]) =>
-    event.type === 'RFQ_PUBLISHED' ? [] : plainMessagesOf(event, quoteJson),
+    event.type === 'RFQ_PUBLISHED' ? [] : plainMessagesOf(event, plainForm(quoteJson)),
   );
   t.ok(messages.length > 0);
   for (const message of messages)

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { plainMessagesOf, PlainPublisher } from '../../src/ws/publisher.js';
+import { plainForm, plainMessagesOf, PlainPublisher } from '../../src/ws/publisher.js';
 import { eventOf, orderOf, posted, quoteId } from './event-samples.js';
 import { address, chainId, GatewayFixture, quoteJson } from './gateway-fixture.js';
 
@@ -107,7 +107,7 @@ t.test('what nobody waits for is not even written', async (t) => {
       throw new Error('nobody asked');
     },
   });
-  const publisher = new PlainPublisher(topics, unwritable, () => t.fail('nothing is to be published'));
+  const publisher = new PlainPublisher(topics, plainForm(unwritable), () => t.fail('nothing is to be published'));
   publisher.onEvents([posted({ n: 1 })]);
   t.throws(() => publisher.onEvents([posted({ n: 2, isBuy: true })]), { message: 'nobody asked' });
 });
@@ -118,5 +118,5 @@ t.test('several messages of one event keep their order', async (t) => {
   const order = orderOf({ n: 1 });
   const event = eventOf({ type: 'QUOTE_RESTATED', order, fillableSize: 4n, wasValid: true, reason: null });
   fixture.tell(event);
-  t.same(socket.received, plainMessagesOf(event, quoteJson));
+  t.same(socket.received, plainMessagesOf(event, plainForm(quoteJson)));
 });

@@ -1,7 +1,7 @@
 import type { Engine } from '../../../src/engine/engine.js';
 import type { EngineEvent } from '../../../src/engine/event.js';
 import { QuoteJson } from '../../../src/wire/quote-json.js';
-import { plainMessagesOf } from '../../../src/ws/publisher.js';
+import { type PushForm, plainForm, plainMessagesOf } from '../../../src/ws/publisher.js';
 
 interface Message {
   readonly type: 'POST_QUOTE' | 'FILL_QUOTE' | 'DELETE_QUOTE' | 'RFQ';
@@ -13,10 +13,10 @@ interface Message {
  */
 export class SubscriberBook {
   readonly #quotes = new Map<string, string>();
-  readonly #json: QuoteJson;
+  readonly #form: PushForm;
 
   constructor(chainId: number) {
-    this.#json = new QuoteJson(String(chainId), 100);
+    this.#form = plainForm(new QuoteJson(String(chainId), 100));
   }
 
   /** A subscriber that comes anew asks for the book first. */
@@ -29,7 +29,7 @@ export class SubscriberBook {
 
   hear(events: readonly EngineEvent[]): void {
     for (const event of events) {
-      for (const text of plainMessagesOf(event, this.#json)) this.#take(JSON.parse(text) as Message);
+      for (const text of plainMessagesOf(event, this.#form)) this.#take(JSON.parse(text) as Message);
     }
   }
 
