@@ -72,7 +72,7 @@ async function serveFromDirectory(
   await makeDirectory(dataDir);
   // Not changed: it may be a directory that others use, too, such as /tmp.
   const mode = await modeBeyondOwner(dataDir);
-  if (mode !== null) logger.warn({ dataDir, mode }, 'more than its owner may enter the data directory');
+  if (mode !== null) logger.warn({ dataDir, mode }, 'data directory open to others');
   const local = settings.profile === 'local' ? await openLocal(settings, limits, logger) : null;
   try {
     await serve(settings, reread, limits, logger, local, stopping);
@@ -86,7 +86,7 @@ function openLocal(
   limits: Limits,
   logger: Logger,
 ): Promise<LocalSetup> {
-  const onError = (error: unknown): void => logger.warn({ err: error }, 'the live market did not move');
+  const onError = (error: unknown): void => logger.warn({ err: error }, 'live market step failed');
   return openLocalSetup(dataDir, {
     ...(blockTime !== null && { blockTimeSeconds: blockTime }),
     ...(seed !== null && { liveMarket: { seed, everyMs: limits.liveMarketMs, clock: systemClock, onError } }),
@@ -133,7 +133,7 @@ async function serve(
       identity,
       beginAnew: local !== null,
       logger,
-      onFatal: (error) => failStop(logger, error, 'the log failed'),
+      onFatal: (error) => failStop(logger, error, 'log'),
     });
     ends.push(() => log.close());
     // What an earlier run left is of a service that is gone. Not before this one has the log to itself.
@@ -145,13 +145,13 @@ async function serve(
     const metricsServer = metrics && (await serveMetrics(metrics, metricsHost, metricsPort ?? 0, limits));
     if (metricsServer !== null) {
       ends.push(() => metricsServer.close());
-      logger.info({ port: metricsServer.port }, 'metrics are at /metrics');
+      logger.info({ port: metricsServer.port }, 'metrics listening');
     }
     const history = await LogEvents.open(log.history, systemClock, limits);
     ends.push(() => history.close());
     const localKey = local === null ? null : await localApiKey(keys, settings.dataDir);
     const pageFiles = await readPageFiles(PAGE_DIRECTORY);
-    if (pageFiles.length === 0) logger.warn('there is no page at /: it was not built');
+    if (pageFiles.length === 0) logger.warn('page not built');
     const service = await startService({
       ...settings,
       page: { files: pageFiles, localKey },
@@ -171,9 +171,8 @@ async function serve(
       metrics,
       tierQuotas: effectiveQuotas(settings),
       logger,
-      onFault: (error) => failStop(logger, error, 'the engine failed'),
-      onDeepReorg: (why) =>
-        void log.noteDeepReorg(why).catch((error: unknown) => failStop(logger, error, 'the halt was not noted')),
+      onFault: (error) => failStop(logger, error, 'engine'),
+      onDeepReorg: (why) => void log.noteDeepReorg(why).catch((error: unknown) => failStop(logger, error, 'manifest')),
     });
     ends.push(() => keys.close());
     ends.push(() => service.stop());
@@ -182,12 +181,12 @@ async function serve(
       periodMs: limits.settingsWatchMs,
       reread,
       onChange: (now, changes) => adoptSettings(service, now, changes, logger),
-      onProblems: (problems) => logger.warn({ problems }, 'the settings are wrong now: those before stay in force'),
+      onProblems: (problems) => logger.warn({ problems }, 'settings rejected'),
     });
     ends.push(stopWatch);
     logger.info(
       { backend: service.backend, ...service.library, port: service.port, profile: profile.name },
-      'listening, catching up',
+      'listening',
     );
     const isReady = await Promise.race([service.ready.then(() => true), stopping.then(() => false)]);
     if (isReady && readyFile !== null) {
@@ -259,7 +258,7 @@ async function serveInCluster(
         onStandby: () => {
           if (readyFile !== null) void writeWhole(readyFile, `${JSON.stringify({ pid: process.pid })}\n`);
         },
-        onFault: (error) => failStop(logger, error, 'this engine cannot go on'),
+        onFault: (error) => failStop(logger, error, 'engine'),
       });
       return;
     }
@@ -277,7 +276,7 @@ async function serveInCluster(
       version,
       page: { files: pageFiles, localKey: null },
       spareDescriptors,
-      onFault: (error) => failStop(logger, error, 'this gateway cannot go on'),
+      onFault: (error) => failStop(logger, error, 'gateway'),
     });
     ends.push(() => gateway.stop());
     ends.push(
@@ -286,11 +285,11 @@ async function serveInCluster(
         periodMs: limits.settingsWatchMs,
         reread,
         onChange: (now, changes) => adoptSettings(gateway.service, now, changes, logger),
-        onProblems: (problems) => logger.warn({ problems }, 'the settings are wrong now: those before stay in force'),
+        onProblems: (problems) => logger.warn({ problems }, 'settings rejected'),
       }),
     );
     const { backend, port, ready } = gateway.service;
-    logger.info({ backend, port, profile: profile.name }, 'listening as a gateway');
+    logger.info({ backend, port, profile: profile.name }, 'gateway listening');
     const isReady = await Promise.race([ready.then(() => true), stopping.then(() => false)]);
     if (isReady && readyFile !== null) await writeReadyFile(readyFile, settings.host, port, null);
     const signal = await stopping;
@@ -311,8 +310,8 @@ async function identify(
 }
 
 /** Logs one line and exits: no answer or push may follow, and recovery starts from what is on the disk. */
-function failStop(logger: Logger, error: unknown, what: string): never {
-  logger.fatal({ err: error }, `stopped: ${what}`);
+function failStop(logger: Logger, error: unknown, component: string): never {
+  logger.fatal({ err: error, component }, 'process failed');
   process.exit(1);
 }
 

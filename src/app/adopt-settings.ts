@@ -15,7 +15,7 @@ export function adoptSettings(
   const later = changed.filter((name) => !isTierSetting(name) && sinceStart.includes(name));
   if (quotas.length > 0) {
     service.adoptQuotas(effectiveQuotas(now));
-    logger.info({ settings: quotas }, 'other quotas are in force');
+    logger.info({ settings: quotas }, 'quotas changed');
   }
-  if (later.length > 0) logger.warn({ settings: later }, 'these settings take effect at the next start');
+  if (later.length > 0) logger.warn({ settings: later }, 'settings need a restart');
 }

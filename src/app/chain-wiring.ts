@@ -311,27 +311,27 @@ export function openFollowedChains(options: CoreOptions, parts: FollowedChainsPa
     onRefusedEvent(why, { txHash, logIndex }) {
       metrics?.refusedEvents.labels(why).inc();
       // Anybody can publish thousands of them in a block, for little gas.
-      logger.debug({ why, txHash, logIndex }, 'published event refused');
+      logger.debug({ reason: why, txHash, logIndex }, 'published quote rejected');
     },
     onIgnoredEvent: (why) => metrics?.ignoredEvents.labels(why).inc(),
     onLateLogs(chain, events) {
       metrics?.lateLogs.labels(chain).inc(events);
-      logger.warn({ chain, events }, 'events came after the rest of their block');
+      logger.warn({ chain, events }, 'late block events');
     },
-    onTxTrouble: (nonce, what) => logger.warn({ nonce, what }, 'trouble with a transaction'),
+    onTxTrouble: (nonce, reason) => logger.warn({ nonce, reason }, 'transaction problem'),
     listener: {
       onCaughtUp: isReady,
       onFailure(error, failures) {
         metrics?.readFailures.inc();
-        if (troubles.failed(READING)) logger.warn({ why: briefly(error), failures }, 'reading the chains failed');
-        else logger.debug({ err: error, failures }, 'reading the chains failed');
+        if (troubles.failed(READING)) logger.warn({ reason: briefly(error), failures }, 'chain read failed');
+        else logger.debug({ err: error, failures }, 'chain read failed');
       },
       onSuccess() {
         const over = troubles.succeeded(READING);
-        if (over !== null) logger.info(over, 'the chains can be read again');
+        if (over !== null) logger.info(over, 'chain read recovered');
       },
       onHalt(error) {
-        logger.fatal({ err: error }, 'reading the chains has stopped');
+        logger.fatal({ err: error }, 'chain reader halted');
         for (const health of Object.values(chains.health)) health.halt(error.message);
         options.onDeepReorg?.(error.message);
       },

@@ -149,10 +149,10 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
     const at = { seq: publisher.placeBefore(point.group), term, point };
     storing = storing
       .then(() => store.put(epoch, at, bytes, limits.snapshotsKept))
-      .catch((error: unknown) => logger.warn({ err: error }, 'a snapshot is not in the object store'));
+      .catch((error: unknown) => logger.warn({ err: error }, 'snapshot upload failed'));
   };
   await log.catchUp();
-  logger.info({ member, index: log.engine.index, term: log.at.term }, 'following the log as a standby');
+  logger.info({ member, index: log.engine.index, term: log.at.term }, 'standby ready');
   options.onStandby();
   try {
     led = await waitToLead({
@@ -194,7 +194,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   const { member } = cluster.options;
   logger.info({ member, term, index: log.engine.index }, 'leading');
   const values = await LeaderValues.open(cluster, term, systemClock, limits.clusterRetryMs, onFault);
-  const logFault = (error: unknown): void => logger.error({ err: error }, 'a request failed inside');
+  const logFault = (error: unknown): void => logger.error({ err: error }, 'internal error');
   const core = await openLocalCore(
     {
       profile,
@@ -235,7 +235,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   }));
   const steppedDown = new Promise<void>((resolve) => {
     hearStepDown(cluster, () => {
-      logger.warn({ member, term }, 'asked to step down');
+      logger.warn({ member, term }, 'step-down requested');
       resolve();
     });
   });
@@ -251,7 +251,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   publisher.stop();
   cancel();
   await lease.release();
-  logger.info({ member, term }, 'led no longer');
+  logger.info({ member, term }, 'leadership ended');
 }
 
 function operatorOf(
@@ -356,7 +356,7 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
     onTerm: () => onTerm(),
     onFault,
   });
-  logger.info({ member, index: replica.engine.index, term: replica.at.term }, 'the replica of the book is level');
+  logger.info({ member, index: replica.engine.index, term: replica.at.term }, 'replica caught up');
   const keys = await KeyStore.open({
     files: await ClusterKeyFiles.attach(cluster),
     clock: systemClock,

@@ -51,7 +51,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       return await openIn(directory, options);
     } catch (error) {
       if (!beginAnew || !(error instanceof PersistenceError) || error.code !== 'FOREIGN') throw error;
-      logger.warn({ why: error.message }, 'the log is of another chain: looking for a directory of its own');
+      logger.warn({ reason: error.message }, 'log belongs to another chain');
     }
   }
 }
@@ -128,7 +128,7 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     files.push(kept);
     await log.noteFile(file).catch((error: unknown) => {
       if (!isDiskFull(error)) throw error;
-      logger.warn({ err: error, file }, 'no room to write down that a file is kept beside the log');
+      logger.warn({ err: error, file }, 'kept file not recorded');
     });
     return kept;
   };

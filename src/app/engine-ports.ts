@@ -121,7 +121,7 @@ export async function openSignatures(
   onFault: (error: unknown) => void,
 ): Promise<SignatureSide> {
   const secp256k1 = await loadSecp256k1();
-  logger.info({ library: secp256k1.library }, 'signatures are checked by');
+  logger.info({ library: secp256k1.library }, 'signature library loaded');
   const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
   const signatures = new QuoteSignature(digests, secp256k1);
   const inlineChecks = new InlineSignatureChecks(signatures, clock, limits.checksPerTurn);

@@ -226,8 +226,8 @@ export function openNetwork(
   const descriptors: NetOptions['descriptors'] = spareDescriptors && {
     spare: spareDescriptors,
     onFew(few) {
-      if (few) logger.warn('few file descriptors are left: no more connections are taken until there are more');
-      else logger.info('connections are taken again');
+      if (few) logger.warn('connections paused');
+      else logger.info('connections resumed');
     },
   };
   const { server, uwsUnavailable } = openServer(options, {
@@ -245,7 +245,7 @@ export function openNetwork(
     ...(descriptors !== undefined && { descriptors }),
     onFault,
   });
-  if (uwsUnavailable !== undefined) logger.warn({ why: uwsUnavailable }, 'serving through node:http and ws');
+  if (uwsUnavailable !== undefined) logger.warn({ reason: uwsUnavailable }, 'uWebSockets.js unavailable');
   metrics?.network.set({ backend: server.backend, ...server.library }, 1);
   return server;
 }
@@ -288,14 +288,17 @@ export function openRequestWatch(
     },
     answered({ requestId, method, path, route, status, tookMs }) {
       timer(method, route, status)?.observe(tookMs / 1000);
-      const isNews = status >= 500 && troubles.failed(`${method} ${route}`);
-      const over = status >= 500 ? null : troubles.succeeded(`${method} ${route}`);
-      if (over !== null) logger.info({ method, route, ...over }, 'no failures any more');
-      const level = isNews ? 'warn' : 'debug';
-      if (logger.isLevelEnabled(level)) logger[level]({ requestId, method, path, status, tookMs }, 'answered');
+      const hasFailed = status >= 500;
+      const isNews = hasFailed && troubles.failed(`${method} ${route}`);
+      const over = hasFailed ? null : troubles.succeeded(`${method} ${route}`);
+      if (over !== null) logger.info({ method, route, ...over }, 'route recovered');
+      const details = { requestId, method, path, status, tookMs };
+      if (isNews) logger.warn(details, 'request failed');
+      else if (logger.isLevelEnabled('debug'))
+        logger.debug(details, hasFailed ? 'request failed' : 'request completed');
     },
     failed(requestId, error) {
-      logger.error({ requestId, err: error }, 'a request failed inside');
+      logger.error({ requestId, err: error }, 'internal error');
     },
   };
 }

@@ -210,7 +210,7 @@ export function openOptionServices(options: OptionSideOptions): OptionServices |
     new GasReservation(operatorGas, sender, caller, gasPerTx, {
       cap: caps.of(route),
       onMined: ({ id }, txHash, succeeded) =>
-        logger.info({ key: id, route, txHash, succeeded }, "acted with the operator's wallet for a key"),
+        logger.info({ keyId: id, route, txHash, succeeded }, 'operator wallet used'),
     });
   return {
     // A pool counts as created once it is listed, for which its event has to be read and logged.
@@ -241,9 +241,8 @@ export function readsForClients(
 ): ClientReads {
   const troubles = new TroubleLog(askersClock, limits.troubleCalmMs);
   return tellingRefusals(settlement, (error) => {
-    if (troubles.failed('refusal'))
-      logger.warn({ why: briefly(error) }, 'the settlement chain refused what a request asked for');
-    else logger.debug({ err: error }, 'the settlement chain refused what a request asked for');
+    if (troubles.failed('refusal')) logger.warn({ reason: briefly(error) }, 'chain call refused');
+    else logger.debug({ err: error }, 'chain call refused');
   });
 }
 

@@ -168,12 +168,12 @@ export function endpointTroubles(
   return {
     onError(error, url) {
       const host = hostOf(url);
-      if (troubles.failed(url)) logger.warn({ why: briefly(error), host }, 'a JSON-RPC request failed');
-      else logger.debug({ err: error, host }, 'a JSON-RPC request failed');
+      if (troubles.failed(url)) logger.warn({ reason: briefly(error), host }, 'chain endpoint failed');
+      else logger.debug({ err: error, host }, 'chain endpoint failed');
     },
     onAnswer(url) {
       const over = troubles.succeeded(url);
-      if (over !== null) logger.info({ host: hostOf(url), ...over }, 'the JSON-RPC endpoint answers again');
+      if (over !== null) logger.info({ host: hostOf(url), ...over }, 'chain endpoint recovered');
     },
   };
 }

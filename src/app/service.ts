@@ -132,7 +132,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     throw error;
   });
   keys.watch(limits.keyWatchMs, (error) => {
-    logger.error({ err: error }, 'the API keys cannot be read: those known last stay in force');
+    logger.error({ err: error }, 'API key reload failed');
   });
   let isStopped = false;
   countPastFills(options, feed, () => isStopped).catch(logFault);
@@ -156,6 +156,6 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   }
 
   function logFault(error: unknown): void {
-    logger.error({ err: error }, 'a request failed inside');
+    logger.error({ err: error }, 'internal error');
   }
 }

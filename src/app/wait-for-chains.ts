@@ -38,12 +38,12 @@ export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIde
   const server = await openWaitingServer({
     ...options,
     reason: () => asking.reason,
-    onFault: (error) => logger.error({ err: error }, 'a request failed inside'),
+    onFault: (error) => logger.error({ err: error }, 'internal error'),
   }).catch((error: unknown) => {
     asking.stop();
     throw error;
   });
-  logger.warn({ port: server.port }, 'the chains do not answer yet: listening, and not ready');
+  logger.warn({ port: server.port }, 'waiting for the chains');
   try {
     return await found;
   } finally {
@@ -76,8 +76,8 @@ class Asking {
         const waitedSeconds = Math.round((clock.monotonicMs() - beganMs) / 1000);
         const isNews = this.#told !== this.reason;
         this.#told = this.reason;
-        if (isNews) logger.warn({ why: briefly(error), waitedSeconds }, 'the chains do not answer: waiting for them');
-        else logger.debug({ err: error, waitedSeconds }, 'the chains do not answer: waiting for them');
+        if (isNews) logger.warn({ reason: briefly(error), waitedSeconds }, 'chains unreachable');
+        else logger.debug({ err: error, waitedSeconds }, 'chains unreachable');
       }
       await new Deadline(clock, backoff(range, failures, random)).wait(this.#untilStopped());
     }

@@ -277,7 +277,7 @@ async function joinAt(
   }
   if (common < replica.last.group) {
     const details = { groups: replica.last.group - common, after: common };
-    logger.warn(details, 'this log has groups that the cluster has not committed: they were never acknowledged');
+    logger.warn(details, 'uncommitted groups cut off');
     await replica.cutAfter(common);
   }
   return { ...(points.get(common) ?? start), point: replica.last };

@@ -204,10 +204,7 @@ async function beginning(
       engine.importState(state);
       return { engine, at };
     } catch (error) {
-      logger.warn(
-        { snapshot: name, reason: (error as Error).message },
-        'a snapshot is of no use: the next older one is tried',
-      );
+      logger.warn({ snapshot: name, reason: (error as Error).message }, 'snapshot unusable');
     }
   }
   return first;

@@ -18,7 +18,7 @@ async function adopted(changes: Changes) {
 t.test('other quotas are in force at once, and named', async (t) => {
   t.strictSame(await adopted({ changed: ['freeChannels'], sinceStart: ['freeChannels'] }), {
     channels: [7],
-    told: [['other quotas are in force', ['freeChannels']]],
+    told: [['quotas changed', ['freeChannels']]],
   });
 });
 
@@ -30,8 +30,8 @@ t.test('any other setting waits for the next start, and is named alone', async (
   t.strictSame(await adopted({ changed: ['port', 'freeChannels'], sinceStart: ['host', 'port', 'freeChannels'] }), {
     channels: [7],
     told: [
-      ['other quotas are in force', ['freeChannels']],
-      ['these settings take effect at the next start', ['port']],
+      ['quotas changed', ['freeChannels']],
+      ['settings need a restart', ['port']],
     ],
   });
 });

@@ -180,8 +180,8 @@ t.test('reading that fails again and again is one warning and a count, and one l
   t.match(
     lines.map((line) => JSON.parse(line) as object),
     [
-      { level: 40, msg: 'reading the chains failed', why: 'RpcUnreachable: No answer to eth_getLogs' },
-      { level: 30, msg: 'the chains can be read again', failures: 30 },
+      { level: 40, msg: 'chain read failed', reason: 'RpcUnreachable: No answer to eth_getLogs' },
+      { level: 30, msg: 'chain read recovered', failures: 30 },
     ],
   );
   t.equal(lines.length, 2);
@@ -193,6 +193,6 @@ t.test('trouble with a transaction is logged as a warning', async (t) => {
   told.onTxTrouble(7, 'it was replaced');
   t.match(
     lines.map((line) => JSON.parse(line) as object),
-    [{ level: 40, nonce: 7, what: 'it was replaced', msg: 'trouble with a transaction' }],
+    [{ level: 40, nonce: 7, reason: 'it was replaced', msg: 'transaction problem' }],
   );
 });

@@ -206,11 +206,11 @@ t.test('an outage of an endpoint is one warning without a stack and one line whe
     [
       {
         level: 40,
-        msg: 'a JSON-RPC request failed',
+        msg: 'chain endpoint failed',
         host: 'node.example',
-        why: 'RpcUnreachable: No answer to eth_call: connect ECONNREFUSED',
+        reason: 'RpcUnreachable: No answer to eth_call: connect ECONNREFUSED',
       },
-      { level: 30, msg: 'the JSON-RPC endpoint answers again', host: 'node.example', failures: 100, lastedSeconds: 10 },
+      { level: 30, msg: 'chain endpoint recovered', host: 'node.example', failures: 100, lastedSeconds: 10 },
     ],
   );
   t.equal(lines.length, 2);

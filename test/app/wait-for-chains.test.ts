@@ -81,7 +81,7 @@ await t.test(
     const said = 'project 0a1b2c is over its limit';
     const { clock, lines, stop } = begin(() => Promise.reject(new RpcError(-32005, said, null)));
     await until(() => lines.length === 1);
-    t.match(lines[0], { why: `RpcError: ${said}` }, 'but for the log');
+    t.match(lines[0], { reason: `RpcError: ${said}` }, 'but for the log');
     clock.advance(1_000);
     await until(() => lines.some(({ port }) => port !== undefined));
     const httpUrl = `http://127.0.0.1:${lines.find(({ port }) => port !== undefined)?.port}`;

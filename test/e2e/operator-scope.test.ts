@@ -1,5 +1,6 @@
 import pino from 'pino';
 import t from 'tap';
+import { redaction } from '../../src/app/process.js';
 import { LONG, optionTokenAbi } from '../../src/chain/contracts/abi.js';
 import type { Pool } from '../../src/engine/quote.js';
 import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
@@ -9,7 +10,10 @@ import { startTestService } from './running-service.js';
 import { optionOf } from './wire-option.js';
 
 const lines: Record<string, unknown>[] = [];
-const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line) as never) });
+const logger = pino(
+  { level: 'info', redact: redaction },
+  { write: (line: string) => lines.push(JSON.parse(line) as never) },
+);
 // 135,000 of gas are reserved for an exercise: for one, and not for two.
 const caps = { operatorRouteGasPerDay: 200_000, operatorGasPerDay: 1_000_000_000 };
 const running = await startTestService({ logger, limits: caps, budgets: new MemoryKeyValueStore() });
@@ -24,7 +28,7 @@ const plain = new RestClient(httpUrl, (await keys.create('paid', 'no scope')).ke
 const { id, key } = await keys.create('paid', 'desk', ['operator']);
 const desk = new RestClient(httpUrl, key);
 
-const acted = () => lines.filter(({ msg }) => msg === "acted with the operator's wallet for a key");
+const acted = () => lines.filter(({ msg }) => msg === 'operator wallet used');
 
 function longs({ poolAddress: address }: Pool): Promise<bigint> {
   const args = [operator.address, LONG] as const;
@@ -58,7 +62,7 @@ await t.test('each transaction is in the text log with the key, and counts for t
   }
   t.equal(await longs(pool), 0n);
   const [line, ...others] = acted();
-  t.match(line, { key: id, route: 'POST /pool/exercise', txHash: /^0x[0-9a-f]{64}$/, succeeded: true });
+  t.match(line, { keyId: id, route: 'POST /pool/exercise', txHash: /^0x[0-9a-f]{64}$/, succeeded: true });
   t.strictSame(others, []);
 });
 

@@ -221,7 +221,7 @@ await t.test('the operator sees why a node refused; the client only that the cha
   proxy.trick = ({ method }) => (method === 'eth_call' ? { error } : 'PASS');
   const answer = await new RestClient(refused.httpUrl, refused.apiKey).post('/pools', [{ ...call, strike: 2400 }]);
   t.equal(answer.status, 503);
-  const told = lines.filter((line) => line.includes('the settlement chain refused what a request asked for'));
+  const told = lines.filter((line) => line.includes('chain call refused'));
   t.equal(told.length, 1);
   t.match(told[0], error.message);
 });

@@ -51,7 +51,7 @@ await t.test('with its chain gone a new directory is begun beside the old log, a
   rmSync(path.join(dataDir, 'local-chain.json'));
   await service.start();
   t.strictSame(await validQuotes(), []);
-  t.match(service.said, /the log is of another chain: looking for a directory of its own/);
+  t.match(service.said, /log belongs to another chain/);
   t.ok(existsSync(path.join(dataDir, 'local-2')));
   t.ok(existsSync(path.join(dataDir, 'local')), 'the old log is left alone');
   // Before tap clears the directory away, which comes before what the test tears down.

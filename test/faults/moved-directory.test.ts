@@ -15,6 +15,7 @@ const WARN = 40;
 interface Line {
   readonly level: number;
   readonly msg: string;
+  readonly component?: string;
   readonly err?: { readonly message: string };
 }
 
@@ -48,7 +49,9 @@ for (const [what, whatIsLeft] of [
     const ended = await Promise.race([service.ended(), pause(END_MS, 'not ended', { ref: false })]);
     t.equal(ended, 1, `it ends with ${whatIsLeft}`);
     const lines = linesOf(service.said).filter(({ level }) => level > WARN);
-    t.match(lines, [{ level: 60, msg: 'stopped: the log failed', err: { message: /was moved away or replaced/ } }]);
+    t.match(lines, [
+      { level: 60, msg: 'process failed', component: 'log', err: { message: /was moved away or replaced/ } },
+    ]);
     t.equal(lines.length, 1, service.said);
     t.equal(service.said.match(/moved away or replaced/g)?.length, 2, 'in its message and at the head of its stack');
 

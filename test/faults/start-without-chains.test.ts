@@ -57,7 +57,7 @@ t.test('a service that is ended before it has read the chains does not say that 
   service.start().catch(() => undefined);
   while (unread < 4) await new Promise((resolve) => setTimeout(resolve, 10));
   // It listens while it reads: only its text log tells where.
-  const [, port] = /"port":(\d+).*"msg":"listening, catching up"/.exec(service.said) ?? [];
+  const [, port] = /"port":(\d+).*"msg":"listening"/.exec(service.said) ?? [];
   const { status, body } = await new RestClient(`http://127.0.0.1:${port}`, service.apiKey).get('/ready');
   t.equal(status, 503);
   t.match(body.reasons, ['the chains have not been read to their heads yet']);
@@ -86,7 +86,7 @@ t.test('until both chains have been read since the start, answers say so and not
   const started = service.start();
   started.catch(() => undefined);
   while (unread < 4) await new Promise((resolve) => setTimeout(resolve, 10));
-  const [, port] = /"port":(\d+).*"msg":"listening, catching up"/.exec(service.said) ?? [];
+  const [, port] = /"port":(\d+).*"msg":"listening"/.exec(service.said) ?? [];
   const rest = new RestClient(`http://127.0.0.1:${port}`, service.apiKey);
   const why = 'the chains have not been read to their heads yet';
   const read = await rest.get(`/orders?chainId=${chain.chainId}`);

@@ -104,8 +104,8 @@ export class FreeSpace {
     if (isLow === this.#isLow) return;
     this.#isLow = isLow;
     const { logger } = this.#options;
-    if (isLow) logger.warn(details, 'the disk is nearly full: nothing new is taken until there is room');
-    else logger.info(details, 'there is room on the disk again');
+    if (isLow) logger.warn(details, 'disk nearly full');
+    else logger.info(details, 'disk space recovered');
   }
 }
 

@@ -83,7 +83,7 @@ export class JsonStore implements KeyValueStore {
     } catch (error) {
       // As on a disk that fills up later: nothing is appended to the old file, and the first change with room replaces it.
       if (!isDiskFull(error)) throw error;
-      options.logger.warn({ err: error, file: name }, 'no room to write a file anew: it stays as it was');
+      options.logger.warn({ err: error, file: name }, 'file not compacted');
       kept.#isFull = true;
     }
     return kept;
@@ -148,9 +148,8 @@ export class JsonStore implements KeyValueStore {
     if (isFull === this.#isFull) return;
     this.#isFull = isFull;
     const { logger } = this.options;
-    if (isFull)
-      logger.warn(details, 'no room to write down what is sent and used: wallets send nothing until there is');
-    else logger.info(details, 'there is room to write down what is sent and used');
+    if (isFull) logger.warn(details, 'file not written');
+    else logger.info(details, 'file writes recovered');
   }
 
   /** Everything that is held, in a file that replaces the old one in one step. */
@@ -200,7 +199,7 @@ function checkAccepted(name: string, what: string, { acceptMissing, logger }: Js
     const remedy = `restore it, or go on without what it held: --accept-missing ${name}`;
     throw new PersistenceError('MISSING', `${name} ${what}: ${remedy}`);
   }
-  logger.warn({ file: name }, 'a file is missing or cut short: accepted');
+  logger.warn({ file: name, reason: what }, 'missing file accepted');
 }
 
 function readValues(name: string, all: Buffer, options: JsonStoreOptions): Map<string, unknown> {
@@ -226,7 +225,7 @@ function readValues(name: string, all: Buffer, options: JsonStoreOptions): Map<s
   // The file is renamed into its place with that line in it.
   if (isFirst) throw damaged(0);
   if (format > 1 && bytes.length === all.length) checkAccepted(name, 'has been cut short', options);
-  if (badAt !== null) options.logger.warn({ file: name, offset: badAt }, 'the last line was not finished: dropped');
+  if (badAt !== null) options.logger.warn({ file: name, offset: badAt }, 'unfinished line dropped');
   return values;
 }
 

@@ -229,10 +229,7 @@ export class LogWriter {
 
   #warnSlow(index: number, startMs: number): void {
     const waitedMs = Math.round(this.#options.clock.monotonicMs() - startMs);
-    this.#options.logger.warn(
-      { index, waitedMs, waiting: this.waiting },
-      'the disk is slow to take a group of records',
-    );
+    this.#options.logger.warn({ index, waitedMs, waiting: this.waiting }, 'slow commit');
   }
 
   #fail(error: unknown): void {

@@ -198,9 +198,6 @@ export class SpareSegment {
     this.#retryAtMs = clock.monotonicMs() + spareRetryMs;
     if (this.#isPutOff) return;
     this.#isPutOff = true;
-    logger.warn(
-      { err: error, segment: segmentName(this.#number) },
-      'no room to make the next segment of the log ready',
-    );
+    logger.warn({ err: error, segment: segmentName(this.#number) }, 'next segment not preallocated');
   }
 }

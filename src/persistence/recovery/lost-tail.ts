@@ -40,7 +40,7 @@ export async function continueLog(disk: Disk, options: ContinueOptions): Promise
   } catch (error) {
     if (!(error instanceof PersistenceError) || error.code !== 'LOST_TAIL' || error.place === null) throw error;
     if (!acceptsLoss) throw error;
-    logger.warn({ reason: error.message }, 'the log has lost its last records: the newest snapshot has their state');
+    logger.warn({ reason: error.message }, 'log tail lost');
     await startNewLog(disk, await readWholeSnapshot(disk, disk, error.place.file), random, logger);
     const manifest = await requireManifest(disk);
     recovered = await recover(disk, manifest.epoch, manifest.reorgDepth, logger);
@@ -55,7 +55,7 @@ export async function continueLog(disk: Disk, options: ContinueOptions): Promise
   const why = lost?.reason ?? 'its last process wrote with weak sync and did not close it';
   const feedEpoch = Buffer.from(random.bytes(EPOCH_BYTES));
   const epoch = feedEpoch.toString('hex');
-  logger.warn({ why, epoch }, 'events that clients received may be lost: the log continues under a new epoch');
+  logger.warn({ reason: why, epoch }, 'new log epoch');
   return { recovered, manifest: { ...found, feedEpoch, closedGroup: null }, isNewEpoch: true };
 }
 

@@ -42,7 +42,7 @@ export async function startNewLog(
   const setAside = await putAside(disk);
   const epoch = Buffer.from(random.bytes(EPOCH_BYTES));
   await beginWith(disk, { engine, manifest: { ...manifest, epoch, feedEpoch: epoch, closedGroup: null } }, last + 1);
-  logger.info({ index: engine.index, seq: engine.seq, setAside }, 'the log is begun anew with that state');
+  logger.info({ index: engine.index, seq: engine.seq, setAside }, 'new log started');
 }
 
 /** The state of a snapshot of the log in `disk`. Throws PersistenceError, also FOREIGN: it is of another log. */

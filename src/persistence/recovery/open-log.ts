@@ -77,7 +77,7 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
   const stamped = await readManifest(disk);
   checkIdentity(disk, stamped, options.identity);
   const found = await checkHalt(disk, stamped, options.acceptDeepReorg ?? null);
-  if (stamped !== null && found === null) options.logger.warn({}, 'the log is put aside: the chains are read anew');
+  if (stamped !== null && found === null) options.logger.warn({}, 'halted log set aside');
   await removeUnfinished(disk);
   const isWeak = options.sync.type !== 'always';
   const acceptsLoss = isWeak || (found?.sync ?? 'always') !== 'always';
@@ -88,7 +88,7 @@ async function openLocked(disk: Disk, lock: DiskLock, options: OpenLogOptions): 
       : await continueLog(disk, { ...options, acceptsLoss, isWeak });
   if (manifest.reorgDepth !== options.reorgDepth) {
     const details = { reorgDepth: manifest.reorgDepth, wanted: options.reorgDepth };
-    options.logger.warn(details, 'the log keeps the reorg depth that it was begun with');
+    options.logger.warn(details, 'reorg depth setting ignored');
   }
   const manifestFile = new ManifestFile(disk, manifest);
   // Before anything is mended or written: a crash in between must not leave a log that looks closed, or the old epoch.
@@ -141,7 +141,7 @@ export function assembleLog(
       await journal.close();
       await manifestFile.change({ closedGroup: journal.durable.group }).catch((error: unknown) => {
         if (!isDiskFull(error)) throw error;
-        options.logger.warn({ err: error }, 'no room to write down that the log was closed in order');
+        options.logger.warn({ err: error }, 'clean stop not recorded');
       });
       await lock.release();
     },

@@ -54,7 +54,7 @@ export async function recover(
       : await recoverAhead(disk, startScan(epoch), snapshots, reorgDepth, logger);
   const { snapshotIndex, comparedHashes } = recovered;
   const { index, seq } = recovered.scan.last;
-  logger.info({ index, seq, snapshotIndex, replayed: index - snapshotIndex, comparedHashes }, 'the log is read');
+  logger.info({ index, seq, snapshotIndex, replayed: index - snapshotIndex, comparedHashes }, 'log read');
   return recovered;
 }
 

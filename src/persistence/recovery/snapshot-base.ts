@@ -52,7 +52,7 @@ export async function findBase(
     if (typeof candidate !== 'string' && reason === null) return { engine: candidate.engine, passed };
     passed.push(index);
     reasons.push(`${snapshotName(index)}: ${reason}`);
-    logger.warn({ snapshot: snapshotName(index), reason }, 'a snapshot is of no use: the next older one is tried');
+    logger.warn({ snapshot: snapshotName(index), reason }, 'snapshot unusable');
   }
   const firstIndex = (facts.segments[0]?.first.index ?? 0) + 1;
   if (firstIndex === 1) return { engine: createEngine(reorgDepth), passed };

@@ -44,7 +44,7 @@ export async function cutTornTail(
   if (torn === null) return;
   logger.warn(
     { segment: segmentName(torn.number), offset: torn.offset, bytes: torn.bytes, reason: torn.reason, kept },
-    'the log ended in an unacknowledged, half-written group: cut off',
+    'torn tail cut off',
   );
 }
 

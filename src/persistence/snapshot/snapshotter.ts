@@ -51,7 +51,7 @@ export class Snapshotter {
   /** Monotonic: none is begun by itself before that. */
   #notBeforeMs = 0;
   /** What kept the last snapshot from being made for now: said once, until one is made. */
-  #waitsFor: 'room' | 'file descriptor' | null = null;
+  #waitsFor: 'disk space' | 'file descriptor' | null = null;
   #running: Promise<void> | null = null;
   #isClosed = false;
 
@@ -99,7 +99,7 @@ export class Snapshotter {
       await this.#journal.flush();
       this.#waitsFor = null;
       const dropped = await removeSuperseded(this.#disk, this.#options);
-      logger.info({ index: note.index, bytes: note.bytes, dropped }, 'a snapshot is made');
+      logger.info({ index: note.index, bytes: note.bytes, dropped }, 'snapshot written');
     } catch (error) {
       if (isPassing(error)) this.#tryLater(before);
       this.#fail(error as Error);
@@ -147,17 +147,12 @@ export class Snapshotter {
   #fail(error: Error): void {
     const { logger, onFatal } = this.#options;
     const isNews = this.#waitsFor !== (this.#waitsFor = missingFor(error));
-    if (this.#waitsFor === 'room') {
-      if (isNews) logger.warn({ err: error }, 'no room for a snapshot');
-    } else if (this.#waitsFor === 'file descriptor') {
-      if (isNews) logger.warn({ err: error }, 'no file descriptor for a snapshot');
+    if (this.#waitsFor !== null) {
+      if (isNews) logger.warn({ err: error, waitsFor: this.#waitsFor }, 'snapshot postponed');
     } else if (error instanceof PersistenceError && error.code === 'FAILED') return;
     else if (isFailedCall(error)) onFatal(error);
     else {
-      logger.error(
-        { err: error },
-        'no snapshot could be made: a restart would have to replay the log from an older one',
-      );
+      logger.error({ err: error }, 'snapshot failed');
     }
   }
 }
@@ -176,8 +171,8 @@ function isPassing(error: unknown): boolean {
   return missingFor(error) !== null;
 }
 
-function missingFor(error: unknown): 'room' | 'file descriptor' | null {
-  if (isDiskFull(error)) return 'room';
+function missingFor(error: unknown): 'disk space' | 'file descriptor' | null {
+  if (isDiskFull(error)) return 'disk space';
   return isOutOfDescriptors(error) ? 'file descriptor' : null;
 }
 

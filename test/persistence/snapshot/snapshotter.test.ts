@@ -50,8 +50,7 @@ t.test('a snapshot gets its name only after its writer has reported it complete'
   t.strictSame(await drafts(), []);
 });
 
-const madeBy = ({ lines }: LogProcess): number =>
-  lines.filter(({ message }) => message === 'a snapshot is made').length;
+const madeBy = ({ lines }: LogProcess): number => lines.filter(({ message }) => message === 'snapshot written').length;
 
 t.test('the next is due so many records after the last, and a stop makes none of what that one has', async (t) => {
   const world = new World(1);
@@ -75,7 +74,7 @@ t.test('a stop makes one of what came since the last: the next start has nothing
   world.submit(process, 3);
   await world.clock.until(process.log.close());
   t.strictSame(snapshotIndexes(world.disk.fileNames()), [10, 13]);
-  t.match((await world.start()).lines, [{ details: { snapshotIndex: 13, replayed: 0 }, message: 'the log is read' }]);
+  t.match((await world.start()).lines, [{ details: { snapshotIndex: 13, replayed: 0 }, message: 'log read' }]);
 });
 
 t.test('where nothing else forces the log to the disk, one that is due does', async (t) => {
@@ -108,25 +107,25 @@ t.test('of one whose maker died nothing is left, people hear of it, and the log 
   t.strictSame(snapshotIndexes(await disk.list()), []);
   t.match(
     lines.filter(({ level }) => level !== 'info'),
-    [{ level: 'error', details: { err: new Error('it died') }, message: /no snapshot could be made/ }],
+    [{ level: 'error', details: { err: new Error('it died') }, message: 'snapshot failed' }],
   );
   t.strictSame(fatal, []);
   t.equal(log.journal.refusal(), null);
 });
 
-for (const [code, what] of [
-  ['ENOSPC', 'no room for a snapshot'],
-  ['EDQUOT', 'no room for a snapshot'],
-  ['EMFILE', 'no file descriptor for a snapshot'],
-  ['ENFILE', 'no file descriptor for a snapshot'],
+for (const [code, waitsFor] of [
+  ['ENOSPC', 'disk space'],
+  ['EDQUOT', 'disk space'],
+  ['EMFILE', 'file descriptor'],
+  ['ENFILE', 'file descriptor'],
 ] as const) {
-  t.test(`${code} passes: there is ${what} this time, and nothing is left of it`, async (t) => {
+  t.test(`after ${code} the snapshot waits for ${waitsFor} and leaves no draft`, async (t) => {
     const error = Object.assign(new Error(code), { code, errno: -constants.errno[code] });
     const { log, fatal, lines, drafts } = await started(failing(error));
     await log.snapshotter.take();
     t.strictSame(fatal, []);
     t.strictSame(await drafts(), []);
-    t.match(lines.at(-1), { level: 'warn', message: what });
+    t.match(lines.at(-1), { level: 'warn', message: 'snapshot postponed', details: { waitsFor } });
   });
 }
 
@@ -136,7 +135,7 @@ t.test('damage that the snapshot process finds in the log is logged, and the log
   await log.snapshotter.take();
   t.strictSame(fatal, []);
   t.strictSame(await drafts(), []);
-  t.match(lines.at(-1), { level: 'error', message: /no snapshot could be made/ });
+  t.match(lines.at(-1), { level: 'error', message: 'snapshot failed' });
 });
 
 t.test('of a log that has lost its segments none is made', async (t) => {
