@@ -163,6 +163,20 @@ contract Pool is OptionToken, PoolFees {
         premiumTaker = premiumTaker.toTokenDown(tokenDecimals);
     }
 
+    /// @notice Several calls of the sender in one transaction: if one reverts, so do all.
+    function multicall(bytes[] calldata data) external returns (bytes[] memory results) {
+        results = new bytes[](data.length);
+        for (uint256 i; i < data.length; ++i) {
+            (bool succeeded, bytes memory result) = address(this).delegatecall(data[i]);
+            if (!succeeded) {
+                assembly {
+                    revert(add(result, 32), mload(result))
+                }
+            }
+            results[i] = result;
+        }
+    }
+
     /// @param premium In the token's decimals unless normalised.
     /// @return In the token's decimals.
     function takerFee(address taker, uint256 size, uint256 premium, bool isPremiumNormalized, bool isOrderbook)

@@ -88,6 +88,10 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
       when: 'GET /oracles/spot: the oracle does not support these tokens.',
     },
     {
+      message: 'Failed to get the fees of the quotes',
+      when: 'GET /quotes/cover: the token or the pool contract gave no answer.',
+    },
+    {
       message: "Failed to get IV's from oracle",
       when: 'GET /oracles/iv: the oracle of volatilities or the chain gave none.',
     },

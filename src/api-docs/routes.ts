@@ -29,6 +29,8 @@ import {
   VaultQuoteResult,
 } from '../wire/options.js';
 import {
+  CoverQuery,
+  CoverTerms,
   DryRunResult,
   NamedOrdersResponse,
   NamedQuotesResult,
@@ -69,6 +71,20 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
         200: { about: 'The quotes, best price first', anyOf: [QuotesResult, NamedQuotesResult] },
         304: NOT_MODIFIED,
         400: BAD_REQUEST,
+      },
+    },
+    {
+      method: 'GET',
+      path: '/quotes/cover',
+      needsKey: true,
+      tag,
+      summary: 'The best quotes for a size, with what a taker approves, pays and sends',
+      query: CoverQuery,
+      answers: {
+        200: { about: 'The quotes, best price first', schema: CoverTerms },
+        400: BAD_REQUEST,
+        500: { about: 'The token or the pool gave no answer', schema: ErrorBody },
+        503: { about: 'The chain does not answer; try again', schema: ErrorBody },
       },
     },
     {

@@ -14,6 +14,7 @@ import type { Sequencer } from '../engine/sequencer.js';
 import type { TimedEvent } from '../feed/event-history.js';
 import { Feed, type FeedOptions } from '../feed/feed.js';
 import { readPastFills } from '../feed/past-fills.js';
+import type { CoverQueries } from '../http/cover-route.js';
 import type { RfqPorts } from '../ws/ports.js';
 import type { CoreOptions } from './core.js';
 import type { ChainSide, ServiceOptions } from './service-options.js';
@@ -151,6 +152,16 @@ export function openFeed({ engine, epoch, history, limits }: ServiceOptions, par
     older: history,
     limits,
   });
+}
+
+/** What GET /quotes/cover reads of the feed's book. */
+export function coverQueries(feed: Feed, isDeployed: CoverQueries['isDeployed']): CoverQueries {
+  return {
+    epoch: feed.epoch,
+    at: () => ({ seq: feed.seq, tsMs: feed.tsMs }),
+    cover: (request) => feed.covers.coverOf(request),
+    isDeployed,
+  };
 }
 
 /**

@@ -1,8 +1,10 @@
 import { QuoteDigest } from '../auth/quote-signature.js';
+import { FillPlans } from '../chain/options/fill-plans.js';
 import { OptionSeries } from '../chain/options/option-series.js';
 import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
+import { coverRoute } from '../http/cover-route.js';
 import { CloseCode, type NetServer } from '../net/net.js';
 import { LargeAnswers, TurnBudget } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
@@ -12,7 +14,7 @@ import { ReadableJson } from '../wire/readable.js';
 import { Gateway } from '../ws/gateway.js';
 import { PlainPublisher, plainForm, readableForm } from '../ws/publisher.js';
 import { openLocalCore } from './core.js';
-import { countPastFills, knownPool, openFeed } from './engine-ports.js';
+import { countPastFills, coverQueries, knownPool, openFeed } from './engine-ports.js';
 import { createHttp, type HttpSide, openNetwork, openRequestWatch } from './http-wiring.js';
 import { chainsJson, measuredOptions, measuredPublish, measureEngine } from './metrics-wiring.js';
 import { createOptionRoutes, openValuations } from './options-wiring.js';
@@ -82,7 +84,16 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     limits,
     onFault: logFault,
   });
-  const optionRoutes = createOptionRoutes({ ...options, ...core, services: core.optionServices });
+  const optionRoutes = [
+    ...createOptionRoutes({ ...options, ...core, services: core.optionServices }),
+    coverRoute({
+      covers: coverQueries(feed, (poolAddress) => engine.pool(poolAddress) !== undefined),
+      plans: new FillPlans(core.settlement, profile.contracts),
+      quoteJson,
+      chainId,
+      limits,
+    }),
+  ];
   const http = createHttp({
     ...options,
     chainId,

@@ -137,8 +137,8 @@ export const limits = {
    * more, a snapshot comes in its place. At about 50 bytes each, what comes on top of the largest snapshot is 100 KB.
    */
   changedLevels: 2_000,
-  /** Legs of one COVER message, about 1 KB each, and distinct covers that readers may follow at once. */
-  coverLegs: 200,
+  /** Legs of one cover, about 1 KB each, and distinct covers that readers may follow at once. */
+  coverLegs: 50,
   coverTopics: 20_000,
   /** Pages of past events that are read from the log or wait for it, and pause of a socket for which that is too many. */
   logReads: 64,

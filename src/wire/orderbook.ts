@@ -156,6 +156,56 @@ export const QuotesQuery = closed({
 });
 export type QuotesQuery = Static<typeof QuotesQuery>;
 
+export const CoverQuery = closed({
+  poolAddress: Address,
+  size: Uint256,
+  side: SideText,
+  chainId: ChainId,
+  provider: Type.Optional(Address),
+  taker: Type.Optional(Address),
+});
+
+const nullableAmount = (description: string) => Type.Union([Uint256, Type.Null()], { description });
+const Calldata = text<`0x${string}`>('^0x([0-9a-f]{2})*$', 'What the taker sends to the contract.');
+const FillCall = closed({ to: Address, data: Calldata });
+
+/** Answer of GET /quotes/cover. */
+export const CoverTerms = closed(
+  {
+    epoch: text<string>('^[0-9a-f]{16}$', 'The log whose events are numbered.'),
+    asOfSeq: SafeUint,
+    tsMs: SafeUint,
+    isDeployed: Type.Boolean({ description: 'False: the pool has to be deployed before its quotes can be filled.' }),
+    covered: Uint256,
+    shortfall: Uint256,
+    averagePrice: nullableAmount('Weighted by size, rounded against the taker; null without a leg.'),
+    worstPrice: nullableAmount('Of the last leg; null without a leg.'),
+    deadline: Type.Union([UnixSeconds, Type.Null()], { description: 'The earliest of a leg.' }),
+    approval: Type.Union([closed({ token: Address, spender: Address, amount: Uint256 }), Type.Null()], {
+      description: 'What the taker approves first. `amount`: smallest units, for all legs.',
+    }),
+    bundle: Type.Union([FillCall, Type.Null()], {
+      description: 'All legs in one transaction, which fills all or none; null with fewer than two.',
+    }),
+    legs: Type.Array(
+      closed({
+        take: Uint256,
+        premium: Uint256,
+        fee: Uint256,
+        collateral: Uint256,
+        pays: Uint256,
+        call: FillCall,
+        quote: OrderbookQuote,
+      }),
+    ),
+  },
+  {
+    description:
+      'The best quotes for a size, ready to be filled. `take` in 1e-18 contracts; `premium`, `fee`, `collateral` and `pays` in smallest units of the collateral token.',
+  },
+);
+export type CoverTerms = Static<typeof CoverTerms>;
+
 export const RfqQuotesQuery = closed({
   poolAddress: Address,
   side: SideText,

@@ -135,6 +135,7 @@ export const poolAbi = parseAbi([
   'function getQuoteOBFilledAmount(address provider, bytes32 quoteOBHash) view returns (uint256)',
   'function fillQuoteOB(QuoteOB quoteOB, uint256 size, PoolSignature signature, address referrer) returns (uint256 premiumTaker, Delta delta)',
   'function cancelQuotesOB(bytes32[] hashes)',
+  'function multicall(bytes[] data) returns (bytes[] results)',
   'function takerFee(address taker, uint256 size, uint256 premium, bool isPremiumNormalized, bool isOrderbook) view returns (uint256)',
   'function _takerFeeLowLevel(address taker, uint256 size, uint256 premium, bool isPremiumNormalized, bool isOrderbook, uint256 strike, bool isCallPool) view returns (uint256)',
   'function writeFrom(address underwriter, address longReceiver, uint256 size, address referrer)',

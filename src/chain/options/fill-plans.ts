@@ -1,0 +1,157 @@
+import { encodeFunctionData } from 'viem';
+import { type Hex, type Pool, type Quote, ZERO_ADDRESS } from '../../engine/quote.js';
+import { readUint, type CallResult, type ContractCall } from '../contracts/abi-encoding.js';
+import { erc20Abi, poolAbi } from '../contracts/abi.js';
+import type { ChainReader } from '../contracts/chain-reader.js';
+import { isChainFailure } from '../contracts/contract-errors.js';
+import type { Profile } from '../contracts/deployments.js';
+import { collateralToken } from '../contracts/quote-types.js';
+
+/** A part of a quote that a taker wants: 1e-18 contracts. */
+export interface QuotePart {
+  readonly quote: Quote;
+  readonly take: bigint;
+}
+
+/** A transaction that the taker sends: the contract, and its calldata. */
+export interface Call {
+  readonly to: Hex;
+  readonly data: Hex;
+}
+
+/**
+ * What filling a part of a quote takes. Amounts are in the smallest units of the collateral token. `premium` goes to the
+ * maker (the quote is an ask) or to the taker (a bid), `collateral` is locked by a taker who sells, `fee` is the
+ * protocol's. `pays`: the most that leaves the taker's account; a taker who closes a position pays less.
+ */
+export interface FillTerms extends QuotePart {
+  readonly premium: bigint;
+  readonly fee: bigint;
+  readonly collateral: bigint;
+  readonly pays: bigint;
+  readonly call: Call;
+}
+
+export interface FillPlan {
+  readonly legs: readonly FillTerms[];
+  /** The taker approves `spender` for `amount` of `token` first. Null: there is no leg. */
+  readonly approval: { readonly token: Hex; readonly spender: Hex; readonly amount: bigint } | null;
+  /** All legs in one transaction, which fills all of them or none. Null: there are fewer than two. */
+  readonly bundle: Call | null;
+}
+
+const ONE = 10n ** 18n;
+
+/** Turns the parts of one pool's quotes into what a taker has to pay and send. */
+export class FillPlans {
+  readonly #reader: Pick<ChainReader, 'multicall'>;
+  readonly #contracts: Pick<Profile['contracts'], 'poolDiamond' | 'erc20Router'>;
+
+  constructor(
+    reader: Pick<ChainReader, 'multicall'>,
+    contracts: Pick<Profile['contracts'], 'poolDiamond' | 'erc20Router'>,
+  ) {
+    this.#reader = reader;
+    this.#contracts = contracts;
+  }
+
+  /**
+   * `parts`: of quotes of one pool. `taker`: whose discount counts; null: without one. Fees come from the pools' own
+   * code. CHAIN_UNREACHABLE: the chain does not answer. FAILED: the token or the pool does not.
+   */
+  async plan(parts: readonly QuotePart[], taker: Hex | null): Promise<FillPlan | 'CHAIN_UNREACHABLE' | 'FAILED'> {
+    const [first] = parts;
+    if (first === undefined) return { legs: [], approval: null, bundle: null };
+    const token = collateralToken(first.quote);
+    const { pool } = first.quote;
+    const decimals: ContractCall = {
+      to: token,
+      data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }),
+      runsForeignCode: true,
+    };
+    let answers: readonly CallResult[];
+    try {
+      answers = await this.#reader.multicall([decimals, ...parts.map((part) => this.#feeCall(part, taker))]);
+    } catch (error) {
+      if (isChainFailure(error)) return 'CHAIN_UNREACHABLE';
+      throw error;
+    }
+    const [tokenDecimals, ...fees] = answers.map((answer) => (answer.reverted ? null : readUint(answer)));
+    if (tokenDecimals === null || tokenDecimals === undefined || tokenDecimals > MAX_DECIMALS) return 'FAILED';
+    const units = new TokenUnits(Number(tokenDecimals));
+    const legs: FillTerms[] = [];
+    for (const [i, part] of parts.entries()) {
+      const fee = fees[i] ?? null;
+      if (fee === null) return 'FAILED';
+      legs.push(fillTerms(part, fee, units));
+    }
+    const spender = this.#contracts.erc20Router.address.toLowerCase() as Hex;
+    const amount = legs.reduce((sum, { pays }) => sum + pays, 0n);
+    return { legs, approval: { token, spender, amount }, bundle: bundleOf(pool, legs) };
+  }
+
+  /** The shared diamond answers for every pool, with 18 decimals. */
+  #feeCall({ quote, take }: QuotePart, taker: Hex | null): ContractCall {
+    const { strike, isCallPool } = quote.pool.poolKey;
+    const premium = (quote.price * take) / ONE;
+    const args = [taker ?? ZERO_ADDRESS, take, premium, true, true, strike, isCallPool] as const;
+    return {
+      to: this.#contracts.poolDiamond.address,
+      data: encodeFunctionData({ abi: poolAbi, functionName: '_takerFeeLowLevel', args }),
+    };
+  }
+}
+
+/** No token of the protocol has more; a larger number would make amounts of any length. */
+const MAX_DECIMALS = 36n;
+
+/** Amounts of 18 decimals in a token's own smallest units. */
+class TokenUnits {
+  readonly #more: bigint;
+  readonly #less: bigint;
+
+  constructor(decimals: number) {
+    this.#more = 10n ** BigInt(Math.max(decimals - 18, 0));
+    this.#less = 10n ** BigInt(Math.max(18 - decimals, 0));
+  }
+
+  down(amount: bigint): bigint {
+    return (amount * this.#more) / this.#less;
+  }
+
+  up(amount: bigint): bigint {
+    return (amount * this.#more + this.#less - 1n) / this.#less;
+  }
+}
+
+/** As the pool computes a fill (`fillQuoteOB`); the pool rounds what it takes up to a unit of the token. */
+function fillTerms({ quote, take }: QuotePart, fee: bigint, units: TokenUnits): FillTerms {
+  const { strike, isCallPool } = quote.pool.poolKey;
+  const inCollateral = (contracts: bigint): bigint => (isCallPool ? contracts : (contracts * strike) / ONE);
+  const premium = inCollateral((quote.price * take) / ONE);
+  const collateral = quote.isBuy ? inCollateral(take) : 0n;
+  const pays = quote.isBuy ? collateral - premium + fee : premium + fee;
+  return {
+    quote,
+    take,
+    premium: units.down(premium),
+    fee: units.up(fee),
+    collateral: units.up(collateral),
+    pays: units.up(pays),
+    call: { to: quote.pool.poolAddress, data: fillCall(quote, take) },
+  };
+}
+
+function fillCall(quote: Quote, take: bigint): Hex {
+  const { provider, taker, price, size, isBuy, signature } = quote;
+  const terms = { provider, taker, price, size, isBuy, deadline: BigInt(quote.deadline), salt: BigInt(quote.salt) };
+  const { v, r, s } = signature;
+  const args = [terms, take, { v, r, s }, ZERO_ADDRESS] as const;
+  return encodeFunctionData({ abi: poolAbi, functionName: 'fillQuoteOB', args });
+}
+
+function bundleOf({ poolAddress }: Pool, legs: readonly FillTerms[]): Call | null {
+  if (legs.length < 2) return null;
+  const args = [legs.map(({ call }) => call.data)] as const;
+  return { to: poolAddress, data: encodeFunctionData({ abi: poolAbi, functionName: 'multicall', args }) };
+}

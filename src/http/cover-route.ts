@@ -1,0 +1,124 @@
+import type { Hex, Quote, Side } from '../engine/quote.js';
+import type { NetRequest, NetResponse } from '../net/net.js';
+import { CoverQuery, type CoverTerms } from '../wire/orderbook.js';
+import { onChain } from '../wire/primitives.js';
+import type { QuoteJson } from '../wire/quote-json.js';
+import { compile } from '../wire/validation.js';
+import { readQuery } from './parse.js';
+import { chainNotServed, chainUnreachable, json, refuse } from './responses.js';
+import type { Route } from './router.js';
+
+interface CoverLeg {
+  readonly quote: Quote;
+  readonly fillableSize: bigint;
+  /** 1e-18 contracts. */
+  readonly take: bigint;
+}
+
+/** The best quotes for a size, as the committed events leave them. */
+export interface CoverView {
+  readonly legs: readonly CoverLeg[];
+  readonly covered: bigint;
+  readonly shortfall: bigint;
+  readonly averagePrice: bigint | null;
+  readonly worstPrice: bigint | null;
+  readonly deadline: number | null;
+}
+
+export interface CoverQueries {
+  readonly epoch: string;
+  /** Number and time of the last event that `cover` shows. */
+  at(): { readonly seq: number; readonly tsMs: number };
+  cover(request: {
+    readonly poolAddress: Hex;
+    readonly side: Side;
+    readonly size: bigint;
+    readonly taker: Hex | null;
+    readonly provider: Hex | null;
+  }): CoverView;
+  isDeployed(poolAddress: Hex): boolean;
+}
+
+interface Call {
+  readonly to: Hex;
+  readonly data: Hex;
+}
+
+/** What filling takes: amounts in the smallest units of the collateral token. */
+export interface FillPlanView {
+  readonly legs: readonly {
+    readonly premium: bigint;
+    readonly fee: bigint;
+    readonly collateral: bigint;
+    readonly pays: bigint;
+    readonly call: Call;
+  }[];
+  readonly approval: { readonly token: Hex; readonly spender: Hex; readonly amount: bigint } | null;
+  readonly bundle: Call | null;
+}
+
+export interface FillPlanner {
+  plan(parts: readonly CoverLeg[], taker: Hex | null): Promise<FillPlanView | 'CHAIN_UNREACHABLE' | 'FAILED'>;
+}
+
+export interface CoverRouteParts {
+  readonly covers: CoverQueries;
+  readonly plans: FillPlanner;
+  readonly quoteJson: QuoteJson;
+  readonly chainId: string;
+  readonly limits: { readonly queryPairs: number; readonly schemaErrors: number };
+}
+
+/** GET /quotes/cover: the best quotes for a size, with what a taker has to approve and to send. */
+export function coverRoute({ covers, plans, quoteJson, chainId, limits }: CoverRouteParts): Route {
+  const check = compile(onChain(CoverQuery, chainId), limits.schemaErrors);
+
+  async function handle(request: NetRequest): Promise<NetResponse> {
+    const query = readQuery(request, check, limits.queryPairs);
+    if (!query.ok) return refuse(request, 400, query.error);
+    const { chainId: asked, side, size } = query.value;
+    if (asked !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
+    const lower = (address: string | undefined): Hex | null => (address?.toLowerCase() as Hex | undefined) ?? null;
+    const poolAddress = query.value.poolAddress.toLowerCase() as Hex;
+    const taker = lower(query.value.taker);
+    const provider = lower(query.value.provider);
+    const { epoch } = covers;
+    const { seq, tsMs } = covers.at();
+    const cover = covers.cover({ poolAddress, side, size: BigInt(size), taker, provider });
+    const isDeployed = covers.isDeployed(poolAddress);
+    const plan = await plans.plan(cover.legs, taker);
+    if (plan === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
+    if (plan === 'FAILED') return refuse(request, 500, 'Failed to get the fees of the quotes');
+    const head = {
+      epoch,
+      asOfSeq: seq,
+      tsMs,
+      isDeployed,
+      covered: cover.covered.toString(),
+      shortfall: cover.shortfall.toString(),
+      averagePrice: cover.averagePrice?.toString() ?? null,
+      worstPrice: cover.worstPrice?.toString() ?? null,
+      deadline: cover.deadline,
+      approval: plan.approval && { ...plan.approval, amount: plan.approval.amount.toString() },
+      bundle: plan.bundle,
+    } satisfies Omit<CoverTerms, 'legs'>;
+    const legs = plan.legs.map((terms, i) => legJson(cover.legs[i], terms, quoteJson));
+    return json(`${JSON.stringify(head).slice(0, -1)},"legs":[${legs.join(',')}]}`);
+  }
+
+  return { method: 'GET', path: '/quotes/cover', needsKey: true, handle };
+}
+
+function legJson(leg: CoverLeg | undefined, terms: FillPlanView['legs'][number], quoteJson: QuoteJson): string {
+  if (leg === undefined) throw new Error('a plan has the legs of its cover');
+  const { premium, fee, collateral, pays, call } = terms;
+  const head = {
+    take: leg.take.toString(),
+    premium: premium.toString(),
+    fee: fee.toString(),
+    collateral: collateral.toString(),
+    pays: pays.toString(),
+    call,
+  } satisfies Omit<CoverTerms['legs'][number], 'quote'>;
+  return `${JSON.stringify(head).slice(0, -1)},"quote":${quoteJson.encodeQuote(leg.quote, leg.fillableSize)}}`;
+}
