@@ -26,6 +26,7 @@ export { type Hex, zeroAddress as ZERO_ADDRESS } from 'viem';
 export { signQuote } from './sign-quote.js';
 export type { QuotedPool, QuoteSigner, QuoteTerms, SignedOffer as SignedQuote } from './sign-quote.js';
 export type {
+  CoverTerms,
   OrderbookQuote,
   OrdersResponse as OrdersResult,
   PoolKeyJson as PoolKey,

@@ -9,6 +9,8 @@ import type {
   VaultQuoteResult,
 } from '../wire/options.js';
 import type {
+  CoverQuery,
+  CoverTerms,
   OrderbookQuote,
   OrdersQueryParams,
   OrdersResponse,
@@ -51,6 +53,11 @@ export class Rest {
   /** The best quotes that cover `size`; with `taker` that taker's private ones are merged in. */
   quotes(query: WithoutChain<QuotesQuery>): Promise<OrderbookQuote[]> {
     return this.#get('/quotes', this.#ofChain(query));
+  }
+
+  /** The best quotes that cover `size`, with what a taker approves, pays and sends. */
+  cover(query: WithoutChain<CoverQuery>): Promise<CoverTerms> {
+    return this.#get('/quotes/cover', this.#ofChain(query));
   }
 
   /** One taker's private quotes, best first. */

@@ -165,6 +165,8 @@ export const CoverQuery = closed({
   taker: Type.Optional(Address),
 });
 
+export type CoverQuery = Static<typeof CoverQuery>;
+
 const nullableAmount = (description: string) => Type.Union([Uint256, Type.Null()], { description });
 const Calldata = text<`0x${string}`>('^0x([0-9a-f]{2})*$', 'What the taker sends to the contract.');
 const FillCall = closed({ to: Address, data: Calldata });

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { encodeFunctionData } from 'viem';
+import { OrderbookClient } from '../../src/client/node.js';
 import { erc20Abi } from '../../src/chain/contracts/abi.js';
 import type { DevAccount } from '../../src/chain/dev/dev-client.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
@@ -41,10 +42,10 @@ async function cover(pool: Pool, side: 'bid' | 'ask', size: bigint, more = ''): 
 /** The taker approves what the answer names, and nothing more. */
 async function approve({ approval }: CoverTerms): Promise<Hex> {
   if (approval === null) throw new Error('there is nothing to approve');
-  const args = [approval.spender as Hex, BigInt(approval.amount)] as const;
+  const args = [approval.spender, BigInt(approval.amount)] as const;
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args });
-  await market.send(taker.address, approval.token as Hex, data);
-  return approval.token as Hex;
+  await market.send(taker.address, approval.token, data);
+  return approval.token;
 }
 
 const offers = [
@@ -69,7 +70,7 @@ for (const [name, pool, side] of [
     const { bundle } = found;
     if (bundle === null) throw new Error('three legs have a bundle');
     const [change] = await market.changes(token, [taker.address], () =>
-      market.send(taker.address, bundle.to, bundle.data as Hex),
+      market.send(taker.address, bundle.to, bundle.data),
     );
     t.equal(change, -found.legs.reduce((sum, { pays }) => sum + BigInt(pays), 0n));
     t.equal(found.approval?.amount, (-(change ?? 0n)).toString());
@@ -86,7 +87,7 @@ await t.test('a single leg is filled by its own call, and there is no bundle', a
   t.equal(found.bundle, null);
   t.strictSame([leg.take, leg.quote.fillableSize], [(ONE / 4n).toString(), (2n * ONE).toString()]);
   await approve(found);
-  await market.send(taker.address, leg.call.to, leg.call.data as Hex);
+  await market.send(taker.address, leg.call.to, leg.call.data);
   t.equal(await market.longs(call, taker), ONE / 4n);
 });
 
@@ -104,6 +105,20 @@ await t.test("a taker's private quotes take part when the taker is named", async
   t.equal((await cover(put, 'ask', ONE)).legs.length, 0);
   t.equal((await cover(put, 'ask', ONE, `&taker=${taker.address}`)).legs.length, 1);
   t.equal((await cover(put, 'ask', ONE, `&taker=${taker.address}&provider=${taker.address}`)).legs.length, 0);
+});
+
+await t.test('the client library reads the same cover', async (t) => {
+  const pool = fresh(calls);
+  await post(market.maker, pool, { price: ONE / 20n });
+  const client = new OrderbookClient({
+    url: running.httpUrl,
+    apiKey: running.apiKey,
+    chainId: String(chain.chainId),
+  });
+  t.teardown(() => client.close());
+  const { poolAddress } = pool;
+  const found = await client.rest.cover({ poolAddress, side: 'ask', size: ONE.toString() });
+  t.strictSame(found, await cover(pool, 'ask', ONE));
 });
 
 await t.test('a query that is wrong is refused', async (t) => {
