@@ -1,7 +1,10 @@
 // A whole Quotebook cluster on one machine, to try it and for tests: three NATS servers, two engines and two gateways
 // on the local chain. Run by `npm run cluster`. A member that ends is started again, as a supervisor would.
 //
-//   npm run cluster -- [--port 8080] [--ready-file FILE] [--data-dir DIR] [--engines 2] [--gateways 2]
+//   npm run cluster -- [--port 8080] [--ready-file FILE] [--data-dir DIR] [--engines 2] [--gateways 2] [--own-addresses]
+//
+// `--own-addresses`: each process reaches the NATS servers by loopback addresses that no other process uses, so a test
+// can cut it off by dropping packets.
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -16,7 +19,9 @@ const program = path.join(root, 'dist/src/cli/quotebook.js');
 const RESTART_MS = 500;
 const NATS_RESTART_MS = 2_000;
 const START_MS = 120_000;
-const ROLL_ATTEMPTS = 20;
+const CALL_MS = 5_000;
+const ROLL_MS = 1_000;
+const DESCRIBE_RETRY_MS = 1_000;
 
 const { values: flags } = parseArgs({
   options: {
@@ -25,6 +30,7 @@ const { values: flags } = parseArgs({
     'data-dir': { type: 'string' },
     engines: { type: 'string', default: '2' },
     gateways: { type: 'string', default: '2' },
+    'own-addresses': { type: 'boolean', default: false },
   },
 });
 const dataDir = flags['data-dir'] ?? mkdtempSync(path.join(os.tmpdir(), 'quotebook-cluster-'));
@@ -70,6 +76,11 @@ class Member {
     });
   }
 
+  /** Its own port from now on: clients find it where it was. */
+  keepPort(url) {
+    this.environment.QUOTEBOOK_PORT = new URL(url).port;
+  }
+
   async ready() {
     const until = Date.now() + START_MS;
     while (!existsSync(this.readyFile)) {
@@ -93,8 +104,15 @@ class Member {
 
 const ends = [];
 try {
-  const nats = await startNats({ servers: 3, dir: path.join(dataDir, 'nats') });
+  const ownAddresses = flags['own-addresses'];
+  const nats = await startNats({ servers: 3, dir: path.join(dataDir, 'nats'), ownAddresses });
   ends.push(() => nats.stop());
+  let members = 0;
+  /** Servers by the addresses that the next member has for itself. */
+  const serversOfNext = () => {
+    members += 1;
+    return ownAddresses ? nats.urlAt(`127.20.${members}.1`) : nats.url;
+  };
   const watch = setInterval(() => {
     for (const node of nats.nodes) if (node.failed !== null) node.start();
   }, NATS_RESTART_MS);
@@ -123,12 +141,22 @@ try {
   const apiKey = key.stdout.trim();
   const engines = Array.from(
     { length: Number(flags.engines) },
-    (_, i) => new Member('engine', i + 1, { ...environment, QUOTEBOOK_WALLET_KEY: chain.accounts[0].privateKey }),
+    (_, i) =>
+      new Member('engine', i + 1, {
+        ...environment,
+        QUOTEBOOK_CLUSTER: serversOfNext(),
+        QUOTEBOOK_WALLET_KEY: chain.accounts[0].privateKey,
+      }),
   );
   const first = Number(flags.port);
   const gateways = Array.from(
     { length: Number(flags.gateways) },
-    (_, i) => new Member('gateway', i + 1, { ...environment, QUOTEBOOK_PORT: String(first === 0 ? 0 : first + i) }),
+    (_, i) =>
+      new Member('gateway', i + 1, {
+        ...environment,
+        QUOTEBOOK_CLUSTER: serversOfNext(),
+        QUOTEBOOK_PORT: String(first === 0 ? 0 : first + i),
+      }),
   );
   ends.push(() => Promise.all(gateways.map((member) => member.stop())));
   // One after another: the last to go is the leader, or the one that became it.
@@ -138,9 +166,22 @@ try {
     await engine.ready();
   }
   await Promise.all(gateways.map((member) => member.start()));
+  const { connectCluster } = await import('../dist/src/cluster/connection.js');
+  const { callRoll, hearNews } = await import('../dist/src/cluster/members.js');
+  const cluster = await connectCluster({
+    servers: nats.nodes.map(({ url }) => url),
+    monitors: [],
+    deployment: chain.profile.name,
+    member: 'supervisor',
+    unsafe: true,
+    callMs: CALL_MS,
+  });
+  ends.push(() => cluster.close());
   const describe = async () => {
     const urls = await Promise.all(gateways.map((member) => member.ready()));
-    const members = await roll(environment);
+    gateways.forEach((member, i) => member.keepPort(urls[i].httpUrl));
+    const members = await callRoll(cluster, ROLL_MS);
+    if (members.length === 0) throw new Error('no member answers');
     const content = {
       gateways: gateways.map(({ child }, i) => ({ httpUrl: urls[i].httpUrl, wsUrl: urls[i].wsUrl, pid: child.pid })),
       engines: engines.map(({ name, child }) => {
@@ -169,14 +210,39 @@ try {
     return content;
   };
   const ready = await describe();
-  // Process ids and roles change: the file follows them.
+  // Process ids and roles change: the files follow them, one description at a time.
+  let isCurrent = true;
+  let describing = null;
+  const describeAgain = async () => {
+    while (!isCurrent && !isStopping) {
+      isCurrent = true;
+      await describe().catch(async (error) => {
+        if (isStopping) return;
+        console.error(`the members cannot be described, trying again: ${error.message}`);
+        isCurrent = false;
+        await new Promise((resolve) => setTimeout(resolve, DESCRIBE_RETRY_MS));
+      });
+    }
+    describing = null;
+  };
+  const changed = () => {
+    isCurrent = false;
+    describing ??= describeAgain();
+  };
   for (const member of [...engines, ...gateways]) {
-    member.onRestart = () =>
-      void member
-        .ready()
-        .then(describe)
-        .catch(() => undefined);
+    member.onRestart = () => {
+      changed();
+      void member.ready().then(changed, () => undefined);
+    };
   }
+  let term = Math.max(...ready.engines.map((engine) => engine.term));
+  ends.push(
+    hearNews(cluster, (news) => {
+      if (news.term <= term) return;
+      ({ term } = news);
+      changed();
+    }),
+  );
   process.stdout.write(greeting(ready));
   await stopping;
 } finally {
@@ -189,21 +255,6 @@ try {
 async function writeWhole(file, content) {
   await writeFile(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
-}
-
-async function roll(environment) {
-  for (let attempt = 0; !isStopping; attempt += 1) {
-    try {
-      const status = await promisify(execFile)(process.execPath, [program, 'cluster', 'status', '--format', 'json'], {
-        env: environment,
-      });
-      return JSON.parse(status.stdout).members;
-    } catch (error) {
-      // Between two leaders, or with too few servers.
-      if (attempt === ROLL_ATTEMPTS) throw error;
-    }
-  }
-  return [];
 }
 
 function greeting({ gateways, engines, nats, apiKey, rpcUrl, chainId }) {

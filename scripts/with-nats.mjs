@@ -109,38 +109,57 @@ async function freePorts(count) {
 
 /**
  * Starts `servers` servers on 127.0.0.1 and resolves when they have elected a JetStream leader. `sync`: the servers'
- * `sync_interval`; `conf`: more lines of configuration, such as `authorization { ... }`.
+ * `sync_interval`; `conf`: more lines of configuration, such as `authorization { ... }`; `stores`: a directory of each
+ * server's data. `ownAddresses`: server i listens on all of 127/8 and reaches server j at 127.10.i.j alone, clients are
+ * not told of other addresses than their own.
  */
-export async function startNats({ servers = 3, dir, sync = 'always', conf = '', maxPayload = 8 << 20 } = {}) {
+export async function startNats({
+  servers = 3,
+  dir,
+  stores = [],
+  sync = 'always',
+  conf = '',
+  maxPayload = 8 << 20,
+  ownAddresses = false,
+} = {}) {
   const program = await natsServer();
   const own = dir === undefined;
   const directory = dir ?? mkdtempSync(path.join(os.tmpdir(), 'quotebook-nats-'));
   await mkdir(directory, { recursive: true });
   const ports = await freePorts(3 * servers);
   const nodes = [];
-  const routes = Array.from({ length: servers }, (_, i) => `nats://127.0.0.1:${ports[3 * i + 1]}`);
+  const host = ownAddresses ? '0.0.0.0' : '127.0.0.1';
+  /** How server `from`, counted from 1, reaches the other ones. */
+  const routesOf = (from) =>
+    Array.from({ length: servers }, (_, i) => i + 1)
+      .filter((to) => to !== from)
+      .map((to) => `nats://${ownAddresses ? `127.10.${from}.${to}` : '127.0.0.1'}:${ports[3 * to - 2]}`);
   for (let i = 0; i < servers; i += 1) {
     const [client, cluster, monitor] = ports.slice(3 * i, 3 * i + 3);
     const file = path.join(directory, `nats-${i + 1}.conf`);
-    const store = path.join(directory, `nats-${i + 1}`);
+    const store = stores[i] ?? path.join(directory, `nats-${i + 1}`);
+    // A server tells others where it is, which would be a way around the addresses of its routes.
+    const advertise = ownAddresses ? `, no_advertise: true, advertise: "127.10.${i + 1}.${i + 1}:${cluster}"` : '';
     const lines = [
       `server_name: n${i + 1}`,
-      `listen: 127.0.0.1:${client}`,
+      `listen: ${host}:${client}`,
       `http: 127.0.0.1:${monitor}`,
       `max_payload: ${maxPayload}`,
       `max_pending: ${8 * maxPayload}`,
       `jetstream { store_dir: ${JSON.stringify(store)}, sync_interval: ${sync}, max_mem: 64MB, max_file: 8GB }`,
       ...(servers > 1
         ? [
-            `cluster { name: quotebook, listen: 127.0.0.1:${cluster}, routes: ${JSON.stringify(routes.filter((_, j) => j !== i))} }`,
+            `cluster { name: quotebook, listen: ${host}:${cluster}, routes: ${JSON.stringify(routesOf(i + 1))}${advertise} }`,
           ]
         : []),
       conf,
     ];
     await writeFile(file, `${lines.join('\n')}\n`);
-    nodes.push(new NatsNode(program, file, `nats://127.0.0.1:${client}`, `http://127.0.0.1:${monitor}`));
+    nodes.push(new NatsNode(program, file, `nats://127.0.0.1:${client}`, `http://127.0.0.1:${monitor}`, cluster));
   }
-  const all = { nodes, url: nodes.map(({ url }) => url).join(','), dir: directory, ready, stop };
+  /** The servers' URLs by another address of this machine. */
+  const urlAt = (address) => nodes.map(({ url }) => url.replace('127.0.0.1', address)).join(',');
+  const all = { nodes, url: urlAt('127.0.0.1'), urlAt, dir: directory, ready, stop };
   try {
     for (const node of nodes) node.start();
     await ready();
@@ -177,11 +196,12 @@ class NatsNode {
   #output = '';
   failed = null;
 
-  constructor(program, conf, url, monitorUrl) {
+  constructor(program, conf, url, monitorUrl, routePort) {
     this.program = program;
     this.conf = conf;
     this.url = url;
     this.monitorUrl = monitorUrl;
+    this.routePort = routePort;
   }
 
   get pid() {

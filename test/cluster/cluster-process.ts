@@ -3,7 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { type ClusterConnection, connectCluster } from '../../src/cluster/connection.js';
+import { callRoll, type MemberInfo } from '../../src/cluster/members.js';
 import type { Hex, PoolKey } from '../../src/engine/quote.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -34,15 +37,20 @@ export interface ClusterReady {
 }
 
 const START_MS = 180_000;
+const CHANGE_MS = 60_000;
+const ROLL_MS = 300;
+const CALL_MS = 5_000;
 
 /** The whole cluster of `npm run cluster`, in processes of its own. */
 export class ClusterProcess {
   readonly dataDir = mkdtempSync(path.join(tmpdir(), 'quotebook-cluster-'));
   readonly #readyFile = path.join(this.dataDir, 'ready.json');
   #child: ChildProcess | null = null;
+  #connection: ClusterConnection | null = null;
   said = '';
 
-  static async start(): Promise<ClusterProcess> {
+  /** `flags`: more of those of `npm run cluster`. */
+  static async start(flags: readonly string[] = []): Promise<ClusterProcess> {
     const cluster = new ClusterProcess();
     const args = [
       'scripts/run-cluster.mjs',
@@ -52,6 +60,7 @@ export class ClusterProcess {
       cluster.dataDir,
       '--ready-file',
       cluster.#readyFile,
+      ...flags,
     ];
     const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
     cluster.#child = child;
@@ -80,15 +89,67 @@ export class ClusterProcess {
     return JSON.parse(readFileSync(this.#readyFile, 'utf8')) as object;
   }
 
+  /** The members that answer. */
+  async members(): Promise<readonly MemberInfo[]> {
+    const { nats, profile } = this.ready;
+    const { name } = JSON.parse(readFileSync(profile, 'utf8')) as { readonly name: string };
+    this.#connection ??= await connectCluster({
+      servers: nats.map(({ url }) => url),
+      monitors: [],
+      deployment: name,
+      member: 'test',
+      unsafe: true,
+      callMs: CALL_MS,
+    });
+    return callRoll(this.#connection, ROLL_MS);
+  }
+
   /** By the members' own word. */
   async leader(): Promise<EngineInfo> {
+    return this.#until('a leader', async () => {
+      const leaders = (await this.members()).filter(({ role }) => role === 'leader');
+      const newest = leaders.sort((a, b) => b.term - a.term)[0];
+      const known = this.ready.engines.find(({ member }) => member === newest?.member);
+      if (newest === undefined || known === undefined || !isRunning(known.pid)) return null;
+      return { ...known, role: 'leader', term: newest.term };
+    });
+  }
+
+  /** Ends a gateway in order; resolves when the one that follows it is ready for clients. */
+  async restartGateway(place: number): Promise<void> {
+    const before = this.ready.gateways[place];
+    if (before === undefined) throw new Error(`there is no gateway ${place}`);
+    process.kill(before.pid, 'SIGTERM');
+    await this.#until(`gateway ${place + 1} again`, async () => {
+      const now = this.ready.gateways[place];
+      if (now === undefined || now.pid === before.pid) return null;
+      return (await fetch(`${now.httpUrl}/ready`)).ok || null;
+    });
+  }
+
+  /** Ends a standby in order; resolves when the one that follows it has all of the log. */
+  async restartStandby(member: string): Promise<void> {
+    const before = this.ready.engines.find((engine) => engine.member === member)?.pid ?? 0;
+    process.kill(before, 'SIGTERM');
+    await this.engineFollows(member, before);
+  }
+
+  /** Resolves when that engine runs in another process than `before`, and has all of the log. */
+  async engineFollows(member: string, before: number): Promise<void> {
+    await this.#until(`engine ${member} again`, async () => {
+      const now = this.ready.engines.find((engine) => engine.member === member);
+      if (now === undefined || now.pid === before || !isRunning(now.pid)) return null;
+      return (await this.members()).some((info) => info.member === member && info.lag === 0) || null;
+    });
+  }
+
+  async #until<Value>(what: string, look: () => Promise<Value | null>): Promise<Value> {
+    const untilMs = performance.now() + CHANGE_MS;
     for (;;) {
-      const { members } = JSON.parse((await this.run(['cluster', 'status', '--format', 'json'])).stdout) as {
-        members: { member: string; role: string; term: number }[];
-      };
-      const leader = members.find(({ role }) => role === 'leader');
-      const known = this.ready.engines.find(({ member }) => member === leader?.member);
-      if (leader !== undefined && known !== undefined) return { ...known, role: 'leader', term: leader.term };
+      const found = await look().catch(() => null);
+      if (found !== null) return found;
+      if (performance.now() > untilMs) throw new Error(`there is not ${what} in time: ${this.said}`);
+      await pause(50);
     }
   }
 
@@ -117,6 +178,8 @@ export class ClusterProcess {
 
   /** Ends every process in order, and leaves the data. */
   async stop(): Promise<void> {
+    await this.#connection?.close();
+    this.#connection = null;
     const child = this.#child;
     if (child?.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -126,5 +189,13 @@ export class ClusterProcess {
 
   remove(): void {
     rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }

@@ -1,70 +1,105 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type WireQuote, signQuote } from '../e2e/maker.js';
+import { createPublicClient, hashTypedData, http } from 'viem';
+import { orderbookStreamAbi } from '../../src/chain/contracts/abi.js';
+import { QUOTE_TYPES } from '../auth/quote-types.js';
+import { FeedClient } from '../e2e/feed-client.js';
+import { type WireQuote, ZERO, signQuote } from '../e2e/maker.js';
+import { ModelReader, quotesHash } from '../feed/model-reader.js';
 import type { ClusterReady } from './cluster-process.js';
+import {
+  type AcknowledgedWrite,
+  checkRun,
+  type FinalBook,
+  type ReadAfterWrite,
+  type SeenEvent,
+} from './history-checker.js';
 
-/** A write that the service acknowledged to a client. */
-interface Acknowledged {
-  readonly quoteId: string;
-  readonly startMs: number;
-  readonly endMs: number;
+/** A client of the feed, over all its connections. */
+interface Observer {
+  readonly name: string;
+  readonly epochs: Set<string>;
+  readonly events: SeenEvent[];
+  fromSeq: number;
+  endSeq: number;
 }
 
-/** One gateway's feed as a client read it: each event by its number. */
-interface Observer {
-  readonly url: string;
-  readonly events: Map<number, string>;
-  epoch: string | null;
-  seq: number;
-  /** Answers that said that something may be stale, with when. */
+/** Reads one gateway's events in pages, and remembers when that called itself stale. */
+interface PageReader extends Observer {
+  readonly place: number;
   readonly staleMs: number[];
+  readonly freshMs: number[];
+}
+
+/** Follows the feed on a socket, and resumes at the next gateway when that breaks. */
+interface SocketReader extends Observer {
+  readonly reader: ModelReader;
+  /** By the last heartbeat. */
+  completeSeq: number;
+  resumed: number;
+}
+
+interface EventMessage {
+  readonly type: string;
+  readonly seq: number;
+  readonly prevSeq: number;
+  readonly body: { readonly quoteId?: string };
 }
 
 interface EventsPage {
   readonly epoch: string;
   readonly seq: number;
   readonly more: boolean;
-  readonly messages: readonly { readonly seq?: number }[];
+  readonly messages: readonly EventMessage[];
 }
 
 const TIMEOUT_MS = 30_000;
+const LEVEL_MS = 60_000;
 const MAX_SHOWN = 20;
+const SOCKETS = 2;
 
 /**
- * Clients of a cluster that record every answer and push, as Jepsen's do: acknowledged writes, the events of each
- * gateway, and reads after writes. The history alone shows afterwards whether a promise was broken.
+ * Clients of a cluster that record every answer and every event with times, as Jepsen's do. The history alone shows
+ * afterwards whether a promise was broken: see checkRun.
  */
 export class History {
-  readonly acknowledged: Acknowledged[] = [];
+  readonly acknowledged: AcknowledgedWrite[] = [];
   readonly refused: { readonly status: number; readonly atMs: number }[] = [];
-  /** Promises that were broken, in words. */
-  readonly violations: string[] = [];
-  readonly observers: Observer[];
+  readonly pageReaders: readonly PageReader[];
+  readonly #reads: ReadAfterWrite[] = [];
+  /** Promises that one answer shows to be broken, in words. */
+  readonly #violations: string[] = [];
+  readonly #socketReaders: readonly SocketReader[];
   readonly #readyNow: () => ClusterReady;
   readonly #running: Promise<void>[] = [];
+  /** When each write that has no answer yet was first sent. */
+  readonly #pending = new Set<{ readonly startMs: number }>();
   #isStopped = false;
   #salt = 1;
 
-  /** `readyNow`: a gateway that was started again may have another port. */
+  /** `readyNow`: the cluster as it is now. */
   constructor(readyNow: () => ClusterReady) {
     this.#readyNow = readyNow;
-    this.observers = readyNow().gateways.map((_, place) => ({
-      get url() {
-        return readyNow().gateways[place]?.httpUrl ?? '';
-      },
-      events: new Map(),
-      epoch: null,
-      seq: 0,
+    const empty = () => ({ epochs: new Set<string>(), events: [], fromSeq: 0, endSeq: 0 });
+    this.pageReaders = readyNow().gateways.map((_, place) => ({
+      name: `GET /events at gateway ${place + 1}`,
+      place,
       staleMs: [],
+      freshMs: [],
+      ...empty(),
     }));
-  }
-
-  get #ready(): ClusterReady {
-    return this.#readyNow();
+    this.#socketReaders = Array.from({ length: SOCKETS }, (_, n) => ({
+      name: `socket ${n + 1}`,
+      reader: new ModelReader(),
+      completeSeq: 0,
+      resumed: 0,
+      ...empty(),
+    }));
   }
 
   start(writers: number): void {
     for (let writer = 0; writer < writers; writer += 1) this.#running.push(this.#write(writer));
-    for (const observer of this.observers) this.#running.push(this.#observe(observer));
+    for (const reader of this.pageReaders) this.#running.push(this.#followPages(reader));
+    for (const [n, reader] of this.#socketReaders.entries()) this.#running.push(this.#followSocket(reader, n));
   }
 
   async stop(): Promise<void> {
@@ -72,47 +107,123 @@ export class History {
     await Promise.all(this.#running);
   }
 
-  /** When a write that was sent after `afterMs` was first acknowledged. */
-  async acknowledgedAfter(afterMs: number): Promise<number> {
+  /** Milliseconds until a write that was sent after `afterMs`, or had no answer then, is acknowledged. */
+  async acknowledgedAfter(afterMs: number, withinMs = 120_000): Promise<number> {
     for (;;) {
       const first = this.acknowledged.find(({ startMs, endMs }) => startMs >= afterMs || endMs >= afterMs + 500);
-      if (first !== undefined) return first.endMs - afterMs;
+      if (first !== undefined) return Math.round(first.endMs - afterMs);
+      if (performance.now() - afterMs > withinMs) throw new Error(`no write is acknowledged within ${withinMs} ms`);
       await pause(20);
     }
   }
 
-  /** Checks what can be checked when all is over. `read` of every acknowledged quote at every gateway. */
+  /** The longest time that a client had to try until its write was acknowledged, of those with an end after `sinceMs`. */
+  longestWriteMs(sinceMs = 0): number {
+    const nowMs = performance.now();
+    const done = this.acknowledged.filter(({ endMs }) => endMs >= sinceMs).map(({ startMs, endMs }) => endMs - startMs);
+    return Math.round(Math.max(0, ...done, ...[...this.#pending].map(({ startMs }) => nowMs - startMs)));
+  }
+
+  get summary(): string {
+    const events = this.pageReaders.map((reader) => reader.events.length).join(' and ');
+    const resumed = this.#socketReaders.reduce((sum, reader) => sum + reader.resumed, 0);
+    return (
+      `${this.acknowledged.length} writes acknowledged, ${this.refused.length} answers refused one, ` +
+      `${this.#reads.length} reads after writes, events ${events}, sockets resumed ${resumed} times, ` +
+      `longest write ${this.longestWriteMs()} ms`
+    );
+  }
+
+  /** After `stop`: the promises that were broken. `rpcUrl`: the book is read from the chain as well. */
   async check(): Promise<readonly string[]> {
-    const [first, ...others] = this.observers;
-    if (first === undefined) return ['there was no observer'];
-    await Promise.all(this.observers.map((observer) => this.#readToEnd(observer)));
-    for (const other of others) {
-      if (other.epoch !== first.epoch) this.violations.push('the gateways tell of two logs');
-      if (other.seq !== first.seq)
-        this.violations.push(`one gateway ends with event ${first.seq}, one with ${other.seq}`);
-      for (const [seq, text] of first.events) {
-        const seen = other.events.get(seq);
-        if (seen !== text) this.violations.push(`event ${seq} is ${text} at one gateway and ${seen} at another`);
-      }
-      if (other.events.size !== first.events.size) this.violations.push('a gateway gave events that another did not');
-    }
-    const told = [...first.events.values()].join('\n');
-    for (const { quoteId } of this.acknowledged) {
-      if (!told.includes(quoteId)) this.violations.push(`quote ${quoteId} was acknowledged, and no event tells of it`);
-    }
-    for (const { url } of this.observers) {
-      for (let at = 0; at < this.acknowledged.length; at += 30) {
-        const ids = this.acknowledged.slice(at, at + 30).map(({ quoteId }) => quoteId);
-        const missing = await this.#missing(url, ids, null);
-        for (const id of missing) this.violations.push(`quote ${id} was acknowledged, and ${url} does not have it`);
-      }
-    }
+    await this.#level();
+    const books = [...(await this.#books()), await this.#bookOfChain()];
+    const observations = [...this.pageReaders, ...this.#socketReaders].map((observer) => ({
+      ...observer,
+      observer: observer.name,
+    }));
+    const found = checkRun({ writes: this.acknowledged, reads: this.#reads, observations, books });
     // One broken promise is often seen a thousand times.
-    return [...new Set(this.violations)].slice(0, MAX_SHOWN);
+    return [...new Set([...this.#violations, ...found, ...(await this.#nonces())])].slice(0, MAX_SHOWN);
+  }
+
+  /** Reads until all observers have come equally far. */
+  async #level(): Promise<void> {
+    const untilMs = performance.now() + LEVEL_MS;
+    for (;;) {
+      for (const reader of this.pageReaders) await this.#readToEnd(reader);
+      const seq = Math.max(...this.pageReaders.map(({ endSeq }) => endSeq));
+      await Promise.all(
+        this.#socketReaders.map((reader, n) => this.#connect(reader, n, () => reader.reader.seq >= seq)),
+      );
+      if (this.pageReaders.every(({ endSeq }) => endSeq === seq) || performance.now() > untilMs) return;
+    }
+  }
+
+  /** Of every gateway by a new connection's snapshot, and of every socket by the events that it saw. */
+  async #books(): Promise<FinalBook[]> {
+    const { gateways, apiKey } = this.#readyNow();
+    const books: FinalBook[] = [];
+    for (const [place, { wsUrl }] of gateways.entries()) {
+      const client = await FeedClient.open(wsUrl, apiKey);
+      client.follow('QUOTES', {});
+      await client.until(() => client.reader.canResume);
+      client.break();
+      books.push(bookOf(`gateway ${place + 1}`, client.reader.allQuotes));
+    }
+    return [
+      ...books,
+      ...this.#socketReaders.map(({ name, reader }) => bookOf(`the events of ${name}`, reader.allQuotes)),
+    ];
+  }
+
+  /** A fresh reading. No client here fills or cancels anything, and no quote expires meanwhile. */
+  async #bookOfChain(): Promise<FinalBook> {
+    const { rpcUrl, contracts, pools, chainId } = this.#readyNow();
+    const client = createPublicClient({ transport: http(rpcUrl) });
+    const query = { address: contracts.orderbookStream, abi: orderbookStreamAbi, eventName: 'PublishQuote' } as const;
+    const logs = await client.getContractEvents({ ...query, fromBlock: 0n, strict: true });
+    const quotes = logs.map(({ args: { poolKey, provider, taker, price, size, isBuy, deadline, salt } }) => {
+      const pool = pools.find(
+        (at) =>
+          BigInt(at.poolKey.strike) === poolKey.strike &&
+          at.poolKey.isCallPool === poolKey.isCallPool &&
+          BigInt(at.poolKey.maturity) === poolKey.maturity,
+      );
+      if (pool === undefined) throw new Error('a quote for no pool');
+      const quoteId = hashTypedData({
+        domain: { name: 'Premia', version: '1', chainId, verifyingContract: pool.poolAddress },
+        primaryType: 'FillQuoteOB',
+        types: QUOTE_TYPES,
+        message: { provider, taker, price, size, isBuy, deadline, salt },
+      });
+      return { quoteId, fillableSize: size.toString(), taker };
+    });
+    const ids = new Set<string>();
+    for (const { quoteId } of quotes) {
+      if (ids.has(quoteId)) this.#violations.push(`quote ${quoteId} was published twice`);
+      ids.add(quoteId);
+    }
+    return bookOf(
+      'the chain',
+      quotes.filter(({ taker }) => taker === ZERO),
+    );
+  }
+
+  /** The wallet's nonces are those of its mined transactions: none waits behind a gap. */
+  async #nonces(): Promise<string[]> {
+    const { rpcUrl, accounts } = this.#readyNow();
+    const client = createPublicClient({ transport: http(rpcUrl) });
+    const address = accounts[0]?.address ?? ZERO;
+    const [mined, pending] = await Promise.all([
+      client.getTransactionCount({ address, blockTag: 'latest' }),
+      client.getTransactionCount({ address, blockTag: 'pending' }),
+    ]);
+    return mined === pending ? [] : [`the wallet has ${mined} mined transactions and ${pending} with those that wait`];
   }
 
   async #write(writer: number): Promise<void> {
-    const { accounts, pools, chainId } = this.#ready;
+    const { accounts, pools, chainId } = this.#readyNow();
     const account = accounts[1 + (writer % (accounts.length - 1))];
     const pool = pools[writer % pools.length];
     if (account === undefined || pool === undefined) throw new Error('the local chain has accounts and pools');
@@ -127,112 +238,175 @@ export class History {
 
   /** Until it is acknowledged, at one gateway or another: posting a quote again comes to the same. */
   async #post(quote: WireQuote, turn: number): Promise<void> {
-    const { gateways } = this.#ready;
-    const startMs = Date.now();
+    const write = { startMs: performance.now() };
+    this.#pending.add(write);
     for (let attempt = 0; !this.#isStopped; attempt += 1) {
+      const { gateways } = this.#readyNow();
       const { httpUrl = '' } = gateways[(turn + attempt) % gateways.length] ?? {};
       try {
         const response = await this.#fetch(`${httpUrl}/quotes`, { method: 'POST', body: JSON.stringify([quote]) });
-        const body = (await response.json()) as {
-          created?: { quoteId: string }[];
-          exists?: { quoteId: string }[];
-          failed?: unknown[];
-        };
-        if (!response.ok) {
-          this.refused.push({ status: response.status, atMs: Date.now() });
-          if (response.status === 503 && response.headers.get('retry-after') === null) {
-            this.violations.push('a 503 does not say when to try again');
-          }
-        } else {
-          const [done] = [...(body.created ?? []), ...(body.exists ?? [])];
-          if (done === undefined) {
-            this.violations.push(`a good quote failed: ${JSON.stringify(body.failed)}`);
-            return;
-          }
-          this.acknowledged.push({ quoteId: done.quoteId, startMs, endMs: Date.now() });
-          await this.#readYourWrite(done.quoteId, httpUrl, response.headers.get('x-quotebook-seq'), turn + attempt + 1);
-          return;
-        }
+        if (await this.#isAcknowledged(response, write.startMs, httpUrl, turn + attempt + 1)) break;
       } catch {
-        // No answer: it is not known what became of it.
+        // No answer: whether it was carried out is unknown.
       }
       await pause(100);
     }
+    this.#pending.delete(write);
   }
 
-  /** At once where it was written, and elsewhere from the event on that the answer named. */
-  async #readYourWrite(quoteId: string, url: string, seq: string | null, turn: number): Promise<void> {
-    if (seq === null) {
-      this.violations.push('an answer of a gateway does not say how far that has come');
+  /** False when it has to be sent again. */
+  async #isAcknowledged(response: Response, startMs: number, url: string, turn: number): Promise<boolean> {
+    if (!response.ok) {
+      this.refused.push({ status: response.status, atMs: performance.now() });
+      if (response.status === 503 && response.headers.get('retry-after') === null) {
+        this.#violations.push('a 503 does not say when to try again');
+      }
+      return false;
+    }
+    const body = (await response.json()) as Readonly<Record<string, { readonly quoteId: string }[] | undefined>>;
+    const [done] = [...(body.created ?? []), ...(body.exists ?? [])];
+    if (done === undefined) {
+      this.#violations.push(`a good quote failed: ${JSON.stringify(body.failed)}`);
+      return true;
+    }
+    this.acknowledged.push({ quoteId: done.quoteId, startMs, endMs: performance.now() });
+    await this.#readYourWrite(done.quoteId, url, response.headers.get('x-quotebook-seq'), turn);
+    return true;
+  }
+
+  /** At once where it was acknowledged, and elsewhere from the event on that the answer named. */
+  async #readYourWrite(quoteId: string, url: string, minSeq: string | null, turn: number): Promise<void> {
+    if (minSeq === null) {
+      this.#violations.push('an answer of a gateway does not say how far that has come');
       return;
     }
-    const { gateways } = this.#ready;
+    const { gateways } = this.#readyNow();
     const { httpUrl: other = url } = gateways[turn % gateways.length] ?? {};
-    const atOnce = await this.#missing(url, [quoteId], null).catch(() => []);
-    if (atOnce.length > 0) this.violations.push(`quote ${quoteId} was not where it had just been written`);
-    const later = await this.#missing(other, [quoteId], seq).catch(() => []);
-    if (later.length > 0) this.violations.push(`quote ${quoteId} was not at another gateway that has event ${seq}`);
+    for (const read of [
+      { quoteId, gateway: url, minSeq: null },
+      { quoteId, gateway: other, minSeq },
+    ]) {
+      // A gateway that gives no answer breaks no promise of what it shows.
+      const isFound = await this.#shows(read).catch(() => null);
+      if (isFound !== null) this.#reads.push({ ...read, isFound });
+    }
   }
 
-  async #missing(url: string, ids: readonly string[], minSeq: string | null): Promise<string[]> {
-    const query = ids.map((id) => `quoteIds[]=${id}`).join('&');
-    const response = await this.#fetch(`${url}/orders?${query}`, {}, minSeq === null ? {} : { 'x-min-seq': minSeq });
+  async #shows({ quoteId, gateway, minSeq }: Omit<ReadAfterWrite, 'isFound'>): Promise<boolean> {
+    const headers: Record<string, string> = minSeq === null ? {} : { 'x-min-seq': minSeq };
+    const response = await this.#fetch(`${gateway}/orders?quoteIds[]=${quoteId}`, {}, headers);
     if (!response.ok) throw new Error(`GET /orders answered ${response.status}`);
-    const text = await response.text();
-    return ids.filter((id) => !text.includes(id));
+    return (await response.text()).includes(quoteId);
   }
 
-  async #observe(observer: Observer): Promise<void> {
+  async #followPages(reader: PageReader): Promise<void> {
     while (!this.#isStopped) {
-      await this.#read(observer).catch(() => undefined);
+      await this.#readPage(reader).catch(() => undefined);
       await pause(100);
     }
   }
 
-  async #readToEnd(observer: Observer): Promise<void> {
-    for (;;) {
-      const before = observer.seq;
-      if (!(await this.#read(observer)) && observer.seq === before) return;
-    }
+  async #readToEnd(reader: PageReader): Promise<void> {
+    while (await this.#readPage(reader)) await pause(20);
   }
 
-  /** One page; true when the present is further on. */
-  async #read(observer: Observer): Promise<boolean> {
-    const epoch = observer.epoch ?? (await this.#epochOf(observer));
-    const query = `channel=QUOTES&chainId=${this.#ready.chainId}&epoch=${epoch}&fromSeq=${observer.seq}&taker=*`;
-    const response = await this.#fetch(`${observer.url}/events?${query}`, {});
-    if (response.headers.get('x-stale') !== null) observer.staleMs.push(Date.now());
+  /** One page; true when it has to be read on. */
+  async #readPage(reader: PageReader): Promise<boolean> {
+    const { gateways, chainId } = this.#readyNow();
+    const url = gateways[reader.place]?.httpUrl ?? '';
+    const [epoch = await this.#epochAt(url)] = reader.epochs;
+    const query = `channel=QUOTES&chainId=${chainId}&epoch=${epoch}&fromSeq=${reader.endSeq}&taker=*`;
+    const response = await this.#fetch(`${url}/events?${query}`, {});
+    (response.headers.get('x-stale') === null ? reader.freshMs : reader.staleMs).push(performance.now());
     if (response.status === 503 || response.status === 429) return true;
     if (!response.ok) {
-      this.violations.push(`GET /events answered ${response.status}: ${await response.text()}`);
+      this.#violations.push(`GET /events answered ${response.status}: ${await response.text()}`);
       return false;
     }
     const page = (await response.json()) as EventsPage;
-    if (observer.epoch !== null && page.epoch !== observer.epoch) this.violations.push('the log changed its name');
-    observer.epoch = page.epoch;
-    for (const message of page.messages) {
-      const seq = Number(message.seq);
-      const text = JSON.stringify(message);
-      const before = observer.events.get(seq);
-      if (seq <= observer.seq && before !== text) this.violations.push(`event ${seq} came late, or changed`);
-      observer.events.set(seq, text);
-    }
-    if (page.seq < observer.seq)
-      this.violations.push(`${observer.url} went back from event ${observer.seq} to ${page.seq}`);
-    observer.seq = page.seq;
+    reader.epochs.add(page.epoch);
+    reader.events.push(...page.messages.map((message) => seen(message, reader.endSeq)));
+    reader.endSeq = page.seq;
     return page.more;
   }
 
-  async #epochOf(observer: Observer): Promise<string> {
-    const response = await this.#fetch(`${observer.url}/tickers?chainId=${this.#ready.chainId}`, {});
+  async #epochAt(url: string): Promise<string> {
+    const { chainId } = this.#readyNow();
+    const response = await this.#fetch(`${url}/tickers?chainId=${chainId}`, {});
     return ((await response.json()) as { readonly epoch: string }).epoch;
+  }
+
+  async #followSocket(reader: SocketReader, turn: number): Promise<void> {
+    for (let attempt = turn; !this.#isStopped; attempt += 1) {
+      await this.#connect(reader, attempt, () => this.#isStopped).catch(() => undefined);
+      await pause(100);
+    }
+  }
+
+  /** Follows from where the reader was, until `isOver`, which is looked at every now and then, or the connection ends. */
+  async #connect(observer: SocketReader, turn: number, isOver: () => boolean): Promise<void> {
+    const { reader } = observer;
+    const { gateways, apiKey } = this.#readyNow();
+    const { wsUrl = '' } = gateways[turn % gateways.length] ?? {};
+    const resumes = reader.canResume;
+    const client = await FeedClient.open(wsUrl, apiKey, 'quotebook.v2.json', reader);
+    try {
+      client.follow('QUOTES', {}, resumes);
+      const ended = client.until(() => {
+        this.#record(observer, client);
+        return isOver();
+      });
+      if (resumes) observer.resumed += 1;
+      await Promise.race([ended, poll(isOver)]);
+    } catch (error) {
+      // Its end is no fault, a gap or a wrong hash is.
+      if (!(error as Error).message.startsWith('closed')) {
+        this.#violations.push(`${observer.name} at ${wsUrl}: ${(error as Error).message}`);
+      }
+    } finally {
+      client.break();
+      this.#record(observer, client);
+    }
+  }
+
+  #record(observer: SocketReader, client: FeedClient): void {
+    const { reader } = observer;
+    for (const message of client.messages.splice(0)) {
+      if (message.type === 'RESYNC') {
+        const what = `${observer.name} could not resume from event ${observer.endSeq}: ${message.reason}`;
+        this.#violations.push(what);
+      }
+      if (message.type === 'INFO' && message.body !== null) {
+        observer.epochs.add(message.body.epoch);
+        if (observer.events.length === 0) observer.fromSeq = message.body.seq;
+      }
+      if (message.type === 'HEARTBEAT' && observer.epochs.size > 0) observer.completeSeq = message.seq;
+      if ('prevSeq' in message) observer.events.push(seen(message as EventMessage, observer.completeSeq));
+    }
+    if (reader.canResume) observer.endSeq = reader.seq;
   }
 
   #fetch(url: string, init: RequestInit, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(url, {
       ...init,
-      headers: { 'content-type': 'application/json', 'x-apikey': this.#ready.apiKey, ...headers },
+      headers: { 'content-type': 'application/json', 'x-apikey': this.#readyNow().apiKey, ...headers },
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
   }
+}
+
+/** `key` and `prevSeq` are of the filter and of where a page began, not of the event. */
+function seen(message: EventMessage, completeSeq: number): SeenEvent {
+  const { seq, prevSeq, type, body } = message;
+  const text = JSON.stringify({ ...message, key: undefined, prevSeq: undefined });
+  return { seq, prevSeq, completeSeq, type, quoteId: body.quoteId ?? '', text, atMs: performance.now() };
+}
+
+function bookOf(source: string, quotes: Parameters<typeof quotesHash>[0]): FinalBook {
+  const all = [...quotes];
+  return { source, hash: quotesHash(all), quoteIds: new Set(all.map(({ quoteId }) => quoteId)) };
+}
+
+async function poll(isOver: () => boolean): Promise<void> {
+  while (!isOver()) await pause(50);
 }
