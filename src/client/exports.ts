@@ -20,6 +20,7 @@ export type {
   RfqRequest,
 } from './orderbook-client.js';
 export type { ClientClock, ClientPorts, ClientSocket, SocketConstructor } from './ports.js';
+export { type Pools, UnknownPoolError } from './pools.js';
 export type { QuoteBook } from './quote-book.js';
 export type { Readiness, Rest } from './rest.js';
 export { type Hex, zeroAddress as ZERO_ADDRESS } from 'viem';
@@ -34,6 +35,7 @@ export type {
   PostQuotesResult,
 } from '../wire/orderbook.js';
 export type {
+  InstrumentJson as Instrument,
   Option,
   PoolJson as Pool,
   PostPoolsResult,

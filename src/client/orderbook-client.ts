@@ -20,6 +20,7 @@ import {
 } from './followed.js';
 import type { ChannelState, HeartbeatMessage } from './messages.js';
 import type { ClientPorts, StopListening } from './ports.js';
+import { Pools } from './pools.js';
 import { Rest } from './rest.js';
 import { type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedOffer, signQuote } from './sign-quote.js';
 import { Subscription } from './subscription.js';
@@ -75,6 +76,8 @@ export type OfferTerms = Omit<QuoteTerms, 'deadline' | 'salt'> & {
 export class BaseOrderbookClient {
   /** The HTTP routes. */
   readonly rest: Rest;
+  /** Pools by name or address. */
+  readonly pools: Pools;
   readonly #options: OrderbookClientOptions;
   readonly #ports: ClientPorts;
   readonly #pool: ConnectionPool;
@@ -95,6 +98,7 @@ export class BaseOrderbookClient {
     this.#options = options;
     this.#ports = ports;
     this.rest = new Rest({ url, apiKey, chainId, fetch: ports.fetch });
+    this.pools = new Pools(this.rest);
     this.#pool = new ConnectionPool({
       url: url.replace(/^http/, 'ws'),
       apiKey,

@@ -1,5 +1,6 @@
 import type { TickersResult } from '../wire/feed-messages.js';
 import type {
+  InstrumentJson,
   Option,
   PoolJson,
   PoolsQuery,
@@ -96,6 +97,11 @@ export class Rest {
   /** Pools deployed in the last 90 days that have not expired. */
   pools(query: PoolsQuery = {}): Promise<PoolJson[]> {
     return this.#get('/pools', query);
+  }
+
+  /** Every pool that has a name and has not expired. */
+  instruments(): Promise<InstrumentJson[]> {
+    return this.#get('/instruments', {});
   }
 
   /** Deploys 1 to 100 pools. */
