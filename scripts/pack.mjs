@@ -51,10 +51,14 @@ function packService() {
 async function packClient() {
   const stage = stageFor('client');
   const external = ['@msgpack/msgpack', 'viem', 'viem/*', 'ws'];
-  for (const platform of ['node', 'browser']) {
+  for (const [entry, platform, name] of [
+    ['node', 'node', 'node'],
+    ['browser', 'browser', 'browser'],
+    ['trading/exports', 'neutral', 'trading'],
+  ]) {
     await build({
-      entryPoints: [path.join(built, `src/client/${platform}.js`)],
-      outfile: path.join(stage, `dist/${platform}.js`),
+      entryPoints: [path.join(built, `src/client/${entry}.js`)],
+      outfile: path.join(stage, `dist/${name}.js`),
       bundle: true,
       format: 'esm',
       platform,
@@ -64,7 +68,7 @@ async function packClient() {
       logLevel: 'warning',
     });
   }
-  for (const [file, text] of declarations(['client/node', 'client/browser'])) {
+  for (const [file, text] of declarations(['client/node', 'client/browser', 'client/trading/exports'])) {
     const target = path.join(stage, 'dist', file);
     mkdirSync(path.dirname(target), { recursive: true });
     writeFileSync(target, text);

@@ -47,16 +47,18 @@ export interface ClientSocket {
 
 export type SocketConstructor = new (url: string, protocols: string[]) => ClientSocket;
 
+export const systemClock: ClientClock = {
+  wallMs: () => Date.now(),
+  after(delayMs, task) {
+    const timer = setTimeout(task, Math.min(delayMs, LONGEST_MS));
+    return () => clearTimeout(timer);
+  },
+};
+
 /** The clock, randomness and network of Node or a browser. Node before 22 has no WebSocket. */
 export function systemPorts(WebSocket: SocketConstructor): ClientPorts {
   return {
-    clock: {
-      wallMs: () => Date.now(),
-      after(delayMs, task) {
-        const timer = setTimeout(task, Math.min(delayMs, LONGEST_MS));
-        return () => clearTimeout(timer);
-      },
-    },
+    clock: systemClock,
     random: () => Math.random(),
     fetch: (url, init) => fetch(url, init),
     WebSocket,

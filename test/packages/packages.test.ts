@@ -43,6 +43,7 @@ function bytesIn(dir: string): number {
 /** A market maker as a user writes it: quotes each side of a pool around a price, and sees its own quotes in the book. */
 const BOT = `import { readFileSync } from 'node:fs';
 import { OrderbookClient, type OrderbookQuote, type PoolKey, type QuotedPool } from '@quotebook/client';
+import { type FillPlan, planFill } from '@quotebook/client/trading';
 import { privateKeyToAccount } from 'viem/accounts';
 
 interface Ready {
@@ -79,7 +80,15 @@ const [mine]: readonly OrderbookQuote[] = created;
 if (mine === undefined) throw new Error(JSON.stringify(failed));
 if ((await seen) !== mine.quoteId) throw new Error('another quote came');
 const { validQuotes } = await client.rest.orders({ quoteIds: [mine.quoteId] });
-console.log('quoted', validQuotes.length, mine.fillableSize);
+const plan: FillPlan = planFill({ side: 'ask', size: 1n, limitPrice: 50_000_000_000_000_000n }, validQuotes, {
+  taker: '0x2222222222222222222222222222222222222222',
+  longs: 0n,
+  shorts: 0n,
+  feeShare: 1_000_000_000_000_000_000n,
+  decimals: 18,
+  notBefore: 0,
+});
+console.log('quoted', validQuotes.length, mine.fillableSize, 'planned', plan.covered);
 client.close();
 `;
 
@@ -170,7 +179,7 @@ t.test('the packages work where they are installed', async (t) => {
     const { httpUrl } = JSON.parse(await readFile(readyFile, 'utf8')) as { httpUrl: string };
     t.match(await (await fetch(httpUrl)).text(), 'app.js', 'with its page');
     const { stdout } = await run(process.execPath, ['bot.js', readyFile], bot);
-    t.equal(stdout, 'quoted 1 1000000000000000000\n');
+    t.equal(stdout, 'quoted 1 1000000000000000000 planned 1n\n');
   });
 
   await t.test('and stops with all that it started', async () => {

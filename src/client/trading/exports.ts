@@ -1,0 +1,15 @@
+/** What `quotebook/client/trading` gives, in Node and in browsers. */
+export { ERC20_ROUTERS } from './abi.js';
+export {
+  ContractRefusedError,
+  FeedNotLiveError,
+  NotEnoughMeansError,
+  NothingHeldError,
+  NotMinedError,
+  NotShownError,
+  RevertedError,
+} from './errors.js';
+export { type FillPlan, type FillTerms, planFill, type PlannedFill, takerFee, type TakerState } from './fill-plan.js';
+export { type Filled, type FillResult, type PricedPlan, Trader, type TraderOptions } from './trader.js';
+export type { TraderPatience, Transaction } from './trader.js';
+export type { TradingWallet } from './transactions.js';

@@ -1,0 +1,98 @@
+import type { Hex } from 'viem';
+import type { FollowedFacts } from '../followed.js';
+import type { HeartbeatMessage, QuoteFact } from '../messages.js';
+import type { BaseOrderbookClient } from '../orderbook-client.js';
+import type { ClientClock } from '../ports.js';
+import { FeedNotLiveError, NotShownError } from './errors.js';
+
+export interface WatchOptions {
+  readonly client: Pick<BaseOrderbookClient, 'followFacts' | 'onHeartbeat'>;
+  readonly clock: ClientClock;
+  readonly poolAddress: Hex;
+  /** How long the feed may take to be live, and to show a transaction. */
+  readonly feedMs: number;
+}
+
+/** Follows the events of one pool while a call is under way: sees what its transactions do to the book. */
+export class FeedWatch {
+  readonly #options: WatchOptions;
+  readonly #facts: FollowedFacts;
+  readonly #stopHeartbeats: () => void;
+  /** Transactions that an event named. */
+  readonly #shown = new Set<string>();
+  /** Settlement block of each heartbeat since the start, the newest last; two are kept. */
+  #heads: readonly number[] = [];
+  #onNews = (): void => undefined;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    const { client, poolAddress } = options;
+    this.#facts = client.followFacts({ poolAddress, taker: '*' });
+    this.#facts.onFact((fact) => this.#take(fact));
+    this.#stopHeartbeats = client.onHeartbeat((heartbeat) => this.#beat(heartbeat));
+  }
+
+  /** Rejects with FeedNotLiveError after `feedMs`, or with the server's refusal. */
+  async live(): Promise<void> {
+    const { clock, feedMs } = this.#options;
+    await liveWithin(this.#facts, clock, feedMs);
+  }
+
+  /**
+   * Resolves once an event names the transaction. `isQuiet`: it may cause no event, so two heartbeats at its block or a
+   * later one count, too. Rejects with NotShownError.
+   */
+  async shows(hash: Hex, block: bigint, isQuiet: boolean): Promise<void> {
+    const { clock, feedMs } = this.#options;
+    this.#heads = [];
+    const isShown = (): boolean =>
+      this.#shown.has(hash) || (isQuiet && this.#heads.length === 2 && this.#heads.every((head) => head >= block));
+    await new Promise<void>((resolve, reject) => {
+      const cancel = clock.after(feedMs, () => {
+        this.#onNews = () => undefined;
+        reject(new NotShownError(hash, feedMs));
+      });
+      this.#onNews = () => {
+        if (!isShown()) return;
+        this.#onNews = () => undefined;
+        cancel();
+        resolve();
+      };
+      this.#onNews();
+    });
+  }
+
+  close(): void {
+    this.#stopHeartbeats();
+    this.#facts.close();
+  }
+
+  #take({ cause }: QuoteFact): void {
+    if (cause?.chain !== 'settlement') return;
+    this.#shown.add(cause.txHash);
+    if (this.#shown.size > MOST_SHOWN) this.#shown.delete([...this.#shown][0] ?? '');
+    this.#onNews();
+  }
+
+  #beat({ chains: { settlement } }: HeartbeatMessage): void {
+    if (settlement.block === null || settlement.stale !== null) return;
+    this.#heads = [...this.#heads, settlement.block.blockNumber].slice(-2);
+    this.#onNews();
+  }
+}
+
+/** Rejects with FeedNotLiveError after `feedMs`, or with the server's refusal. */
+export async function liveWithin(
+  followed: Pick<FollowedFacts, 'whenLive'>,
+  clock: ClientClock,
+  feedMs: number,
+): Promise<void> {
+  let cancel = (): void => undefined;
+  const late = new Promise<never>((_, reject) => {
+    cancel = clock.after(feedMs, () => reject(new FeedNotLiveError(`The feed was not live after ${feedMs} ms`)));
+  });
+  await Promise.race([followed.whenLive(), late]).finally(() => cancel());
+}
+
+/** Transactions of other traders in the pool are remembered, too: more than happen while one call waits. */
+const MOST_SHOWN = 10_000;

@@ -1,0 +1,319 @@
+import { type Abi, type Hex, parseEventLogs, type TransactionReceipt, zeroAddress } from 'viem';
+import { readContract } from 'viem/actions';
+import type { OrderbookQuote, PoolKeyJson } from '../../wire/orderbook.js';
+import type { BaseOrderbookClient } from '../orderbook-client.js';
+import { type ClientClock, systemClock } from '../ports.js';
+import type { QuotedPool } from '../sign-quote.js';
+import { collateralTokenAbi, LONG_ID, SHORT_ID, tradedPoolAbi } from './abi.js';
+import { ContractRefusedError, NotEnoughMeansError, NothingHeldError, RevertedError } from './errors.js';
+import { FeedWatch, liveWithin } from './feed-watch.js';
+import { type FillPlan, type FillTerms, ONE, planFill, type PlannedFill } from './fill-plan.js';
+import { type Call, type TradingWallet, Transactions } from './transactions.js';
+
+export interface TraderOptions {
+  readonly client: Pick<BaseOrderbookClient, 'rest' | 'followFacts' | 'followQuotes' | 'onHeartbeat'>;
+  readonly wallet: TradingWallet;
+  /** The spender of collateral: `ERC20_ROUTERS` has the public chains', a local chain's ready file its own. */
+  readonly erc20Router: Hex;
+  readonly patience?: Partial<TraderPatience>;
+  /** For tests. */
+  readonly clock?: ClientClock;
+}
+
+export interface TraderPatience {
+  /** Deadline of a transaction's block; default 60,000. */
+  readonly minedMs: number;
+  /** Deadline of the feed to be live, and to show a transaction; default 30,000. */
+  readonly feedMs: number;
+  /** Between looks for a receipt; default 250. */
+  readonly pollMs: number;
+}
+
+/** A mined transaction. */
+export interface Transaction {
+  readonly hash: Hex;
+  readonly blockNumber: bigint;
+}
+
+/** A plan, and what the account has for it. */
+export interface PricedPlan extends FillPlan {
+  readonly pool: QuotedPool;
+  /** The collateral token: base of a call, quote of a put. */
+  readonly token: Hex;
+  readonly decimals: number;
+  /** Of the token, in its own decimals. */
+  readonly balance: bigint;
+  readonly allowance: bigint;
+}
+
+/** One quote that was filled, with the amounts of the pool's event. */
+export interface Filled extends Transaction {
+  readonly quoteId: Hex;
+  /** 1e-18 contracts. */
+  readonly size: bigint;
+  /** 1e-18 of the collateral token. */
+  readonly premium: bigint;
+  readonly fee: bigint;
+}
+
+export interface FillResult {
+  readonly fills: readonly Filled[];
+  /** Quotes of the plan that could no longer be filled, and why. */
+  readonly failed: readonly { readonly quoteId: Hex; readonly reason: string }[];
+  /** 1e-18 contracts. */
+  readonly filled: bigint;
+  readonly shortfall: bigint;
+}
+
+/**
+ * Trades with one wallet: plans fills, fills, cancels, exercises, settles. Each call resolves when its transactions are
+ * mined and the feed shows them. Several calls may be under way; their transactions go out in turn.
+ */
+export class Trader {
+  readonly address: Hex;
+  readonly #options: TraderOptions;
+  readonly #clock: ClientClock;
+  readonly #patience: TraderPatience;
+  readonly #transactions: Transactions;
+  readonly #decimals = new Map<Hex, number>();
+
+  constructor(options: TraderOptions) {
+    // By name instead of spreading: an option set to undefined must take its default.
+    const { minedMs = 60_000, feedMs = 30_000, pollMs = 250 } = options.patience ?? {};
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#patience = { minedMs, feedMs, pollMs };
+    this.#transactions = new Transactions(options.wallet, this.#clock, this.#patience);
+    this.address = options.wallet.account.address;
+  }
+
+  /**
+   * The quotes that cover a size best within a limit, with premium, fee and collateral, and what the account has.
+   * Sends nothing.
+   */
+  async plan(pool: QuotedPool, terms: FillTerms): Promise<PricedPlan> {
+    const { erc20Router } = this.#options;
+    const token = collateralOf(pool.poolKey);
+    const [longs, shorts, feeShare, decimals, balance, allowance] = await Promise.all([
+      this.#contracts(pool, LONG_ID),
+      this.#contracts(pool, SHORT_ID),
+      this.#feeShare(pool),
+      this.#decimalsOf(token),
+      this.#read<bigint>({ address: token, abi: collateralTokenAbi, functionName: 'balanceOf', args: [this.address] }),
+      this.#read<bigint>({
+        address: token,
+        abi: collateralTokenAbi,
+        functionName: 'allowance',
+        args: [this.address, erc20Router],
+      }),
+    ]);
+    const notBefore = Math.floor(this.#clock.wallMs() / 1000) + LEAST_LIFE_SECONDS;
+    const state = { taker: this.address, longs, shorts, feeShare, decimals, notBefore };
+    let plan = planFill(terms, await this.#quotes(pool, terms, terms.size), state);
+    // Among the best quotes were some that this taker cannot use, such as its own: look further.
+    if (plan.shortfall > 0n) plan = planFill(terms, await this.#quotes(pool, terms, terms.size * LOOK_FURTHER), state);
+    return { ...plan, pool, token, decimals, balance, allowance };
+  }
+
+  /**
+   * Fills a plan's quotes one after the other. Rejects with NotEnoughMeansError before anything is sent. A quote that is
+   * gone meanwhile is listed in `failed`, and the others are filled all the same.
+   */
+  async fill(plan: PricedPlan): Promise<FillResult> {
+    const { pool, token, neededBalance, neededAllowance, balance, allowance } = plan;
+    if (balance < neededBalance || allowance < neededAllowance) {
+      const needed = balance < neededBalance ? neededBalance : neededAllowance;
+      throw new NotEnoughMeansError({ token, needed, balance, allowance });
+    }
+    const fills: Filled[] = [];
+    const failed: { quoteId: Hex; reason: string }[] = [];
+    await this.#watched(pool.poolAddress, async (watch) => {
+      for (const planned of plan.fills) {
+        const outcome = await this.#fillOne(pool, planned);
+        if ('reason' in outcome) failed.push(outcome);
+        else fills.push(outcome);
+      }
+      for (const { hash, blockNumber } of fills) await watch.shows(hash, blockNumber, false);
+    });
+    const filled = fills.reduce((sum, { size }) => sum + size, 0n);
+    return { fills, failed, filled, shortfall: plan.terms.size - filled };
+  }
+
+  /** Lets the router move `amount` of the pool's collateral token, in its own decimals; 0 revokes. Sets the allowance, adds nothing to it. */
+  async approve(pool: QuotedPool, amount: bigint): Promise<Transaction> {
+    const args = [this.#options.erc20Router, amount];
+    const call = { address: collateralOf(pool.poolKey), abi: collateralTokenAbi, functionName: 'approve', args };
+    return this.#sendShown(pool.poolAddress, call);
+  }
+
+  /** Cancels own quotes on the chain, in a transaction for each pool and 100 quotes. Any id of one's own may be named. */
+  async cancel(quotes: readonly Pick<OrderbookQuote, 'poolAddress' | 'quoteId'>[]): Promise<Transaction[]> {
+    const transactions: Transaction[] = [];
+    for (const [poolAddress, quoteIds] of byPool(quotes)) {
+      for (let at = 0; at < quoteIds.length; at += CANCELS_PER_TRANSACTION) {
+        const args = [quoteIds.slice(at, at + CANCELS_PER_TRANSACTION)];
+        const call = { address: poolAddress, abi: tradedPoolAbi, functionName: 'cancelQuotesOB', args };
+        transactions.push(await this.#sendShown(poolAddress, call));
+      }
+    }
+    return transactions;
+  }
+
+  /**
+   * Cancels every quote of the account that the service knows, of all pools or one. Private quotes without funds at
+   * present are not among them: the service lists those to nobody, and they end at their deadline.
+   */
+  async cancelAll({ poolAddress }: { readonly poolAddress?: Hex } = {}): Promise<Transaction[]> {
+    const filter = { provider: this.address, ...(poolAddress !== undefined && { poolAddress }) };
+    const followed = this.#options.client.followQuotes({ ...filter, taker: '*' });
+    try {
+      await liveWithin(followed, this.#clock, this.#patience.feedMs);
+      const { validQuotes, invalidQuotes } = await this.#options.client.rest.orders(filter);
+      const all = [...followed.book.all(), ...validQuotes, ...invalidQuotes.map(({ quote }) => quote)];
+      return await this.cancel([...new Map(all.map((quote) => [quote.quoteId, quote])).values()]);
+    } finally {
+      followed.close();
+    }
+  }
+
+  /** Exercises the longs of an expired pool. Amounts are 1e-18 of the collateral token. */
+  async exercise(pool: QuotedPool): Promise<Transaction & { readonly value: bigint; readonly fee: bigint }> {
+    const receipt = await this.#close(pool, LONG_ID, 'exercise');
+    const [event] = parseEventLogs({ abi: tradedPoolAbi, eventName: 'Exercise', logs: receipt.logs });
+    const { exerciseValue = 0n, fee = 0n } = event?.args ?? {};
+    return { ...transactionOf(receipt), value: exerciseValue, fee };
+  }
+
+  /** Settles the shorts of an expired pool. `collateral`: what they return, in the token's own decimals. */
+  async settle(pool: QuotedPool): Promise<Transaction & { readonly collateral: bigint }> {
+    const token = collateralOf(pool.poolKey);
+    const receipt = await this.#close(pool, SHORT_ID, 'settle');
+    const [event] = parseEventLogs({ abi: tradedPoolAbi, eventName: 'Settle', logs: receipt.logs });
+    const { contractSize = 0n, exerciseValue = 0n } = event?.args ?? {};
+    const { isCallPool, strike } = pool.poolKey;
+    const locked = isCallPool ? contractSize : (contractSize * BigInt(strike)) / ONE;
+    const unit = 10n ** BigInt(18 - (await this.#decimalsOf(token)));
+    return { ...transactionOf(receipt), collateral: (locked - exerciseValue) / unit };
+  }
+
+  /** As `cancel`, for at most 100 quotes of one pool, without waiting for the feed. */
+  async cancelUnshown(poolAddress: Hex, quoteIds: readonly Hex[]): Promise<Transaction> {
+    const call = { address: poolAddress, abi: tradedPoolAbi as Abi, functionName: 'cancelQuotesOB', args: [quoteIds] };
+    return transactionOf(await this.#transactions.send(call));
+  }
+
+  async #fillOne(pool: QuotedPool, { quote, size }: PlannedFill): Promise<Filled | { quoteId: Hex; reason: string }> {
+    const { quoteId, provider, taker, price, isBuy, deadline, salt, signature } = quote;
+    const words = { provider, taker, price: BigInt(price), size: BigInt(quote.size), isBuy };
+    const terms = { ...words, deadline: BigInt(deadline), salt: BigInt(salt) };
+    const args = [terms, size, signature, zeroAddress];
+    try {
+      const receipt = await this.#transactions.send({
+        address: pool.poolAddress,
+        abi: tradedPoolAbi,
+        functionName: 'fillQuoteOB',
+        args,
+      });
+      const [event] = parseEventLogs({ abi: tradedPoolAbi, eventName: 'FillQuoteOB', logs: receipt.logs });
+      const { premium = 0n, protocolFee = 0n } = event?.args ?? {};
+      return { ...transactionOf(receipt), quoteId, size, premium, fee: protocolFee };
+    } catch (error) {
+      if (error instanceof ContractRefusedError) return { quoteId, reason: error.reason };
+      if (error instanceof RevertedError) return { quoteId, reason: error.message };
+      throw error;
+    }
+  }
+
+  async #close(pool: QuotedPool, id: bigint, functionName: 'exercise' | 'settle'): Promise<TransactionReceipt> {
+    if ((await this.#contracts(pool, id)) === 0n) {
+      throw new NothingHeldError(`The account holds no ${id === LONG_ID ? 'longs' : 'shorts'} of ${pool.poolAddress}`);
+    }
+    const call = { address: pool.poolAddress, abi: tradedPoolAbi, functionName, args: [] };
+    return this.#watched(pool.poolAddress, async (watch) => {
+      const receipt = await this.#transactions.send(call);
+      await watch.shows(receipt.transactionHash, receipt.blockNumber, true);
+      return receipt;
+    });
+  }
+
+  async #sendShown(poolAddress: Hex, call: Call): Promise<Transaction> {
+    return this.#watched(poolAddress, async (watch) => {
+      const receipt = await this.#transactions.send(call);
+      await watch.shows(receipt.transactionHash, receipt.blockNumber, true);
+      return transactionOf(receipt);
+    });
+  }
+
+  /** The feed is followed before anything is sent, so that no event is missed. */
+  async #watched<T>(poolAddress: Hex, work: (watch: FeedWatch) => Promise<T>): Promise<T> {
+    const { client } = this.#options;
+    const watch = new FeedWatch({ client, clock: this.#clock, poolAddress, feedMs: this.#patience.feedMs });
+    try {
+      await watch.live();
+      return await work(watch);
+    } finally {
+      watch.close();
+    }
+  }
+
+  #quotes({ poolAddress }: QuotedPool, { side }: FillTerms, size: bigint): Promise<OrderbookQuote[]> {
+    return this.#options.client.rest.quotes({ poolAddress, side, size: size.toString(), taker: this.address });
+  }
+
+  #contracts({ poolAddress }: QuotedPool, id: bigint): Promise<bigint> {
+    return this.#read({
+      address: poolAddress,
+      abi: tradedPoolAbi,
+      functionName: 'balanceOf',
+      args: [this.address, id],
+    });
+  }
+
+  /**
+   * 1e-18: the fee of a size and premium at which the usual fee is exactly 1e18, so that the discount shows in all its
+   * digits. The contract tells fees, not discounts.
+   */
+  #feeShare({ poolAddress }: QuotedPool): Promise<bigint> {
+    const args = [this.address, FULL_FEE_SIZE, FULL_FEE_PREMIUM, true, true, ONE, true];
+    return this.#read({ address: poolAddress, abi: tradedPoolAbi, functionName: '_takerFeeLowLevel', args });
+  }
+
+  async #decimalsOf(token: Hex): Promise<number> {
+    const known = this.#decimals.get(token);
+    if (known !== undefined) return known;
+    const call = { address: token, abi: collateralTokenAbi, functionName: 'decimals', args: [] };
+    const decimals = await this.#read<number>(call);
+    this.#decimals.set(token, decimals);
+    return decimals;
+  }
+
+  async #read<T>(call: Call): Promise<T> {
+    return (await readContract(this.#options.wallet, call)) as T;
+  }
+}
+
+/** A quote that ends sooner would end before its fill is mined. */
+const LEAST_LIFE_SECONDS = 2;
+const LOOK_FURTHER = 10n;
+/** Each costs some 30,000 gas. */
+const CANCELS_PER_TRANSACTION = 100;
+/** 0.08 % of it is 1e18. */
+const FULL_FEE_SIZE = 1_250n * ONE;
+/** 12.5 % of it is 1e18. */
+const FULL_FEE_PREMIUM = 8n * ONE;
+
+function collateralOf({ isCallPool, base, quote }: PoolKeyJson): Hex {
+  return isCallPool ? base : quote;
+}
+
+function transactionOf({ transactionHash, blockNumber }: TransactionReceipt): Transaction {
+  return { hash: transactionHash, blockNumber };
+}
+
+function byPool(quotes: readonly Pick<OrderbookQuote, 'poolAddress' | 'quoteId'>[]): Map<Hex, Hex[]> {
+  const groups = new Map<Hex, Hex[]>();
+  for (const { poolAddress, quoteId } of quotes) {
+    groups.set(poolAddress, [...(groups.get(poolAddress) ?? []), quoteId]);
+  }
+  return groups;
+}

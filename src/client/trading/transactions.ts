@@ -1,0 +1,90 @@
+import {
+  type Abi,
+  type Account,
+  BaseError,
+  type Chain,
+  type Client,
+  ContractFunctionRevertedError,
+  type Hex,
+  type TransactionReceipt,
+  TransactionReceiptNotFoundError,
+  type Transport,
+  type WalletClient,
+} from 'viem';
+import { getTransactionReceipt, simulateContract, writeContract } from 'viem/actions';
+import type { ClientClock } from '../ports.js';
+import { ContractRefusedError, NotMinedError, RevertedError } from './errors.js';
+
+/** A viem wallet client with an account and a chain. It also reads: its transport is a node of the settlement chain. */
+export type TradingWallet = WalletClient<Transport, Chain, Account>;
+
+export interface Call {
+  readonly address: Hex;
+  readonly abi: Abi;
+  readonly functionName: string;
+  readonly args: readonly unknown[];
+}
+
+export interface MinedIn {
+  /** How long a transaction may take to be in a block. */
+  readonly minedMs: number;
+  /** Between looks for its receipt. */
+  readonly pollMs: number;
+}
+
+/** Sends calls of one account, each after its rehearsal, and waits for their blocks. */
+export class Transactions {
+  /** Resolves when the last transaction was given to the node: nonces follow the order of the calls. */
+  #sent: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    readonly wallet: TradingWallet,
+    private readonly clock: ClientClock,
+    private readonly patience: MinedIn,
+  ) {}
+
+  /** Rejects with ContractRefusedError before anything is sent, with NotMinedError or RevertedError afterwards. */
+  async send(call: Call): Promise<TransactionReceipt> {
+    const hash = this.#sent.then(() => this.#submit(call));
+    this.#sent = hash.catch(() => undefined);
+    return this.#receipt(await hash);
+  }
+
+  async #submit(call: Call): Promise<Hex> {
+    const { wallet } = this;
+    const { request } = await simulateContract(wallet as Client<Transport, Chain>, {
+      ...call,
+      account: wallet.account,
+    }).catch((error: unknown) => {
+      throw refusal(error);
+    });
+    return writeContract(wallet, request as Parameters<typeof writeContract>[1]);
+  }
+
+  /** viem's own waiting looks at new blocks only, and a local chain may make none after this one. */
+  async #receipt(hash: Hex): Promise<TransactionReceipt> {
+    const { minedMs, pollMs } = this.patience;
+    const end = this.clock.wallMs() + minedMs;
+    for (;;) {
+      const receipt = await getTransactionReceipt(this.wallet, { hash }).catch((error: unknown) => {
+        if (error instanceof TransactionReceiptNotFoundError) return null;
+        // The node does not answer at present: the transaction may be mined all the same.
+        if (this.clock.wallMs() > end) throw new NotMinedError(hash, minedMs);
+        return null;
+      });
+      if (receipt?.status === 'reverted') throw new RevertedError(hash);
+      if (receipt !== null) return receipt;
+      if (this.clock.wallMs() > end) throw new NotMinedError(hash, minedMs);
+      await new Promise<void>((resolve) => this.clock.after(pollMs, resolve));
+    }
+  }
+}
+
+/** The contract's named error, or the error as it is where the node failed. */
+function refusal(error: unknown): unknown {
+  if (!(error instanceof BaseError)) return error;
+  const reverted = error.walk((each) => each instanceof ContractFunctionRevertedError);
+  if (!(reverted instanceof ContractFunctionRevertedError)) return error;
+  const { data, signature, reason } = reverted;
+  return new ContractRefusedError(data?.errorName ?? reason ?? signature ?? 'reverted', { cause: error });
+}
