@@ -1,44 +1,39 @@
-// Asks makers for a price, gathers the best of private and public quotes that cover a size, and fills them on the
-// chain.
-//   node examples/taker.mjs READY_FILE [SIZE] [POOL_NUMBER]
-// READY_FILE is what `npm start` writes; SIZE in contracts to buy. The account holds the tokens and has approved the
-// router.
+// Asks makers for a price, gathers the best of private and public quotes that cover a size within a limit, shows what
+// they cost, and fills them on the chain.
+//   node examples/taker.mjs READY_FILE [SIZE] [POOL_NUMBER] [LIMIT_PRICE]
+// READY_FILE is what `npm start` writes; SIZE in contracts to buy; LIMIT_PRICE, without the fee, as quotes have it: base
+// tokens per contract of a call, quote tokens per contract and unit of strike of a put.
 import { readFileSync } from 'node:fs';
-import {
-  createPublicClient,
-  createWalletClient,
-  defineChain,
-  formatEther,
-  http,
-  parseAbi,
-  parseEther,
-  zeroAddress,
-} from 'viem';
+import { createWalletClient, defineChain, formatEther, formatUnits, http, parseEther, zeroAddress } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { OrderbookClient } from 'quotebook/client';
+import { NotEnoughMeansError, Trader } from 'quotebook/client/trading';
 
 /** How long makers have to answer. */
 const PATIENCE_MS = 3_000;
 
-const poolAbi = parseAbi([
-  'struct QuoteOB { address provider; address taker; uint256 price; uint256 size; bool isBuy; uint256 deadline; uint256 salt; }',
-  'struct Signature { uint8 v; bytes32 r; bytes32 s; }',
-  'function fillQuoteOB(QuoteOB quote, uint256 size, Signature signature, address referrer)',
-]);
-
-const [readyFile = 'data/ready.json', wantedSize = '1', poolNumber = '0'] = process.argv.slice(2);
+const [readyFile = 'data/ready.json', wantedSize = '1', poolNumber = '0', limit = '1'] = process.argv.slice(2);
 const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
 // A cluster's file has several gateways: any of them will do.
-const { httpUrl, apiKey, rpcUrl, chainId, accounts, pools } = { ...ready, ...ready.gateways?.[0] };
+const { httpUrl, apiKey, rpcUrl, chainId, accounts, pools, contracts } = { ...ready, ...ready.gateways?.[0] };
 const account = privateKeyToAccount(accounts[2].privateKey);
 const taker = account.address;
-const { poolAddress } = pools[Number(poolNumber)];
-const size = parseEther(wantedSize);
+const pool = pools[Number(poolNumber)];
+const { poolAddress } = pool;
+const [size, limitPrice] = [parseEther(wantedSize), parseEther(limit)];
 
+const chain = defineChain({
+  id: chainId,
+  name: 'local',
+  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+  rpcUrls: { default: { http: [rpcUrl] } },
+});
 const client = new OrderbookClient({ url: httpUrl, apiKey, chainId: String(chainId) });
+const wallet = createWalletClient({ account, chain, transport: http() });
+const trader = new Trader({ client, wallet, erc20Router: contracts.erc20Router });
+
 const quotes = client.followQuotes({ poolAddress, side: 'ask', taker });
 await quotes.whenLive();
-
 // The first private quote ends the wait; without one the public quotes have to do.
 const answered = new Promise((resolve) => {
   const timer = setTimeout(() => resolve('nobody answered'), PATIENCE_MS);
@@ -50,40 +45,24 @@ const answered = new Promise((resolve) => {
 });
 await client.requestQuotes({ poolAddress, side: 'ask', size, taker });
 console.log(`asked for ${formatEther(size)}: ${await answered}`);
+quotes.close();
 
-const chain = defineChain({
-  id: chainId,
-  name: 'local',
-  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
-  rpcUrls: { default: { http: [rpcUrl] } },
-});
-const wallet = createWalletClient({ account, chain, transport: http() });
-const reader = createPublicClient({ chain, transport: http(), pollingInterval: 100 });
-
-let left = size;
-let premium = 0n;
-for (const quote of await client.rest.quotes({ poolAddress, side: 'ask', size: String(size), taker })) {
-  const fillable = BigInt(quote.fillableSize);
-  const part = fillable < left ? fillable : left;
-  const { provider, isBuy, signature } = quote;
-  const [price, whole, deadline, salt] = [quote.price, quote.size, quote.deadline, quote.salt].map(BigInt);
-  const terms = { provider, taker: quote.taker, price, size: whole, isBuy, deadline, salt };
-  const fill = {
-    address: poolAddress,
-    abi: poolAbi,
-    functionName: 'fillQuoteOB',
-    args: [terms, part, signature, zeroAddress],
-  };
-  // A call first: it fails with the contract's reason, and costs nothing.
-  await reader.simulateContract({ account, ...fill });
-  const hash = await wallet.writeContract(fill);
-  // Nothing replaces this one. Looking for replacements, it may miss the block that has it, and wait for the next.
-  const { status } = await reader.waitForTransactionReceipt({ hash, checkReplacement: false });
-  if (status !== 'success') throw new Error(`the fill of ${quote.quoteId} reverted: ${hash}`);
-  console.log(`bought ${formatEther(part)} at ${formatEther(price)} from ${provider}`);
-  left -= part;
-  premium += (part * price) / 10n ** 18n;
+try {
+  const plan = await trader.plan(pool, { side: 'ask', size, limitPrice });
+  const pays = formatUnits(-plan.change, plan.decimals);
+  console.log(`${formatEther(plan.covered)} for ${pays}, of which fee ${formatEther(plan.fee)}`);
+  const { fills, failed, filled, shortfall } = await trader.fill(plan);
+  for (const fill of fills) {
+    const { quote } = plan.fills.find((each) => each.quote.quoteId === fill.quoteId);
+    console.log(`bought ${formatEther(fill.size)} at ${formatEther(BigInt(quote.price))} from ${quote.provider}`);
+  }
+  for (const { quoteId, reason } of failed) console.log(`not filled: ${quoteId}, ${reason}`);
+  const premium = fills.reduce((sum, fill) => sum + fill.premium, 0n);
+  console.log(`covered ${formatEther(filled)} of ${wantedSize}, premium ${formatEther(premium)}`);
+  if (shortfall > 0n) process.exitCode = 1;
+} catch (error) {
+  if (!(error instanceof NotEnoughMeansError)) throw error;
+  console.log(error.message);
+  process.exitCode = 1;
 }
 client.close();
-console.log(`covered ${formatEther(size - left)} of ${formatEther(size)}, premium ${formatEther(premium)}`);
-if (left > 0n) process.exitCode = 1;
