@@ -185,21 +185,33 @@ async function serve(
     });
     ends.push(stopWatch);
     logger.info(
-      { backend: service.backend, ...service.library, port: service.port, profile: profile.name },
+      {
+        backend: service.backend,
+        ...service.library,
+        port: service.port,
+        ...containerPortOf(service),
+        profile: profile.name,
+      },
       'listening',
     );
+    const at = { host: settings.host, port: service.port, containerPort: service.containerPort };
     const isReady = await Promise.race([service.ready.then(() => true), stopping.then(() => false)]);
     if (isReady && readyFile !== null) {
       if (local !== null && localKey !== null) {
-        const ready = await writeReadyFile(readyFile, settings.host, service.port, { local, apiKey: localKey });
+        const ready = await writeReadyFile(readyFile, at, { local, apiKey: localKey });
         process.stdout.write(greeting(ready, readyFile, await examplesDirectory()));
-      } else await writeReadyFile(readyFile, settings.host, service.port, null);
+      } else await writeReadyFile(readyFile, at, null);
     }
     const signal = await stopping;
     logger.info({ signal }, 'stopping');
   } finally {
     await endAll(ends);
   }
+}
+
+/** Nothing without a second listener. */
+function containerPortOf({ containerPort }: { readonly containerPort: number | null }): { containerPort?: number } {
+  return containerPort === null ? {} : { containerPort };
 }
 
 /** In one piece: a program that waits for the file never reads half of it. */
@@ -288,10 +300,12 @@ async function serveInCluster(
         onProblems: (problems) => logger.warn({ problems }, 'settings rejected'),
       }),
     );
-    const { backend, port, ready } = gateway.service;
-    logger.info({ backend, port, profile: profile.name }, 'gateway listening');
+    const { backend, port, containerPort, ready } = gateway.service;
+    logger.info({ backend, port, ...containerPortOf({ containerPort }), profile: profile.name }, 'gateway listening');
     const isReady = await Promise.race([ready.then(() => true), stopping.then(() => false)]);
-    if (isReady && readyFile !== null) await writeReadyFile(readyFile, settings.host, port, null);
+    if (isReady && readyFile !== null) {
+      await writeReadyFile(readyFile, { host: settings.host, port, containerPort }, null);
+    }
     const signal = await stopping;
     logger.info({ signal }, 'stopping');
   } finally {

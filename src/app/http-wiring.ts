@@ -30,10 +30,9 @@ import type {
   NetRequest,
   NetRequestHead,
   NetResponse,
-  NetServer,
   SocketHandlers,
 } from '../net/net.js';
-import { openServer } from '../net/open-server.js';
+import { type OpenedServer, openServer } from '../net/open-server.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { yieldToEventLoop } from '../system/timers.js';
@@ -41,6 +40,7 @@ import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { READABLE_SUBPROTOCOL, SUBPROTOCOLS } from '../ws/session.js';
 import { type ChainsView, type Core, type ReplicaView, staleness, UNREAD } from './core.js';
+import { Listeners } from './listeners.js';
 import { TroubleLog } from './process.js';
 import type { ServiceOptions } from './service-options.js';
 
@@ -215,22 +215,41 @@ const BATCH_PATHS: ReadonlySet<string> = new Set([
   '/pool/annihilate',
 ]);
 
-/** One server for routes and sockets; it does not listen yet. */
+/**
+ * The servers for routes and sockets; none listens yet. `container`: sockets of the second listener, if there is one.
+ */
 export function openNetwork(
+  options: ServiceOptions,
+  http: HttpSide,
+  sockets: { readonly main: SocketHandlers; readonly container: SocketHandlers },
+  onFault: (error: unknown) => void,
+): Listeners {
+  const { logger, metrics, containerPort = null } = options;
+  const { server, uwsUnavailable } = openOneServer(options, http, sockets.main, onFault, true);
+  if (uwsUnavailable !== undefined) logger.warn({ reason: uwsUnavailable }, 'uWebSockets.js unavailable');
+  metrics?.network.set({ backend: server.backend, ...server.library }, 1);
+  const container = containerPort === null ? null : openOneServer(options, http, sockets.container, onFault, false);
+  return new Listeners(server, container?.server ?? null);
+}
+
+/** `tells`: whether it says when the process is short of file descriptors, which one server says for all. */
+function openOneServer(
   options: ServiceOptions,
   http: HttpSide,
   sockets: SocketHandlers,
   onFault: (error: unknown) => void,
-): NetServer {
+  tells: boolean,
+): OpenedServer {
   const { limits, logger, metrics, spareDescriptors } = options;
   const descriptors: NetOptions['descriptors'] = spareDescriptors && {
     spare: spareDescriptors,
     onFew(few) {
+      if (!tells) return;
       if (few) logger.warn('connections paused');
       else logger.info('connections resumed');
     },
   };
-  const { server, uwsUnavailable } = openServer(options, {
+  return openServer(options, {
     http: http.handler,
     refuseHead: (request) => http.refuseHead(request),
     refuseBody: (fault, request) => http.refuseBody(fault, request),
@@ -245,9 +264,6 @@ export function openNetwork(
     ...(descriptors !== undefined && { descriptors }),
     onFault,
   });
-  if (uwsUnavailable !== undefined) logger.warn({ reason: uwsUnavailable }, 'uWebSockets.js unavailable');
-  metrics?.network.set({ backend: server.backend, ...server.library }, 1);
-  return server;
 }
 
 /** What a client may call its request: what fits a log line and a header. */

@@ -87,6 +87,15 @@ export async function localApiKey(keys: KeyStore, dataDir: string): Promise<stri
 export interface ReadyFile {
   readonly httpUrl: string;
   readonly wsUrl: string;
+  /** Of the second listener; absent: there is none. Its WebSocket has the same address and `ws:`. */
+  readonly containerUrl?: string;
+}
+
+/** Where a service listens. */
+export interface ListeningAt {
+  readonly host: string;
+  readonly port: number;
+  readonly containerPort: number | null;
 }
 
 export interface LocalReadyFile extends ReadyFile {
@@ -107,19 +116,21 @@ type LocalContract =
 /** Written in one piece, so that a program which waits for the file never reads half of it. */
 export async function writeReadyFile(
   file: string,
-  host: string,
-  port: number,
+  at: ListeningAt,
   set: { readonly local: Omit<LocalSetup, 'stop'>; readonly apiKey: string },
 ): Promise<LocalReadyFile>;
-export async function writeReadyFile(file: string, host: string, port: number, set: null): Promise<ReadyFile>;
+export async function writeReadyFile(file: string, at: ListeningAt, set: null): Promise<ReadyFile>;
 export async function writeReadyFile(
   file: string,
-  host: string,
-  port: number,
+  { host, port, containerPort }: ListeningAt,
   set: { readonly local: Omit<LocalSetup, 'stop'>; readonly apiKey: string } | null,
 ): Promise<ReadyFile | LocalReadyFile> {
-  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const urls = { httpUrl: `http://${authority}`, wsUrl: `ws://${authority}` };
+  const name = host.includes(':') ? `[${host}]` : host;
+  const urls = {
+    httpUrl: `http://${name}:${port}`,
+    wsUrl: `ws://${name}:${port}`,
+    ...(containerPort !== null && { containerUrl: `http://${name}:${containerPort}` }),
+  };
   const ready = set === null ? urls : { ...urls, ...localPart(set) };
   await writeFile(`${file}.new`, `${JSON.stringify(ready, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
@@ -154,7 +165,7 @@ function localPart({
  * screen. `examples`: directory of the example scripts; null where there are none, as in a container.
  */
 export function greeting(ready: LocalReadyFile, readyFile: string, examples: string | null): string {
-  const { httpUrl, wsUrl, apiKey, rpcUrl, chainId, pools, tokens } = ready;
+  const { httpUrl, wsUrl, containerUrl, apiKey, rpcUrl, chainId, pools, tokens } = ready;
   const symbols = new Map(Object.entries(tokens).map(([symbol, address]) => [address, symbol]));
   const [pool] = pools;
   const query = `poolAddress=${pool?.poolAddress ?? ''}&side=ask&size=1000000000000000000&chainId=${chainId}`;
@@ -173,7 +184,7 @@ ${commands.map((command) => `  ${command}`).join('\n')}
 
   Page       ${httpUrl}/
   HTTP       ${httpUrl}
-  WebSocket  ${wsUrl}
+  WebSocket  ${wsUrl}${containerUrl === undefined ? '' : `\n  Container  ${containerUrl}`}
   JSON-RPC   ${rpcUrl} (chain ${chainId})
   API key    ${apiKey}
 

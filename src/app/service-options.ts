@@ -30,9 +30,10 @@ import type { Metrics } from '../metrics/metrics.js';
 import type { ServerChoice } from '../net/open-server.js';
 import type { Quotas, QuotaTable } from '../quota/rate-limits.js';
 import type { Core } from './core.js';
+import type { ListenerPorts } from './listeners.js';
 
 /** What a service is put together from. */
-export interface ServiceOptions extends ServerChoice {
+export interface ServiceOptions extends ServerChoice, ListenerPorts {
   readonly profile: Profile;
   readonly rpc: Readonly<Record<ChainRole, Rpc>>;
   /** What talks to the chains; the benches put one there that answers at once. */
@@ -60,8 +61,6 @@ export interface ServiceOptions extends ServerChoice {
   readonly limits: Limits;
   /** What keys of each tier may use. */
   readonly tierQuotas: QuotaTable;
-  readonly host: string;
-  readonly port: number;
   /** File descriptors that the process may still open; absent: nobody knows. */
   readonly spareDescriptors?: () => number;
   readonly corsOrigins: readonly string[];

@@ -22,6 +22,8 @@ import type { ServiceOptions } from './service-options.js';
 
 export interface Service {
   readonly port: number;
+  /** Null: there is no second listener. */
+  readonly containerPort: number | null;
   readonly backend: string;
   readonly library: NetServer['library'];
   readonly routes: HttpSide['routes'];
@@ -111,7 +113,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     pastEvents: new EventPages(feed, limits),
     largeAnswers: new LargeAnswers(quotas, turns, clock),
   });
-  const server = openNetwork(options, http, hub, logFault);
+  const server = openNetwork(options, http, { main: hub, container: hub.readableByDefault() }, logFault);
 
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
   if (metrics !== null) measureEngine(metrics, { engine, records, chains, clock, isReady: () => http.isReady() });
@@ -138,7 +140,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   // Whatever runs by itself begins after this, but for the wallets, which take up at once what an earlier run left: where
   // the port is taken, they alone have to be stopped.
-  const port = await server.listen(options.host, options.port).catch(async (error: unknown) => {
+  const { port, containerPort } = await server.listen(options).catch(async (error: unknown) => {
     await core.stop();
     throw error;
   });
@@ -148,7 +150,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   let isStopped = false;
   countPastFills(options, feed, () => isStopped).catch(logFault);
   core.start();
-  return { port, backend: server.backend, library: server.library, routes: http.routes, ready, adoptQuotas, stop };
+  const { backend, library } = server;
+  return { port, containerPort, backend, library, routes: http.routes, ready, adoptQuotas, stop };
 
   function adoptQuotas(table: QuotaTable): void {
     quotas.adopt(table);

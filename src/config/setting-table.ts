@@ -90,6 +90,12 @@ export const settingTable = {
   ),
   host: setting(address, '127.0.0.1', 'an address of this machine', 'Address to listen on.'),
   port: integer(0, 65_535, 8080, 'Port of HTTP and WebSocket; 0 picks a free one.'),
+  containerPort: setting(
+    Type.Integer({ minimum: 0, maximum: 65_535 }),
+    null,
+    'a whole number from 0 to 65535',
+    "Port of a second listener for clients of the protocol's public container: the same routes, and at `/` the readable WebSocket; 0 picks a free one. Not set: there is none.",
+  ),
   metricsPort: setting(
     Type.Integer({ minimum: 0, maximum: 65_535 }),
     null,

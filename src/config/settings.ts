@@ -112,10 +112,7 @@ export function readSettings(sources: SettingSources): ReadSettings {
   if (settings.walletKey !== null && settings.walletKeyFile !== null) {
     problems.push('walletKey and walletKeyFile are both set: keep one of them.');
   }
-  const { port, metricsPort, host, metricsHost } = settings;
-  if (port === metricsPort && host === metricsHost && port !== 0 && !wrong.has('port')) {
-    problems.push(`port and metricsPort are both ${String(port)} at ${String(host)}: give one of them another.`);
-  }
+  problems.push(...sharedPorts(settings, wrong));
   if (problems.length > 0) {
     const valid = Object.fromEntries(Object.entries(settings).filter(([name]) => !wrong.has(name)));
     return { ok: false, problems, valid };
@@ -125,6 +122,21 @@ export function readSettings(sources: SettingSources): ReadSettings {
     settings: settings as unknown as Settings,
     origins: origins as Record<SettingName, SettingOrigin>,
   };
+}
+
+/** Two listeners of one address cannot have one port, unless each is given a free one. */
+function sharedPorts(settings: Readonly<Record<string, unknown>>, wrong: ReadonlySet<string>): string[] {
+  const listeners = [
+    ['port', settings.host],
+    ['containerPort', settings.host],
+    ['metricsPort', settings.metricsHost],
+  ] as const;
+  return listeners.flatMap(([name, host], index) => {
+    const port = settings[name];
+    if (typeof port !== 'number' || port === 0 || wrong.has(name)) return [];
+    const same = listeners.slice(index + 1).filter(([other, at]) => settings[other] === port && at === host);
+    return same.map(([other]) => `${name} and ${other} are both ${port} at ${String(host)}: give one of them another.`);
+  });
 }
 
 interface Given {

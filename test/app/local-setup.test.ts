@@ -38,10 +38,12 @@ t.test('a ready file says where the service is, in one piece, to nobody but its 
     ['127.0.0.1', '127.0.0.1:8080'],
     ['::1', '[::1]:8080'],
   ] as const) {
-    const ready = await writeReadyFile(file, host, 8080, null);
+    const ready = await writeReadyFile(file, { host, port: 8080, containerPort: null }, null);
     t.strictSame(ready, { httpUrl: `http://${authority}`, wsUrl: `ws://${authority}` });
     t.strictSame(JSON.parse(await readFile(file, 'utf8')), ready);
   }
+  const withContainer = await writeReadyFile(file, { host: '::1', port: 8080, containerPort: 3000 }, null);
+  t.equal(withContainer.containerUrl, 'http://[::1]:3000');
   // On the local chain it holds keys.
   t.equal((await stat(file)).mode & 0o777, 0o600);
   t.strictSame(await readdir(directory), ['ready.json']);
@@ -87,6 +89,11 @@ t.test('the greeting fits on a screen, with the key last, and its commands work 
   const file = path.resolve('data dir/ready.json');
   t.match(text, `node '/opt/quote book/examples/post-quote.mjs' '${file}'`);
   t.ok(text.indexOf('API key    the-key') > text.indexOf('curl'), 'what is needed next stands last');
+  t.notMatch(text, 'Container');
+  t.match(
+    greeting({ ...ready, containerUrl: 'http://127.0.0.1:3000' }, 'r.json', null),
+    '  Container  http://127.0.0.1:3000\n',
+  );
   t.notMatch(greeting(ready, 'r.json', null), 'node ', 'and no scripts where there are none');
   t.end();
 });

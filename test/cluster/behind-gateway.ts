@@ -35,6 +35,7 @@ export interface BehindGatewayOptions {
 export interface BehindGateway {
   readonly httpUrl: string;
   readonly wsUrl: string;
+  readonly containerAt: string | null;
   readonly apiKey: string;
   readonly engine: Engine;
   readonly keys: KeyStore;
@@ -51,8 +52,8 @@ function settingsOf({ tierQuotas: table, ...options }: TestServiceOptions, dataD
       value as number,
     ]),
   );
-  const { corsOrigins = ['*'], trustedProxies = [], netBackend = 'auto', port = 0 } = options;
-  const own = { dataDir, corsOrigins, trustedProxies, netBackend, port };
+  const { corsOrigins = ['*'], trustedProxies = [], netBackend = 'auto', port = 0, containerPort = null } = options;
+  const own = { dataDir, corsOrigins, trustedProxies, netBackend, port, containerPort };
   return { ...defaults, ...Object.fromEntries(quotas), ...own } as Settings;
 }
 
@@ -122,6 +123,7 @@ export async function startBehindGateway(given: BehindGatewayOptions): Promise<B
   return {
     httpUrl: `http://${authority}`,
     wsUrl: `ws://${authority}`,
+    containerAt: gateway.service.containerPort === null ? null : `127.0.0.1:${gateway.service.containerPort}`,
     apiKey,
     engine: gateway.engine,
     keys,

@@ -12,7 +12,10 @@ const SUITE = [
     'REST',
     ['bad-input', 'dry-run', 'tickers-and-pages', 'pools', 'settlement', 'vault-quotes', 'oracles', 'api-documents'],
   ],
-  ['WebSocket v1 and v2', ['quote-to-push', 'book-hash', 'coming-back', 'page-origins', 'behind-a-proxy']],
+  [
+    'WebSocket in every form',
+    ['quote-to-push', 'book-hash', 'coming-back', 'page-origins', 'behind-a-proxy', 'container-port'],
+  ],
   ['the client library and the examples', ['client', 'examples', 'confirmations']],
 ] as const;
 

@@ -169,7 +169,11 @@ t.test('two servers have two ports, unless each has an address of its own', asyn
     'port and metricsPort are both 8080 at 127.0.0.1: give one of them another.',
   ]);
   t.ok(read({ flags: { metricsPort: '8080', metricsHost: '10.0.0.1' } }).ok);
-  t.ok(read({ flags: { port: '0', metricsPort: '0' } }).ok, 'each is given a free one');
+  t.ok(read({ flags: { port: '0', containerPort: '0', metricsPort: '0' } }).ok, 'each is given a free one');
+  const three = { port: '3000', containerPort: '3000', metricsPort: '3000', metricsHost: '0.0.0.0' };
+  t.strictSame(problemsOf(read({ flags: three })), [
+    'port and containerPort are both 3000 at 127.0.0.1: give one of them another.',
+  ]);
 });
 
 t.test('a settings file that is none', async (t) => {

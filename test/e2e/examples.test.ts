@@ -18,7 +18,7 @@ t.teardown(() => service.stop());
 const { apiKey, chain, httpUrl } = service;
 const readyFile = path.join(t.testdir(), 'ready.json');
 const operatorKey = chain.accounts[0]?.privateKey ?? '0x';
-await writeReadyFile(readyFile, '127.0.0.1', service.service.port, { local: { chain, operatorKey }, apiKey });
+await writeReadyFile(readyFile, { ...service.service, host: '127.0.0.1' }, { local: { chain, operatorKey }, apiKey });
 const client = new OrderbookClient({ url: httpUrl, apiKey, chainId: '421613' }, documentedPorts);
 t.teardown(() => client.close());
 const { rest } = client;

@@ -43,6 +43,8 @@ export interface TestServiceOptions {
   readonly netBackend?: BackendChoice;
   /** 0, the default, picks a free one. */
   readonly port?: number;
+  /** Absent: there is no second listener. 0 picks a free one. */
+  readonly containerPort?: number;
   /** Keys of the test's own, which `stop` leaves open. */
   readonly keys?: KeyStore;
   /** Serves the page that was built, and gives it the service's key as a local set-up does, or not. */
@@ -59,6 +61,8 @@ export interface TestService {
   readonly dataDir: string;
   readonly httpUrl: string;
   readonly wsUrl: string;
+  /** Host and port of the second listener; null: there is none. */
+  readonly containerAt: string | null;
   readonly apiKey: string;
   readonly chain: LocalChain;
   readonly engine: Engine;
@@ -152,6 +156,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     tierQuotas: options.tierQuotas ?? tierQuotas,
     host: '127.0.0.1',
     port: options.port ?? 0,
+    containerPort: options.containerPort ?? null,
     netBackend: options.netBackend ?? 'auto',
     corsOrigins: options.corsOrigins ?? ['*'],
     trustedProxies: options.trustedProxies ?? [],
@@ -169,6 +174,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   return {
     httpUrl: `http://${authority}`,
     wsUrl: `ws://${authority}`,
+    containerAt: service.containerPort === null ? null : `127.0.0.1:${service.containerPort}`,
     apiKey,
     dataDir,
     chain,
