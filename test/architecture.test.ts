@@ -118,8 +118,7 @@ t.test('the disk, the network, other threads and processes are reached where a p
       'app/local-setup',
       'app/process',
     ],
-    // The names of HTTP's statuses open no connection.
-    'node:http': ['net/', 'chain/rpc/http-transport', 'metrics/metrics', 'wire/problem'],
+    'node:http': ['net/', 'chain/rpc/http-transport', 'metrics/metrics'],
     'node:https': ['chain/rpc/http-transport'],
     'node:net': ['net/', 'metrics/metrics-server'],
     'node:tls': [],

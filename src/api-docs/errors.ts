@@ -1,6 +1,9 @@
+import type { ErrorCode, HttpErrorCode } from '../wire/error-codes.js';
+
 /** One error: `{...}` in its message stands for what differs from case to case. */
-export interface ErrorDoc {
+export interface ErrorDoc<Code extends ErrorCode = ErrorCode> {
   readonly message: string;
+  readonly code: Code;
   readonly when: string;
 }
 
@@ -8,176 +11,327 @@ const unexpected = 'A fault of the service; the log has it under the `x-request-
 const again = 'Try again, as `Retry-After` says.';
 
 /** Every `message` that an answer's body may have, by status. A schema error's words are those of JSON Schema. */
-export const httpErrors: Readonly<Record<number, readonly ErrorDoc[]>> = {
+export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode>[]>> = {
   400: [
-    { message: 'The query has more than {number} parameters', when: 'Every repetition counts.' },
-    { message: 'The query has a malformed percent-encoding', when: 'Also where it gives no UTF-8.' },
+    {
+      message: 'The query has more than {number} parameters',
+      code: 'malformed_query',
+      when: 'Every repetition counts.',
+    },
+    {
+      message: 'The query has a malformed percent-encoding',
+      code: 'malformed_query',
+      when: 'Also where it gives no UTF-8.',
+    },
     {
       message: 'Invalid expiration date: {what}',
+      code: 'invalid_expiration',
       when: 'There is no such day, or no option may expire then: in the past, or more than a year ahead.',
     },
-    { message: '{date} is not Friday!', when: 'GET /vaults/quote: 3 days ahead and more, options expire on Fridays.' },
+    {
+      message: '{date} is not Friday!',
+      code: 'invalid_expiration',
+      when: 'GET /vaults/quote: 3 days ahead and more, options expire on Fridays.',
+    },
     {
       message: '{date} is not the last Friday of the month!',
+      code: 'invalid_expiration',
       when: "GET /vaults/quote: beyond 35 days, options expire on a month's last Friday.",
     },
-    { message: 'depth is {number}, at most {number}', when: 'GET /events: more levels than ORDERBOOK shows.' },
+    {
+      message: 'depth is {number}, at most {number}',
+      code: 'invalid_parameter',
+      when: 'GET /events: more levels than ORDERBOOK shows.',
+    },
     {
       message: 'Too many quotes for a snapshot: {number}, at most {number}. Name a pool',
+      code: 'snapshot_too_large',
       when: 'GET /events: the events asked for are gone, and what would take their place is too large.',
     },
-    { message: 'spotPrice must be {what}', when: 'GET /pools/strikes, GET /oracles/iv: it is no price.' },
-    { message: 'spotPrice must NOT have more than 18 decimals', when: 'The same.' },
-    { message: 'Vault does not exist', when: 'The pair has no vault of that type.' },
-    { message: '{library}__{error}', when: "GET /vaults/quote: the vault's or the factory's own name of its refusal." },
-    { message: 'Content-Length is repeated', when: 'Two readers of the request could disagree on where it ends.' },
-    { message: 'Transfer-Encoding is repeated', when: 'For the same reason.' },
-    { message: 'Transfer-Encoding must be chunked', when: 'For the same reason.' },
-    { message: 'Host is missing', when: 'HTTP/1.1 requires it.' },
-    { message: 'Host is repeated', when: 'Two readers of the request could disagree on what it asks for.' },
-    { message: 'x-apikey is repeated', when: 'Two readers of the request could disagree on whose it is.' },
-    { message: 'The request target is malformed', when: 'It is no path and no URL of http or https.' },
+    {
+      message: 'spotPrice must be {what}',
+      code: 'invalid_parameter',
+      when: 'GET /pools/strikes, GET /oracles/iv: it is no price.',
+    },
+    { message: 'spotPrice must NOT have more than 18 decimals', code: 'invalid_parameter', when: 'The same.' },
+    { message: 'Vault does not exist', code: 'unknown_vault', when: 'The pair has no vault of that type.' },
+    {
+      message: '{library}__{error}',
+      code: 'contract_refused',
+      when: "GET /vaults/quote: the vault's or the factory's own name of its refusal.",
+    },
+    {
+      message: 'Content-Length is repeated',
+      code: 'malformed_request',
+      when: 'Two readers of the request could disagree on where it ends.',
+    },
+    { message: 'Transfer-Encoding is repeated', code: 'malformed_request', when: 'For the same reason.' },
+    { message: 'Transfer-Encoding must be chunked', code: 'malformed_request', when: 'For the same reason.' },
+    { message: 'Host is missing', code: 'malformed_request', when: 'HTTP/1.1 requires it.' },
+    {
+      message: 'Host is repeated',
+      code: 'malformed_request',
+      when: 'Two readers of the request could disagree on what it asks for.',
+    },
+    {
+      message: 'x-apikey is repeated',
+      code: 'malformed_request',
+      when: 'Two readers of the request could disagree on whose it is.',
+    },
+    {
+      message: 'The request target is malformed',
+      code: 'malformed_request',
+      when: 'It is no path and no URL of http or https.',
+    },
+    {
+      message: 'x-min-seq is the number of an event',
+      code: 'invalid_parameter',
+      when: 'A gateway of a cluster: the header is no number.',
+    },
   ],
   401: [
-    { message: 'API key not provided', when: 'No `x-apikey`.' },
-    { message: 'NOT_FOUND', when: 'The key is unknown or revoked.' },
+    { message: 'API key not provided', code: 'api_key_missing', when: 'No `x-apikey`.' },
+    { message: 'NOT_FOUND', code: 'api_key_unknown', when: 'The key is unknown or revoked.' },
   ],
   403: [
     {
       message: "This key may not act with the operator's wallet: it takes one with the scope operator",
+      code: 'missing_scope',
       when: 'Create such a key with `quotebook keys create --scope operator`.',
     },
     {
       message: 'Pages of this origin may not connect',
+      code: 'origin_forbidden',
       when: 'A WebSocket handshake of a page that `corsOrigins` does not name.',
     },
   ],
-  404: [{ message: 'Not found', when: 'No such path.' }],
-  405: [{ message: 'Method not allowed', when: '`Allow` names the methods that the path has.' }],
-  408: [{ message: 'The body came too slowly', when: 'The connection is closed.' }],
-  413: [{ message: 'The body is too large', when: 'The connection is closed.' }],
-  414: [{ message: 'The query string is too long', when: 'Longer than `queryBytes`.' }],
-  415: [{ message: 'A body with a Content-Encoding is not taken', when: 'Send it as it is, not packed.' }],
-  426: [{ message: 'Sec-WebSocket-Version must be 13', when: 'A WebSocket handshake of another version.' }],
+  404: [{ message: 'Not found', code: 'unknown_path', when: 'No such path.' }],
+  405: [
+    { message: 'Method not allowed', code: 'method_not_allowed', when: '`Allow` names the methods that the path has.' },
+  ],
+  408: [{ message: 'The body came too slowly', code: 'body_timeout', when: 'The connection is closed.' }],
+  413: [{ message: 'The body is too large', code: 'body_too_large', when: 'The connection is closed.' }],
+  414: [{ message: 'The query string is too long', code: 'query_too_long', when: 'Longer than `queryBytes`.' }],
+  415: [
+    {
+      message: 'A body with a Content-Encoding is not taken',
+      code: 'unsupported_encoding',
+      when: 'Send it as it is, not packed.',
+    },
+  ],
+  426: [
+    {
+      message: 'Sec-WebSocket-Version must be 13',
+      code: 'unsupported_websocket_version',
+      when: 'A WebSocket handshake of another version.',
+    },
+  ],
   429: [
     {
       message: "The operator's wallet has spent what {what} may in a day",
+      code: 'spend_cap_reached',
       when: `A route for keys with the scope operator has used \`operatorRouteGasPerDay\`, or all of them \`operatorGasPerDay\`. ${again}`,
     },
-    { message: 'RATELIMITED', when: `Over a quota of the key, or too many unknown keys from this address. ${again}` },
+    {
+      message: 'RATELIMITED',
+      code: 'rate_limited',
+      when: `Over a quota of the key, or too many unknown keys from this address. ${again}`,
+    },
     {
       message: 'The wallet {address} has spent what it may in a day',
+      code: 'spend_cap_reached',
       when: 'The cap that the operator set. Try again, as `Retry-After` says.',
     },
     {
       message: 'Too many connections: at most {number} from one address',
+      code: 'too_many_connections',
       when: 'A WebSocket handshake, or a request with a body: close another first.',
     },
   ],
-  431: [{ message: 'More than {number} header fields', when: 'At most `headerFields`. The connection is closed.' }],
+  431: [
+    {
+      message: 'More than {number} header fields',
+      code: 'too_many_headers',
+      when: 'At most `headerFields`. The connection is closed.',
+    },
+  ],
   500: [
-    { message: 'Internal server error', when: unexpected },
-    { message: 'Failed to get quote from vault', when: 'It reverted, and gave no name to why.' },
+    { message: 'Internal server error', code: 'internal_error', when: unexpected },
+    {
+      message: 'Failed to get quote from vault',
+      code: 'contract_call_failed',
+      when: 'It reverted, and gave no name to why.',
+    },
     {
       message: 'Failed to get spot price from oracle, try again or provide spot price',
+      code: 'oracle_failed',
       when: 'GET /pools/strikes, GET /oracles/iv: the oracle or the chain gave no price.',
     },
-    { message: 'Failed to get spot prices from oracle', when: 'GET /oracles/spot: the same.' },
+    { message: 'Failed to get spot prices from oracle', code: 'oracle_failed', when: 'GET /oracles/spot: the same.' },
     {
       message: 'Failed to get spot prices from oracle: it has no price of {markets}',
+      code: 'oracle_failed',
       when: 'GET /oracles/spot: the oracle does not support these tokens.',
     },
     {
       message: 'Failed to get the fees of the quotes',
+      code: 'contract_call_failed',
       when: 'GET /quotes/cover: the token or the pool contract gave no answer.',
     },
     {
       message: "Failed to get IV's from oracle",
+      code: 'oracle_failed',
       when: 'GET /oracles/iv: the oracle of volatilities or the chain gave none.',
     },
   ],
   501: [
     {
       message: 'No volatility oracle is configured: the profile has no contracts.volatilityOracle',
+      code: 'no_volatility_oracle',
       when: 'GET /oracles/iv: the operator has to name it in the profile.',
     },
     {
       message: 'No wallet is configured to publish with: set walletKey or walletKeyFile',
+      code: 'no_wallet',
       when: 'The operator has to.',
     },
     {
       message: "No wallet is configured: set walletKey or walletKeyFile to the operator's private key",
+      code: 'no_wallet',
       when: 'The operator has to.',
     },
   ],
   503: [
-    { message: '{chain}: {why}', when: `A chain does not show where it is; what is read may be old. ${again}` },
-    { message: 'STORAGE_FULL', when: `The disk of the log has no room. ${again}` },
+    {
+      message: '{chain}: {why}',
+      code: 'chain_unavailable',
+      when: `A chain does not show where it is; what is read may be old. ${again}`,
+    },
+    { message: 'STORAGE_FULL', code: 'storage_full', when: `The disk of the log has no room. ${again}` },
     {
       message: 'BUSY',
+      code: 'busy',
       when: `Too much waits to be written, to be read for GET /events, or in the bodies of requests. ${again}`,
     },
-    { message: 'The wallet {address} has no money for gas', when: 'The operator has to fill it.' },
-    { message: 'Too many quotes wait for their publication', when: again },
-    { message: 'The chain does not answer', when: again },
+    {
+      message: 'The wallet {address} has no money for gas',
+      code: 'wallet_out_of_gas',
+      when: 'The operator has to fill it.',
+    },
+    { message: 'Too many quotes wait for their publication', code: 'publish_queue_full', when: again },
+    { message: 'The chain does not answer', code: 'chain_unavailable', when: again },
     {
       message: 'the chains have not been read to their heads yet',
+      code: 'chain_unavailable',
       when: `The service has started, and reads what happened meanwhile. ${again}`,
     },
     {
       message: 'The chains have not been reached yet: {why}',
+      code: 'chain_unavailable',
       when: `The service has started and waits for them. ${again}`,
     },
     {
+      message: 'the cluster has {what}',
+      code: 'chain_unavailable',
+      when: `A gateway of a cluster hears of no leader. ${again}`,
+    },
+    {
+      message: 'Event {number} is not known here yet',
+      code: 'event_not_reached',
+      when: `A gateway of a cluster has not read as far as \`x-min-seq\` asks. ${again}`,
+    },
+    {
       message: 'Too many connections',
+      code: 'server_full',
       when: 'A WebSocket handshake, or a request with a body: the server has as many as it may.',
     },
   ],
   504: [
     {
       message: 'Publication not confirmed yet',
+      code: 'publication_not_confirmed',
       when: '`pending` lists the ids that may still enter the book; posting again is safe.',
     },
   ],
-  505: [{ message: 'HTTP/1.1 is required', when: 'The request is of HTTP/1.0. The connection is closed.' }],
+  505: [
+    {
+      message: 'HTTP/1.1 is required',
+      code: 'unsupported_http_version',
+      when: 'The request is of HTTP/1.0. The connection is closed.',
+    },
+  ],
 };
 
 /** Every `message` of an ERROR on a socket. The socket stays open. */
 export const socketErrors: readonly ErrorDoc[] = [
-  { message: 'Not Authorized', when: 'Anything before a good AUTH, but for AUTH itself.' },
-  { message: 'NOT_FOUND', when: 'AUTH with a key that is unknown or revoked.' },
+  { message: 'Not Authorized', code: 'not_authenticated', when: 'Anything before a good AUTH, but for AUTH itself.' },
+  { message: 'NOT_FOUND', code: 'api_key_unknown', when: 'AUTH with a key that is unknown or revoked.' },
   {
     message: 'RATELIMITED',
+    code: 'rate_limited',
     when: 'More messages than the tier of the key allows, too many FILTERs that wait for their turn, or too many unknown keys from this address. Wait a second.',
   },
-  { message: 'Message is not valid JSON', when: 'A text frame that cannot be parsed.' },
-  { message: 'Message must be a JSON object', when: 'A list, a number, a text.' },
-  { message: 'Binary messages are not accepted: send JSON text', when: 'A binary frame.' },
-  { message: 'Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ', when: 'Its `type` is none of these.' },
-  { message: 'Invalid {type}: {what}', when: 'A field is missing, unknown or wrong.' },
-  { message: 'Chain {chainId} is not served here, only {chainId} is', when: 'FILTER or RFQ for another chain.' },
-  { message: 'Too many connections: at most {number} with one key', when: 'AUTH: close another socket first.' },
-  { message: 'Too many channels: at most {number} with one key', when: 'FILTER: unsubscribe from another first.' },
-  { message: 'Too many FILTERs: at most {number} in {number} seconds', when: 'More than that on one connection.' },
+  { message: 'Message is not valid JSON', code: 'malformed_message', when: 'A text frame that cannot be parsed.' },
+  { message: 'Message must be a JSON object', code: 'malformed_message', when: 'A list, a number, a text.' },
+  { message: 'Binary messages are not accepted: send JSON text', code: 'malformed_message', when: 'A binary frame.' },
+  {
+    message: 'Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ',
+    code: 'unknown_message_type',
+    when: 'Its `type` is none of these.',
+  },
+  { message: 'Invalid {type}: {what}', code: 'invalid_parameter', when: 'A field is missing, unknown or wrong.' },
+  {
+    message: 'Chain {chainId} is not served here, only {chainId} is',
+    code: 'unsupported_chain',
+    when: 'FILTER or RFQ for another chain.',
+  },
+  {
+    message: 'Too many connections: at most {number} with one key',
+    code: 'too_many_connections',
+    when: 'AUTH: close another socket first.',
+  },
+  {
+    message: 'Too many channels: at most {number} with one key',
+    code: 'too_many_channels',
+    when: 'FILTER: unsubscribe from another first.',
+  },
+  {
+    message: 'Too many FILTERs: at most {number} in {number} seconds',
+    code: 'rate_limited',
+    when: 'More than that on one connection.',
+  },
   {
     message: 'Too many RFQs: {number} of them wait to be published',
+    code: 'too_many_rfqs',
     when: 'More than that at once on one connection.',
   },
   {
     message: 'Too many quotes for a snapshot: {number}, at most {number}. Name a pool',
+    code: 'snapshot_too_large',
     when: 'FILTER of QUOTES with `snapshot`.',
   },
   {
     message: 'Too many covers are followed: try again later',
+    code: 'too_many_covers',
     when: 'FILTER of COVER: the server has as many distinct covers as it may.',
   },
-  { message: 'Failed to fetch pool address', when: "RFQ: no pool can have the request's `poolKey`." },
-  { message: 'Failed to fetch pool address: the chain does not answer', when: 'RFQ: try again later.' },
-  { message: 'RFQ not published: {why}', when: 'The log takes nothing now (`STORAGE_FULL`, `BUSY`), or a fault.' },
+  {
+    message: 'Failed to fetch pool address',
+    code: 'invalid_pool_key',
+    when: "RFQ: no pool can have the request's `poolKey`.",
+  },
+  {
+    message: 'Failed to fetch pool address: the chain does not answer',
+    code: 'chain_unavailable',
+    when: 'RFQ: try again later.',
+  },
+  { message: 'RFQ not published: STORAGE_FULL', code: 'storage_full', when: 'The disk of the log has no room.' },
+  { message: 'RFQ not published: BUSY', code: 'busy', when: 'Too much waits to be written.' },
+  { message: 'RFQ not published: internal error', code: 'internal_error', when: 'A fault of the service.' },
 ];
 
 /** How the server closes sockets. On the subprotocols the reason ends in `, resume from seq {number}`. */
-export const socketCloses: readonly (ErrorDoc & { readonly code: number })[] = [
+export const socketCloses: readonly (Omit<ErrorDoc, 'code'> & { readonly code: number })[] = [
   { code: 1008, message: 'No AUTH within {number} seconds', when: 'There was no good AUTH in time.' },
   { code: 1008, message: 'Too many bad messages', when: 'Too many were answered with ERROR.' },
   { code: 1008, message: 'API key revoked', when: "The socket's key is no longer in force." },

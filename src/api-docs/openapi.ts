@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import { Option, PoolJson } from '../wire/options.js';
 import { OrderbookQuote, PoolKeyJson, PostedQuoteJson, SignatureJson } from '../wire/orderbook.js';
 import { KEYWORD_NAMES } from '../wire/primitives.js';
+import type { HttpErrorCode } from '../wire/error-codes.js';
 import { ErrorBody, Problem, SchemaErrors } from '../wire/problem.js';
 
 /** Documentation of one route of the router's table: what it is for and what it answers. */
@@ -29,64 +30,93 @@ export interface AnswerDoc {
   /** Several shapes are possible. */
   readonly anyOf?: readonly TSchema[];
   readonly mediaType?: string;
+  /** Of an error: the codes that it may have here. */
+  readonly codes?: readonly HttpErrorCode[];
+}
+
+/** An answer that is an error of one of these codes. */
+export function failure(about: string, ...codes: readonly HttpErrorCode[]): AnswerDoc {
+  return { about, schema: ErrorBody, codes };
 }
 
 /** What any route with a key may answer besides. */
 const WITH_KEY: RouteDoc['answers'] = {
-  401: { about: '`API key not provided`, or `NOT_FOUND` for one that is unknown or revoked', schema: ErrorBody },
-  429: {
-    about:
-      '`RATELIMITED`: over a quota, or too many unknown keys; or the wallet has spent its cap. `Retry-After` says for how long',
-    schema: ErrorBody,
-  },
+  401: failure(
+    '`API key not provided`, or `NOT_FOUND` for one that is unknown or revoked',
+    'api_key_missing',
+    'api_key_unknown',
+  ),
+  429: failure(
+    '`RATELIMITED`: over a quota, or too many unknown keys. `Retry-After` says for how long',
+    'rate_limited',
+  ),
 };
 
 /** What any route for keys with a scope may answer besides. */
 const WITH_SCOPE: RouteDoc['answers'] = {
-  403: { about: 'The key has no scope `operator`', schema: ErrorBody },
+  403: failure('The key has no scope `operator`', 'missing_scope'),
 };
 
 /** What any route may answer besides. */
 const ALWAYS: RouteDoc['answers'] = {
-  405: { about: 'No such method here; `Allow` names those there are', schema: ErrorBody },
-  408: { about: 'The body came too slowly', schema: ErrorBody },
-  413: { about: 'The body is too large', schema: ErrorBody },
-  414: { about: 'The query string is too long', schema: ErrorBody },
-  500: { about: 'A fault of the service; the log has it under the `x-request-id`', schema: ErrorBody },
+  405: failure('No such method here; `Allow` names those there are', 'method_not_allowed'),
+  408: failure('The body came too slowly', 'body_timeout'),
+  413: failure('The body is too large', 'body_too_large'),
+  414: failure('The query string is too long', 'query_too_long'),
+  500: failure('A fault of the service; the log has it under the `x-request-id`', 'internal_error'),
 };
 
 /** What any route that reads a body may answer besides. */
 const WITH_BODY: RouteDoc['answers'] = {
-  415: { about: 'The body has a Content-Encoding; `Accept-Encoding` says that none is taken', schema: ErrorBody },
+  400: failure('The body cannot be read', 'malformed_body'),
+  415: failure('The body has a Content-Encoding; `Accept-Encoding` says that none is taken', 'unsupported_encoding'),
+  429: failure('Too many connections of one address', 'too_many_connections'),
+  503: failure('Too many connections, or too many bodies', 'server_full', 'busy'),
 };
 
 /** What any route may answer while a start waits for its chains, but the one that says that the process lives. */
 const WAITING: RouteDoc['answers'] = {
-  503: {
-    about: 'The service has started and has not reached its chains yet; `Retry-After` says when to ask again',
-    schema: ErrorBody,
-  },
+  503: failure(
+    'The service has started and has not reached its chains yet; `Retry-After` says when to ask again',
+    'chain_unavailable',
+    'event_not_reached',
+  ),
 };
 
 /** What a route whose answers have an entity tag may answer. */
 export const NOT_MODIFIED: AnswerDoc = { about: 'Just what `If-None-Match` names: nothing is sent again' };
 
-/** Wrong parameters: a list of schema errors, or a message. */
-export const BAD_REQUEST: AnswerDoc = {
-  about: 'Wrong parameters: what is wrong, the first first, or a message',
-  anyOf: [SchemaErrors, ErrorBody],
-};
-
-/** Everything that a route may answer, its own words first. */
-export function answersOf(route: RouteDoc): RouteDoc['answers'] {
+/** Wrong parameters: a list of schema errors, or a message. `codes`: those of the route alone. */
+export function badRequest(...codes: readonly HttpErrorCode[]): AnswerDoc {
   return {
-    ...ALWAYS,
-    ...(route.path === '/health' ? {} : WAITING),
-    ...(route.needsKey ? WITH_KEY : {}),
-    ...(route.scope === undefined ? {} : WITH_SCOPE),
-    ...(route.body === undefined ? {} : WITH_BODY),
-    ...route.answers,
+    about: 'Wrong parameters: what is wrong, the first first, or a message',
+    anyOf: [SchemaErrors, ErrorBody],
+    codes: ['invalid_parameter', 'malformed_query', 'malformed_request', 'unsupported_chain', ...codes],
   };
+}
+
+export const BAD_REQUEST: AnswerDoc = badRequest();
+
+/** Everything that a route may answer, in its own words where it has some, with the codes of all. */
+export function answersOf(route: RouteDoc): RouteDoc['answers'] {
+  const answers: Record<number, AnswerDoc> = {};
+  const sources = [
+    ALWAYS,
+    ...(route.path === '/health' ? [] : [WAITING]),
+    ...(route.needsKey ? [WITH_KEY] : []),
+    ...(route.scope === undefined ? [] : [WITH_SCOPE]),
+    ...(route.body === undefined ? [] : [WITH_BODY]),
+    route.answers,
+  ];
+  for (const source of sources) {
+    for (const [status, answer] of Object.entries(source)) {
+      const other = answers[Number(status)];
+      const codes = [...(other?.codes ?? []), ...(answer.codes ?? [])];
+      const words = source === route.answers ? answer : (other ?? answer);
+      answers[Number(status)] = { ...words, ...(codes.length > 0 && { codes: [...new Set(codes)] }) };
+    }
+  }
+  return answers;
 }
 
 /** Every shape that an answer may have. */
@@ -251,6 +281,11 @@ function content(status: string, answer: AnswerDoc, components: Components): obj
   const isError = Number(status) >= 400;
   return {
     'application/json': { schema },
-    ...(isError && { 'application/problem+json': { schema: components.refer(Problem) } }),
+    ...(isError && { 'application/problem+json': { schema: problemSchema(answer, components) } }),
   };
+}
+
+/** Problem details, whose code is one of those that the answer may have. */
+function problemSchema({ codes = [] }: AnswerDoc, components: Components): object {
+  return { allOf: [components.refer(Problem), { properties: { code: { enum: codes } } }] };
 }

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { ERROR_CODE_NAMES, ERROR_CODES, errorAnchor, type ErrorCode } from '../wire/error-codes.js';
 import type { ChannelDoc, MessageDoc } from './asyncapi.js';
 import { httpErrors, socketCloses, socketErrors } from './errors.js';
 import { answersOf, type ApiInfo, type RouteDoc, schemasOf } from './openapi.js';
@@ -105,15 +106,30 @@ function channelHtml({ description, subprotocols, fromClient, fromServer }: Chan
 
 function errorsHtml(): string {
   const ofHttp = Object.entries(httpErrors).flatMap(([status, errors]) =>
-    errors.map(({ message, when }) => [status, code(message), escape(when)]),
+    errors.map((error) => [status, code(error.message), codeLink(error.code), escape(error.when)]),
   );
-  const ofSockets = socketErrors.map(({ message, when }) => [code(message), escape(when)]);
+  const ofSockets = socketErrors.map((error) => [code(error.message), codeLink(error.code), escape(error.when)]);
   const closes = socketCloses.map((close) => [String(close.code), code(close.message), escape(close.when)]);
   return joined([
-    `<h3>HTTP</h3>${table(['Status', 'message', ''], ofHttp)}`,
-    `<h3>ERROR on a socket</h3>${table(['message', ''], ofSockets)}`,
+    `<h3>Codes</h3>${codesHtml()}`,
+    `<h3>HTTP</h3>${table(['Status', 'message', 'code', ''], ofHttp)}`,
+    `<h3>ERROR on a socket</h3>${table(['message', 'code', ''], ofSockets)}`,
     `<h3>Closes</h3>${table(['Code', 'Reason', ''], closes)}`,
   ]);
+}
+
+/** Each row is where an error's `type` leads to. */
+function codesHtml(): string {
+  const rows = ERROR_CODE_NAMES.map((name) => {
+    const { status, retryable, title, remedy } = ERROR_CODES[name];
+    const anchored = `<span id="${errorAnchor(name)}">${code(name)}</span>`;
+    return [anchored, String(status ?? 'socket'), retryable ? 'yes' : 'no', escape(title), escape(remedy)];
+  });
+  return table(['code', 'Status', 'Retryable', 'Meaning', 'What to do'], rows);
+}
+
+function codeLink(name: ErrorCode): string {
+  return `<a href="#${errorAnchor(name)}">${code(name)}</a>`;
 }
 
 /** Cells are HTML already. */

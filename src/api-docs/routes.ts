@@ -47,8 +47,7 @@ import {
 import { closed } from '../wire/primitives.js';
 import { ValuedTickersResult } from '../wire/valuation.js';
 import { RfqByPoolKeyMessage } from '../wire/socket.js';
-import { ErrorBody } from '../wire/problem.js';
-import { type AnswerDoc, BAD_REQUEST, NOT_MODIFIED, type RouteDoc } from './openapi.js';
+import { type AnswerDoc, BAD_REQUEST, badRequest, failure, NOT_MODIFIED, type RouteDoc } from './openapi.js';
 
 export interface OrderbookDocLimits {
   readonly quotesPerRequest: number;
@@ -56,6 +55,12 @@ export interface OrderbookDocLimits {
 }
 
 const tag = 'Orderbook';
+
+/** A route that spends the operator's gas. */
+const SPENDING = failure(
+  '`RATELIMITED`: over a quota, or too many unknown keys; or the wallet has spent its cap. `Retry-After` says for how long',
+  'spend_cap_reached',
+);
 
 /** The orderbook's routes. */
 export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: OrderbookDocLimits): RouteDoc[] {
@@ -83,8 +88,8 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       answers: {
         200: { about: 'The quotes, best price first', schema: CoverTerms },
         400: BAD_REQUEST,
-        500: { about: 'The token or the pool gave no answer', schema: ErrorBody },
-        503: { about: 'The chain does not answer; try again', schema: ErrorBody },
+        500: failure('The token or the pool gave no answer', 'contract_call_failed'),
+        503: failure('The chain does not answer; try again', 'chain_unavailable'),
       },
     },
     {
@@ -102,9 +107,16 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
         },
         201: { about: 'At least one was created', schema: PostQuotesResult },
         400: BAD_REQUEST,
-        501: { about: 'No wallet is configured to publish with', schema: ErrorBody },
-        503: { about: 'Cannot publish now: the chain, the wallet or the disk; try again', schema: ErrorBody },
-        504: { about: 'Nothing is confirmed yet; `pending` may still enter the book', schema: ErrorBody },
+        429: SPENDING,
+        501: failure('No wallet is configured to publish with', 'no_wallet'),
+        503: failure(
+          'Cannot publish now: the chain, the wallet or the disk; try again',
+          'storage_full',
+          'busy',
+          'wallet_out_of_gas',
+          'publish_queue_full',
+        ),
+        504: failure('Nothing is confirmed yet; `pending` may still enter the book', 'publication_not_confirmed'),
       },
     },
     {
@@ -166,8 +178,8 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       query: AnyEventsQuery,
       answers: {
         200: { about: 'The messages that a connection would have been sent', schema: EventsPage },
-        400: BAD_REQUEST,
-        503: { about: 'Too many others read past events; try again', schema: ErrorBody },
+        400: badRequest('snapshot_too_large'),
+        503: failure('Too many others read past events; try again', 'busy'),
       },
     },
   ];
@@ -179,8 +191,8 @@ export interface OptionDocLimits {
 }
 
 const OPTIONS_TAG = 'Options';
-const NO_WALLET: AnswerDoc = { about: 'No wallet is configured', schema: ErrorBody };
-const UNREACHABLE: AnswerDoc = { about: 'The chain or the disk does not answer; try again', schema: ErrorBody };
+const NO_WALLET = failure('No wallet is configured', 'no_wallet');
+const UNREACHABLE = failure('The chain or the disk does not answer; try again', 'storage_full', 'busy');
 
 /** Pools, vault quotes and settlement. `symbols`: those with a token on the chain that is served. */
 export function optionDocs(
@@ -195,7 +207,7 @@ export function optionDocs(
       tag: OPTIONS_TAG,
       summary: 'Pools deployed in the last 90 days that have not expired',
       query: poolsQuery(symbols),
-      answers: { 200: { about: 'The pools', schema: PoolsResult }, 400: BAD_REQUEST },
+      answers: { 200: { about: 'The pools', schema: PoolsResult }, 400: badRequest('invalid_expiration') },
     },
     {
       method: 'POST',
@@ -207,6 +219,7 @@ export function optionDocs(
       answers: {
         200: { about: 'What became of each option', schema: PostPoolsResult },
         400: BAD_REQUEST,
+        429: SPENDING,
         501: NO_WALLET,
         503: UNREACHABLE,
       },
@@ -220,8 +233,11 @@ export function optionDocs(
       query: vaultQuoteQuery(symbols),
       answers: {
         200: { about: 'The price', schema: VaultQuoteResult },
-        400: BAD_REQUEST,
-        500: { about: '`Failed to get quote from vault`: it refused for a reason without a name', schema: ErrorBody },
+        400: badRequest('invalid_expiration', 'unknown_vault', 'contract_refused'),
+        500: failure(
+          '`Failed to get quote from vault`: it refused for a reason without a name',
+          'contract_call_failed',
+        ),
         501: NO_WALLET,
         503: UNREACHABLE,
       },
@@ -243,6 +259,7 @@ export function optionDocs(
       answers: {
         200: { about: 'What became of each position', schema: SettleResponse },
         400: BAD_REQUEST,
+        429: SPENDING,
         501: NO_WALLET,
         503: UNREACHABLE,
       },
@@ -265,7 +282,7 @@ export function optionDocs(
       answers: {
         200: { about: 'The strikes', schema: StrikesResult },
         400: BAD_REQUEST,
-        500: { about: 'The oracle gave no price', schema: ErrorBody },
+        500: failure('The oracle gave no price', 'oracle_failed'),
       },
     },
     {
@@ -290,7 +307,7 @@ export function optionDocs(
       answers: {
         200: { about: 'The prices', schema: SpotResult },
         400: BAD_REQUEST,
-        500: { about: 'The oracle gave no price, or has none of a token that the text names', schema: ErrorBody },
+        500: failure('The oracle gave no price, or has none of a token that the text names', 'oracle_failed'),
       },
     },
     {
@@ -302,9 +319,9 @@ export function optionDocs(
       query: ivQuery(symbols),
       answers: {
         200: { about: 'The volatilities', schema: IvResult },
-        400: BAD_REQUEST,
-        500: { about: 'An oracle gave no price or no volatilities', schema: ErrorBody },
-        501: { about: 'The profile names no oracle of volatilities', schema: ErrorBody },
+        400: badRequest('invalid_expiration'),
+        500: failure('An oracle gave no price or no volatilities', 'oracle_failed'),
+        501: failure('The profile names no oracle of volatilities', 'no_volatility_oracle'),
         503: UNREACHABLE,
       },
     },
@@ -318,7 +335,7 @@ export function optionDocs(
       query: vaultQuoteQuery(symbols),
       answers: {
         200: { about: 'The message', schema: RfqByPoolKeyMessage },
-        400: BAD_REQUEST,
+        400: badRequest('invalid_expiration'),
         501: NO_WALLET,
         503: UNREACHABLE,
       },
@@ -367,14 +384,13 @@ export function statusDocs(): RouteDoc[] {
     route('/', 'The market, for people: where the page was built', {
       200: { about: 'A page', mediaType: 'text/html' },
       304: NOT_MODIFIED,
-      403: { about: 'A WebSocket handshake of a page whose origin is not allowed', schema: ErrorBody },
-      426: { about: 'A WebSocket handshake of another version than 13', schema: ErrorBody },
-      429: { about: 'A WebSocket handshake from an address that has as many sockets as it may', schema: ErrorBody },
-      503: {
-        about:
-          'A WebSocket handshake while there are as many sockets as there may be; anything while the chains have not been reached',
-        schema: ErrorBody,
-      },
+      403: failure('A WebSocket handshake of a page whose origin is not allowed', 'origin_forbidden'),
+      426: failure('A WebSocket handshake of another version than 13', 'unsupported_websocket_version'),
+      429: failure('A WebSocket handshake from an address that has as many sockets as it may', 'too_many_connections'),
+      503: failure(
+        'A WebSocket handshake while there are as many sockets as there may be; anything while the chains have not been reached',
+        'server_full',
+      ),
     }),
     route('/page.json', 'What that page asks for', {
       200: { about: 'The chain, and on a local set-up the key that this browser may use', schema: PageSettings },

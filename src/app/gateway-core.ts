@@ -14,6 +14,7 @@ import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { RfqPorts } from '../ws/ports.js';
 import { Deadline } from '../system/timers.js';
+import { delayCode } from '../wire/error-codes.js';
 import type { ChainsView, Core } from './core.js';
 import type { OptionServices } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
@@ -132,13 +133,16 @@ export function openGatewayCore(
     takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
     refusal() {
       const missing = watch.missing(clock.monotonicMs());
-      if (missing !== null) return { status: 503, message: missing };
+      if (missing !== null) return { code: 'chain_unavailable', message: missing };
       if (watch.news?.wallet == null) {
-        return { status: 501, message: 'No wallet is configured to publish with: set walletKey or walletKeyFile' };
+        return {
+          code: 'no_wallet',
+          message: 'No wallet is configured to publish with: set walletKey or walletKeyFile',
+        };
       }
       const { news } = watch;
       const stale = news.chains.settlement.stale ?? news.chains.stream.stale ?? news.refusal;
-      return stale === null ? null : { status: 503, message: stale };
+      return stale === null ? null : { code: delayCode(stale), message: stale };
     },
     submit: (caller, quotes) => orUnreachable(call('publish', [caller, quotes], REPEATABLE)),
     rehearse: (quotes) => orUnreachable(call('rehearse', [quotes], REPEATABLE)),

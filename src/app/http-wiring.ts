@@ -168,11 +168,14 @@ function withSeq(handle: NetHandler, replica: ReplicaView): NetHandler {
   return (request) => {
     const wanted = request.header('x-min-seq');
     if (wanted === undefined) return answer(request);
-    if (!/^[0-9]{1,15}$/.test(wanted)) return refuse(request, 400, 'x-min-seq is the number of an event');
+    if (!/^[0-9]{1,15}$/.test(wanted))
+      return refuse(request, { code: 'invalid_parameter', param: 'x-min-seq' }, 'x-min-seq is the number of an event');
     if (replica.seq() >= Number(wanted)) return answer(request);
     return replica
       .reaches(Number(wanted))
-      .then((isThere) => (isThere ? answer(request) : unavailable(request, `Event ${wanted} is not known here yet`)));
+      .then((isThere) =>
+        isThere ? answer(request) : unavailable(request, 'event_not_reached', `Event ${wanted} is not known here yet`),
+      );
   };
 }
 
@@ -190,10 +193,10 @@ function failures({ health }: ChainsView): string[] {
 }
 
 function refusedBody(fault: BodyFault, request: NetRequestHead): NetResponse {
-  if (fault === 'TOO_MANY') return unavailable(request, 'BUSY');
+  if (fault === 'TOO_MANY') return unavailable(request, 'busy', 'BUSY');
   return fault === 'TOO_LARGE'
-    ? refuse(request, 413, 'The body is too large')
-    : refuse(request, 408, 'The body came too slowly');
+    ? refuse(request, 'body_too_large', 'The body is too large')
+    : refuse(request, 'body_timeout', 'The body came too slowly');
 }
 
 /** Null: a page of the request's origin may not read the answer. */

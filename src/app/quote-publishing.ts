@@ -4,6 +4,7 @@ import type { CancelTimer, Clock, Journal } from '../engine/ports.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { GasBudget } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
+import { delayCode } from '../wire/error-codes.js';
 import type { ChainSide } from './service-options.js';
 
 export interface QuotePublishingParts {
@@ -29,7 +30,7 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
     const message = 'No wallet is configured to publish with: set walletKey or walletKeyFile';
     return {
       ...always,
-      refusal: () => ({ status: 501, message }),
+      refusal: () => ({ code: 'no_wallet', message }),
       submit: () => Promise.reject(new Error(message)),
     };
   }
@@ -37,7 +38,7 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
     ...always,
     refusal() {
       const message = staleness() ?? journal.refusal();
-      return message === null ? null : { status: 503, message };
+      return message === null ? null : { code: delayCode(message), message };
     },
     async submit(caller, quotes) {
       const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;

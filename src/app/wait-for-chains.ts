@@ -122,10 +122,10 @@ async function openWaitingServer(options: WaitingServerOptions): Promise<Waiting
   const { server } = openServer(options, {
     http: answer,
     refuseHead: answer,
-    refuseBody: (_, request) => unavailable(request, reason()),
+    refuseBody: (_, request) => unavailable(request, 'chain_unavailable', reason()),
     socketPath: '/',
     sockets: {
-      upgrade: (request): UpgradeDecision => unavailable(request, reason()),
+      upgrade: (request): UpgradeDecision => unavailable(request, 'chain_unavailable', reason()),
       open: (socket) => socket.close(CloseCode.tryAgainLater, 'not ready'),
       message: () => undefined,
       close: () => undefined,
@@ -139,6 +139,6 @@ async function openWaitingServer(options: WaitingServerOptions): Promise<Waiting
   function answer(request: NetRequestHead): NetResponse {
     if (request.path === '/health') return json('{"status":"alive"}');
     if (request.path === '/ready') return json(JSON.stringify({ ready: false, reasons: [reason()] }), 503);
-    return unavailable(request, reason());
+    return unavailable(request, 'chain_unavailable', reason());
   }
 }

@@ -24,12 +24,16 @@ export interface EventPagesLimits {
   readonly wsBookLevels: number;
 }
 
-/** JSON of a page, or why there is none; busy: there may be one later. */
+/** JSON of a page, or why there is none. */
 export type EventPageAnswer =
   | { readonly ok: true; readonly page: Uint8Array }
-  | { readonly ok: false; readonly problem: string; readonly busy: boolean };
+  | {
+      readonly ok: false;
+      readonly code: 'busy' | 'invalid_parameter' | 'snapshot_too_large';
+      readonly problem: string;
+    };
 
-const BUSY: EventPageAnswer = { ok: false, problem: 'BUSY', busy: true };
+const BUSY: EventPageAnswer = { ok: false, code: 'busy', problem: 'BUSY' };
 
 /** What a reader of the feed missed, as the messages that its connection would have been sent. */
 export class EventPages {
@@ -59,7 +63,8 @@ export class EventPages {
     const { wsBookLevels } = this.#limits;
     const depth = Number(query.depth ?? wsBookLevels);
     if (depth > wsBookLevels) {
-      return Promise.resolve({ ok: false, problem: `depth is ${depth}, at most ${wsBookLevels}`, busy: false });
+      const problem = `depth is ${depth}, at most ${wsBookLevels}`;
+      return Promise.resolve({ ok: false, code: 'invalid_parameter', problem });
     }
     return this.#levels(viewOf(query, depth), fromSeq, resyncReason, work);
   }
@@ -98,7 +103,7 @@ export class EventPages {
     const snapshot = feed.snapshots.take(feed.book, filter, parts, { seq, tsMs, pageQuotes });
     work.charge(snapshot.rowsRead, 0);
     const problem = validateSnapshotSize(snapshot, eventsSnapshotQuotes);
-    if (problem !== null) return { ok: false, problem, busy: false };
+    if (problem !== null) return { ok: false, code: 'snapshot_too_large', problem };
     const messages = [resync];
     for (const { rows, message } of snapshot.messages(feed.encodings.json)) {
       messages.push(message);

@@ -54,7 +54,7 @@ export function accountRoutes({ accounts, operator, chainId, limits }: AccountRo
   function forWallet(answer: (request: NetRequest, wallet: Hex) => Promise<NetResponse>) {
     return (request: NetRequest): NetResponse | Promise<NetResponse> => {
       const query = readQuery(request, checkAccount, limits.queryPairs);
-      if (!query.ok) return refuse(request, 400, query.error);
+      if (!query.ok) return refuse(request, query.code, query.error);
       const wallet = query.value.walletAddr ?? operator();
       return wallet === null ? noWallet(request) : answer(request, wallet);
     };
@@ -102,8 +102,8 @@ export function accountRoutes({ accounts, operator, chainId, limits }: AccountRo
       request.path === OPTION_BALANCES[0] || (parsed.ok && ('chainId' in parsed.value || 'wallet' in parsed.value));
     if (!isCloudForm) return positionsOfAccount(request);
     const query = readQuery(request, checkWallet, limits.queryPairs);
-    if (!query.ok) return refuse(request, 400, query.error);
-    if (query.value.chainId !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
+    if (!query.ok) return refuse(request, query.code, query.error);
+    if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
     return positions(request, query.value.wallet);
   }
 

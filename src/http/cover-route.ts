@@ -75,9 +75,9 @@ export function coverRoute({ covers, plans, quoteJson, chainId, limits }: CoverR
 
   async function handle(request: NetRequest): Promise<NetResponse> {
     const query = readQuery(request, check, limits.queryPairs);
-    if (!query.ok) return refuse(request, 400, query.error);
+    if (!query.ok) return refuse(request, query.code, query.error);
     const { chainId: asked, side, size } = query.value;
-    if (asked !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
+    if (asked !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
     const lower = (address: string | undefined): Hex | null => (address?.toLowerCase() as Hex | undefined) ?? null;
     const poolAddress = query.value.poolAddress.toLowerCase() as Hex;
     const taker = lower(query.value.taker);
@@ -88,7 +88,7 @@ export function coverRoute({ covers, plans, quoteJson, chainId, limits }: CoverR
     const isDeployed = covers.isDeployed(poolAddress);
     const plan = await plans.plan(cover.legs, taker);
     if (plan === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
-    if (plan === 'FAILED') return refuse(request, 500, 'Failed to get the fees of the quotes');
+    if (plan === 'FAILED') return refuse(request, 'contract_call_failed', 'Failed to get the fees of the quotes');
     const head = {
       epoch,
       asOfSeq: seq,

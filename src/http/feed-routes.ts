@@ -13,13 +13,17 @@ import type { Caller, Route } from './router.js';
 export interface PastEvents {
   /** Most rows that a page reads. */
   rows(query: EventsQuery | BookEventsQuery): number;
-  /** JSON of one page, or why it cannot be read; busy: a retry may succeed. */
+  /** JSON of one page, or why it cannot be read. */
   read(
     query: EventsQuery | BookEventsQuery,
     work: PacedWork,
   ): Promise<
     | { readonly ok: true; readonly page: Uint8Array }
-    | { readonly ok: false; readonly problem: string; readonly busy: boolean }
+    | {
+        readonly ok: false;
+        readonly code: 'busy' | 'invalid_parameter' | 'snapshot_too_large';
+        readonly problem: string;
+      }
   >;
 }
 
@@ -45,16 +49,19 @@ export function eventsRoute(
     needsKey: true,
     handle(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
       const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
-      if (!parsed.ok) return refuse(request, 400, parsed.message);
+      if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
       const query = (parsed.value.channel === 'ORDERBOOK' ? checkBookEvents : checkEvents)(parsed.value);
-      if (!query.ok) return refuse(request, 400, query.errors);
+      if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
       if ((query.value.chainId ?? chainId) !== chainId) {
-        return refuse(request, 400, chainNotServed(null, chainId));
+        return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
       }
       const read = async (work: PacedWork): Promise<NetResponse> => {
         const answer = await past.read(query.value, work);
         if (answer.ok) return json(answer.page);
-        return answer.busy ? unavailable(request, answer.problem) : refuse(request, 400, answer.problem);
+        if (answer.code === 'busy') return unavailable(request, 'busy', answer.problem);
+        // A depth that no book has; all else that is wrong with a parameter its schema says.
+        const cause = answer.code === 'invalid_parameter' ? { code: answer.code, param: 'depth' } : answer.code;
+        return refuse(request, cause, answer.problem);
       };
       if (past.rows(query.value) <= limits.rowsPerSlice) return read(UNPACED);
       return largeAnswer(answers, request, caller, read);
@@ -111,8 +118,8 @@ export function tickersRoute(
     needsKey: true,
     handle(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
       const query = readQuery(request, checkQuery, limits.queryPairs);
-      if (!query.ok) return refuse(request, 400, query.error);
-      if (query.value.chainId !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
+      if (!query.ok) return refuse(request, query.code, query.error);
+      if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
       const write = async (work: PacedWork): Promise<NetResponse> => {
         const isValued = query.value.fields === 'valuation';
         const more = isValued ? await valuations.prepare(tickers.tickerPools()) : undefined;

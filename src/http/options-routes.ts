@@ -15,9 +15,9 @@ import {
   type SettleResponse,
 } from '../wire/options.js';
 import { formatDecimal } from '../wire/primitives.js';
-import { type Check, compile, type SchemaError } from '../wire/validation.js';
-import { readJson, readQuery } from './parse.js';
-import { chainUnreachable, gasRefused, json, noWallet, refuse, unavailable } from './responses.js';
+import { type Check, compile } from '../wire/validation.js';
+import { type BadInput, readJson, readQuery } from './parse.js';
+import { BAD_EXPIRATION, chainUnreachable, gasRefused, json, notNow, noWallet, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 export interface PoolQueries {
@@ -67,10 +67,10 @@ export function poolRoutes(
 
   function list(request: NetRequest): NetResponse | Promise<NetResponse> {
     const query = readQuery(request, checkQuery, limits.queryPairs);
-    if (!query.ok) return refuse(request, 400, query.error);
+    if (!query.ok) return refuse(request, query.code, query.error);
     const { expiration, ...filter } = query.value;
     const maturity = expiration === undefined ? undefined : parseExpiration(expiration);
-    if (maturity === null) return refuse(request, 400, `Invalid expiration date: ${expiration ?? ''}`);
+    if (maturity === null) return refuse(request, BAD_EXPIRATION, `Invalid expiration date: ${expiration ?? ''}`);
     const listed = pools.list({ ...filter, ...(maturity !== undefined && { maturity }) });
     const text = `[${listed.map((pool) => poolJson(pool, pool.poolAddress)).join(',')}]`;
     const pending = pools.whenDurable();
@@ -79,7 +79,7 @@ export function poolRoutes(
 
   function listInstruments(request: NetRequest): NetResponse | Promise<NetResponse> {
     const query = readQuery(request, checkNone, limits.queryPairs);
-    if (!query.ok) return refuse(request, 400, query.error);
+    if (!query.ok) return refuse(request, query.code, query.error);
     const text = JSON.stringify(pools.instruments().map(instrumentJson));
     const pending = pools.whenDurable();
     return pending === null ? json(text) : pending.then(() => json(text));
@@ -87,10 +87,10 @@ export function poolRoutes(
 
   async function deploy(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const body = readOptions(request);
-    if (!body.ok) return refuse(request, 400, body.error);
+    if (!body.ok) return refuse(request, body.code, body.error);
     if (deployments === null || deployments.hasWallet?.() === false) return noWallet(request);
     const refusal = deployments.refusal();
-    if (refusal !== null) return unavailable(request, refusal);
+    if (refusal !== null) return notNow(request, refusal);
     const result = await deployments.deploy(caller, body.terms);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     if (result.type !== 'ANSWERED') return gasRefused(request, result);
@@ -167,10 +167,10 @@ export function settlementRoutes(
 
   async function answer(request: NetRequest, caller: Caller, close: Close): Promise<NetResponse> {
     const body = readOptions(request);
-    if (!body.ok) return refuse(request, 400, body.error);
+    if (!body.ok) return refuse(request, body.code, body.error);
     if (settlements === null || settlements.hasWallet?.() === false) return noWallet(request);
     const refusal = settlements.refusal();
-    if (refusal !== null) return unavailable(request, refusal);
+    if (refusal !== null) return notNow(request, refusal);
     const result = await settlements[close](caller, body.terms);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     if (result.type !== 'ANSWERED') return gasRefused(request, result);
@@ -195,8 +195,7 @@ export function settlementRoutes(
 
 export type OptionsBody =
   /** `options` as posted, `terms` as they are worked with, in the same order. */
-  | { readonly ok: true; readonly options: readonly Option[]; readonly terms: readonly OptionTerms[] }
-  | { readonly ok: false; readonly error: string | readonly SchemaError[] };
+  { readonly ok: true; readonly options: readonly Option[]; readonly terms: readonly OptionTerms[] } | BadInput;
 
 interface OptionsBodyLimits {
   /** Objects, arrays and fields that a body may have. */
@@ -215,9 +214,9 @@ function optionsReader(
     const query = readQuery(request, checkQuery, queryPairs);
     if (!query.ok) return query;
     const parsed = readJson(request.body, bodyParts);
-    if (!parsed.ok) return { ok: false, error: parsed.errors };
+    if (!parsed.ok) return parsed;
     const body = check(parsed.value);
-    if (!body.ok) return { ok: false, error: body.errors };
+    if (!body.ok) return { ok: false, code: 'invalid_parameter', error: body.errors };
     return { ok: true, options: body.value, terms: body.value.map(readOption) };
   };
 }

@@ -6,7 +6,7 @@ import { NoQuery } from '../wire/options.js';
 import { parseQuery } from '../wire/query.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
-import { chainUnreachable, json, refuse } from './responses.js';
+import { BAD_EXPIRATION, chainUnreachable, json, refuse } from './responses.js';
 import type { Route } from './router.js';
 
 /** Prices in 1e-18, or why there is none. */
@@ -41,6 +41,7 @@ export interface OracleRouteParts {
   readonly limits: { readonly queryPairs: number; readonly schemaErrors: number };
 }
 
+const BAD_SPOT = { code: 'invalid_parameter', param: 'spotPrice' } as const;
 const NO_SPOT = 'Failed to get spot price from oracle, try again or provide spot price';
 const NO_SPOTS = 'Failed to get spot prices from oracle';
 
@@ -53,27 +54,27 @@ export function oracleRoutes({ oracles, symbols, vaultBases, nowSeconds, limits 
 
   async function strikes(request: NetRequest): Promise<NetResponse> {
     const query = readQuery(request, checkStrikes, limits.queryPairs);
-    if (!query.ok) return refuse(request, 400, query.error);
+    if (!query.ok) return refuse(request, query.code, query.error);
     const { value } = query;
     const spot = 'market' in value ? await spotOf(value.market) : readSpot(value.spotPrice);
-    if (typeof spot === 'string') return refuse(request, 400, { message: spot, ...value });
-    if (spot === null) return refuse(request, 500, NO_SPOT);
+    if (typeof spot === 'string') return refuse(request, BAD_SPOT, { message: spot, ...value });
+    if (spot === null) return refuse(request, 'oracle_failed', NO_SPOT);
     const list = listStrikes(spot);
     return json(`[${list.map((strike) => formatDecimal(strike, 18)).join(',')}]`);
   }
 
   function maturities(request: NetRequest): NetResponse {
     const query = readQuery(request, checkNone, limits.queryPairs);
-    if (!query.ok) return refuse(request, 400, query.error);
+    if (!query.ok) return refuse(request, query.code, query.error);
     const now = nowSeconds();
     return now === null ? chainUnreachable(request) : json(JSON.stringify(listMaturities(now)));
   }
 
   async function spotPrices(request: NetRequest): Promise<NetResponse> {
     const parsed = parseQuery(request.query, { lists: ['markets'], maxPairs: limits.queryPairs });
-    if (!parsed.ok) return refuse(request, 400, parsed.message);
+    if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
     const query = checkSpot(parsed.value);
-    if (!query.ok) return refuse(request, 400, query.errors);
+    if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
     const { markets } = query.value;
     const asked = [...new Set(markets)];
     const found = await oracles.dollarPrices(asked);
@@ -81,7 +82,7 @@ export function oracleRoutes({ oracles, symbols, vaultBases, nowSeconds, limits 
     const unsupported = asked.filter((market) => prices.get(market)?.type === 'UNSUPPORTED');
     if (unsupported.length > 0) {
       const message = `Failed to get spot prices from oracle: it has no price of ${unsupported.join(', ')}`;
-      return refuse(request, 500, message);
+      return refuse(request, 'oracle_failed', message);
     }
     const items = markets.map((market) => {
       const price = prices.get(market);
@@ -89,24 +90,25 @@ export function oracleRoutes({ oracles, symbols, vaultBases, nowSeconds, limits 
         ? `{"market":${JSON.stringify(market)},"price":${rounded(price.price, 6)}}`
         : null;
     });
-    return items.includes(null) ? refuse(request, 500, NO_SPOTS) : json(`[${items.join(',')}]`);
+    return items.includes(null) ? refuse(request, 'oracle_failed', NO_SPOTS) : json(`[${items.join(',')}]`);
   }
 
   async function volatilities(request: NetRequest): Promise<NetResponse> {
     const query = readQuery(request, checkIv, limits.queryPairs);
-    if (!query.ok) return refuse(request, 400, query.error);
+    if (!query.ok) return refuse(request, query.code, query.error);
     const { market, expiration, spotPrice } = query.value;
     const now = nowSeconds();
     if (now === null) return chainUnreachable(request);
     const maturity = parseExpiration(expiration);
     const refusal = expirationRefusal(expiration, now);
     if (maturity === null || refusal !== null) {
-      return refuse(request, 400, { message: refusal ?? `Invalid expiration date: ${expiration}`, expiration });
+      const message = refusal ?? `Invalid expiration date: ${expiration}`;
+      return refuse(request, BAD_EXPIRATION, { message, expiration });
     }
     const symbol = vaultBases.get(market) ?? market;
     const spot = spotPrice === undefined ? await spotOf(symbol) : readSpot(spotPrice);
-    if (typeof spot === 'string') return refuse(request, 400, { message: spot, spotPrice: spotPrice ?? '' });
-    if (spot === null) return refuse(request, 500, NO_SPOT);
+    if (typeof spot === 'string') return refuse(request, BAD_SPOT, { message: spot, spotPrice: spotPrice ?? '' });
+    if (spot === null) return refuse(request, 'oracle_failed', NO_SPOT);
     const list = listStrikes(spot);
     const answer = await oracles.volatilities(symbol, spot, list, maturity - now);
     switch (answer.type) {
@@ -117,11 +119,11 @@ export function oracleRoutes({ oracles, symbols, vaultBases, nowSeconds, limits 
         return json(`[${items.join(',')}]`);
       }
       case 'FAILED':
-        return refuse(request, 500, "Failed to get IV's from oracle");
+        return refuse(request, 'oracle_failed', "Failed to get IV's from oracle");
       case 'NO_ORACLE':
         return refuse(
           request,
-          501,
+          'no_volatility_oracle',
           'No volatility oracle is configured: the profile has no contracts.volatilityOracle',
         );
     }

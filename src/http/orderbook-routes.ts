@@ -118,11 +118,12 @@ export function orderbookRoutes(
         return pending === null ? again : pending.then(() => again);
       }
       const parsed = parseQuery(request.query, { lists: ['quoteIds'], maxPairs: limits.queryPairs });
-      if (!parsed.ok) return refuse(request, 400, parsed.message);
+      if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
       const query = check(parsed.value);
-      if (!query.ok) return refuse(request, 400, query.errors);
+      if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
       const asked = query.value as Partial<Record<'chainId' | 'poolAddress', string>>;
-      if ((asked.chainId ?? chainId) !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
+      if ((asked.chainId ?? chainId) !== chainId)
+        return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
       const plan = planned(query.value, asked.poolAddress !== undefined);
       if (plan.rows >= limits.rowsPerSlice) {
         return largeAnswer(answers, request, caller, (work) => inSlices(request, plan, work));
@@ -164,10 +165,11 @@ export function orderbookRoutes(
   /** GET /orders with the filters in a body: a long list of ids fits into no request line that every proxy takes. */
   function postedOrders(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
     const parsed = readJson(request.body, limits.bodyParts);
-    if (!parsed.ok) return refuse(request, 400, parsed.errors);
+    if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
     const query = checkBody(parsed.value);
-    if (!query.ok) return refuse(request, 400, query.errors);
-    if ((query.value.chainId ?? chainId) !== chainId) return refuse(request, 400, chainNotServed(null, chainId));
+    if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
+    if ((query.value.chainId ?? chainId) !== chainId)
+      return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
     const pending = book.whenDurable();
     const plan = plannedOrders(query.value, false);
     if (plan.rows >= limits.rowsPerSlice) {

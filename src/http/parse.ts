@@ -2,8 +2,14 @@ import type { NetRequestHead } from '../net/net.js';
 import { parseQuery } from '../wire/query.js';
 import type { Check, SchemaError } from '../wire/validation.js';
 
-export type JsonBody =
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly errors: readonly SchemaError[] };
+export type JsonBody = { readonly ok: true; readonly value: unknown } | BadInput<'malformed_body'>;
+
+/** Why a query or a body is refused, with the error's code. */
+export interface BadInput<Code = 'invalid_parameter' | 'malformed_body' | 'malformed_query'> {
+  readonly ok: false;
+  readonly code: Code;
+  readonly error: string | readonly SchemaError[];
+}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -24,7 +30,11 @@ export function readJson(body: Uint8Array, maxParts: number): JsonBody {
 }
 
 function refused({ keyword, params, message }: Pick<SchemaError, 'keyword' | 'params' | 'message'>): JsonBody {
-  return { ok: false, errors: [{ keyword, instancePath: '', schemaPath: '#', params, message }] };
+  return {
+    ok: false,
+    code: 'malformed_body',
+    error: [{ keyword, instancePath: '', schemaPath: '#', params, message }],
+  };
 }
 
 const BRACE = 0x7b;
@@ -44,13 +54,12 @@ function hasMoreParts(body: Uint8Array, maxParts: number): boolean {
   return parts > maxParts;
 }
 
-export type ReadQuery<Q> =
-  { readonly ok: true; readonly value: Q } | { readonly ok: false; readonly error: string | readonly SchemaError[] };
+export type ReadQuery<Q> = { readonly ok: true; readonly value: Q } | BadInput<'invalid_parameter' | 'malformed_query'>;
 
 /** The query string, parsed and checked; `maxPairs`: most parameters that are read. */
 export function readQuery<Q>(request: NetRequestHead, check: Check<Q>, maxPairs: number): ReadQuery<Q> {
   const parsed = parseQuery(request.query, { maxPairs });
-  if (!parsed.ok) return { ok: false, error: parsed.message };
+  if (!parsed.ok) return { ok: false, code: 'malformed_query', error: parsed.message };
   const query = check(parsed.value);
-  return query.ok ? query : { ok: false, error: query.errors };
+  return query.ok ? query : { ok: false, code: 'invalid_parameter', error: query.errors };
 }

@@ -1,6 +1,7 @@
 import type { Hex, Order, PoolKey, SignedQuote } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
+import type { delayCode } from '../wire/error-codes.js';
 import { type DryRunResult, type PostedQuoteJson, postQuotesBody, PostQuotesQuery } from '../wire/orderbook.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
@@ -35,9 +36,9 @@ export interface DryRunItem extends Omit<DryRunResult['quotes'][number], 'reason
 export type DryRunAnswer =
   { readonly type: 'REHEARSED'; readonly items: readonly DryRunItem[] } | { readonly type: 'CHAIN_UNREACHABLE' };
 
-/** 501: never by this service as it is configured; 503: not now. With words for the client. */
+/** Why nothing can be published: never by this service as it is configured, or not now. With words for the client. */
 export interface PublishingRefusal {
-  readonly status: 501 | 503;
+  readonly code: 'no_wallet' | ReturnType<typeof delayCode>;
   readonly message: string;
 }
 
@@ -76,18 +77,18 @@ export function publishRoute(
 
   async function publish(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const query = readQuery(request, checkQuery, limits.queryPairs);
-    if (!query.ok) return refuse(request, 400, query.error);
+    if (!query.ok) return refuse(request, query.code, query.error);
     const isDryRun = query.value.dryRun === 'true';
     const parsed = readJson(request.body, limits.bodyParts);
-    if (!parsed.ok) return refuse(request, 400, parsed.errors);
+    if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
     // A large batch is spread over turns of the event loop: about 5 us a quote to parse, and as much to check.
     const isLarge = Array.isArray(parsed.value) && parsed.value.length > limits.checksPerTurn;
     if (isLarge) await othersTurn();
     const body = checkBody(parsed.value);
-    if (!body.ok) return refuse(request, 400, body.errors);
+    if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
     if (isLarge) await othersTurn();
     const foreign = body.value.findIndex((quote) => quote.chainId !== chainId);
-    if (foreign >= 0) return refuse(request, 400, chainNotServed(foreign, chainId));
+    if (foreign >= 0) return refuse(request, 'unsupported_chain', chainNotServed(foreign, chainId));
     const refusal = isDryRun ? null : publishing.refusal();
     if (refusal !== null) return refused(request, refusal);
     const retryAfterMs = publishing.takeQuotes(caller, body.value.length);
@@ -98,9 +99,9 @@ export function publishRoute(
     return answer(request, body.value, await publishing.submit(caller, quotes));
   }
 
-  function refused(request: NetRequest, { status, message }: PublishingRefusal): NetResponse {
+  function refused(request: NetRequest, { code, message }: PublishingRefusal): NetResponse {
     // A wallet that is not configured is not there the next second either.
-    return status === 503 ? unavailable(request, message) : refuse(request, status, message);
+    return code === 'no_wallet' ? refuse(request, code, message) : unavailable(request, code, message);
   }
 
   function rehearsed(request: NetRequest, result: DryRunAnswer): NetResponse {
@@ -117,16 +118,19 @@ export function publishRoute(
       case 'ANSWERED':
         return await render(posted, result.items);
       case 'NOT_CONFIRMED':
-        return refuse(request, 504, { message: 'Publication not confirmed yet', pending: [...result.pending] });
+        return refuse(request, 'publication_not_confirmed', {
+          message: 'Publication not confirmed yet',
+          pending: [...result.pending],
+        });
       case 'NO_GAS_MONEY':
-        return unavailable(request, `The wallet ${result.wallet} has no money for gas`);
+        return unavailable(request, 'wallet_out_of_gas', `The wallet ${result.wallet} has no money for gas`);
       case 'OVER_BUDGET':
       case 'SPEND_CAP':
       case 'OPERATOR_CAP':
       case 'STORAGE_FULL':
         return gasRefused(request, result);
       case 'QUEUE_FULL':
-        return unavailable(request, 'Too many quotes wait for their publication');
+        return unavailable(request, 'publish_queue_full', 'Too many quotes wait for their publication');
       case 'CHAIN_UNREACHABLE':
         return chainUnreachable(request);
     }

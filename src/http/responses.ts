@@ -1,7 +1,8 @@
 import { type NetRequest, type NetRequestHead, type NetResponse, SharedHeaders } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { PacedWork } from '../system/timers.js';
-import { type ErrorBody, renderError } from '../wire/problem.js';
+import { delayCode, type ERROR_CODES, type HttpErrorCode } from '../wire/error-codes.js';
+import { type ErrorBody, type ErrorCause, renderError } from '../wire/problem.js';
 import type { SchemaError } from '../wire/validation.js';
 
 /** Where answers that cost more than a request should are made, one at a time for each key. */
@@ -33,29 +34,42 @@ export function json(text: string | Uint8Array, status = 200): NetResponse {
   return { status, headers: JSON_HEADERS, body: text };
 }
 
-/** An error as plain JSON, or as RFC 9457 if the client accepts that. */
+/** An error as plain JSON, or as RFC 9457 if the client accepts that. The status is that of its code. */
 export function refuse(
   request: NetRequestHead,
-  status: number,
+  cause: ErrorCause,
   error: string | ErrorBody | readonly SchemaError[],
   headers: Readonly<Record<string, string>> = NO_HEADERS,
 ): NetResponse {
   const content = typeof error === 'string' ? { message: error } : error;
-  const { contentType, body } = renderError(status, content, request.header('accept'));
+  const { status, contentType, body } = renderError(cause, content, request.header('accept'));
   return { status, headers: { ...headers, 'content-type': contentType }, body };
 }
+
+/** An expiration date that no option has. */
+export const BAD_EXPIRATION = { code: 'invalid_expiration', param: 'expiration' } as const;
 
 /** For failures that may pass at any moment. */
 const RETRY_SOON = retryAfter(1000);
 
 /** 503, with when to try again. */
-export function unavailable(request: NetRequestHead, message: string): NetResponse {
-  return refuse(request, 503, message, RETRY_SOON);
+export function unavailable(request: NetRequestHead, code: UnavailableCode, message: string): NetResponse {
+  return refuse(request, code, message, RETRY_SOON);
+}
+
+/** Codes whose status is 503. */
+type UnavailableCode = {
+  [Code in HttpErrorCode]: (typeof ERROR_CODES)[Code]['status'] extends 503 ? Code : never;
+}[HttpErrorCode];
+
+/** Why nothing can be written just now, in the words of the journal or of the chains. */
+export function notNow(request: NetRequestHead, refusal: string): NetResponse {
+  return unavailable(request, delayCode(refusal), refusal);
 }
 
 /** RFC 6585, 4: over a quota. Existing clients know the word. */
 export function rateLimited(request: NetRequestHead, retryAfterMs: number): NetResponse {
-  return refuse(request, 429, 'RATELIMITED', retryAfter(retryAfterMs));
+  return refuse(request, 'rate_limited', 'RATELIMITED', retryAfter(retryAfterMs));
 }
 
 /** The header, in whole seconds. */
@@ -138,25 +152,33 @@ export class AnswerHeaders {
 /** The operator pays for nothing more just now: for this key, or for any. */
 export function gasRefused(request: NetRequestHead, refusal: GasRefusal): NetResponse {
   if (refusal.type === 'OVER_BUDGET') return rateLimited(request, refusal.retryAfterMs);
-  if (refusal.type === 'STORAGE_FULL') return unavailable(request, refusal.type);
+  if (refusal.type === 'STORAGE_FULL') return unavailable(request, 'storage_full', 'STORAGE_FULL');
   const message =
     refusal.type === 'SPEND_CAP'
       ? `The wallet ${refusal.wallet} has spent what it may in a day`
       : `The operator's wallet has spent what ${refusal.spender} may in a day`;
-  return refuse(request, 429, message, retryAfter(refusal.retryAfterMs));
+  return refuse(request, 'spend_cap_reached', message, retryAfter(refusal.retryAfterMs));
 }
 
 /** The key is known, but only keys with the scope operator may act with the operator's wallet. */
 export function noOperatorScope(request: NetRequestHead): NetResponse {
-  return refuse(request, 403, "This key may not act with the operator's wallet: it takes one with the scope operator");
+  return refuse(
+    request,
+    'missing_scope',
+    "This key may not act with the operator's wallet: it takes one with the scope operator",
+  );
 }
 
 export function noWallet(request: NetRequestHead): NetResponse {
-  return refuse(request, 501, "No wallet is configured: set walletKey or walletKeyFile to the operator's private key");
+  return refuse(
+    request,
+    'no_wallet',
+    "No wallet is configured: set walletKey or walletKeyFile to the operator's private key",
+  );
 }
 
 export function chainUnreachable(request: NetRequestHead): NetResponse {
-  return unavailable(request, 'The chain does not answer');
+  return unavailable(request, 'chain_unavailable', 'The chain does not answer');
 }
 
 /**

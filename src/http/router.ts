@@ -102,23 +102,28 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
   function admit(answering: Answering): NetResponse | NetHandler {
     const { request } = answering;
     const methods = byPath.get(request.path);
-    if (methods === undefined) return refuse(request, 404, 'Not found');
+    if (methods === undefined) return refuse(request, 'unknown_path', 'Not found');
     answering.route = request.path;
     if (request.method === 'OPTIONS') return preflight(methods);
     const route = methods.get(request.method);
     if (route === undefined)
-      return refuse(request, 405, 'Method not allowed', { allow: [...methods.keys(), 'OPTIONS'].join(', ') });
-    if (request.query.length > options.maxQueryBytes) return refuse(request, 414, 'The query string is too long');
+      return refuse(request, 'method_not_allowed', 'Method not allowed', {
+        allow: [...methods.keys(), 'OPTIONS'].join(', '),
+      });
+    if (request.query.length > options.maxQueryBytes)
+      return refuse(request, 'query_too_long', 'The query string is too long');
     if (!route.needsKey) return (whole) => route.handle(whole, null);
     const caller = options.checkKey(request.header('x-apikey'), request);
-    if (caller === 'MISSING') return refuse(request, 401, 'API key not provided');
-    if (caller === 'NOT_FOUND') return refuse(request, 401, 'NOT_FOUND');
+    if (caller === 'MISSING') return refuse(request, 'api_key_missing', 'API key not provided');
+    if (caller === 'NOT_FOUND') return refuse(request, 'api_key_unknown', 'NOT_FOUND');
     if ('retryAfterMs' in caller) return rateLimited(request, caller.retryAfterMs);
     answering.caller = caller;
     if (route.scope !== undefined && !caller.scopes?.includes(route.scope)) return noOperatorScope(request);
     answering.takesQuotes = route.takesQuotes === true;
     if (route.method !== 'GET' && hasCoding(request))
-      return refuse(request, 415, 'A body with a Content-Encoding is not taken', { 'accept-encoding': 'identity' });
+      return refuse(request, 'unsupported_encoding', 'A body with a Content-Encoding is not taken', {
+        'accept-encoding': 'identity',
+      });
     return (whole) => {
       const retryAfterMs = options.quotas.takeRequest(caller);
       return retryAfterMs > 0 ? rateLimited(whole, retryAfterMs) : route.handle(whole, caller);
@@ -138,7 +143,7 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
 
   function fail(answering: Answering, error: unknown): NetResponse {
     options.watch.failed(answering.requestId, error);
-    return finish(answering, refuse(answering.request, 500, 'Internal server error'));
+    return finish(answering, refuse(answering.request, 'internal_error', 'Internal server error'));
   }
 
   function handle(request: NetRequest): NetResponse | Promise<NetResponse> {

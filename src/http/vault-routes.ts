@@ -5,7 +5,7 @@ import { type OptionTerms, readAmount, vaultQuoteQuery } from '../wire/options.j
 import { formatDecimal } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
-import { chainUnreachable, json, noWallet, refuse } from './responses.js';
+import { BAD_EXPIRATION, chainUnreachable, json, noWallet, refuse } from './responses.js';
 import type { Route } from './router.js';
 
 /** `units` of 10^-`decimals` tokens. */
@@ -14,9 +14,11 @@ interface Amount {
   readonly decimals: number;
 }
 
+export type VaultRefusalCode = 'invalid_expiration' | 'unknown_vault' | 'contract_refused';
+
 export type VaultAnswer =
   | { readonly type: 'QUOTED'; readonly vault: string; readonly quote: Amount; readonly fee: Amount }
-  | { readonly type: 'REFUSED'; readonly message: string }
+  | { readonly type: 'REFUSED'; readonly code: VaultRefusalCode; readonly message: string }
   | { readonly type: 'FAILED' }
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
@@ -38,7 +40,7 @@ export function vaultRoute(vaults: VaultPrices | null, symbols: readonly string[
 
   async function quote(request: NetRequest): Promise<NetResponse> {
     const query = readQuery(request, checkQuery, limits.queryPairs);
-    if (!query.ok) return refuse(request, 400, query.error);
+    if (!query.ok) return refuse(request, query.code, query.error);
     if (vaults === null || vaults.hasWallet?.() === false) return noWallet(request);
     const { base, quote, expiration, type, direction } = query.value;
     const strike = readAmount(query.value.strike);
@@ -48,9 +50,9 @@ export function vaultRoute(vaults: VaultPrices | null, symbols: readonly string[
       case 'QUOTED':
         return json(quoteJson(answer, { expiration, strike, size, direction }));
       case 'REFUSED':
-        return refuse(request, 400, answer.message);
+        return refuse(request, answer.code === 'invalid_expiration' ? BAD_EXPIRATION : answer.code, answer.message);
       case 'FAILED':
-        return refuse(request, 500, 'Failed to get quote from vault');
+        return refuse(request, 'contract_call_failed', 'Failed to get quote from vault');
       case 'CHAIN_UNREACHABLE':
         return chainUnreachable(request);
     }
@@ -79,14 +81,14 @@ export function rfqMessageRoutes(parts: RfqMessageParts): Route[] {
 
   function message(request: NetRequest): NetResponse {
     const query = readQuery(request, checkQuery, limits.queryPairs);
-    if (!query.ok) return refuse(request, 400, query.error);
+    if (!query.ok) return refuse(request, query.code, query.error);
     const taker = operator();
     if (taker === null) return noWallet(request);
     const now = nowSeconds();
     if (now === null) return chainUnreachable(request);
     const { base, quote, expiration, type, direction } = query.value;
     const date = readNewExpiration(expiration, now);
-    if (!date.ok) return refuse(request, 400, { message: date.refusal, quote: query.value });
+    if (!date.ok) return refuse(request, BAD_EXPIRATION, { message: date.refusal, quote: query.value });
     const strike = readAmount(query.value.strike);
     const key = poolKey({ base, quote, expiration, strike, type }, date.maturity);
     const body = {

@@ -12,12 +12,12 @@ type Handlers = Pick<NetOptions, 'sockets' | 'onFault'>;
 
 /** Decides an upgrade request; refuses it if the handler throws. */
 export function decideUpgrade({ sockets, onFault }: Handlers, request: NetRequestHead): UpgradeDecision {
-  if (request.header('sec-websocket-version') !== '13') return wrongWebSocketVersion;
+  if (request.header('sec-websocket-version') !== '13') return wrongWebSocketVersion.to(request);
   try {
     return sockets.upgrade(request);
   } catch (error) {
     onFault(error);
-    return internalError;
+    return internalError.to(request);
   }
 }
 

@@ -1,3 +1,5 @@
+import type { HttpErrorCode } from '../wire/error-codes.js';
+import { renderError } from '../wire/problem.js';
 import type { CapacityFault } from './capacity.js';
 
 /**
@@ -267,26 +269,35 @@ export const CloseCode = {
 
 export const TOO_MANY_PINGS = 'Too many pings';
 
-/** An answer of the backend without a handler: the same text on both backends. */
-export function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): NetResponse {
+/** An answer without a handler, in the form that the request accepts: the same text on both backends. */
+export interface NetRefusal {
+  to(request: Pick<NetRequestHead, 'header'>): NetResponse;
+}
+
+export function refusal(
+  code: HttpErrorCode,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): NetRefusal {
   return {
-    status,
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ message }),
+    to(request) {
+      const { status, contentType, body } = renderError(code, { message }, request.header('accept'));
+      return { status, headers: { ...headers, 'content-type': contentType }, body };
+    },
   };
 }
 
 /** A handler threw, or answered what HTTP cannot carry. */
-export const internalError = refusal(500, 'Internal server error');
+export const internalError = refusal('internal_error', 'Internal server error');
 
 /** To a connection beyond what there may be. */
-export function tooManyConnections(full: CapacityFault, { httpConnectionsPerAddress }: NetLimits): NetResponse {
-  if (full === 'IN_ALL') return refusal(503, 'Too many connections', { 'retry-after': '1' });
-  return refusal(429, `Too many connections: at most ${httpConnectionsPerAddress} from one address`);
+export function tooManyConnections(full: CapacityFault, { httpConnectionsPerAddress }: NetLimits): NetRefusal {
+  if (full === 'IN_ALL') return refusal('server_full', 'Too many connections', { 'retry-after': '1' });
+  return refusal('too_many_connections', `Too many connections: at most ${httpConnectionsPerAddress} from one address`);
 }
 
 /** RFC 6455 section 4.4. */
-export const wrongWebSocketVersion = refusal(426, 'Sec-WebSocket-Version must be 13', {
+export const wrongWebSocketVersion = refusal('unsupported_websocket_version', 'Sec-WebSocket-Version must be 13', {
   'sec-websocket-version': '13',
   upgrade: 'websocket',
 });

@@ -8,6 +8,8 @@ import {
   type SocketHandlers,
   type UpgradeDecision,
 } from '../net/net.js';
+import type { HttpErrorCode } from '../wire/error-codes.js';
+import { renderError } from '../wire/problem.js';
 import type { ReaderPace } from './catch-up.js';
 import { FeedReader } from './feed-reader.js';
 import { type ChainsStatus, Heartbeats } from './heartbeats.js';
@@ -80,11 +82,14 @@ export class Gateway implements SocketHandlers {
     const { limits, corsOrigins } = this.#options;
     const { wsConnections, wsConnectionsPerAddress } = limits;
     if (!pageMayConnect(corsOrigins, request.header('origin'), request.header('host'))) {
-      return refusal(403, 'Pages of this origin may not connect');
+      return refuse(request, 'origin_forbidden', 'Pages of this origin may not connect');
     }
-    if (this.#addresses.total >= wsConnections) return refusal(503, 'Too many connections');
+    if (this.#addresses.total >= wsConnections) {
+      return refuse(request, 'server_full', 'Too many connections');
+    }
     if (this.#addresses.of(networkOf(request.remoteAddress)) >= wsConnectionsPerAddress) {
-      return refusal(429, `Too many connections: at most ${wsConnectionsPerAddress} from one address`);
+      const message = `Too many connections: at most ${wsConnectionsPerAddress} from one address`;
+      return refuse(request, 'too_many_connections', message);
     }
     return { accept: true, protocol: agreedProtocol(request.header('sec-websocket-protocol')) };
   }
@@ -211,8 +216,9 @@ function resumeFrom(reason: string, { reader }: Session): string {
   return `${reason}, resume from seq ${reader.followed.completeSeq}`;
 }
 
-function refusal(status: number, message: string): NetResponse {
-  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }) };
+function refuse(request: Pick<NetRequestHead, 'header'>, code: HttpErrorCode, message: string): NetResponse {
+  const { status, contentType, body } = renderError(code, { message }, request.header('accept'));
+  return { status, headers: { 'content-type': contentType }, body };
 }
 
 /**

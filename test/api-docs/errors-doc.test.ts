@@ -1,6 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import t from 'tap';
 import { httpErrors, socketCloses, socketErrors } from '../../src/api-docs/errors.js';
+import { answersOf } from '../../src/api-docs/openapi.js';
+import { documentedRoutes } from '../../src/app/http-wiring.js';
+import { limits } from '../../src/config/limits.js';
+import { ERROR_CODE_NAMES, ERROR_CODES } from '../../src/wire/error-codes.js';
 import { readDocument } from '../app/read-document.js';
 import { isMessageOf } from './message-of.js';
 
@@ -15,13 +19,20 @@ function rowsBelow(text: string, heading: string): string[] {
 
 await t.test('docs/reference/errors.md lists every error as it is, and no other', async (t) => {
   const text = readDocument('docs/reference/errors.md');
+  t.strictSame(
+    rowsBelow(text, 'Codes'),
+    ERROR_CODE_NAMES.map((code) => {
+      const { status, retryable, title, remedy } = ERROR_CODES[code];
+      return `| \`${code}\` | ${status ?? 'socket'} | ${retryable ? 'yes' : 'no'} | ${title} | ${remedy} |`;
+    }),
+  );
   const ofHttp = Object.entries(httpErrors).flatMap(([status, errors]) =>
-    errors.map(({ message, when }) => `| ${status} | \`${message}\` | ${when} |`),
+    errors.map(({ message, code, when }) => `| ${status} | \`${message}\` | \`${code}\` | ${when} |`),
   );
   t.strictSame(rowsBelow(text, 'HTTP'), ofHttp);
   t.strictSame(
     rowsBelow(text, 'ERROR on a socket'),
-    socketErrors.map(({ message, when }) => `| \`${message}\` | ${when} |`),
+    socketErrors.map(({ message, code, when }) => `| \`${message}\` | \`${code}\` | ${when} |`),
   );
   t.strictSame(
     rowsBelow(text, 'How sockets are closed'),
@@ -29,17 +40,63 @@ await t.test('docs/reference/errors.md lists every error as it is, and no other'
   );
 });
 
-await t.test('every refusal that is written in the routes is in the table of its status', async (t) => {
-  const files = (await readdir(new URL('http/', source))).map((file) => new URL(`http/${file}`, source));
-  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-  const written = texts.flatMap((text) => [...text.matchAll(/refuse\(request, (\d+), (['"`])(.*?)\2[,)]/g)]);
-  t.ok(written.length >= 8, `${written.length} refusals`);
-  for (const [, status = '', , message = ''] of written) {
+await t.test('codes are lower-case words, each with a text that has it and the status of its texts', async (t) => {
+  const texts = [...Object.values(httpErrors).flat(), ...socketErrors];
+  for (const code of ERROR_CODE_NAMES) {
+    t.match(code, /^[a-z]+(_[a-z]+)*$/);
+    // Its texts are those of JSON Schema.
+    const isSchemaError = code === 'malformed_body';
+    t.ok(isSchemaError || texts.some((error) => error.code === code), `src/api-docs/errors.ts has no text of ${code}`);
+  }
+  for (const [status, errors] of Object.entries(httpErrors)) {
+    for (const { message, code } of errors) t.equal(ERROR_CODES[code].status, Number(status), `${code}: ${message}`);
+  }
+});
+
+await t.test('a text has one code, on whatever wire it comes', async (t) => {
+  const codes = new Map<string, string>();
+  for (const { message, code } of [...Object.values(httpErrors).flat(), ...socketErrors]) {
+    t.equal(code, codes.get(message) ?? code, message);
+    codes.set(message, code);
+  }
+});
+
+/** `refuse(request, 'code', 'text')` and its like; a cause that is no text is a constant with a code. */
+const WRITTEN = /(?:\b(?:refuse|unavailable)\(\s*request,|\brefusal\()\s*(?:'(\w+)'|\w+),\s*(['"`])(.*?)\2\s*[,)]/g;
+
+await t.test('every refusal that is written in the sources is in the table, with its code', async (t) => {
+  const folders = ['http/', 'app/', 'net/', 'ws/'];
+  const files = await Promise.all(
+    folders.map(async (folder) => {
+      const names = await readdir(new URL(folder, source));
+      return names.filter((name) => name.endsWith('.ts')).map((name) => new URL(`${folder}${name}`, source));
+    }),
+  );
+  const texts = await Promise.all(files.flat().map((file) => readFile(file, 'utf8')));
+  const written = texts.flatMap((text) => [...text.matchAll(WRITTEN)]);
+  t.ok(written.length >= 30, `${written.length} refusals`);
+  const known = Object.values(httpErrors).flat();
+  for (const [, code, , message = ''] of written) {
     const filled = message.replaceAll(/\$\{.*?\}/g, 'something');
-    t.ok(
-      httpErrors[Number(status)]?.some((error) => isMessageOf(error, filled)),
-      `${status} ${message}`,
-    );
+    const rows = known.filter((error) => isMessageOf(error, filled));
+    t.ok(rows.length > 0, `"${message}" has no row in src/api-docs/errors.ts`);
+    if (code !== undefined)
+      t.ok(
+        rows.some((row) => row.code === code),
+        `"${message}" has not the code ${code} there`,
+      );
+  }
+});
+
+await t.test('every error that a route is documented to answer with lists its codes', async (t) => {
+  for (const route of documentedRoutes(limits, ['WETH'])) {
+    for (const [status, answer] of Object.entries(answersOf(route))) {
+      const at = `${route.method} ${route.path} ${status}`;
+      // What GET /ready answers with is no error but what was asked for.
+      if (Number(status) < 400 || (route.path === '/ready' && status === '503')) continue;
+      t.ok((answer.codes ?? []).length > 0, `${at} has no codes: use failure() of src/api-docs/openapi.ts`);
+      for (const code of answer.codes ?? []) t.equal(ERROR_CODES[code].status, Number(status), `${at} ${code}`);
+    }
   }
 });
 

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { limits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
+import { type ErrorCode, errorAnchor, errorType } from '../../src/wire/error-codes.js';
 import { ONE, signQuote, type WireQuote } from './maker.js';
-import { RestClient } from './rest-client.js';
+import { type RestAnswer, RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 
@@ -16,6 +17,8 @@ const [pool] = chain.pools;
 const [, maker, stranger] = chain.accounts;
 if (!pool || !maker || !stranger) throw new Error('The local chain lacks pools or accounts');
 const good = await signQuote(maker.privateKey, pool);
+
+const problemJson = { accept: 'application/problem+json' };
 
 interface Refusal {
   readonly keyword: string;
@@ -62,9 +65,40 @@ await t.test('a body of the wrong shape is refused in the words of its schema', 
 });
 
 await t.test('a client that asks for problem details gets them', async (t) => {
-  const answer = await rest.post('/quotes', [], { accept: 'application/problem+json' });
+  const answer = await rest.post('/quotes', [], problemJson);
   t.equal(answer.headers.get('content-type'), 'application/problem+json');
-  t.match(answer.body, { status: 400, title: 'Bad Request', errors: [{ keyword: 'minItems' }] });
+  t.match(answer.body, { status: 400, code: 'invalid_parameter', retryable: false, errors: [{ keyword: 'minItems' }] });
+  t.notOk('param' in answer.body, 'no single field is wrong');
+});
+
+await t.test('every problem has a code, and names the parameter that is wrong', async (t) => {
+  const cases: [() => Promise<RestAnswer>, number, object][] = [
+    [() => rest.post('/quotes', [{ ...good, deadline: '1' }], problemJson), 400, { param: '0.deadline' }],
+    [() => rest.post('/quotes', [{ ...good, extra: 1 }], problemJson), 400, { param: '0.extra' }],
+    [() => rest.post('/quotes', '[{"a":', problemJson), 400, { code: 'malformed_body' }],
+    [
+      () => rest.post('/quotes', [{ ...good, chainId: '42161' }], problemJson),
+      400,
+      { code: 'unsupported_chain', param: '0.chainId' },
+    ],
+    [() => rest.get('/quotes?chainId=421613', problemJson), 400, { code: 'invalid_parameter', param: 'poolAddress' }],
+    [() => rest.get('/orders?chainId=%ff', problemJson), 400, { code: 'malformed_query' }],
+    [() => rest.get('/nowhere', problemJson), 404, { code: 'unknown_path' }],
+    [() => rest.get('/quotes', { ...problemJson, 'x-apikey': 'wrong' }), 401, { code: 'api_key_unknown' }],
+    [
+      () => rest.get('/pools?expiration=99ABC99', problemJson),
+      400,
+      { code: 'invalid_expiration', param: 'expiration' },
+    ],
+    [() => rest.post('/quotes', [good], { ...problemJson, 'content-encoding': 'gzip' }), 415, {}],
+  ];
+  for (const [ask, status, about] of cases) {
+    const { body } = await ask();
+    const code = body.code as ErrorCode;
+    t.match(body, { status, code: /^[a-z_]+$/, retryable: false, type: errorType(code), ...about });
+    const page = await fetch(new URL(errorType(code), httpUrl));
+    t.match(await page.text(), `id="${errorAnchor(code)}"`, 'the type leads to where the code is explained');
+  }
 });
 
 await t.test('a packed body is not taken, and the answer says so', async (t) => {

@@ -102,10 +102,14 @@ function operationOf(method: string): string {
 }
 
 function assertDocumentedError(status: number, answer: unknown, at: string): void {
-  const { message } = answer as { readonly message?: unknown };
-  if (typeof message !== 'string') return;
-  const known = httpErrors[status] ?? [];
-  if (!known.some((error) => isMessageOf(error, message))) throw new Error(`${at}: no table has "${message}"`);
+  const { message, detail, errors, code } = answer as Readonly<Record<string, unknown>>;
+  const text = errors === undefined ? (message ?? detail) : undefined;
+  if (typeof text !== 'string') return;
+  const known = (httpErrors[status] ?? []).filter((error) => isMessageOf(error, text));
+  if (known.length === 0) throw new Error(`${at}: no table has "${text}"`);
+  if (code !== undefined && !known.some((error) => error.code === code)) {
+    throw new Error(`${at}: no table has "${text}" with the code ${JSON.stringify(code)}`);
+  }
 }
 
 /** Throws when a frame from the server is none that is documented for its protocol. */

@@ -66,7 +66,7 @@ t.test('each channel has its own parameters; what is wrong with them is 400', as
 t.test('a snapshot that is too large is refused for good', async (t) => {
   const past = {
     rows: () => 0,
-    read: async () => ({ ok: false, problem: 'Too many quotes for a snapshot', busy: false }) as const,
+    read: async () => ({ ok: false, code: 'snapshot_too_large', problem: 'Too many quotes for a snapshot' }) as const,
   };
   const refused = await ask(
     [eventsRoute(past, chainId, limits, answersAtOnce())],

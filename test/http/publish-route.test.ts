@@ -133,9 +133,9 @@ t.test('distinguishes the reasons that reject a whole request, with the time to 
 });
 
 t.test('what passes is to be tried again in a second, and what does not is not', async (t) => {
-  const stale = await served({ refusal: { status: 503, message: 'stale' } }).post([postedQuote]);
+  const stale = await served({ refusal: { code: 'chain_unavailable', message: 'stale' } }).post([postedQuote]);
   t.match(stale, { status: 503, headers: { 'retry-after': '1' }, text: '{"message":"stale"}' });
-  const without = await served({ refusal: { status: 501, message: 'no wallet' } }).post([postedQuote]);
+  const without = await served({ refusal: { code: 'no_wallet', message: 'no wallet' } }).post([postedQuote]);
   t.match(without, { status: 501, text: '{"message":"no wallet"}' });
   t.notOk('retry-after' in without.headers);
 });

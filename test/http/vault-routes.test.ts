@@ -49,7 +49,7 @@ t.test('numbers are written as the contracts have them, however many digits that
 
 t.test('each way to have no quote has its status and words', async (t) => {
   const cases: [VaultAnswer, number, string][] = [
-    [{ type: 'REFUSED', message: 'Vault__SellDisabled' }, 400, 'Vault__SellDisabled'],
+    [{ type: 'REFUSED', code: 'contract_refused', message: 'Vault__SellDisabled' }, 400, 'Vault__SellDisabled'],
     [{ type: 'FAILED' }, 500, 'Failed to get quote from vault'],
     [{ type: 'CHAIN_UNREACHABLE' }, 503, 'The chain does not answer'],
   ];

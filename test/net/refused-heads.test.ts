@@ -28,6 +28,29 @@ eachBackend(t, (t, backend) => {
     }
   });
 
+  t.test('what the backend itself refuses has a code for clients that ask for problem details', async (t) => {
+    const { port } = await serve(t, backend, { http: unreachable });
+    const problemOf = async (request: string): Promise<unknown> => {
+      const connection = await RawConnection.open(port);
+      await connection.send(request);
+      const text = await connection.until((text) => text.includes('\r\n\r\n{') && text.trimEnd().endsWith('}'));
+      connection.reset();
+      t.match(text, /\r\ncontent-type: application\/problem\+json\r\n/i);
+      return JSON.parse(text.slice(text.indexOf('{')));
+    };
+    const accept = 'Accept: application/problem+json';
+    t.match(await problemOf(head('GET / HTTP/1.1', 'Host: x', 'Host: y', accept)), {
+      status: 400,
+      code: 'malformed_request',
+      detail: 'Host is repeated',
+    });
+    const upgrade = ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+    t.match(await problemOf(head('GET / HTTP/1.1', 'Host: x', ...upgrade, 'Sec-WebSocket-Version: 8', accept)), {
+      status: 426,
+      code: 'unsupported_websocket_version',
+    });
+  });
+
   t.test('its sender may send the whole body, and reads the answer', async (t) => {
     const { url } = await serve(t, backend, { http: unreachable, refuseHead, limits: { refusedBodyMs: 60_000 } });
     for (const size of [1, 1_000, 100_000, 10_000_000]) {

@@ -27,7 +27,11 @@ export type VaultQuote =
   /** `quote` contains `fee`. */
   | { readonly type: 'QUOTED'; readonly vault: string; readonly quote: TokenAmount; readonly fee: TokenAmount }
   /** What was asked for can't be: `message` says why, in the words of the date rules, or as a contract's error. */
-  | { readonly type: 'REFUSED'; readonly message: string }
+  | {
+      readonly type: 'REFUSED';
+      readonly code: 'invalid_expiration' | 'unknown_vault' | 'contract_refused';
+      readonly message: string;
+    }
   /** The vault gave no quote, for a reason that is not the client's. */
   | { readonly type: 'FAILED' }
   | { readonly type: 'CHAIN_UNREACHABLE' };
@@ -52,11 +56,11 @@ export class VaultQuotes {
     const now = this.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const expiration = readNewExpiration(trade.expiration, now);
-    if (!expiration.ok) return { type: 'REFUSED', message: expiration.refusal };
+    if (!expiration.ok) return { type: 'REFUSED', code: 'invalid_expiration', message: expiration.refusal };
     const vault = findVault(this.profile.vaults, trade);
     const base = this.series.token(trade.base);
     const quote = this.series.token(trade.quote);
-    if (!vault || !base || !quote) return { type: 'REFUSED', message: 'Vault does not exist' };
+    if (!vault || !base || !quote) return { type: 'REFUSED', code: 'unknown_vault', message: 'Vault does not exist' };
     const { decimals } = trade.type === 'C' ? base : quote;
     const key = this.series.poolKey(trade, expiration.maturity);
     try {
@@ -103,7 +107,8 @@ export class VaultQuotes {
 
 function refusal(answer: CallResult | undefined): VaultQuote {
   const name = answer === undefined ? null : revertName(answer.data);
-  return name !== null && REFUSAL.test(name) ? { type: 'REFUSED', message: name } : { type: 'FAILED' };
+  if (name === null || !REFUSAL.test(name)) return { type: 'FAILED' };
+  return { type: 'REFUSED', code: 'contract_refused', message: name };
 }
 
 function readFee([ofPool, ofDiamond]: readonly CallResult[], decimals: number): TokenAmount | null {

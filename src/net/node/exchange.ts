@@ -11,6 +11,7 @@ import {
   LIST_HEADERS,
   type NetLimits,
   type NetOptions,
+  type NetRefusal,
   type NetRequest,
   type NetResponse,
   type RequestHeader,
@@ -79,6 +80,11 @@ export class NodeExchange {
   /** Answers a request on a connection that is closed afterwards. */
   refuse(answer: NetResponse): void {
     this.#write(answer, true);
+  }
+
+  /** Answers a request whose head is wrong. */
+  refuseFault(fault: NetRefusal, awaitsContinue: boolean): void {
+    this.refuseUnread(fault.to(this.#request), awaitsContinue);
   }
 
   /**
@@ -261,7 +267,7 @@ export class NodeExchange {
 
   #crashed(error: unknown): NetResponse {
     this.#host.options.onFault(error);
-    return internalError;
+    return internalError.to(this.#request);
   }
 }
 
@@ -314,7 +320,7 @@ function readTarget(target: string): Target {
 }
 
 /** What node:http lets through and the service refuses; null when there is nothing. */
-export function nodeHeadFault(incoming: IncomingMessage, limits: NetLimits): NetResponse | null {
+export function nodeHeadFault(incoming: IncomingMessage, limits: NetLimits): NetRefusal | null {
   const { httpVersion, url = '', rawHeaders } = incoming;
   if (httpVersion !== '1.1') return wrongVersion;
   if (!url.startsWith('/') && url !== '*' && !ABSOLUTE_FORM.test(url)) return badTarget;

@@ -115,7 +115,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     res.on('close', () => unanswered.delete(exchange));
     const fault = nodeHeadFault(incoming, this.options.limits);
     if (fault === null) exchange.serve(awaitsContinue);
-    else exchange.refuseUnread(fault, awaitsContinue);
+    else exchange.refuseFault(fault, awaitsContinue);
   }
 
   /** False: there are too many. */

@@ -83,7 +83,7 @@ export class NodeSockets implements NodeSocketHost {
     const { socket } = incoming;
     const request = new NodeRequest(incoming, this.#host.proxies);
     const fault = nodeHeadFault(incoming, this.#options.limits);
-    const decision = fault ?? decideUpgrade(this.#options, request);
+    const decision = fault?.to(request) ?? decideUpgrade(this.#options, request);
     if (!('accept' in decision)) {
       this.#refuse(incoming, decision);
       return;

@@ -74,7 +74,7 @@ export class UwsExchange {
     const isBodiless = BODILESS_METHODS.has(exchange.#request.method);
     const fault = headFault((visit) => req.forEach(visit), host.options.limits);
     exchange.#isChunked = exchange.#request.header('transfer-encoding') !== undefined;
-    if (fault !== null) exchange.#refuseLater(fault);
+    if (fault !== null) exchange.#refuseLater(fault.to(exchange.#request));
     else if (isBodiless) exchange.#handle();
     else exchange.#collect();
   }
@@ -221,7 +221,10 @@ export class UwsExchange {
   #count(): boolean {
     const full = this.#host.connections.take(this.#request.remoteAddress, 1);
     this.#isCounted = full === null;
-    if (full !== null) this.#refuseLater(tooManyConnections(full, this.#host.options.limits));
+    if (full !== null) {
+      const refusal = tooManyConnections(full, this.#host.options.limits);
+      this.#refuseLater(refusal.to(this.#request));
+    }
     return this.#isCounted;
   }
 
@@ -337,7 +340,7 @@ export class UwsExchange {
 
   #crashed(error: unknown): NetResponse {
     this.#host.options.onFault(error);
-    return internalError;
+    return internalError.to(this.#request);
   }
 }
 

@@ -230,7 +230,7 @@ export class UwsSockets implements UwsSocketHost {
   #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const request = new UwsRequest(req, res, this.#host.proxies);
     const fault = headFault((visit) => req.forEach(visit), this.#options.limits);
-    const decision = fault ?? decideUpgrade(this.#options, request);
+    const decision = fault?.to(request) ?? decideUpgrade(this.#options, request);
     if (!('accept' in decision)) {
       UwsExchange.refuse(res, req, this.#host, decision);
       return;

@@ -89,10 +89,15 @@ t.test('a date that no new pool may have, and a pair without a vault, are refuse
   const { asked, vaults } = opened([]);
   t.match(await vaults.quote({ ...buy, expiration: '01JAN23' }), {
     type: 'REFUSED',
+    code: 'invalid_expiration',
     message: 'Invalid expiration date: 01JAN23 is in the past',
   });
   for (const pair of [{ base: 'testWETH' }, { quote: 'DAI' }, { quote: 'testWETH' }]) {
-    t.strictSame(await vaults.quote({ ...buy, ...pair }), { type: 'REFUSED', message: 'Vault does not exist' });
+    t.strictSame(await vaults.quote({ ...buy, ...pair }), {
+      type: 'REFUSED',
+      code: 'unknown_vault',
+      message: 'Vault does not exist',
+    });
   }
   t.strictSame(asked, []);
 });
@@ -111,7 +116,7 @@ t.test('a sale mints nothing and has no fee; none is asked for', async (t) => {
 t.test("refusals of the trade carry the contract's error name, also for an impossible key", async (t) => {
   for (const name of ['Vault__SellDisabled', 'PoolFactory__IdenticalAddresses', 'OptionMath__Underflow'] as const) {
     const { vaults } = opened([{ reverted: true, data: revertWith(name) }], { now: NOW, isPossible: false });
-    t.strictSame(await vaults.quote(buy), { type: 'REFUSED', message: name });
+    t.strictSame(await vaults.quote(buy), { type: 'REFUSED', code: 'contract_refused', message: name });
   }
 });
 

@@ -1,0 +1,281 @@
+/** One kind of error, as programs tell it from others. */
+interface ErrorKind {
+  /** HTTP status of every answer with this code; null: it occurs on sockets alone. */
+  readonly status: number | null;
+  /** The same request may succeed later, with nothing changed by the client. */
+  readonly retryable: boolean;
+  /** Names the error in a few words. */
+  readonly title: string;
+  /** What the client does about it. */
+  readonly remedy: string;
+}
+
+const wait = 'Wait as long as `Retry-After` says, then send it again.';
+const operator = "The service's operator has to change its configuration.";
+
+/**
+ * Every error that the service answers with, on HTTP and on sockets. A code keeps its name and its meaning for ever:
+ * clients branch on it. Each error names its code where it is made, so an error without one does not compile.
+ */
+export const ERROR_CODES = {
+  invalid_parameter: {
+    status: 400,
+    retryable: false,
+    title: 'A parameter is missing, unknown or wrong',
+    remedy: '`param` names it, the text says what is expected.',
+  },
+  malformed_query: {
+    status: 400,
+    retryable: false,
+    title: 'The query string cannot be read',
+    remedy: 'Send fewer parameters, and percent-encode them as UTF-8.',
+  },
+  malformed_body: {
+    status: 400,
+    retryable: false,
+    title: 'The body cannot be read',
+    remedy: 'Send JSON in UTF-8, in smaller batches if there are too many parts.',
+  },
+  malformed_request: {
+    status: 400,
+    retryable: false,
+    title: 'The head of the request is not HTTP/1.1',
+    remedy: 'Correct the header or the target that the text names.',
+  },
+  invalid_expiration: {
+    status: 400,
+    retryable: false,
+    title: 'No option expires then',
+    remedy: 'Take a date of GET /pools/maturities.',
+  },
+  unsupported_chain: {
+    status: 400,
+    retryable: false,
+    title: 'Another chain is served here',
+    remedy: 'Send the chain id that the text allows.',
+  },
+  unknown_vault: {
+    status: 400,
+    retryable: false,
+    title: 'The pair has no vault of that type',
+    remedy: 'Take another pair or type.',
+  },
+  contract_refused: {
+    status: 400,
+    retryable: false,
+    title: 'The contract refuses the trade',
+    remedy: "The text is the contract's own name of its reason.",
+  },
+  snapshot_too_large: {
+    status: 400,
+    retryable: false,
+    title: 'Too many quotes for a snapshot',
+    remedy: 'Name a pool.',
+  },
+  api_key_missing: { status: 401, retryable: false, title: 'No API key', remedy: 'Send the key in `x-apikey`.' },
+  api_key_unknown: {
+    status: 401,
+    retryable: false,
+    title: 'The API key is unknown or revoked',
+    remedy: 'Use another key.',
+  },
+  missing_scope: {
+    status: 403,
+    retryable: false,
+    title: 'The API key has no scope for this',
+    remedy: 'Use a key with the scope `operator`.',
+  },
+  origin_forbidden: {
+    status: 403,
+    retryable: false,
+    title: 'Pages of this origin may not connect',
+    remedy: 'The operator can name the origin in `corsOrigins`.',
+  },
+  unknown_path: { status: 404, retryable: false, title: 'No such path', remedy: 'Take one of the documented paths.' },
+  method_not_allowed: {
+    status: 405,
+    retryable: false,
+    title: 'The path has no such method',
+    remedy: '`Allow` names those that it has.',
+  },
+  body_timeout: { status: 408, retryable: true, title: 'The body came too slowly', remedy: 'Send it faster.' },
+  body_too_large: {
+    status: 413,
+    retryable: false,
+    title: 'The body is too large',
+    remedy: 'Send smaller batches.',
+  },
+  query_too_long: {
+    status: 414,
+    retryable: false,
+    title: 'The query string is too long',
+    remedy: 'Use the form of the call that takes a body, such as POST /orders/query.',
+  },
+  unsupported_encoding: {
+    status: 415,
+    retryable: false,
+    title: 'Bodies with a Content-Encoding are not accepted',
+    remedy: 'Send the body uncompressed.',
+  },
+  unsupported_websocket_version: {
+    status: 426,
+    retryable: false,
+    title: 'Another version of WebSocket is required',
+    remedy: 'Send `Sec-WebSocket-Version: 13`.',
+  },
+  rate_limited: {
+    status: 429,
+    retryable: true,
+    title: 'Over a quota of the key or of the address',
+    remedy: 'Wait as long as `Retry-After` says, on a socket a second. Then send it again.',
+  },
+  spend_cap_reached: {
+    status: 429,
+    retryable: true,
+    title: 'The wallet has spent what it may in a day',
+    remedy: wait,
+  },
+  too_many_connections: {
+    status: 429,
+    retryable: true,
+    title: 'Too many connections of one address or key',
+    remedy: 'Close another connection first.',
+  },
+  too_many_headers: {
+    status: 431,
+    retryable: false,
+    title: 'Too many header fields',
+    remedy: 'Send fewer.',
+  },
+  internal_error: {
+    status: 500,
+    retryable: false,
+    title: 'A fault of the service',
+    remedy: 'Report it with the `x-request-id`, which finds it in the log.',
+  },
+  contract_call_failed: {
+    status: 500,
+    retryable: false,
+    title: 'A contract gave no usable answer and no reason',
+    remedy: 'Try another size or option.',
+  },
+  oracle_failed: {
+    status: 500,
+    retryable: true,
+    title: 'The oracle gave no value',
+    remedy: 'Send it again, or give the spot price.',
+  },
+  no_volatility_oracle: {
+    status: 501,
+    retryable: false,
+    title: 'No volatility oracle is configured',
+    remedy: operator,
+  },
+  no_wallet: { status: 501, retryable: false, title: 'No wallet is configured', remedy: operator },
+  chain_unavailable: {
+    status: 503,
+    retryable: true,
+    title: 'The chains do not answer or are not read up to now',
+    remedy: wait,
+  },
+  event_not_reached: {
+    status: 503,
+    retryable: true,
+    title: 'The event of x-min-seq is not known here yet',
+    remedy: wait,
+  },
+  storage_full: { status: 503, retryable: true, title: 'The disk of the log is full', remedy: wait },
+  busy: { status: 503, retryable: true, title: 'Too much waits to be written or read', remedy: wait },
+  server_full: { status: 503, retryable: true, title: 'The server has as many connections as it may', remedy: wait },
+  wallet_out_of_gas: {
+    status: 503,
+    retryable: true,
+    title: 'The wallet has no money for gas',
+    remedy: "The service's operator has to send it some.",
+  },
+  publish_queue_full: {
+    status: 503,
+    retryable: true,
+    title: 'Too many quotes wait for their publication',
+    remedy: wait,
+  },
+  publication_not_confirmed: {
+    status: 504,
+    retryable: true,
+    title: 'The publication is not confirmed yet',
+    remedy: 'Send the quotes again: that joins the publication under way.',
+  },
+  unsupported_http_version: {
+    status: 505,
+    retryable: false,
+    title: 'HTTP/1.1 is required',
+    remedy: 'Send HTTP/1.1.',
+  },
+  not_authenticated: { status: null, retryable: false, title: 'No AUTH yet', remedy: 'Send AUTH first.' },
+  malformed_message: {
+    status: null,
+    retryable: false,
+    title: 'The message cannot be read',
+    remedy: 'Send a JSON object in a text frame.',
+  },
+  unknown_message_type: {
+    status: null,
+    retryable: false,
+    title: 'There is no such message',
+    remedy: 'Send one of the types that the text names.',
+  },
+  too_many_channels: {
+    status: null,
+    retryable: true,
+    title: 'The sockets of the key follow too many channels',
+    remedy: 'Unsubscribe from another first.',
+  },
+  too_many_covers: {
+    status: null,
+    retryable: true,
+    title: 'The server follows as many covers as it may',
+    remedy: 'Send it again later.',
+  },
+  too_many_rfqs: {
+    status: null,
+    retryable: true,
+    title: 'Too many requests for quotes wait on the socket',
+    remedy: 'Wait for the answers to those.',
+  },
+  invalid_pool_key: {
+    status: null,
+    retryable: false,
+    title: 'No pool can have this key',
+    remedy: 'Correct `poolKey`.',
+  },
+} as const satisfies Readonly<Record<string, ErrorKind>>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Codes that an HTTP answer can have. */
+export type HttpErrorCode = {
+  [Code in ErrorCode]: (typeof ERROR_CODES)[Code]['status'] extends number ? Code : never;
+}[ErrorCode];
+
+export const ERROR_CODE_NAMES = Object.keys(ERROR_CODES) as readonly ErrorCode[];
+
+export const HTTP_ERROR_CODES = ERROR_CODE_NAMES.filter(isHttpErrorCode);
+
+function isHttpErrorCode(code: ErrorCode): code is HttpErrorCode {
+  return ERROR_CODES[code].status !== null;
+}
+
+/** Where the service's own page explains the code (RFC 9457, 3.1.1: a reference relative to the server). */
+export function errorType(code: ErrorCode): string {
+  return `/docs#${errorAnchor(code)}`;
+}
+
+export function errorAnchor(code: ErrorCode): string {
+  return `error-${code}`;
+}
+
+/** Of a reason why nothing can be written just now: the journal's, or else that of a chain or of the cluster's leader. */
+export function delayCode(reason: string): 'storage_full' | 'busy' | 'chain_unavailable' {
+  if (reason === 'STORAGE_FULL') return 'storage_full';
+  return reason === 'BUSY' ? 'busy' : 'chain_unavailable';
+}
