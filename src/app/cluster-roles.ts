@@ -220,6 +220,8 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     handlers: handlersOf(core),
     index: () => log.engine.index,
     maxCalls: limits.clusterCalls,
+    answerKeptMs: limits.clusterFailoverMs,
+    clock: systemClock,
     onFault: logFault,
   });
   const news = publishNews(cluster, systemClock, limits.clusterNewsMs, () => ({

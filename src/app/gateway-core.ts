@@ -75,7 +75,7 @@ const REPEATABLE = true;
 
 /** A gateway's core: the book is a replica of the cluster's, and what clients want goes to its leader. */
 export function openGatewayCore(
-  { clock, limits }: Pick<ServiceOptions, 'clock' | 'limits'>,
+  { clock, random, limits }: Pick<ServiceOptions, 'clock' | 'random' | 'limits'>,
   quotas: Quotas,
   cluster: ClusterConnection,
   replica: GatewayReplica,
@@ -97,8 +97,11 @@ export function openGatewayCore(
   quotas.onUsed = ({ id, tier }, kind, amount) => usage.add(id, tier, kind, amount);
   const calls = new CallClient(cluster, {
     clock,
+    random,
     retryMs: limits.clusterRetryMs,
+    resendMs: limits.clusterResendMs,
     term: () => replica.at.term,
+    isLeaderMissing: () => watch.missing(clock.monotonicMs()) !== null,
     shows: (index) => replica.shows(index),
   });
   onTerm(() => calls.termBegan());

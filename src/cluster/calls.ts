@@ -1,5 +1,5 @@
 import type { Msg, Subscription } from '@nats-io/transport-node';
-import type { Clock } from '../engine/ports.js';
+import type { Clock, Random } from '../engine/ports.js';
 import { pause } from '../system/timers.js';
 import { type ClusterConnection, ClusterError } from './connection.js';
 
@@ -7,6 +7,8 @@ import { type ClusterConnection, ClusterError } from './connection.js';
 export type CallHandlers = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
 interface Call {
+  /** The same where it is sent again, and of no other call. Absent: an older gateway's. */
+  readonly id?: string;
   readonly name: string;
   readonly args: readonly unknown[];
 }
@@ -41,8 +43,11 @@ export interface CallServerOptions {
   readonly handlers: CallHandlers;
   /** The last record that an answer may show. */
   readonly index: () => number;
-  /** Calls under way at once; beyond that they are refused. */
+  /** Calls under way at once, beyond which they are refused; and answers that are remembered. */
   readonly maxCalls: number;
+  /** How long an answer is remembered, for a call that is sent again. */
+  readonly answerKeptMs: number;
+  readonly clock: Clock;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -51,6 +56,8 @@ export class CallServer {
   readonly #options: CallServerOptions;
   readonly #subscription: Subscription;
   readonly #underWay = new Set<Promise<void>>();
+  /** By their ids, the oldest first. A call that comes again gets the answer of the first time. */
+  readonly #answers = new Map<string, Promise<Answer>>();
 
   constructor(cluster: ClusterConnection, options: CallServerOptions) {
     this.#options = options;
@@ -70,22 +77,47 @@ export class CallServer {
   }
 
   async #answer(message: Msg): Promise<void> {
-    const { handlers, index, maxCalls, onFault } = this.#options;
     let answer: Answer;
     try {
-      const { name, args } = decode(message.data) as Call;
-      const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
-      if (handler === undefined) answer = { type: 'FAILED', message: `the leader knows no ${name}: upgrade it` };
-      else if (this.#underWay.size > maxCalls) answer = { type: 'FAILED', message: BUSY };
-      else {
-        const value = await handler(...(args as never[]));
-        answer = { type: 'DONE', value, index: index() };
-      }
+      answer = await this.#carryOutOnce(decode(message.data) as Call);
     } catch (error) {
-      onFault(error);
+      this.#options.onFault(error);
       answer = { type: 'FAILED', message: 'Internal error of the leader' };
     }
     message.respond(encode(answer));
+  }
+
+  #carryOutOnce(call: Call): Promise<Answer> {
+    const { id } = call;
+    const known = id === undefined ? undefined : this.#answers.get(id);
+    if (known !== undefined) return known;
+    const { maxCalls } = this.#options;
+    // A refused call is not remembered, so that it may be sent again.
+    if (this.#underWay.size >= maxCalls) return Promise.resolve({ type: 'FAILED', message: BUSY });
+    const answering = this.#carryOut(call);
+    if (id !== undefined) this.#remember(id, answering);
+    return answering;
+  }
+
+  #remember(id: string, answering: Promise<Answer>): void {
+    const { clock, answerKeptMs, maxCalls } = this.#options;
+    const [oldest] = this.#answers.keys();
+    if (oldest !== undefined && this.#answers.size >= maxCalls) this.#answers.delete(oldest);
+    this.#answers.set(id, answering);
+    void answering.then(() => clock.after(answerKeptMs, () => this.#answers.delete(id)));
+  }
+
+  async #carryOut({ name, args }: Call): Promise<Answer> {
+    const { handlers, index, onFault } = this.#options;
+    const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
+    if (handler === undefined) return { type: 'FAILED', message: `the leader knows no ${name}: upgrade it` };
+    try {
+      const value = await handler(...(args as never[]));
+      return { type: 'DONE', value, index: index() };
+    } catch (error) {
+      onFault(error);
+      return { type: 'FAILED', message: 'Internal error of the leader' };
+    }
   }
 }
 
@@ -93,18 +125,26 @@ const BUSY = 'too many calls are under way';
 
 export interface CallClientOptions {
   readonly clock: Clock;
+  readonly random: Pick<Random, 'bytes'>;
   /** The leader's term as far as this gateway knows; 0: none. */
   readonly term: () => number;
+  /** There has been no word from the leader for too long. */
+  readonly isLeaderMissing: () => boolean;
   /** Resolves when this gateway's replica shows that record. */
   readonly shows: (index: number) => Promise<void>;
-  /** Pause before a call is sent again. */
+  /** Pause before a call is sent again after a failure. */
   readonly retryMs: number;
+  /** A call without an answer is sent again after this time: the call or its answer may be lost with a connection. */
+  readonly resendMs: number;
 }
 
 export interface CallOptions {
   /** How long its answer may take. */
   readonly timeoutMs: number;
-  /** Doing it twice comes to the same: after a failover it is sent again, until that time has passed. */
+  /**
+   * Doing it twice comes to the same: it is sent to the next leader as well, until this time has passed without one. 0:
+   * it is sent to one leader alone.
+   */
   readonly retryForMs: number;
 }
 
@@ -112,6 +152,11 @@ export interface CallOptions {
 export class NoLeader extends Error {
   override readonly name = 'NoLeader';
 }
+
+/** The leader has not answered yet, or the call or its answer is lost. */
+class NoAnswer extends NoLeader {}
+
+const ID_BYTES = 16;
 
 /** Calls the leader from a gateway. */
 export class CallClient {
@@ -136,17 +181,24 @@ export class CallClient {
    * with what the leader says went wrong.
    */
   async call<Result>(name: string, args: readonly unknown[], options: CallOptions): Promise<Result> {
-    const { clock, retryMs, shows } = this.#options;
-    const untilMs = clock.monotonicMs() + options.retryForMs;
-    const payload = encode({ name, args } satisfies Call);
+    const { clock, random, retryMs, resendMs, shows, term } = this.#options;
+    const startMs = clock.monotonicMs();
+    const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
+    const payload = encode({ id, name, args } satisfies Call);
+    const firstTerm = term();
     for (;;) {
+      const leftMs = Math.max(1, startMs + options.timeoutMs - clock.monotonicMs());
       try {
-        const answer = await this.#send(payload, options.timeoutMs);
+        const answer = await this.#send(payload, Math.min(leftMs, resendMs));
         if (answer.type === 'FAILED') throw new ClusterError('UNREACHABLE', answer.message);
         await shows(answer.index);
         return answer.value as Result;
       } catch (error) {
-        if (!(error instanceof NoLeader) || clock.monotonicMs() >= untilMs) throw error;
+        if (!(error instanceof NoLeader)) throw error;
+        const passedMs = clock.monotonicMs() - startMs;
+        // The leader that has the call may still be at it: it carries a call out once, however often it is sent.
+        const isWorking = error instanceof NoAnswer && term() === firstTerm && !this.#options.isLeaderMissing();
+        if (passedMs >= (isWorking ? options.timeoutMs : options.retryForMs)) throw error;
       }
       await pause(clock, retryMs);
     }
@@ -155,6 +207,7 @@ export class CallClient {
   async #send(payload: Buffer, timeoutMs: number): Promise<Answer> {
     const term = this.#options.term();
     if (term === 0) throw new NoLeader('the cluster has had no leader yet');
+    if (this.#options.isLeaderMissing()) throw new NoLeader(`the leader of term ${term} is silent`);
     let end: () => void = () => undefined;
     const isOver = new Promise<never>((_, reject) => {
       end = () => reject(new NoLeader(`the leader of term ${term} was deposed`));
@@ -166,7 +219,7 @@ export class CallClient {
       return decode((await Promise.race([request, isOver])).data) as Answer;
     } catch (cause) {
       if (cause instanceof NoLeader) throw cause;
-      throw new NoLeader(`the leader of term ${term} gives no answer`, { cause });
+      throw new NoAnswer(`the leader of term ${term} gives no answer`, { cause });
     } finally {
       this.#onTerm.delete(end);
     }

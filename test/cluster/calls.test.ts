@@ -1,0 +1,96 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { NatsConnection } from '@nats-io/transport-node';
+import t, { type Test } from 'tap';
+import { CallClient, type CallHandlers, CallServer, NoLeader } from '../../src/cluster/calls.js';
+import type { ClusterConnection } from '../../src/cluster/connection.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
+import { connectTo, natsServers } from './nats-servers.js';
+
+const TERM = 7;
+const RESEND_MS = 150;
+const REPEATABLE = { timeoutMs: 5_000, retryForMs: 500 };
+
+interface Options {
+  readonly handlers: CallHandlers;
+  /** What becomes of the client's requests. */
+  readonly request?: (send: NatsConnection['request']) => NatsConnection['request'];
+  readonly isLeaderMissing?: () => boolean;
+}
+
+async function callsOf(t: Test, { handlers, request, isLeaderMissing = () => false }: Options): Promise<CallClient> {
+  const servers = await natsServers(t, { servers: 1 });
+  const server = new CallServer(await connectTo(t, servers, { unsafe: true }), {
+    term: TERM,
+    handlers,
+    index: () => 1,
+    maxCalls: 10,
+    answerKeptMs: 1_000,
+    clock: systemClock,
+    onFault: (error) => void t.error(error),
+  });
+  t.teardown(() => server.stop());
+  const gateway = await connectTo(t, servers, { member: 'gateway-1', unsafe: true });
+  const { nats } = gateway;
+  await nats.flush();
+  const changed: ClusterConnection =
+    request === undefined
+      ? gateway
+      : {
+          ...gateway,
+          nats: Object.assign(Object.create(nats) as NatsConnection, { request: request(nats.request.bind(nats)) }),
+        };
+  return new CallClient(changed, {
+    clock: systemClock,
+    random: systemRandom,
+    term: () => TERM,
+    isLeaderMissing,
+    shows: () => Promise.resolve(),
+    retryMs: 20,
+    resendMs: RESEND_MS,
+  });
+}
+
+t.test('a call whose answer is lost with a connection is sent again, and carried out once', async (t) => {
+  let carriedOut = 0;
+  let sent = 0;
+  const calls = await callsOf(t, {
+    handlers: { add: (...args: number[]) => Promise.resolve((carriedOut += args[0] ?? 0)) },
+    request: (send) => async (subject, payload, options) => {
+      const answer = await send(subject, payload, options);
+      sent += 1;
+      if (sent > 2) return answer;
+      await pause(options?.timeout ?? 0);
+      throw new Error('timeout');
+    },
+  });
+  t.equal(await calls.call('add', [3], { timeoutMs: 5_000, retryForMs: 0 }), 3);
+  t.equal(sent, 3);
+  t.equal(await calls.call('add', [3], { timeoutMs: 5_000, retryForMs: 0 }), 6, 'another call is another');
+});
+
+t.test('a call that takes longer than the time after which it is sent again is carried out once', async (t) => {
+  let carriedOut = 0;
+  const handlers = {
+    async slow() {
+      carriedOut += 1;
+      await pause(4 * RESEND_MS);
+      return 'done';
+    },
+  };
+  const calls = await callsOf(t, { handlers });
+  t.equal(await calls.call('slow', [], REPEATABLE), 'done');
+  t.equal(carriedOut, 1);
+});
+
+t.test('calls end in time when the leader falls silent', async (t) => {
+  let isMissing = false;
+  let end: () => void = () => undefined;
+  const handlers = { slow: () => new Promise<void>((resolve) => (end = resolve)) };
+  const calls = await callsOf(t, { handlers, isLeaderMissing: () => isMissing });
+  const startMs = performance.now();
+  const called = calls.call('slow', [], REPEATABLE);
+  isMissing = true;
+  await t.rejects(called, NoLeader);
+  t.ok(performance.now() - startMs < REPEATABLE.timeoutMs, 'long before its answer would be too late');
+  end();
+});
