@@ -1,8 +1,10 @@
 // A whole Quotebook cluster on one machine, to try it and for tests: three NATS servers, two engines and two gateways
 // on the local chain. Run by `npm run cluster`. A member that ends is started again, as a supervisor would.
 //
-//   npm run cluster -- [--port 8080] [--ready-file FILE] [--data-dir DIR] [--engines 2] [--gateways 2] [--own-addresses]
+//   npm run cluster -- [--port 8080] [--ready-file FILE] [--data-dir DIR] [--engines 2] [--gateways 2]
+//                      [--own-addresses] [--nats URLS --nats-monitors URLS]
 //
+// `--nats`: servers that run already, and whose monitoring ports are those of `--nats-monitors`.
 // `--own-addresses`: each process reaches the NATS servers by loopback addresses that no other process uses, so a test
 // can cut it off by dropping packets.
 import { execFile, spawn } from 'node:child_process';
@@ -31,6 +33,8 @@ const { values: flags } = parseArgs({
     engines: { type: 'string', default: '2' },
     gateways: { type: 'string', default: '2' },
     'own-addresses': { type: 'boolean', default: false },
+    nats: { type: 'string' },
+    'nats-monitors': { type: 'string', default: '' },
   },
 });
 const dataDir = flags['data-dir'] ?? mkdtempSync(path.join(os.tmpdir(), 'quotebook-cluster-'));
@@ -105,7 +109,10 @@ class Member {
 const ends = [];
 try {
   const ownAddresses = flags['own-addresses'];
-  const nats = await startNats({ servers: 3, dir: path.join(dataDir, 'nats'), ownAddresses });
+  const nats =
+    flags.nats === undefined
+      ? await startNats({ servers: 3, dir: path.join(dataDir, 'nats'), ownAddresses })
+      : runningNats(flags.nats, flags['nats-monitors']);
   ends.push(() => nats.stop());
   let members = 0;
   /** Servers by the addresses that the next member has for itself. */
@@ -203,7 +210,7 @@ try {
     // Beside it, for tests: which member is which, and how to run commands against the cluster.
     await writeWhole(path.join(dataDir, 'cluster.json'), {
       engines: content.engines.map((engine, i) => ({ ...engine, member: engines[i].name })),
-      nats: nats.nodes.map(({ url, pid, monitorUrl }) => ({ url, pid, monitorUrl })),
+      nats: nats.nodes.map(({ url, pid, monitorUrl, routePort }) => ({ url, pid, monitorUrl, routePort })),
       profile: profileFile,
     });
     await writeWhole(readyFile, content);
@@ -249,6 +256,15 @@ try {
   isStopping = true;
   for (const end of ends.reverse()) await Promise.resolve(end()).catch((error) => console.error(error));
   if (flags['data-dir'] === undefined) await rm(dataDir, { recursive: true, force: true });
+}
+
+/** Servers that another process owns. */
+function runningNats(url, monitors) {
+  const monitorUrls = monitors.split(',');
+  const nodes = url
+    .split(',')
+    .map((server, i) => ({ url: server, monitorUrl: monitorUrls[i], pid: null, failed: null }));
+  return { nodes, url, stop: () => undefined };
 }
 
 /** In one piece: a program that waits for the file never reads half of it. */

@@ -1,20 +1,15 @@
 import { limits } from '../../src/config/limits.js';
 import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
-import { type OpenLog, openLog } from '../../src/persistence/recovery/open-log.js';
+import { type OpenLog, openLog, type OpenLogOptions } from '../../src/persistence/recovery/open-log.js';
 import { SnapshotProcess } from '../../src/persistence/snapshot/snapshot-process.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { CHAIN_ID } from './signed-quotes.js';
 
 export const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/**
- * The log of a directory as the service opens it by default: an fsync before every acknowledgement, segments of the
- * same size. Snapshots are written by another process and take CPU time, so only some contenders write them.
- */
-export async function openBenchLog(directory: string, snapshots: boolean): Promise<OpenLog> {
-  const maker = new SnapshotProcess(directory, limits.snapshotMs, silent);
-  if (snapshots) maker.start();
-  const log = await openLog(await openNodeDisk(directory), {
+/** A log as the service has it by default: an fsync before every acknowledgement, segments of the same size. */
+export function benchLogOptions(maker: SnapshotProcess, snapshots: boolean): OpenLogOptions {
+  return {
     identity: { chainId: CHAIN_ID },
     reorgDepth: limits.reorgDepth,
     random: systemRandom,
@@ -44,7 +39,14 @@ export async function openBenchLog(directory: string, snapshots: boolean): Promi
     draftTag: 'bench',
     // One that is asked for where none are due leaves no process behind.
     make: (request) => maker.make(request).finally(() => (snapshots ? undefined : maker.end())),
-  });
+  };
+}
+
+/** Snapshots are written by another process and take CPU time, so only some contenders write them. */
+export async function openBenchLog(directory: string, snapshots: boolean): Promise<OpenLog> {
+  const maker = new SnapshotProcess(directory, limits.snapshotMs, silent);
+  if (snapshots) maker.start();
+  const log = await openLog(await openNodeDisk(directory), benchLogOptions(maker, snapshots));
   return {
     ...log,
     async close() {

@@ -23,7 +23,12 @@ interface EngineInfo {
 export interface ClusterReady {
   readonly gateways: readonly { readonly httpUrl: string; readonly wsUrl: string; readonly pid: number }[];
   readonly engines: readonly EngineInfo[];
-  readonly nats: readonly { readonly url: string; readonly monitorUrl: string; readonly pid: number }[];
+  readonly nats: readonly {
+    readonly url: string;
+    readonly monitorUrl: string;
+    readonly routePort: number;
+    readonly pid: number;
+  }[];
   readonly apiKey: string;
   readonly rpcUrl: string;
   readonly chainId: number;
@@ -91,6 +96,20 @@ export class ClusterProcess {
 
   /** The members that answer. */
   async members(): Promise<readonly MemberInfo[]> {
+    return callRoll(await this.#connect(), ROLL_MS);
+  }
+
+  /** The server that leads the log stream. */
+  async natsLeader(): Promise<ClusterReady['nats'][number]> {
+    return this.#until('a leader of the stream', async () => {
+      const { jsm, names } = await this.#connect();
+      const name = (await jsm.streams.info(names.stream)).cluster?.leader ?? '';
+      // They are n1, n2 and so on.
+      return this.ready.nats[Number(name.slice(1)) - 1] ?? null;
+    });
+  }
+
+  async #connect(): Promise<ClusterConnection> {
     const { nats, profile } = this.ready;
     const { name } = JSON.parse(readFileSync(profile, 'utf8')) as { readonly name: string };
     this.#connection ??= await connectCluster({
@@ -101,7 +120,7 @@ export class ClusterProcess {
       unsafe: true,
       callMs: CALL_MS,
     });
-    return callRoll(this.#connection, ROLL_MS);
+    return this.#connection;
   }
 
   /** By the members' own word. */

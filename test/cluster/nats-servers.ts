@@ -23,6 +23,8 @@ export interface NatsServers {
 export interface NatsServersOptions {
   readonly servers?: number;
   readonly dir?: string;
+  /** A directory of each server's data. */
+  readonly stores?: readonly string[];
   readonly sync?: string;
   readonly conf?: string;
   readonly maxPayload?: number;
