@@ -20,7 +20,7 @@ import { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
 import type { Clock } from '../../src/engine/ports.js';
-import type { Hex } from '../../src/engine/quote.js';
+import type { Hex, Order, Origin } from '../../src/engine/quote.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
@@ -41,6 +41,7 @@ export interface FollowingOptions {
   readonly operator?: OperatorAccount;
   readonly onEvents?: (events: readonly EngineEvent[]) => void;
   readonly onHalt?: (error: Error) => void;
+  readonly onLateLogs?: (role: ChainRole, events: number) => void;
   /** Whether the log takes a command now. */
   readonly takes?: () => boolean;
 }
@@ -141,7 +142,7 @@ export class Following {
       nowSeconds: () => Math.floor(time.nowMs() / 1000),
       onRefusedEvent: (why) => following.refused.push(why),
       onIgnoredEvent: (why) => following.ignored.push(why),
-      onLateLogs: () => undefined,
+      onLateLogs: (role, events) => options.onLateLogs?.(role, events),
       onTxTrouble: (nonce, what) => following.troubles.push(`${nonce}: ${what}`),
       listener,
     });
@@ -178,8 +179,17 @@ export class Following {
   }
 }
 
+export interface VisibleBook {
+  readonly orders: readonly (Pick<Order, 'fillableSize' | 'reason'> & {
+    readonly quoteId: Hex;
+    readonly ts: number;
+    readonly origin: Origin | null;
+  })[];
+  readonly pools: readonly unknown[];
+}
+
 /** What everybody can see of a book, in an order of its own. */
-export function visibleBook(engine: Engine): unknown {
+export function visibleBook(engine: Engine): VisibleBook {
   const orders = [...engine.known()].sort((a, b) => (a.quote.quoteId < b.quote.quoteId ? -1 : 1));
   const pools = [...engine.pools()].sort((a, b) => (a.pool.poolAddress < b.pool.poolAddress ? -1 : 1));
   return {
