@@ -179,8 +179,10 @@ export class ClusterProcess {
   ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
     const { nats, profile } = this.ready;
     const nodes = servers?.nodes ?? nats;
+    // The program refuses names that are no settings, such as QUOTEBOOK_ROUNDS.
+    const others = Object.entries(process.env).filter(([name]) => !name.startsWith('QUOTEBOOK_'));
     const env = {
-      ...process.env,
+      ...Object.fromEntries(others),
       QUOTEBOOK_PROFILE: profile,
       QUOTEBOOK_CLUSTER: nodes.map(({ url }) => url).join(','),
       QUOTEBOOK_CLUSTER_MONITORS: nodes.map(({ monitorUrl }) => monitorUrl).join(','),
