@@ -154,7 +154,7 @@ async function serve(
     if (pageFiles.length === 0) logger.warn('page not built');
     const service = await startService({
       ...settings,
-      page: { files: pageFiles, localKey },
+      page: { files: pageFiles, localKey, localRpcUrl: local?.chain.rpcUrl ?? null },
       profile,
       rpc,
       operator,

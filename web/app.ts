@@ -1,20 +1,31 @@
 import { KeyDialog } from './key-dialog.js';
+import type { Hex } from 'quotebook/client';
 import { Session } from './session.js';
+import { demoWallets, WalletOffers } from './wallet.js';
+import { WalletView } from './wallet-view.js';
 
 interface PageSettings {
   readonly chainId: string;
   /** The local set-up's own; null: one has to be typed in. */
   readonly apiKey: string | null;
+  /** The contract that takes collateral from makers and takers. */
+  readonly router: Hex;
+  /** JSON-RPC of a local set-up's chain, whose node signs for its funded accounts; null: there is none. */
+  readonly rpcUrl: string | null;
 }
 
 const SETTINGS_AGAIN_MS = 1_000;
 
-const { chainId, apiKey } = await settings();
+const { chainId, apiKey, router, rpcUrl } = await settings();
 
-const session = new Session(chainId, (why) => {
+const session = new Session({ chainId, router }, (why) => {
   dialog.forget();
   dialog.ask(why);
 });
+// The chain of a local set-up may be gone; the page shows the book without its accounts.
+const demo = rpcUrl === null ? [] : await demoWallets(rpcUrl).catch(() => []);
+const wallets = new WalletView(new WalletOffers(demo), chainId, (wallet) => session.act(wallet));
+session.onNeedsWallet = () => wallets.ask();
 const dialog = new KeyDialog((key) => void session.open(key));
 const key = dialog.kept ?? apiKey;
 if (key === null) dialog.ask();

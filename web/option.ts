@@ -1,5 +1,5 @@
 import type { Pool } from 'quotebook/client';
-import { decimal, decimalsOf } from './amounts.js';
+import { decimal, decimalsOf, parseDecimal } from './amounts.js';
 
 const ONE = 10n ** 18n;
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
@@ -40,6 +40,17 @@ export function premiumText(pool: Pool, price: bigint, side: 'bid' | 'ask', digi
   return decimal(exact, isTooSmall ? decimalsOf(exact, SIGNIFICANT_DIGITS) : digits, rounding);
 }
 
+/**
+ * A premium per contract as typed, as the wire's price; null: no number. Rounded so that a premium that is shown,
+ * typed in again as a limit, takes in the price that it was shown for.
+ */
+export function normalizedPrice(pool: Pool, text: string, side: 'bid' | 'ask'): bigint | null {
+  const typed = parseDecimal(text);
+  if (typed === null || pool.type === 'C') return typed;
+  const strike = strikeOf(pool);
+  return (typed * ONE + (side === 'bid' ? strike - 1n : 0n)) / strike;
+}
+
 /** How far apart the best prices are; of a crossed book how far the best bid is above the best ask. */
 export function spreadText(pool: Pool, bid: bigint, ask: bigint): string {
   const apart = bid > ask ? bid - ask : ask - bid;
@@ -52,9 +63,12 @@ const SIGNIFICANT_DIGITS = 4;
 /** 1e-18 tokens per contract. On the wire the price of a put is per unit of strike. */
 function premium(pool: Pool, price: bigint, rounding: 'UP' | 'DOWN'): bigint {
   if (pool.type === 'C') return price;
-  // Nine decimals of a strike are more than the contracts allow it.
-  const strike = BigInt(Math.round(pool.strike * 1e9)) * 10n ** 9n;
-  return (price * strike + (rounding === 'UP' ? ONE - 1n : 0n)) / ONE;
+  return (price * strikeOf(pool) + (rounding === 'UP' ? ONE - 1n : 0n)) / ONE;
+}
+
+/** 1e-18. Nine decimals of a strike are more than the contracts allow it. */
+function strikeOf({ strike }: Pool): bigint {
+  return BigInt(Math.round(strike * 1e9)) * 10n ** 9n;
 }
 
 /** For sorting expirations such as 27NOV26. */

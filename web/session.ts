@@ -1,11 +1,13 @@
 import {
   ApiError,
+  type Hex,
   OrderbookClient,
   type FollowedBook,
   type FollowedTickers,
   type OrderbookClientOptions,
   type Pool,
 } from 'quotebook/client';
+import { AccountView } from './account-view.js';
 import { contracts } from './amounts.js';
 import { ChainView } from './chain-view.js';
 import { DepthView } from './depth-view.js';
@@ -13,14 +15,23 @@ import { byId, setText } from './elements.js';
 import { LadderView } from './ladder-view.js';
 import { Market } from './market.js';
 import { nameOf, premiumToken } from './option.js';
+import { QuoteView, type RequestedQuote } from './quote-view.js';
 import { coalesced } from './redraw.js';
 import { StatusView } from './status-view.js';
 import { TAPE_ROWS, TapeView } from './tape-view.js';
+import { TicketView } from './ticket-view.js';
+import type { Wallet } from './wallet.js';
 
 /** How often pools are listed anew: new ones are deployed, old ones expire. */
 const LIST_EVERY_MS = 30_000;
 /** Levels of each side that the ladder and the chart show. */
 const DEPTH = 60;
+
+interface Deployment {
+  readonly chainId: OrderbookClientOptions['chainId'];
+  /** The contract that takes collateral from makers and takers. */
+  readonly router: Hex;
+}
 
 /** The views, and what they show: one client at a time, whose key may change. */
 export class Session {
@@ -30,6 +41,12 @@ export class Session {
   readonly #depth = new DepthView();
   readonly #tape = new TapeView(this.#market);
   readonly #status = new StatusView();
+  readonly #ticket = new TicketView(() => this.onNeedsWallet());
+  readonly #account = new AccountView(this.#market, (address, request) => this.#answer(address, request));
+  readonly #quote: QuoteView;
+  #wallet: Wallet | null = null;
+  /** The user wants to trade, and has no wallet connected. */
+  onNeedsWallet: () => void = () => undefined;
   readonly #chainId: OrderbookClientOptions['chainId'];
   readonly #onRefusedKey: (why: string) => void;
   readonly #drawMarket = coalesced(() => {
@@ -52,8 +69,14 @@ export class Session {
   readonly #soughtPools = new Set<string>();
   #isSeeking = false;
 
-  constructor(chainId: OrderbookClientOptions['chainId'], onRefusedKey: (why: string) => void) {
-    this.#chainId = chainId;
+  constructor(deployment: Deployment, onRefusedKey: (why: string) => void) {
+    this.#chainId = deployment.chainId;
+    this.#quote = new QuoteView({
+      poolKey: ({ poolAddress }) => this.#market.tickers?.of(poolAddress)?.poolKey,
+      router: deployment.router,
+      onNeedsWallet: () => this.onNeedsWallet(),
+      onPlaced: () => void this.#account.refresh(),
+    });
     this.#onRefusedKey = onRefusedKey;
     addEventListener('hashchange', () => {
       const pool = this.#namedPool();
@@ -75,11 +98,32 @@ export class Session {
     await this.#beginTape(client);
     if (client !== this.#client) return;
     this.#follow(client);
+    this.#account.open(client, this.#wallet);
     this.#listTimer = setInterval(() => {
       this.#soughtPools.clear();
       void this.#list(client);
     }, LIST_EVERY_MS);
     this.#chooseFirst();
+  }
+
+  /** From now on this wallet trades. */
+  act(wallet: Wallet): void {
+    this.#wallet = wallet;
+    this.#openTrading();
+    if (this.#client !== null) this.#account.open(this.#client, wallet);
+  }
+
+  #openTrading(): void {
+    if (this.#client === null || this.#pool === null) return;
+    this.#ticket.open(this.#client, this.#pool, this.#wallet);
+    this.#quote.open(this.#client, this.#pool, this.#wallet);
+  }
+
+  #answer(poolAddress: string, request: RequestedQuote): void {
+    const pool = this.#market.pool(poolAddress);
+    if (pool === undefined) return;
+    this.#choose(pool);
+    this.#quote.answer(request);
   }
 
   #end(): void {
@@ -135,11 +179,13 @@ export class Session {
     tickers.onTicker(this.#drawMarket);
     facts.onFact((fact) => {
       this.#tape.tellFact(fact);
+      this.#account.heard(fact.body.provider);
       this.#seek(fact.body.poolAddress, client);
       this.#drawMarket();
     });
     rfqs.onRfq((rfq) => {
       this.#tape.tellRfq(rfq);
+      this.#account.heardRequest(rfq);
       this.#drawMarket();
     });
   }
@@ -175,6 +221,7 @@ export class Session {
     this.#book = book;
     busyUntilLive(byId('pool'), book);
     book.onChange(this.#drawBook);
+    this.#openTrading();
     this.#drawBook();
     this.#drawMarket();
   }

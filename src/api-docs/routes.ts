@@ -364,7 +364,12 @@ function accountDocs(): RouteDoc[] {
 
 const Health = closed({ status: Type.Literal('alive') });
 const Ready = closed({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) });
-const PageSettings = closed({ chainId: Type.String(), apiKey: Type.Union([Type.String(), Type.Null()]) });
+const PageSettings = closed({
+  chainId: Type.String(),
+  router: Type.String({ description: 'The contract that takes collateral from makers and takers.' }),
+  apiKey: Type.Union([Type.String(), Type.Null()]),
+  rpcUrl: Type.Union([Type.String(), Type.Null()], { description: "JSON-RPC of a local set-up's chain." }),
+});
 const Document: AnswerDoc = { about: 'The document', schema: Type.Object({}) };
 
 /** What tells of the service itself, without a key. */

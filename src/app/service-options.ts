@@ -67,7 +67,7 @@ export interface ServiceOptions extends ServerChoice, ListenerPorts {
   /** Proxies whose X-Forwarded-For names the client; none by default. */
   readonly trustedProxies?: readonly string[];
   /** What is served at /; none by default. */
-  readonly page?: Omit<PageOptions, 'chainId'>;
+  readonly page?: Pick<PageOptions, 'files' | 'localKey'> & Partial<Pick<PageOptions, 'localRpcUrl'>>;
   readonly logger: Logger;
   /** Null: nothing is measured. */
   readonly metrics: Metrics | null;

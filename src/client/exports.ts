@@ -26,8 +26,10 @@ export type { Readiness, Rest } from './rest.js';
 export { type Hex, zeroAddress as ZERO_ADDRESS } from 'viem';
 export { signQuote } from './sign-quote.js';
 export type { QuotedPool, QuoteSigner, QuoteTerms, SignedOffer as SignedQuote } from './sign-quote.js';
+export type { CollateralBalances, OptionBalances } from '../wire/account.js';
 export type {
   CoverTerms,
+  DryRunResult,
   OrderbookQuote,
   OrdersResponse as OrdersResult,
   PoolKeyJson as PoolKey,

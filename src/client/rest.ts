@@ -1,3 +1,4 @@
+import type { Hex } from 'viem';
 import type { TickersResult } from '../wire/feed-messages.js';
 import type {
   InstrumentJson,
@@ -9,9 +10,11 @@ import type {
   VaultQuoteQuery,
   VaultQuoteResult,
 } from '../wire/options.js';
+import type { CollateralBalances, OptionBalances } from '../wire/account.js';
 import type {
   CoverQuery,
   CoverTerms,
+  DryRunResult,
   OrderbookQuote,
   OrdersQueryParams,
   OrdersResponse,
@@ -92,6 +95,21 @@ export class Rest {
   /** Publishes 1 to 1,000 signed quotes. What is `created` the next `quotes` returns. Posting again is safe. */
   postQuotes(quotes: readonly PostedQuoteJson[]): Promise<PostQuotesResult> {
     return this.#post('/quotes', quotes);
+  }
+
+  /** What posting these quotes would come to, with every reason against each. Publishes nothing. */
+  checkQuotes(quotes: readonly PostedQuoteJson[]): Promise<DryRunResult> {
+    return this.#post('/quotes?dryRun=true', quotes);
+  }
+
+  /** Positions of a wallet in every pool that was deployed; default the operator's. */
+  optionBalances(walletAddr?: Hex): Promise<OptionBalances> {
+    return this.#get('/account/option_balances', { walletAddr });
+  }
+
+  /** Whole tokens that a wallet has of every token of the chain; default the operator's. */
+  collateralBalances(walletAddr?: Hex): Promise<CollateralBalances> {
+    return this.#get('/account/collateral_balances', { walletAddr });
   }
 
   /** Pools deployed in the last 90 days that have not expired. */

@@ -53,7 +53,12 @@ export interface FillPlanView {
     readonly pays: bigint;
     readonly call: Call;
   }[];
-  readonly approval: { readonly token: Hex; readonly spender: Hex; readonly amount: bigint } | null;
+  readonly approval: {
+    readonly token: Hex;
+    readonly decimals: number;
+    readonly spender: Hex;
+    readonly amount: bigint;
+  } | null;
   readonly bundle: Call | null;
 }
 

@@ -18,25 +18,29 @@ export interface PageOptions {
   readonly chainId: string;
   /** The key of the local setup; null: the user of the page types one in. */
   readonly localKey: string | null;
+  /** The contract that takes collateral from makers and takers. */
+  readonly router: string;
+  /** JSON-RPC of the local setup's chain, whose node signs for its funded accounts; null: there is none. */
+  readonly localRpcUrl: string | null;
 }
 
 /**
  * Scripts, styles and connections of this origin alone, and nobody may frame the page. A page's own WebSocket counts as
  * `'self'` (CSP 3, 6.7.2.8).
  */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+const CONTENT_SECURITY_POLICY = (connections: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    `connect-src ${connections}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
 
 const HEADERS = {
-  'content-security-policy': CONTENT_SECURITY_POLICY,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   // Kept by the browser, and asked about each time: a new version is there with the next start.
@@ -44,24 +48,27 @@ const HEADERS = {
 };
 
 /** GET / with its files, and GET /page.json with what the page has to know of this server. None of them needs a key. */
-export function pageRoutes({ files, chainId, localKey }: PageOptions): Route[] {
+export function pageRoutes({ files, chainId, localKey, router, localRpcUrl }: PageOptions): Route[] {
   if (files.length === 0) return [];
   const settings: Route = {
     method: 'GET',
     path: '/page.json',
     needsKey: false,
     handle(request) {
-      const apiKey = isOwnBrowser(request) ? localKey : null;
-      const answer = json(JSON.stringify({ chainId, apiKey }));
+      const isOwn = isOwnBrowser(request);
+      const [apiKey, rpcUrl] = isOwn ? [localKey, localRpcUrl] : [null, null];
+      const answer = json(JSON.stringify({ chainId, apiKey, router, rpcUrl }));
       return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } };
     },
   };
-  return [...files.map(fileRoute), settings];
+  const policy = CONTENT_SECURITY_POLICY(localRpcUrl === null ? "'self'" : `'self' ${localRpcUrl}`);
+  return [...files.map((file) => fileRoute(file, policy)), settings];
 }
 
-function fileRoute({ path, contentType, body, digest }: PageFile): Route {
+function fileRoute({ path, contentType, body, digest }: PageFile, policy: string): Route {
   const etag = `"${digest}"`;
-  const answer: NetResponse = { status: 200, headers: { ...HEADERS, 'content-type': contentType, etag }, body };
+  const headers = { ...HEADERS, 'content-security-policy': policy, 'content-type': contentType, etag };
+  const answer: NetResponse = { status: 200, headers, body };
   return {
     method: 'GET',
     path: path === '/index.html' ? '/' : path,

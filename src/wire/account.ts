@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { Address, ChainId, closed } from './primitives.js';
 
 const walletAddr = Type.Optional(Address);
@@ -24,6 +24,8 @@ export const CollateralBalances = closed({
   failed: Type.Array(closed({ token: Type.String({ description: 'Its symbol.' }), reason: Type.String() })),
 });
 
+export type CollateralBalances = Static<typeof CollateralBalances>;
+
 export const NativeBalance = Type.Number({ description: "Of the chain's own coin, in whole coins." });
 
 const Position = closed({
@@ -37,3 +39,4 @@ export const OptionBalances = closed({
   open: Type.Array(Position),
   expired: Type.Array(Position),
 });
+export type OptionBalances = Static<typeof OptionBalances>;

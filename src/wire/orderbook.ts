@@ -183,9 +183,12 @@ export const CoverTerms = closed(
     averagePrice: nullableAmount('Weighted by size, rounded against the taker; null without a leg.'),
     worstPrice: nullableAmount('Of the last leg; null without a leg.'),
     deadline: Type.Union([UnixSeconds, Type.Null()], { description: 'The earliest of a leg.' }),
-    approval: Type.Union([closed({ token: Address, spender: Address, amount: Uint256 }), Type.Null()], {
-      description: 'What the taker approves first. `amount`: smallest units, for all legs.',
-    }),
+    approval: Type.Union(
+      [closed({ token: Address, decimals: Uint8, spender: Address, amount: Uint256 }), Type.Null()],
+      {
+        description: 'What the taker approves first. `amount` in units of 10^-`decimals` tokens, for all legs.',
+      },
+    ),
     bundle: Type.Union([FillCall, Type.Null()], {
       description: 'All legs in one transaction, which fills all or none; null with fewer than two.',
     }),

@@ -24,6 +24,7 @@ await withPage(async ({ browser, service, maker, call }) => {
           await until(page, '#tape-rows', '28000 P');
           const cut = await page.evaluate(() =>
             [...document.querySelectorAll('main td, main th, main td button, main td span')]
+              .filter((element) => element.checkVisibility() && element.className !== 'hidden')
               .filter((element) => element.childElementCount === 0 && getComputedStyle(element).fontSize !== '0px')
               .filter((element) => {
                 const { paddingLeft, paddingRight } = getComputedStyle(element);

@@ -17,6 +17,8 @@ const page = pageRoutes({
   files: [{ path: '/index.html', contentType: 'text/html', body: Buffer.from('page'), digest: 'digest' }],
   chainId: '421613',
   localKey: 'a key',
+  router: '0x',
+  localRpcUrl: null,
 });
 
 type Referring = Readonly<Record<string, unknown>>;

@@ -163,6 +163,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     page: {
       files: options.page === undefined ? [] : await readPageFiles(PAGE_DIRECTORY),
       localKey: options.page?.givesKey === true ? apiKey : null,
+      localRpcUrl: options.page?.givesKey === true ? chain.rpcUrl : null,
     },
     logger: options.logger ?? pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' }),
     onFault(error) {

@@ -10,7 +10,11 @@ const file = (path: string, contentType: string): PageFile => ({
   digest: `digest-of-${path.slice(1)}`,
 });
 const files = [file('/index.html', 'text/html; charset=utf-8'), file('/app.js', 'text/javascript; charset=utf-8')];
-const routes = pageRoutes({ files, chainId: '421613', localKey: 'the-key' });
+const router = '0x0aa81977bc19a11abe7ec61016a629f989b85513';
+const rpcUrl = 'http://127.0.0.1:8545';
+const deployment = { chainId: '421613', router };
+const routes = pageRoutes({ files, ...deployment, localKey: 'the-key', localRpcUrl: rpcUrl });
+const remote = pageRoutes({ files, ...deployment, localKey: null, localRpcUrl: null });
 
 function get(path: string, headers: Partial<Record<RequestHeader, string>> = {}, remoteAddress = '127.0.0.1') {
   return ask(routes, { ...requestOf('GET', path), remoteAddress, header: (name) => headers[name] });
@@ -24,7 +28,9 @@ t.test('the page is at /, its files at their names, each with its type and no mo
   t.match(script.headers, { 'content-type': 'text/javascript; charset=utf-8', 'x-content-type-options': 'nosniff' });
   const policy = script.headers['content-security-policy'] ?? '';
   t.match(policy, /^default-src 'none'; script-src 'self';/);
-  t.notMatch(policy, /unsafe|http|\*/);
+  t.match(policy, /connect-src 'self' http:\/\/127\.0\.0\.1:8545;/, "a local chain's node signs for its accounts");
+  const { headers } = await ask(remote, requestOf('GET', '/'));
+  t.notMatch(headers['content-security-policy'] ?? 'http', /unsafe|http|\*/);
 });
 
 t.test('a conditional request for an unchanged file gets 304', async (t) => {
@@ -47,11 +53,11 @@ t.test('only what was read at the start has a route', async (t) => {
 });
 
 t.test('a server without a page serves none', async (t) => {
-  t.strictSame(pageRoutes({ files: [], chainId: '421613', localKey: 'the-key' }), []);
+  t.strictSame(pageRoutes({ files: [], ...deployment, localKey: 'the-key', localRpcUrl: rpcUrl }), []);
 });
 
-const KEY = { chainId: '421613', apiKey: 'the-key' };
-const NO_KEY = { chainId: '421613', apiKey: null };
+const KEY = { ...deployment, apiKey: 'the-key', rpcUrl };
+const NO_KEY = { ...deployment, apiKey: null, rpcUrl: null };
 const own = { host: '127.0.0.1:8080' };
 
 t.test('the local key is given to pages of this server in a browser on this machine', async (t) => {
@@ -84,7 +90,6 @@ t.test('nobody else is given it', async (t) => {
 });
 
 t.test('without a local set-up there is no key to give', async (t) => {
-  const plain = pageRoutes({ files, chainId: '42161', localKey: null });
-  const { text } = await ask(plain, { ...requestOf('GET', '/page.json'), header: () => '127.0.0.1' });
-  t.strictSame(JSON.parse(text), { chainId: '42161', apiKey: null });
+  const { text } = await ask(remote, { ...requestOf('GET', '/page.json'), header: () => '127.0.0.1' });
+  t.strictSame(JSON.parse(text), NO_KEY);
 });

@@ -32,10 +32,18 @@ export interface FillTerms extends QuotePart {
   readonly call: Call;
 }
 
+/** `amount` in units of 10^-`decimals` tokens. */
+export interface Approval {
+  readonly token: Hex;
+  readonly decimals: number;
+  readonly spender: Hex;
+  readonly amount: bigint;
+}
+
 export interface FillPlan {
   readonly legs: readonly FillTerms[];
   /** The taker approves `spender` for `amount` of `token` first. Null: there is no leg. */
-  readonly approval: { readonly token: Hex; readonly spender: Hex; readonly amount: bigint } | null;
+  readonly approval: Approval | null;
   /** All legs in one transaction, which fills all of them or none. Null: there are fewer than two. */
   readonly bundle: Call | null;
 }
@@ -64,21 +72,22 @@ export class FillPlans {
     if (first === undefined) return { legs: [], approval: null, bundle: null };
     const token = collateralToken(first.quote);
     const { pool } = first.quote;
-    const decimals: ContractCall = {
+    const decimalsCall: ContractCall = {
       to: token,
       data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }),
       runsForeignCode: true,
     };
     let answers: readonly CallResult[];
     try {
-      answers = await this.#reader.multicall([decimals, ...parts.map((part) => this.#feeCall(part, taker))]);
+      answers = await this.#reader.multicall([decimalsCall, ...parts.map((part) => this.#feeCall(part, taker))]);
     } catch (error) {
       if (isChainFailure(error)) return 'CHAIN_UNREACHABLE';
       throw error;
     }
     const [tokenDecimals, ...fees] = answers.map((answer) => (answer.reverted ? null : readUint(answer)));
     if (tokenDecimals === null || tokenDecimals === undefined || tokenDecimals > MAX_DECIMALS) return 'FAILED';
-    const units = new TokenUnits(Number(tokenDecimals));
+    const decimals = Number(tokenDecimals);
+    const units = new TokenUnits(decimals);
     const legs: FillTerms[] = [];
     for (const [i, part] of parts.entries()) {
       const fee = fees[i] ?? null;
@@ -87,7 +96,7 @@ export class FillPlans {
     }
     const spender = this.#contracts.erc20Router.address.toLowerCase() as Hex;
     const amount = legs.reduce((sum, { pays }) => sum + pays, 0n);
-    return { legs, approval: { token, spender, amount }, bundle: bundleOf(pool, legs) };
+    return { legs, approval: { token, decimals: decimals, spender, amount }, bundle: bundleOf(pool, legs) };
   }
 
   /** The shared diamond answers for every pool, with 18 decimals. */

@@ -1,0 +1,42 @@
+import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from 'viem';
+import type { Call, Wallet } from './wallet.js';
+
+const tokenAbi = parseAbi([
+  'function allowance(address holder, address spender) view returns (uint256)',
+  'function approve(address spender, uint256 amount) returns (bool)',
+]);
+const poolAbi = parseAbi([
+  'function cancelQuotesOB(bytes32[] hashes)',
+  'function exercise() returns (uint256 exerciseValue, uint256 exerciseFee)',
+  'function settle() returns (uint256 collateral)',
+]);
+
+/** In the token's smallest units. */
+export async function allowanceOf(wallet: Wallet, token: Hex, spender: Hex): Promise<bigint> {
+  const args = [wallet.address, spender] as const;
+  const data = await wallet.read({
+    to: token,
+    data: encodeFunctionData({ abi: tokenAbi, functionName: 'allowance', args }),
+  });
+  return decodeFunctionResult({ abi: tokenAbi, functionName: 'allowance', data });
+}
+
+export function approveCall(token: Hex, spender: Hex, amount: bigint): Call {
+  return { to: token, data: encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [spender, amount] }) };
+}
+
+export function cancelCall(poolAddress: string, quoteIds: readonly Hex[]): Call {
+  return {
+    to: poolAddress,
+    data: encodeFunctionData({ abi: poolAbi, functionName: 'cancelQuotesOB', args: [quoteIds] }),
+  };
+}
+
+/** Ends a position of an expired option: longs are exercised, shorts are settled. */
+export function closeCall(poolAddress: string, exposure: 'LONG' | 'SHORT'): Call {
+  const functionName = exposure === 'LONG' ? ('exercise' as const) : ('settle' as const);
+  return { to: poolAddress, data: encodeFunctionData({ abi: poolAbi, functionName }) };
+}
+
+/** The largest allowance. */
+export const ANY_AMOUNT = 2n ** 256n - 1n;

@@ -1,0 +1,149 @@
+import type { Hex, OrderbookClient, Pool, PoolKey, PostedQuote } from 'quotebook/client';
+import { contracts, parseDecimal } from './amounts.js';
+import { ANY_AMOUNT, approveCall } from './contract-calls.js';
+import { byId, found, setText } from './elements.js';
+import { nameOf, normalizedPrice, premiumToken } from './option.js';
+import { problemText, shortAddress, type Wallet } from './wallet.js';
+
+/** A quote for one taker: the answer to a request. */
+export interface RequestedQuote {
+  readonly side: 'bid' | 'ask';
+  readonly size: bigint;
+  readonly taker: Hex;
+}
+
+interface Parts {
+  /** Of the chosen pool; undefined: the feed has not named it yet. */
+  readonly poolKey: (pool: Pool) => PoolKey | undefined;
+  /** The contract that takes the makers' collateral; null: the server does not name it. */
+  readonly router: Hex | null;
+  readonly onNeedsWallet: () => void;
+  /** Quotes of the wallet have changed. */
+  readonly onPlaced: () => void;
+}
+
+/** Places quotes on one side or both: signs them, has them checked, and publishes them. */
+export class QuoteView {
+  readonly #parts: Parts;
+  readonly #form = found('quote', HTMLFormElement);
+  readonly #button = found('quote-do', HTMLButtonElement);
+  readonly #approve = found('quote-approve', HTMLButtonElement);
+  readonly #minutes = found('quote-minutes', HTMLInputElement);
+  readonly #inputs = {
+    bid: { price: found('quote-bid', HTMLInputElement), size: found('quote-bid-size', HTMLInputElement) },
+    ask: { price: found('quote-ask', HTMLInputElement), size: found('quote-ask-size', HTMLInputElement) },
+  } as const;
+  #client: OrderbookClient | null = null;
+  #pool: Pool | null = null;
+  #wallet: Wallet | null = null;
+  #taker: Hex | null = null;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#while(() => this.#place());
+    });
+    this.#approve.addEventListener('click', () => void this.#while(() => this.#allow()));
+    byId('quote-everyone').addEventListener('click', () => this.#for(null));
+  }
+
+  open(client: OrderbookClient, pool: Pool, wallet: Wallet | null): void {
+    if (pool.poolAddress !== this.#pool?.poolAddress) {
+      for (const { price, size } of Object.values(this.#inputs)) [price.value, size.value] = ['', ''];
+      setText(byId('quote-note'), '');
+      this.#for(null);
+    }
+    this.#client = client;
+    this.#pool = pool;
+    this.#wallet = wallet;
+    for (const side of ['bid', 'ask']) setText(byId(`quote-${side}-unit`), premiumToken(pool));
+    setText(this.#button, wallet === null ? 'Connect a wallet to quote' : 'Sign and place');
+    this.#approve.hidden = true;
+  }
+
+  /** Prepares the answer to a request of the pool that is open. */
+  answer({ side, size, taker }: RequestedQuote): void {
+    this.#inputs[side].size.value = plain(size);
+    this.#for(taker);
+    this.#inputs[side].price.focus();
+  }
+
+  #for(taker: Hex | null): void {
+    this.#taker = taker;
+    byId('quote-taker').hidden = taker === null;
+    setText(byId('quote-taker-name'), taker === null ? '' : `Only ${shortAddress(taker)} can fill it.`);
+  }
+
+  async #place(): Promise<string> {
+    const [client, pool, wallet] = [this.#client, this.#pool, this.#wallet];
+    if (wallet === null) {
+      this.#parts.onNeedsWallet();
+      return '';
+    }
+    if (client === null || pool === null) return '';
+    const quotes = await this.#sign(client, pool, wallet);
+    if (typeof quotes === 'string') return quotes;
+    const checked = await client.rest.checkQuotes(quotes);
+    const reasons = checked.quotes.flatMap(({ reasons: each }) => each);
+    this.#approve.hidden = !reasons.includes('InsufficientCollateralAllowance') || this.#parts.router === null;
+    if (reasons.length > 0) return `Not placed: ${[...new Set(reasons)].join(', ')}`;
+    const { created, failed } = await client.rest.postQuotes(quotes);
+    this.#parts.onPlaced();
+    const [first] = failed;
+    if (first !== undefined) return `Not placed: ${first.reason}`;
+    return `Placed ${created.map(({ isBuy, size }) => `${isBuy ? 'a bid' : 'an ask'} for ${contracts(BigInt(size))}`).join(' and ')} on ${nameOf(pool)}`;
+  }
+
+  /** The quotes of the sides that are filled in, or what is wrong with the form. */
+  async #sign(client: OrderbookClient, pool: Pool, wallet: Wallet): Promise<PostedQuote[] | string> {
+    const poolKey = this.#parts.poolKey(pool);
+    const minutes = Number(this.#minutes.value);
+    if (poolKey === undefined) return 'The pool is not known yet. Try again in a moment.';
+    if (!Number.isInteger(minutes) || minutes < 1) return 'A quote lives for at least one minute.';
+    const deadline = Math.floor(Date.now() / 1000) + minutes * 60;
+    const quotes: PostedQuote[] = [];
+    for (const side of ['bid', 'ask'] as const) {
+      const inputs = this.#inputs[side];
+      if (inputs.price.value.trim() === '' && inputs.size.value.trim() === '') continue;
+      const price = normalizedPrice(pool, inputs.price.value, side);
+      const size = parseDecimal(inputs.size.value);
+      if (price === null || price === 0n || size === null || size === 0n) {
+        return `The ${side} needs a price and a size above 0.`;
+      }
+      if (price > 10n ** 18n) return `The ${side}'s price is above what a contract can be worth.`;
+      const terms = { side, price, size, deadline, ...(this.#taker !== null && { taker: this.#taker }) };
+      const signed = await client.signQuote(wallet, { poolAddress: pool.poolAddress, poolKey }, terms);
+      quotes.push(signed.posted);
+    }
+    return quotes.length === 0 ? 'Fill in the bid, the ask, or both.' : quotes;
+  }
+
+  async #allow(): Promise<string> {
+    const [pool, wallet] = [this.#pool, this.#wallet];
+    const poolKey = pool === null ? undefined : this.#parts.poolKey(pool);
+    const { router } = this.#parts;
+    if (wallet === null || poolKey === undefined || router === null) return '';
+    const token = poolKey.isCallPool ? poolKey.base : poolKey.quote;
+    await wallet.send(approveCall(token, router, ANY_AMOUNT));
+    this.#approve.hidden = true;
+    return 'Approved. Place the quote again.';
+  }
+
+  async #while(work: () => Promise<string>): Promise<void> {
+    this.#button.disabled = true;
+    setText(byId('quote-note'), 'Waiting…');
+    try {
+      setText(byId('quote-note'), await work());
+    } catch (error) {
+      setText(byId('quote-note'), problemText(error));
+    }
+    this.#button.disabled = false;
+  }
+}
+
+/** An amount of 1e-18 as an input has it. */
+function plain(amount: bigint): string {
+  const digits = amount.toString().padStart(19, '0');
+  return `${digits.slice(0, -18)}.${digits.slice(-18)}`.replace(/\.?0+$/, '');
+}

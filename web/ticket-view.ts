@@ -1,0 +1,206 @@
+import type { CoverTerms, FollowedCover, OrderbookClient, Pool } from 'quotebook/client';
+import { contracts, decimal, parseDecimal } from './amounts.js';
+import { allowanceOf, approveCall } from './contract-calls.js';
+import { byId, found, setText } from './elements.js';
+import { nameOf, normalizedPrice, premiumText, premiumToken, priceDigits } from './option.js';
+import { coalesced } from './redraw.js';
+import { problemText, type Wallet } from './wallet.js';
+
+/** At most so often are the terms of a cover asked for. */
+const TERMS_EVERY_MS = 500;
+
+/** What the ticket's button does next. */
+type Step = 'CONNECT' | 'APPROVE' | 'FILL' | null;
+
+/** Takes a size from the book: shows the best quotes for it as they change, approves what they cost, and fills them. */
+export class TicketView {
+  readonly #form = found('ticket', HTMLFormElement);
+  readonly #size = found('ticket-size', HTMLInputElement);
+  readonly #limit = found('ticket-limit', HTMLInputElement);
+  readonly #button = found('ticket-do', HTMLButtonElement);
+  readonly #ask = found('ticket-ask', HTMLButtonElement);
+  readonly #onNeedsWallet: () => void;
+  readonly #draw = coalesced(() => this.#show());
+  #client: OrderbookClient | null = null;
+  #pool: Pool | null = null;
+  #wallet: Wallet | null = null;
+  #followed: FollowedCover | null = null;
+  /** Null: not known. */
+  #terms: CoverTerms | null = null;
+  #allowance = 0n;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #lastAskedMs = -Infinity;
+  #isBusy = false;
+  #note = '';
+
+  /** `onNeedsWallet`: the user wants to trade, and has not connected one. */
+  constructor(onNeedsWallet: () => void) {
+    this.#onNeedsWallet = onNeedsWallet;
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#act();
+    });
+    this.#form.addEventListener('input', () => this.#restart());
+    this.#ask.addEventListener('click', () => void this.#askMakers());
+  }
+
+  /** Shows this pool, through this client, for this wallet. */
+  open(client: OrderbookClient, pool: Pool, wallet: Wallet | null): void {
+    this.#client = client;
+    this.#pool = pool;
+    this.#wallet = wallet;
+    setText(byId('ticket-limit-unit'), premiumToken(pool));
+    this.#restart();
+  }
+
+  #restart(): void {
+    this.#followed?.close();
+    this.#followed = null;
+    this.#terms = null;
+    this.#note = '';
+    const size = parseDecimal(this.#size.value);
+    if (this.#client !== null && this.#pool !== null && size !== null && size > 0n) {
+      const { poolAddress } = this.#pool;
+      const taker = this.#wallet === null ? {} : { taker: this.#wallet.address };
+      this.#followed = this.#client.followCover({ poolAddress, side: this.#side, size, ...taker });
+      this.#followed.onCover(() => this.#refresh());
+    }
+    this.#draw();
+  }
+
+  get #side(): 'bid' | 'ask' {
+    return new FormData(this.#form).get('direction') === 'sell' ? 'bid' : 'ask';
+  }
+
+  #refresh(): void {
+    clearTimeout(this.#timer);
+    const waitMs = Math.max(0, this.#lastAskedMs + TERMS_EVERY_MS - performance.now());
+    this.#timer = setTimeout(() => void this.#readTerms(), waitMs);
+  }
+
+  /** Of the part of the cover that is within the limit. */
+  async #readTerms(): Promise<void> {
+    const [client, pool, followed, wallet] = [this.#client, this.#pool, this.#followed, this.#wallet];
+    const cover = followed?.cover ?? null;
+    if (client === null || pool === null || cover === null) return;
+    this.#lastAskedMs = performance.now();
+    const side = this.#side;
+    const limit = normalizedPrice(pool, this.#limit.value, side);
+    const isWithin = (price: string): boolean =>
+      limit === null || (side === 'ask' ? BigInt(price) <= limit : BigInt(price) >= limit);
+    const within = cover.legs.filter(({ quote }) => isWithin(quote.price));
+    const size = within.reduce((sum, { take }) => sum + BigInt(take), 0n);
+    try {
+      const taker = wallet === null ? {} : { taker: wallet.address };
+      const { poolAddress } = pool;
+      const terms = size === 0n ? null : await client.rest.cover({ poolAddress, side, size: `${size}`, ...taker });
+      const approval = terms?.approval ?? null;
+      const allowance =
+        wallet === null || approval === null ? 0n : await allowanceOf(wallet, approval.token, approval.spender);
+      if (followed !== this.#followed) return;
+      this.#terms = terms;
+      this.#allowance = allowance;
+    } catch (error) {
+      this.#note = problemText(error);
+    }
+    this.#draw();
+  }
+
+  get #step(): Step {
+    const approval = this.#terms?.approval ?? null;
+    if (approval === null) return null;
+    if (this.#wallet === null) return 'CONNECT';
+    return this.#allowance < BigInt(approval.amount) ? 'APPROVE' : 'FILL';
+  }
+
+  async #act(): Promise<void> {
+    const [step, wallet, terms, pool] = [this.#step, this.#wallet, this.#terms, this.#pool];
+    if (step === 'CONNECT') return this.#onNeedsWallet();
+    if (step === null || wallet === null || terms?.approval == null || pool === null) return;
+    const { token, spender, amount } = terms.approval;
+    await this.#while(async () => {
+      if (step === 'APPROVE') {
+        await wallet.send(approveCall(token, spender, BigInt(amount)));
+        return `Approved. Nothing is traded yet.`;
+      }
+      const call = terms.bundle ?? terms.legs[0]?.call;
+      if (call === undefined) return '';
+      const transaction = await wallet.send(call);
+      const verb = this.#side === 'ask' ? 'Bought' : 'Sold';
+      return `${verb} ${contracts(BigInt(terms.covered))} ${nameOf(pool)} in transaction ${transaction}`;
+    });
+  }
+
+  /** Makers answer with quotes for this taker alone, which the cover counts in. */
+  async #askMakers(): Promise<void> {
+    const [client, pool, wallet] = [this.#client, this.#pool, this.#wallet];
+    if (wallet === null) return this.#onNeedsWallet();
+    const size = parseDecimal(this.#size.value);
+    if (client === null || pool === null || size === null || size === 0n) return;
+    await this.#while(async () => {
+      const { poolAddress } = pool;
+      await client.requestQuotes({ poolAddress, side: this.#side, size, taker: wallet.address });
+      return 'Makers are asked. Their quotes for you count in as they come.';
+    });
+  }
+
+  async #while(work: () => Promise<string>): Promise<void> {
+    this.#isBusy = true;
+    this.#note = 'Waiting…';
+    this.#draw();
+    try {
+      this.#note = await work();
+    } catch (error) {
+      this.#note = problemText(error);
+    }
+    this.#isBusy = false;
+    this.#refresh();
+    this.#draw();
+  }
+
+  #show(): void {
+    const [terms, pool] = [this.#terms, this.#pool];
+    const isBuy = this.#side === 'ask';
+    const asked = parseDecimal(this.#size.value) ?? 0n;
+    const covered = BigInt(terms?.covered ?? 0);
+    const price = (value: string | null | undefined): string =>
+      pool === null || value == null
+        ? '–'
+        : `${premiumText(pool, BigInt(value), this.#side, priceDigits(pool, [BigInt(value)]))} ${premiumToken(pool)}`;
+    const paid = (field: 'fee' | 'premium' | 'pays'): string => {
+      if (pool === null || terms?.approval == null) return '–';
+      const sum = terms.legs.reduce((total, leg) => total + BigInt(leg[field]), 0n);
+      // No token of the protocol has more than 18 decimals.
+      const scaled = sum * 10n ** BigInt(18 - Math.min(18, terms.approval.decimals));
+      return `${decimal(scaled, 6, field === 'premium' && !isBuy ? 'DOWN' : 'UP')} ${premiumToken(pool)}`;
+    };
+    setText(byId('ticket-covered'), terms === null ? '–' : `${contracts(covered)} of ${contracts(asked)}`);
+    setText(byId('ticket-average'), price(terms?.averagePrice));
+    setText(byId('ticket-worst'), price(terms?.worstPrice));
+    setText(byId('ticket-premium'), paid('premium'));
+    setText(byId('ticket-fee'), paid('fee'));
+    setText(byId('ticket-pays'), paid('pays'));
+    const until = terms?.deadline == null ? '–' : new Date(terms.deadline * 1000).toLocaleTimeString();
+    setText(byId('ticket-until'), until);
+    setText(byId('ticket-note'), this.#note === '' ? this.#hint() : this.#note);
+    const labels: Readonly<Record<NonNullable<Step>, string>> = {
+      CONNECT: 'Connect a wallet to trade',
+      APPROVE: `Approve ${paid('pays')}`,
+      FILL: `${isBuy ? 'Buy' : 'Sell'} ${contracts(covered)}`,
+    };
+    const step = this.#step;
+    setText(this.#button, step === null ? (isBuy ? 'Buy' : 'Sell') : labels[step]);
+    this.#button.disabled = this.#isBusy || step === null || terms?.isDeployed === false;
+    this.#ask.disabled = this.#isBusy || asked === 0n;
+  }
+
+  #hint(): string {
+    const cover = this.#followed?.cover ?? null;
+    if (parseDecimal(this.#size.value) === null) return 'Enter a size in contracts.';
+    if (cover === null) return '';
+    if (cover.legs.length === 0) return 'Nobody quotes this side. Ask the makers for a quote.';
+    if (this.#terms === null) return 'No quote is within the limit.';
+    if (!this.#terms.isDeployed) return 'The pool has to be deployed before it can be traded.';
+    return cover.shortfall === '0' ? '' : 'The book does not cover the whole size.';
+  }
+}

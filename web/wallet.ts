@@ -1,0 +1,154 @@
+import type { Hex, QuoteSigner } from 'quotebook/client';
+
+/** A wallet as browsers have it (EIP-1193). */
+export interface Provider {
+  request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
+}
+
+/** A wallet that can be chosen. */
+export interface WalletOffer {
+  readonly name: string;
+  readonly provider: Provider;
+  /** The account to use; null: the wallet asks its user. */
+  readonly address: Hex | null;
+}
+
+/** What a wallet sends: a contract and its calldata. */
+export interface Call {
+  readonly to: string;
+  readonly data: string;
+}
+
+const RECEIPT_EVERY_MS = 500;
+/** How long a transaction may take to be mined. */
+const RECEIPT_PATIENCE_MS = 120_000;
+
+/** One account of one wallet, on the settlement chain. */
+export class Wallet implements QuoteSigner {
+  readonly address: Hex;
+  readonly #provider: Provider;
+
+  private constructor(provider: Provider, address: Hex) {
+    this.#provider = provider;
+    this.address = address;
+  }
+
+  /** Rejects when the user refuses, or when the wallet is on another chain and does not change to this one. */
+  static async connect({ provider, address }: WalletOffer, chainId: string): Promise<Wallet> {
+    const accounts =
+      address === null ? ((await provider.request({ method: 'eth_requestAccounts' })) as readonly Hex[]) : [address];
+    const [account] = accounts;
+    if (account === undefined) throw new Error('The wallet has no account');
+    const wanted = `0x${BigInt(chainId).toString(16)}`;
+    const isThere = async (): Promise<boolean> => (await provider.request({ method: 'eth_chainId' })) === wanted;
+    if (!(await isThere())) {
+      await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: wanted }] });
+      if (!(await isThere())) throw new Error(`The wallet is on another chain: switch it to chain ${chainId}`);
+    }
+    return new Wallet(provider, account);
+  }
+
+  /** Return data of a view call at the newest block. */
+  async read({ to, data }: Call): Promise<Hex> {
+    return (await this.#provider.request({ method: 'eth_call', params: [{ to, data }, 'latest'] })) as Hex;
+  }
+
+  /** Resolves once it is mined; rejects when it reverts or is not mined in time. */
+  async send({ to, data }: Call): Promise<Hex> {
+    const transaction = { from: this.address, to, data };
+    const hash = (await this.#provider.request({ method: 'eth_sendTransaction', params: [transaction] })) as Hex;
+    const deadline = performance.now() + RECEIPT_PATIENCE_MS;
+    while (performance.now() < deadline) {
+      const receipt = (await this.#provider.request({
+        method: 'eth_getTransactionReceipt',
+        params: [hash],
+      })) as { readonly status: string } | null;
+      if (receipt?.status === '0x1') return hash;
+      if (receipt !== null) throw new Error(`Transaction ${hash} reverted`);
+      await new Promise((resolve) => setTimeout(resolve, RECEIPT_EVERY_MS));
+    }
+    throw new Error(`Transaction ${hash} is not mined yet`);
+  }
+
+  async signTypedData(definition: Parameters<QuoteSigner['signTypedData']>[0]): Promise<Hex> {
+    const text = JSON.stringify({ ...definition, types: { EIP712Domain: DOMAIN_FIELDS, ...definition.types } }, asText);
+    return (await this.#provider.request({ method: 'eth_signTypedData_v4', params: [this.address, text] })) as Hex;
+  }
+}
+
+/** Of the pools' EIP-712 domain. */
+const DOMAIN_FIELDS = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+];
+
+function asText(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+interface Announcement {
+  readonly info: { readonly uuid: string; readonly name: string };
+  readonly provider: Provider;
+}
+
+/** The browser's wallets (EIP-6963, EIP-1193) and, on a local chain, its funded accounts. */
+export class WalletOffers {
+  readonly #announced = new Map<string, WalletOffer>();
+  readonly #demo: readonly WalletOffer[];
+
+  constructor(demo: readonly WalletOffer[]) {
+    this.#demo = demo;
+    addEventListener('eip6963:announceProvider', (event) => {
+      const { info, provider } = (event as CustomEvent<Announcement>).detail;
+      this.#announced.set(info.uuid, { name: info.name, provider, address: null });
+    });
+    dispatchEvent(new Event('eip6963:requestProvider'));
+  }
+
+  all(): readonly WalletOffer[] {
+    const { ethereum } = globalThis as { readonly ethereum?: Provider };
+    const injected = { name: 'Browser wallet', provider: ethereum, address: null };
+    const ofBrowser = [...this.#announced.values()];
+    if (ofBrowser.length === 0 && injected.provider !== undefined) {
+      ofBrowser.push({ ...injected, provider: injected.provider });
+    }
+    return [...ofBrowser, ...this.#demo];
+  }
+}
+
+/** The node of a local chain signs for its funded accounts: no key comes to the page. */
+export async function demoWallets(rpcUrl: string): Promise<WalletOffer[]> {
+  let id = 0;
+  const provider: Provider = {
+    async request({ method, params = [] }) {
+      id += 1;
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(rpcUrl, { method: 'POST', headers, body });
+      const { result, error } = (await response.json()) as Reply;
+      if (error !== undefined) throw new Error(error.message);
+      return result;
+    },
+  };
+  const accounts = (await provider.request({ method: 'eth_accounts' })) as readonly Hex[];
+  return accounts.map((address, i) => ({ name: `Demo account ${i}`, provider, address }));
+}
+
+interface Reply {
+  readonly result?: unknown;
+  readonly error?: { readonly message: string };
+}
+
+/** What went wrong, as the user reads it; wallets reject with objects of their own. */
+export function problemText(error: unknown): string {
+  const { shortMessage, message } = Object(error) as { readonly shortMessage?: unknown; readonly message?: unknown };
+  const text = typeof shortMessage === 'string' ? shortMessage : message;
+  return typeof text === 'string' && text !== '' ? text : 'It did not work';
+}
+
+/** Such as 0x7099…79c8. */
+export function shortAddress(address: string): string {
+  return `${address.slice(0, 6)}…${address.slice(-4)}`;
+}
