@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { BareServerDialogue } from '../../bench/baselines/bare-uws.js';
 import { median } from '../../bench/contest.js';
 import type { LoadDialogue } from '../../bench/load/load.js';
 import { Child } from '../../bench/processes/child.js';
@@ -21,12 +20,16 @@ import { connectTo, natsServers } from './nats-servers.js';
 import { leadStream, type StreamLeader } from './stream-leader.js';
 
 const isLong = process.env.QUOTEBOOK_ROUNDS !== undefined;
-const GATEWAYS = 4;
-/** Of each gateway. From one address to one port there can be some 28,000. */
-const SOCKETS = Number(process.env.QUOTEBOOK_SOCKETS ?? (isLong ? 25_000 : 250));
+const TOTAL = Number(process.env.QUOTEBOOK_SOCKETS ?? (isLong ? 100_000 : 1_000));
+/** Descriptors that a process needs beside its sockets. */
 const OWN_DESCRIPTORS = 1_000;
+const DESCRIPTORS = Number(execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }));
+/** Four; more where each would have more sockets than descriptors. */
+const GATEWAYS = Math.max(4, Math.ceil(TOTAL / (DESCRIPTORS - OWN_DESCRIPTORS)));
+/** Of each gateway. From one address to one port there can be some 28,000. */
+const SOCKETS = Math.ceil(TOTAL / GATEWAYS);
 const ROUNDS = isLong ? 5 : 2;
-const BURST = { bursts: 1, perBurst: 8, everyMs: 1 };
+const BURST = { bursts: 1, perBurst: 16, everyMs: 1 };
 const IDLE_MS = isLong ? 20_000 : 1_000;
 /** The goal is of an idle machine with many sockets; the ratio is printed. */
 const PATIENCE = Number(process.env.QUOTEBOOK_PATIENCE ?? 4);
@@ -41,16 +44,6 @@ interface Crowded {
 interface Delivery {
   readonly messages: number;
   readonly perCpuSecond: number;
-}
-
-/** Child processes have this one's limit. Returns what it is. */
-function allowDescriptors(count: number): number {
-  try {
-    execFileSync('prlimit', ['--pid', String(process.pid), `--nofile=${count}:${count}`], { stdio: 'ignore' });
-  } catch {
-    // The limit stays as it is, and is printed.
-  }
-  return Number(execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }));
 }
 
 async function openGateways(t: Test) {
@@ -114,6 +107,21 @@ async function deliver(
   );
 }
 
+/** Of each server, over the rounds: all its messages, and the median of its rates. */
+async function rounds(servers: readonly unknown[], round: () => Promise<readonly Delivery[]>): Promise<Delivery[]> {
+  // The first is the compiler's.
+  await round();
+  const all: (readonly Delivery[])[] = [];
+  while (all.length < ROUNDS) all.push(await round());
+  return servers.map((_, n) => {
+    const own = all.flatMap((each) => each[n] ?? []);
+    return {
+      messages: own.reduce((sum, { messages }) => sum + messages, 0),
+      perCpuSecond: median(own.map(({ perCpuSecond }) => perCpuSecond)),
+    };
+  });
+}
+
 /** As the chain's reader would: one record for each quote. */
 async function commitQuotes({ submit, engine, onCommit }: StreamLeader, telling: typeof BURST & { first: number }) {
   const last = engine.index + telling.bursts * telling.perBurst;
@@ -125,13 +133,7 @@ async function commitQuotes({ submit, engine, onCommit }: StreamLeader, telling:
 
 t.test(`${GATEWAYS} gateways have ${GATEWAYS * SOCKETS} idle sockets, and an event reaches all of them`, async (t) => {
   t.setTimeout(900_000);
-  const descriptors = allowDescriptors(SOCKETS + OWN_DESCRIPTORS);
   const { leader, apiKey, gateways } = await openGateways(t);
-  const bare = { server: openBareUws(), load: openLoader(t) } satisfies {
-    server: Child<BareServerDialogue>;
-    load: unknown;
-  };
-  t.teardown(() => bare.server.stop());
   const ports = await Promise.all(gateways.map(({ server }) => server.ask('PORT', null)));
   const empty = await Promise.all(gateways.map(({ server }) => server.ask('USAGE', null)));
   const startMs = performance.now();
@@ -140,51 +142,52 @@ t.test(`${GATEWAYS} gateways have ${GATEWAYS * SOCKETS} idle sockets, and an eve
   }
   const connectedMs = performance.now() - startMs;
   const full = await Promise.all(gateways.map(({ server }) => server.ask('USAGE', null)));
-  await bare.load.ask('SUBSCRIBE', {
-    port: await bare.server.ask('PORT', null),
-    count: SOCKETS,
-    mixed: false,
-    apiKey: null,
-  });
   const cpus = (): Promise<number[]> => Promise.all(gateways.map(({ server }) => server.ask('CPU', null)));
   const idle = await cpus();
   await pause(IDLE_MS);
   const idleMicros = (await cpus()).map((micros, n) => micros - (idle[n] ?? NaN));
 
   const numbers = new FreshNumbers();
-  const bareServer = bare as unknown as Crowded;
-  const rates: { readonly ours: number[]; readonly bare: number[] } = { ours: [], bare: [] };
-  const ratios: number[][] = gateways.map(() => []);
-  let delivered = 0;
-  // The first round is the compiler's.
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    const telling = { ...BURST, first: numbers.take(BURST.bursts * BURST.perBurst) };
-    const ours = await deliver(gateways, telling, () => commitQuotes(leader, telling));
-    await bare.server.ask('READY', telling);
-    const [theirs] = await deliver([bareServer], telling, () => bare.server.ask('TELL', telling));
-    if (round === 0 || theirs === undefined) continue;
-    for (const [n, { messages, perCpuSecond }] of ours.entries()) {
-      delivered += messages;
-      rates.ours.push(perCpuSecond);
-      ratios[n]?.push(perCpuSecond / theirs.perCpuSecond);
-    }
-    rates.bare.push(theirs.perCpuSecond);
+  const nextTelling = () => ({ ...BURST, first: numbers.take(BURST.bursts * BURST.perBurst) });
+  const ours = await rounds(gateways, async () => {
+    const telling = nextTelling();
+    return deliver(gateways, telling, () => commitQuotes(leader, telling));
+  });
+  // As many bare servers with the same crowds: sockets of both at once would need twice the memory.
+  await Promise.all(gateways.map(({ load, server }) => Promise.all([load.ask('SUBSCRIBE', null), server.stop()])));
+  const bareServers = gateways.map(({ load }) => {
+    const server = openBareUws();
+    t.teardown(() => server.stop());
+    return { server, load };
+  });
+  for (const { server, load } of bareServers) {
+    const port = await server.ask('PORT', null);
+    await load.ask('SUBSCRIBE', { port, count: SOCKETS, mixed: false, apiKey: null });
   }
+  const theirs = await rounds(bareServers, async () => {
+    const telling = nextTelling();
+    await Promise.all(bareServers.map(({ server }) => server.ask('READY', telling)));
+    const crowds = bareServers as unknown as readonly Crowded[];
+    return deliver(crowds, telling, () => Promise.all(bareServers.map(({ server }) => server.ask('TELL', telling))));
+  });
   const perSocket = (values: readonly number[]): number => Math.round(median(values) / SOCKETS);
-  const ofGateways = ratios.map((each) => median(each));
+  const bareRate = median(theirs.map(({ perCpuSecond }) => perCpuSecond));
+  const ofGateways = ours.map(({ perCpuSecond }) => perCpuSecond / bareRate);
   t.comment(
     JSON.stringify({
-      descriptors,
+      descriptors: DESCRIPTORS,
+      gateways: GATEWAYS,
       sockets: GATEWAYS * SOCKETS,
       connectedPerSecond: Math.round((1000 * GATEWAYS * SOCKETS) / connectedMs),
       bytesPerSocket: perSocket(full.map(({ rssBytes }, n) => rssBytes - (empty[n]?.rssBytes ?? NaN))),
       connectCpuMicros: perSocket(full.map(({ cpuMicros }, n) => cpuMicros - (empty[n]?.cpuMicros ?? NaN))),
       idleCpuShareOfGateway: median(idleMicros) / (1000 * IDLE_MS),
-      deliveriesPerCpuSecond: Math.round(median(rates.ours)),
-      bareDeliveriesPerCpuSecond: Math.round(median(rates.bare)),
+      deliveriesPerCpuSecond: Math.round(median(ours.map(({ perCpuSecond }) => perCpuSecond))),
+      bareDeliveriesPerCpuSecond: Math.round(bareRate),
       ratios: ofGateways.map((ratio) => Number(ratio.toFixed(3))),
     }),
   );
+  const delivered = ours.reduce((sum, { messages }) => sum + messages, 0);
   t.equal(delivered, ROUNDS * GATEWAYS * SOCKETS * BURST.perBurst, 'every event is at every socket');
   if (isLong) {
     t.ok(Math.min(...ofGateways) >= GOAL / PATIENCE, 'each gateway delivers nearly as cheaply as a bare server');
