@@ -44,6 +44,7 @@ export function followedBook(engine: Engine, sequencer: Sequencer): BookPort {
     get: (quoteId) => knownOrder(engine, quoteId),
     isKnown: (quoteId) => engine.get(quoteId) !== undefined,
     hasPool: (poolAddress) => engine.hasPool(poolAddress),
+    pool: (poolAddress) => knownPool(engine, poolAddress),
     ordersOf: (provider) => engine.ordersOf(provider),
     ordersIn: (poolAddress) => engine.ordersIn(poolAddress),
     quotedPools: () => engine.quotedPools(),

@@ -1,4 +1,4 @@
-import type { Hex, InvalidReason, Origin, Pool, Quote, Side } from './quote.js';
+import type { Hex, InvalidReason, Origin, Pool, Quote, Side, TradeTerms } from './quote.js';
 
 /** The two chains a book depends on; in a test set-up they may be one and the same. */
 export type ChainRole = 'stream' | 'settlement';
@@ -43,12 +43,17 @@ export interface EarlyEvent {
   readonly origin: Origin;
 }
 
-/** A `FillQuoteOB` of the quote's own pool. */
+/**
+ * A `FillQuoteOB` of the quote's own pool. With `trade` it may also be of a quote that the book does not know, or no
+ * longer: then the trade alone counts.
+ */
 export interface FillQuote {
   readonly type: 'FILL_QUOTE';
   readonly quoteId: Hex;
   /** 1e-18 contracts taken by this fill. */
   readonly size: bigint;
+  /** Absent: the log is of a version that did not record trades. */
+  readonly trade?: TradeTerms;
   readonly origin: Origin;
   readonly position: ChainPosition;
 }
@@ -99,6 +104,11 @@ export interface RewindSettlement {
   readonly position: ChainPosition;
   readonly settlementBlock: number;
   readonly restated: readonly { readonly quoteId: Hex; readonly state: QuoteState }[];
+  /**
+   * Trades of blocks after `position` are undone. Absent: there is no such block, an earlier command has said so, or the
+   * log is of a version that did not record trades.
+   */
+  readonly undoesTrades?: true;
 }
 
 /** Blocks without anything in them were read: only the position moves. */

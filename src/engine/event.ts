@@ -1,5 +1,5 @@
 import type { ChainRole, Rfq } from './command.js';
-import type { InvalidReason, Order, Origin, Pool } from './quote.js';
+import type { InvalidReason, Order, Origin, Pool, Trade } from './quote.js';
 
 /** What on which chain made it happen; null: time, or a sweep that found a change without its event. */
 export interface Cause extends Origin {
@@ -82,6 +82,19 @@ export interface RfqPublished extends Sequenced {
   readonly rfq: Rfq;
 }
 
+/** A fill on the chain, also of a quote that the book does not know. It changes nothing in the book. */
+export interface TradeRecorded extends Sequenced {
+  readonly type: 'TRADE_RECORDED';
+  readonly cause: Cause;
+  readonly trade: Trade;
+}
+
+/** A reorg undid the trades of all blocks after `blockNumber`; those that were mined again follow as new ones. */
+export interface TradesUndone extends Sequenced {
+  readonly type: 'TRADES_UNDONE';
+  readonly blockNumber: number;
+}
+
 export type EngineEvent =
   | QuotePosted
   | QuoteFilled
@@ -91,4 +104,6 @@ export type EngineEvent =
   | QuoteRestated
   | PoolDeployed
   | PoolWithdrawn
-  | RfqPublished;
+  | RfqPublished
+  | TradeRecorded
+  | TradesUndone;

@@ -57,6 +57,30 @@ export interface Origin {
   readonly logIndex: number;
 }
 
+/** What the `FillQuoteOB` of a fill says besides the quote and its size. */
+export interface TradeTerms {
+  readonly pool: Pool;
+  readonly provider: Hex;
+  /** The account that took the quote. */
+  readonly taker: Hex;
+  /** Normalised as a quote's, 1e-18. Of a quote that the book does not know: the premium by the size, rounded down. */
+  readonly price: bigint;
+  /** What the taker paid beyond the premium, 1e-18 of the pool's collateral token. */
+  readonly fee: bigint;
+  /** The taker bought. */
+  readonly isBuy: boolean;
+  /** Unix seconds: timestamp of its block. */
+  readonly time: number;
+}
+
+/** A fill on the chain. (blockHash, logIndex of its cause) tells it from every other. */
+export interface Trade extends TradeTerms {
+  readonly quoteId: Hex;
+  /** 1e-18 contracts. */
+  readonly size: bigint;
+  readonly blockHash: Hex;
+}
+
 /** A quote whose event is on the stream chain. */
 export interface Quote extends SignedQuote {
   /** The EIP-712 digest: the hash that was signed is the id. */

@@ -125,7 +125,16 @@ export class StateMachine {
     this.#events.push({ type: 'QUOTE_POSTED', seq: this.#next(), cause, order, fillableSize, reason });
   }
 
-  #fill({ quoteId, size, origin }: FillQuote): void {
+  #fill({ quoteId, size, trade, origin, position }: FillQuote): void {
+    if (trade !== undefined) {
+      const recorded = { ...trade, quoteId, size, blockHash: position.blockHash };
+      this.#events.push({
+        type: 'TRADE_RECORDED',
+        seq: this.#next(),
+        cause: causeOf('settlement', origin),
+        trade: recorded,
+      });
+    }
     const order = this.#parts.store.get(quoteId);
     if (order === undefined || order.state === 'gone' || origin.blockNumber <= order.readBlock) return;
     const taken = size < order.fillableSize ? size : order.fillableSize;
@@ -169,9 +178,13 @@ export class StateMachine {
     for (const order of store.publishedAfter(position.blockNumber)) this.#letGo(order, 'REWOUND');
   }
 
-  #rewindSettlement({ position, settlementBlock, restated }: RewindSettlement): void {
+  #rewindSettlement({ position, settlementBlock, restated, undoesTrades }: RewindSettlement): void {
     const { settlement, pools, store } = this.#parts;
     settlement.rewind(position);
+    if (undoesTrades === true) {
+      const { blockNumber } = position;
+      this.#events.push({ type: 'TRADES_UNDONE', seq: this.#next(), cause: null, blockNumber });
+    }
     for (const pool of pools.rewind(position.blockNumber)) {
       this.#events.push({ type: 'POOL_WITHDRAWN', seq: this.#next(), cause: null, pool });
     }

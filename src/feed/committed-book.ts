@@ -57,6 +57,8 @@ export class CommittedBook {
         return this.#set(event.order.quote, event.fillableSize);
       case 'POOL_DEPLOYED':
       case 'POOL_WITHDRAWN':
+      case 'TRADE_RECORDED':
+      case 'TRADES_UNDONE':
       case 'RFQ_PUBLISHED':
         return null;
     }

@@ -57,6 +57,8 @@ export function messageOf(event: EngineEvent): FeedMessage | null {
       return { type: 'RFQ', rfq: event.rfq.body };
     case 'POOL_DEPLOYED':
     case 'POOL_WITHDRAWN':
+    case 'TRADE_RECORDED':
+    case 'TRADES_UNDONE':
       return null;
   }
 }

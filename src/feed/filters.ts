@@ -134,6 +134,8 @@ export function routeOf(event: EngineEvent): EventRoute | null {
   switch (event.type) {
     case 'POOL_DEPLOYED':
     case 'POOL_WITHDRAWN':
+    case 'TRADE_RECORDED':
+    case 'TRADES_UNDONE':
       return null;
     case 'RFQ_PUBLISHED': {
       const { poolAddress, side, taker, size } = event.rfq;

@@ -113,6 +113,8 @@ export function plainMessagesOf(event: EngineEvent, form: PushForm): string[] {
     }
     case 'POOL_DEPLOYED':
     case 'POOL_WITHDRAWN':
+    case 'TRADE_RECORDED':
+    case 'TRADES_UNDONE':
       return [];
   }
 }

@@ -444,3 +444,23 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
 
 t.test('engine', async (t) => behaviours(t, () => newEngine()));
 t.test('naive engine', async (t) => behaviours(t, () => new NaiveEngine(REORG_DEPTH)));
+
+t.test('a fill is a trade whether or not the book knows its quote, and a reorg undoes the trades', async (t) => {
+  const engine = newEngine();
+  const terms = { pool: POOL, provider: MAKER, taker: TAKER, price: 7n, fee: 1n, isBuy: true, time: START };
+  const stamp = (index: number) => ({ index, tsMs: START * 1000 });
+  const position = { chain: 'settlement' as const, blockNumber: 12, blockHash: blockHashOf(12), logIndex: 3 };
+  const origin = originAt(12, 3);
+  const fill = { type: 'FILL_QUOTE' as const, quoteId: quoteIdOf(9), size: 5n, trade: terms, origin, position };
+  const trade = { ...terms, quoteId: quoteIdOf(9), size: 5n, blockHash: blockHashOf(12) };
+  t.strictSame(engine.apply(fill, stamp(1)), [
+    { type: 'TRADE_RECORDED', seq: 1, cause: { chain: 'settlement', ...origin }, trade },
+  ]);
+  const ancestor = { ...position, blockNumber: 11, blockHash: blockHashOf(11), logIndex: null };
+  t.strictSame(engine.apply({ type: 'ADVANCE_POSITION', position: { ...position, logIndex: null } }, stamp(2)), []);
+  const rewind = { type: 'REWIND_SETTLEMENT' as const, position: ancestor, settlementBlock: 11, restated: [] };
+  t.strictSame(engine.apply({ ...rewind, undoesTrades: true }, stamp(3)), [
+    { type: 'TRADES_UNDONE', seq: 2, cause: null, blockNumber: 11 },
+  ]);
+  t.strictSame(engine.apply(rewind, stamp(4)), [], 'a log of before says nothing of trades');
+});

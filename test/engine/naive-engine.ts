@@ -120,7 +120,13 @@ export class NaiveEngine implements EngineUnderTest {
       }
       case 'FILL_QUOTE': {
         this.#advance(command.position);
-        const order = this.#find(command.quoteId);
+        const { trade, quoteId, position } = command;
+        if (trade !== undefined) {
+          const cause = because('settlement', command.origin);
+          const made = { ...trade, quoteId, size: command.size, blockHash: position.blockHash };
+          this.#tell({ type: 'TRADE_RECORDED', cause, trade: made });
+        }
+        const order = this.#find(quoteId);
         if (order === undefined || order.state === 'gone') return;
         if (command.origin.blockNumber <= order.read || command.size === 0n) return;
         const size = command.size > order.fillableSize ? order.fillableSize : command.size;
@@ -168,6 +174,9 @@ export class NaiveEngine implements EngineUnderTest {
       }
       case 'REWIND_SETTLEMENT': {
         this.#rewind(command.position);
+        if (command.undoesTrades === true) {
+          this.#tell({ type: 'TRADES_UNDONE', cause: null, blockNumber: command.position.blockNumber });
+        }
         const undone = this.#pools.filter(({ origin }) => origin.blockNumber > command.position.blockNumber);
         undone.sort((a, b) => a.origin.blockNumber - b.origin.blockNumber || a.origin.logIndex - b.origin.logIndex);
         this.#pools = this.#pools.filter((pool) => !undone.includes(pool));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ChainPosition, ChainRole, Command } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { ZERO_ADDRESS, type InvalidReason, type Quote } from '../../src/engine/quote.js';
+import { ZERO_ADDRESS, type InvalidReason, type Quote, type TradeTerms } from '../../src/engine/quote.js';
 import {
   address,
   at,
@@ -120,7 +120,14 @@ export class CommandMaker {
       case 'fill': {
         const position = this.#ahead(engine, 'settlement', step.ahead);
         const origin = originAt(position.blockNumber, step.n);
-        return { type: 'FILL_QUOTE', quoteId: quoteIdOf(step.n), size: BigInt(step.size), origin, position };
+        const fill = {
+          type: 'FILL_QUOTE',
+          quoteId: quoteIdOf(step.n),
+          size: BigInt(step.size),
+          origin,
+          position,
+        } as const;
+        return step.n % 3 === 0 ? fill : { ...fill, trade: tradeOf(step.n, step.size) };
       }
       case 'cancel': {
         const position = this.#ahead(engine, 'settlement', step.ahead);
@@ -184,8 +191,22 @@ export class CommandMaker {
       const fillableSize = quote.size < size ? quote.size : size;
       return { quoteId: quote.quoteId, state: { fillableSize, reason: about.reason } };
     });
-    return { type: 'REWIND_SETTLEMENT', position, settlementBlock: blockNumber + 1 + (about.back % 3), restated };
+    const settlementBlock = blockNumber + 1 + (about.back % 3);
+    const undoing = about.left % 3 === 0 ? {} : { undoesTrades: true as const };
+    return { type: 'REWIND_SETTLEMENT', position, settlementBlock, restated, ...undoing };
   }
+}
+
+function tradeOf(n: number, size: number): TradeTerms {
+  return {
+    pool: POOLS[n % 3] ?? POOL,
+    provider: MAKERS[n % 3] ?? address(0x10),
+    taker: TAKER,
+    price: BigInt(100 + (n % 5)),
+    fee: BigInt(size),
+    isBuy: n % 2 === 0,
+    time: START + n,
+  };
 }
 
 /** Everything but the age follows from `n` alone: the id says what was signed. */

@@ -49,9 +49,10 @@ export function orderOf(traits: QuoteTraits): Order {
 
 type Sequenced = 'seq' | 'cause';
 type Draft<E> = E extends EngineEvent ? Omit<E, Sequenced> : never;
+type CausedByNothing = Exclude<EngineEvent, { type: 'TRADE_RECORDED' }>;
 
 /** An event of a quote or an RFQ with the number that it would have. */
-export function eventOf(draft: Draft<EngineEvent>, seq = 1): EngineEvent {
+export function eventOf(draft: Draft<CausedByNothing>, seq = 1): EngineEvent {
   return { seq, cause: null, ...draft };
 }
 

@@ -170,11 +170,21 @@ export class OrderStates {
    * changes nothing, so many quotes are stated by several commands.
    */
   async restate(at: BlockId, all: readonly Restated[], settlementBlock = at.blockNumber): Promise<void> {
+    await this.#restate(at, all, settlementBlock, false);
+  }
+
+  /** The same, where blocks after `at` are gone, and their trades with them. */
+  async rewind(at: BlockId, all: readonly Restated[], settlementBlock: number): Promise<void> {
+    await this.#restate(at, all, settlementBlock, true);
+  }
+
+  async #restate(at: BlockId, all: readonly Restated[], settlementBlock: number, undoesBlocks: boolean): Promise<void> {
     const position = wholeBlock('settlement', at);
     const { restatedPerCommand } = this;
     for (let start = 0; start === 0 || start < all.length; start += restatedPerCommand) {
       const restated = all.slice(start, start + restatedPerCommand);
-      await this.submitter.submit({ type: 'REWIND_SETTLEMENT', position, settlementBlock, restated });
+      const undoing = undoesBlocks && start === 0 ? { undoesTrades: true as const } : {};
+      await this.submitter.submit({ type: 'REWIND_SETTLEMENT', position, settlementBlock, restated, ...undoing });
     }
   }
 }

@@ -15,6 +15,8 @@ export interface BookPort {
   isKnown(quoteId: Hex): boolean;
   /** Whether the book has the pool as deployed. */
   hasPool(poolAddress: Hex): boolean;
+  /** A pool that is deployed, or that a quote of the book names. */
+  pool(poolAddress: Hex): Pool | undefined;
   /** Live and invalid orders of a provider. */
   ordersOf(provider: Hex): Iterable<Order>;
   /** Live and invalid orders in a pool. */

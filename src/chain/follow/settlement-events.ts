@@ -1,6 +1,6 @@
 import { decodeEventLog, encodeEventTopics, pad } from 'viem';
 import type { Command } from '../../engine/command.js';
-import type { Hex, Origin, Pool } from '../../engine/quote.js';
+import type { Hex, Origin, Pool, TradeTerms } from '../../engine/quote.js';
 import { mapLimit } from '../../system/timers.js';
 import { erc20Abi, optionTokenAbi, poolAbi, poolFactoryAbi } from '../contracts/abi.js';
 import type { BlockId, ChainLog, Topics } from '../contracts/blocks-and-logs.js';
@@ -11,9 +11,24 @@ import { positionAt } from './book-port.js';
 import { readLogsByTopic } from './log-query.js';
 import type { LogsBloom } from './logs-bloom.js';
 
+/** A `FillQuoteOB`. */
+export interface FillEvent {
+  readonly type: 'FILL';
+  readonly log: ChainLog;
+  readonly quoteId: Hex;
+  readonly size: bigint;
+  readonly taker: Hex;
+  readonly provider: Hex;
+  /** Between maker and taker, without the fee; 1e-18 of the collateral token, as the fee. */
+  readonly premium: bigint;
+  readonly fee: bigint;
+  /** The taker bought. */
+  readonly isBuy: boolean;
+}
+
 /** What the settlement chain's logs say that a book cares about. Nothing is checked yet but the form. */
 export type SettlementEvent =
-  | { readonly type: 'FILL'; readonly log: ChainLog; readonly quoteId: Hex; readonly size: bigint }
+  | FillEvent
   | { readonly type: 'CANCEL'; readonly log: ChainLog; readonly quoteId: Hex; readonly provider: Hex }
   | { readonly type: 'POOL'; readonly log: ChainLog; readonly pool: Pool };
 
@@ -156,11 +171,11 @@ export function originOf({ blockNumber, txHash, logIndex }: ChainLog): Origin {
  * nobody knows cost 2,400 gas each, so that anyone can fill a block with thousands: viem's decoder takes 40 us for each.
  */
 function decode(log: ChainLog): SettlementEvent | null {
-  const [name, first, , third] = log.topics;
+  const [name, first, second, third] = log.topics;
   switch (name) {
     case FILL:
-      if (first === undefined || third === undefined || !hasWords(log, FILL_WORDS)) return null;
-      return { type: 'FILL', log, quoteId: first, size: BigInt(firstWord(log)) };
+      if (first === undefined || second === undefined || third === undefined || !hasWords(log, FILL_WORDS)) return null;
+      return decodeFill(log, first, toAddress(second), toAddress(third));
     case CANCEL:
       if (first === undefined || !hasWords(log, 1)) return null;
       return { type: 'CANCEL', log, quoteId: firstWord(log), provider: toAddress(first) };
@@ -186,6 +201,28 @@ export function decodeDeployment(log: ChainLog): SettlementEvent | null {
 /** Of a fill, not indexed: the contracts, two deltas of three, three amounts, and whether it was a bid. */
 const FILL_WORDS = 11;
 
+/** Words of a fill's data, from 0. */
+const PREMIUM_WORD = 7;
+const FEE_WORD = 8;
+const REBATE_WORD = 9;
+const IS_BUY_WORD = 10;
+
+function decodeFill(log: ChainLog, quoteId: Hex, taker: Hex, provider: Hex): FillEvent {
+  const word = (place: number): bigint => BigInt(`0x${log.data.slice(2 + 64 * place, 66 + 64 * place)}`);
+  return {
+    type: 'FILL',
+    log,
+    quoteId,
+    size: word(0),
+    taker,
+    provider,
+    premium: word(PREMIUM_WORD),
+    // The protocol gives a part of the taker's fee to its referrer.
+    fee: word(FEE_WORD) + word(REBATE_WORD),
+    isBuy: word(IS_BUY_WORD) !== 0n,
+  };
+}
+
 function hasWords({ data }: ChainLog, words: number): boolean {
   return data.length >= 2 + 64 * words;
 }
@@ -199,18 +236,45 @@ function toAddress(topic: Hex): Hex {
   return `0x${topic.slice(26)}`;
 }
 
-/** The command that a settlement event is to the engine. `deployedAt`: timestamps of the blocks that deployed pools. */
-export function settlementCommand(event: SettlementEvent, deployedAt: ReadonlyMap<number, number>): Command {
+const ONE = 10n ** 18n;
+
+/**
+ * A fill as a trade. `price`: of its quote; null: the quote is not known, and the premium says it: a share of a base
+ * token for calls, of a strike for puts.
+ */
+export function tradeOf(event: FillEvent, pool: Pool, price: bigint | null, time: number): TradeTerms {
+  const { size, premium, fee, taker, provider, isBuy } = event;
+  const { isCallPool, strike } = pool.poolKey;
+  const paid = isCallPool ? size : (size * strike) / ONE;
+  return { pool, provider, taker, price: price ?? (paid === 0n ? 0n : (premium * ONE) / paid), fee, isBuy, time };
+}
+
+/**
+ * The command that a settlement event is to the engine. `times`: timestamps of blocks that deployed pools. `trade`: of a
+ * fill.
+ */
+export function settlementCommand(
+  event: SettlementEvent,
+  times: ReadonlyMap<number, number>,
+  trade?: TradeTerms,
+): Command {
   const { log } = event;
   const origin = originOf(log);
   const position = positionAt('settlement', log);
   switch (event.type) {
     case 'FILL':
-      return { type: 'FILL_QUOTE', quoteId: event.quoteId, size: event.size, origin, position };
+      return {
+        type: 'FILL_QUOTE',
+        quoteId: event.quoteId,
+        size: event.size,
+        ...(trade && { trade }),
+        origin,
+        position,
+      };
     case 'CANCEL':
       return { type: 'CANCEL_QUOTE', quoteId: event.quoteId, origin, position };
     case 'POOL': {
-      const time = deployedAt.get(log.blockNumber);
+      const time = times.get(log.blockNumber);
       if (time === undefined) throw new Error('The time of a deployment was not asked for');
       return { type: 'DEPLOY_POOL', pool: event.pool, deployedAt: time, origin, position };
     }

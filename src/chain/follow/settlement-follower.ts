@@ -1,5 +1,5 @@
 import type { ChainPosition } from '../../engine/command.js';
-import { type Hex, InvalidReason, type Order, type Origin } from '../../engine/quote.js';
+import { type Hex, InvalidReason, type Order, type Origin, type Pool } from '../../engine/quote.js';
 import { mapLimit } from '../../system/timers.js';
 import { type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
@@ -22,6 +22,7 @@ import {
   readFundsLogs,
   readSettlementLogs,
   settlementCommand,
+  tradeOf,
   type SettlementEvent,
   settlementEvents,
 } from './settlement-events.js';
@@ -43,9 +44,17 @@ export interface SettlementFollowerOptions {
   readonly blocksInFlight: number;
 }
 
+/** Which option a fill traded, and the price of its quote; null: the book does not know the quote. */
+interface TradedQuote {
+  readonly pool: Pool;
+  readonly price: bigint | null;
+}
+
 /** What the logs that were read change, and what they say in vain. */
 interface SortedEvents {
   readonly changes: readonly SettlementEvent[];
+  /** Each fill among them as a trade, but for its time. */
+  readonly trades: ReadonlyMap<SettlementEvent, TradedQuote>;
   /** Fills that came so late that the book does not remember whether it counts them: their orders are asked about. */
   readonly old: readonly SettlementEvent[];
   /** They may be of quotes whose publication is read later. */
@@ -181,17 +190,17 @@ export class SettlementFollower {
     const range = reading?.range ?? null;
     if (reading === null || range === null) return false;
     const to = idOf(range.to);
-    const { changes, old, unknown, ignored } = this.#sort(reading);
+    const { changes, trades, old, unknown, ignored } = this.#sort(reading);
     const touched = this.#touched([...changes, ...old], reading);
     const due = takeRoundRobin(new Map([...this.#waiting, ...touched]), this.options.touchedSlice);
     const orders = [...new Set([...due, ...this.#inDoubt])];
-    const [states, deployedAt] = await Promise.all([this.#states.atEnd(range, orders), this.#deploymentTimes(changes)]);
+    const [states, times] = await Promise.all([this.#states.atEnd(range, orders), this.#blockTimes(changes)]);
     await this.cursor.confirm(range);
 
     if (changes.some(({ log }) => reading.late.includes(log))) await this.tellBlock();
     for (const { why, log } of ignored) this.onIgnored(why, log);
     if (!this.#isFirstReading) for (const event of unknown) this.early.remember(event);
-    for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
+    await this.#submit(changes, trades, times);
     this.#noteLate(reading, range.fromBlock, to.blockNumber);
     for (const [order, log] of touched) this.#waiting.set(order, log);
     if (states !== null) await this.#states.tell(orders, states, to, (order) => this.#originFor(order));
@@ -208,14 +217,14 @@ export class SettlementFollower {
   /** The position does not move. What the orders concerned have become is asked at it, as of all that wait. */
   async #enterLate(reading: LogReading): Promise<void> {
     if (reading.late.length > 0 || reading.hints.length > 0) {
-      const { changes, old, unknown, ignored } = this.#sort(reading);
-      const deployedAt = await this.#deploymentTimes(changes);
+      const { changes, trades, old, unknown, ignored } = this.#sort(reading);
+      const times = await this.#blockTimes(changes);
       if (changes.length > 0) await this.tellBlock();
       const position = this.position?.blockNumber ?? -1;
       this.#noteLate(reading, position, position);
       for (const { why, log } of ignored) this.onIgnored(why, log);
       for (const event of unknown) this.early.remember(event);
-      for (const change of changes) await this.submitter.submit(settlementCommand(change, deployedAt));
+      await this.#submit(changes, trades, times);
       for (const [order, log] of this.#touched([...changes, ...old], reading)) this.#waiting.set(order, log);
     }
     this.window.accept(reading);
@@ -234,6 +243,8 @@ export class SettlementFollower {
     const changes: SettlementEvent[] = [];
     const old: SettlementEvent[] = [];
     const unknown = others.filter(({ log }) => !this.window.isOfEarlierProcess(log));
+    // Of quotes that the book does not know, or no longer: published elsewhere, say, or expired before they were read.
+    const strays = [...unknown];
     const alsoIgnored: IgnoredLog[] = [];
     for (const event of events) {
       const { log, type } = event;
@@ -244,15 +255,48 @@ export class SettlementFollower {
       if (why !== null) alsoIgnored.push({ why, log });
       else if (type === 'FILL' && log.blockNumber <= lowest) old.push(event);
       else changes.push(event);
+      if (why === 'UNKNOWN_QUOTE' && !this.window.isOfEarlierProcess(log)) strays.push(event);
       if (type !== 'POOL' && !this.book.isKnown(event.quoteId)) unknown.push(event);
     }
+    const deployed = new Map(
+      events.flatMap((event) => (event.type === 'POOL' ? [[event.pool.poolAddress, event.pool] as const] : [])),
+    );
+    const trades = new Map<SettlementEvent, TradedQuote>();
+    for (const event of [...changes, ...strays]) {
+      if (event.type !== 'FILL' || event.size === 0n) continue;
+      const quote = this.book.get(event.quoteId)?.quote;
+      const pool = quote?.pool ?? this.book.pool(event.log.address) ?? deployed.get(event.log.address);
+      // A contract of anyone's may emit such a log, and name a quote of another pool.
+      if (pool?.poolAddress === event.log.address) trades.set(event, { pool, price: quote?.price ?? null });
+    }
+    const traded = strays.filter((event) => trades.has(event));
+    if (traded.length > 0) {
+      changes.push(...traded);
+      changes.sort(({ log: a }, { log: b }) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+    }
     const all = [...ignored, ...alsoIgnored];
-    return { changes, old, unknown, ignored: all.filter(({ log }) => !this.window.isOfEarlierProcess(log)) };
+    return { changes, trades, old, unknown, ignored: all.filter(({ log }) => !this.window.isOfEarlierProcess(log)) };
   }
 
-  /** Timestamps of the blocks that deployed pools. */
-  async #deploymentTimes(changes: readonly SettlementEvent[]): Promise<ReadonlyMap<number, number>> {
-    const blocks = blocksOf(changes.flatMap(({ type, log }) => (type === 'POOL' ? [log] : [])));
+  async #submit(
+    changes: readonly SettlementEvent[],
+    trades: ReadonlyMap<SettlementEvent, TradedQuote>,
+    times: ReadonlyMap<number, number>,
+  ): Promise<void> {
+    for (const change of changes) {
+      const traded = trades.get(change);
+      const time = change.log.timestamp ?? times.get(change.log.blockNumber);
+      const isTrade = change.type === 'FILL' && traded !== undefined && time !== undefined;
+      const trade = isTrade ? tradeOf(change, traded.pool, traded.price, time) : undefined;
+      await this.submitter.submit(settlementCommand(change, times, trade));
+    }
+  }
+
+  /** Timestamps of the blocks that deployed pools, and of those with fills whose logs do not say it. */
+  async #blockTimes(changes: readonly SettlementEvent[]): Promise<ReadonlyMap<number, number>> {
+    const isUntimed = ({ type, log }: SettlementEvent): boolean =>
+      type === 'POOL' || (type === 'FILL' && log.timestamp === null);
+    const blocks = blocksOf(changes.filter(isUntimed).map(({ log }) => log));
     const times = await mapLimit(blocks, this.options.blocksInFlight, (block) => this.reader.blockOf(block));
     return new Map(times.map(({ number, timestamp }) => [number, timestamp]));
   }
@@ -271,7 +315,7 @@ export class SettlementFollower {
       const state = states[i];
       return state === undefined ? [] : [{ quoteId, state }];
     });
-    await this.#states.restate(ancestor, restated, at.blockNumber);
+    await this.#states.rewind(ancestor, restated, at.blockNumber);
     // Nothing touched those whose means left before the ancestor and came back in a block that is gone.
     const wasShownWhole = this.cursor.isEnd(ancestor) && ancestor.blockNumber >= this.#askedLateAt;
     const others = wasShownWhole ? [] : this.#knownOrders();

@@ -1,4 +1,5 @@
 import type { Command, EarlyEvent, EnterQuote, QuoteState, Rfq } from '../../engine/command.js';
+import type { TradeTerms } from '../../engine/quote.js';
 import { MsgpackError, type MsgpackReader } from './msgpack-reader.js';
 import { pick, type QuoteReader, type QuoteWriter } from './quote-codec.js';
 
@@ -24,6 +25,7 @@ const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as R
 
 /** Layout version of a record with that command. A reader that does not know the command recognises it by this. */
 export function recordVersionOf(command: Command): number {
+  if (hasTrades(command)) return 4;
   if (command.type === 'ENTER_QUOTE' && hasPast(command)) return 3;
   return command.type === 'EXPIRE_QUOTES' ? 2 : 1;
 }
@@ -33,8 +35,14 @@ function hasPast({ early = [] }: EnterQuote): boolean {
   return early.length > 0;
 }
 
+/** What it says of trades is written after the other fields. */
+function hasTrades(command: Command): boolean {
+  if (command.type === 'FILL_QUOTE') return command.trade !== undefined;
+  return command.type === 'REWIND_SETTLEMENT' && command.undoesTrades === true;
+}
+
 export function writeCommand(out: QuoteWriter, command: Command): void {
-  const isLonger = command.type === 'ENTER_QUOTE' && hasPast(command);
+  const isLonger = (command.type === 'ENTER_QUOTE' && hasPast(command)) || hasTrades(command);
   out.array(1 + FIELDS[command.type] + (isLonger ? 1 : 0));
   out.uint(KIND_OF[command.type]);
   switch (command.type) {
@@ -49,7 +57,9 @@ export function writeCommand(out: QuoteWriter, command: Command): void {
       out.word(command.quoteId);
       out.amount(command.size);
       out.origin(command.origin);
-      return out.position(command.position);
+      out.position(command.position);
+      if (command.trade !== undefined) writeTerms(out, command.trade);
+      return;
     case 'CANCEL_QUOTE':
       out.word(command.quoteId);
       out.origin(command.origin);
@@ -77,6 +87,7 @@ export function writeCommand(out: QuoteWriter, command: Command): void {
         out.word(quoteId);
         writeState(out, state);
       }
+      if (command.undoesTrades === true) out.bool(true);
       return;
     case 'PUBLISH_RFQ':
       return writeRfq(out, command.rfq);
@@ -93,13 +104,24 @@ export function writeCommand(out: QuoteWriter, command: Command): void {
 export function readCommand(input: MsgpackReader, quotes: QuoteReader): Command {
   const length = input.array();
   const type = pick(KINDS, input.uint(), 'command');
-  const hasEarly = type === 'ENTER_QUOTE' && length === 2 + FIELDS[type];
-  if (!hasEarly && length !== 1 + FIELDS[type]) throw new MsgpackError(`${type} with ${length - 1} fields`);
+  const isLonger = LONGER.has(type) && length === 2 + FIELDS[type];
+  if (!isLonger && length !== 1 + FIELDS[type]) throw new MsgpackError(`${type} with ${length - 1} fields`);
   const command = readFields(type, input, quotes);
-  if (!hasEarly || command.type !== 'ENTER_QUOTE') return command;
-  const early = readEarly(input, quotes);
-  if (early.length === 0) throw new MsgpackError('an empty list of early events');
-  return { ...command, early };
+  return isLonger ? readLast(command, input, quotes) : command;
+}
+
+/** Commands that may have one field more than FIELDS says. */
+const LONGER: ReadonlySet<Command['type']> = new Set(['ENTER_QUOTE', 'FILL_QUOTE', 'REWIND_SETTLEMENT']);
+
+function readLast(command: Command, input: MsgpackReader, quotes: QuoteReader): Command {
+  if (command.type === 'ENTER_QUOTE') {
+    const early = readEarly(input, quotes);
+    if (early.length === 0) throw new MsgpackError('an empty list of early events');
+    return { ...command, early };
+  }
+  if (command.type === 'FILL_QUOTE') return { ...command, trade: readTerms(input, quotes) };
+  if (command.type !== 'REWIND_SETTLEMENT' || !input.bool()) throw new MsgpackError(`${command.type} undoes no trades`);
+  return { ...command, undoesTrades: true };
 }
 
 /** Object literals are evaluated from top to bottom: the fields are read in the order in which they are named here. */
@@ -176,6 +198,33 @@ export function readRfq(input: MsgpackReader, quotes: QuoteReader): Rfq {
     size: input.amount(),
     taker: quotes.address(),
     body: input.text(),
+  };
+}
+
+const TERMS_FIELDS = 7;
+
+/** Of a trade, but for the quote and the size. */
+export function writeTerms(out: QuoteWriter, { pool, provider, taker, price, fee, isBuy, time }: TradeTerms): void {
+  out.array(TERMS_FIELDS);
+  out.pool(pool);
+  out.address(provider);
+  out.address(taker);
+  out.amount(price);
+  out.amount(fee);
+  out.bool(isBuy);
+  out.uint(time);
+}
+
+export function readTerms(input: MsgpackReader, quotes: QuoteReader): TradeTerms {
+  input.tuple(TERMS_FIELDS);
+  return {
+    pool: quotes.pool(),
+    provider: quotes.provider(),
+    taker: quotes.address(),
+    price: input.amount(),
+    fee: input.amount(),
+    isBuy: input.bool(),
+    time: input.uint(),
   };
 }
 

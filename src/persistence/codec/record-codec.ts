@@ -4,12 +4,20 @@ import type { JournalRecord } from '../../engine/ports.js';
 import type { Order } from '../../engine/quote.js';
 import type { GrowingBuffer } from '../disk/buffer.js';
 import { PersistenceError } from '../disk/disk.js';
-import { readCommand, readRfq, recordVersionOf, writeCommand, writeRfq } from './command-codec.js';
+import {
+  readCommand,
+  readRfq,
+  readTerms,
+  recordVersionOf,
+  writeCommand,
+  writeRfq,
+  writeTerms,
+} from './command-codec.js';
 import { MsgpackError, MsgpackReader } from './msgpack-reader.js';
 import { pick, QuoteReader, QuoteWriter } from './quote-codec.js';
 
 /** The newest version of a record's layout. A program reads its own and older ones. */
-const RECORD_VERSION = 3;
+const RECORD_VERSION = 4;
 const RECORD_FIELDS = 5;
 
 /** Writes records into a buffer, one after another. Equal records give equal bytes. */
@@ -43,6 +51,8 @@ export class RecordWriter {
       out.countPool(command.quote.pool);
     } else if (command.type === 'DEPLOY_POOL') {
       out.countPool(command.pool);
+    } else if (command.type === 'FILL_QUOTE' && command.trade !== undefined) {
+      out.countPool(command.trade.pool);
     }
     this.#writeEvents(events);
   }
@@ -111,6 +121,8 @@ const FIELDS = {
   POOL_DEPLOYED: 1,
   POOL_WITHDRAWN: 1,
   RFQ_PUBLISHED: 5,
+  TRADE_RECORDED: 4,
+  TRADES_UNDONE: 1,
 } as const satisfies Record<Type, number>;
 const KINDS = Object.keys(FIELDS) as readonly Type[];
 const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Type, number>;
@@ -149,6 +161,13 @@ function writeEvent(out: QuoteWriter, event: EngineEvent): void {
       return out.pool(event.pool);
     case 'RFQ_PUBLISHED':
       return writeRfq(out, event.rfq);
+    case 'TRADE_RECORDED':
+      out.word(event.trade.quoteId);
+      out.amount(event.trade.size);
+      out.word(event.trade.blockHash);
+      return writeTerms(out, event.trade);
+    case 'TRADES_UNDONE':
+      return out.uint(event.blockNumber);
   }
 }
 
@@ -163,12 +182,23 @@ function readEvent(input: MsgpackReader, quotes: QuoteReader): EngineEvent {
       return { type, ...common, pool: quotes.pool() };
     case 'RFQ_PUBLISHED':
       return { type, ...common, rfq: readRfq(input, quotes) };
+    case 'TRADE_RECORDED': {
+      const { seq, cause } = common;
+      if (cause === null) throw new MsgpackError('a trade without its log');
+      const [quoteId, size, blockHash] = [quotes.word(), input.amount(), quotes.word()];
+      return { type, seq, cause, trade: { ...readTerms(input, quotes), quoteId, size, blockHash } };
+    }
+    case 'TRADES_UNDONE':
+      return { type, ...common, blockNumber: input.uint() };
     default:
       return readOrderEvent(type, common, input, quotes);
   }
 }
 
-type OrderEventType = Exclude<Type, 'POOL_DEPLOYED' | 'POOL_WITHDRAWN' | 'RFQ_PUBLISHED'>;
+type OrderEventType = Exclude<
+  Type,
+  'POOL_DEPLOYED' | 'POOL_WITHDRAWN' | 'RFQ_PUBLISHED' | 'TRADE_RECORDED' | 'TRADES_UNDONE'
+>;
 
 /**
  * The order that comes with a read event is as that event left it, as far as the event tells: an invalid one that was

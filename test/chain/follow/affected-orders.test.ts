@@ -60,9 +60,13 @@ function touchedSalts(changes: readonly SettlementEvent[], means: Parameters<typ
   return [...affectedOrders(changes, means, newBook()).keys()].map(({ quote }) => quote.salt).sort();
 }
 
+function fillAt(log: ReturnType<typeof logOf>, n: number): SettlementEvent {
+  const terms = { taker: OTHER_MAKER, provider: MAKER, premium: 1n, fee: 0n, isBuy: true };
+  return { type: 'FILL', log, quoteId: quoteIdOf(n), size: 1n, ...terms };
+}
+
 t.test('a fill counts when it comes from the pool of a quote that is known', async (t) => {
-  const fillOf = (n: number, emitter: Hex) =>
-    validateEvent({ type: 'FILL', log: logOf(emitter), quoteId: quoteIdOf(n), size: 1n }, newBook(), FACTORY);
+  const fillOf = (n: number, emitter: Hex) => validateEvent(fillAt(logOf(emitter), n), newBook(), FACTORY);
   t.equal(fillOf(1, POOL.poolAddress), null);
   t.equal(fillOf(1, OTHER_POOL.poolAddress), 'UNKNOWN_QUOTE');
   t.equal(fillOf(9, POOL.poolAddress), 'UNKNOWN_QUOTE');
@@ -97,7 +101,7 @@ t.test('a moved position touches the orders of its owner in that pool alone', as
 
 t.test('a fill touches its order, a deployment all of its pool, a cancel none: it ends one', async (t) => {
   const log = logOf(POOL.poolAddress);
-  t.strictSame(touchedSalts([{ type: 'FILL', log, quoteId: quoteIdOf(3), size: 1n }], []), [3]);
+  t.strictSame(touchedSalts([fillAt(log, 3)], []), [3]);
   t.strictSame(touchedSalts([{ type: 'POOL', log: logOf(FACTORY), pool: POOL }], []), [1, 3]);
   t.strictSame(touchedSalts([{ type: 'CANCEL', log, quoteId: quoteIdOf(1), provider: MAKER }], []), []);
 });

@@ -11,7 +11,17 @@ function logAt(blockNumber: number, logIndex: number, address = quote.pool.poolA
 }
 
 function fill(blockNumber: number, logIndex: number, size = 1n, quoteId = quote.quoteId): SettlementEvent {
-  return { type: 'FILL', quoteId, size, log: { ...logAt(blockNumber, logIndex), timestamp: null } };
+  return {
+    type: 'FILL',
+    taker: TAKER,
+    provider: MAKER,
+    premium: 1n,
+    fee: 0n,
+    isBuy: true,
+    quoteId,
+    size,
+    log: { ...logAt(blockNumber, logIndex), timestamp: null },
+  };
 }
 
 function cancel(blockNumber: number, logIndex: number, provider = MAKER): SettlementEvent {

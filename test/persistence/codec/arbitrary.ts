@@ -9,6 +9,7 @@ import {
   type Origin,
   type Pool,
   type Quote,
+  type TradeTerms,
   ZERO_ADDRESS,
 } from '../../../src/engine/quote.js';
 
@@ -80,6 +81,18 @@ const early: fc.Arbitrary<EarlyEvent[]> = fc.array(fc.record({ size: fc.option(a
   maxLength: 5,
 });
 
+function terms(pools: fc.Arbitrary<Pool>): fc.Arbitrary<TradeTerms> {
+  return fc.record({
+    pool: pools,
+    provider: address,
+    taker: address,
+    price: amount,
+    fee: amount,
+    isBuy: fc.boolean(),
+    time: uint,
+  });
+}
+
 const type = <Type extends string>(value: Type): fc.Arbitrary<Type> => fc.constant(value);
 
 export const command: fc.Arbitrary<Command> = fc.oneof(
@@ -87,7 +100,10 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
     { type: type('ENTER_QUOTE'), quote, state, settlementBlock: uint, position, early },
     { requiredKeys: ['type', 'quote', 'state', 'settlementBlock', 'position'] },
   ),
-  fc.record({ type: type('FILL_QUOTE'), quoteId: word, size: amount, origin, position }),
+  fc.record(
+    { type: type('FILL_QUOTE'), quoteId: word, size: amount, origin, position, trade: terms(pool) },
+    { requiredKeys: ['type', 'quoteId', 'size', 'origin', 'position'] },
+  ),
   fc.record({ type: type('CANCEL_QUOTE'), quoteId: word, origin, position }),
   fc.record({
     type: type('SET_VALIDITY'),
@@ -98,22 +114,24 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   }),
   fc.record({ type: type('DEPLOY_POOL'), pool, deployedAt: uint, origin, position }),
   fc.record({ type: type('REWIND_STREAM'), position }),
-  fc.record({
-    type: type('REWIND_SETTLEMENT'),
-    position,
-    settlementBlock: uint,
-    restated: fc.array(fc.record({ quoteId: word, state }), { maxLength: 20 }),
-  }),
+  fc.record(
+    {
+      type: type('REWIND_SETTLEMENT'),
+      position,
+      settlementBlock: uint,
+      restated: fc.array(fc.record({ quoteId: word, state }), { maxLength: 20 }),
+      undoesTrades: fc.constant(true as const),
+    },
+    { requiredKeys: ['type', 'position', 'settlementBlock', 'restated'] },
+  ),
   fc.record({ type: type('ADVANCE_POSITION'), position }),
   fc.record({ type: type('PUBLISH_RFQ'), rfq }),
   fc.record({ type: type('TICK') }),
   fc.record({ type: type('EXPIRE_QUOTES'), second: uint, quoteIds: fc.array(word, { maxLength: 20 }) }),
 );
 
-const cause: fc.Arbitrary<Cause | null> = fc.option(
-  fc.record({ chain, blockNumber: uint, txHash: word, logIndex: uint }),
-  { nil: null },
-);
+const presentCause: fc.Arbitrary<Cause> = fc.record({ chain, blockNumber: uint, txHash: word, logIndex: uint });
+const cause: fc.Arbitrary<Cause | null> = fc.option(presentCause, { nil: null });
 
 /** Orders of events are as reading gives them back: as the event left them. */
 function orderEvent<Extra extends object>(
@@ -164,6 +182,15 @@ function event(quotes: fc.Arbitrary<Quote>, pools: fc.Arbitrary<Pool>): fc.Arbit
     fc.record({ type: type('POOL_DEPLOYED'), seq: uint, cause, pool: pools }),
     fc.record({ type: type('POOL_WITHDRAWN'), seq: uint, cause, pool: pools }),
     fc.record({ type: type('RFQ_PUBLISHED'), seq: uint, cause, rfq }),
+    fc.record({
+      type: type('TRADE_RECORDED'),
+      seq: uint,
+      cause: presentCause,
+      trade: fc
+        .record({ terms: terms(pools), quoteId: word, size: amount, blockHash: word })
+        .map(({ terms: rest, ...own }) => ({ ...rest, ...own })),
+    }),
+    fc.record({ type: type('TRADES_UNDONE'), seq: uint, cause, blockNumber: uint }),
   );
 }
 
