@@ -162,3 +162,54 @@ t.test('no folder or file is a grab-bag', async (t) => {
     [],
   );
 });
+
+t.test('no file imports itself through others, not even for a type', (t) => {
+  const targets = new Map(files.map((file) => [path.join(root, file), importedFiles(file)]));
+  const finished = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (file: string, trail: readonly string[]): void => {
+    if (finished.has(file)) return;
+    const start = trail.indexOf(file);
+    if (start >= 0) {
+      cycles.push([...trail.slice(start), file].map((name) => path.relative(root, name)).join(' -> '));
+      return;
+    }
+    for (const target of targets.get(file) ?? []) visit(target, [...trail, file]);
+    finished.add(file);
+  };
+  for (const file of targets.keys()) visit(file, []);
+  t.ok([...targets.values()].flat().length > files.length, 'imports were found');
+  t.strictSame(cycles, []);
+  t.end();
+});
+
+function importedFiles(file: string): string[] {
+  const text = readFileSync(path.join(root, file), 'utf8');
+  const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)\.js'/g)].map(([, name = '']) => name);
+  return specifiers.map((name) => path.resolve(root, path.dirname(file), `${name}.ts`));
+}
+
+t.test('no two files export the same name', (t) => {
+  /** The client library is a program of its own, which imports wire alone; its two builds have one interface. */
+  const programs = [(file: string) => !file.startsWith('client/'), (file: string) => /^(client|wire)\//.test(file)];
+  const twins = ['OrderbookClient: client/browser.ts, client/node.ts'];
+  const named = files.flatMap((name) => {
+    const file = name.split(path.sep).join('/');
+    const declarations = /^export (?:abstract |async )*(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm;
+    const found = readFileSync(path.join(root, name), 'utf8').matchAll(declarations);
+    return [...new Set([...found].map(([, exported = '']) => exported))].map((exported) => ({ exported, file }));
+  });
+  t.ok(named.length > 1000, `${named.length} names`);
+  const shared = programs.flatMap((isOf) => {
+    const places = new Map<string, string[]>();
+    for (const { exported, file } of named) {
+      if (isOf(file)) places.set(exported, [...(places.get(exported) ?? []), file]);
+    }
+    return [...places].filter(([, found]) => found.length > 1);
+  });
+  t.strictSame(
+    shared.map(([exported, found]) => `${exported}: ${found.sort().join(', ')}`),
+    twins,
+  );
+  t.end();
+});

@@ -1,4 +1,3 @@
-import type { ChainSide, ChainSideOptions } from '../../src/app/service-options.js';
 import { ChainReader } from '../../src/chain/contracts/chain-reader.js';
 import type { Profile } from '../../src/chain/contracts/deployments.js';
 import { type IdentifiedQuote, publishedQuote } from '../../src/chain/contracts/quote-types.js';
@@ -9,6 +8,7 @@ import type { Rpc } from '../../src/chain/rpc/rpc-client.js';
 import type { Pool, PoolKey, Quote } from '../../src/engine/quote.js';
 import { blockHashOf, CONTRACT, hex, poolOf, START_SECONDS } from '../workload/quotes.js';
 import { CHAIN_ID } from '../workload/signed-quotes.js';
+import type { Chains, ChainsOptions } from '../../src/app/chains.js';
 
 const NOBODY = hex(0, 40);
 const SETTLEMENT_BLOCK = 500;
@@ -80,7 +80,7 @@ class PublisherAtOnce {
   #leftInTurn: number;
   #nextTurn: Promise<void> | null = null;
 
-  constructor(private readonly options: Pick<ChainSideOptions, 'book' | 'limits'>) {
+  constructor(private readonly options: Pick<ChainsOptions, 'book' | 'limits'>) {
     this.#leftInTurn = options.limits.checksPerTurn;
   }
 
@@ -115,7 +115,7 @@ class PublisherAtOnce {
 }
 
 /** The way of a quote into the book that every stand-in for a chain takes. */
-export function enterQuote({ book }: Pick<ChainSideOptions, 'book'>, quote: Quote): void {
+export function enterQuote({ book }: Pick<ChainsOptions, 'book'>, quote: Quote): void {
   const { blockNumber, logIndex } = quote.origin;
   const taken = book.submit({
     type: 'ENTER_QUOTE',
@@ -128,7 +128,7 @@ export function enterQuote({ book }: Pick<ChainSideOptions, 'book'>, quote: Quot
 }
 
 /** The chains' place in the service: each answer is there when it is asked for, and what is published has happened. */
-export function chainsAtOnce(options: ChainSideOptions): ChainSide {
+export function chainsAtOnce(options: ChainsOptions): Chains {
   const { clock } = options;
   const multicall = { callsPerBatch: 1, batchesInFlight: 1, gasPerCall: 0, gasPerCheck: 0 };
   const settlement = new ChainReader(rpcOfNobody, null, multicall);

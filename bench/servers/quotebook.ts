@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ChainSideOptions } from '../../src/app/service-options.js';
 import { startService } from '../../src/app/service.js';
 import { DiskKeyFiles } from '../../src/auth/key-file.js';
 import { KeyStore } from '../../src/auth/key-store.js';
@@ -19,6 +18,7 @@ import { toldQuotes } from '../workload/told-quotes.js';
 import { chainsAtOnce, enterQuote, profileAtOnce, rpcOfNobody } from './chains-at-once.js';
 import { plainOptions } from './plain-options.js';
 import { nowMicros, onSchedule, type Telling, type TellingDialogue } from './telling.js';
+import type { ChainsOptions } from '../../src/app/chains.js';
 
 export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
   KEY: { given: null; answer: string };
@@ -55,7 +55,7 @@ const unbounded = {
 
 /** Every commit, before the service hears of it. */
 let onCommit: (index: number) => void = () => undefined;
-let chainOptions: ChainSideOptions | null = null;
+let chainOptions: ChainsOptions | null = null;
 let resting = 0;
 
 const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-bench-'));
@@ -99,7 +99,7 @@ const service = await startService({
 });
 await service.ready;
 
-function chains(): ChainSideOptions {
+function chains(): ChainsOptions {
   if (chainOptions === null) throw new Error('The service opened no chains');
   return chainOptions;
 }

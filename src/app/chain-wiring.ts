@@ -27,12 +27,12 @@ import type { ChainRole } from '../engine/command.js';
 import { dueSecond } from '../engine/order-book.js';
 import type { Hex } from '../engine/quote.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
-import type { CoreOptions } from './core.js';
-import { followedBook, type SignatureSide } from './engine-ports.js';
+import { followedBook, type SignatureParts } from './engine-ports.js';
 import { briefly, TroubleLog } from './process.js';
-import type { ChainSide, ChainSideOptions } from './service-options.js';
+import type { CoreOptions } from './service-options.js';
+import type { Chains, ChainsOptions } from './chains.js';
 
-export function openChainSide(options: ChainSideOptions): ChainSide {
+export function openChains(options: ChainsOptions): Chains {
   const { profile, rpc, book, clock, random, limits, signatures, checks, readSoFar } = options;
   const { contracts } = profile;
   const multicall = multicallLimits(limits);
@@ -257,10 +257,7 @@ export function openChainSide(options: ChainSideOptions): ChainSide {
 
 /** How contracts are asked, as the configuration's limits have it. */
 export function multicallLimits(
-  limits: Pick<
-    ChainSideOptions['limits'],
-    'rpcCallsPerBatch' | 'rpcBatchesInFlight' | 'rpcGasPerCall' | 'rpcGasPerCheck'
-  >,
+  limits: Pick<ChainsOptions['limits'], 'rpcCallsPerBatch' | 'rpcBatchesInFlight' | 'rpcGasPerCall' | 'rpcGasPerCheck'>,
 ): MulticallLimits {
   return {
     callsPerBatch: limits.rpcCallsPerBatch,
@@ -280,11 +277,11 @@ export interface FollowedChainsParts {
   readonly sequencer: Sequencer;
   readonly time: EngineTime;
   readonly nowSeconds: () => number;
-  readonly signing: SignatureSide;
+  readonly signing: SignatureParts;
 }
 
 export interface FollowedChains {
-  readonly chains: ChainSide;
+  readonly chains: Chains;
   /** Resolves when both have been read to their heads. */
   readonly ready: Promise<void>;
 }
@@ -299,7 +296,7 @@ export function openFollowedChains(options: CoreOptions, parts: FollowedChainsPa
   const troubles = new TroubleLog(options.clock, options.limits.troubleCalmMs);
   let isReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (isReady = resolve));
-  const chains = (options.openChains ?? openChainSide)({
+  const chains = (options.openChains ?? openChains)({
     ...options,
     book: followedBook(engine, sequencer),
     known: () => engine.known(),
@@ -343,7 +340,7 @@ export function openFollowedChains(options: CoreOptions, parts: FollowedChainsPa
 }
 
 /** New heads wake the follower; both roles may share one endpoint, which is then watched once. */
-export function watchHeads({ profile, clock, random, limits }: CoreOptions, chains: ChainSide): HeadWatch[] {
+export function watchHeads({ profile, clock, random, limits }: CoreOptions, chains: Chains): HeadWatch[] {
   const patience = {
     pingMs: limits.headWatchPingMs,
     backoffMs: limits.chainBackoffMs,

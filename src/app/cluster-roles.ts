@@ -41,11 +41,11 @@ import type { SnapshotRequest } from '../persistence/snapshot/snapshot-process.j
 import { scanInThread } from '../persistence/recovery/scan-thread.js';
 import { Quotas } from '../quota/rate-limits.js';
 import { systemClock, systemRandom } from '../system/clock.js';
-import { type CoreOptions, type LocalCore, openLocalCore } from './core.js';
 import { openSnapshots, openLogOptions } from './data-directory.js';
 import { openGatewayCore } from './gateway-core.js';
 import { type Service, startService } from './service.js';
-import type { ServiceOptions } from './service-options.js';
+import type { ServiceOptions, CoreOptions } from './service-options.js';
+import { type LocalCore, openLocalCore } from './local-core.js';
 
 export { connectCluster };
 
@@ -242,7 +242,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     });
   });
   await Promise.race([stopping, steppedDown]);
-  core.timeIsUp();
+  core.endWaits();
   // Where no quorum answers, what waits for it stays unacknowledged.
   const cancel = systemClock.after(limits.stopPatienceMs, () => publisher.stop());
   await server.stop();

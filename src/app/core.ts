@@ -1,20 +1,15 @@
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import type { ChainHealth } from '../chain/follow/chain-health.js';
-import { ExpiryTimer } from '../engine/expiry-timer.js';
 import type { ChainRole } from '../engine/command.js';
 import type { JournalRecord } from '../engine/ports.js';
-import { EngineTime, Sequencer } from '../engine/sequencer.js';
+import type { EngineTime } from '../engine/sequencer.js';
 import type { QuotePublishing } from '../http/publish-route.js';
-import { GasBudget } from '../quota/gas-budget.js';
-import type { Quotas } from '../quota/rate-limits.js';
 import type { AccountQueries } from '../http/account-routes.js';
 import type { Hex } from '../engine/quote.js';
 import type { RfqPorts } from '../ws/ports.js';
-import { openFollowedChains, watchHeads } from './chain-wiring.js';
-import { openIntake, openSignatures, rfqPorts } from './engine-ports.js';
-import { openAccountQueries, type OptionServices, openOptionServices, readsForClients } from './options-wiring.js';
-import { AskersClock, quotePublishing } from './quote-publishing.js';
-import type { ChainSide, ServiceOptions } from './service-options.js';
+import type { PoolDeployments, Settlements } from '../http/options-routes.js';
+import type { VaultPrices } from '../http/vault-routes.js';
+import type { Chains } from './chains.js';
 
 /** A source of committed records. */
 export interface CommittedRecords {
@@ -27,9 +22,9 @@ export interface CommittedRecords {
 }
 
 /** How the chains look from the book: what answers and heartbeats say of them. */
-export interface ChainsView extends Pick<ChainSide, 'spending' | 'balances'> {
+export interface ChainsView extends Pick<Chains, 'spending' | 'balances'> {
   readonly health: Readonly<Record<ChainRole, Pick<ChainHealth, 'stale' | 'status' | 'failure'>>>;
-  readonly follower: Pick<ChainSide['follower'], 'caughtUp'>;
+  readonly follower: Pick<Chains['follower'], 'caughtUp'>;
 }
 
 /** How far a book that follows another process's has come. */
@@ -38,6 +33,13 @@ export interface ReplicaView {
   seq(): number;
   /** Resolves to whether it shows that event in time. */
   reaches(seq: number): Promise<boolean>;
+}
+
+/** What only an operator with a wallet can do. */
+export interface OptionServices {
+  readonly deployments: PoolDeployments;
+  readonly settlements: Settlements;
+  readonly vaults: VaultPrices;
 }
 
 /**
@@ -63,11 +65,11 @@ export interface Core {
   readonly replica: ReplicaView | null;
   /** Why the log takes nothing now; null: it does. */
   refusal(): string | null;
-  /** Whatever runs on its own begins. */
+  /** Starts everything that runs on its own. */
   start(): void;
-  /** Requests that wait for something which continues without them, such as a transaction, are answered now. */
-  timeIsUp(): void;
-  /** Nothing changes any more when it resolves. */
+  /** Ends the waits of requests for something that continues without them, such as a transaction. */
+  endWaits(): void;
+  /** Resolves when nothing changes any more. */
   stop(): Promise<void>;
 }
 
@@ -82,95 +84,3 @@ export function staleness({ health, follower }: ChainsView, nowMs: number): stri
 
 /** Since the start of the process. */
 export const UNREAD = 'the chains have not been read to their heads yet';
-
-/** What a core with an engine of its own is put together from. */
-export type CoreOptions = Pick<
-  ServiceOptions,
-  | 'profile'
-  | 'rpc'
-  | 'openChains'
-  | 'operator'
-  | 'engine'
-  | 'journal'
-  | 'budgets'
-  | 'clock'
-  | 'random'
-  | 'limits'
-  | 'logger'
-  | 'metrics'
-  | 'onFault'
-  | 'onDeepReorg'
->;
-
-/** A core whose engine is this process's own, with what reads and writes the chains. */
-export interface LocalCore extends Core {
-  readonly chains: ChainSide;
-  readonly sequencer: Sequencer;
-}
-
-/** Puts it together; only the wallets run before `start`: they take up at once what an earlier run left. */
-export async function openLocalCore(
-  options: CoreOptions,
-  quotas: Quotas,
-  onFault: (error: unknown) => void,
-): Promise<LocalCore> {
-  const { engine, journal, clock, limits, metrics } = options;
-  const time = new EngineTime(clock, engine.tsMs);
-  const { expiredAtOnce } = limits;
-  const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce, onFault: options.onFault });
-  const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
-  const signing = await openSignatures(options, onFault);
-  const { chains, ready } = openFollowedChains(options, { sequencer, time, nowSeconds, signing });
-  const operatorGas = new GasBudget({
-    of: (tier) => quotas.of(tier),
-    nowMs: () => time.nowMs(),
-    kept: options.budgets ?? null,
-    onCharged({ id, tier }, quotes, gas) {
-      metrics?.publishedQuotes.labels(id, tier).inc(quotes);
-      metrics?.chargedGas.labels(id, tier).inc(gas);
-    },
-    onRefusal: ({ tier }) => quotas.refused('day', tier),
-  });
-  const askersClock = new AskersClock(clock);
-  const reads = readsForClients(options, chains, askersClock);
-  const parts = { ...options, sequencer, time, chains, operatorGas, askersClock, reads };
-  const optionServices = openOptionServices(parts);
-  const publishing = quotePublishing({
-    ...openIntake(options, { sequencer, chains, signing, nowSeconds, askersClock }),
-    quotas,
-    operatorGas,
-    journal,
-    chains,
-    staleness: () => staleness(chains, clock.monotonicMs()),
-  });
-  let expiry: ExpiryTimer | null = null;
-  let watches: ReturnType<typeof watchHeads> = [];
-  return {
-    records: sequencer,
-    sequencer,
-    time,
-    chains,
-    publishing,
-    optionServices,
-    rfqs: rfqPorts(chains, sequencer),
-    settlement: reads,
-    accounts: openAccountQueries(parts),
-    operatorAddress: () => chains.settlementWallet?.address ?? null,
-    ready,
-    replica: null,
-    refusal: () => journal.refusal(),
-    start() {
-      expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
-      watches = watchHeads(options, chains);
-      chains.follower.start();
-    },
-    timeIsUp: () => askersClock.timeIsUp(),
-    async stop() {
-      for (const watch of watches) watch.stop();
-      await chains.stop();
-      await signing.signatureChecks.close();
-      expiry?.stop();
-      await journal.flush();
-    },
-  };
-}

@@ -16,8 +16,8 @@ import { Feed, type FeedOptions } from '../feed/feed.js';
 import { readPastFills } from '../feed/past-fills.js';
 import type { CoverQueries } from '../http/cover-route.js';
 import type { RfqPorts } from '../ws/ports.js';
-import type { CoreOptions } from './core.js';
-import type { ChainSide, ServiceOptions } from './service-options.js';
+import type { ServiceOptions, CoreOptions } from './service-options.js';
+import type { Chains } from './chains.js';
 
 function* deployedPools(engine: Engine): Iterable<Pool> {
   for (const { pool } of engine.pools()) yield pool;
@@ -55,7 +55,7 @@ export function followedBook(engine: Engine, sequencer: Sequencer): BookPort {
 
 /** What requests for quotes need of the chains and the engine. */
 export function rfqPorts(
-  { pools }: Pick<ChainSide, 'pools'>,
+  { pools }: Pick<Chains, 'pools'>,
   sequencer: Pick<Sequencer, 'submit' | 'whenDurable'>,
 ): RfqPorts {
   return {
@@ -77,18 +77,18 @@ export function rfqPorts(
   };
 }
 
-export interface IntakeSideParts {
+export interface IntakeOptions {
   readonly sequencer: Sequencer;
-  readonly chains: ChainSide;
-  readonly signing: SignatureSide;
+  readonly chains: Chains;
+  readonly signing: SignatureParts;
   /** Engine time, Unix seconds. */
   readonly nowSeconds: () => number;
   /** Of those who wait for their quotes. */
-  readonly askersClock: Clock;
+  readonly requestClock: Clock;
 }
 
 /** What becomes of posted quotes. */
-export interface IntakeSide {
+export interface IntakeParts {
   /** Null without a wallet. */
   readonly intake: QuoteIntake | null;
   /** Everything but the publication. */
@@ -96,8 +96,8 @@ export interface IntakeSide {
 }
 
 /** Puts together the checks of posted quotes, and with a wallet their publication. */
-export function openIntake({ engine, clock, limits }: CoreOptions, parts: IntakeSideParts): IntakeSide {
-  const { sequencer, nowSeconds, askersClock } = parts;
+export function openIntake({ engine, clock, limits }: CoreOptions, parts: IntakeOptions): IntakeParts {
+  const { sequencer, nowSeconds, requestClock } = parts;
   const { pools, states, publisher } = parts.chains;
   const { digests, signatures, signatureChecks } = parts.signing;
   const { checksPerTurn } = limits;
@@ -106,11 +106,11 @@ export function openIntake({ engine, clock, limits }: CoreOptions, parts: Intake
   const rehearsal = new QuoteDryRun(known, pools, digests, signatures, checks, states, clock, checksPerTurn);
   if (publisher === null) return { intake: null, rehearsal };
   const intakeChecks = new QuoteValidation(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
-  return { intake: new QuoteIntake(known, intakeChecks, publisher, askersClock, limits), rehearsal };
+  return { intake: new QuoteIntake(known, intakeChecks, publisher, requestClock, limits), rehearsal };
 }
 
 /** What knows of quotes' ids and signatures. */
-export interface SignatureSide {
+export interface SignatureParts {
   readonly digests: QuoteDigest;
   /** On this thread, one at a time. */
   readonly signatures: QuoteSignature;
@@ -121,7 +121,7 @@ export interface SignatureSide {
 export async function openSignatures(
   { profile, clock, limits, logger }: CoreOptions,
   onFault: (error: unknown) => void,
-): Promise<SignatureSide> {
+): Promise<SignatureParts> {
   const secp256k1 = await loadSecp256k1();
   logger.info({ library: secp256k1.library }, 'signature library loaded');
   const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);

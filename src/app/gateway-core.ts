@@ -15,8 +15,7 @@ import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { RfqPorts } from '../ws/ports.js';
 import { Deadline } from '../system/timers.js';
 import { delayCode } from '../wire/error-codes.js';
-import type { ChainsView, Core } from './core.js';
-import type { OptionServices } from './options-wiring.js';
+import type { ChainsView, Core, OptionServices } from './core.js';
 import type { ServiceOptions } from './service-options.js';
 
 /** What the leader last said, and how long ago: what a gateway knows of the chains and of the leader itself. */
@@ -208,7 +207,7 @@ export function openGatewayCore(
     },
     refusal,
     start: () => undefined,
-    timeIsUp: () => undefined,
+    endWaits: () => undefined,
     stop() {
       stopNews();
       usage.stop();

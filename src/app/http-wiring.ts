@@ -44,7 +44,7 @@ import { Listeners } from './listeners.js';
 import { TroubleLog } from './process.js';
 import type { ServiceOptions } from './service-options.js';
 
-export interface HttpSideOptions {
+export interface HttpWiringOptions {
   readonly chainId: string;
   /** Those with a token on the settlement chain. */
   readonly symbols: readonly string[];
@@ -68,7 +68,7 @@ export interface HttpSideOptions {
   readonly limits: Limits;
 }
 
-export interface HttpSide {
+export interface HttpWiring {
   readonly handler: NetHandler;
   /** Everything that is served: what the documents must tell of. */
   readonly routes: readonly Pick<Route, 'method' | 'path' | 'needsKey'>[];
@@ -80,7 +80,7 @@ export interface HttpSide {
 }
 
 /** Puts the routes together and gives each its port. */
-export function createHttp(options: HttpSideOptions): HttpSide {
+export function createHttp(options: HttpWiringOptions): HttpWiring {
   const { chainId, engine, core, keys, quotas, unknownKeys, watch, quoteJson, clock, limits } = options;
   const { chains, records } = core;
   const book = {
@@ -223,7 +223,7 @@ const BATCH_PATHS: ReadonlySet<string> = new Set([
  */
 export function openNetwork(
   options: ServiceOptions,
-  http: HttpSide,
+  http: HttpWiring,
   sockets: { readonly main: SocketHandlers; readonly container: SocketHandlers },
   onFault: (error: unknown) => void,
 ): Listeners {
@@ -238,7 +238,7 @@ export function openNetwork(
 /** `tells`: whether it says when the process is short of file descriptors, which one server says for all. */
 function openOneServer(
   options: ServiceOptions,
-  http: HttpSide,
+  http: HttpWiring,
   sockets: SocketHandlers,
   onFault: (error: unknown) => void,
   tells: boolean,

@@ -16,12 +16,12 @@ import type { Clock, Journal } from '../engine/ports.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import type { KeyValueStore } from '../persistence/disk/disk.js';
 import { accountRoutes, type AccountQueries } from '../http/account-routes.js';
-import { type PoolDeployments, poolRoutes, settlementRoutes, type Settlements } from '../http/options-routes.js';
+import { poolRoutes, settlementRoutes } from '../http/options-routes.js';
 import type { TickerValuations } from '../http/feed-routes.js';
 import { Valuations } from '../market/valuation.js';
 import { oracleRoutes, type OracleRouteParts } from '../http/oracle-routes.js';
 import type { Caller, Route } from '../http/router.js';
-import { rfqMessageRoutes, type VaultPrices, vaultRoute } from '../http/vault-routes.js';
+import { rfqMessageRoutes, vaultRoute } from '../http/vault-routes.js';
 import {
   GAS_PER_DEPLOYMENT,
   GAS_PER_SETTLEMENT,
@@ -29,32 +29,25 @@ import {
   GasReservation,
   OperatorCaps,
 } from '../quota/gas-budget.js';
-import type { ChainsView, CommittedRecords, Core } from './core.js';
+import type { ChainsView, CommittedRecords, Core, OptionServices } from './core.js';
 import { briefly, TroubleLog } from './process.js';
-import type { ChainSide } from './service-options.js';
+import type { Chains } from './chains.js';
 
-export interface OptionSideOptions {
+export interface OptionServicesOptions {
   readonly profile: Profile;
   readonly engine: Engine;
   readonly sequencer: Sequencer;
   readonly journal: Journal;
   readonly time: EngineTime;
-  readonly chains: ChainSide;
+  readonly chains: Chains;
   readonly operatorGas: GasBudget;
   /** Where the routes' daily caps are kept; absent: they are forgotten with the process. */
   readonly budgets?: KeyValueStore;
-  /** Of those who wait for a transaction. */
-  readonly askersClock: Clock;
+  /** Ends the waits of requests when the service stops. */
+  readonly requestClock: Clock;
   readonly reads: ClientReads;
   readonly limits: Limits;
   readonly logger: Logger;
-}
-
-/** What only an operator with a wallet can do. */
-export interface OptionServices {
-  readonly deployments: PoolDeployments;
-  readonly settlements: Settlements;
-  readonly vaults: VaultPrices;
 }
 
 /** What the routes for options need beside the services. */
@@ -157,8 +150,8 @@ function chainSeconds({
 
 /** What accounts hold, for clients. */
 export function openAccountQueries(
-  options: Pick<OptionSideOptions, 'profile' | 'time' | 'reads' | 'limits'> & {
-    readonly chains: Pick<ChainSide, 'settlement'>;
+  options: Pick<OptionServicesOptions, 'profile' | 'time' | 'reads' | 'limits'> & {
+    readonly chains: Pick<Chains, 'settlement'>;
     readonly clock: Clock;
   },
 ): AccountQueries {
@@ -176,20 +169,20 @@ export function openAccountQueries(
 }
 
 /** Null without a wallet. */
-export function openOptionServices(options: OptionSideOptions): OptionServices | null {
-  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits, askersClock, logger } = options;
+export function openOptionServices(options: OptionServicesOptions): OptionServices | null {
+  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits, requestClock, logger } = options;
   const { settlementWallet, follower, health } = chains;
   if (settlementWallet === null) return null;
   const series = new OptionSeries(profile);
   const settlement = options.reads;
   const factory = profile.contracts.poolFactory.address;
   const now = chainSeconds({ chains, time });
-  const operator = new Operator(settlementWallet, settlement, () => follower.wake(), askersClock, limits.txPatienceMs);
+  const operator = new Operator(settlementWallet, settlement, () => follower.wake(), requestClock, limits.txPatienceMs);
   const known = {
     knows: (poolAddress: `0x${string}`) => engine.pool(poolAddress) !== undefined,
     whenDurable: () => sequencer.whenDurable(),
   };
-  const arrivals = new PoolIndexWait(known, askersClock, limits.poolArrivalMs);
+  const arrivals = new PoolIndexWait(known, requestClock, limits.poolArrivalMs);
   sequencer.onEvents((records) => {
     for (const event of records.flatMap(({ events }) => events)) {
       if (event.type === 'POOL_DEPLOYED') arrivals.arrived(event.pool.poolAddress);
@@ -235,12 +228,12 @@ export type ClientReads = Pick<ChainReader, 'call' | 'multicall'>;
 
 /** What the node refuses is in the text log: one reader for all routes, so that repeated trouble gives one warning. */
 export function readsForClients(
-  { limits, logger }: Pick<OptionSideOptions, 'limits' | 'logger'>,
-  { settlement }: Pick<ChainSide, 'settlement'>,
-  askersClock: Clock,
+  { limits, logger }: Pick<OptionServicesOptions, 'limits' | 'logger'>,
+  { settlement }: Pick<Chains, 'settlement'>,
+  requestClock: Clock,
 ): ClientReads {
-  const troubles = new TroubleLog(askersClock, limits.troubleCalmMs);
-  return tellingRefusals(settlement, (error) => {
+  const troubles = new TroubleLog(requestClock, limits.troubleCalmMs);
+  return loggedRefusals(settlement, (error) => {
     if (troubles.failed('refusal')) logger.warn({ reason: briefly(error) }, 'chain call refused');
     else logger.debug({ err: error }, 'chain call refused');
   });
@@ -250,7 +243,7 @@ export function readsForClients(
  * The same reader for routes that answer clients. The client learns only that the node refused; `onRefusal` gets the
  * node's own words. Unreachable endpoints are left out, because the endpoint pool reports them.
  */
-export function tellingRefusals(reader: ClientReads, onRefusal: (error: Error) => void): ClientReads {
+export function loggedRefusals(reader: ClientReads, onRefusal: (error: Error) => void): ClientReads {
   const told = async <T>(asked: Promise<T>): Promise<T> => {
     try {
       return await asked;

@@ -5,7 +5,7 @@ import type { QuotePublishing } from '../http/publish-route.js';
 import type { GasBudget } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import { delayCode } from '../wire/error-codes.js';
-import type { ChainSide } from './service-options.js';
+import type { Chains } from './chains.js';
 
 export interface QuotePublishingParts {
   /** Null: there is no wallet. */
@@ -14,12 +14,12 @@ export interface QuotePublishingParts {
   readonly quotas: Quotas;
   readonly operatorGas: GasBudget;
   readonly journal: Journal;
-  readonly chains: ChainSide;
-  /** In words why a chain is stale now; null: both are fresh. */
+  readonly chains: Chains;
+  /** Why a chain is stale now, in words; null: both are fresh. */
   readonly staleness: () => string | null;
 }
 
-/** Publishing by the operator's wallet: what of it is refused, and of whose day its gas is taken. */
+/** Publishing by the operator's wallet: refuses what cannot be published, and charges the caller's day for gas. */
 export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
   const { intake, rehearsal, quotas, operatorGas, journal, chains, staleness } = parts;
   const always: Pick<QuotePublishing, 'takeQuotes' | 'rehearse'> = {
@@ -58,10 +58,10 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
 }
 
 /**
- * The clock of those who wait for what goes on without them, such as their transaction. Once the service stops their
- * time is up, however long they would have waited: what is known by then is an answer, and a closed connection is none.
+ * The clock of requests that wait for something which goes on without them, such as a transaction. When the service
+ * stops it ends all waits, so that these requests are answered with what is known instead of a closed connection.
  */
-export class AskersClock implements Clock {
+export class StoppableClock implements Clock {
   readonly #waits = new Set<() => void>();
   #isUp = false;
 
@@ -90,8 +90,8 @@ export class AskersClock implements Clock {
     return cancel;
   }
 
-  /** Every wait ends now, and each that begins from now on at once. */
-  timeIsUp(): void {
+  /** Ends every wait now; later ones end in the next turn of the event loop. */
+  endWaits(): void {
     this.#isUp = true;
     for (const wait of [...this.#waits]) wait();
   }

@@ -13,12 +13,12 @@ import { QuoteJson } from '../wire/quote-json.js';
 import { ReadableJson } from '../wire/readable.js';
 import { Gateway } from '../ws/gateway.js';
 import { PlainPublisher, plainForm, readableForm } from '../ws/publisher.js';
-import { openLocalCore } from './core.js';
 import { countPastFills, coverQueries, knownPool, openFeed } from './engine-ports.js';
-import { createHttp, type HttpSide, openNetwork, openRequestWatch } from './http-wiring.js';
+import { createHttp, type HttpWiring, openNetwork, openRequestWatch } from './http-wiring.js';
 import { chainsJson, measuredOptions, measuredPublish, measureEngine } from './metrics-wiring.js';
 import { createOptionRoutes, openValuations } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
+import { openLocalCore } from './local-core.js';
 
 export interface Service {
   readonly port: number;
@@ -26,7 +26,7 @@ export interface Service {
   readonly containerPort: number | null;
   readonly backend: string;
   readonly library: NetServer['library'];
-  readonly routes: HttpSide['routes'];
+  readonly routes: HttpWiring['routes'];
   /** Resolves when both chains have been read to their heads. */
   readonly ready: Promise<void>;
   /** Other quotas from now on; sockets beyond them are closed. */
@@ -169,7 +169,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     isStopped = true;
     server.stopListening();
     hub.closeReaders(CloseCode.serviceRestart, 'service restart');
-    const cancelTimeUp = clock.after(limits.stopPatienceMs, () => core.timeIsUp());
+    const cancelTimeUp = clock.after(limits.stopPatienceMs, () => core.endWaits());
     await server.close(CloseCode.serviceRestart, 'service restart');
     cancelTimeUp();
     await core.stop();

@@ -8,8 +8,8 @@ import { compile } from '../wire/validation.js';
 import { pause } from '../system/timers.js';
 
 export const TIERS = ['free', 'paid'] as const;
-export const Tier = Type.Enum([...TIERS], { type: 'string' });
-export type Tier = Static<typeof Tier>;
+export const KeyTier = Type.Enum([...TIERS], { type: 'string' });
+export type KeyTier = Static<typeof KeyTier>;
 
 /** Rights that a key has only where it was created with them. `operator`: to act with the operator's wallet. */
 export const SCOPES = ['operator'] as const;
@@ -22,7 +22,7 @@ export const KeyRecord = Type.Object(
     id: Type.String({ pattern: '^[0-9a-f]{16}$' }),
     /** HMAC-SHA-256 of the key under the store's secret, in hex. */
     hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-    tier: Tier,
+    tier: KeyTier,
     /** Absent: none, as of every key that an earlier version created. */
     scopes: Type.Optional(Type.Array(Scope)),
     label: Type.String(),

@@ -9,7 +9,7 @@ import {
   type KeyRecord,
   parseLedger,
   type Scope,
-  type Tier,
+  type KeyTier,
 } from './key-file.js';
 
 /** The file that the keys are kept in. */
@@ -22,7 +22,7 @@ const MAX_LABEL = 100;
 /** The holder of a key. */
 export interface KeyHolder {
   readonly id: string;
-  readonly tier: Tier;
+  readonly tier: KeyTier;
   /** Absent: none. */
   readonly scopes?: readonly Scope[];
 }
@@ -30,7 +30,7 @@ export interface KeyHolder {
 /** A key whose tier or scopes changed: `tier` is its present one, or null once it is revoked. */
 export interface KeyChange {
   readonly id: string;
-  readonly tier: Tier | null;
+  readonly tier: KeyTier | null;
 }
 
 /** A key without its hash. */
@@ -118,7 +118,7 @@ export class KeyStore {
 
   /** The key is returned this once and never again. Throws when the label is not 1 to 100 printable characters. */
   async create(
-    tier: Tier,
+    tier: KeyTier,
     label: string,
     scopes: readonly Scope[] = [],
   ): Promise<{ readonly id: string; readonly key: string }> {
@@ -156,7 +156,7 @@ export class KeyStore {
   }
 
   /** Puts a key under the quotas of another tier. */
-  async changeTier(id: string, tier: Tier): Promise<'CHANGED' | 'UNCHANGED' | 'REVOKED' | 'NOT_FOUND'> {
+  async changeTier(id: string, tier: KeyTier): Promise<'CHANGED' | 'UNCHANGED' | 'REVOKED' | 'NOT_FOUND'> {
     let result: 'CHANGED' | 'UNCHANGED' | 'REVOKED' | 'NOT_FOUND' = 'NOT_FOUND';
     await this.#update((keys) =>
       keys.map((key) => {

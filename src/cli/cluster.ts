@@ -1,8 +1,8 @@
 import type { MemberInfo } from '../cluster/members.js';
 import { limits } from '../config/limits.js';
 import { CLUSTER_SETTINGS } from '../config/setting-table.js';
-import { flagsHelp, parseFlags, settingFlags, settingsFrom, tellProblems } from './flags.js';
-import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE, toIo, UsageError } from './run.js';
+import { flagsHelp, parseFlags, settingFlags, settingsFrom, printProblems } from './flags.js';
+import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, toIo, UsageError } from './run.js';
 
 const help = `quotebook cluster status [--format text|json] [FLAGS]
 quotebook cluster step-down [FLAGS]
@@ -24,7 +24,7 @@ const ACTIONS: readonly (string | undefined)[] = ['status', 'step-down', 'restor
 /** How long members have to answer. */
 const ROLL_MS = 1_000;
 
-export const clusterCommand: Command = {
+export const clusterCommand: CliCommand = {
   name: 'cluster',
   summary: 'show a cluster, have its leader step down, or rebuild its log stream',
   help,
@@ -38,7 +38,7 @@ export const clusterCommand: Command = {
     if (format !== 'text' && format !== 'json') throw new UsageError('--format is text or json');
     const result = await settingsFrom(parsed, io);
     if (!result.ok) {
-      tellProblems(result.problems, io);
+      printProblems(result.problems, io);
       return EXIT_USAGE;
     }
     const { connectByName, clusterStatus, restoreCluster } = await import('../app/cluster-roles.js');

@@ -85,7 +85,7 @@ export async function settingsFrom({ values }: ParsedWords, io: CommandIo): Prom
   return loadSettings(flags, io.environment, io.readText);
 }
 
-export function tellProblems(problems: readonly string[], io: CommandIo): void {
+export function printProblems(problems: readonly string[], io: CommandIo): void {
   for (const problem of problems) io.err(problem);
   io.err(problems.length === 1 ? '1 problem with the settings.' : `${problems.length} problems with the settings.`);
 }

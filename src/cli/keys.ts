@@ -1,12 +1,12 @@
-import { DiskKeyFiles, type KeyFiles, type Scope, SCOPES, type Tier, TIERS } from '../auth/key-file.js';
+import { DiskKeyFiles, type KeyFiles, type Scope, SCOPES, type KeyTier, TIERS } from '../auth/key-file.js';
 import { type KeyInfo, KeyStore, LEDGER } from '../auth/key-store.js';
 import { limits } from '../config/limits.js';
 import { CLUSTER_SETTINGS, type Settings } from '../config/setting-table.js';
 import { explainFileError } from '../config/settings.js';
 import { lockFile } from '../persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../system/clock.js';
-import { flagsHelp, type ParsedWords, parseFlags, settingFlags, settingsFrom, tellProblems } from './flags.js';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
+import { flagsHelp, type ParsedWords, parseFlags, settingFlags, settingsFrom, printProblems } from './flags.js';
+import { type CliCommand, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
 
 /** Where the keys are: in a directory, or in a cluster of that profile. */
 const KEY_SETTINGS = ['dataDir', ...CLUSTER_SETTINGS] as const;
@@ -32,7 +32,7 @@ Works on the data directory, with or without a running server; with --cluster on
       A name for the owner of the key, for people to read. Default: unnamed.
 ${flagsHelp(KEY_SETTINGS)}`;
 
-export const keysCommand: Command = {
+export const keysCommand: CliCommand = {
   name: 'keys',
   summary: 'create, list, change or revoke API keys',
   help,
@@ -41,7 +41,7 @@ export const keysCommand: Command = {
     const action = actionOf(parsed);
     const result = await settingsFrom(parsed, io);
     if (!result.ok) {
-      tellProblems(result.problems, io);
+      printProblems(result.problems, io);
       return EXIT_USAGE;
     }
     const { dataDir, cluster } = result.settings;
@@ -77,9 +77,9 @@ async function actOn(files: KeyFiles, place: string, action: Action, io: Command
 }
 
 type Action =
-  | { readonly type: 'create'; readonly tier: Tier; readonly scopes: readonly Scope[]; readonly label: string }
+  | { readonly type: 'create'; readonly tier: KeyTier; readonly scopes: readonly Scope[]; readonly label: string }
   | { readonly type: 'list' }
-  | { readonly type: 'change'; readonly id: string; readonly tier: Tier }
+  | { readonly type: 'change'; readonly id: string; readonly tier: KeyTier }
   | { readonly type: 'revoke'; readonly id: string };
 
 const USAGE = 'say `keys create`, `keys list`, `keys change ID --tier TIER` or `keys revoke ID`';
@@ -102,7 +102,7 @@ function actionOf({ positionals, values }: ParsedWords): Action {
   return type === 'list' ? { type } : { type: 'revoke', id };
 }
 
-function tierOf(text: string): Tier {
+function tierOf(text: string): KeyTier {
   const tier = TIERS.find((known) => known === text);
   if (tier === undefined) throw new UsageError(`--tier is one of ${TIERS.join(', ')}`);
   return tier;

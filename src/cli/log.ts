@@ -11,7 +11,7 @@ import {
 } from '../persistence/recovery/log-tools.js';
 import { systemRandom } from '../system/clock.js';
 import { parseFlags } from './flags.js';
-import { type Command, type CommandIo, EXIT_OK, toIo, UsageError } from './run.js';
+import { type CliCommand, type CommandIo, EXIT_OK, toIo, UsageError } from './run.js';
 
 const help = `quotebook log verify DIR
 quotebook log dump DIR [--after RECORD]
@@ -38,7 +38,7 @@ restore: begins the log anew with the state of SOURCE: another directory with a 
 
 const USAGE = 'say `log verify DIR`, `log dump DIR`, `log repair DIR` or `log restore DIR --restore-from SOURCE`';
 
-export const logCommand: Command = {
+export const logCommand: CliCommand = {
   name: 'log',
   summary: 'dump, verify, repair or restore a log',
   help,

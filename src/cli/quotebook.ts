@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { clusterCommand } from './cluster.js';
 import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
-import { type Command, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from './run.js';
+import { type CliCommand, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from './run.js';
 import { configCommand, serveCommand } from './serve.js';
 
 /** The service and its native modules are loaded by the one command that needs them. */
@@ -12,7 +12,13 @@ const serve = serveCommand(async (settings, reread) => {
   await runService(settings, reread);
 });
 
-const commands: readonly [Command, ...Command[]] = [serve, keysCommand, configCommand, logCommand, clusterCommand];
+const commands: readonly [CliCommand, ...CliCommand[]] = [
+  serve,
+  keysCommand,
+  configCommand,
+  logCommand,
+  clusterCommand,
+];
 
 const packageFile = new URL('../../../package.json', import.meta.url);
 const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };

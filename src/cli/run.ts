@@ -7,7 +7,7 @@ import type { Logger } from '../persistence/disk/disk.js';
  */
 export function withCommand(
   words: readonly string[],
-  commands: readonly [Command, ...Command[]],
+  commands: readonly [CliCommand, ...CliCommand[]],
 ): [string, ...string[]] {
   const [first, ...rest] = words;
   if (first === undefined) return [commands[0].name];
@@ -18,7 +18,7 @@ export function withCommand(
 /** Finds the command that the first word names and runs it. Resolves to the exit code; never rejects. */
 export async function runCommand(
   words: readonly string[],
-  commands: readonly [Command, ...Command[]],
+  commands: readonly [CliCommand, ...CliCommand[]],
   version: string,
   io: CommandIo,
 ): Promise<number> {
@@ -57,7 +57,7 @@ function isHelp(word: string | undefined): boolean {
   return word === '--help' || word === '-h';
 }
 
-function overview(commands: readonly [Command, ...Command[]]): string {
+function overview(commands: readonly [CliCommand, ...CliCommand[]]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const rows = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
   return `quotebook [COMMAND] [FLAGS]\n\n${rows.join('\n')}\n\nWithout a command: ${commands[0].name}. quotebook COMMAND --help says more. quotebook --version prints the version.`;
@@ -83,7 +83,7 @@ export interface CommandIo {
   readonly readText: ReadText;
 }
 
-export interface Command {
+export interface CliCommand {
   readonly name: string;
   /** One line of the overview. */
   readonly summary: string;

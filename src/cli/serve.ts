@@ -1,13 +1,13 @@
 import type { Settings } from '../config/setting-table.js';
 import { showSettings } from '../config/settings-watch.js';
 import type { ReadSettings } from '../config/settings.js';
-import { allProblems, flagsHelp, parseFlags, settingFlags, settingsFrom, tellProblems } from './flags.js';
-import { type Command, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
+import { allProblems, flagsHelp, parseFlags, settingFlags, settingsFrom, printProblems } from './flags.js';
+import { type CliCommand, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
 
 /** Resolves when the service has stopped. `reread` gives what the settings are by then: their file may be changed. */
 export type RunService = (settings: Settings, reread: () => Promise<ReadSettings>) => Promise<void>;
 
-export function serveCommand(runService: RunService): Command {
+export function serveCommand(runService: RunService): CliCommand {
   const help = `quotebook serve [FLAGS]
 
 Serves one deployment of the protocol until it is stopped by SIGINT or SIGTERM.
@@ -27,7 +27,7 @@ tiers are taken over from the settings file while the service runs.`;
       const result = await settingsFrom(parsed, io);
       const problems = await allProblems(result, io.readText);
       if (!result.ok || problems.length > 0) {
-        tellProblems(problems, io);
+        printProblems(problems, io);
         return EXIT_USAGE;
       }
       await runService(result.settings, () => settingsFrom(parsed, io));
@@ -44,7 +44,7 @@ print: shows each setting, with secrets masked, and where it comes from.
 
 ${flagsHelp()}`;
 
-export const configCommand: Command = {
+export const configCommand: CliCommand = {
   name: 'config',
   summary: 'check or print the settings',
   help,
@@ -58,7 +58,7 @@ export const configCommand: Command = {
     const problems = await allProblems(result, io.readText);
     if (result.ok && action === 'print') io.out(showSettings(result.settings, result.origins));
     if (problems.length > 0) {
-      tellProblems(problems, io);
+      printProblems(problems, io);
       return EXIT_USAGE;
     }
     if (action === 'check') io.out('The settings are valid.');

@@ -10,7 +10,7 @@ import type { Hex } from '../engine/quote.js';
 import { Address, closed } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
 import { isUrl, type Settings } from './setting-table.js';
-import { nearest, type ReadText, whyNotJson, whyUnreadable } from './settings.js';
+import { nearest, type ReadText, jsonProblem, whyUnreadable } from './settings.js';
 
 /** Profiles that need no file. */
 export const BUILT_IN_PROFILES: readonly string[] = ['local', ...deployments.map(({ name }) => name)];
@@ -75,7 +75,7 @@ export async function readProfileFile(path: string, readText: ReadText): Promise
     content = JSON.parse(await readText(path));
   } catch (error) {
     const problem =
-      error instanceof SyntaxError ? `is not JSON (${whyNotJson(error)})` : `cannot be read: ${whyUnreadable(error)}`;
+      error instanceof SyntaxError ? `is not JSON (${jsonProblem(error)})` : `cannot be read: ${whyUnreadable(error)}`;
     const builtIn = nearest(path, BUILT_IN_PROFILES);
     const hint = builtIn === null ? '' : ` (or did you mean the built-in profile ${builtIn}?)`;
     return { ok: false, problems: [`The profile ${path} ${problem}${hint}.`] };

@@ -25,7 +25,7 @@ export function whyUnreadable(error: unknown): string {
  * Why a text is not JSON, without any of the text: V8 quotes ten characters on either side of the place, and what stands
  * there may be half a secret.
  */
-export function whyNotJson({ message }: SyntaxError): string {
+export function jsonProblem({ message }: SyntaxError): string {
   return message.replace(/, (\.{3})?".*"(\.{3})? is not valid JSON$/s, '');
 }
 
@@ -183,7 +183,7 @@ function readFile(file: SettingSources['file'], problems: string[]): Record<stri
   try {
     content = JSON.parse(file.text);
   } catch (error) {
-    problems.push(`${file.name} is not JSON (${whyNotJson(error as SyntaxError)}): correct it there.`);
+    problems.push(`${file.name} is not JSON (${jsonProblem(error as SyntaxError)}): correct it there.`);
     return {};
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {

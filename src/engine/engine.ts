@@ -73,7 +73,7 @@ export class Engine {
   }
 
   /** Best first, just enough to cover the size, or all there is. */
-  cover(about: query.CoverQuery): Order[] {
+  cover(about: query.CoverTarget): Order[] {
     return query.cover(this.#parts.store.book, about);
   }
 

@@ -112,7 +112,7 @@ function add(total: Sum, more: LevelTotal): void {
 }
 
 /** Addresses are in lower case in every query. */
-export interface CoverQuery {
+export interface CoverTarget {
   readonly poolAddress: Hex;
   readonly side: Side;
   /** 1e-18 contracts to cover; 0 needs no quote. */
@@ -166,7 +166,7 @@ export interface LevelsQuery {
 }
 
 /** Best first, just enough to cover the size, or all there is, at most `maxOrders`; the last one is not cut. */
-export function cover(book: OrderBook, query: CoverQuery, maxOrders = Infinity): Order[] {
+export function cover(book: OrderBook, query: CoverTarget, maxOrders = Infinity): Order[] {
   const pool = book.pool(query.poolAddress);
   if (pool === undefined) return [];
   const { provider, size, taker = null } = query;

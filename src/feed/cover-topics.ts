@@ -1,64 +1,10 @@
 import { assert } from '../engine/assert.js';
-import type { OrderBook } from '../engine/order-book.js';
-import { cover } from '../engine/queries.js';
 import { type Hex, isPrivate, type Side, sideOf } from '../engine/quote.js';
-import type { CommittedBook, FillableSizeChange, HeldQuote } from './committed-book.js';
+import type { CommittedBook, FillableSizeChange } from './committed-book.js';
+import { type Cover, coverOf } from './cover.js';
 import type { Encoding, EncodingName } from './event-messages.js';
+import type { CoverRequest } from './filters.js';
 import { type JoinedTopic, networkTopic, type Publish } from './quote-topics.js';
-
-/** Which quotes cover `size` best. Addresses are in lower case. */
-export interface CoverRequest {
-  readonly poolAddress: Hex;
-  readonly side: Side;
-  /** 1e-18 contracts, at least 1. */
-  readonly size: bigint;
-  /** Quotes private to this taker as well; null: public ones only. */
-  readonly taker: Hex | null;
-  /** This maker's quotes only; null: every maker's. */
-  readonly provider: Hex | null;
-}
-
-/** A quote of a cover, and how much of it the cover takes: 1e-18 contracts. */
-export interface CoverLeg extends HeldQuote {
-  readonly take: bigint;
-}
-
-/** The quotes that cover a size best, best first. */
-export interface Cover {
-  readonly legs: readonly CoverLeg[];
-  /** 1e-18 contracts that the legs cover, and that they do not. */
-  readonly covered: bigint;
-  readonly shortfall: bigint;
-  /** 1e-18 per contract, weighted by size and rounded against the taker; null: there is no leg. */
-  readonly averagePrice: bigint | null;
-  readonly worstPrice: bigint | null;
-  /** Unix seconds: the earliest deadline of a leg; null: there is no leg. */
-  readonly deadline: number | null;
-}
-
-/** Computes the cover that GET /quotes answers, with at most `maxLegs` legs. */
-export function coverOf(book: OrderBook, request: CoverRequest, maxLegs: number): Cover {
-  const { poolAddress, side, size, taker, provider } = request;
-  const query = { poolAddress, side, size, ...(taker && { taker }), ...(provider && { provider }) };
-  const legs: CoverLeg[] = [];
-  let covered = 0n;
-  let paid = 0n;
-  let deadline = Infinity;
-  for (const { quote, fillableSize } of cover(book, query, maxLegs)) {
-    const rest = size - covered;
-    const take = fillableSize < rest ? fillableSize : rest;
-    legs.push({ quote, fillableSize, take });
-    covered += take;
-    paid += take * quote.price;
-    deadline = Math.min(deadline, quote.deadline);
-  }
-  const last = legs.at(-1);
-  if (last === undefined) {
-    return { legs, covered, shortfall: size, averagePrice: null, worstPrice: null, deadline: null };
-  }
-  const averagePrice = side === 'ask' ? (paid + covered - 1n) / covered : paid / covered;
-  return { legs, covered, shortfall: size - covered, averagePrice, worstPrice: last.quote.price, deadline };
-}
 
 /** A price as its rank on a side: a smaller one is better for the taker. */
 function rankOf(side: Side, price: bigint): bigint {

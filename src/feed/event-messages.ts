@@ -19,7 +19,7 @@ import {
 } from '../wire/feed-msgpack.js';
 import { QuoteJson } from '../wire/quote-json.js';
 import type { HeldQuote } from './committed-book.js';
-import type { Cover } from './cover-topics.js';
+import type { Cover } from './cover.js';
 import type { TimedEvent } from './event-history.js';
 
 /** An event as the feed publishes it. `extra`: its message's fields between `cause` and `body`. */

@@ -1,7 +1,6 @@
 import type { EngineEvent } from '../engine/event.js';
 import { type Hex, type Quote, type Side, sideOf, ZERO_ADDRESS } from '../engine/quote.js';
 import type { Channel, CoverFilterMessage, FilterV2Message } from '../wire/socket.js';
-import type { CoverRequest } from './cover-topics.js';
 import type { LevelView } from './level-window.js';
 
 /** A subscriber's filter of one channel. Addresses are in lower case; null means any. */
@@ -103,6 +102,18 @@ export function filterOf(channel: Channel, body: WireFilter): Filter {
     taker: body.taker === '*' ? '*' : lowerCase(body.taker),
     narrowing: { provider, minSize: BigInt(body.size ?? 0) },
   };
+}
+
+/** Which quotes cover `size` best. Addresses are in lower case. */
+export interface CoverRequest {
+  readonly poolAddress: Hex;
+  readonly side: Side;
+  /** 1e-18 contracts, at least 1. */
+  readonly size: bigint;
+  /** Quotes private to this taker as well; null: public ones only. */
+  readonly taker: Hex | null;
+  /** This maker's quotes only; null: every maker's. */
+  readonly provider: Hex | null;
 }
 
 /** The cover of a FILTER on COVER. */

@@ -20,7 +20,7 @@ import { ResponseCache, type TaggedResponse, type TextDigest, answerConditional 
 import { chainNotServed, largeAnswer, type LargeAnswerRunner, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
 
-export interface CoverRequest {
+export interface CoveringQuery {
   readonly poolAddress: Hex;
   readonly side: Side;
   readonly size: bigint;
@@ -41,7 +41,7 @@ export interface OrdersFilter {
 
 /** The book as it is read over HTTP. All answers are in the order in which they go out. */
 export interface BookQueries {
-  cover(query: CoverRequest): readonly Order[];
+  cover(query: CoveringQuery): readonly Order[];
   privateQuotes(query: { poolAddress: Hex; side: Side; taker: Hex }): readonly Order[];
   orders(filter: OrdersFilter): OrdersFound;
   /** How many orders `orders` reads. */

@@ -1,6 +1,6 @@
 import type { Hex } from '../engine/quote.js';
 import type { ResyncReason } from '../feed/feed.js';
-import type { CoverRequest } from '../feed/cover-topics.js';
+import type { CoverRequest } from '../feed/filters.js';
 import { type Filter, type FilterPart, filterParts } from '../feed/filters.js';
 import { orderbookKey } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import t from 'tap';
 import { type FollowedChainsParts, openFollowedChains } from '../../src/app/chain-wiring.js';
-import type { ChainSide, ChainSideOptions, ServiceOptions } from '../../src/app/service-options.js';
+import type { ServiceOptions } from '../../src/app/service-options.js';
 import { RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
 import { limits } from '../../src/config/limits.js';
 import { Metrics } from '../../src/metrics/metrics.js';
@@ -13,6 +13,7 @@ import type { SignedOffer } from '../chain/sign-quote.js';
 import { NOBODY } from '../chain/wallet-fixture.js';
 import { blockHashOf, newEngine, txHashOf } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
+import type { Chains, ChainsOptions } from '../../src/app/chains.js';
 
 const market = await Market.open(t);
 const call = market.pool('testWETH', 1800n, true);
@@ -122,10 +123,10 @@ function listening(level: string) {
   const lines: string[] = [];
   const logger = pino({ level }, { write: (line: string) => lines.push(line) });
   const metrics = new Metrics();
-  const opened: ChainSideOptions[] = [];
-  const openChains = (options: ChainSideOptions): ChainSide => {
+  const opened: ChainsOptions[] = [];
+  const openChains = (options: ChainsOptions): Chains => {
     opened.push(options);
-    return {} as ChainSide;
+    return {} as Chains;
   };
   const clock = new ManualClock();
   const options = { engine: newEngine(), logger, metrics, openChains, clock, limits };

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { tellingRefusals } from '../../src/app/options-wiring.js';
+import { loggedRefusals } from '../../src/app/options-wiring.js';
 import { RpcError, RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
 import { ChainAnswerError } from '../../src/chain/rpc/rpc-response.js';
 
@@ -9,7 +9,7 @@ const call = { to: '0x01', data: '0x' } as const;
 async function failing(error: Error) {
   const told: Error[] = [];
   const fail = () => Promise.reject(error);
-  const reader = tellingRefusals({ call: fail, multicall: fail }, (refusal) => told.push(refusal));
+  const reader = loggedRefusals({ call: fail, multicall: fail }, (refusal) => told.push(refusal));
   const thrown: unknown[] = [];
   await reader.call(call).catch((caught: unknown) => thrown.push(caught));
   await reader.multicall([call]).catch((caught: unknown) => thrown.push(caught));
@@ -30,7 +30,7 @@ t.test('an unreachable endpoint, which the endpoint pool reports, and a bug do n
 
 t.test('answers pass', async (t) => {
   const answer = { reverted: false, data: '0x01' } as const;
-  const reader = tellingRefusals(
+  const reader = loggedRefusals(
     { call: () => Promise.resolve(answer), multicall: () => Promise.resolve([answer]) },
     () => t.fail('onRefusal is not called'),
   );

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { openChainSide } from '../../src/app/chain-wiring.js';
+import { openChains } from '../../src/app/chain-wiring.js';
 import { followedBook } from '../../src/app/engine-ports.js';
-import type { ChainSide } from '../../src/app/service-options.js';
 import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1.js';
 import { InlineSignatureChecks } from '../../src/auth/signature-pool.js';
@@ -25,6 +24,7 @@ import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
 import { MemoryKeyValueStore } from './memory-key-value-store.js';
+import type { Chains } from '../../src/app/chains.js';
 
 /** Far longer than anything that is waited for takes: a hang is to become an error. */
 const PATIENCE_MS = 30_000;
@@ -79,7 +79,7 @@ export class Following {
 
   private constructor(
     readonly engine: Engine,
-    readonly chains: ChainSide,
+    readonly chains: Chains,
     readonly time: EngineTime,
     readonly signatures: QuoteSignature,
     readonly sequencer: Sequencer,
@@ -120,7 +120,7 @@ export class Following {
       onSuccess: () => undefined,
       onProgress: () => undefined,
     };
-    const chains = openChainSide({
+    const chains = openChains({
       profile,
       rpc: {
         settlement: options.rpc?.settlement ?? httpRpc(profile.settlement.rpcUrls, limits, profile.settlement.chainId),

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import t from 'tap';
 import { parseFlags } from '../../src/cli/flags.js';
 import { keysCommand } from '../../src/cli/keys.js';
-import { type Command, runCommand, UsageError } from '../../src/cli/run.js';
+import { type CliCommand, runCommand, UsageError } from '../../src/cli/run.js';
 import { configCommand, serveCommand } from '../../src/cli/serve.js';
 import { flagOf, settingNames, type Settings, settingTable } from '../../src/config/setting-table.js';
 
@@ -24,7 +24,7 @@ async function run(
   words: readonly string[],
   { environment = {}, files = {}, runService = noService }: World = {},
 ): Promise<Ran> {
-  const commands: readonly [Command, ...Command[]] = [serveCommand(runService), keysCommand, configCommand];
+  const commands: readonly [CliCommand, ...CliCommand[]] = [serveCommand(runService), keysCommand, configCommand];
   const out: string[] = [];
   const err: string[] = [];
   const code = await runCommand(words, commands, '1.2.3', {

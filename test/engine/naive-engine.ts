@@ -305,7 +305,7 @@ export class NaiveEngine implements EngineUnderTest {
     return this.#find(quoteId);
   }
 
-  cover({ poolAddress, side, size, provider, taker }: query.CoverQuery): Order[] {
+  cover({ poolAddress, side, size, provider, taker }: query.CoverTarget): Order[] {
     const found: Order[] = [];
     for (const order of this.#bestFirst({ poolAddress, side, taker: taker ?? null })) {
       if (found.reduce((sum, { fillableSize }) => sum + fillableSize, 0n) >= size) break;

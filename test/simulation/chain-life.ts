@@ -1,6 +1,5 @@
-import { openChainSide } from '../../src/app/chain-wiring.js';
+import { openChains } from '../../src/app/chain-wiring.js';
 import { followedBook } from '../../src/app/engine-ports.js';
-import type { ChainSide } from '../../src/app/service-options.js';
 import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1.js';
 import { InlineSignatureChecks } from '../../src/auth/signature-pool.js';
@@ -19,6 +18,7 @@ import { REORG_DEPTH } from '../engine/samples.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SimClock } from './sim-clock.js';
 import { CHAIN_ID, SIM_PROFILE } from './sim-quotes.js';
+import type { Chains } from '../../src/app/chains.js';
 
 const signatures = new QuoteSignature(new QuoteDigest(CHAIN_ID, 1000), await loadSecp256k1());
 
@@ -58,7 +58,7 @@ export interface LifeOptions {
 
 /** The real readers of both chains, and the timer of what is due, in one life of a process. */
 export class ChainLife {
-  readonly chains: ChainSide;
+  readonly chains: Chains;
   /** What the readers stumbled over that no fault of a node, a chain or a disk explains. */
   readonly bugs: Error[] = [];
   readonly #expiry: ExpiryTimer;
@@ -72,7 +72,7 @@ export class ChainLife {
   ) {
     const limits = { ...SIM_LIMITS, ...others };
     this.#expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
-    this.chains = openChainSide({
+    this.chains = openChains({
       profile,
       rpc,
       operator: null,

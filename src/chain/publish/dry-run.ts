@@ -10,7 +10,7 @@ import type { QuoteStates } from '../follow/quote-states.js';
 import type { KnownOrders, PostedQuote, QuoteRules } from './quote-validation.js';
 
 /** The result of a dry run, with the values that a maker can compare with its own. */
-export interface DryRunQuote {
+export interface DryRunFinding {
   readonly outcome: 'created' | 'exists' | 'failed';
   /** All reasons, the one that POST /quotes would return first. */
   readonly reasons: readonly string[];
@@ -25,12 +25,12 @@ export interface DryRunQuote {
 }
 
 export type DryRunOutcome =
-  { readonly type: 'REHEARSED'; readonly items: readonly DryRunQuote[] } | { readonly type: 'CHAIN_UNREACHABLE' };
+  { readonly type: 'REHEARSED'; readonly items: readonly DryRunFinding[] } | { readonly type: 'CHAIN_UNREACHABLE' };
 
 /** Reasons that skip the chain's own check: it reverts on such a quote, or returns the same reason. */
 const UNASKABLE = new Set(['QuoteOBExpired', 'OutOfBoundsPrice', 'InvalidQuoteOBSignature', 'InvalidAssetUpdate']);
 
-interface Rehearsing extends DryRunQuote {
+interface Rehearsing extends DryRunFinding {
   readonly quote: (SignedQuote & { readonly quoteId: Hex }) | null;
 }
 
@@ -86,7 +86,7 @@ export class QuoteDryRun {
   }
 
   /** The chain returns at most one reason: its first. */
-  async #askChain(looked: readonly Rehearsing[]): Promise<DryRunQuote[]> {
+  async #askChain(looked: readonly Rehearsing[]): Promise<DryRunFinding[]> {
     const quotes = looked.flatMap(({ outcome, quote, reasons }) =>
       outcome === 'exists' || quote === null || reasons.some((reason) => UNASKABLE.has(reason)) ? [] : [quote],
     );
@@ -100,7 +100,7 @@ export class QuoteDryRun {
 }
 
 /** A quote that occurs twice in one request exists the second time. */
-function withTwins(items: readonly DryRunQuote[]): DryRunQuote[] {
+function withTwins(items: readonly DryRunFinding[]): DryRunFinding[] {
   const seen = new Set<Hex>();
   return items.map((item) => {
     if (item.outcome !== 'created' || item.digest === null) return item;

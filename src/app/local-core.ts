@@ -1,0 +1,84 @@
+import { ExpiryTimer } from '../engine/expiry-timer.js';
+import { EngineTime, Sequencer } from '../engine/sequencer.js';
+import { GasBudget } from '../quota/gas-budget.js';
+import type { Quotas } from '../quota/rate-limits.js';
+import { openFollowedChains, watchHeads } from './chain-wiring.js';
+import { openIntake, openSignatures, rfqPorts } from './engine-ports.js';
+import { openAccountQueries, openOptionServices, readsForClients } from './options-wiring.js';
+import { StoppableClock, quotePublishing } from './quote-publishing.js';
+import type { Chains } from './chains.js';
+import { type Core, staleness } from './core.js';
+import type { CoreOptions } from './service-options.js';
+
+/** A core whose engine is this process's own, with what reads and writes the chains. */
+export interface LocalCore extends Core {
+  readonly chains: Chains;
+  readonly sequencer: Sequencer;
+}
+
+/** Puts it together; only the wallets run before `start`: they take up at once what an earlier run left. */
+export async function openLocalCore(
+  options: CoreOptions,
+  quotas: Quotas,
+  onFault: (error: unknown) => void,
+): Promise<LocalCore> {
+  const { engine, journal, clock, limits, metrics } = options;
+  const time = new EngineTime(clock, engine.tsMs);
+  const { expiredAtOnce } = limits;
+  const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce, onFault: options.onFault });
+  const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
+  const signing = await openSignatures(options, onFault);
+  const { chains, ready } = openFollowedChains(options, { sequencer, time, nowSeconds, signing });
+  const operatorGas = new GasBudget({
+    of: (tier) => quotas.of(tier),
+    nowMs: () => time.nowMs(),
+    kept: options.budgets ?? null,
+    onCharged({ id, tier }, quotes, gas) {
+      metrics?.publishedQuotes.labels(id, tier).inc(quotes);
+      metrics?.chargedGas.labels(id, tier).inc(gas);
+    },
+    onRefusal: ({ tier }) => quotas.refused('day', tier),
+  });
+  const requestClock = new StoppableClock(clock);
+  const reads = readsForClients(options, chains, requestClock);
+  const parts = { ...options, sequencer, time, chains, operatorGas, requestClock, reads };
+  const optionServices = openOptionServices(parts);
+  const publishing = quotePublishing({
+    ...openIntake(options, { sequencer, chains, signing, nowSeconds, requestClock }),
+    quotas,
+    operatorGas,
+    journal,
+    chains,
+    staleness: () => staleness(chains, clock.monotonicMs()),
+  });
+  let expiry: ExpiryTimer | null = null;
+  let watches: ReturnType<typeof watchHeads> = [];
+  return {
+    records: sequencer,
+    sequencer,
+    time,
+    chains,
+    publishing,
+    optionServices,
+    rfqs: rfqPorts(chains, sequencer),
+    settlement: reads,
+    accounts: openAccountQueries(parts),
+    operatorAddress: () => chains.settlementWallet?.address ?? null,
+    ready,
+    replica: null,
+    refusal: () => journal.refusal(),
+    start() {
+      expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
+      watches = watchHeads(options, chains);
+      chains.follower.start();
+    },
+    endWaits: () => requestClock.endWaits(),
+    async stop() {
+      for (const watch of watches) watch.stop();
+      await chains.stop();
+      await signing.signatureChecks.close();
+      expiry?.stop();
+      await journal.flush();
+    },
+  };
+}
