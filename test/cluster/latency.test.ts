@@ -31,7 +31,7 @@ function poster(setup: AnvilSetup, apiKey: string, port: number): () => Promise<
 }
 
 t.test('POST to push through a gateway takes little longer than in one process', async (t) => {
-  t.setTimeout(480_000);
+  t.setTimeout(isLong ? 1_800_000 : 480_000);
   const single = openOnAnvil();
   t.teardown(() => single.stop());
   const ofSingle = poster(
