@@ -17,6 +17,10 @@ export interface OperatorAccount {
   readonly intents: Readonly<Record<ChainRole, IntentLog>>;
   /** Most gas fees of each wallet in 24 hours; absent: no cap. */
   readonly spendPerDayWei?: bigint;
+  /** Most that fills and trades with vaults pay of a token in 24 hours, such as `USDC=50000`; of others there is no cap. */
+  readonly tokensPerDay?: readonly string[];
+  /** Named in fills and trades with vaults; absent: no one. */
+  readonly referrer?: Hex;
 }
 
 /** The settings of `config/limits.ts` that apply to wallets. */

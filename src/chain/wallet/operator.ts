@@ -18,7 +18,7 @@ import type { Wallet } from './wallet.js';
 
 /** The outcome of one transaction; `reason` is for people. */
 export type TxOutcome =
-  | { readonly type: 'DONE' }
+  | { readonly type: 'DONE'; readonly receipt: Pick<TxReceipt, 'txHash' | 'blockNumber' | 'blockHash'> }
   /** `name`: the contract's error, null when it is not known. Nothing happened. */
   | { readonly type: 'REVERTED'; readonly name: string | null; readonly reason: string }
   /** It could not be sent, or was not mined. */
@@ -91,7 +91,7 @@ export class Operator {
       this.onMined(receipt);
       const { succeeded, gasUsed, txHash } = receipt;
       payer.mined?.(txHash, succeeded);
-      return { outcome: succeeded ? { type: 'DONE' } : await this.#revertReason(request, receipt), gasUsed };
+      return { outcome: succeeded ? { type: 'DONE', receipt } : await this.#revertReason(request, receipt), gasUsed };
     } catch (error) {
       if (error instanceof WouldRevert) return { outcome: reverted(error.data), gasUsed: 0n };
       const outcome = failed(failureText(error));
@@ -132,8 +132,11 @@ function failureText(error: unknown): string {
 
 /** The account that the transactions of one request are charged to. */
 export interface GasPayer {
-  /** Reserves the gas of this many transactions, or returns why none may be sent. Zero are never refused. */
-  take(transactions: number): GasRefusal | null;
+  /**
+   * Reserves the gas of this many transactions, or returns why none may be sent. Zero are never refused. `gasEach`: where
+   * it depends on the request.
+   */
+  take(transactions: number, gasEach?: number): GasRefusal | null;
   /** A transaction was mined and used this much gas; null: it was sent, and may still be mined. */
   sent(gasUsed: bigint | null): void;
   /** A transaction was mined, maybe long after the request was answered. Absent: nobody records it. */

@@ -57,7 +57,7 @@ export class Wallet {
     readonly spending: WalletSpending,
     rpc: Rpc,
     chainId: number,
-    account: TxAccount,
+    private readonly account: TxAccount,
     private readonly intents: IntentLog,
     clock: Clock,
     private readonly limits: WalletLimits,
@@ -83,6 +83,11 @@ export class Wallet {
       sendAnew,
       limits.reorgDepth,
     );
+  }
+
+  /** Signs a digest that is no transaction's, such as a quote's: 65 bytes, r, s and v. */
+  sign(digest: Hex): Promise<Hex> {
+    return this.account.sign({ hash: digest });
   }
 
   /** Resumes the transactions of earlier runs. Called once, before the first `send`. */

@@ -10,7 +10,7 @@ import type { Hex } from '../../../src/engine/quote.js';
 import type { OptionTerms } from '../../../src/wire/options.js';
 import { ManualClock } from '../../system/manual-clock.js';
 import { addressOfStrike, answerAsFactory } from '../factory-answers.js';
-import { patientOperator } from './patient-operator.js';
+import { MINED, patientOperator } from './patient-operator.js';
 
 export const MATURITY = Date.UTC(2030, 10, 29, 8) / 1000;
 export const IMPOSSIBLE = 99n;
@@ -64,7 +64,7 @@ export function opened({ holdings, refuse = () => null, readBalance = () => null
       if (functionName === 'annihilate') position.longs -= both;
       if (functionName === 'settle') position.shorts = 0n;
       if (functionName === 'exercise') position.longs = 0n;
-      return { type: 'DONE' };
+      return MINED;
     }),
     { multicall: (calls) => Promise.resolve().then(() => calls.map(answer)) },
     factory,

@@ -6,6 +6,12 @@ import type { ManualClock } from '../../system/manual-clock.js';
 
 export const PATIENCE_MS = 90_000;
 
+/** A transaction that succeeded. */
+export const MINED: TxOutcome = {
+  type: 'DONE',
+  receipt: { txHash: `0x${'0a'.repeat(32)}`, blockNumber: 1, blockHash: `0x${'0b'.repeat(32)}` },
+};
+
 /** An operator whose transactions end as `send` says, for callers whose deadline follows the clock. Charges nobody. */
 export function patientOperator(
   clock: ManualClock,

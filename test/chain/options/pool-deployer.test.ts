@@ -10,12 +10,12 @@ import type { OptionTerms } from '../../../src/wire/options.js';
 import { ManualClock } from '../../system/manual-clock.js';
 import { addressOfStrike, answerAsFactory } from '../factory-answers.js';
 import { notingPayer } from '../noting-payer.js';
-import { PATIENCE_MS, patientOperator, settled, untilTold } from './patient-operator.js';
+import { MINED, PATIENCE_MS, patientOperator, settled, untilTold } from './patient-operator.js';
 
 const NOW = Date.UTC(2030, 10, 20) / 1000;
 const IMPOSSIBLE = 99n;
 const EXISTING = 50n;
-const DONE: TxOutcome = { type: 'DONE' };
+const DONE = MINED;
 
 function option(strike: bigint, expiration = '29NOV30'): OptionTerms {
   return { base: 'WETH', quote: 'USDC', expiration, strike, type: 'C' };

@@ -40,7 +40,7 @@ function operator(
 
 t.test('what is mined is done, and made known', async (t) => {
   const { seen, operator: it } = operator(() => Promise.resolve(mined));
-  t.strictSame(await it.send(request, notingPayer()).outcome, { type: 'DONE' });
+  t.strictSame(await it.send(request, notingPayer()).outcome, { type: 'DONE', receipt: mined });
   t.strictSame(seen, [mined]);
 });
 
@@ -107,7 +107,7 @@ t.test('what takes too long has an end all the same', async (t) => {
   clock.advance(90_000);
   await outcome;
   mine(mined);
-  t.strictSame(await end, { type: 'DONE' });
+  t.strictSame(await end, { type: 'DONE', receipt: mined });
 });
 
 t.test('a wallet that stops ends what takes too long', async (t) => {
