@@ -1,0 +1,104 @@
+import type { KeyValueStore } from '../persistence/disk/disk.js';
+
+const DAY_MS = 24 * 60 * 60_000;
+/** The name under which the days of all tokens are kept. */
+const KEPT_AS = 'operator tokens';
+
+export interface TokenCapOptions {
+  /** Most that may be spent within 24 hours, by symbol, in the token's smallest units; a token without one has no cap. */
+  readonly perDay: ReadonlyMap<string, bigint>;
+  /** Must continue after a restart where it stopped. */
+  readonly nowMs: () => number;
+  /** Stores what was spent; null: kept in memory only. */
+  readonly kept: KeyValueStore | null;
+}
+
+/** Why the operator's wallet spends no more of a token now. */
+export type TokenCapRefusal =
+  | { readonly type: 'TOKEN_CAP'; readonly symbol: string; readonly retryAfterMs: number }
+  /** The disk is full: a restart would let the same be spent again. */
+  | { readonly type: 'STORAGE_FULL' };
+
+/** What was spent of a token in a day, and when that day ends. */
+interface SpentOfDay {
+  /** Milliseconds of the caps' clock. */
+  readonly endsMs: number;
+  readonly spent: bigint;
+}
+
+/**
+ * Caps the tokens that the operator's wallet pays for its keys within 24 hours from the first payment: what fills and
+ * trades with vaults cost. It reserves before sending and refunds what was not spent.
+ */
+export class TokenCaps {
+  readonly #options: TokenCapOptions;
+  readonly #days = new Map<string, SpentOfDay>();
+  /** Whether the last write succeeded. */
+  #isKept = true;
+
+  constructor(options: TokenCapOptions) {
+    this.#options = options;
+    const found: unknown = options.kept?.found.get(KEPT_AS) ?? {};
+    for (const [symbol, day] of Object.entries(Object(found) as Record<string, unknown>)) {
+      const { endsMs, spent } = Object(day) as { endsMs?: unknown; spent?: unknown };
+      if (!Number.isSafeInteger(endsMs) || typeof spent !== 'string' || !/^[0-9]+$/.test(spent)) {
+        throw new Error(`What was spent of ${symbol} was kept in a form not understood`);
+      }
+      this.#days.set(symbol, { endsMs: endsMs as number, spent: BigInt(spent) });
+    }
+  }
+
+  /** Reserves all of `units`, or nothing and returns why not. */
+  take(symbol: string, units: bigint): TokenCapRefusal | null {
+    const cap = this.#options.perDay.get(symbol);
+    if (cap === undefined || units === 0n) return null;
+    if (!this.#isKept) {
+      void this.#keep(); // the next call may find it kept
+      return { type: 'STORAGE_FULL' };
+    }
+    const { endsMs, spent } = this.#today(symbol);
+    if (spent + units > cap) {
+      const retryAfterMs = Math.max(1, Math.ceil(endsMs - this.#options.nowMs()));
+      return { type: 'TOKEN_CAP', symbol, retryAfterMs };
+    }
+    this.#days.set(symbol, { endsMs, spent: spent + units });
+    void this.#keep();
+    return null;
+  }
+
+  /** The time of a reservation, by the caps' clock. */
+  nowMs(): number {
+    return this.#options.nowMs();
+  }
+
+  /**
+   * Charges what was spent of a reservation made at `takenMs`, and refunds the rest, unless that day has ended. Durable
+   * when it resolves.
+   */
+  async settle(symbol: string, taken: bigint, used: bigint, takenMs: number): Promise<void> {
+    if (!this.#options.perDay.has(symbol)) return;
+    const { endsMs, spent } = this.#today(symbol);
+    if (takenMs < endsMs - DAY_MS) return;
+    const left = spent - taken + used;
+    this.#days.set(symbol, { endsMs, spent: left > 0n ? left : 0n });
+    await this.#keep();
+  }
+
+  /** The current day, or one that would begin now. */
+  #today(symbol: string): SpentOfDay {
+    const nowMs = this.#options.nowMs();
+    const known = this.#days.get(symbol);
+    return known !== undefined && nowMs < known.endsMs ? known : { endsMs: nowMs + DAY_MS, spent: 0n };
+  }
+
+  /** A failing disk ends the process. On a full one the count continues in memory. */
+  async #keep(): Promise<void> {
+    const days = [...this.#days].map(([symbol, { endsMs, spent }]) => [symbol, { endsMs, spent: spent.toString() }]);
+    try {
+      await this.#options.kept?.put(KEPT_AS, Object.fromEntries(days));
+      this.#isKept = true;
+    } catch {
+      this.#isKept = false;
+    }
+  }
+}
