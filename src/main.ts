@@ -29,7 +29,7 @@ import { readProfileFile, withEndpoints } from './config/profile-file.js';
 import type { Settings } from './config/setting-table.js';
 import { watchSettings } from './config/settings-watch.js';
 import { explainFileError, type ReadSettings } from './config/settings.js';
-import { readWalletKey } from './config/wallet-key.js';
+import { readWalletKey, walletTerms } from './config/wallet-key.js';
 import type { ChainRole } from './engine/command.js';
 import type { Hex } from './engine/quote.js';
 import { Metrics, serveMetrics } from './metrics/metrics.js';
@@ -342,15 +342,13 @@ async function operatorAccount(
   directory: DataDirectory,
   { settlement, stream }: Profile,
   privateKey: Hex,
-  { walletSpendPerDayGwei }: Settings,
+  settings: Settings,
 ): Promise<OperatorAccount> {
   const address = privateKeyToAddress(privateKey);
   const ofSettlement = await directory.openIntents(settlement.chainId, address);
   const isOneChain = stream.chainId === settlement.chainId;
   const ofStream = isOneChain ? ofSettlement : await directory.openIntents(stream.chainId, address);
-  const intents = { settlement: ofSettlement, stream: ofStream };
-  if (walletSpendPerDayGwei === null) return { privateKey, intents };
-  return { privateKey, intents, spendPerDayWei: BigInt(walletSpendPerDayGwei) * 10n ** 9n };
+  return { privateKey, intents: { settlement: ofSettlement, stream: ofStream }, ...walletTerms(settings) };
 }
 
 function openRpc({ chainId, rpcUrls }: ChainProfile, limits: Limits, logger: Logger): HttpRpc {

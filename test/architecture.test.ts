@@ -42,7 +42,7 @@ t.test('the engine imports itself, timers and sorted-btree alone', async (t) => 
 });
 
 t.test('http and ws know neither each other nor what lies behind the ports', async (t) => {
-  const behind = ['persistence', 'chain', 'config', 'cli', '.', 'app'];
+  const behind = ['persistence', 'chain', 'trading', 'config', 'cli', '.', 'app'];
   t.strictSame(
     offenders(({ from, to }) => from === 'http' && ['ws', ...behind].includes(to)),
     [],

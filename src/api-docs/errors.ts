@@ -58,7 +58,62 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: '{library}__{error}',
       code: 'contract_refused',
-      when: "GET /vaults/quote: the vault's or the factory's own name of its refusal.",
+      when: "GET /vaults/quote, POST /vaults/trade: the vault's or the factory's own name of its refusal.",
+    },
+    {
+      message: 'Quote deadline is invalid (cannot be less than {number} sec)',
+      code: 'invalid_parameter',
+      when: 'POST /orderbook/quotes: `quote` is the first that lives too short. Nothing was signed.',
+    },
+    {
+      message: 'Can not get pool address',
+      code: 'invalid_pool_key',
+      when: 'POST /orderbook/quotes: no pool can have `poolKey`.',
+    },
+    {
+      message: 'Pool is not deployed',
+      code: 'pool_not_deployed',
+      when: 'POST /orderbook/quotes: deploy the pool of `poolKey` by POST /pools.',
+    },
+    {
+      message: 'failed to get tokens balances',
+      code: 'balance_unknown',
+      when: 'PATCH /orderbook/quotes: the tokens in `rejectedTokenBalances` do not answer. Nothing was sent.',
+    },
+    {
+      message: 'Not enough {symbol} collateral to fill orders',
+      code: 'insufficient_balance',
+      when: "PATCH /orderbook/quotes: the operator's wallet can pay for none of the orders. Nothing was sent.",
+    },
+    {
+      message: 'Not enough {symbol} allowance to fill orders',
+      code: 'insufficient_allowance',
+      when: 'PATCH /orderbook/quotes: the router may not take what they cost: POST /account/collateral_approval.',
+    },
+    {
+      message: 'premiumLimit must {what}',
+      code: 'invalid_parameter',
+      when: "POST /vaults/trade: the vault's asset has no such amount.",
+    },
+    {
+      message: 'Not enough {symbol} to trade with vault',
+      code: 'insufficient_balance',
+      when: "POST /vaults/trade: the operator's wallet has too little.",
+    },
+    {
+      message: 'Not enough options to sell to vault',
+      code: 'insufficient_balance',
+      when: "POST /vaults/trade: the operator's wallet has too few.",
+    },
+    {
+      message: 'The vault {address} may not take enough {symbol}: approve it',
+      code: 'insufficient_allowance',
+      when: 'POST /vaults/trade: a buy pays the vault itself, which needs an allowance of its own.',
+    },
+    {
+      message: 'The vault {address} may not take options of {pool}: approve it for all',
+      code: 'insufficient_allowance',
+      when: 'POST /vaults/trade: a sell needs `setApprovalForAll` of the pool for the vault.',
     },
     {
       message: 'Content-Length is repeated',
@@ -133,6 +188,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: `A route for keys with the scope operator has used \`operatorRouteGasPerDay\`, or all of them \`operatorGasPerDay\`. ${again}`,
     },
     {
+      message: "The operator's wallet may not pay so much {symbol} in a day",
+      code: 'spend_cap_reached',
+      when: `\`operatorTokensPerDay\`: fills and trades with vaults would pay more of the token. ${again}`,
+    },
+    {
       message: 'RATELIMITED',
       code: 'rate_limited',
       when: `Over a quota of the key, or too many unknown keys from this address. ${again}`,
@@ -157,6 +217,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
   ],
   500: [
     { message: 'Internal server error', code: 'internal_error', when: unexpected },
+    {
+      message: 'Failed to trade with vault',
+      code: 'contract_call_failed',
+      when: 'It rejected the trade, and gave no name to why.',
+    },
     {
       message: 'Failed to get quote from vault',
       code: 'contract_call_failed',
@@ -251,6 +316,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       message: 'Publication not confirmed yet',
       code: 'publication_not_confirmed',
       when: '`pending` lists the ids that may still enter the book; posting again is safe.',
+    },
+    {
+      message: 'Transaction not confirmed yet',
+      code: 'transaction_not_confirmed',
+      when: 'A fill, cancellation or trade with a vault was sent, and may still be mined; `pending` lists the ids of quotes.',
     },
   ],
   505: [

@@ -45,6 +45,18 @@ import {
   RfqQuotesQuery,
 } from '../wire/orderbook.js';
 import { closed } from '../wire/primitives.js';
+import {
+  approvalsBody,
+  ApprovalsResult,
+  cancelQuotesBody,
+  CancelQuotesResult,
+  fillQuotesBody,
+  FillQuotesResult,
+  newQuotesBody,
+  NewQuotesResult,
+  vaultTradeBody,
+  VaultTradeResult,
+} from '../wire/trading.js';
 import { ValuedTickersResult } from '../wire/valuation.js';
 import { RfqByPoolKeyMessage } from '../wire/socket.js';
 import { type AnswerDoc, BAD_REQUEST, badRequest, failure, NOT_MODIFIED, type RouteDoc } from './openapi.js';
@@ -340,6 +352,104 @@ export function optionDocs(
         503: UNREACHABLE,
       },
     })),
+  ];
+}
+
+export interface TradingDocLimits {
+  readonly signedQuotesPerRequest: number;
+  readonly tradesPerRequest: number;
+}
+
+const TRADING_TAG = 'Trading';
+const PENDING = failure('A transaction was sent, and is not confirmed yet', 'transaction_not_confirmed');
+
+/** What the operator's wallet trades for keys with the scope `operator`. */
+export function tradingDocs(
+  symbols: readonly string[],
+  { signedQuotesPerRequest, tradesPerRequest }: TradingDocLimits,
+): RouteDoc[] {
+  const shared = { needsKey: true, scope: 'operator', tag: TRADING_TAG } as const;
+  const refusals = { 429: SPENDING, 501: NO_WALLET, 503: UNREACHABLE };
+  return [
+    {
+      ...shared,
+      method: 'POST',
+      path: '/orderbook/quotes',
+      summary: "Sign quotes with the operator's key, and publish them",
+      body: newQuotesBody(symbols, signedQuotesPerRequest),
+      answers: {
+        200: { about: 'No quote was created', schema: NewQuotesResult },
+        201: { about: 'At least one was created', schema: NewQuotesResult },
+        400: badRequest('invalid_expiration', 'invalid_pool_key', 'pool_not_deployed'),
+        ...refusals,
+        503: failure(
+          'Cannot publish now: the chain, the wallet or the disk; try again',
+          'storage_full',
+          'busy',
+          'wallet_out_of_gas',
+          'publish_queue_full',
+        ),
+        504: failure('Nothing is confirmed yet; `pending` may still enter the book', 'publication_not_confirmed'),
+      },
+    },
+    {
+      ...shared,
+      method: 'PATCH',
+      path: '/orderbook/quotes',
+      summary: "Fill quotes with the operator's wallet",
+      body: fillQuotesBody(tradesPerRequest),
+      answers: {
+        200: { about: 'What became of each quote', schema: FillQuotesResult },
+        400: badRequest('balance_unknown', 'insufficient_balance', 'insufficient_allowance'),
+        ...refusals,
+        504: PENDING,
+      },
+    },
+    {
+      ...shared,
+      method: 'DELETE',
+      path: '/orderbook/quotes',
+      summary: "Cancel the operator's quotes on chain",
+      body: cancelQuotesBody(tradesPerRequest),
+      answers: {
+        200: { about: 'What became of each quote', schema: CancelQuotesResult },
+        400: BAD_REQUEST,
+        ...refusals,
+        504: PENDING,
+      },
+    },
+    {
+      ...shared,
+      method: 'POST',
+      path: '/account/collateral_approval',
+      summary: "Set what the router may take of the operator's tokens",
+      body: approvalsBody(symbols),
+      answers: {
+        200: { about: 'What became of each token', schema: ApprovalsResult },
+        400: BAD_REQUEST,
+        ...refusals,
+      },
+    },
+    {
+      ...shared,
+      method: 'POST',
+      path: '/vaults/trade',
+      summary: 'Buy options from a vault, or sell them to it',
+      body: vaultTradeBody(symbols),
+      answers: {
+        200: { about: 'What was traded', schema: VaultTradeResult },
+        400: badRequest(
+          'invalid_expiration',
+          'unknown_vault',
+          'contract_refused',
+          'insufficient_balance',
+          'insufficient_allowance',
+        ),
+        ...refusals,
+        500: failure('`Failed to trade with vault`: it refused for a reason without a name', 'contract_call_failed'),
+        504: PENDING,
+      },
+    },
   ];
 }
 

@@ -28,11 +28,13 @@ import { effectiveQuotas } from '../config/effective-limits.js';
 import type { Limits } from '../config/limits.js';
 import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
 import type { Settings } from '../config/setting-table.js';
+import { walletTerms } from '../config/wallet-key.js';
 import type { ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Hex, Order } from '../engine/quote.js';
 import type { PublishResult, QuoteToPublish } from '../http/publish-route.js';
 import type { Caller } from '../http/router.js';
+import type { OperatorTrading } from '../http/trading-routes.js';
 import { nodeDiskAt, openNodeDisk } from '../persistence/disk/node-disk.js';
 import { type Logger, readWhole } from '../persistence/disk/disk.js';
 import type { Identity } from '../persistence/format/manifest.js';
@@ -260,7 +262,7 @@ function operatorOf(
   values: LeaderValues,
   { settlement, stream }: Profile,
   wallet: EngineProcessOptions['wallet'],
-  { walletSpendPerDayGwei }: Settings,
+  settings: Settings,
 ): OperatorAccount | null {
   if (wallet === null) return null;
   const intentsOn = (chainId: number): IntentLog =>
@@ -271,7 +273,7 @@ function operatorOf(
   return {
     privateKey: wallet.privateKey,
     intents: { settlement: ofSettlement, stream: ofStream },
-    ...(walletSpendPerDayGwei !== null && { spendPerDayWei: BigInt(walletSpendPerDayGwei) * 10n ** 9n }),
+    ...walletTerms(settings),
   };
 }
 
@@ -304,6 +306,11 @@ function handlersOf({ publishing, optionServices, rfqs, settlement, accounts }: 
       services().settlements.annihilate(...args),
     vaultQuote: (...args: Parameters<NonNullable<typeof optionServices>['vaults']['quote']>) =>
       services().vaults.quote(...args),
+    fillQuotes: (...args: Parameters<OperatorTrading['fill']>) => services().trading.fill(...args),
+    cancelQuotes: (...args: Parameters<OperatorTrading['cancel']>) => services().trading.cancel(...args),
+    approve: (...args: Parameters<OperatorTrading['approve']>) => services().trading.approve(...args),
+    vaultTrade: (...args: Parameters<OperatorTrading['tradeWithVault']>) => services().trading.tradeWithVault(...args),
+    signQuotes: (...args: Parameters<OperatorTrading['sign']>) => services().trading.sign(...args),
     poolAddressOf: (...args: Parameters<typeof rfqs.poolAddressOf>) => rfqs.poolAddressOf(...args),
     /** Null: the chain gave no answer. */
     async multicall(calls: Parameters<typeof settlement.multicall>[0]): Promise<CallResult[] | null> {

@@ -8,6 +8,7 @@ import type { AccountQueries } from '../http/account-routes.js';
 import type { Hex } from '../engine/quote.js';
 import type { RfqPorts } from '../ws/ports.js';
 import type { PoolDeployments, Settlements } from '../http/options-routes.js';
+import type { OperatorTrading } from '../http/trading-routes.js';
 import type { VaultPrices } from '../http/vault-routes.js';
 import type { Chains } from './chains.js';
 
@@ -40,6 +41,7 @@ export interface OptionServices {
   readonly deployments: PoolDeployments;
   readonly settlements: Settlements;
   readonly vaults: VaultPrices;
+  readonly trading: OperatorTrading;
 }
 
 /**

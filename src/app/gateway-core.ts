@@ -163,6 +163,16 @@ export function openGatewayCore(
       exercise: (caller, terms) => orUnreachable(call('exercise', [caller, terms], REPEATABLE)),
       annihilate: (caller, terms) => orUnreachable(call('annihilate', [caller, terms], REPEATABLE)),
     },
+    trading: {
+      refusal,
+      hasWallet,
+      // Whether a fill or a trade was carried out, nobody knows after a failover: it is not repeated.
+      fill: (caller, fills) => orUnreachable(call('fillQuotes', [caller, fills], false)),
+      cancel: (caller, quoteIds) => orUnreachable(call('cancelQuotes', [caller, quoteIds], REPEATABLE)),
+      approve: (caller, approvals) => orUnreachable(call('approve', [caller, approvals], REPEATABLE)),
+      tradeWithVault: (caller, order) => orUnreachable(call('vaultTrade', [caller, order], false)),
+      sign: (quotes) => orUnreachable(call('signQuotes', [quotes], REPEATABLE)),
+    },
     vaults: { hasWallet, quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
   };
   const rfqs: RfqPorts = {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { asyncApi, type ChannelDoc } from '../api-docs/asyncapi.js';
 import { openApi, type RouteDoc } from '../api-docs/openapi.js';
 import { docsPage } from '../api-docs/page.js';
-import { optionDocs, orderbookDocs, statusDocs } from '../api-docs/routes.js';
+import { optionDocs, orderbookDocs, statusDocs, tradingDocs } from '../api-docs/routes.js';
 import { socketDocs } from '../api-docs/sockets.js';
 import type { KeyStore } from '../auth/key-store.js';
 import type { Limits } from '../config/limits.js';
@@ -212,6 +212,7 @@ function allowedOrigin(allowed: readonly string[]): (request: Pick<NetRequestHea
 const BATCH_PATHS: ReadonlySet<string> = new Set([
   '/quotes',
   '/orders/query',
+  '/orderbook/quotes',
   '/pools',
   '/pool/settle',
   '/pool/exercise',
@@ -335,7 +336,7 @@ export interface DocumentedDeployment {
 
 /** Every route that is served, documented: a test compares it with the router's table. */
 export function documentedRoutes(limits: Limits, symbols: readonly string[]): RouteDoc[] {
-  return [...orderbookDocs(limits), ...optionDocs(symbols, limits), ...statusDocs()];
+  return [...orderbookDocs(limits), ...optionDocs(symbols, limits), ...tradingDocs(symbols, limits), ...statusDocs()];
 }
 
 /** Every protocol that is spoken over sockets, by name. */

@@ -41,7 +41,8 @@ export async function openLocalCore(
   });
   const requestClock = new StoppableClock(clock);
   const reads = readsForClients(options, chains, requestClock);
-  const parts = { ...options, sequencer, time, chains, operatorGas, requestClock, reads };
+  const { signatures } = signing;
+  const parts = { ...options, sequencer, time, chains, operatorGas, requestClock, reads, signatures };
   const optionServices = openOptionServices(parts);
   const publishing = quotePublishing({
     ...openIntake(options, { sequencer, chains, signing, nowSeconds, requestClock }),

@@ -12,9 +12,12 @@ import { RpcUnreachable } from '../chain/rpc/rpc-errors.js';
 import { Operator } from '../chain/wallet/operator.js';
 import type { Limits } from '../config/limits.js';
 import type { Engine } from '../engine/engine.js';
+import { ZERO_ADDRESS } from '../engine/quote.js';
 import type { Clock, Journal } from '../engine/ports.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import type { KeyValueStore } from '../persistence/disk/disk.js';
+import { type OperatorTrading, tradingRoutes } from '../http/trading-routes.js';
+import type { QuotePublishing } from '../http/publish-route.js';
 import { accountRoutes, type AccountQueries } from '../http/account-routes.js';
 import { poolRoutes, settlementRoutes } from '../http/options-routes.js';
 import type { TickerValuations } from '../http/feed-routes.js';
@@ -22,9 +25,24 @@ import { Valuations } from '../market/valuation.js';
 import { oracleRoutes, type OracleRouteParts } from '../http/oracle-routes.js';
 import type { Caller, Route } from '../http/router.js';
 import { rfqMessageRoutes, vaultRoute } from '../http/vault-routes.js';
+import type { QuoteSignature } from '../auth/quote-signature.js';
+import { CollateralApprovals } from '../trading/approvals.js';
+import { OrderTrading } from '../trading/order-trading.js';
+import { QuoteSigning } from '../trading/quote-signing.js';
+import { Turns } from '../trading/turns.js';
+import { VaultTrading } from '../trading/vault-trading.js';
+import { parseDecimal } from '../wire/primitives.js';
+import { ReadableJson } from '../wire/readable.js';
+import { TokenCaps } from '../quota/token-caps.js';
+import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import {
+  GAS_PER_APPROVAL,
+  GAS_PER_CANCEL,
+  GAS_PER_CANCELLED_QUOTE,
   GAS_PER_DEPLOYMENT,
+  GAS_PER_FILL,
   GAS_PER_SETTLEMENT,
+  GAS_PER_VAULT_TRADE,
   type GasBudget,
   GasReservation,
   OperatorCaps,
@@ -45,6 +63,9 @@ export interface OptionServicesOptions {
   readonly budgets?: KeyValueStore;
   /** Ends the waits of requests when the service stops. */
   readonly requestClock: Clock;
+  readonly signatures: Pick<QuoteSignature, 'quoteId'>;
+  /** Null: no wallet. */
+  readonly operator: OperatorAccount | null;
   readonly reads: ClientReads;
   readonly limits: Limits;
   readonly logger: Logger;
@@ -60,6 +81,7 @@ export interface OptionRouteParts {
   readonly accounts: Core['accounts'];
   readonly operatorAddress: Core['operatorAddress'];
   readonly chains: Pick<ChainsView, 'health'>;
+  readonly publishing: QuotePublishing;
   /** Null without a wallet. */
   readonly services: OptionServices | null;
   readonly limits: Limits;
@@ -83,6 +105,13 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
     vaultRoute(services?.vaults ?? null, symbols, limits),
     ...settlementRoutes(services?.settlements ?? null, symbols, limits),
     ...oracleRoutes({ ...oracleParts(parts, series), limits }),
+    ...tradingRoutes({
+      trading: services?.trading ?? null,
+      publishing: parts.publishing,
+      readable: new ReadableJson({ optionOf: (key) => series.optionOf(key), nowSeconds: engineSeconds }),
+      symbols,
+      limits,
+    }),
     ...accountRoutes({ accounts, operator: operatorAddress, chainId, limits }),
     ...rfqMessageRoutes({
       symbols,
@@ -117,7 +146,13 @@ function oracleParts(parts: OptionRouteParts, series: OptionSeries): Omit<Oracle
 
 /** Estimates of pools by the spot prices of the deployment's oracle adapter. */
 export function openValuations(
-  { profile, settlement, time, clock, limits }: Omit<OptionRouteParts, 'services'> & { readonly clock: Clock },
+  {
+    profile,
+    settlement,
+    time,
+    clock,
+    limits,
+  }: Omit<OptionRouteParts, 'services' | 'publishing'> & { readonly clock: Clock },
   series: OptionSeries,
 ): TickerValuations {
   const oracles = new Oracles(settlement, profile.contracts, series);
@@ -205,6 +240,7 @@ export function openOptionServices(options: OptionServicesOptions): OptionServic
       onMined: ({ id }, txHash, succeeded) =>
         logger.info({ keyId: id, route, txHash, succeeded }, 'operator wallet used'),
     });
+  const vaultQuotes = new VaultQuotes(settlement, profile, series, chains.pools, settlementWallet.address, now);
   return {
     // A pool counts as created once it is listed, for which its event has to be read and logged.
     deployments: {
@@ -219,8 +255,100 @@ export function openOptionServices(options: OptionServicesOptions): OptionServic
       annihilate: (caller, terms) =>
         act(caller, 'POST /pool/annihilate', GAS_PER_SETTLEMENT).run((payer) => settler.annihilate(terms, payer)),
     },
-    vaults: new VaultQuotes(settlement, profile, series, chains.pools, settlementWallet.address, now),
+    vaults: vaultQuotes,
+    trading: openTrading(options, { wallet: settlementWallet, operator, series, vaultQuotes, now, act }),
   };
+}
+
+interface TradingParts {
+  readonly wallet: NonNullable<Chains['settlementWallet']>;
+  readonly operator: Operator;
+  readonly series: OptionSeries;
+  readonly vaultQuotes: VaultQuotes;
+  readonly now: ChainSeconds;
+  readonly act: (caller: Caller, route: string, gasPerTx: number) => GasReservation;
+}
+
+/** What the wallet trades for keys with the scope operator. */
+function openTrading(options: OptionServicesOptions, parts: TradingParts): OperatorTrading {
+  const { profile, engine, journal, time, chains, reads, limits, logger } = options;
+  const { wallet, operator, series, vaultQuotes, now, act } = parts;
+  const { poolFactory, erc20Router } = profile.contracts;
+  const caps = new TokenCaps({
+    perDay: readTokenCaps(options.operator?.tokensPerDay ?? [], series),
+    nowMs: () => time.nowMs(),
+    kept: options.budgets ?? null,
+  });
+  const turns = new Turns(limits.txWaiting);
+  const referrer = options.operator?.referrer ?? ZERO_ADDRESS;
+  const shared = { operator, series, caps, turns, referrer };
+  const orders = new OrderTrading({
+    ...shared,
+    reader: reads,
+    orders: { get: (quoteId) => engine.get(quoteId) },
+    router: erc20Router.address,
+    inFlight: limits.optionsInFlight,
+  });
+  const tokenOf = (symbol: string) => series.token(symbol);
+  const approvals = new CollateralApprovals(operator, reads, tokenOf, erc20Router.address, turns);
+  const vaults = new VaultTrading({
+    ...shared,
+    reader: { multicall: reads.multicall, logs: chains.settlement.logs.bind(chains.settlement) },
+    poolFactory: poolFactory.address,
+    vaults: profile.vaults,
+    quotes: vaultQuotes,
+    nowSeconds: now,
+  });
+  const signing = new QuoteSigning(
+    wallet,
+    options.signatures,
+    reads,
+    poolFactory.address,
+    series,
+    now,
+    () => time.nowMs(),
+    Math.max(limits.minSignedQuoteSeconds, limits.minQuoteLifeSeconds),
+  );
+  /** Answers tell which quotes failed, and the text log why. */
+  const noted = <Result extends { readonly type: string }>(caller: Caller, route: string, result: Result): Result => {
+    const items = 'items' in result ? (result.items as readonly { readonly reason?: string }[]) : [];
+    const reasons = [...new Set(items.flatMap(({ reason }) => reason ?? []))];
+    if (reasons.length > 0) logger.info({ keyId: caller.id, route, reasons }, 'quotes not traded');
+    return result;
+  };
+  return {
+    refusal: () => chains.health.settlement.status().stale ?? journal.refusal(),
+    async fill(caller, fills) {
+      const route = 'PATCH /orderbook/quotes';
+      return noted(caller, route, await act(caller, route, GAS_PER_FILL).run((payer) => orders.fill(fills, payer)));
+    },
+    async cancel(caller, quoteIds) {
+      const route = 'DELETE /orderbook/quotes';
+      const gas = GAS_PER_CANCEL + GAS_PER_CANCELLED_QUOTE;
+      return noted(caller, route, await act(caller, route, gas).run((payer) => orders.cancel(quoteIds, payer)));
+    },
+    approve: (caller, asked) =>
+      act(caller, 'POST /account/collateral_approval', GAS_PER_APPROVAL).run((payer) =>
+        approvals.approve(asked, payer),
+      ),
+    tradeWithVault: (caller, order) =>
+      act(caller, 'POST /vaults/trade', GAS_PER_VAULT_TRADE).run((payer) => vaults.trade(order, payer)),
+    sign: (quotes) => signing.sign(quotes),
+  };
+}
+
+/** From texts such as `USDC=50000`, whole tokens; throws for what the chain does not have. */
+function readTokenCaps(texts: readonly string[], series: OptionSeries): Map<string, bigint> {
+  const caps = new Map<string, bigint>();
+  for (const text of texts) {
+    const [symbol = '', amount = ''] = text.split('=');
+    const token = series.token(symbol);
+    const units = token === undefined ? 'NO_TOKEN' : parseDecimal(amount, token.decimals);
+    if (typeof units !== 'bigint')
+      throw new Error(`operatorTokensPerDay has ${text}: no amount of a token of this chain`);
+    caps.set(symbol, units);
+  }
+  return caps;
 }
 
 /** Reads of the settlement chain, on behalf of clients. */

@@ -9,6 +9,12 @@ export const limits = {
   poolsPerRequest: 100,
   /** Options in one POST /pool/settle. */
   settlementsPerRequest: 1000,
+  /** Quotes in one POST /orderbook/quotes. */
+  signedQuotesPerRequest: 500,
+  /** Shortest time to live of these quotes; `minQuoteLifeSeconds` where that is longer. */
+  minSignedQuoteSeconds: 30,
+  /** Quotes in one PATCH or DELETE /orderbook/quotes. */
+  tradesPerRequest: 25,
   /** Options of one POST /pools or POST /pool/settle whose transactions are under way at once. */
   optionsInFlight: 32,
   /** How long POST /pools waits for the events of what it deployed. */

@@ -164,6 +164,19 @@ export const settingTable = {
     limits.operatorGasPerDay,
     'Gas that all these routes together may use in 24 hours.',
   ),
+  operatorTokensPerDay: setting(
+    Type.Array(Type.String({ pattern: '^[^=,\\s]+=[0-9]+([.][0-9]+)?$' }), { maxItems: 100 }),
+    [] as readonly string[],
+    'amounts such as USDC=50000, separated by commas',
+    'Most whole tokens that fills and trades with vaults, for keys with the scope operator, pay in 24 hours. ' +
+      'A token that is not named has no cap.',
+  ),
+  operatorReferrer: setting(
+    Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
+    null,
+    'an address',
+    'Referrer that these fills and trades name. Not set: none.',
+  ),
   settlementRpcUrls: rpcUrls('settlement'),
   streamRpcUrls: rpcUrls('stream'),
   settlementWsUrl: wsUrl('settlement'),

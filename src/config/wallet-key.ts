@@ -30,3 +30,22 @@ function privateKey(digits: string, found: string): Hex {
   if (number > 0n && number < ORDER) return key;
   throw new Error(`${found} no private key: it has to be above zero and below the order of the curve secp256k1`);
 }
+
+/** What the settings let the wallet spend, and whom its trades name. */
+export function walletTerms({
+  walletSpendPerDayGwei,
+  operatorTokensPerDay,
+  operatorReferrer,
+}: Pick<Settings, 'walletSpendPerDayGwei' | 'operatorTokensPerDay' | 'operatorReferrer'>): {
+  readonly spendPerDayWei?: bigint;
+  readonly tokensPerDay: readonly string[];
+  readonly referrer?: Hex;
+} {
+  return {
+    ...(walletSpendPerDayGwei !== null && { spendPerDayWei: BigInt(walletSpendPerDayGwei) * WEI_PER_GWEI }),
+    tokensPerDay: operatorTokensPerDay,
+    ...(operatorReferrer !== null && { referrer: operatorReferrer as Hex }),
+  };
+}
+
+const WEI_PER_GWEI = 10n ** 9n;

@@ -90,18 +90,13 @@ export function publishRoute(
     const foreign = body.value.findIndex((quote) => quote.chainId !== chainId);
     if (foreign >= 0) return refuse(request, 'unsupported_chain', chainNotServed(foreign, chainId));
     const refusal = isDryRun ? null : publishing.refusal();
-    if (refusal !== null) return refused(request, refusal);
+    if (refusal !== null) return publishingRefused(request, refusal);
     const retryAfterMs = publishing.takeQuotes(caller, body.value.length);
     if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
     const quotes = body.value.map(toPublish);
     if (isLarge) await othersTurn();
     if (isDryRun) return rehearsed(request, await publishing.rehearse(quotes));
     return answer(request, body.value, await publishing.submit(caller, quotes));
-  }
-
-  function refused(request: NetRequest, { code, message }: PublishingRefusal): NetResponse {
-    // A wallet that is not configured is not there the next second either.
-    return code === 'no_wallet' ? refuse(request, code, message) : unavailable(request, code, message);
   }
 
   function rehearsed(request: NetRequest, result: DryRunAnswer): NetResponse {
@@ -114,26 +109,7 @@ export function publishRoute(
     posted: readonly PostedQuoteJson[],
     result: PublishResult,
   ): Promise<NetResponse> {
-    switch (result.type) {
-      case 'ANSWERED':
-        return await render(posted, result.items);
-      case 'NOT_CONFIRMED':
-        return refuse(request, 'publication_not_confirmed', {
-          message: 'Publication not confirmed yet',
-          pending: [...result.pending],
-        });
-      case 'NO_GAS_MONEY':
-        return unavailable(request, 'wallet_out_of_gas', `The wallet ${result.wallet} has no money for gas`);
-      case 'OVER_BUDGET':
-      case 'SPEND_CAP':
-      case 'OPERATOR_CAP':
-      case 'STORAGE_FULL':
-        return gasRefused(request, result);
-      case 'QUEUE_FULL':
-        return unavailable(request, 'publish_queue_full', 'Too many quotes wait for their publication');
-      case 'CHAIN_UNREACHABLE':
-        return chainUnreachable(request);
-    }
+    return result.type === 'ANSWERED' ? await render(posted, result.items) : notPublished(request, result);
   }
 
   async function render(posted: readonly PostedQuoteJson[], items: readonly PublishedItem[]): Promise<NetResponse> {
@@ -152,6 +128,36 @@ export function publishRoute(
   }
 
   return { method: 'POST', path: '/quotes', needsKey: true, takesQuotes: true, handle: publish };
+}
+
+export function publishingRefused(request: NetRequest, { code, message }: PublishingRefusal): NetResponse {
+  // A wallet that is not configured is not there the next second either.
+  return code === 'no_wallet' ? refuse(request, code, message) : unavailable(request, code, message);
+}
+
+/** The answer where nothing was published, or nothing is confirmed yet. */
+export function notPublished(
+  request: NetRequest,
+  result: Exclude<PublishResult, { readonly type: 'ANSWERED' }>,
+): NetResponse {
+  switch (result.type) {
+    case 'NOT_CONFIRMED':
+      return refuse(request, 'publication_not_confirmed', {
+        message: 'Publication not confirmed yet',
+        pending: [...result.pending],
+      });
+    case 'NO_GAS_MONEY':
+      return unavailable(request, 'wallet_out_of_gas', `The wallet ${result.wallet} has no money for gas`);
+    case 'OVER_BUDGET':
+    case 'SPEND_CAP':
+    case 'OPERATOR_CAP':
+    case 'STORAGE_FULL':
+      return gasRefused(request, result);
+    case 'QUEUE_FULL':
+      return unavailable(request, 'publish_queue_full', 'Too many quotes wait for their publication');
+    case 'CHAIN_UNREACHABLE':
+      return chainUnreachable(request);
+  }
 }
 
 function toPublish({

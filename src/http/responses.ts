@@ -1,5 +1,6 @@
 import { type NetRequest, type NetRequestHead, type NetResponse, SharedHeaders } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
+import type { TokenCapRefusal } from '../quota/token-caps.js';
 import type { PacedWork } from '../system/timers.js';
 import { delayCode, type ERROR_CODES, type HttpErrorCode } from '../wire/error-codes.js';
 import { type ErrorBody, type ErrorCause, renderError } from '../wire/problem.js';
@@ -150,14 +151,27 @@ export class AnswerHeaders {
 }
 
 /** The operator pays for nothing more just now: for this key, or for any. */
-export function gasRefused(request: NetRequestHead, refusal: GasRefusal): NetResponse {
-  if (refusal.type === 'OVER_BUDGET') return rateLimited(request, refusal.retryAfterMs);
-  if (refusal.type === 'STORAGE_FULL') return unavailable(request, 'storage_full', 'STORAGE_FULL');
-  const message =
-    refusal.type === 'SPEND_CAP'
-      ? `The wallet ${refusal.wallet} has spent what it may in a day`
-      : `The operator's wallet has spent what ${refusal.spender} may in a day`;
-  return refuse(request, 'spend_cap_reached', message, retryAfter(refusal.retryAfterMs));
+export function gasRefused(request: NetRequestHead, refusal: GasRefusal | TokenCapRefusal): NetResponse {
+  switch (refusal.type) {
+    case 'OVER_BUDGET':
+      return rateLimited(request, refusal.retryAfterMs);
+    case 'STORAGE_FULL':
+      return unavailable(request, 'storage_full', 'STORAGE_FULL');
+    case 'SPEND_CAP':
+      return capped(request, refusal, `The wallet ${refusal.wallet} has spent what it may in a day`);
+    case 'OPERATOR_CAP':
+      return capped(request, refusal, `The operator's wallet has spent what ${refusal.spender} may in a day`);
+    case 'TOKEN_CAP':
+      return capped(request, refusal, `The operator's wallet may not pay so much ${refusal.symbol} in a day`);
+  }
+}
+
+function capped(
+  request: NetRequestHead,
+  { retryAfterMs }: { readonly retryAfterMs: number },
+  message: string,
+): NetResponse {
+  return refuse(request, 'spend_cap_reached', message, retryAfter(retryAfterMs));
 }
 
 /** The key is known, but only keys with the scope operator may act with the operator's wallet. */

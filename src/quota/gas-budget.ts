@@ -278,6 +278,13 @@ export class OperatorCaps {
 /** Gas of the operator's transactions on the settlement chain: slightly above most measured on the local chain. */
 export const GAS_PER_DEPLOYMENT = 260_000;
 export const GAS_PER_SETTLEMENT = 135_000;
+export const GAS_PER_FILL = 300_000;
+export const GAS_PER_APPROVAL = 60_000;
+/** With the deployment of the pool. */
+export const GAS_PER_VAULT_TRADE = 700_000;
+/** Of `cancelQuotesOB`: a part for the transaction, and one for each quote. */
+export const GAS_PER_CANCEL = 35_000;
+export const GAS_PER_CANCELLED_QUOTE = 30_000;
 
 /** The cap of the wallet that sends. */
 export interface CappedSender {
@@ -306,7 +313,7 @@ export class GasReservation {
     private readonly operatorGas: GasBudget,
     private readonly sender: CappedSender,
     private readonly holder: QuotaHolder,
-    private readonly gasPerTx: number,
+    private gasPerTx: number,
     /** Of a route that only keys with the scope operator may use; null: of any other. */
     private readonly action: OperatorAction | null = null,
   ) {}
@@ -324,9 +331,13 @@ export class GasReservation {
     }
   }
 
-  /** Reserves for all these transactions, or returns why not. Must be called once, before the first is sent. */
-  take(transactions: number): GasRefusal | null {
+  /**
+   * Reserves for all these transactions, or returns why not. Must be called once, before the first is sent. `gasEach`: in
+   * place of the usual gas of one.
+   */
+  take(transactions: number, gasEach = this.gasPerTx): GasRefusal | null {
     if (transactions === 0) return null;
+    this.gasPerTx = gasEach;
     const capWaitMs = this.sender.waitMs();
     if (capWaitMs > 0) return this.#spendCap(capWaitMs);
     if (!this.operatorGas.canKeep(this.holder)) return { type: 'STORAGE_FULL' };

@@ -66,6 +66,36 @@ export const ERROR_CODES = {
     title: 'The contract refuses the trade',
     remedy: "The text is the contract's own name of its reason.",
   },
+  invalid_pool_key: {
+    status: 400,
+    retryable: false,
+    title: 'No pool can have this key',
+    remedy: 'Correct `poolKey`: its strike, its date or its tokens.',
+  },
+  pool_not_deployed: {
+    status: 400,
+    retryable: false,
+    title: 'The pool is not deployed',
+    remedy: 'Deploy it by POST /pools.',
+  },
+  insufficient_balance: {
+    status: 400,
+    retryable: false,
+    title: 'The wallet has too little for the trade',
+    remedy: 'Trade less, or send the wallet more.',
+  },
+  insufficient_allowance: {
+    status: 400,
+    retryable: false,
+    title: 'The contract may not take what the trade costs',
+    remedy: 'Approve the contract that the text names, or the router by POST /account/collateral_approval.',
+  },
+  balance_unknown: {
+    status: 400,
+    retryable: true,
+    title: 'A token does not say what the wallet has of it',
+    remedy: 'Send it again, or trade options of other tokens.',
+  },
   snapshot_too_large: {
     status: 400,
     retryable: false,
@@ -205,6 +235,12 @@ export const ERROR_CODES = {
     title: 'The publication is not confirmed yet',
     remedy: 'Send the quotes again: that joins the publication under way.',
   },
+  transaction_not_confirmed: {
+    status: 504,
+    retryable: false,
+    title: 'The transaction is not confirmed yet',
+    remedy: 'See on the feed or on the chain what becomes of it before you send the same again.',
+  },
   unsupported_http_version: {
     status: 505,
     retryable: false,
@@ -241,12 +277,6 @@ export const ERROR_CODES = {
     retryable: true,
     title: 'Too many requests for quotes wait on the socket',
     remedy: 'Wait for the answers to those.',
-  },
-  invalid_pool_key: {
-    status: null,
-    retryable: false,
-    title: 'No pool can have this key',
-    remedy: 'Correct `poolKey`.',
   },
 } as const satisfies Readonly<Record<string, ErrorKind>>;
 

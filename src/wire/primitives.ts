@@ -158,6 +158,13 @@ export const DecimalNumber = withKeyword(
   Type.Unsafe<number>(Type.Number({ exclusiveMinimum: 0, description: 'Number above 0, at most 18 decimals.' })),
   'fixed18',
 );
+/** Prices are parts of what a contract can be worth at most. */
+export const PriceNumber = withKeyword(
+  Type.Unsafe<number>(
+    Type.Number({ exclusiveMinimum: 0, maximum: 1, description: 'Above 0, at most 1, at most 18 decimals.' }),
+  ),
+  'fixed18',
+);
 
 export const OptionType = text<'C' | 'P'>('^C$|^P$', 'Call or put.');
 export const Direction = text<'buy' | 'sell'>('^buy$|^sell$', "The caller's side of the trade.");

@@ -19,8 +19,17 @@ export class RestClient {
   }
 
   post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<RestAnswer> {
+    return this.send('POST', path, body, headers);
+  }
+
+  send(
+    method: 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    body: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<RestAnswer> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    return this.#call('POST', path, { 'content-type': 'application/json', ...headers }, text);
+    return this.#call(method, path, { 'content-type': 'application/json', ...headers }, text);
   }
 
   async #call(method: string, path: string, headers: Record<string, string>, body: string | null): Promise<RestAnswer> {

@@ -40,6 +40,8 @@ export interface TestServiceOptions {
   /** Cap of what the wallet spends. */
   readonly spendPerDayWei?: bigint;
   readonly budgets?: KeyValueStore;
+  /** As the setting `operatorTokensPerDay`. */
+  readonly tokensPerDay?: readonly string[];
   readonly netBackend?: BackendChoice;
   /** 0, the default, picks a free one. */
   readonly port?: number;
@@ -76,8 +78,9 @@ export function newEngine(reorgDepth: number = defaultLimits.reorgDepth): Engine
 }
 
 /** Whether a cluster can be set up so: an engine of its own, a log or keys belong to one process. */
-function isForGateways({ engine, journal, keys, budgets, spendPerDayWei }: TestServiceOptions): boolean {
-  return [engine, journal, keys, budgets, spendPerDayWei].every((own) => own === undefined);
+function isForGateways(options: TestServiceOptions): boolean {
+  const { engine, journal, keys, budgets, spendPerDayWei, tokensPerDay } = options;
+  return [engine, journal, keys, budgets, spendPerDayWei, tokensPerDay].every((own) => own === undefined);
 }
 
 /**
@@ -138,7 +141,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     };
   }
   const engine = options.engine ?? newEngine(limits.reorgDepth);
-  const cap = options.spendPerDayWei === undefined ? {} : { spendPerDayWei: options.spendPerDayWei };
+  const cap = {
+    ...(options.spendPerDayWei !== undefined && { spendPerDayWei: options.spendPerDayWei }),
+    ...(options.tokensPerDay !== undefined && { tokensPerDay: options.tokensPerDay }),
+  };
   const service = await startService({
     profile,
     rpc: { settlement: rpc(profile.settlement), stream: rpc(profile.stream) },

@@ -12,6 +12,16 @@ import {
 import { DryRunResult, ordersBody, OrdersResponse, PostQuotesResult, QuotesResult } from '../../src/wire/orderbook.js';
 import { SchemaErrors } from '../../src/wire/problem.js';
 import { RfqByPoolKeyMessage } from '../../src/wire/socket.js';
+import {
+  ApprovalsResult,
+  CancelQuotesResult,
+  fillQuotesBody,
+  FillQuotesResult,
+  newQuotesBody,
+  NewQuotesResult,
+  vaultTradeBody,
+  VaultTradeResult,
+} from '../../src/wire/trading.js';
 import { compile } from '../../src/wire/validation.js';
 import { readDocument } from '../app/read-document.js';
 
@@ -35,6 +45,14 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'GET /account/option_balances 200': OptionBalances,
   'GET /rfq/message 200': RfqByPoolKeyMessage,
   'POST /pool/settle 200': SettleResponse,
+  'POST /orderbook/quotes request': newQuotesBody(['WETH', 'USDC'], 500),
+  'POST /orderbook/quotes 201': NewQuotesResult,
+  'PATCH /orderbook/quotes request': fillQuotesBody(25),
+  'PATCH /orderbook/quotes 200': FillQuotesResult,
+  'DELETE /orderbook/quotes 200': CancelQuotesResult,
+  'POST /account/collateral_approval 200': ApprovalsResult,
+  'POST /vaults/trade request': vaultTradeBody(['WETH', 'USDC']),
+  'POST /vaults/trade 200': VaultTradeResult,
   '400': SchemaErrors,
 };
 

@@ -52,6 +52,10 @@ const edges: Readonly<Record<Name, readonly [good: readonly unknown[], bad: read
     [1, 0.5, 1e-18, 1e21],
     [0, -1, 1e-19, 1e60, '1', Infinity],
   ],
+  PriceNumber: [
+    [1, 0.5, 1e-18],
+    [0, -1, 1e-19, 1.000001, 2, '1'],
+  ],
   OptionType: [
     ['C', 'P'],
     ['c', 'CC', 'PP', 'CP', ''],

@@ -33,7 +33,7 @@ export interface FillTerms extends QuotePart {
 }
 
 /** `amount` in units of 10^-`decimals` tokens. */
-export interface Approval {
+export interface TokenApproval {
   readonly token: Hex;
   readonly decimals: number;
   readonly spender: Hex;
@@ -43,7 +43,7 @@ export interface Approval {
 export interface FillPlan {
   readonly legs: readonly FillTerms[];
   /** The taker approves `spender` for `amount` of `token` first. Null: there is no leg. */
-  readonly approval: Approval | null;
+  readonly approval: TokenApproval | null;
   /** All legs in one transaction, which fills all of them or none. Null: there are fewer than two. */
   readonly bundle: Call | null;
 }

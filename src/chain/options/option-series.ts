@@ -32,6 +32,11 @@ export class OptionSeries {
     return this.#bySymbol.get(symbol);
   }
 
+  /** Undefined where the token of that address has no symbol here. */
+  tokenAt(address: Hex): TokenProfile | undefined {
+    return this.#byAddress.get(address.toLowerCase());
+  }
+
   /** `maturity`: Unix seconds of the option's expiration. Throws on a symbol without a token. */
   poolKey({ base, quote, strike, type }: Omit<OptionTerms, 'expiration'>, maturity: number): PoolKey {
     return {

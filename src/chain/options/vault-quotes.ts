@@ -39,6 +39,10 @@ export type VaultQuote =
 /** Errors that say what is wrong with the trade; others say that something is wrong with the contracts. */
 const REFUSAL = /^(Vault|PoolFactory|OptionMath)__/;
 
+export function isVaultRefusal(name: string | null): name is string {
+  return name !== null && REFUSAL.test(name);
+}
+
 const ZERO: TokenAmount = { units: 0n, decimals: 0 };
 
 /** Prices of trades between the operator and the vaults. */
@@ -107,7 +111,7 @@ export class VaultQuotes {
 
 function refusal(answer: CallResult | undefined): VaultQuote {
   const name = answer === undefined ? null : revertName(answer.data);
-  if (name === null || !REFUSAL.test(name)) return { type: 'FAILED' };
+  if (!isVaultRefusal(name)) return { type: 'FAILED' };
   return { type: 'REFUSED', code: 'contract_refused', message: name };
 }
 

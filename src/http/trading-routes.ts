@@ -1,0 +1,368 @@
+import type { Static, TSchema } from 'typebox';
+import { type Hex, type PoolKey, type SignedQuote, ZERO_ADDRESS } from '../engine/quote.js';
+import type { NetRequest, NetResponse } from '../net/net.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
+import type { TokenCapRefusal } from '../quota/token-caps.js';
+import { NoQuery, type OptionTerms, readOption } from '../wire/options.js';
+import { formatDecimal, parseDecimal } from '../wire/primitives.js';
+import type { ReadableJson } from '../wire/readable.js';
+import {
+  approvalsBody,
+  cancelQuotesBody,
+  fillQuotesBody,
+  newQuotesBody,
+  type NewQuoteJson,
+  readQuoteId,
+  vaultTradeBody,
+} from '../wire/trading.js';
+import { compile } from '../wire/validation.js';
+import { lower } from './orderbook-routes.js';
+import { readJson, readQuery } from './parse.js';
+import { notPublished, type PublishedItem, publishingRefused, type QuotePublishing } from './publish-route.js';
+import {
+  BAD_EXPIRATION,
+  chainUnreachable,
+  gasRefused,
+  json,
+  notNow,
+  noWallet,
+  rateLimited,
+  refuse,
+} from './responses.js';
+import type { Caller, Route, RouteHandler } from './router.js';
+import type { VaultRefusalCode } from './vault-routes.js';
+
+/** Nothing was done. */
+type NotNow = { readonly type: 'CHAIN_UNREACHABLE' } | GasRefusal;
+
+/** The outcome of one quote. PENDING: its transaction was sent, and may still be mined. OMITTED: it is not in the book. */
+export interface TradedItem {
+  readonly type: 'DONE' | 'FAILED' | 'PENDING' | 'OMITTED';
+}
+
+interface Traded {
+  readonly type: 'ANSWERED';
+  readonly items: readonly TradedItem[];
+}
+
+interface Amount {
+  readonly units: bigint;
+  readonly decimals: number;
+}
+
+/** An order that the operator offers. Amounts in 1e-18. */
+export interface QuoteTerms extends OptionTerms {
+  readonly isBuy: boolean;
+  readonly size: bigint;
+  readonly price: bigint;
+  /** From now on. */
+  readonly lifeSeconds: number;
+  readonly taker: Hex;
+}
+
+type VaultTradeRefusalCode = VaultRefusalCode | 'invalid_parameter' | 'insufficient_balance' | 'insufficient_allowance';
+
+/** What the operator's wallet does for keys with the scope `operator`. Results are in the order of the request. */
+export interface OperatorTrading {
+  /** Why nothing can be sent just now; null when it can. */
+  refusal(): string | null;
+  /** False: the process that sends has no wallet; absent: it has one. */
+  hasWallet?(): boolean;
+  /** `size`: 1e-18 contracts. */
+  fill(
+    caller: Caller,
+    fills: readonly { readonly quoteId: Hex; readonly size: bigint }[],
+  ): Promise<
+    | Traded
+    | { readonly type: 'NO_BALANCES'; readonly tokens: readonly { readonly token: string; readonly reason: string }[] }
+    | { readonly type: 'NOT_ENOUGH'; readonly what: 'collateral' | 'allowance'; readonly symbol: string }
+    | NotNow
+    | TokenCapRefusal
+  >;
+  cancel(caller: Caller, quoteIds: readonly Hex[]): Promise<Traded | NotNow>;
+  /** `amount`: decimal text, or `max`. */
+  approve(
+    caller: Caller,
+    approvals: readonly { readonly symbol: string; readonly amount: string }[],
+  ): Promise<
+    | {
+        readonly type: 'ANSWERED';
+        readonly items: readonly (
+          { readonly type: 'APPROVED' } | { readonly type: 'FAILED'; readonly error: string }
+        )[];
+      }
+    | NotNow
+  >;
+  /** `premiumLimit`: decimal text of whole tokens. */
+  tradeWithVault(
+    caller: Caller,
+    order: OptionTerms & { readonly size: bigint; readonly isBuy: boolean; readonly premiumLimit: string },
+  ): Promise<
+    | {
+        readonly type: 'TRADED';
+        readonly vault: string;
+        readonly txHash: Hex;
+        readonly paid: { readonly quote: Amount; readonly fee: Amount } | null;
+      }
+    | { readonly type: 'REFUSED'; readonly code: VaultTradeRefusalCode; readonly message: string }
+    | { readonly type: 'FAILED' }
+    | { readonly type: 'NOT_CONFIRMED' }
+    | NotNow
+    | TokenCapRefusal
+  >;
+  sign(quotes: readonly QuoteTerms[]): Promise<
+    | { readonly type: 'SIGNED'; readonly quotes: readonly SignedQuote[] }
+    | {
+        readonly type: 'REFUSED';
+        readonly index: number;
+        readonly code: 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
+        readonly message: string;
+        readonly poolKey: PoolKey | null;
+      }
+    | { readonly type: 'CHAIN_UNREACHABLE' }
+  >;
+}
+
+export interface TradingRouteLimits {
+  /** Objects, arrays and fields that a body may have. */
+  readonly bodyParts: number;
+  readonly queryPairs: number;
+  readonly schemaErrors: number;
+  readonly signedQuotesPerRequest: number;
+  readonly tradesPerRequest: number;
+}
+
+export interface TradingRouteParts {
+  /** Null without a wallet. */
+  readonly trading: OperatorTrading | null;
+  readonly publishing: QuotePublishing;
+  readonly readable: ReadableJson;
+  /** Those with a token here. */
+  readonly symbols: readonly string[];
+  readonly limits: TradingRouteLimits;
+}
+
+const UNCONFIRMED = 'Transaction not confirmed yet';
+
+/**
+ * What the operator's wallet trades: POST, PATCH and DELETE /orderbook/quotes, POST /account/collateral_approval and POST
+ * /vaults/trade.
+ */
+export function tradingRoutes({ trading, publishing, readable, symbols, limits }: TradingRouteParts): Route[] {
+  /** Reads the body, refuses what is wrong with it, and answers where there is a wallet that may send. */
+  function acting<const S extends TSchema>(
+    schema: S,
+    answer: (request: NetRequest, caller: Caller, body: Static<S>, wallet: OperatorTrading) => Promise<NetResponse>,
+  ): RouteHandler<Caller> {
+    const checkQuery = compile(NoQuery, limits.schemaErrors);
+    const checkBody = compile(schema, limits.schemaErrors);
+    return (request, caller) => {
+      const query = readQuery(request, checkQuery, limits.queryPairs);
+      if (!query.ok) return refuse(request, query.code, query.error);
+      const parsed = readJson(request.body, limits.bodyParts);
+      if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
+      const body = checkBody(parsed.value);
+      if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
+      if (trading === null || trading.hasWallet?.() === false) return noWallet(request);
+      const refusal = trading.refusal();
+      if (refusal !== null) return notNow(request, refusal);
+      return answer(request, caller, body.value, trading);
+    };
+  }
+
+  const post = acting(newQuotesBody(symbols, limits.signedQuotesPerRequest), async (request, caller, body, wallet) => {
+    const refusal = publishing.refusal();
+    if (refusal !== null) return publishingRefused(request, refusal);
+    const signed = await wallet.sign(body.map(readTerms));
+    if (signed.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
+    if (signed.type === 'REFUSED') {
+      const { index, code, message, poolKey } = signed;
+      return refuse(
+        request,
+        code,
+        poolKey === null ? { message, quote: body[index] } : { message, poolKey: keyJson(poolKey) },
+      );
+    }
+    const { quotes } = signed;
+    const retryAfterMs = publishing.takeQuotes(caller, quotes.length);
+    if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
+    const result = await publishing.submit(
+      caller,
+      quotes.map(({ pool, ...terms }) => ({ ...terms, poolKey: pool.poolKey })),
+    );
+    if (result.type !== 'ANSWERED') return notPublished(request, result);
+    return published(readable, quotes, result.items);
+  });
+
+  const fill = acting(fillQuotesBody(limits.tradesPerRequest), async (request, caller, body, wallet) => {
+    const lists = new IdLists(body.map(({ quoteId }) => quoteId));
+    const fills = body.flatMap(({ quoteId: written, tradeSize }) => {
+      const quoteId = readQuoteId(written);
+      return quoteId === null ? [] : [{ quoteId, size: readUnits(tradeSize) }];
+    });
+    const result = fills.length === 0 ? NOTHING_TRADED : await wallet.fill(caller, fills);
+    switch (result.type) {
+      case 'ANSWERED':
+        return lists.answer(request, result.items, ['success', 'failed']);
+      case 'NO_BALANCES':
+        return refuse(request, 'balance_unknown', {
+          message: 'failed to get tokens balances',
+          rejectedTokenBalances: result.tokens,
+        });
+      case 'NOT_ENOUGH':
+        return result.what === 'collateral'
+          ? refuse(request, 'insufficient_balance', `Not enough ${result.symbol} collateral to fill orders`)
+          : refuse(request, 'insufficient_allowance', `Not enough ${result.symbol} allowance to fill orders`);
+      case 'CHAIN_UNREACHABLE':
+        return chainUnreachable(request);
+      default:
+        return gasRefused(request, result);
+    }
+  });
+
+  const cancel = acting(cancelQuotesBody(limits.tradesPerRequest), async (request, caller, { quoteIds }, wallet) => {
+    const lists = new IdLists(quoteIds);
+    const known = quoteIds.flatMap((written) => readQuoteId(written) ?? []);
+    const result = known.length === 0 ? NOTHING_TRADED : await wallet.cancel(caller, known);
+    if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
+    if (result.type !== 'ANSWERED') return gasRefused(request, result);
+    return lists.answer(request, result.items, ['success', 'failed', 'omitted']);
+  });
+
+  const approve = acting(approvalsBody(symbols), async (request, caller, body, wallet) => {
+    const approvals = body.map(({ token, amt }) => ({ symbol: token, amount: String(amt) }));
+    const result = await wallet.approve(caller, approvals);
+    if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
+    if (result.type !== 'ANSWERED') return gasRefused(request, result);
+    const success: unknown[] = [];
+    const failed: unknown[] = [];
+    for (const [i, item] of result.items.entries()) {
+      if (item.type === 'APPROVED') success.push(body[i]);
+      else failed.push({ message: 'approval error', token: body[i], error: item.error });
+    }
+    return json(JSON.stringify({ success, failed }));
+  });
+
+  const tradeWithVault = acting(vaultTradeBody(symbols), async (request, caller, body, wallet) => {
+    const { size, direction, premiumLimit, ...option } = body;
+    const terms = readOption(option);
+    const order = { ...terms, size: readUnits(size), isBuy: direction === 'buy', premiumLimit: String(premiumLimit) };
+    const result = await wallet.tradeWithVault(caller, order);
+    switch (result.type) {
+      case 'TRADED': {
+        const { vault, paid, txHash } = result;
+        const market =
+          `{"vault":${JSON.stringify(vault)},"strike":${formatDecimal(terms.strike, 18)},` +
+          `"expiration":${JSON.stringify(option.expiration)},"size":${formatDecimal(order.size, 18)},"direction":"${direction}"}`;
+        const amounts = paid === null ? '' : `"quote":${amountJson(paid.quote)},"fee":${amountJson(paid.fee)},`;
+        return json(`{"market":${market},${amounts}"transactionHash":"${txHash}"}`);
+      }
+      case 'REFUSED':
+        return refuse(request, result.code === 'invalid_expiration' ? BAD_EXPIRATION : result.code, {
+          message: result.message,
+          trade: body,
+        });
+      case 'FAILED':
+        return refuse(request, 'contract_call_failed', 'Failed to trade with vault');
+      case 'NOT_CONFIRMED':
+        return refuse(request, 'transaction_not_confirmed', UNCONFIRMED);
+      case 'CHAIN_UNREACHABLE':
+        return chainUnreachable(request);
+      default:
+        return gasRefused(request, result);
+    }
+  });
+
+  const quotes = { path: '/orderbook/quotes', needsKey: true, scope: 'operator' } as const;
+  return [
+    { ...quotes, method: 'POST', takesQuotes: true, handle: post },
+    { ...quotes, method: 'PATCH', handle: fill },
+    { ...quotes, method: 'DELETE', handle: cancel },
+    { method: 'POST', path: '/account/collateral_approval', needsKey: true, scope: 'operator', handle: approve },
+    { method: 'POST', path: '/vaults/trade', needsKey: true, scope: 'operator', handle: tradeWithVault },
+  ];
+}
+
+const NOTHING_TRADED: Traded = { type: 'ANSWERED', items: [] };
+
+const LIST_OF = { DONE: 'success', FAILED: 'failed', OMITTED: 'omitted' } as const;
+
+/** The ids of one request, as they were sent, by what became of each. */
+class IdLists {
+  readonly #written: readonly string[];
+
+  constructor(written: readonly string[]) {
+    this.#written = written;
+  }
+
+  /**
+   * `items`: in the order of the ids that can be ids; others are of no quote. 504 if a transaction may still be mined: the
+   * client must not take it for failed.
+   */
+  answer(
+    request: NetRequest,
+    items: readonly TradedItem[],
+    names: readonly ('success' | 'failed' | 'omitted')[],
+  ): NetResponse {
+    const lists: Record<'success' | 'failed' | 'omitted', string[]> = { success: [], failed: [], omitted: [] };
+    const pending: string[] = [];
+    const outcomes = items.values();
+    const ofNoQuote = names.includes('omitted') ? lists.omitted : lists.failed;
+    for (const written of this.#written) {
+      const item = readQuoteId(written) === null ? null : (outcomes.next().value ?? null);
+      if (item === null) ofNoQuote.push(written);
+      else if (item.type === 'PENDING') pending.push(written);
+      else lists[LIST_OF[item.type]].push(written);
+    }
+    const named = Object.fromEntries(names.map((name) => [name, lists[name]]));
+    if (pending.length === 0) return json(JSON.stringify(named));
+    return refuse(request, 'transaction_not_confirmed', { message: UNCONFIRMED, pending, ...named });
+  }
+}
+
+function readTerms({ side, size, price, deadline, taker = ZERO_ADDRESS, ...option }: NewQuoteJson): QuoteTerms {
+  return {
+    ...readOption(option),
+    isBuy: side === 'bid',
+    size: readUnits(size),
+    price: readUnits(price),
+    lifeSeconds: deadline,
+    taker: lower(taker),
+  };
+}
+
+/** In 1e-18; its schema has let no other number pass. */
+function readUnits(amount: number): bigint {
+  const units = parseDecimal(String(amount), 18);
+  if (typeof units !== 'bigint') throw new Error(`${amount} is no amount, and its schema let it pass`);
+  return units;
+}
+
+function published(
+  readable: ReadableJson,
+  quotes: readonly SignedQuote[],
+  items: readonly PublishedItem[],
+): NetResponse {
+  const lists = { CREATED: [] as string[], EXISTS: [] as string[], FAILED: [] as string[] };
+  for (const [i, quote] of quotes.entries()) {
+    const item = items[i];
+    if (item === undefined) throw new Error('A quote has no outcome');
+    lists[item.type].push(
+      item.type === 'FAILED'
+        ? `{"reason":${JSON.stringify(item.reason)},"quote":${readable.failedQuote(quote)}}`
+        : readable.quote(item.order.quote, item.fillableSize),
+    );
+  }
+  const { CREATED, EXISTS, FAILED } = lists;
+  const text = `{"created":[${CREATED.join(',')}],"failed":[${FAILED.join(',')}],"exists":[${EXISTS.join(',')}]}`;
+  return json(text, CREATED.length > 0 ? 201 : 200);
+}
+
+function keyJson({ strike, ...key }: PoolKey): Record<string, unknown> {
+  const { base, quote, oracleAdapter, maturity, isCallPool } = key;
+  return { base, quote, oracleAdapter, strike: formatDecimal(strike, 18), maturity, isCallPool };
+}
+
+function amountJson({ units, decimals }: Amount): string {
+  return formatDecimal(units, decimals);
+}

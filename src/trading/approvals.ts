@@ -1,0 +1,131 @@
+import { encodeFunctionData } from 'viem';
+import { readUint } from '../chain/contracts/abi-encoding.js';
+import { erc20Abi } from '../chain/contracts/abi.js';
+import type { ChainReader } from '../chain/contracts/chain-reader.js';
+import { chainFailureText, isChainFailure } from '../chain/contracts/contract-errors.js';
+import type { TokenProfile } from '../chain/contracts/deployments.js';
+import { type GasPayer, NOT_CONFIRMED, type Operator } from '../chain/wallet/operator.js';
+import type { Hex } from '../engine/quote.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
+import { MAX_UINT256, parseDecimal } from '../wire/primitives.js';
+import { allowanceCall, turnOf } from './order-trading.js';
+import type { TurnResult, Turns } from './turns.js';
+
+/** The router's new allowance of a token; `amount` is a decimal text of whole tokens, or `max`: all there can be. */
+interface Approval {
+  readonly symbol: string;
+  readonly amount: string;
+}
+
+export type ApprovalItem = { readonly type: 'APPROVED' } | { readonly type: 'FAILED'; readonly error: string };
+
+export type ApprovalResult =
+  /** In the order of the request. */
+  | { readonly type: 'ANSWERED'; readonly items: readonly ApprovalItem[] }
+  | { readonly type: 'CHAIN_UNREACHABLE' }
+  /** Nothing was sent. */
+  | GasRefusal;
+
+/** An approval whose amount the token can have. */
+interface Readable {
+  readonly index: number;
+  readonly token: TokenProfile;
+  readonly units: bigint;
+}
+
+const APPROVED: ApprovalItem = { type: 'APPROVED' };
+
+/** Lets the router take the operator's tokens: each approval sets its token's allowance, whatever that was before. */
+export class CollateralApprovals {
+  constructor(
+    private readonly operator: Pick<Operator, 'address' | 'send' | 'deadline'>,
+    private readonly reader: Pick<ChainReader, 'multicall'>,
+    /** `undefined` where the chain has no token of that symbol. */
+    private readonly tokenOf: (symbol: string) => TokenProfile | undefined,
+    private readonly router: Hex,
+    private readonly turns: Turns,
+  ) {}
+
+  /** One after the other. Each fails alone; nothing is sent where the allowance is as it should be. */
+  async approve(approvals: readonly Approval[], payer: GasPayer): Promise<ApprovalResult> {
+    const items: ApprovalItem[] = approvals.map(() => APPROVED);
+    const readable = approvals.flatMap(({ symbol, amount }, index) => {
+      const token = this.tokenOf(symbol);
+      const units = token === undefined ? 'There is no such token' : readUnits(amount, token.decimals);
+      if (token !== undefined && typeof units === 'bigint') return [{ index, token, units }];
+      items[index] = failed(String(units));
+      return [];
+    });
+    const keys = [...new Set(readable.map(({ token }) => turnOf(token.address)))];
+    try {
+      const result = await this.turns.run(keys, this.operator.deadline(), () => this.#all(readable, items, payer));
+      if (result !== 'TOO_LONG') return result;
+    } catch (error) {
+      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
+      throw error;
+    }
+    for (const { index } of readable) items[index] = failed('Earlier transactions are not confirmed yet');
+    return { type: 'ANSWERED', items };
+  }
+
+  async #all(
+    approvals: readonly Readable[],
+    items: ApprovalItem[],
+    payer: GasPayer,
+  ): Promise<TurnResult<ApprovalResult>> {
+    const allowances = await this.#allowances([...new Set(approvals.map(({ token }) => token))]);
+    const needed: Readable[] = [];
+    for (const approval of approvals) {
+      const { token, units } = approval;
+      if (allowances.get(token) === units) continue;
+      allowances.set(token, units);
+      needed.push(approval);
+    }
+    const refusal = payer.take(needed.length);
+    if (refusal !== null) return { answer: refusal, end: Promise.resolve() };
+    const ends: Promise<unknown>[] = [];
+    for (const { index, token, units } of needed) {
+      items[index] = await this.#send(token, units, payer, ends);
+    }
+    return { answer: { type: 'ANSWERED', items }, end: Promise.allSettled(ends) };
+  }
+
+  /** Null: the token does not tell. */
+  async #allowances(tokens: readonly TokenProfile[]): Promise<Map<TokenProfile, bigint | null>> {
+    const calls = tokens.map(({ address }) => allowanceCall(address, this.operator.address, this.router));
+    const answers = await this.reader.multicall(calls);
+    return new Map(tokens.map((token, i) => [token, readUint(answers[i])]));
+  }
+
+  async #send(
+    { address }: TokenProfile,
+    units: bigint,
+    payer: GasPayer,
+    ends: Promise<unknown>[],
+  ): Promise<ApprovalItem> {
+    try {
+      const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [this.router, units] });
+      const { outcome, end } = this.operator.send({ to: address, data }, payer);
+      ends.push(end);
+      const result = await outcome;
+      if (result === 'TOO_LONG') return failed(NOT_CONFIRMED);
+      return result.type === 'DONE' ? APPROVED : failed(result.reason);
+    } catch (error) {
+      return failed(chainFailureText(error));
+    }
+  }
+}
+
+/** In the token's smallest units, or why the token cannot have such an amount. */
+function readUnits(amount: string, decimals: number): bigint | string {
+  if (amount === 'max') return MAX_UINT256;
+  const units = parseDecimal(amount, decimals);
+  if (units === 'TOO_PRECISE') return `amt must NOT have more than ${decimals} decimals`;
+  if (units === 'TOO_LARGE') return 'amt must be < 2^256 units';
+  if (units === 'NOT_A_NUMBER') return 'amt must be a number';
+  return units < 0n ? 'amt must be >= 0' : units;
+}
+
+function failed(error: string): ApprovalItem {
+  return { type: 'FAILED', error };
+}

@@ -1,0 +1,417 @@
+import { encodeFunctionData } from 'viem';
+import { type ContractCall, readUint } from '../chain/contracts/abi-encoding.js';
+import { erc20Abi, LONG, optionTokenAbi, poolAbi, SHORT } from '../chain/contracts/abi.js';
+import type { ChainReader } from '../chain/contracts/chain-reader.js';
+import { chainFailureText, isChainFailure } from '../chain/contracts/contract-errors.js';
+import type { TokenProfile } from '../chain/contracts/deployments.js';
+import { collateralToken } from '../chain/contracts/quote-types.js';
+import type { OptionSeries } from '../chain/options/option-series.js';
+import type { GasPayer, Operator } from '../chain/wallet/operator.js';
+import { type Hex, MAX_PRICE, type Order, type Quote, ZERO_ADDRESS } from '../engine/quote.js';
+import { GAS_PER_CANCEL, GAS_PER_CANCELLED_QUOTE, type GasRefusal } from '../quota/gas-budget.js';
+import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
+import { mapLimit } from '../system/timers.js';
+import type { TurnResult, Turns } from './turns.js';
+
+/** A quote to fill; `size` in 1e-18 contracts. */
+export interface FillRequest {
+  /** In lower case, with `0x`. */
+  readonly quoteId: Hex;
+  readonly size: bigint;
+}
+
+/** The outcome of one quote; `reason` is for the text log. */
+export type TradeItem =
+  | { readonly type: 'DONE' }
+  | { readonly type: 'FAILED'; readonly reason: string }
+  /** Its transaction was sent, and may still be mined. */
+  | { readonly type: 'PENDING' };
+
+/** In the order of the request. */
+interface Traded<Item> {
+  readonly type: 'ANSWERED';
+  readonly items: readonly Item[];
+}
+
+export type FillResult =
+  | Traded<TradeItem>
+  /** A token does not tell its balance. Nothing was sent, as in all that follow. */
+  | { readonly type: 'NO_BALANCES'; readonly tokens: readonly { readonly token: string; readonly reason: string }[] }
+  /** The wallet can pay for none of the orders: it has too little, or has not let the router take enough. */
+  | { readonly type: 'NOT_ENOUGH'; readonly what: 'collateral' | 'allowance'; readonly symbol: string }
+  | { readonly type: 'CHAIN_UNREACHABLE' }
+  | GasRefusal
+  | TokenCapRefusal;
+
+export type CancelItem = TradeItem | { readonly type: 'OMITTED' };
+
+export type CancelResult = Traded<CancelItem> | { readonly type: 'CHAIN_UNREACHABLE' } | GasRefusal;
+
+export interface OrderTradingParts {
+  readonly operator: Pick<Operator, 'address' | 'send' | 'deadline'>;
+  readonly reader: Pick<ChainReader, 'multicall'>;
+  readonly orders: { get(quoteId: Hex): Order | undefined };
+  readonly series: Pick<OptionSeries, 'describe' | 'tokenAt'>;
+  /** The contract that takes the taker's tokens. */
+  readonly router: Hex;
+  readonly referrer: Hex;
+  readonly caps: TokenCaps;
+  /** Fills and approvals of a token, and cancellations in a pool, take turns. */
+  readonly turns: Turns;
+  /** Pools of one request that transactions are sent to concurrently. */
+  readonly inFlight: number;
+}
+
+const ONE = 10n ** 18n;
+/** What a pool keeps in place of the filled size of a cancelled quote. */
+const CANCELLED = 2n ** 256n - 1n;
+
+const NOT_DEPLOYED: TradeItem = failed('Pool is not deployed');
+const NOT_ACTIVE: TradeItem = failed('The quote is not active');
+const UNKNOWN_OPTION: TradeItem = failed("Its pool has a token without a symbol, or another oracle's prices");
+const WAITED: TradeItem = failed('Earlier transactions are not confirmed yet');
+
+/** An order to fill, with what its fill takes from the wallet. */
+interface Fill {
+  readonly index: number;
+  readonly quote: Quote;
+  readonly size: bigint;
+  readonly token: TokenProfile;
+}
+
+/** A fill that the wallet can pay; `units`: at most, of the token. */
+interface PayableFill extends Fill {
+  readonly units: bigint;
+}
+
+/** What the wallet has of a token, and what of it the router may take, less what the request has planned to pay. */
+interface Means {
+  balance: bigint;
+  allowance: bigint;
+}
+
+/** Contracts in one pool that the wallet's fills close, less those that the request has planned to close. */
+interface Closable {
+  shorts: bigint;
+  longs: bigint;
+}
+
+/** Fills quotes of the book, and cancels the operator's own, with the operator's wallet. */
+export class OrderTrading {
+  constructor(private readonly parts: OrderTradingParts) {}
+
+  /** Each order fails alone, unless none of them can be paid. */
+  async fill(requests: readonly FillRequest[], payer: GasPayer): Promise<FillResult> {
+    const { operator, turns } = this.parts;
+    const items: TradeItem[] = requests.map(() => NOT_ACTIVE);
+    const fills = requests.flatMap((request, index) => {
+      const fill = this.#find(request, index);
+      if ('token' in fill) return [fill];
+      items[index] = fill;
+      return [];
+    });
+    if (fills.length === 0) return { type: 'ANSWERED', items };
+    const tokens = [...new Set(fills.map(({ token }) => turnOf(token.address)))];
+    try {
+      const result = await turns.run(tokens, operator.deadline(), () => this.#fillAll(fills, items, payer));
+      if (result !== 'TOO_LONG') return result;
+    } catch (error) {
+      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
+      throw error;
+    }
+    for (const { index } of fills) items[index] = WAITED;
+    return { type: 'ANSWERED', items };
+  }
+
+  /**
+   * Cancels the operator's own quotes, live and invalid ones, with one transaction a pool. Pools record a cancellation
+   * under its sender, so the quotes of other makers fail.
+   */
+  async cancel(quoteIds: readonly Hex[], payer: GasPayer): Promise<CancelResult> {
+    const { operator, orders, turns } = this.parts;
+    const own = operator.address.toLowerCase();
+    const pools = new Map<Hex, Set<Hex>>();
+    const items = new Map<Hex, CancelItem>();
+    for (const quoteId of quoteIds) {
+      const order = orders.get(quoteId);
+      if (order === undefined || order.state === 'gone') items.set(quoteId, { type: 'OMITTED' });
+      else if (order.quote.provider !== own) items.set(quoteId, failed('The quote is of another maker'));
+      else {
+        const { poolAddress } = order.quote.pool;
+        pools.set(poolAddress, (pools.get(poolAddress) ?? new Set()).add(quoteId));
+      }
+    }
+    if (pools.size > 0) {
+      const keys = [...pools.keys()].map(turnOf);
+      try {
+        const result = await turns.run(keys, operator.deadline(), () => this.#cancelAll(pools, payer));
+        if (result !== 'TOO_LONG' && !(result instanceof Map)) return result;
+        for (const quoteId of [...pools.values()].flatMap((ids) => [...ids])) {
+          items.set(quoteId, result === 'TOO_LONG' ? WAITED : itemOf(result.get(quoteId)));
+        }
+      } catch (error) {
+        if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
+        throw error;
+      }
+    }
+    return { type: 'ANSWERED', items: quoteIds.map((quoteId) => itemOf(items.get(quoteId))) };
+  }
+
+  /** The order that a request names, or why it is not filled. */
+  #find({ quoteId, size }: FillRequest, index: number): Fill | TradeItem {
+    const { orders, series, operator } = this.parts;
+    const order = orders.get(quoteId);
+    if (order?.state !== 'live') return NOT_ACTIVE;
+    const { quote } = order;
+    // Anyone may deploy a pool with a token or an oracle of their own: what a fill there is worth is theirs to say.
+    const token = series.tokenAt(collateralToken(quote));
+    if (token === undefined || series.describe(quote.pool) === null) return UNKNOWN_OPTION;
+    const { taker } = quote;
+    if (taker !== ZERO_ADDRESS && taker !== operator.address.toLowerCase()) return failed('InvalidQuoteOBTaker');
+    return { index, quote, size, token };
+  }
+
+  async #fillAll(fills: readonly Fill[], items: TradeItem[], payer: GasPayer): Promise<TurnResult<FillResult>> {
+    const { caps } = this.parts;
+    const plan = await this.#plan(fills, items);
+    if (!Array.isArray(plan)) return atOnce(plan);
+    const takenMs = caps.nowMs();
+    const refusal = payer.take(plan.length);
+    if (refusal !== null) {
+      await Promise.all(plan.map(({ token, units }) => caps.settle(token.symbol, units, 0n, takenMs)));
+      return atOnce(refusal);
+    }
+    const ends: Promise<unknown>[] = [];
+    await mapLimit(
+      groupBy(plan, ({ quote }) => quote.pool.poolAddress),
+      this.parts.inFlight,
+      async (group) => {
+        // One at a time: what a fill costs, and its gas, depend on the position that the one before leaves.
+        let isPending = false;
+        for (const fill of group) {
+          const item: TradeItem = isPending ? WAITED : await this.#send(fill, payer, ends);
+          isPending ||= item.type === 'PENDING';
+          items[fill.index] = item;
+          const { token, units } = fill;
+          await caps.settle(token.symbol, units, item.type === 'FAILED' ? 0n : units, takenMs);
+        }
+      },
+    );
+    return { answer: { type: 'ANSWERED', items }, end: Promise.allSettled(ends) };
+  }
+
+  /** The fills that can be paid, their tokens reserved; those that cannot are in `items`. A refusal: none can. */
+  async #plan(fills: readonly Fill[], items: TradeItem[]): Promise<PayableFill[] | FillResult> {
+    const { caps, orders } = this.parts;
+    const read = await this.#read(fills);
+    if ('type' in read) return read;
+    const { means, closable, fees } = read;
+    const left = new Map<Hex, bigint>();
+    const payable: PayableFill[] = [];
+    let unpaid: FillResult | null = null;
+    for (const [i, fill] of fills.entries()) {
+      const { index, quote, size, token } = fill;
+      const { quoteId } = quote;
+      const fillable = left.get(quoteId) ?? orders.get(quoteId)?.fillableSize ?? 0n;
+      const [ofToken, ofPool, fee] = [means.get(token), closable.get(quote.pool.poolAddress), fees[i]];
+      if (ofToken === undefined || ofPool == null || fee == null) items[index] = NOT_DEPLOYED;
+      else if (size > fillable) items[index] = failed('The size is above what is fillable');
+      else {
+        const closed = closedBy(quote, size, ofPool);
+        const units = unitsTaken(quote, size, closed, fee, token.decimals);
+        const what = units > ofToken.balance ? 'collateral' : units > ofToken.allowance ? 'allowance' : null;
+        const refusal: FillResult | null =
+          what === null ? caps.take(token.symbol, units) : { type: 'NOT_ENOUGH', what, symbol: token.symbol };
+        if (refusal === null) {
+          left.set(quoteId, fillable - size);
+          ofToken.balance -= units;
+          ofToken.allowance -= units;
+          if (quote.isBuy) ofPool.longs -= closed;
+          else ofPool.shorts -= closed;
+          payable.push({ ...fill, units });
+        } else {
+          unpaid ??= refusal;
+          items[index] = failed(what === null ? 'The daily cap of the token is reached' : `Not enough ${what}`);
+        }
+      }
+    }
+    return payable.length === 0 && unpaid !== null ? unpaid : payable;
+  }
+
+  /** Balances, allowances, positions and fees, all of one block where there is Multicall3. */
+  async #read(fills: readonly Fill[]): Promise<
+    | {
+        readonly means: ReadonlyMap<TokenProfile, Means>;
+        /** By pool; null where it does not answer. */
+        readonly closable: ReadonlyMap<Hex, Closable | null>;
+        /** What the pool takes for each fill, in the token's units; null where it does not answer. */
+        readonly fees: readonly (bigint | null)[];
+      }
+    | Extract<FillResult, { type: 'NO_BALANCES' }>
+  > {
+    const { operator, reader, router } = this.parts;
+    const tokens = [...new Set(fills.map(({ token }) => token))];
+    const pools = [...new Set(fills.map(({ quote }) => quote.pool.poolAddress))];
+    const calls = [
+      ...tokens.flatMap(({ address }) => [
+        balanceCall(address, operator.address),
+        allowanceCall(address, operator.address, router),
+      ]),
+      ...pools.flatMap((pool) => [SHORT, LONG].map((id) => positionCall(pool, operator.address, id))),
+      ...fills.map(({ quote, size }) => feeCall(quote, size, operator.address)),
+    ];
+    const answers = (await reader.multicall(calls)).map(readUint).values();
+    const next = (): bigint | null => answers.next().value ?? null;
+    const unread: { token: string; reason: string }[] = [];
+    const means = new Map<TokenProfile, Means>();
+    for (const token of tokens) {
+      const [balance, allowance] = [next(), next()];
+      if (balance === null || allowance === null) {
+        unread.push({ token: token.symbol, reason: 'The token does not tell its balance' });
+      } else means.set(token, { balance, allowance });
+    }
+    const closable = new Map<Hex, Closable | null>();
+    for (const pool of pools) {
+      const [shorts, longs] = [next(), next()];
+      closable.set(pool, shorts === null || longs === null ? null : { shorts, longs });
+    }
+    if (unread.length > 0) return { type: 'NO_BALANCES', tokens: unread };
+    return { means, closable, fees: fills.map(next) };
+  }
+
+  async #send({ quote, size }: Fill, payer: GasPayer, ends: Promise<unknown>[]): Promise<TradeItem> {
+    const { pool, provider, taker, price, size: quoteSize, isBuy, deadline, salt, signature } = quote;
+    const terms = { provider, taker, price, size: quoteSize, isBuy, deadline: BigInt(deadline), salt: BigInt(salt) };
+    const { v, r, s } = signature;
+    const args = [terms, size, { v, r, s }, this.parts.referrer] as const;
+    return this.#sendTo(
+      pool.poolAddress,
+      encodeFunctionData({ abi: poolAbi, functionName: 'fillQuoteOB', args }),
+      payer,
+      ends,
+    );
+  }
+
+  async #cancelAll(
+    pools: ReadonlyMap<Hex, ReadonlySet<Hex>>,
+    payer: GasPayer,
+  ): Promise<TurnResult<Map<Hex, TradeItem> | GasRefusal>> {
+    const { operator, reader, inFlight } = this.parts;
+    const quotes = [...pools].flatMap(([pool, quoteIds]) => [...quoteIds].map((quoteId) => ({ pool, quoteId })));
+    const filled = await reader.multicall(
+      quotes.map(({ pool, quoteId }) => filledCall(pool, operator.address, quoteId)),
+    );
+    const items = new Map<Hex, TradeItem>();
+    const active = quotes.filter(({ quoteId }, i) => {
+      const size = readUint(filled[i]);
+      if (size === null) items.set(quoteId, NOT_DEPLOYED);
+      // The book has not read its cancellation yet.
+      if (size === CANCELLED) items.set(quoteId, { type: 'DONE' });
+      return !items.has(quoteId);
+    });
+    const groups = groupBy(active, ({ pool }) => pool);
+    const largest = Math.max(0, ...groups.map(({ length }) => length));
+    const refusal = payer.take(groups.length, GAS_PER_CANCEL + largest * GAS_PER_CANCELLED_QUOTE);
+    if (refusal !== null) return atOnce(refusal);
+    const ends: Promise<unknown>[] = [];
+    await mapLimit(groups, inFlight, async (group) => {
+      const [first] = group;
+      if (first === undefined) return;
+      const args = [group.map(({ quoteId }) => quoteId)] as const;
+      const data = encodeFunctionData({ abi: poolAbi, functionName: 'cancelQuotesOB', args });
+      const item = await this.#sendTo(first.pool, data, payer, ends);
+      for (const { quoteId } of group) items.set(quoteId, item);
+    });
+    return { answer: items, end: Promise.allSettled(ends) };
+  }
+
+  async #sendTo(to: Hex, data: Hex, payer: GasPayer, ends: Promise<unknown>[]): Promise<TradeItem> {
+    try {
+      const { outcome, end } = this.parts.operator.send({ to, data }, payer);
+      ends.push(end);
+      const result = await outcome;
+      if (result === 'TOO_LONG') return { type: 'PENDING' };
+      return result.type === 'DONE' ? { type: 'DONE' } : failed(result.reason);
+    } catch (error) {
+      return failed(chainFailureText(error));
+    }
+  }
+}
+
+/** Contracts that the fill closes of the wallet's position. */
+function closedBy({ isBuy }: Quote, size: bigint, { shorts, longs }: Closable): bigint {
+  const held = isBuy ? longs : shorts;
+  return held < size ? held : size;
+}
+
+/**
+ * What a fill takes from the wallet, in the token's smallest units, rounded up; 0 where it brings something in. A buyer
+ * pays the premium and the fee, less the collateral of the shorts that it closes; a seller pays the collateral of the
+ * shorts that it opens and the fee, less the premium.
+ */
+export function unitsTaken(
+  { price, isBuy, pool }: Pick<Quote, 'price' | 'isBuy' | 'pool'>,
+  size: bigint,
+  closed: bigint,
+  feeUnits: bigint,
+  decimals: number,
+): bigint {
+  const { isCallPool, strike } = pool.poolKey;
+  const inCollateral = (contracts: bigint): bigint => (isCallPool ? contracts : (contracts * strike) / ONE);
+  const premium = inCollateral((price * size) / MAX_PRICE);
+  const before = isBuy ? inCollateral(size - closed) - premium : premium - inCollateral(closed);
+  const unit = 10n ** BigInt(18 - decimals);
+  const units = (before >= 0n ? (before + unit - 1n) / unit : before / unit) + feeUnits;
+  return units > 0n ? units : 0n;
+}
+
+function itemOf<Item>(item: Item | undefined): Item {
+  if (item === undefined) throw new Error('A quote has no outcome');
+  return item;
+}
+
+function atOnce<T>(answer: T): TurnResult<T> {
+  return { answer, end: Promise.resolve() };
+}
+
+function failed(reason: string): Extract<TradeItem, { type: 'FAILED' }> {
+  return { type: 'FAILED', reason };
+}
+
+/** What transactions about the same token, or pool, take turns by. */
+export function turnOf(address: Hex): string {
+  return address.toLowerCase();
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return [...groups.values()];
+}
+
+export function balanceCall(to: Hex, account: Hex): ContractCall {
+  return { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [account] }) };
+}
+
+export function allowanceCall(to: Hex, holder: Hex, spender: Hex): ContractCall {
+  return { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args: [holder, spender] }) };
+}
+
+function positionCall(to: Hex, account: Hex, id: bigint): ContractCall {
+  return { to, data: encodeFunctionData({ abi: optionTokenAbi, functionName: 'balanceOf', args: [account, id] }) };
+}
+
+function feeCall({ price, pool }: Quote, size: bigint, taker: Hex): ContractCall {
+  const args = [taker, size, (price * size) / ONE, true, true] as const;
+  return { to: pool.poolAddress, data: encodeFunctionData({ abi: poolAbi, functionName: 'takerFee', args }) };
+}
+
+function filledCall(to: Hex, provider: Hex, quoteId: Hex): ContractCall {
+  const args = [provider, quoteId] as const;
+  return { to, data: encodeFunctionData({ abi: poolAbi, functionName: 'getQuoteOBFilledAmount', args }) };
+}

@@ -1,0 +1,123 @@
+import { parseSignature } from 'viem';
+import type { QuoteSignature } from '../auth/quote-signature.js';
+import type { ChainReader } from '../chain/contracts/chain-reader.js';
+import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import { findPools } from '../chain/follow/pool-addresses.js';
+import type { ChainSeconds, OptionSeries } from '../chain/options/option-series.js';
+import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
+import { readNewExpiration } from '../wire/expiration.js';
+import type { OptionTerms } from '../wire/options.js';
+
+/** An order that the operator offers. Amounts in 1e-18. */
+export interface NewQuote extends OptionTerms {
+  readonly isBuy: boolean;
+  readonly size: bigint;
+  readonly price: bigint;
+  /** Seconds from now. */
+  readonly lifeSeconds: number;
+  /** In lower case; the zero address: anyone may fill it. */
+  readonly taker: Hex;
+}
+
+export type SigningResult =
+  | { readonly type: 'SIGNED'; readonly quotes: readonly SignedQuote[] }
+  /** The first quote that cannot be, by its place; nothing was signed. `poolKey`: where its pool is the reason. */
+  | {
+      readonly type: 'REFUSED';
+      readonly index: number;
+      readonly code: 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
+      readonly message: string;
+      readonly poolKey: PoolKey | null;
+    }
+  | { readonly type: 'CHAIN_UNREACHABLE' };
+
+interface Keyed {
+  readonly quote: NewQuote;
+  readonly key: PoolKey;
+}
+
+/** Signs quotes with the operator's key, as their provider. */
+export class QuoteSigning {
+  #lastSalt = 0;
+
+  constructor(
+    private readonly signer: { readonly address: Hex; sign(digest: Hex): Promise<Hex> },
+    private readonly signatures: Pick<QuoteSignature, 'quoteId'>,
+    private readonly reader: Pick<ChainReader, 'multicall'>,
+    private readonly poolFactory: Hex,
+    private readonly series: Pick<OptionSeries, 'poolKey'>,
+    private readonly nowSeconds: ChainSeconds,
+    /** Continues after a restart where it stopped, so that salts do, too. */
+    private readonly nowMs: () => number,
+    private readonly minLifeSeconds: number,
+  ) {}
+
+  /** In the order of `quotes`, whose symbols all have tokens. Their pools have to be deployed. */
+  async sign(quotes: readonly NewQuote[]): Promise<SigningResult> {
+    const now = this.nowSeconds();
+    if (now === null) return { type: 'CHAIN_UNREACHABLE' };
+    const { keyed, refusal } = this.#read(quotes, now);
+    try {
+      const found = await findPools(
+        this.reader,
+        this.poolFactory,
+        keyed.map(({ key }) => key),
+      );
+      const unsigned: Omit<SignedQuote, 'signature'>[] = [];
+      for (const [index, { quote, key }] of keyed.entries()) {
+        const pool = found.get(key);
+        if (pool?.type !== 'FOUND') return refused(index, 'invalid_pool_key', 'Can not get pool address', key);
+        if (!pool.isDeployed) return refused(index, 'pool_not_deployed', 'Pool is not deployed', key);
+        unsigned.push(this.#terms(quote, { poolAddress: pool.poolAddress, poolKey: key }, now));
+      }
+      if (refusal !== null) return refusal;
+      const signed: SignedQuote[] = [];
+      for (const terms of unsigned) signed.push(await this.#signed(terms));
+      return { type: 'SIGNED', quotes: signed };
+    } catch (error) {
+      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
+      throw error;
+    }
+  }
+
+  /** Up to the first quote that lives too short or has a date that no option may have. */
+  #read(quotes: readonly NewQuote[], now: number): { readonly keyed: Keyed[]; readonly refusal: Refusal | null } {
+    const keyed: Keyed[] = [];
+    for (const [index, quote] of quotes.entries()) {
+      if (quote.lifeSeconds < this.minLifeSeconds) {
+        const message = `Quote deadline is invalid (cannot be less than ${this.minLifeSeconds} sec)`;
+        return { keyed, refusal: refused(index, 'invalid_parameter', message, null) };
+      }
+      const date = readNewExpiration(quote.expiration, now);
+      if (!date.ok) return { keyed, refusal: refused(index, 'invalid_expiration', date.refusal, null) };
+      keyed.push({ quote, key: this.series.poolKey(quote, date.maturity) });
+    }
+    return { keyed, refusal: null };
+  }
+
+  #terms(
+    { isBuy, size, price, lifeSeconds, taker }: NewQuote,
+    pool: SignedQuote['pool'],
+    now: number,
+  ): Omit<SignedQuote, 'signature'> {
+    const provider = this.signer.address.toLowerCase() as Hex;
+    return { pool, provider, taker, price, size, isBuy, deadline: now + lifeSeconds, salt: this.#nextSalt() };
+  }
+
+  async #signed(terms: Omit<SignedQuote, 'signature'>): Promise<SignedQuote> {
+    const { r, s, v } = parseSignature(await this.signer.sign(this.signatures.quoteId(terms)));
+    return { ...terms, signature: { r, s, v: Number(v ?? 0n) } };
+  }
+
+  /** Unique: two quotes with the same terms within a second would have the same id. Below 2^53 until the year 2255. */
+  #nextSalt(): number {
+    this.#lastSalt = Math.max(this.#lastSalt + 1, Math.floor(this.nowMs()) * 1000);
+    return this.#lastSalt;
+  }
+}
+
+type Refusal = Extract<SigningResult, { type: 'REFUSED' }>;
+
+function refused(index: number, code: Refusal['code'], message: string, poolKey: PoolKey | null): Refusal {
+  return { type: 'REFUSED', index, code, message, poolKey };
+}

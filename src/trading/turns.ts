@@ -1,0 +1,54 @@
+import type { Deadline } from '../system/timers.js';
+
+/** The answer of one task. The next one with a key of it starts after `end`, which may be long after the answer. */
+export interface TurnResult<T> {
+  readonly answer: T;
+  readonly end: Promise<unknown>;
+}
+
+/** Runs tasks that have a key in common one after the other, in the order of their calls. */
+export class Turns {
+  /** The end of the last task by key. */
+  readonly #last = new Map<string, Promise<unknown>>();
+  #waiting = 0;
+
+  /** `mostWaiting`: tasks that may wait for others at once. */
+  constructor(private readonly mostWaiting: number) {}
+
+  /** Resolves to TOO_LONG when its turn did not come before the deadline, or too many wait: `task` is not called. */
+  async run<T>(
+    keys: readonly string[],
+    deadline: Deadline,
+    task: () => Promise<TurnResult<T>>,
+  ): Promise<T | 'TOO_LONG'> {
+    const earlier = keys.flatMap((key) => this.#last.get(key) ?? []);
+    if (earlier.length > 0 && this.#waiting >= this.mostWaiting) return 'TOO_LONG';
+    let release: () => void = () => undefined;
+    const done = new Promise<void>((resolve) => (release = resolve));
+    const ended = Promise.all([...earlier, done]).then(() => {
+      for (const key of keys) if (this.#last.get(key) === ended) this.#last.delete(key);
+    });
+    for (const key of keys) this.#last.set(key, ended);
+    if (earlier.length > 0 && (await this.#wait(Promise.all(earlier), deadline)) === 'TOO_LONG') {
+      release();
+      return 'TOO_LONG';
+    }
+    try {
+      const { answer, end } = await task();
+      end.catch(() => undefined).finally(release);
+      return answer;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  async #wait(earlier: Promise<unknown>, deadline: Deadline): Promise<unknown> {
+    this.#waiting += 1;
+    try {
+      return await deadline.wait(earlier);
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+}

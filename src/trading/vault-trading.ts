@@ -1,0 +1,265 @@
+import { decodeEventLog, encodeEventTopics, encodeFunctionData } from 'viem';
+import { readUint } from '../chain/contracts/abi-encoding.js';
+import { erc20Abi, LONG, optionTokenAbi, vaultAbi } from '../chain/contracts/abi.js';
+import type { ChainLog } from '../chain/contracts/blocks-and-logs.js';
+import type { ChainReader } from '../chain/contracts/chain-reader.js';
+import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import type { TokenProfile, VaultProfile } from '../chain/contracts/deployments.js';
+import { findPools } from '../chain/follow/pool-addresses.js';
+import type { ChainSeconds, OptionSeries } from '../chain/options/option-series.js';
+import { findVault, isVaultRefusal, type VaultQuotes } from '../chain/options/vault-quotes.js';
+import type { GasPayer, Operator, TxOutcome } from '../chain/wallet/operator.js';
+import type { Hex, PoolKey } from '../engine/quote.js';
+import type { GasRefusal } from '../quota/gas-budget.js';
+import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
+import { readNewExpiration } from '../wire/expiration.js';
+import type { OptionTerms } from '../wire/options.js';
+import { parseDecimal } from '../wire/primitives.js';
+import { allowanceCall, balanceCall, turnOf } from './order-trading.js';
+import type { TurnResult, Turns } from './turns.js';
+
+export interface VaultOrder extends OptionTerms {
+  /** 1e-18 contracts. */
+  readonly size: bigint;
+  /** True: the operator buys from the vault. */
+  readonly isBuy: boolean;
+  /** Decimal text of whole tokens of the vault's asset, fee included: at most on a buy, at least on a sell. */
+  readonly premiumLimit: string;
+}
+
+interface Amount {
+  readonly units: bigint;
+  readonly decimals: number;
+}
+
+export type VaultTradeOutcome =
+  | {
+      readonly type: 'TRADED';
+      readonly vault: string;
+      readonly txHash: Hex;
+      /** What was paid or came in, and the fee in it; null where the chain does not say it just now. */
+      readonly paid: { readonly quote: Amount; readonly fee: Amount } | null;
+    }
+  /** What was asked for cannot be; nothing was sent. */
+  | {
+      readonly type: 'REFUSED';
+      readonly code:
+        | 'invalid_expiration'
+        | 'invalid_parameter'
+        | 'unknown_vault'
+        | 'contract_refused'
+        | 'insufficient_balance'
+        | 'insufficient_allowance';
+      readonly message: string;
+    }
+  | { readonly type: 'FAILED' }
+  /** The transaction was sent, and may still be mined. */
+  | { readonly type: 'NOT_CONFIRMED' }
+  | { readonly type: 'CHAIN_UNREACHABLE' }
+  | GasRefusal
+  | TokenCapRefusal;
+
+export interface VaultTradingParts {
+  readonly operator: Pick<Operator, 'address' | 'send' | 'deadline'>;
+  readonly reader: Pick<ChainReader, 'multicall' | 'logs'>;
+  readonly poolFactory: Hex;
+  readonly vaults: readonly VaultProfile[];
+  readonly series: OptionSeries;
+  readonly quotes: Pick<VaultQuotes, 'quote'>;
+  readonly nowSeconds: ChainSeconds;
+  readonly referrer: Hex;
+  readonly caps: TokenCaps;
+  /** Shared with fills and approvals: one of each token at a time. */
+  readonly turns: Turns;
+}
+
+/** A trade whose tokens and vault are known. */
+interface Planned {
+  readonly order: VaultOrder;
+  readonly vault: VaultProfile;
+  readonly key: PoolKey;
+  readonly asset: TokenProfile;
+  /** Smallest units of the asset. */
+  readonly limit: bigint;
+}
+
+const FAILED: VaultTradeOutcome = { type: 'FAILED' };
+const NOT_CONFIRMED: VaultTradeOutcome = { type: 'NOT_CONFIRMED' };
+
+/** Trades options between the operator and the vaults. */
+export class VaultTrading {
+  constructor(private readonly parts: VaultTradingParts) {}
+
+  async trade(order: VaultOrder, payer: GasPayer): Promise<VaultTradeOutcome> {
+    const { operator, turns, nowSeconds } = this.parts;
+    const now = nowSeconds();
+    if (now === null) return { type: 'CHAIN_UNREACHABLE' };
+    const planned = this.#plan(order, now);
+    if ('type' in planned) return planned;
+    try {
+      const keys = [turnOf(planned.asset.address)];
+      const result = await turns.run(keys, operator.deadline(), () => this.#trade(planned, payer));
+      return result === 'TOO_LONG' ? NOT_CONFIRMED : result;
+    } catch (error) {
+      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
+      throw error;
+    }
+  }
+
+  #plan(order: VaultOrder, now: number): Planned | VaultTradeOutcome {
+    const { series, vaults } = this.parts;
+    const vault = findVault(vaults, order);
+    const [base, quote] = [series.token(order.base), series.token(order.quote)];
+    if (!vault || !base || !quote) return refused('unknown_vault', 'Vault does not exist');
+    const date = readNewExpiration(order.expiration, now);
+    if (!date.ok) return refused('invalid_expiration', date.refusal);
+    const asset = order.type === 'C' ? base : quote;
+    const limit = parseDecimal(order.premiumLimit, asset.decimals);
+    if (limit === 'TOO_PRECISE')
+      return refused('invalid_parameter', `premiumLimit must NOT have more than ${asset.decimals} decimals`);
+    if (typeof limit !== 'bigint') return refused('invalid_parameter', 'premiumLimit must be < 2^256 units');
+    return { order, vault, key: series.poolKey(order, date.maturity), asset, limit };
+  }
+
+  async #trade(planned: Planned, payer: GasPayer): Promise<TurnResult<VaultTradeOutcome>> {
+    const { caps, operator } = this.parts;
+    const { order, vault, key, asset, limit } = planned;
+    const refusal = await this.#refusal(planned);
+    if (refusal !== null) return atOnce(refusal);
+    const reserved = order.isBuy ? limit : 0n;
+    const takenMs = caps.nowMs();
+    const capped = caps.take(asset.symbol, reserved);
+    if (capped !== null) return atOnce(capped);
+    let spent = 0n;
+    try {
+      const noGas = payer.take(1);
+      if (noGas !== null) return atOnce(noGas);
+      const args = [
+        { ...key, maturity: BigInt(key.maturity) },
+        order.size,
+        order.isBuy,
+        limit,
+        this.parts.referrer,
+      ] as const;
+      const data = encodeFunctionData({ abi: vaultAbi, functionName: 'trade', args });
+      const { outcome, end } = operator.send({ to: vault.address, data }, payer);
+      const result = await outcome;
+      if (result === 'TOO_LONG') {
+        spent = reserved;
+        return { answer: NOT_CONFIRMED, end };
+      }
+      if (result.type !== 'DONE') return atOnce(asRefusal(result));
+      const paid = await this.#paid(planned, result.receipt);
+      if (order.isBuy) spent = paid === null ? reserved : paid.quote.units;
+      return atOnce({ type: 'TRADED', vault: vault.name, txHash: result.receipt.txHash, paid });
+    } finally {
+      await caps.settle(asset.symbol, reserved, spent, takenMs);
+    }
+  }
+
+  /** What the vault, its price or the wallet has against the trade now; null: nothing. */
+  async #refusal({ order, vault, key, asset, limit }: Planned): Promise<VaultTradeOutcome | null> {
+    const { quotes, operator, reader, poolFactory } = this.parts;
+    const answer = await quotes.quote(order);
+    if (answer.type !== 'QUOTED') return answer;
+    const { units } = answer.quote;
+    if (order.isBuy ? units > limit : units < limit) return refused('contract_refused', 'Vault__AboveMaxSlippage');
+    if (order.isBuy) {
+      const calls = [
+        balanceCall(asset.address, operator.address),
+        allowanceCall(asset.address, operator.address, vault.address),
+      ];
+      const [balance, allowance] = (await reader.multicall(calls)).map(readUint);
+      if (balance == null || allowance == null) return FAILED;
+      if (balance < units) return refused('insufficient_balance', `Not enough ${asset.symbol} to trade with vault`);
+      if (allowance >= units) return null;
+      return refused(
+        'insufficient_allowance',
+        `The vault ${vault.address} may not take enough ${asset.symbol}: approve it`,
+      );
+    }
+    const pool = (await findPools(reader, poolFactory, [key])).get(key);
+    if (pool?.type !== 'FOUND' || !pool.isDeployed) return FAILED;
+    const { poolAddress } = pool;
+    const held = { abi: optionTokenAbi, functionName: 'balanceOf', args: [operator.address, LONG] } as const;
+    const approved = {
+      abi: optionTokenAbi,
+      functionName: 'isApprovedForAll',
+      args: [operator.address, vault.address],
+    } as const;
+    const [longs, isApproved] = (
+      await reader.multicall([
+        { to: poolAddress, data: encodeFunctionData(held) },
+        { to: poolAddress, data: encodeFunctionData(approved) },
+      ])
+    ).map(readUint);
+    if (longs == null || isApproved == null) return FAILED;
+    if (longs < order.size) return refused('insufficient_balance', 'Not enough options to sell to vault');
+    if (isApproved !== 0n) return null;
+    return refused(
+      'insufficient_allowance',
+      `The vault ${vault.address} may not take options of ${poolAddress}: approve it for all`,
+    );
+  }
+
+  /** By the events of the transaction. */
+  async #paid(
+    { order, vault, asset }: Planned,
+    { txHash, blockNumber, blockHash }: Extract<TxOutcome, { type: 'DONE' }>['receipt'],
+  ): Promise<{ readonly quote: Amount; readonly fee: Amount } | null> {
+    const operator = this.parts.operator.address.toLowerCase();
+    const from = order.isBuy ? operator : vault.address;
+    const to = order.isBuy ? vault.address : operator;
+    const logs = await this.parts.reader
+      .logs({
+        fromBlock: blockNumber,
+        to: { blockNumber, blockHash },
+        address: [vault.address, asset.address],
+        topics: [[TRADE, TRANSFER]],
+      })
+      .catch((error: unknown) => {
+        if (isChainFailure(error)) return [];
+        throw error;
+      });
+    const own = logs.filter((log) => log.txHash === txHash);
+    const trade = own.find(({ topics, address }) => topics[0] === TRADE && isSame(address, vault.address));
+    if (trade === undefined) return null;
+    const quote = own.reduce((sum, log) => sum + transferred(log, asset.address, from, to), 0n);
+    const { args } = decodeEventLog({ abi: vaultAbi, eventName: 'Trade', ...asEvent(trade) });
+    return { quote: { units: quote, decimals: asset.decimals }, fee: { units: args.takerFee, decimals: 18 } };
+  }
+}
+
+const [TRADE] = encodeEventTopics({ abi: vaultAbi, eventName: 'Trade' });
+const [TRANSFER] = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer' });
+
+function transferred(log: ChainLog, token: Hex, from: string, to: string): bigint {
+  if (log.topics[0] !== TRANSFER || !isSame(log.address, token)) return 0n;
+  const { args } = decodeEventLog({ abi: erc20Abi, eventName: 'Transfer', ...asEvent(log) });
+  return isSame(args.from, from) && isSame(args.to, to) ? args.value : 0n;
+}
+
+function asEvent({ topics, data }: ChainLog): { topics: [Hex, ...Hex[]]; data: Hex } {
+  return { topics: topics as [Hex, ...Hex[]], data };
+}
+
+function isSame(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}
+
+/** A rehearsal or the chain rejected the trade: its own names are for the client, others say nothing of the request. */
+function asRefusal(outcome: Exclude<TxOutcome, { type: 'DONE' }>): VaultTradeOutcome {
+  return outcome.type === 'REVERTED' && isVaultRefusal(outcome.name)
+    ? refused('contract_refused', outcome.reason)
+    : FAILED;
+}
+
+type Refusal = Extract<VaultTradeOutcome, { type: 'REFUSED' }>;
+
+function refused(code: Refusal['code'], message: string): Refusal {
+  return { type: 'REFUSED', code, message };
+}
+
+function atOnce(answer: VaultTradeOutcome): TurnResult<VaultTradeOutcome> {
+  return { answer, end: Promise.resolve() };
+}
