@@ -5,6 +5,7 @@ import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from './run.js';
 import { configCommand, serveCommand } from './serve.js';
+import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand } from './terminal.js';
 
 /** The service and its native modules are loaded by the one command that needs them. */
 const serve = serveCommand(async (settings, reread) => {
@@ -18,6 +19,11 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   configCommand,
   logCommand,
   clusterCommand,
+  statusCommand,
+  chainCommand,
+  bookCommand,
+  watchCommand,
+  accountCommand,
 ];
 
 const packageFile = new URL('../../../package.json', import.meta.url);

@@ -11,6 +11,7 @@ import type {
   VaultQuoteResult,
 } from '../wire/options.js';
 import type { CollateralBalances, OptionBalances } from '../wire/account.js';
+import type { ValuedTickersResult } from '../wire/valuation.js';
 import type {
   CoverQuery,
   CoverTerms,
@@ -90,6 +91,11 @@ export class Rest {
   /** Every pool's best prices, and what was filled in 24 hours. */
   tickers(): Promise<TickersResult> {
     return this.#get('/tickers', this.#ofChain({}));
+  }
+
+  /** The same, each with the name and an estimate of its option. */
+  valuedTickers(): Promise<ValuedTickersResult> {
+    return this.#get('/tickers', this.#ofChain({ fields: 'valuation' }));
   }
 
   /** Publishes 1 to 1,000 signed quotes. What is `created` the next `quotes` returns. Posting again is safe. */

@@ -40,3 +40,4 @@ const ValuedTicker = closed({
 
 /** Answer of GET /tickers with `fields=valuation`. */
 export const ValuedTickersResult = closed({ ...TickersResult.properties, tickers: Type.Array(ValuedTicker) });
+export type ValuedTickersResult = Static<typeof ValuedTickersResult>;

@@ -1,0 +1,327 @@
+import type { BaseOrderbookClient } from '../client/orderbook-client.js';
+import type { FollowedFacts } from '../client/followed.js';
+import type { ConnectionState } from '../client/connection.js';
+import { systemClock } from '../system/clock.js';
+import { formatDecimal } from '../wire/primitives.js';
+import type { InstrumentJson } from '../wire/options.js';
+import { parseFlags, type ParsedWords } from './flags.js';
+import { type CliCommand, type CommandIo, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
+
+/** Of a local set-up, in the directory where it was started. */
+const READY_FILE = 'data/ready.json';
+/** How long the feed may take to be live. */
+const LIVE_WITHIN_MS = 10_000;
+
+const connectionHelp = `  --url
+      Of the service, such as http://127.0.0.1:8080. Default: that of --ready.
+  --api-key
+      A key of that service; the variable QUOTEBOOK_API_KEY is safer. Default: that of --ready.
+  --chain-id
+      Of the settlement chain. Default: that of --ready.
+  --ready
+      Ready file of a local set-up. Default: ${READY_FILE}.
+  --json
+      Print JSON, one value a line.`;
+
+const CONNECTION_FLAGS = {
+  url: 'value',
+  'api-key': 'value',
+  'chain-id': 'value',
+  ready: 'value',
+  json: 'switch',
+  help: 'switch',
+} as const;
+
+interface Target {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly chainId: string;
+}
+
+/** What the flags and the environment say, and for the rest the ready file of a local set-up. */
+async function targetOf({ values }: ParsedWords, io: CommandIo): Promise<Target> {
+  const file = values.get('ready') ?? READY_FILE;
+  const text = await io.readText(file).catch(() => null);
+  const ready = text === null ? {} : (JSON.parse(text) as Readonly<Record<string, unknown>>);
+  const pick = (flag: string, field: string, variable?: string): string => {
+    const given = values.get(flag) ?? (variable === undefined ? undefined : io.environment[variable]) ?? ready[field];
+    if (typeof given === 'string' || typeof given === 'number') return String(given);
+    throw new UsageError(`there is no ${file}: name the service with --url, --api-key and --chain-id`);
+  };
+  return {
+    url: pick('url', 'httpUrl'),
+    apiKey: pick('api-key', 'apiKey', 'QUOTEBOOK_API_KEY'),
+    chainId: pick('chain-id', 'chainId'),
+  };
+}
+
+interface Session {
+  readonly client: BaseOrderbookClient;
+  readonly isJson: boolean;
+  readonly positionals: readonly string[];
+  readonly values: ReadonlyMap<string, string>;
+  readonly io: CommandIo;
+}
+
+/** A command that reads a running service through the client library. */
+function terminalCommand(
+  name: string,
+  summary: string,
+  { usage, more = {}, about }: { usage: string; more?: Readonly<Record<string, string>>; about: string },
+  run: (session: Session) => Promise<number>,
+): CliCommand {
+  const flags = Object.entries(more).map(([flag, text]) => `  --${flag}\n      ${text}`);
+  return {
+    name,
+    summary,
+    help: [usage, '', about, '', ...flags, connectionHelp].join('\n'),
+    async run(words, io) {
+      const known = { ...CONNECTION_FLAGS, ...Object.fromEntries(Object.keys(more).map((flag) => [flag, 'value'])) };
+      const parsed = parseFlags(words, known);
+      const target = await targetOf(parsed, io);
+      const { OrderbookClient } = await import('../client/node.js');
+      const client = new OrderbookClient(target);
+      try {
+        const isJson = words.includes('--json');
+        return await run({ client, isJson, positionals: parsed.positionals, values: parsed.values, io });
+      } finally {
+        client.close();
+      }
+    },
+  };
+}
+
+/** By its name or by the address of its pool. */
+async function instrumentOf({ client, positionals }: Session): Promise<InstrumentJson> {
+  const [name, extra] = positionals;
+  if (name === undefined || extra !== undefined)
+    throw new UsageError('name one option, such as WETH-USDC-29JAN27-2000-C');
+  const instruments = await client.rest.instruments();
+  const wanted = name.toLowerCase();
+  const found = instruments.find(
+    ({ instrument, poolAddress }) => instrument.toLowerCase() === wanted || poolAddress === wanted,
+  );
+  if (found === undefined) throw new UsageError(`there is no option ${name}: \`quotebook chain\` lists them`);
+  return found;
+}
+
+function dash(amount: string | null | undefined): string {
+  return amount == null ? '-' : formatDecimal(BigInt(amount), 18);
+}
+
+function percent(volatility: number | null): string {
+  return volatility === null ? '-' : `${(volatility * 100).toFixed(1)}%`;
+}
+
+/** Columns as wide as their widest cell. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const lines = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
+  return lines.map((line) =>
+    line
+      .map((cell, column) => cell.padStart(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+export const chainCommand = terminalCommand(
+  'chain',
+  'list the options of a running service with their best prices',
+  {
+    usage: 'quotebook chain [--underlying SYMBOL] [--expiry DDMMMYY] [FLAGS]',
+    more: { underlying: 'Options on this token alone, such as WETH.', expiry: 'Of this date alone, such as 29JAN27.' },
+    about: 'Prices are those of the wire: base tokens for calls, and for puts the share of the strike.',
+  },
+  async ({ client, isJson, values, io }) => {
+    const { tickers } = await client.rest.valuedTickers();
+    const shown = tickers
+      .filter(({ instrument }) => {
+        const [base, , expiry] = (instrument ?? '').split('-');
+        if (values.has('underlying') && base?.toLowerCase() !== values.get('underlying')?.toLowerCase()) return false;
+        return !values.has('expiry') || expiry?.toLowerCase() === values.get('expiry')?.toLowerCase();
+      })
+      .sort((a, b) =>
+        (a.instrument ?? a.poolAddress).localeCompare(b.instrument ?? b.poolAddress, 'en', { numeric: true }),
+      );
+    if (isJson) for (const ticker of shown) io.out(JSON.stringify(ticker));
+    else {
+      const head = ['option', 'bid', 'size', 'ask', 'size', 'bid iv', 'ask iv', 'delta', '24 h'];
+      const rows = shown.map(({ instrument, poolAddress, bid, ask, filledSize24h, valuation }) => [
+        instrument ?? poolAddress,
+        dash(bid?.price),
+        dash(bid?.size),
+        dash(ask?.price),
+        dash(ask?.size),
+        percent(valuation.bidVolatility),
+        percent(valuation.askVolatility),
+        valuation.delta?.toFixed(3) ?? '-',
+        dash(filledSize24h),
+      ]);
+      for (const line of table(head, rows)) io.out(line);
+    }
+    return EXIT_OK;
+  },
+);
+
+export const bookCommand = terminalCommand(
+  'book',
+  "show an option's price levels",
+  {
+    usage: 'quotebook book OPTION [--depth LEVELS] [--taker ADDRESS] [FLAGS]',
+    more: { depth: 'Levels of each side. Default: 10.', taker: 'Counts the private quotes of this taker in.' },
+    about: 'OPTION is a name such as WETH-USDC-29JAN27-2000-C, or the address of a pool.',
+  },
+  async (session) => {
+    const { client, isJson, values, io } = session;
+    const { poolAddress, instrument } = await instrumentOf(session);
+    const depth = Number(values.get('depth') ?? 10);
+    if (!Number.isInteger(depth) || depth < 1) throw new UsageError('--depth is a whole number above 0');
+    const taker = values.get('taker');
+    if (taker !== undefined && !isAddress(taker)) throw new UsageError('--taker is an address');
+    const followed = client.followBook({ poolAddress, depth, ...(taker !== undefined && { taker }) });
+    await liveInTime(followed.whenLive());
+    const { bids, asks } = followed.book;
+    if (isJson) {
+      io.out(JSON.stringify({ instrument, poolAddress, bids, asks }, decimalText));
+      return EXIT_OK;
+    }
+    const row = (side: string) => (level: { price: bigint; size: bigint; count: number }) => [
+      side,
+      formatDecimal(level.price, 18),
+      formatDecimal(level.size, 18),
+      String(level.count),
+    ];
+    const rows = [...asks.map(row('ask')).reverse(), ...bids.map(row('bid'))];
+    io.out(instrument);
+    for (const line of table(['side', 'price', 'size', 'quotes'], rows)) io.out(line);
+    return EXIT_OK;
+  },
+);
+
+export const watchCommand = terminalCommand(
+  'watch',
+  'print what happens to quotes, until Ctrl-C',
+  {
+    usage: 'quotebook watch [OPTION] [FLAGS]',
+    about: 'Without OPTION, of all options. The client resumes after a lost connection, so nothing is left out.',
+  },
+  async (session) => {
+    const { client, isJson, positionals, io } = session;
+    const option = positionals.length === 0 ? null : await instrumentOf(session);
+    const followed = client.followFacts(
+      option === null ? { taker: '*' } : { taker: '*', poolAddress: option.poolAddress },
+    );
+    followed.onFact((fact) => {
+      if (isJson) return io.out(JSON.stringify(fact));
+      const { instrument, poolAddress, isBuy, price, fillableSize, provider } = fact.body;
+      const words = [
+        new Date(fact.tsMs).toISOString(),
+        String(fact.seq),
+        fact.type.padEnd(16),
+        instrument ?? poolAddress,
+        isBuy ? 'bid' : 'ask',
+        formatDecimal(BigInt(price), 18),
+        formatDecimal(BigInt(fact.type === 'FILL_QUOTE' ? fact.size : fillableSize), 18),
+        provider,
+      ];
+      io.out(words.join(' '));
+    });
+    await liveInTime(followed.whenLive());
+    return untilInterrupted(client, followed, io);
+  },
+);
+
+export const accountCommand = terminalCommand(
+  'account',
+  "show an account's quotes, positions and balances",
+  { usage: 'quotebook account ADDRESS [FLAGS]', about: 'Quotes are its public ones.' },
+  async ({ client, isJson, positionals, io }) => {
+    const [address, extra] = positionals;
+    if (address === undefined || extra !== undefined || !isAddress(address)) throw new UsageError('name one address');
+    const [orders, positions, balances] = await Promise.all([
+      client.rest.orders({ provider: address }),
+      client.rest.optionBalances(address),
+      client.rest.collateralBalances(address),
+    ]);
+    if (isJson) {
+      io.out(JSON.stringify({ orders, positions, balances: balances.success }));
+      return EXIT_OK;
+    }
+    const quotes = [
+      ...orders.validQuotes.map((quote) => ({ quote, state: 'live' })),
+      ...orders.invalidQuotes.map(({ quote, reason }) => ({ quote, state: reason })),
+    ].map(({ quote, state }) => [
+      quote.quoteId,
+      quote.isBuy ? 'bid' : 'ask',
+      formatDecimal(BigInt(quote.price), 18),
+      formatDecimal(BigInt(quote.fillableSize), 18),
+      state,
+    ]);
+    const held = [...positions.open.map(withState('open')), ...positions.expired.map(withState('expired'))];
+    const sections = [
+      table(['quote', 'side', 'price', 'left', 'state'], quotes),
+      table(['position', 'exposure', 'contracts', 'state'], held),
+      table(
+        ['token', 'balance'],
+        balances.success.map(({ symbol, balance }) => [symbol, String(balance)]),
+      ),
+    ];
+    for (const line of sections.flatMap((section) => [...section, ''])) io.out(line);
+    return EXIT_OK;
+  },
+);
+
+export const statusCommand = terminalCommand(
+  'status',
+  'show whether a running service is ready, and how far its chains are read',
+  { usage: 'quotebook status [FLAGS]', about: 'Exits with 1 when the service is not ready.' },
+  async ({ client, isJson, io }) => {
+    const [readiness, { seq, epoch, tickers }] = await Promise.all([client.rest.ready(), client.rest.tickers()]);
+    const quoted = tickers.filter(({ bid, ask }) => bid !== null || ask !== null).length;
+    const status = { ...readiness, epoch, seq, pools: tickers.length, quotedPools: quoted };
+    if (isJson) io.out(JSON.stringify(status));
+    else {
+      io.out(readiness.ready ? 'ready' : 'not ready');
+      for (const reason of readiness.reasons) io.out(`  ${reason}`);
+      io.out(`event ${seq} of log ${epoch}; ${tickers.length} pools, ${quoted} with quotes`);
+    }
+    return readiness.ready ? EXIT_OK : EXIT_FAILED;
+  },
+);
+
+function withState(state: string) {
+  return ({ name, exposure, amount }: { name: string; exposure: string; amount: number }): string[] => {
+    return [name, exposure.toLowerCase(), String(amount), state];
+  };
+}
+
+function isAddress(text: string): text is `0x${string}` {
+  return /^0x[0-9a-fA-F]{40}$/.test(text);
+}
+
+function decimalText(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+async function liveInTime(live: Promise<void>): Promise<void> {
+  let cancel = (): void => undefined;
+  const late = new Promise<never>((_, reject) => {
+    const fail = (): void => reject(new Error('The service does not answer on its WebSocket'));
+    cancel = systemClock.after(LIVE_WITHIN_MS, fail);
+  });
+  await Promise.race([live, late]).finally(cancel);
+}
+
+/** Resolves at SIGINT or SIGTERM, or when the key is refused. */
+function untilInterrupted(client: BaseOrderbookClient, followed: FollowedFacts, io: CommandIo): Promise<number> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(EXIT_OK));
+    followed.onState((state) => {
+      if (state === 'REFUSED' || state === 'CLOSED') resolve(EXIT_FAILED);
+    });
+    client.onConnection((state: ConnectionState) => {
+      if (state === 'WAITING') io.err('The connection is lost: connecting again.');
+    });
+  });
+}

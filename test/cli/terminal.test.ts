@@ -1,0 +1,129 @@
+import t from 'tap';
+import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
+import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand } from '../../src/cli/terminal.js';
+import { ONE, signQuote } from '../e2e/maker.js';
+import { RestClient } from '../e2e/rest-client.js';
+import { startTestService } from '../e2e/running-service.js';
+
+const running = await startTestService();
+t.teardown(() => running.stop());
+const { chain, httpUrl, apiKey } = running;
+const commands: readonly [CliCommand, ...CliCommand[]] = [
+  statusCommand,
+  chainCommand,
+  bookCommand,
+  watchCommand,
+  accountCommand,
+];
+const [maker] = chain.accounts.slice(1);
+const [pool] = chain.pools;
+if (maker === undefined || pool === undefined) throw new Error('a chain has accounts and pools');
+const signed = await Promise.all([
+  signQuote(maker.privateKey, pool, { price: ONE / 20n, size: 2n * ONE }),
+  signQuote(maker.privateKey, pool, { price: ONE / 25n, size: ONE, isBuy: true }),
+]);
+const posted = await new RestClient(httpUrl, apiKey).post('/quotes', signed);
+if (posted.status !== 201) throw new Error('the quotes were not created');
+
+/** Runs a command against the service, with its ready file unless `readyFile` is null. */
+async function run(words: readonly string[], { readyFile = true, environment = {} } = {}) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runCommand(words, commands, '0.0.0', {
+    out: (line) => out.push(line),
+    err: (line) => err.push(line),
+    environment,
+    async readText(file) {
+      if (!readyFile || file !== 'data/ready.json') throw new Error(`there is no ${file}`);
+      return JSON.stringify({ httpUrl, apiKey, chainId: chain.chainId });
+    },
+  });
+  return { code, out, err };
+}
+
+const name = await run(['chain', '--json']).then(({ out }) => {
+  const quoted = out.map((line) => JSON.parse(line) as { instrument: string; poolAddress: string; ask: unknown });
+  return quoted.find(({ poolAddress }) => poolAddress === pool.poolAddress)?.instrument ?? '';
+});
+
+await t.test('chain lists the options by name, with prices, and filters them', async (t) => {
+  const { code, out } = await run(['chain']);
+  t.equal(code, EXIT_OK);
+  t.match(out[0], /option +bid +size +ask/);
+  t.match(
+    out.find((line) => line.startsWith(name) || line.trim().startsWith(name)),
+    /0\.04 +1 +0\.05 +2/,
+  );
+  t.equal(out.length, 1 + chain.pools.length);
+  const [, , expiry = ''] = name.split('-');
+  const some = await run(['chain', '--underlying', 'wbtc', '--expiry', expiry.toLowerCase()]);
+  t.ok(some.out.length > 1 && some.out.slice(1).every((line) => line.trim().startsWith(`WBTC-USDC-${expiry}`)));
+});
+
+await t.test('book shows the levels of an option by its name or its address', async (t) => {
+  for (const option of [name, name.toLowerCase(), pool.poolAddress]) {
+    const { code, out } = await run(['book', option]);
+    t.equal(code, EXIT_OK);
+    t.strictSame(out.slice(0, 1), [name]);
+    t.match(out[2], /ask +0\.05 +2 +1/);
+    t.match(out[3], /bid +0\.04 +1 +1/);
+  }
+  const { out } = await run(['book', name, '--json', '--depth', '1']);
+  t.match(JSON.parse(out[0] ?? ''), { instrument: name, asks: [{ price: (ONE / 20n).toString() }] });
+});
+
+await t.test('account shows quotes, positions and balances', async (t) => {
+  const { code, out } = await run(['account', maker.address]);
+  t.equal(code, EXIT_OK);
+  t.equal(out.filter((line) => line.endsWith('live')).length, 2);
+  t.ok(out.some((line) => /USDC +\d/.test(line)));
+  const json = JSON.parse((await run(['account', maker.address, '--json'])).out[0] ?? '') as object;
+  t.match(json, { orders: { validQuotes: [{}, {}] }, positions: { open: [] } });
+});
+
+await t.test('status says that the service is ready', async (t) => {
+  const { code, out } = await run(['status']);
+  t.strictSame([code, out[0]], [EXIT_OK, 'ready']);
+  t.match(out[1], new RegExp(`event \\d+ of log [0-9a-f]{16}; ${chain.pools.length} pools, 1 with quotes`));
+});
+
+await t.test('watch prints each event of an option until it is interrupted', async (t) => {
+  const watching = run(['watch', name, '--json']);
+  const listeners = process.listenerCount('SIGINT');
+  while (process.listenerCount('SIGINT') === listeners) await new Promise((resolve) => setTimeout(resolve, 10));
+  const quote = await signQuote(maker.privateKey, pool, { price: ONE / 10n });
+  await new RestClient(httpUrl, apiKey).post('/quotes', [quote]);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  process.emit('SIGINT');
+  const { code, out } = await watching;
+  t.equal(code, EXIT_OK);
+  t.match(
+    out.map((line) => JSON.parse(line) as object),
+    [{ type: 'POST_QUOTE', body: { price: (ONE / 10n).toString(), instrument: name } }],
+  );
+});
+
+await t.test('the service may be named by flags and the key by a variable', async (t) => {
+  const words = ['status', '--url', httpUrl, '--chain-id', String(chain.chainId)];
+  const environment = { QUOTEBOOK_API_KEY: apiKey };
+  t.equal((await run(words, { readyFile: false, environment })).code, EXIT_OK);
+});
+
+await t.test('wrong words are refused, and an unknown key is told', async (t) => {
+  for (const [words, says] of [
+    [['book'], /name one option/],
+    [['book', 'WETH-USDC-1'], /there is no option/],
+    [['book', name, '--depth', '0'], /--depth/],
+    [['book', name, '--taker', 'me'], /--taker/],
+    [['account', 'me'], /name one address/],
+    [['chain', '--colour'], /unknown flag/],
+  ] as const) {
+    const { code, err } = await run(words);
+    t.equal(code, EXIT_USAGE, words.join(' '));
+    t.match(err.join('\n'), says);
+  }
+  const alone = await run(['status'], { readyFile: false });
+  t.equal(alone.code, EXIT_USAGE);
+  t.match(alone.err[0], /--url, --api-key and --chain-id/);
+  t.equal((await run(['chain', '--api-key', 'unknown'])).code, EXIT_FAILED);
+});
