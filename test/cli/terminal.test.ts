@@ -109,7 +109,7 @@ await t.test('the service may be named by flags and the key by a variable', asyn
   t.equal((await run(words, { readyFile: false, environment })).code, EXIT_OK);
 });
 
-await t.test('wrong words are refused, and an unknown key is told', async (t) => {
+await t.test('wrong words and an unknown key are refused', async (t) => {
   for (const [words, says] of [
     [['book'], /name one option/],
     [['book', 'WETH-USDC-1'], /there is no option/],
