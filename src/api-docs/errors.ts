@@ -165,6 +165,13 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     { message: 'Method not allowed', code: 'method_not_allowed', when: '`Allow` names the methods that the path has.' },
   ],
   408: [{ message: 'The body came too slowly', code: 'body_timeout', when: 'The connection is closed.' }],
+  410: [
+    {
+      message: 'Trades before {number} are not kept',
+      code: 'no_longer_kept',
+      when: 'GET /trades, GET /candles: `from` is earlier, in Unix seconds.',
+    },
+  ],
   413: [{ message: 'The body is too large', code: 'body_too_large', when: 'The connection is closed.' }],
   414: [{ message: 'The query string is too long', code: 'query_too_long', when: 'Longer than `queryBytes`.' }],
   415: [
@@ -284,6 +291,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'The operator has to fill it.',
     },
     { message: 'Too many quotes wait for their publication', code: 'publish_queue_full', when: again },
+    {
+      message: 'The trades are being read from the log',
+      code: 'busy',
+      when: `GET /trades, GET /candles: the service has just started. ${again}`,
+    },
     { message: 'The chain does not answer', code: 'chain_unavailable', when: again },
     {
       message: 'the chains have not been read to their heads yet',

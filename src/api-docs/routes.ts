@@ -28,6 +28,7 @@ import {
   vaultQuoteQuery,
   VaultQuoteResult,
 } from '../wire/options.js';
+import { CandlesQuery, CandlesResult, TradesQuery, TradesResult } from '../wire/market.js';
 import {
   CoverQuery,
   CoverTerms,
@@ -165,6 +166,34 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       summary: 'The same, with the filters in a body: for long lists of ids',
       body: ordersBody(quoteIdsPerRequest),
       answers: { 200: { about: 'Newest first', anyOf: [OrdersResponse, NamedOrdersResponse] }, 400: BAD_REQUEST },
+    },
+    {
+      method: 'GET',
+      path: '/trades',
+      needsKey: true,
+      tag,
+      summary: 'Fills, the newest first',
+      query: TradesQuery,
+      answers: {
+        200: { about: 'A page of trades', schema: TradesResult },
+        400: BAD_REQUEST,
+        410: failure('`from` is before what is kept', 'no_longer_kept'),
+        503: failure('The service has just started; try again', 'busy'),
+      },
+    },
+    {
+      method: 'GET',
+      path: '/candles',
+      needsKey: true,
+      tag,
+      summary: 'Open, high, low, close and volume of a pool',
+      query: CandlesQuery,
+      answers: {
+        200: { about: 'Candles, the oldest first', schema: CandlesResult },
+        400: BAD_REQUEST,
+        410: failure('`from` is before what is kept', 'no_longer_kept'),
+        503: failure('The service has just started; try again', 'busy'),
+      },
     },
     {
       method: 'GET',

@@ -5,6 +5,8 @@ import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
 import { coverRoute } from '../http/cover-route.js';
+import { marketRoutes } from '../http/market-routes.js';
+import { TradeHistory } from '../market/trade-history.js';
 import { CloseCode, type NetServer } from '../net/net.js';
 import { LargeAnswers, TurnBudget } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
@@ -44,6 +46,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   const { history } = options;
   // First of all: when the log fails here, nothing is left running.
+  const start = { index: engine.index, tsMs: engine.tsMs };
   const recent = history === null ? [] : await eventsBefore(engine, history, limits.recentEvents);
 
   const quotas = new Quotas(options.tierQuotas, limits.answerBurstSeconds, (quota, tier) =>
@@ -96,6 +99,18 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       limits,
     }),
   ];
+  const trades = new TradeHistory(limits);
+  const largeAnswers = new LargeAnswers(quotas, turns, clock);
+  optionRoutes.push(
+    ...marketRoutes({
+      trades,
+      instrument: (pool) => series.instrument(pool),
+      nowSeconds: () => Math.floor(core.time.nowMs() / 1000),
+      chainId,
+      answers: largeAnswers,
+      limits,
+    }),
+  );
   const http = createHttp({
     ...options,
     chainId,
@@ -118,7 +133,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     tickers: feed,
     valuations: openValuations({ ...options, ...core }, series),
     pastEvents: new EventPages(feed, limits),
-    largeAnswers: new LargeAnswers(quotas, turns, clock),
+    largeAnswers,
   });
   const server = openNetwork(options, http, { main: hub, container: hub.readableByDefault() }, logFault);
 
@@ -140,6 +155,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     for (const { events } of committed) for (const publisher of publishers) publisher.onEvents(events);
   });
   records.onEvents((committed) => feed.onRecords(committed));
+  records.onEvents((committed) => trades.onRecords(committed));
   const unwatchKeys = keys.onChange(({ id }) => {
     quotas.forget(id);
     hub.onKeyChange(id);
@@ -156,6 +172,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   });
   let isStopped = false;
   countPastFills(options, feed, () => isStopped).catch(logFault);
+  trades.readPast(history, start, clock, () => isStopped).catch(logFault);
   core.start();
   const { backend, library } = server;
   return { port, containerPort, backend, library, routes: http.routes, ready, adoptQuotas, stop };

@@ -132,6 +132,11 @@ export const limits = {
   recentEvents: 32_768,
   /** Filled quotes remembered for a reorg that takes their fills back. */
   recentFills: 10_000,
+  /** Trades kept in memory, about 500 bytes each, and days that they are kept. A start reads them from the log. */
+  tradesKept: 100_000,
+  tradeDays: 90,
+  /** Candles of one answer: the newest. */
+  candles: 1000,
   /** Events that wait for the feed's own book while nobody follows it: some 0.1 ms for all of them. */
   unreadEvents: 64,
   /** Groups of the log's records read in one turn of the event loop, to count the fills of the day before a start. */

@@ -128,6 +128,12 @@ export const ERROR_CODES = {
     title: 'The path has no such method',
     remedy: '`Allow` names those that it has.',
   },
+  no_longer_kept: {
+    status: 410,
+    retryable: false,
+    title: 'What is asked for is no longer kept',
+    remedy: 'Ask for what came later; the text says since when.',
+  },
   body_timeout: { status: 408, retryable: true, title: 'The body came too slowly', remedy: 'Send it faster.' },
   body_too_large: {
     status: 413,
