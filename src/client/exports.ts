@@ -21,6 +21,7 @@ export type {
 } from './orderbook-client.js';
 export type { ClientClock, ClientPorts, ClientSocket, SocketConstructor } from './ports.js';
 export { type Pools, UnknownPoolError } from './pools.js';
+export type { QuotaLeft, Quotas } from './quotas.js';
 export type { QuoteBook } from './quote-book.js';
 export type { Readiness, Rest } from './rest.js';
 export { type Hex, zeroAddress as ZERO_ADDRESS } from 'viem';

@@ -26,6 +26,7 @@ import type {
 } from '../wire/orderbook.js';
 import { ApiError } from './errors.js';
 import type { Fetch } from './ports.js';
+import { type Quotas, readQuotas } from './quotas.js';
 
 /** GET /ready. */
 export interface Readiness {
@@ -50,9 +51,15 @@ type WithoutChain<Q> = Omit<Q, 'chainId'>;
  */
 export class Rest {
   readonly #options: RestOptions;
+  #quotas: Quotas = new Map();
 
   constructor(options: RestOptions) {
     this.#options = options;
+  }
+
+  /** The key's quotas by name, each as the last answer that named it said; `quotes` is in those of `postQuotes` alone. */
+  get quotas(): Quotas {
+    return this.#quotas;
   }
 
   /** The best quotes that cover `size`; with `taker` that taker's private ones are merged in. */
@@ -177,6 +184,7 @@ export class Rest {
     const response = await fetch(`${url}${path}`, init);
     const header = (name: string): string | null => response.headers.get(name);
     const { status } = response;
+    this.#quotas = new Map([...this.#quotas, ...readQuotas(header('ratelimit'), header('ratelimit-policy'))]);
     if (isRedirect(status)) throw new ApiError(status, { message: 'A redirect is not followed' }, header);
     return { status, header, ...parsed(await response.text()) };
   }

@@ -10,6 +10,9 @@ export {
   RevertedError,
 } from './errors.js';
 export { type FillPlan, type FillTerms, planFill, type PlannedFill, takerFee, type TakerState } from './fill-plan.js';
+export type { SentQuote } from './quote-ledger.js';
+export { type ManagerEvent, QuoteManager, type QuoteManagerOptions, QuotesLeftError } from './quote-manager.js';
+export type { QuoteTarget, SideTarget } from './quoting-desk.js';
 export { type Filled, type FillResult, type PricedPlan, Trader, type TraderOptions } from './trader.js';
 export type { TraderPatience, Transaction } from './trader.js';
 export type { TradingWallet } from './transactions.js';

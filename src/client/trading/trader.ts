@@ -1,4 +1,4 @@
-import { type Abi, type Hex, parseEventLogs, type TransactionReceipt, zeroAddress } from 'viem';
+import { type Hex, parseEventLogs, type TransactionReceipt, zeroAddress } from 'viem';
 import { readContract } from 'viem/actions';
 import type { OrderbookQuote, PoolKeyJson } from '../../wire/orderbook.js';
 import type { BaseOrderbookClient } from '../orderbook-client.js';
@@ -74,7 +74,8 @@ export class Trader {
   readonly #options: TraderOptions;
   readonly #clock: ClientClock;
   readonly #patience: TraderPatience;
-  readonly #transactions: Transactions;
+  /** The account's line of transactions: everything that sends for the account goes through it. */
+  readonly transactions: Transactions;
   readonly #decimals = new Map<Hex, number>();
 
   constructor(options: TraderOptions) {
@@ -83,7 +84,7 @@ export class Trader {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#patience = { minedMs, feedMs, pollMs };
-    this.#transactions = new Transactions(options.wallet, this.#clock, this.#patience);
+    this.transactions = new Transactions(options.wallet, this.#clock, this.#patience);
     this.address = options.wallet.account.address;
   }
 
@@ -196,19 +197,13 @@ export class Trader {
     return { ...transactionOf(receipt), collateral: (locked - exerciseValue) / unit };
   }
 
-  /** As `cancel`, for at most 100 quotes of one pool, without waiting for the feed. */
-  async cancelUnshown(poolAddress: Hex, quoteIds: readonly Hex[]): Promise<Transaction> {
-    const call = { address: poolAddress, abi: tradedPoolAbi as Abi, functionName: 'cancelQuotesOB', args: [quoteIds] };
-    return transactionOf(await this.#transactions.send(call));
-  }
-
   async #fillOne(pool: QuotedPool, { quote, size }: PlannedFill): Promise<Filled | { quoteId: Hex; reason: string }> {
     const { quoteId, provider, taker, price, isBuy, deadline, salt, signature } = quote;
     const words = { provider, taker, price: BigInt(price), size: BigInt(quote.size), isBuy };
     const terms = { ...words, deadline: BigInt(deadline), salt: BigInt(salt) };
     const args = [terms, size, signature, zeroAddress];
     try {
-      const receipt = await this.#transactions.send({
+      const receipt = await this.transactions.send({
         address: pool.poolAddress,
         abi: tradedPoolAbi,
         functionName: 'fillQuoteOB',
@@ -230,7 +225,7 @@ export class Trader {
     }
     const call = { address: pool.poolAddress, abi: tradedPoolAbi, functionName, args: [] };
     return this.#watched(pool.poolAddress, async (watch) => {
-      const receipt = await this.#transactions.send(call);
+      const receipt = await this.transactions.send(call);
       await watch.shows(receipt.transactionHash, receipt.blockNumber, true);
       return receipt;
     });
@@ -238,7 +233,7 @@ export class Trader {
 
   async #sendShown(poolAddress: Hex, call: Call): Promise<Transaction> {
     return this.#watched(poolAddress, async (watch) => {
-      const receipt = await this.#transactions.send(call);
+      const receipt = await this.transactions.send(call);
       await watch.shows(receipt.transactionHash, receipt.blockNumber, true);
       return transactionOf(receipt);
     });
