@@ -49,12 +49,16 @@ import { closed } from '../wire/primitives.js';
 import {
   approvalsBody,
   ApprovalsResult,
+  bestQuotesQuery,
   cancelQuotesBody,
   CancelQuotesResult,
   fillQuotesBody,
   FillQuotesResult,
   newQuotesBody,
   NewQuotesResult,
+  ReadableInvalidQuotesResult,
+  ReadableOrdersQuery,
+  ReadableQuotesResult,
   vaultTradeBody,
   VaultTradeResult,
 } from '../wire/trading.js';
@@ -398,6 +402,7 @@ export function tradingDocs(
   { signedQuotesPerRequest, tradesPerRequest }: TradingDocLimits,
 ): RouteDoc[] {
   const shared = { needsKey: true, scope: 'operator', tag: TRADING_TAG } as const;
+  const reading = { method: 'GET', needsKey: true, tag: TRADING_TAG } as const;
   const refusals = { 429: SPENDING, 501: NO_WALLET, 503: UNREACHABLE };
   return [
     {
@@ -420,6 +425,34 @@ export function tradingDocs(
         ),
         504: failure('Nothing is confirmed yet; `pending` may still enter the book', 'publication_not_confirmed'),
       },
+    },
+    {
+      ...reading,
+      path: '/orderbook/quotes',
+      summary: "The best quotes for a size of an option, in the containerized API's form",
+      query: bestQuotesQuery(symbols),
+      answers: {
+        200: { about: 'Best price first, as many as cover the size', schema: ReadableQuotesResult },
+        400: badRequest('invalid_expiration', 'invalid_pool_key'),
+        503: UNREACHABLE,
+      },
+    },
+    {
+      ...reading,
+      path: '/orderbook/orders',
+      summary: "Orders by any mix of filters, in the containerized API's form",
+      query: ReadableOrdersQuery,
+      answers: {
+        200: { about: 'Newest first', anyOf: [ReadableQuotesResult, ReadableInvalidQuotesResult] },
+        400: BAD_REQUEST,
+      },
+    },
+    {
+      ...reading,
+      path: '/account/orders',
+      summary: "A wallet's public orders; default the operator's",
+      query: AccountQuery,
+      answers: { 200: { about: 'Newest first', schema: ReadableQuotesResult }, 400: BAD_REQUEST, 501: NO_WALLET },
     },
     {
       ...shared,

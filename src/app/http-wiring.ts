@@ -16,7 +16,7 @@ import {
   type TickerValuations,
   tickersRoute,
 } from '../http/feed-routes.js';
-import { orderbookRoutes } from '../http/orderbook-routes.js';
+import { type BookQueries, orderbookRoutes } from '../http/orderbook-routes.js';
 import { publishRoute } from '../http/publish-route.js';
 import { AnswerHeaders, type LargeAnswerRunner, refuse, unavailable } from '../http/responses.js';
 import { createRouter, type RequestObserver, type Route, methodLabel } from '../http/router.js';
@@ -79,11 +79,9 @@ export interface HttpWiring {
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
 }
 
-/** Puts the routes together and gives each its port. */
-export function createHttp(options: HttpWiringOptions): HttpWiring {
-  const { chainId, engine, core, keys, quotas, unknownKeys, watch, quoteJson, clock, limits } = options;
-  const { chains, records } = core;
-  const book = {
+/** The book as routes read it. */
+export function bookQueries(engine: Engine, records: Pick<Core['records'], 'whenDurable'>): BookQueries {
+  return {
     cover: engine.cover.bind(engine),
     privateQuotes: engine.privateQuotes.bind(engine),
     orders: engine.orders.bind(engine),
@@ -91,6 +89,13 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     whenDurable: () => records.whenDurable(),
     index: () => engine.index,
   };
+}
+
+/** Puts the routes together and gives each its port. */
+export function createHttp(options: HttpWiringOptions): HttpWiring {
+  const { chainId, engine, core, keys, quotas, unknownKeys, watch, quoteJson, clock, limits } = options;
+  const { chains, records } = core;
+  const book = bookQueries(engine, records);
   const turn = (): Promise<void> => yieldToEventLoop(clock);
   const answerHeaders = new AnswerHeaders({
     allowOrigin: allowedOrigin(options.corsOrigins),

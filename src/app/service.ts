@@ -6,6 +6,7 @@ import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
 import { coverRoute } from '../http/cover-route.js';
 import { marketRoutes } from '../http/market-routes.js';
+import { readableOrdersRoutes } from '../http/readable-orders-routes.js';
 import { TradeHistory } from '../market/trade-history.js';
 import { CloseCode, type NetServer } from '../net/net.js';
 import { LargeAnswers, TurnBudget } from '../quota/large-answers.js';
@@ -16,7 +17,7 @@ import { ReadableJson } from '../wire/readable.js';
 import { Gateway } from '../ws/gateway.js';
 import { PlainPublisher, plainForm, readableForm } from '../ws/publisher.js';
 import { countPastFills, coverQueries, knownPool, openFeed } from './engine-ports.js';
-import { createHttp, type HttpWiring, openNetwork, openRequestWatch } from './http-wiring.js';
+import { bookQueries, createHttp, type HttpWiring, openNetwork, openRequestWatch } from './http-wiring.js';
 import { chainsJson, measuredOptions, measuredPublish, measureEngine } from './metrics-wiring.js';
 import { createOptionRoutes, openValuations } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
@@ -99,14 +100,27 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       limits,
     }),
   ];
+  const nowSeconds = (): number => Math.floor(core.time.nowMs() / 1000);
+  const readableJson = new ReadableJson({ optionOf: (poolKey) => series.optionOf(poolKey), nowSeconds });
   const trades = new TradeHistory(limits);
   const largeAnswers = new LargeAnswers(quotas, turns, clock);
   optionRoutes.push(
     ...marketRoutes({
       trades,
       instrument: (pool) => series.instrument(pool),
-      nowSeconds: () => Math.floor(core.time.nowMs() / 1000),
+      nowSeconds,
       chainId,
+      answers: largeAnswers,
+      limits,
+    }),
+    ...readableOrdersRoutes({
+      book: bookQueries(engine, records),
+      readable: readableJson,
+      symbols: series.symbols,
+      poolKey: (option, maturity) => series.poolKey(option, maturity),
+      poolAddressOf: (poolKey) => core.rfqs.poolAddressOf(poolKey),
+      nowSeconds: () => (chains.health.settlement.status().head === null ? null : nowSeconds()),
+      operator: () => core.operatorAddress(),
       answers: largeAnswers,
       limits,
     }),
@@ -139,10 +153,6 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
   if (metrics !== null) measureEngine(metrics, { engine, records, chains, clock, isReady: () => http.isReady() });
-  const readableJson = new ReadableJson({
-    optionOf: (poolKey) => series.optionOf(poolKey),
-    nowSeconds: () => Math.floor(core.time.nowMs() / 1000),
-  });
   const publishers = [
     new PlainPublisher(topics.plain, plainForm(quoteJson), publish),
     new PlainPublisher(

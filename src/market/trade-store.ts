@@ -34,7 +34,7 @@ export interface Candle {
 export type TradePlace = Pick<PlacedTrade, 'blockNumber' | 'logIndex'>;
 
 /**
- * The newest trades in the chain's order, as the log's events tell them. A trade that is told twice is one; a reorg takes
+ * The newest trades in the chain's order, as the log's events name them. A trade that comes twice is one; a reorg takes
  * those of its blocks out until they are mined again.
  */
 export class TradeStore {
