@@ -20,7 +20,7 @@ import { madeLog } from '../made-log.js';
 
 const PATIENCE_MS = 60_000;
 /** Has records after its newest snapshot. */
-const log = await madeLog(18 << 10, true, { segmentBytes: 4096, snapshotEveryRecords: 25, retainLogBytes: Infinity });
+const log = await madeLog(17 << 10, true, { segmentBytes: 4096, snapshotEveryRecords: 25, retainLogBytes: Infinity });
 
 /** The log in a directory, and a process that makes snapshots of it and ends with the test. */
 async function opened(t: Test, timeoutMs = PATIENCE_MS) {
