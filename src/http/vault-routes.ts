@@ -50,7 +50,10 @@ export function vaultRoute(vaults: VaultPrices | null, symbols: readonly string[
       case 'QUOTED':
         return json(quoteJson(answer, { expiration, strike, size, direction }));
       case 'REFUSED':
-        return refuse(request, answer.code === 'invalid_expiration' ? BAD_EXPIRATION : answer.code, answer.message);
+        return refuse(request, answer.code === 'invalid_expiration' ? BAD_EXPIRATION : answer.code, {
+          message: answer.message,
+          quote: query.value,
+        });
       case 'FAILED':
         return refuse(request, 'contract_call_failed', 'Failed to get quote from vault');
       case 'CHAIN_UNREACHABLE':

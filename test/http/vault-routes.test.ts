@@ -58,7 +58,10 @@ t.test('each way to have no quote has its status and words', async (t) => {
       [vaultRoute(answering(answer), symbols, limits)],
       requestOf('GET', `${QUERY}&strike=1&size=1`),
     );
-    t.strictSame([got.status, JSON.parse(got.text)], [status, { message }]);
+    // What the client got wrong has its query beside it.
+    const query = Object.fromEntries(new URLSearchParams(`${QUERY.split('?')[1] ?? ''}&strike=1&size=1`));
+    const body = status === 400 ? { message, quote: query } : { message };
+    t.strictSame([got.status, JSON.parse(got.text)], [status, body]);
   }
 });
 
