@@ -5,6 +5,7 @@ import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import type { Pool } from '../../src/engine/quote.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import type { Offer, SignedOffer } from '../chain/sign-quote.js';
+import { readDocument } from '../app/read-document.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
@@ -32,6 +33,39 @@ async function open(t: Test, channel: 'QUOTES' | 'RFQ', more: object = {}): Prom
   await socket.auth(apiKey);
   t.match(await socket.ask({ type: 'FILTER', channel, body: { chainId, ...more } }), { type: 'INFO', body: null });
   return socket;
+}
+
+/** What the public container serves, and the other names of two of its routes. */
+const CONTAINER_ROUTES: readonly string[] = [
+  'POST /orderbook/quotes',
+  'PATCH /orderbook/quotes',
+  'DELETE /orderbook/quotes',
+  'GET /orderbook/quotes',
+  'GET /orderbook/orders',
+  'POST /pool/exercise',
+  'POST /pool/annihilate',
+  'GET /account/orders',
+  'GET /account/collateral_balances',
+  'GET /account/native_balance',
+  'GET /account/option_balances',
+  'GET /account/option_balance',
+  'POST /account/collateral_approval',
+  'GET /pools/strikes',
+  'GET /pools/maturities',
+  'GET /oracles/spot',
+  'GET /oracles/iv',
+  'POST /vaults/trade',
+  'GET /rfq/message',
+  'GET /rfq/request',
+  'GET /vaults/quote',
+  'GET /pools',
+  'POST /pools',
+  'POST /pool/settle',
+];
+
+async function withoutKey(method: string, path: string): Promise<{ status: number; body: unknown }> {
+  const answer = await fetch(`http://${containerAt}${path}`, { method });
+  return { status: answer.status, body: await answer.json() };
 }
 
 interface Posted extends SignedOffer {
@@ -96,6 +130,34 @@ await t.test('the same routes are served, with the same keys', async (t) => {
   const refused = await container.get(`/vaults/quote?${query}`);
   t.equal(refused.status, 400);
   t.match(refused.body, [{ keyword: 'pattern', message: /^must match pattern "\^testWETH\$\|/ }]);
+});
+
+await t.test('every route of the container is served on it, documented, and listed in its guide', async (t) => {
+  const { paths } = (await container.get('/openapi.json')).body as { readonly paths: Record<string, object> };
+  const guide = readDocument('docs/how-to/replace-the-container.md');
+  const listed = [...guide.matchAll(/^\| `([A-Z]+ \/[\w/]+)` /gm)].map(([, route]) => route);
+  t.strictSame(listed, CONTAINER_ROUTES);
+  for (const route of CONTAINER_ROUTES) {
+    const [method = '', path = ''] = route.split(' ');
+    const preflight = await fetch(`http://${containerAt}${path}`, { method: 'OPTIONS' });
+    const methods = preflight.headers.get('access-control-allow-methods')?.split(', ') ?? [];
+    t.ok(methods.includes(method), `${route} is served`);
+    t.ok(method.toLowerCase() in (paths[path] ?? {}), `${route} is documented`);
+    const { status, body } = await withoutKey(method, path);
+    t.strictSame([status, body], [401, { message: 'API key not provided' }], `${route} needs a key`);
+  }
+});
+
+await t.test('routes that spend the wallet need a key with the scope operator', async (t) => {
+  const { key } = await running.keys.create('paid', 'reads alone');
+  const guide = readDocument('docs/how-to/replace-the-container.md');
+  const spending = [...guide.matchAll(/^\| `([A-Z]+ \/[\w/]+)` +\| `operator`/gm)].map(([, route = '']) => route);
+  t.equal(spending.length, 7);
+  for (const route of spending) {
+    const [method = '', path = ''] = route.split(' ');
+    const answer = await fetch(`http://${containerAt}${path}`, { method, headers: { 'x-apikey': key }, body: '[]' });
+    t.equal(answer.status, 403, route);
+  }
 });
 
 await t.test('a quote is posted, filled and deleted by symbols and in whole units', async (t) => {
