@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
@@ -150,6 +151,9 @@ await t.test('every route of the container is served on it, documented, and list
 
 await t.test('routes that spend the wallet need a key with the scope operator', async (t) => {
   const { key } = await running.keys.create('paid', 'reads alone');
+  // A gateway hears of it a moment later.
+  const reader = new RestClient(`http://${containerAt}`, key);
+  while ((await reader.get('/pools')).status === 401) await setTimeout(100);
   const guide = readDocument('docs/how-to/replace-the-container.md');
   const spending = [...guide.matchAll(/^\| `([A-Z]+ \/[\w/]+)` +\| `operator`/gm)].map(([, route = '']) => route);
   t.equal(spending.length, 7);
