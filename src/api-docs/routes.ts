@@ -450,7 +450,7 @@ export function tradingDocs(
     {
       ...reading,
       path: '/account/orders',
-      summary: "A wallet's public orders; default the operator's",
+      summary: "A wallet's public orders; default the operator's, with its private ones",
       query: AccountQuery,
       answers: { 200: { about: 'Newest first', schema: ReadableQuotesResult }, 400: BAD_REQUEST, 501: NO_WALLET },
     },

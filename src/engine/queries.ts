@@ -134,8 +134,11 @@ export interface OrdersQuery {
   readonly poolAddress?: Hex | undefined;
   readonly side?: Side | undefined;
   readonly provider?: Hex | undefined;
-  /** Public quotes and those private to this taker. Without it a private quote is shown only if `quoteIds` names it. */
-  readonly taker?: Hex | undefined;
+  /**
+   * Public quotes and those private to this taker; `*`: to any. Without it a private quote is shown only if `quoteIds`
+   * names it.
+   */
+  readonly taker?: Hex | '*' | undefined;
   /** 1e-18 contracts. */
   readonly minFillableSize?: bigint | undefined;
   readonly quoteIds?: readonly Hex[] | undefined;
@@ -286,6 +289,6 @@ function isOn(order: BookOrder, poolAddress: Hex | undefined, side: Side | undef
   return side === undefined || sideOf(order.quote) === side;
 }
 
-function isVisible(order: BookOrder, taker: Hex | null): boolean {
-  return !order.isPrivate || order.quote.taker === taker;
+function isVisible(order: BookOrder, taker: Hex | '*' | null): boolean {
+  return !order.isPrivate || taker === '*' || order.quote.taker === taker;
 }

@@ -32,7 +32,8 @@ export interface OrdersFilter {
   readonly poolAddress?: Hex;
   readonly side?: Side;
   readonly provider?: Hex;
-  readonly taker?: Hex;
+  /** Whose private quotes take part; `*`: everybody's. */
+  readonly taker?: Hex | '*';
   readonly minFillableSize?: bigint;
   readonly quoteIds?: readonly Hex[];
   readonly olderThan?: OrderAge;

@@ -6,6 +6,7 @@ import { readNewExpiration } from '../wire/expiration.js';
 import { type OptionTerms, readAmount } from '../wire/options.js';
 import type { ReadableJson } from '../wire/readable.js';
 import { bestQuotesQuery, ReadableOrdersQuery } from '../wire/trading.js';
+import { rowsChargedForReading } from '../system/timers.js';
 import { compile } from '../wire/validation.js';
 import { type BookQueries, lower, type OrdersFilter } from './orderbook-routes.js';
 import { readQuery } from './parse.js';
@@ -19,6 +20,8 @@ import {
   refuse,
 } from './responses.js';
 import type { Caller, Route } from './router.js';
+
+type Shown = Pick<Order, 'quote' | 'fillableSize' | 'reason'>;
 
 export interface ReadableOrdersParts {
   readonly book: BookQueries;
@@ -42,7 +45,11 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
   const checkOrders = compile(ReadableOrdersQuery, limits.schemaErrors);
   const checkAccount = compile(AccountQuery, limits.schemaErrors);
 
-  const quoteText = ({ quote, fillableSize }: Order): string => readable.quote(quote, fillableSize);
+  const quoteText = ({ quote, fillableSize }: Shown): string => readable.quote(quote, fillableSize);
+  const invalidText = (order: Shown): string => {
+    const reason = order.reason === null ? '' : reasonName(order.reason);
+    return `{"reason":"${reason}","quote":${quoteText(order)}}`;
+  };
 
   async function best(request: NetRequest): Promise<NetResponse> {
     const query = readQuery(request, checkBest, limits.queryPairs);
@@ -73,32 +80,40 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
     return json(body);
   }
 
-  /** Many orders are written when the key's large answers before them are made. */
+  /** Many orders are written in slices, when the key's large answers before them are made. */
   function list(
     request: NetRequest,
     caller: Caller,
     filter: OrdersFilter,
     isInvalid: boolean,
   ): NetResponse | Promise<NetResponse> {
-    const write = async (): Promise<NetResponse> => {
+    const textOf = isInvalid ? invalidText : quoteText;
+    // As they stand now: orders change while a long list is written.
+    const find = (): Shown[] => {
       const { valid, invalid } = book.orders(filter);
-      const texts = isInvalid ? invalid.map(invalidText) : valid.map(quoteText);
-      const body = `[${texts.join(',')}]`;
-      await book.whenDurable();
-      return json(body);
+      return (isInvalid ? invalid : valid).map(({ quote, fillableSize, reason }) => ({ quote, fillableSize, reason }));
     };
     const rows = book.candidates(filter);
-    if (rows < limits.rowsPerSlice) return write();
+    const pending = book.whenDurable();
+    if (rows < limits.rowsPerSlice) {
+      const answer = json(`[${find().map(textOf).join(',')}]`);
+      return pending === null ? answer : pending.then(() => answer);
+    }
     return largeAnswer(answers, request, caller, async (work) => {
-      const answer = await write();
-      work.charge(rows, answer.body.length);
-      return answer;
+      const durable = book.whenDurable();
+      const shown = find();
+      work.charge(rowsChargedForReading(rows), 0);
+      let body = '';
+      for (let start = 0; start < shown.length; start += limits.rowsPerSlice) {
+        const slice = shown.slice(start, start + limits.rowsPerSlice);
+        const text = slice.map(textOf).join(',');
+        body += start === 0 ? text : `,${text}`;
+        work.charge(slice.length, text.length);
+        await work.turn();
+      }
+      await durable;
+      return json(`[${body}]`);
     });
-  }
-
-  function invalidText(order: Order): string {
-    const reason = order.reason === null ? '' : reasonName(order.reason);
-    return `{"reason":"${reason}","quote":${quoteText(order)}}`;
   }
 
   return [
@@ -127,8 +142,13 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
       handle(request, caller) {
         const query = readQuery(request, checkAccount, limits.queryPairs);
         if (!query.ok) return refuse(request, query.code, query.error);
-        const wallet = query.value.walletAddr ?? parts.operator();
-        return wallet === null ? noWallet(request) : list(request, caller, { provider: lower(wallet) }, false);
+        const operator = parts.operator();
+        const wallet = query.value.walletAddr ?? operator;
+        if (wallet === null) return noWallet(request);
+        const provider = lower(wallet);
+        // A maker that answers requests would not see its answers otherwise.
+        const isOperator = operator !== null && provider === lower(operator);
+        return list(request, caller, { provider, ...(isOperator && { taker: '*' }) }, false);
       },
     },
   ];

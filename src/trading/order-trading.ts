@@ -4,10 +4,11 @@ import { erc20Abi, LONG, optionTokenAbi, poolAbi, SHORT } from '../chain/contrac
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { chainFailureText, isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile } from '../chain/contracts/deployments.js';
+import { fillAmounts, fillCalldata, fillFeeCall, TokenUnits } from '../chain/contracts/fills.js';
 import { collateralToken } from '../chain/contracts/quote-types.js';
 import type { OptionSeries } from '../chain/options/option-series.js';
 import type { GasPayer, Operator } from '../chain/wallet/operator.js';
-import { type Hex, MAX_PRICE, type Order, type Quote, ZERO_ADDRESS } from '../engine/quote.js';
+import { type Hex, type Order, type Quote, ZERO_ADDRESS } from '../engine/quote.js';
 import { GAS_PER_CANCEL, GAS_PER_CANCELLED_QUOTE, type GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
 import { mapLimit } from '../system/timers.js';
@@ -62,7 +63,6 @@ export interface OrderTradingParts {
   readonly inFlight: number;
 }
 
-const ONE = 10n ** 18n;
 /** What a pool keeps in place of the filled size of a cancelled quote. */
 const CANCELLED = 2n ** 256n - 1n;
 
@@ -244,7 +244,7 @@ export class OrderTrading {
         readonly means: ReadonlyMap<TokenProfile, Means>;
         /** By pool; null where it does not answer. */
         readonly closable: ReadonlyMap<Hex, Closable | null>;
-        /** What the pool takes for each fill, in the token's units; null where it does not answer. */
+        /** What the pool takes for each fill, 1e-18 of the token; null where it does not answer. */
         readonly fees: readonly (bigint | null)[];
       }
     | Extract<FillResult, { type: 'NO_BALANCES' }>
@@ -258,7 +258,7 @@ export class OrderTrading {
         allowanceCall(address, operator.address, router),
       ]),
       ...pools.flatMap((pool) => [SHORT, LONG].map((id) => positionCall(pool, operator.address, id))),
-      ...fills.map(({ quote, size }) => feeCall(quote, size, operator.address)),
+      ...fills.map(({ quote, size }) => fillFeeCall(quote.pool.poolAddress, quote, size, operator.address)),
     ];
     const answers = (await reader.multicall(calls)).map(readUint).values();
     const next = (): bigint | null => answers.next().value ?? null;
@@ -279,17 +279,8 @@ export class OrderTrading {
     return { means, closable, fees: fills.map(next) };
   }
 
-  async #send({ quote, size }: Fill, payer: GasPayer, ends: Promise<unknown>[]): Promise<TradeItem> {
-    const { pool, provider, taker, price, size: quoteSize, isBuy, deadline, salt, signature } = quote;
-    const terms = { provider, taker, price, size: quoteSize, isBuy, deadline: BigInt(deadline), salt: BigInt(salt) };
-    const { v, r, s } = signature;
-    const args = [terms, size, { v, r, s }, this.parts.referrer] as const;
-    return this.#sendTo(
-      pool.poolAddress,
-      encodeFunctionData({ abi: poolAbi, functionName: 'fillQuoteOB', args }),
-      payer,
-      ends,
-    );
+  #send({ quote, size }: Fill, payer: GasPayer, ends: Promise<unknown>[]): Promise<TradeItem> {
+    return this.#sendTo(quote.pool.poolAddress, fillCalldata(quote, size, this.parts.referrer), payer, ends);
   }
 
   async #cancelAll(
@@ -344,25 +335,16 @@ function closedBy({ isBuy }: Quote, size: bigint, { shorts, longs }: Closable): 
   return held < size ? held : size;
 }
 
-/**
- * What a fill takes from the wallet, in the token's smallest units, rounded up; 0 where it brings something in. A buyer
- * pays the premium and the fee, less the collateral of the shorts that it closes; a seller pays the collateral of the
- * shorts that it opens and the fee, less the premium.
- */
+/** What a fill takes from the wallet, in the token's smallest units; 0 where it brings something in. */
 export function unitsTaken(
-  { price, isBuy, pool }: Pick<Quote, 'price' | 'isBuy' | 'pool'>,
+  quote: Pick<Quote, 'price' | 'isBuy' | 'pool'>,
   size: bigint,
   closed: bigint,
-  feeUnits: bigint,
+  fee: bigint,
   decimals: number,
 ): bigint {
-  const { isCallPool, strike } = pool.poolKey;
-  const inCollateral = (contracts: bigint): bigint => (isCallPool ? contracts : (contracts * strike) / ONE);
-  const premium = inCollateral((price * size) / MAX_PRICE);
-  const before = isBuy ? inCollateral(size - closed) - premium : premium - inCollateral(closed);
-  const unit = 10n ** BigInt(18 - decimals);
-  const units = (before >= 0n ? (before + unit - 1n) / unit : before / unit) + feeUnits;
-  return units > 0n ? units : 0n;
+  const { pays } = fillAmounts(quote, size, closed, fee);
+  return pays > 0n ? new TokenUnits(decimals).up(pays) : 0n;
 }
 
 function itemOf<Item>(item: Item | undefined): Item {
@@ -404,11 +386,6 @@ export function allowanceCall(to: Hex, holder: Hex, spender: Hex): ContractCall 
 
 function positionCall(to: Hex, account: Hex, id: bigint): ContractCall {
   return { to, data: encodeFunctionData({ abi: optionTokenAbi, functionName: 'balanceOf', args: [account, id] }) };
-}
-
-function feeCall({ price, pool }: Quote, size: bigint, taker: Hex): ContractCall {
-  const args = [taker, size, (price * size) / ONE, true, true] as const;
-  return { to: pool.poolAddress, data: encodeFunctionData({ abi: poolAbi, functionName: 'takerFee', args }) };
 }
 
 function filledCall(to: Hex, provider: Hex, quoteId: Hex): ContractCall {

@@ -105,14 +105,17 @@ export function vaultQuoteQuery(symbols: readonly string[]) {
 }
 export type VaultQuoteQuery = Static<ReturnType<typeof vaultQuoteQuery>>;
 
+/** What a vault is asked for, as its answers repeat it. */
+export const VaultMarket = closed({
+  vault: Type.String(),
+  strike: Type.Number(),
+  expiration: Expiration,
+  size: Type.Number(),
+  direction: Direction,
+});
+
 export const VaultQuoteResult = closed({
-  market: closed({
-    vault: Type.String(),
-    strike: Type.Number(),
-    expiration: Expiration,
-    size: Type.Number(),
-    direction: Direction,
-  }),
+  market: VaultMarket,
   quote: Type.Number({ description: 'Total cost with the fee, in whole tokens: base for calls, quote for puts.' }),
   takerFee: Type.Number({ description: 'The same as `fee`.' }),
   fee: Type.Number({ description: 'Trading fee contained in `quote`, in whole tokens.' }),

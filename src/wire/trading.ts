@@ -1,6 +1,6 @@
 /** What keys with the scope `operator` have the operator's wallet do: orders, approvals, trades with vaults. */
 import Type, { type Static } from 'typebox';
-import { symbolOf } from './options.js';
+import { symbolOf, VaultMarket } from './options.js';
 import {
   Address,
   closed,
@@ -130,13 +130,7 @@ export function vaultTradeBody(symbols: readonly string[]) {
 export type VaultTradeJson = Static<ReturnType<typeof vaultTradeBody>>;
 
 export const VaultTradeResult = closed({
-  market: closed({
-    vault: Type.String(),
-    strike: Type.Number(),
-    expiration: Expiration,
-    size: Type.Number(),
-    direction: Direction,
-  }),
+  market: VaultMarket,
   quote: Type.Optional(Type.Number({ description: 'What was paid, or came in; absent while the chain does not say.' })),
   fee: Type.Optional(Type.Number({ description: 'Fee contained in `quote`.' })),
   transactionHash: Hash,

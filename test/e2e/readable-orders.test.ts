@@ -65,4 +65,7 @@ await t.test('orders are filtered by size in contracts, newest first', async (t)
 await t.test("an account's orders are those of the wallet that is named, else of the operator", async (t) => {
   t.equal(((await rest.get(`/account/orders?walletAddr=${maker.address}`)).body as unknown as object[]).length, 2);
   t.strictSame((await rest.get('/account/orders')).body, []);
+  const own = await signQuote(market.operator.privateKey, pool, { price: ONE / 3n, taker: taker.address });
+  t.equal((await rest.post('/quotes', [own])).status, 201);
+  t.match((await rest.get('/account/orders')).body, [{ taker: taker.address.toLowerCase() }], 'private ones, too');
 });

@@ -15,7 +15,8 @@ function taken(isBuy: boolean, isCallPool: boolean, size: bigint, closed = 0n, f
     isCallPool,
   };
   const pool = { poolAddress: ZERO_ADDRESS, poolKey };
-  return unitsTaken({ price, isBuy, pool }, size, closed, fee, isCallPool ? 8 : 6);
+  const decimals = isCallPool ? 8 : 6;
+  return unitsTaken({ price, isBuy, pool }, size, closed, fee * 10n ** BigInt(18 - decimals), decimals);
 }
 
 t.test('a buyer pays the premium and the fee, less the collateral of the shorts that it closes', (t) => {
@@ -38,5 +39,15 @@ t.test('less than a unit of the token counts as one', (t) => {
   t.equal(taken(false, true, 1n), 0n, 'nothing at all is nothing');
   t.equal(taken(false, true, 100n), 1n);
   t.equal(taken(true, true, 10n ** 10n + 1n, 0n, 0n, 0n), 2n);
+  t.end();
+});
+
+t.test('premium and fee are rounded up together, as the pool rounds them', (t) => {
+  const poolKey = { base: ZERO_ADDRESS, quote: ZERO_ADDRESS, oracleAdapter: ZERO_ADDRESS, maturity: 0 };
+  const pool = { poolAddress: ZERO_ADDRESS, poolKey: { ...poolKey, strike: ONE, isCallPool: true } };
+  const quote = { price: ONE, isBuy: false, pool };
+  const unit = 10n ** 10n;
+  t.equal(unitsTaken(quote, unit / 2n, 0n, unit / 2n, 8), 1n, 'two halves of a unit are one');
+  t.equal(unitsTaken(quote, unit, 0n, 1n, 8), 2n, 'a fee below a unit takes another one');
   t.end();
 });

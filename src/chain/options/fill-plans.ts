@@ -5,6 +5,7 @@ import { erc20Abi, poolAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { isChainFailure } from '../contracts/contract-errors.js';
 import type { Profile } from '../contracts/deployments.js';
+import { fillAmounts, fillCalldata, fillFeeCall, TokenUnits } from '../contracts/fills.js';
 import { collateralToken } from '../contracts/quote-types.js';
 
 /** A part of a quote that a taker wants: 1e-18 contracts. */
@@ -48,8 +49,6 @@ export interface FillPlan {
   readonly bundle: Call | null;
 }
 
-const ONE = 10n ** 18n;
-
 /** Turns the parts of one pool's quotes into what a taker has to pay and send. */
 export class FillPlans {
   readonly #reader: Pick<ChainReader, 'multicall'>;
@@ -77,9 +76,12 @@ export class FillPlans {
       data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }),
       runsForeignCode: true,
     };
+    // The shared diamond answers for pools that are not deployed yet, too.
+    const diamond = this.#contracts.poolDiamond.address;
+    const feeCalls = parts.map(({ quote, take }) => fillFeeCall(diamond, quote, take, taker ?? ZERO_ADDRESS));
     let answers: readonly CallResult[];
     try {
-      answers = await this.#reader.multicall([decimalsCall, ...parts.map((part) => this.#feeCall(part, taker))]);
+      answers = await this.#reader.multicall([decimalsCall, ...feeCalls]);
     } catch (error) {
       if (isChainFailure(error)) return 'CHAIN_UNREACHABLE';
       throw error;
@@ -96,50 +98,15 @@ export class FillPlans {
     }
     const spender = this.#contracts.erc20Router.address.toLowerCase() as Hex;
     const amount = legs.reduce((sum, { pays }) => sum + pays, 0n);
-    return { legs, approval: { token, decimals: decimals, spender, amount }, bundle: bundleOf(pool, legs) };
-  }
-
-  /** The shared diamond answers for every pool, with 18 decimals. */
-  #feeCall({ quote, take }: QuotePart, taker: Hex | null): ContractCall {
-    const { strike, isCallPool } = quote.pool.poolKey;
-    const premium = (quote.price * take) / ONE;
-    const args = [taker ?? ZERO_ADDRESS, take, premium, true, true, strike, isCallPool] as const;
-    return {
-      to: this.#contracts.poolDiamond.address,
-      data: encodeFunctionData({ abi: poolAbi, functionName: '_takerFeeLowLevel', args }),
-    };
+    return { legs, approval: { token, decimals, spender, amount }, bundle: bundleOf(pool, legs) };
   }
 }
 
 /** No token of the protocol has more; a larger number would make amounts of any length. */
 const MAX_DECIMALS = 36n;
 
-/** Amounts of 18 decimals in a token's own smallest units. */
-class TokenUnits {
-  readonly #more: bigint;
-  readonly #less: bigint;
-
-  constructor(decimals: number) {
-    this.#more = 10n ** BigInt(Math.max(decimals - 18, 0));
-    this.#less = 10n ** BigInt(Math.max(18 - decimals, 0));
-  }
-
-  down(amount: bigint): bigint {
-    return (amount * this.#more) / this.#less;
-  }
-
-  up(amount: bigint): bigint {
-    return (amount * this.#more + this.#less - 1n) / this.#less;
-  }
-}
-
-/** As the pool computes a fill (`fillQuoteOB`); the pool rounds what it takes up to a unit of the token. */
 function fillTerms({ quote, take }: QuotePart, fee: bigint, units: TokenUnits): FillTerms {
-  const { strike, isCallPool } = quote.pool.poolKey;
-  const inCollateral = (contracts: bigint): bigint => (isCallPool ? contracts : (contracts * strike) / ONE);
-  const premium = inCollateral((quote.price * take) / ONE);
-  const collateral = quote.isBuy ? inCollateral(take) : 0n;
-  const pays = quote.isBuy ? collateral - premium + fee : premium + fee;
+  const { premium, collateral, pays } = fillAmounts(quote, take, 0n, fee);
   return {
     quote,
     take,
@@ -147,16 +114,8 @@ function fillTerms({ quote, take }: QuotePart, fee: bigint, units: TokenUnits): 
     fee: units.up(fee),
     collateral: units.up(collateral),
     pays: units.up(pays),
-    call: { to: quote.pool.poolAddress, data: fillCall(quote, take) },
+    call: { to: quote.pool.poolAddress, data: fillCalldata(quote, take, ZERO_ADDRESS) },
   };
-}
-
-function fillCall(quote: Quote, take: bigint): Hex {
-  const { provider, taker, price, size, isBuy, signature } = quote;
-  const terms = { provider, taker, price, size, isBuy, deadline: BigInt(quote.deadline), salt: BigInt(quote.salt) };
-  const { v, r, s } = signature;
-  const args = [terms, take, { v, r, s }, ZERO_ADDRESS] as const;
-  return encodeFunctionData({ abi: poolAbi, functionName: 'fillQuoteOB', args });
 }
 
 function bundleOf({ poolAddress }: Pool, legs: readonly FillTerms[]): Call | null {
