@@ -278,13 +278,13 @@ export class OperatorCaps {
 /** Gas of the operator's transactions on the settlement chain: slightly above most measured on the local chain. */
 export const GAS_PER_DEPLOYMENT = 260_000;
 export const GAS_PER_SETTLEMENT = 135_000;
-export const GAS_PER_FILL = 300_000;
-export const GAS_PER_APPROVAL = 60_000;
+export const GAS_PER_FILL = 280_000;
+export const GAS_PER_APPROVAL = 50_000;
 /** With the deployment of the pool. */
-export const GAS_PER_VAULT_TRADE = 700_000;
+export const GAS_PER_VAULT_TRADE = 500_000;
 /** Of `cancelQuotesOB`: a part for the transaction, and one for each quote. */
-export const GAS_PER_CANCEL = 35_000;
-export const GAS_PER_CANCELLED_QUOTE = 30_000;
+export const GAS_PER_CANCEL = 26_000;
+export const GAS_PER_CANCELLED_QUOTE = 25_000;
 
 /** The cap of the wallet that sends. */
 export interface CappedSender {

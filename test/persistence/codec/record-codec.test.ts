@@ -10,6 +10,7 @@ import { MsgpackError } from '../../../src/persistence/codec/msgpack-reader.js';
 import { RecordReader, RecordWriter } from '../../../src/persistence/codec/record-codec.js';
 import { GrowingBuffer } from '../../../src/persistence/disk/buffer.js';
 import { quote, record } from './arbitrary.js';
+import { tradeRecords } from './trade-records.js';
 
 const out = new GrowingBuffer(64);
 const writer = new RecordWriter(out);
@@ -124,6 +125,34 @@ function readOrFault(bytes: Buffer): unknown {
     throw error;
   }
 }
+
+t.test('golden bytes: records with trades are written and read so by every later program', async (t) => {
+  const golden = [
+    [
+      '950407cf0000018bcfe568009601c4201d00000000000000000000000000000000000000000000000000000000000001c40814d1120d7b16',
+      '0000933dc4207c0000000000000000000000000000000000000000000000000000000000003d0394013dc420000000000000000000000000',
+      '000000000000000000000000000000000000003dc09797c414a000000000000000000000000000000000000900c414a00000000000000000',
+      '0000000000000000000001c414a000000000000000000000000000000000000002c414a000000000000000000000000000000000000003c4',
+      '0203e8ce65633340c3c414a000000000000000000000000000000000000010c414a000000000000000000000000000000000000020c407b1',
+      'a2bc2ec50000c40702d79883d20000c3ce6553f1079197090c9201933dc4207c000000000000000000000000000000000000000000000000',
+      '0000000000003d03c4201d00000000000000000000000000000000000000000000000000000000000001c40814d1120d7b160000c4200000',
+      '00000000000000000000000000000000000000000000000000000000003d9700c414a000000000000000000000000000000000000010c414',
+      'a000000000000000000000000000000000000020c407b1a2bc2ec50000c40702d79883d20000c3ce6553f107',
+    ].join(''),
+    [
+      '950408cf0000018bcfe569f4950694013cc420000000000000000000000000000000000000000000000000000000000000003cc03c90c391',
+      '940a0dc03c',
+    ].join(''),
+  ];
+  t.strictSame(
+    tradeRecords.map((each) => encode(each).toString('hex')),
+    golden,
+  );
+  t.strictSame(
+    golden.map((bytes) => reader.read(Buffer.from(bytes, 'hex'))),
+    tradeRecords,
+  );
+});
 
 t.test('a newer version is refused by its number', async (t) => {
   const message = 'a record of version 5, this program reads up to 4';
