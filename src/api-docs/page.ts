@@ -12,7 +12,7 @@ h2 { margin-top: 3rem; }
 summary { cursor: pointer; padding: .4rem 0; }
 code, pre { font: .85rem/1.4 ui-monospace, monospace; }
 pre { white-space: pre-wrap; padding: .8rem; border: 1px solid #8886; border-radius: 6px; }
-code, pre, td { overflow-wrap: anywhere; }
+code, pre, th, td { overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
 td, th { text-align: left; vertical-align: top; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #8884; }
 `;
