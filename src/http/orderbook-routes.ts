@@ -32,7 +32,7 @@ export interface OrdersFilter {
   readonly poolAddress?: Hex;
   readonly side?: Side;
   readonly provider?: Hex;
-  /** Whose private quotes take part; `*`: everybody's. */
+  /** Includes the private quotes of this taker; `*`: of any. */
   readonly taker?: Hex | '*';
   readonly minFillableSize?: bigint;
   readonly quoteIds?: readonly Hex[];
