@@ -39,10 +39,10 @@ eachBackend(t, (t, backend) => {
       return JSON.parse(text.slice(text.indexOf('{')));
     };
     const accept = 'Accept: application/problem+json';
-    t.match(await problemOf(head('GET / HTTP/1.1', 'Host: x', 'Host: y', accept)), {
+    t.match(await problemOf(head('GET / HTTP/1.1', 'Host: x', 'x-apikey: a', 'x-apikey: b', accept)), {
       status: 400,
       code: 'malformed_request',
-      detail: 'Host is repeated',
+      detail: 'x-apikey is repeated',
     });
     const upgrade = ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
     t.match(await problemOf(head('GET / HTTP/1.1', 'Host: x', ...upgrade, 'Sec-WebSocket-Version: 8', accept)), {
