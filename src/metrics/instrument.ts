@@ -29,17 +29,23 @@ export function measuredJournal(journal: Journal, clock: Clock, { commits, commi
   };
 }
 
-/** The same chain, with its requests counted by what came of them. */
+/** The methods that the service calls. Any other counts as `other`, so that there are only so many series. */
+const RPC_METHODS: ReadonlySet<string> = new Set([
+  ...['eth_blockNumber', 'eth_call', 'eth_chainId', 'eth_estimateGas', 'eth_gasPrice', 'eth_getBalance'],
+  ...['eth_getBlockByNumber', 'eth_getLogs', 'eth_getTransactionByHash', 'eth_getTransactionCount'],
+  ...['eth_getTransactionReceipt', 'eth_maxPriorityFeePerGas', 'eth_sendRawTransaction'],
+]);
+
+/** The same chain, with its requests counted by their method and what came of them. */
 export function measuredRpc(rpc: Rpc, chain: ChainRole, { rpcRequests }: Metrics): Rpc {
-  const answered = rpcRequests.labels(chain, 'answered');
-  const failed = rpcRequests.labels(chain, 'failed');
-  const counted = async (answer: Promise<unknown>): Promise<unknown> => {
+  const counted = async ({ method }: { readonly method: string }, answer: Promise<unknown>): Promise<unknown> => {
+    const label = RPC_METHODS.has(method) ? method : 'other';
     try {
       const result = await answer;
-      answered.inc();
+      rpcRequests.labels(chain, label, 'answered').inc();
       return result;
     } catch (error) {
-      failed.inc();
+      rpcRequests.labels(chain, label, 'failed').inc();
       throw error;
     }
   };
@@ -48,8 +54,8 @@ export function measuredRpc(rpc: Rpc, chain: ChainRole, { rpcRequests }: Metrics
     get turn() {
       return rpc.turn ?? 0;
     },
-    request: (args) => counted(rpc.request(args)),
-    requestFromAnother: (args) => counted((rpc.requestFromAnother ?? rpc.request).call(rpc, args)),
+    request: (args) => counted(args, rpc.request(args)),
+    requestFromAnother: (args) => counted(args, (rpc.requestFromAnother ?? rpc.request).call(rpc, args)),
   };
 }
 

@@ -96,8 +96,8 @@ export class Metrics {
     labelNames: ['chain'],
   });
   readonly rpcRequests = new Counter({
-    ...this.#named('quotebook_rpc_requests_total', 'JSON-RPC requests by chain and outcome.'),
-    labelNames: ['chain', 'outcome'],
+    ...this.#named('quotebook_rpc_requests_total', 'JSON-RPC requests by chain, method and outcome.'),
+    labelNames: ['chain', 'method', 'outcome'],
   });
   readonly readFailures = new Counter(
     this.#named('quotebook_read_failures_total', 'Looks at the chains that failed; each is repeated.'),

@@ -64,7 +64,7 @@ await t.test('what the service does is measured', async (t) => {
   isPositive('quotebook_committed_records_total');
   isPositive('quotebook_published_bytes_total');
   isPositive('quotebook_chain_head_block{chain="settlement"}');
-  isPositive('quotebook_rpc_requests_total{chain="settlement",outcome="answered"}');
+  isPositive('quotebook_rpc_requests_total{chain="settlement",method="eth_getLogs",outcome="answered"}');
   t.ok(samples.has('nodejs_eventloop_lag_p99_seconds'));
   socket.end();
 });

@@ -62,7 +62,7 @@ t.test('a commit is timed from the first record of its group, and all its record
   t.strictSame(called, ['append 1', 'append 2', 'append 3', 'commit 5', 'flush', 'close']);
 });
 
-t.test('requests of a chain count by what came of them, and come through as they are', async (t) => {
+t.test('requests of a chain count by method and what came of them, and come through as they are', async (t) => {
   const metrics = new Metrics();
   let preferred = 0;
   const rpc: Rpc = {
@@ -74,11 +74,13 @@ t.test('requests of a chain count by what came of them, and come through as they
   t.equal(await measured.request({ method: 'eth_chainId' }), 'eth_chainId');
   await t.rejects(measured.request({ method: 'eth_call' }), { message: 'reverted' });
   await t.rejects(measured.request({ method: 'eth_call' }), { message: 'reverted' });
+  await measured.requestFromAnother?.({ method: 'web3_unheardOf' });
   measured.preferAnother?.();
   t.strictSame([measured.turn, preferred], [5, 1]);
   t.strictSame(await samples(metrics, 'quotebook_rpc_requests_total'), {
-    '{chain="stream",outcome="answered"}': 1,
-    '{chain="stream",outcome="failed"}': 2,
+    '{chain="stream",method="eth_chainId",outcome="answered"}': 1,
+    '{chain="stream",method="eth_call",outcome="failed"}': 2,
+    '{chain="stream",method="other",outcome="answered"}': 1,
   });
   const one = measuredRpc({ request: () => Promise.resolve(null) }, 'settlement', metrics);
   one.preferAnother?.();
