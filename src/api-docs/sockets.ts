@@ -1,3 +1,4 @@
+import type { TObject } from 'typebox';
 import {
   CancelQuoteV2,
   CoverMessage,
@@ -36,6 +37,7 @@ import {
   TickerFilterMessage,
   UnsubscribeMessage,
   UnsubscribeV2Message,
+  withId,
 } from '../wire/socket.js';
 import {
   ReadableDeleteQuoteMessage,
@@ -43,7 +45,7 @@ import {
   ReadablePostQuoteMessage,
   ReadableRfqMessage,
 } from '../wire/readable.js';
-import type { ChannelDoc } from './asyncapi.js';
+import type { ChannelDoc, MessageDoc } from './asyncapi.js';
 
 export interface SocketDocLimits {
   /** Most levels of a side that ORDERBOOK shows. */
@@ -104,6 +106,11 @@ function readable(wsBookLevels: number, subprotocol: string): ChannelDoc {
   };
 }
 
+/** The same message with an id. */
+function named({ summary, schema }: { summary: string; schema: TObject }): MessageDoc {
+  return { summary, schema: withId(schema) };
+}
+
 /** What the subprotocols of numbered messages add. MessagePack frames carry the same messages by position. */
 function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
   return {
@@ -111,14 +118,20 @@ function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
       'Numbered messages that can be resumed and checked. The MessagePack form has the same fields, by position (docs/reference/api.md).',
     subprotocols,
     fromClient: {
-      auth,
-      filter: { summary: 'Follows QUOTES or RFQ, from now on or from where a reader left', schema: FilterV2Message },
-      filterOrderbook: { summary: "Follows a pool's levels", schema: orderbookFilterMessage(wsBookLevels) },
-      filterTicker: { summary: 'Follows the tickers of all pools, or of one', schema: TickerFilterMessage },
-      filterCover: { summary: 'Follows the quotes that cover a size best', schema: CoverFilterMessage },
-      unsubscribe: { summary: 'Ends the subscription to a channel', schema: UnsubscribeV2Message },
-      rfq,
-      rfqByAddress,
+      auth: named(auth),
+      filter: {
+        summary: 'Follows QUOTES or RFQ, from now on or from where a reader left',
+        schema: withId(FilterV2Message),
+      },
+      filterOrderbook: {
+        summary: "Follows a pool's levels",
+        schema: withId(orderbookFilterMessage(wsBookLevels)),
+      },
+      filterTicker: { summary: 'Follows the tickers of all pools, or of one', schema: withId(TickerFilterMessage) },
+      filterCover: { summary: 'Follows the quotes that cover a size best', schema: withId(CoverFilterMessage) },
+      unsubscribe: { summary: 'Ends the subscription to a channel', schema: withId(UnsubscribeV2Message) },
+      rfq: named(rfq),
+      rfqByAddress: named(rfqByAddress),
     },
     fromServer: {
       info: { summary: 'What was done; after a FILTER: from which number on', schema: InfoV2 },

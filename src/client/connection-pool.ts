@@ -187,5 +187,5 @@ function isFree(subscription: Subscription | undefined): boolean {
 }
 
 function keyRefused(): RefusedError {
-  return new RefusedError(UNKNOWN_KEY);
+  return new RefusedError(UNKNOWN_KEY, 'api_key_unknown');
 }

@@ -140,7 +140,7 @@ export class Connection {
       case 'INFO':
         return this.#requests?.answered({ message: message.message, subscribed: message.body });
       case 'ERROR':
-        return this.#requests?.refused(message.message);
+        return this.#requests?.refused(new RefusedError(message.message, message.code));
       case 'HEARTBEAT':
         // The connection has lasted until a heartbeat: the backoff starts over.
         this.#attempt = 0;
@@ -234,8 +234,8 @@ class PendingRequests<A> {
     this.#finish({ ok: true, answer });
   }
 
-  refused(why: string): void {
-    this.#finish({ ok: false, error: new RefusedError(why) });
+  refused(error: RefusedError): void {
+    this.#finish({ ok: false, error });
   }
 
   /** Nothing more will be answered. */

@@ -1,6 +1,14 @@
 /** The server answered a message with ERROR; the text is its own. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
+
+  /** `code`: the stable name of the error, as docs/reference/errors.md lists them; null: an older server sent none. */
+  constructor(
+    message: string,
+    readonly code: string | null = null,
+  ) {
+    super(message);
+  }
 }
 
 /** The connection ended before the answer came: what was asked may or may not have been done. */

@@ -85,8 +85,9 @@ export const MESSAGES = {
   INFO: record({
     body: { nullable: record({ channel: 'text', keys: { list: 'text' }, seq: 'uint', epoch: 'text' }) },
     message: 'text',
+    id: { optional: 'text' },
   }),
-  ERROR: record({ body: { nullable: 'text' }, message: 'text' }),
+  ERROR: record({ body: { nullable: 'text' }, message: 'text', code: 'text', id: { optional: 'text' } }),
   POST_QUOTE: record({ ...eventFields, body: QUOTE }),
   FILL_QUOTE: record({ ...eventFields, size: 'amount', body: QUOTE }),
   REMOVE_QUOTE: record({ ...eventFields, body: QUOTE }),

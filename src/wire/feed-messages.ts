@@ -1,7 +1,8 @@
 import Type, { type Static, type TSchema } from 'typebox';
+import { ERROR_CODE_NAMES } from './error-codes.js';
 import { OrderbookQuote, PoolKeyJson, TRANSIENT_REASONS } from './orderbook.js';
 import { Address, ChainId, closed, Hash, SafeUint, Uint256, UnixSeconds } from './primitives.js';
-import { type Channel, Epoch, FeedChannel, filterFields, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
+import { type Channel, Epoch, FeedChannel, filterFields, MessageId, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
 
 function nullable<const S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
@@ -154,8 +155,22 @@ export type CoverMessage = Static<typeof CoverMessage>;
 
 const Subscribed = closed({ channel: FeedChannel, keys: Type.Array(Key), seq: SafeUint, epoch: Epoch });
 
-export const InfoV2 = closed({ type: Type.Literal('INFO'), body: nullable(Subscribed), message: Type.String() });
-export const ErrorV2 = closed({ type: Type.Literal('ERROR'), body: Type.Null(), message: Type.String() });
+/** `id`: of the message that is answered, if it had one. */
+const answered = { id: Type.Optional(MessageId) };
+
+export const InfoV2 = closed({
+  type: Type.Literal('INFO'),
+  body: nullable(Subscribed),
+  message: Type.String(),
+  ...answered,
+});
+export const ErrorV2 = closed({
+  type: Type.Literal('ERROR'),
+  body: Type.Null(),
+  message: Type.String(),
+  code: Type.Enum([...ERROR_CODE_NAMES], { type: 'string' }),
+  ...answered,
+});
 
 export const RESYNC_REASONS = ['OTHER_EPOCH', 'TOO_OLD', 'NOT_YET'] as const;
 export const Resync = closed({

@@ -1,4 +1,4 @@
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { OrderbookQuote, PoolKeyJson } from './orderbook.js';
 import { Address, ChainId, closed, SafeUint, SideText, Uint256, UnixSeconds, UnixSecondsText } from './primitives.js';
 
@@ -76,6 +76,18 @@ export const ServerMessage = Type.Union([
   RfqByPoolAddressMessage,
 ]);
 export type ServerMessage = Static<typeof ServerMessage>;
+
+/** What a client calls its message, so that it knows the answer again. */
+export const MessageId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: "The client's name of its message: INFO and ERROR about it repeat it.",
+});
+
+/** A client's message as the subprotocols accept it. */
+export function withId<const P extends Record<string, TSchema>>(message: TObject<P>) {
+  return closed({ ...message.properties, id: Type.Optional(MessageId) });
+}
 
 /** What is followed, and what a client says to follow it. The plain protocol's messages are in socket.ts. */
 export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER', 'COVER'], { type: 'string' });

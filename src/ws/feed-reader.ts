@@ -13,6 +13,7 @@ import type { Resync } from '../wire/feed-messages.js';
 import type { Channel, FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';
 import { FollowedChannels, type FollowedChannelsPorts } from './channels.js';
+import type { MessageProblem } from './messages.js';
 import type { FeedReaderLimits } from './ports.js';
 
 /** Where a reader resumes: it has every event up to `fromSeq` of the log `epoch`. */
@@ -58,7 +59,7 @@ export class FeedReader {
     filter: Filter,
     { resume, wantsSnapshot }: FollowStart,
     acknowledge: Acknowledge,
-  ): string | null {
+  ): MessageProblem | null {
     const { feed, encoding, limits, pace } = this.#ports;
     const parts = filterParts(channel, feed.chainId, filter);
     const keys = parts.map(({ key }) => key);
@@ -71,7 +72,7 @@ export class FeedReader {
         : null;
     pace.charge(snapshot?.rowsRead ?? 0, 0);
     const problem = snapshot && validateSnapshotSize(snapshot, limits.wsSnapshotQuotes);
-    if (problem !== null) return problem;
+    if (problem !== null) return { code: 'snapshot_too_large', message: problem };
     this.followed.drop(channel);
     const start = resume !== null && resyncReason === null ? resume.fromSeq : seq;
     if (!acknowledge({ channel, keys, seq: start })) return null;
@@ -184,10 +185,12 @@ export class FeedReader {
   }
 
   /** Each message is a whole cover. Returns null, or the problem that left everything as it was. */
-  followCover(request: CoverRequest, acknowledge: Acknowledge): string | null {
+  followCover(request: CoverRequest, acknowledge: Acknowledge): MessageProblem | null {
     const { feed, encoding, pace } = this.#ports;
     const key = feed.covers.keyOf(request);
-    if (!feed.covers.hasRoom(request)) return 'Too many covers are followed: try again later';
+    if (!feed.covers.hasRoom(request)) {
+      return { code: 'too_many_covers', message: 'Too many covers are followed: try again later' };
+    }
     this.followed.drop('COVER');
     if (!acknowledge({ channel: 'COVER', keys: [key], seq: feed.seq })) return null;
     this.followed.catchUp('COVER', feed.seq, {

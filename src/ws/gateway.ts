@@ -14,7 +14,7 @@ import type { ReaderPace } from './catch-up.js';
 import { FeedReader } from './feed-reader.js';
 import { type ChainsStatus, Heartbeats } from './heartbeats.js';
 import { KeySessions } from './key-sessions.js';
-import { replyTexts } from './messages.js';
+import { parseFrame, type MessageProblem, problems } from './messages.js';
 import type { RfqPorts, SocketKeyHolder, SocketQuotas } from './ports.js';
 import { ClientRequests, type ClientRequestsOptions } from './requests.js';
 import { RfqQueue } from './rfq-queue.js';
@@ -127,9 +127,10 @@ export class Gateway implements SocketHandlers {
     if (session === undefined || socket.closed) return;
     const holder = this.#holderOf(session);
     if (holder === 'REVOKED') return;
+    const frame = parseFrame(data, isBinary, session.isPlain);
     const isOver = holder !== null && this.#options.quotas.takeMessage(holder) > 0;
-    const refusal = isOver ? replyTexts.rateLimited : this.#requests.carryOut(session, holder, data, isBinary);
-    if (refusal !== null) this.#refuse(session, refusal);
+    const refusal = isOver ? problems.rateLimited : this.#requests.carryOut(session, holder, frame);
+    if (refusal !== null) this.#refuse(session, refusal, frame.id);
   }
 
   close(socket: NetSocket): void {
@@ -203,10 +204,10 @@ export class Gateway implements SocketHandlers {
     return 'REVOKED';
   }
 
-  #refuse(session: Session, problem: string): void {
+  #refuse(session: Session, problem: MessageProblem, id: string | undefined): void {
     const { socket, badMessages } = session;
     const tooMany = badMessages.reaches(this.#options.clock.monotonicMs());
-    if (!session.sendError(problem)) return;
+    if (!session.sendError(problem, id)) return;
     if (tooMany) socket.close(CloseCode.policyViolation, 'Too many bad messages');
   }
 }

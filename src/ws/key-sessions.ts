@@ -1,5 +1,6 @@
 import type { FeedChannel } from '../wire/socket.js';
 import type { SocketKeyHolder, SocketQuotas } from './ports.js';
+import type { MessageProblem } from './messages.js';
 import type { Session } from './session.js';
 
 /** Which sockets each key has, oldest first, and what its tier lets them have together. */
@@ -20,13 +21,13 @@ export class KeySessions {
   }
 
   /** Null, or why the key may not have this socket, too. */
-  validateJoin(session: Session, { id, tier }: SocketKeyHolder): string | null {
+  validateJoin(session: Session, { id, tier }: SocketKeyHolder): MessageProblem | null {
     const others = this.of(id);
     const { connections, channels } = this.#quotas.of(tier);
     if (others.includes(session)) return null;
     if (others.length >= connections) {
       this.#quotas.refused('connections', tier);
-      return `Too many connections: at most ${connections} with one key`;
+      return { code: 'too_many_connections', message: `Too many connections: at most ${connections} with one key` };
     }
     // A socket of another key brings along what it follows.
     return session.channels === 0 || this.#channelsOf(id) + session.channels <= channels
@@ -50,7 +51,7 @@ export class KeySessions {
   }
 
   /** Null, or why the socket may not follow one channel more. */
-  validateFollow(session: Session, channel: FeedChannel, { id, tier }: SocketKeyHolder): string | null {
+  validateFollow(session: Session, channel: FeedChannel, { id, tier }: SocketKeyHolder): MessageProblem | null {
     if (session.follows(channel)) return null;
     const { channels } = this.#quotas.of(tier);
     return this.#channelsOf(id) < channels ? null : this.#tooManyChannels(channels, tier);
@@ -73,8 +74,8 @@ export class KeySessions {
     return this.of(keyId).reduce((sum, session) => sum + session.channels, 0);
   }
 
-  #tooManyChannels(channels: number, tier: SocketKeyHolder['tier']): string {
+  #tooManyChannels(channels: number, tier: SocketKeyHolder['tier']): MessageProblem {
     this.#quotas.refused('channels', tier);
-    return `Too many channels: at most ${channels} with one key`;
+    return { code: 'too_many_channels', message: `Too many channels: at most ${channels} with one key` };
   }
 }

@@ -1,11 +1,13 @@
 import type { Static, TSchema } from 'typebox';
-import { onChain } from '../wire/primitives.js';
+import type { ErrorCode } from '../wire/error-codes.js';
+import { closed, onChain } from '../wire/primitives.js';
 import {
   AuthMessage,
   CoverFilterMessage,
   type FeedChannel,
   FilterMessage,
   FilterV2Message,
+  MessageId,
   type OrderbookFilterMessage,
   orderbookFilterMessage,
   plainOrderbookFilterMessage,
@@ -27,8 +29,21 @@ export type ChannelChange = Follow | UnsubscribeV2Message;
 
 export type Follow = FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | CoverFilterMessage;
 
-/** A value, or the error text for the client that sent it. */
-export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+/** Why a message is refused: the text, and what programs tell it by. */
+export interface MessageProblem {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** A value, or the error for the client that sent it. */
+export type Parsed<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: MessageProblem };
+
+/** A frame of a client. `id`: what it calls its message, which the answer repeats; undefined: nothing. */
+export interface ClientFrame {
+  readonly raw: Parsed<RawMessage>;
+  readonly id: string | undefined;
+}
 
 /** A message as it came: an object with some `type`, checked no further. */
 export type RawMessage = Readonly<Record<string, unknown>>;
@@ -38,16 +53,27 @@ const MAX_ERRORS = 1;
 /** Characters of a client's unknown field name that the error text repeats. */
 const QUOTED_CHARACTERS = 40;
 
-/** First step: a text frame that holds a JSON object. */
-export function parseFrame(data: Uint8Array, isBinary: boolean): Parsed<RawMessage> {
-  if (isBinary) return refused('Binary messages are not accepted: send JSON text');
+/** First step: a text frame that holds a JSON object, without its id. Plain messages have none: there it is a field. */
+export function parseFrame(data: Uint8Array, isBinary: boolean, isPlain: boolean): ClientFrame {
+  const raw = parseObject(data, isBinary);
+  if (isPlain || !raw.ok || raw.value.id === undefined) return { raw, id: undefined };
+  const { id, ...value } = raw.value;
+  const result = checkId({ id });
+  if (result.ok) return { raw: { ok: true, value }, id: result.value.id };
+  return { raw: invalid('message', result.errors), id: undefined };
+}
+
+const checkId = compile(closed({ id: MessageId }), MAX_ERRORS);
+
+function parseObject(data: Uint8Array, isBinary: boolean): Parsed<RawMessage> {
+  if (isBinary) return refused('malformed_message', 'Binary messages are not accepted: send JSON text');
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString());
   } catch {
-    return refused('Message is not valid JSON');
+    return refused('malformed_message', 'Message is not valid JSON');
   }
-  return isObject(value) ? { ok: true, value } : refused('Message must be a JSON object');
+  return isObject(value) ? { ok: true, value } : refused('malformed_message', 'Message must be a JSON object');
 }
 
 /** Second step: one of the messages that clients may send, whole and in its exact shape. */
@@ -97,7 +123,7 @@ export class MessageReader {
       case 'RFQ':
         return namesPoolAddress(raw) ? checked(this.#rfqByPoolAddress, raw, 'RFQ') : this.#readRfqByPoolKey(raw);
       default:
-        return refused('Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ');
+        return refused('unknown_message_type', 'Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ');
     }
   }
 
@@ -117,9 +143,14 @@ function namesPoolAddress({ body }: RawMessage): boolean {
 
 function checked<T>(check: Check<T>, raw: RawMessage, type: string): Parsed<T> {
   const result = check(raw);
-  if (result.ok) return result;
-  const [first] = result.errors;
-  return refused(first === undefined ? `Invalid ${type}` : `Invalid ${type}: ${describe(first)}`);
+  return result.ok ? result : invalid(type, result.errors);
+}
+
+function invalid(
+  type: string,
+  [first]: readonly SchemaError[],
+): { readonly ok: false; readonly problem: MessageProblem } {
+  return refused('invalid_parameter', first === undefined ? `Invalid ${type}` : `Invalid ${type}: ${describe(first)}`);
 }
 
 function describe({ instancePath, message, params }: SchemaError): string {
@@ -129,8 +160,8 @@ function describe({ instancePath, message, params }: SchemaError): string {
   return `${place} ${message}: ${additionalProperty.slice(0, QUOTED_CHARACTERS)}`;
 }
 
-function refused(problem: string): { readonly ok: false; readonly problem: string } {
-  return { ok: false, problem };
+function refused(code: ErrorCode, message: string): { readonly ok: false; readonly problem: MessageProblem } {
+  return { ok: false, problem: { code, message } };
 }
 
 function isObject(value: unknown): value is RawMessage {
@@ -148,10 +179,9 @@ export const replyTexts = {
   rfqPublished: (key: string) => `Published RFQ to ${key} Redis channel`,
 } as const;
 
-export function info(message: string) {
-  return { type: 'INFO', body: null, message } as const;
-}
-
-export function error(message: string) {
-  return { type: 'ERROR', body: null, message } as const;
-}
+/** Refusals of every kind of message. */
+export const problems = {
+  keyUnknown: { code: 'api_key_unknown', message: replyTexts.keyNotFound },
+  notAuthorized: { code: 'not_authenticated', message: replyTexts.notAuthorized },
+  rateLimited: { code: 'rate_limited', message: replyTexts.rateLimited },
+} as const satisfies Readonly<Record<string, MessageProblem>>;

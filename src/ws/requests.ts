@@ -14,7 +14,16 @@ import type {
 import type { Acknowledge, ResumePoint } from './feed-reader.js';
 import type { Heartbeats } from './heartbeats.js';
 import type { KeySessions } from './key-sessions.js';
-import { type ChannelChange, type Follow, MessageReader, parseFrame, type RfqMessage, replyTexts } from './messages.js';
+import {
+  type ChannelChange,
+  type Follow,
+  type ClientFrame,
+  MessageReader,
+  type MessageProblem,
+  problems,
+  type RfqMessage,
+  replyTexts,
+} from './messages.js';
 import type { SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
 import type { Session } from './session.js';
 
@@ -33,7 +42,7 @@ export interface ClientRequestsOptions {
 }
 
 /** Why a message was not carried out; null: it was, and has its answer. */
-export type Refusal = string | null;
+export type Refusal = MessageProblem | null;
 
 /** What each message of a client does: says who it is, follows a channel or leaves it, asks makers for quotes. */
 export class ClientRequests {
@@ -50,23 +59,22 @@ export class ClientRequests {
   }
 
   /** `holder` null: it has not said yet who it is. */
-  carryOut(session: Session, holder: SocketKeyHolder | null, data: Uint8Array, isBinary: boolean): Refusal {
-    const raw = parseFrame(data, isBinary);
+  carryOut(session: Session, holder: SocketKeyHolder | null, { raw, id }: ClientFrame): Refusal {
     // To a stranger nothing but AUTH is explained.
     const isAuth = raw.ok && raw.value.type === 'AUTH';
-    if (holder === null && !isAuth) return replyTexts.notAuthorized;
+    if (holder === null && !isAuth) return problems.notAuthorized;
     if (!raw.ok) return raw.problem;
     const reading = this.#messages.read(raw.value, session.isPlain);
     if (!reading.ok) return reading.problem;
     const message = reading.value;
-    if (message.type === 'AUTH') return this.#auth(session, message);
-    if (holder === null) return replyTexts.notAuthorized;
+    if (message.type === 'AUTH') return this.#auth(session, message, id);
+    if (holder === null) return problems.notAuthorized;
     switch (message.type) {
       case 'FILTER':
       case 'UNSUBSCRIBE':
-        return this.#changeInOrder(session, message, holder);
+        return this.#changeInOrder(session, message, holder, id);
       case 'RFQ':
-        return this.#rfq(session, message);
+        return this.#rfq(session, message, id);
     }
   }
 
@@ -74,11 +82,11 @@ export class ClientRequests {
    * A FILTER that reads the book waits until the key has paid for what it was sent before, and for its turn among all
    * that is done in slices. What the socket sends after it about its channels waits with it.
    */
-  #changeInOrder(session: Session, message: ChannelChange, holder: SocketKeyHolder): Refusal {
+  #changeInOrder(session: Session, change: ChannelChange, holder: SocketKeyHolder, id?: string): Refusal {
     const { waiting } = session;
-    if (waiting.length === 0 && !this.#mustWait(session, message)) return this.#change(session, message, holder);
-    if (waiting.length >= this.#options.limits.wsWaitingFilters) return replyTexts.rateLimited;
-    waiting.push(message);
+    if (waiting.length === 0 && !this.#mustWait(session, change)) return this.#change(session, change, holder, id);
+    if (waiting.length >= this.#options.limits.wsWaitingFilters) return problems.rateLimited;
+    waiting.push({ change, id });
     if (waiting.length === 1) this.#wait(session);
     return null;
   }
@@ -99,48 +107,50 @@ export class ClientRequests {
       const holder = session.credentials && this.#options.keys.verify(session.credentials.apiKey);
       // Its key was revoked: the gateway closes the socket.
       if (session.socket.closed || holder === null || typeof holder === 'string') return;
-      if (this.#mustWait(session, next)) return this.#wait(session);
+      const { change, id } = next;
+      if (this.#mustWait(session, change)) return this.#wait(session);
       session.waiting.shift();
-      const refusal = this.#change(session, next, holder);
-      if (refusal !== null) session.sendError(refusal);
+      const refusal = this.#change(session, change, holder, id);
+      if (refusal !== null) session.sendError(refusal, id);
     }
   }
 
-  #change(session: Session, message: ChannelChange, holder: SocketKeyHolder): Refusal {
-    if (message.type === 'UNSUBSCRIBE') return this.#unsubscribe(session, message);
+  #change(session: Session, message: ChannelChange, holder: SocketKeyHolder, id: string | undefined): Refusal {
+    if (message.type === 'UNSUBSCRIBE') return this.#unsubscribe(session, message, id);
     const problem =
       this.#validateFollow(session, message, holder) ??
       (message.channel === 'TICKER' || message.channel === 'COVER' ? null : resumeProblem(message.body));
     if (problem !== null) return problem;
     if (readsBook(session, message)) this.#options.turns.made();
-    if (message.channel === 'ORDERBOOK') return this.#filterBook(session, message);
-    if (message.channel === 'COVER') return this.#filterCover(session, message);
-    return message.channel === 'TICKER' ? this.#filterTickers(session, message) : this.#filter(session, message);
+    if (message.channel === 'ORDERBOOK') return this.#filterBook(session, message, id);
+    if (message.channel === 'COVER') return this.#filterCover(session, message, id);
+    return message.channel === 'TICKER'
+      ? this.#filterTickers(session, message, id)
+      : this.#filter(session, message, id);
   }
 
   /** A bad key changes nothing: an authorised socket stays authorised. A good key replaces the previous one. */
-  #auth(session: Session, { apiKey }: AuthMessage): Refusal {
+  #auth(session: Session, { apiKey }: AuthMessage, id: string | undefined): Refusal {
     const { keys } = this.#options;
     const { socket, encoding, reader } = session;
     const holder = keys.verify(apiKey);
-    if (holder === 'MISSING') return replyTexts.keyNotFound;
-    if (holder === 'NOT_FOUND')
-      return keys.strike(socket.remoteAddress) > 0 ? replyTexts.rateLimited : replyTexts.keyNotFound;
+    if (holder === 'NOT_FOUND' && keys.strike(socket.remoteAddress) > 0) return problems.rateLimited;
+    if (typeof holder === 'string') return problems.keyUnknown;
     const problem = this.#keySessions.validateJoin(session, holder);
     if (problem !== null) return problem;
     session.cancelDeadline?.();
     this.#keySessions.join(session, holder, apiKey);
-    session.sendInfo(replyTexts.authorized);
+    session.sendInfo(replyTexts.authorized, id);
     if (encoding !== null) this.#readers.beat(reader, { socket, encoding });
     return null;
   }
 
-  #filter(session: Session, { channel, body }: FilterV2Message): Refusal {
+  #filter(session: Session, { channel, body }: FilterV2Message, id: string | undefined): Refusal {
     const filter = filterOf(channel, body);
     const keys = filterKeys(channel, this.#options.chainId, filter);
     if (!session.isPlain) {
       const start = { resume: resumePoint(body), wantsSnapshot: body.snapshot ?? null };
-      return session.reader.follow(channel, filter, start, this.#acknowledge(session));
+      return session.reader.follow(channel, filter, start, this.#acknowledge(session, id));
     }
     // Answer first, subscribe after it in the same tick: messages of the old filter are sent before the answer, messages
     // of the new one after it.
@@ -149,69 +159,77 @@ export class ClientRequests {
     return null;
   }
 
-  #filterBook(session: Session, { body }: OrderbookFilterMessage): Refusal {
+  #filterBook(session: Session, { body }: OrderbookFilterMessage, id: string | undefined): Refusal {
     const view = viewOf(body, body.depth ?? this.#options.limits.wsBookLevels);
-    session.reader.followBook(view, resumePoint(body), this.#acknowledge(session));
+    session.reader.followBook(view, resumePoint(body), this.#acknowledge(session, id));
     this.#readers.add(session.reader);
     return null;
   }
 
-  #filterTickers(session: Session, { body }: TickerFilterMessage): Refusal {
+  #filterTickers(session: Session, { body }: TickerFilterMessage, id: string | undefined): Refusal {
     session.reader.followTickers(
       (body.poolAddress?.toLowerCase() as Hex | undefined) ?? null,
-      this.#acknowledge(session),
+      this.#acknowledge(session, id),
     );
     return null;
   }
 
-  #filterCover(session: Session, { body }: CoverFilterMessage): Refusal {
-    if (BigInt(body.size) === 0n) return 'Invalid FILTER: body.size must be > 0';
-    return session.reader.followCover(coverRequestOf(body), this.#acknowledge(session));
+  #filterCover(session: Session, { body }: CoverFilterMessage, id: string | undefined): Refusal {
+    if (BigInt(body.size) === 0n) return noSize('FILTER');
+    return session.reader.followCover(coverRequestOf(body), this.#acknowledge(session, id));
   }
 
-  #acknowledge(session: Session): Acknowledge {
+  #acknowledge(session: Session, id: string | undefined): Acknowledge {
     const { epoch } = this.#options.feed;
-    return (subscribed) => session.acknowledge(replyTexts.subscribed(subscribed.keys), subscribed, epoch);
+    return (subscribed) => session.acknowledge(replyTexts.subscribed(subscribed.keys), subscribed, epoch, id);
   }
 
   #validateFollow(session: Session, { channel, body }: Follow, holder: SocketKeyHolder): Refusal {
     const { clock, limits } = this.#options;
     if (body.chainId !== this.#options.chainId) return this.#otherChain(body.chainId);
     if (session.subscribes.reaches(clock.monotonicMs())) {
-      return `Too many FILTERs: at most ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds`;
+      const message = `Too many FILTERs: at most ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds`;
+      return { code: 'rate_limited', message };
     }
     return this.#keySessions.validateFollow(session, channel, holder);
   }
 
-  #unsubscribe(session: Session, { channel }: UnsubscribeV2Message): Refusal {
-    if (session.sendInfo(replyTexts.unsubscribed(channel))) session.unsubscribe(channel);
+  #unsubscribe(session: Session, { channel }: UnsubscribeV2Message, id: string | undefined): Refusal {
+    if (session.sendInfo(replyTexts.unsubscribed(channel), id)) session.unsubscribe(channel);
     return null;
   }
 
-  #rfq(session: Session, { body }: RfqMessage): Refusal {
+  #rfq(session: Session, { body }: RfqMessage, id: string | undefined): Refusal {
     const { chainId, limits, onFault } = this.#options;
     if (body.chainId !== chainId) return this.#otherChain(body.chainId);
-    if (BigInt(body.size) === 0n) return 'Invalid RFQ: body.size must be > 0';
+    if (BigInt(body.size) === 0n) return noSize('RFQ');
     if (session.rfqs.waiting >= limits.wsWaitingRfqs) {
-      return `Too many RFQs: ${limits.wsWaitingRfqs} of them wait to be published`;
+      const message = `Too many RFQs: ${limits.wsWaitingRfqs} of them wait to be published`;
+      return { code: 'too_many_rfqs', message };
     }
     session.rfqs.publish(body).then(
       (outcome) => {
         if (session.socket.closed) return;
-        if ('key' in outcome) session.sendInfo(replyTexts.rfqPublished(outcome.key));
-        else session.sendError(outcome.problem);
+        if ('key' in outcome) session.sendInfo(replyTexts.rfqPublished(outcome.key), id);
+        else session.sendError(outcome.problem, id);
       },
       (fault: unknown) => {
         onFault(fault);
-        if (!session.socket.closed) session.sendError('RFQ not published: internal error');
+        const problem: MessageProblem = { code: 'internal_error', message: 'RFQ not published: internal error' };
+        if (!session.socket.closed) session.sendError(problem, id);
       },
     );
     return null;
   }
 
-  #otherChain(chainId: string): string {
-    return `Chain ${chainId} is not served here, only ${this.#options.chainId} is`;
+  #otherChain(chainId: string): MessageProblem {
+    const message = `Chain ${chainId} is not served here, only ${this.#options.chainId} is`;
+    return { code: 'unsupported_chain', message };
   }
+}
+
+function noSize(type: string): MessageProblem {
+  return { code: 'invalid_parameter', message: `Invalid ${type}: body.size must be > 0` };
 }
 
 /** Plain subscriptions to QUOTES and RFQ start from now: they read nothing of the book. */
@@ -230,5 +248,5 @@ function resumePoint({ epoch, fromSeq }: Resumable): ResumePoint | null {
 
 function resumeProblem({ epoch, fromSeq }: Resumable): Refusal {
   if ((epoch === undefined) === (fromSeq === undefined)) return null;
-  return 'Invalid FILTER: body must have epoch and fromSeq together';
+  return { code: 'invalid_parameter', message: 'Invalid FILTER: body must have epoch and fromSeq together' };
 }

@@ -3,11 +3,12 @@ import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { rfqKey } from '../feed/filters.js';
 import { Deadline } from '../system/timers.js';
-import type { RfqMessage } from './messages.js';
+import { delayCode } from '../wire/error-codes.js';
+import type { MessageProblem, RfqMessage } from './messages.js';
 import type { RfqPorts } from './ports.js';
 
 /** What became of a request: the key it went to, or why it was not published. */
-export type RfqOutcome = { readonly key: string } | { readonly problem: string };
+export type RfqOutcome = { readonly key: string } | { readonly problem: MessageProblem };
 
 type PoolAddress = Awaited<ReturnType<RfqPorts['poolAddressOf']>>;
 
@@ -55,10 +56,15 @@ export class RfqQueue {
   async #submit(
     body: RfqMessage['body'],
     giveUpAtMs: number,
-  ): Promise<{ outcome: Promise<RfqOutcome> } | { problem: string }> {
+  ): Promise<{ outcome: Promise<RfqOutcome> } | { problem: MessageProblem }> {
     const poolAddress = await this.#poolAddress(body, giveUpAtMs);
-    if (poolAddress === 'IMPOSSIBLE') return { problem: 'Failed to fetch pool address' };
-    if (poolAddress === 'UNAVAILABLE') return { problem: 'Failed to fetch pool address: the chain does not answer' };
+    if (poolAddress === 'IMPOSSIBLE') {
+      return { problem: { code: 'invalid_pool_key', message: 'Failed to fetch pool address' } };
+    }
+    if (poolAddress === 'UNAVAILABLE') {
+      const message = 'Failed to fetch pool address: the chain does not answer';
+      return { problem: { code: 'chain_unavailable', message } };
+    }
     const { side, size, taker } = body;
     const rfq = { poolAddress, side, size: BigInt(size), taker: lowerCase(taker), body: JSON.stringify(body) };
     return { outcome: this.#outcome(rfq, this.#ports.publish(rfq)) };
@@ -77,7 +83,8 @@ export class RfqQueue {
 
   async #outcome(rfq: Rfq, published: ReturnType<RfqPorts['publish']>): Promise<RfqOutcome> {
     const result = await published;
-    return result === 'OK' ? { key: rfqKey(this.#chainId, rfq) } : { problem: `RFQ not published: ${result}` };
+    if (result === 'OK') return { key: rfqKey(this.#chainId, rfq) };
+    return { problem: { code: delayCode(result), message: `RFQ not published: ${result}` } };
   }
 }
 

@@ -6,7 +6,7 @@ import type { NetSocket } from '../net/net.js';
 import type { Channel, FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';
 import type { Acknowledged, FeedReader } from './feed-reader.js';
-import { type ChannelChange, error, info } from './messages.js';
+import type { ChannelChange, MessageProblem } from './messages.js';
 import type { SocketLimits } from './ports.js';
 import type { RfqQueue } from './rfq-queue.js';
 
@@ -41,7 +41,7 @@ export class Session {
   /** Rate limit of its key's rows and bytes. */
   readonly pace: ReaderPace;
   /** FILTERs and UNSUBSCRIBEs that wait for their turn, oldest first. */
-  readonly waiting: ChannelChange[] = [];
+  readonly waiting: { readonly change: ChannelChange; readonly id: string | undefined }[] = [];
   /** Ends the wait of the first of them. */
   cancelWait: CancelTimer | null = null;
   /** Null until a good AUTH. */
@@ -75,19 +75,22 @@ export class Session {
     return this.reader.followed.has(channel) || this.#subscribed.has(channel);
   }
 
-  /** False if the peer is too slow: the socket is being closed. */
-  sendInfo(message: string): boolean {
-    return this.#reply(info(message));
+  /** `id`: of the message that is answered. False if the peer is too slow: the socket is being closed. */
+  sendInfo(message: string, id?: string): boolean {
+    return this.#reply({ type: 'INFO', body: null, message, ...(id !== undefined && { id }) });
   }
 
-  sendError(problem: string): boolean {
-    return this.#reply(error(problem));
+  /** Plain clients receive the text alone. */
+  sendError({ code, message }: MessageProblem, id?: string): boolean {
+    if (this.encoding === null) return this.socket.send(JSON.stringify({ type: 'ERROR', body: null, message }), false);
+    return this.#reply({ type: 'ERROR', body: null, message, code, ...(id !== undefined && { id }) });
   }
 
   /** Subprotocols also receive `epoch` and the number to resume from. */
-  acknowledge(message: string, { channel, keys, seq }: Acknowledged, epoch: string): boolean {
+  acknowledge(message: string, { channel, keys, seq }: Acknowledged, epoch: string, id?: string): boolean {
     if (this.encoding === null) return this.sendInfo(message);
-    return this.#reply({ type: 'INFO', body: { channel, keys: [...keys], seq, epoch }, message });
+    const body = { channel, keys: [...keys], seq, epoch };
+    return this.#reply({ type: 'INFO', body, message, ...(id !== undefined && { id }) });
   }
 
   /** Subscribes to plain QUOTES or RFQ; replaces the channel's previous subscription. */

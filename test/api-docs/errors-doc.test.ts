@@ -88,6 +88,20 @@ await t.test('every refusal that is written in the sources is in the table, with
   }
 });
 
+await t.test('every refusal that is written in the sources of sockets is in their table, with its code', async (t) => {
+  const names = (await readdir(new URL('ws/', source))).filter((name) => name.endsWith('.ts'));
+  const texts = await Promise.all(names.map((name) => readFile(new URL(`ws/${name}`, source), 'utf8')));
+  const written = texts.flatMap((text) => [
+    ...text.matchAll(/(?:code: '(\w+)',\s*message:|\brefused\('(\w+)',)\s*(['"`])(.*?)\3/g),
+  ]);
+  t.ok(written.length >= 10, `${written.length} refusals`);
+  for (const [, code, refused, , message = ''] of written) {
+    const filled = message.replaceAll(/\$\{.*?\}/g, '1');
+    const row = socketErrors.find((error) => error.code === (code ?? refused) && isMessageOf(error, filled));
+    t.ok(row !== undefined, `"${message}" has no row with ${code ?? refused}`);
+  }
+});
+
 await t.test('every error that a route is documented to answer with lists its codes', async (t) => {
   for (const route of documentedRoutes(limits, ['WETH'])) {
     for (const [status, answer] of Object.entries(answersOf(route))) {

@@ -17,7 +17,9 @@ const best = { price: '50', size: '7' };
 const ticker = { poolAddress, poolKey, bid: best, ask: best, filledSize24h: `${3n * 10n ** 18n}` };
 const messages: readonly ServerMessageV2[] = [
   { type: 'INFO', body: { channel: 'QUOTES', keys: [key], seq: 4, epoch }, message: 'Subscribed' },
-  { type: 'ERROR', body: null, message: 'Not Authorized' },
+  { type: 'ERROR', body: null, message: 'Not Authorized', code: 'not_authenticated' },
+  { type: 'ERROR', body: null, message: 'RATELIMITED', code: 'rate_limited', id: 'a 1' },
+  { type: 'INFO', body: null, message: 'Unsubscribed from QUOTES channel', id: '1' },
   { type: 'POST_QUOTE', key, seq: 5, prevSeq: 4, tsMs: 1, cause, body: quote(1) },
   { type: 'FILL_QUOTE', key, seq: 6, prevSeq: 5, tsMs: 1, cause, size: '10', body: quote(1, '0') },
   {

@@ -116,8 +116,8 @@ export function info(message: string): object {
   return { type: 'INFO', body: null, message };
 }
 
-export function error(message: string): object {
-  return { type: 'ERROR', body: null, message };
+export function error(message: string, code = 'invalid_parameter'): object {
+  return { type: 'ERROR', body: null, message, code };
 }
 
 /** A heartbeat that names these books. */

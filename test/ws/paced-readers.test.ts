@@ -45,6 +45,21 @@ t.test('a plain reader of quotes and requests never waits, of a book it does', a
   t.match(takeMessages(reader), [{ type: 'INFO' }, { type: 'ORDERBOOK_SNAPSHOT' }]);
 });
 
+t.test('the answer to a FILTER that waited repeats its id', async (t) => {
+  const fixture = withQuotes(1);
+  const reader = fixture.authorized();
+  fixture.debtMs = 100;
+  reader.says({ ...filter('RFQ'), id: 'a' });
+  reader.says({ ...filter('RFQ', { chainId: '42161' }), id: 'b' });
+  t.strictSame(takeMessages(reader), []);
+  fixture.debtMs = 0;
+  fixture.clock.advance(100);
+  t.match(takeMessages(reader), [
+    { type: 'INFO', id: 'a' },
+    { type: 'ERROR', code: 'unsupported_chain', id: 'b' },
+  ]);
+});
+
 t.test('no more than `wsWaitingFilters` wait, and one more changes nothing', async (t) => {
   const fixture = withQuotes(1, { limits: { wsWaitingFilters: 2 } });
   const reader = fixture.authorized();

@@ -13,6 +13,11 @@ class QuotebookError(Exception):
 class RefusedError(QuotebookError):
     """The server answered a WebSocket message with ERROR; the text is the server's."""
 
+    def __init__(self, message: str = "", code: str | None = None) -> None:
+        super().__init__(message)
+        #: Stable name of the error; None: an older server sent none.
+        self.code = code
+
 
 class ConnectionLostError(QuotebookError):
     """The connection ended before the answer came: the server may have processed the message, or not."""

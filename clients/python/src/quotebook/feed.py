@@ -117,7 +117,7 @@ async def _ask(socket: Any, message: Message, timeout: float) -> Message:
 
     received = await asyncio.wait_for(answer(), timeout)
     if received["type"] == "ERROR":
-        raise RefusedError(received["message"])
+        raise RefusedError(received["message"], received.get("code"))
     return received
 
 
