@@ -279,7 +279,7 @@ function operatorOf(
 
 function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
   const { head, stale } = chains.health[role].status();
-  return { head, stale, failure: chains.health[role].failure };
+  return { head, stale, failure: chains.health[role].failure, readTo: chains.readTo(role) };
 }
 
 /** What gateways may have the leader do. */

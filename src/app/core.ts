@@ -23,7 +23,7 @@ export interface CommittedRecords {
 }
 
 /** How the chains look from the book: what answers and heartbeats say of them. */
-export interface ChainsView extends Pick<Chains, 'spending' | 'balances'> {
+export interface ChainsView extends Pick<Chains, 'spending' | 'balances' | 'readTo'> {
   readonly health: Readonly<Record<ChainRole, Pick<ChainHealth, 'stale' | 'status' | 'failure'>>>;
   readonly follower: Pick<Chains['follower'], 'caughtUp'>;
 }

@@ -3,6 +3,7 @@ import type { ClusterConnection } from '../cluster/connection.js';
 import { UsageExchange } from '../cluster/usage.js';
 import type { GatewayReplica } from '../cluster/gateway-replica.js';
 import { type ChainNews, hearNews, type LeaderNews } from '../cluster/members.js';
+import type { BlockId } from '../chain/contracts/blocks-and-logs.js';
 import type { CallResult } from '../chain/contracts/abi-encoding.js';
 import type { ChainStatus } from '../chain/follow/chain-health.js';
 import { RpcUnreachable } from '../chain/rpc/rpc-errors.js';
@@ -23,6 +24,8 @@ export class LeaderWatch {
   readonly #clock: Clock;
   readonly #leaseMs: number;
   #news: LeaderNews | null = null;
+  /** The newest news that the book here has caught up with. */
+  #reached: LeaderNews | null = null;
   #heardMs: number;
 
   constructor(clock: Clock, leaseMs: number) {
@@ -40,6 +43,12 @@ export class LeaderWatch {
     if (news.term < (this.#news?.term ?? 0)) return;
     this.#news = news;
     this.#heardMs = this.#clock.monotonicMs();
+  }
+
+  /** The last block whose events a book at `seq` has. What the leader read later may not have come here yet. */
+  readTo(role: ChainRole, seq: number): BlockId | null {
+    if (this.#news !== null && this.#news.seq <= seq) this.#reached = this.#news;
+    return this.#reached?.chains[role].readTo ?? null;
   }
 
   /** Null: there is a leader. */
@@ -111,6 +120,7 @@ export function openGatewayCore(
         return watch.news?.caughtUp ?? false;
       },
     },
+    readTo: (role) => watch.readTo(role, replica.at.seq),
     spending: null,
     balances: null,
   };

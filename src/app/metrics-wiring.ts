@@ -1,4 +1,4 @@
-import type { ChainHealth } from '../chain/follow/chain-health.js';
+import type { ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock } from '../engine/ports.js';
 import type { Publish } from '../feed/quote-topics.js';
@@ -73,15 +73,17 @@ export function measuredPublish(publish: Publish, metrics: Metrics | null): Publ
 }
 
 /**
- * Both chains for a heartbeat: the newest block of each, how old it is by this machine's clock, and why it is stale.
+ * Both chains for a heartbeat: the newest block of each, how old it is by this machine's clock, why it is stale, and up
+ * to which block the book has its events.
  */
-export function chainsJson({ health }: Pick<ChainsView, 'health'>, clock: Clock): Heartbeat['chains'] {
-  const of = (chain: Pick<ChainHealth, 'status'>): Heartbeat['chains']['stream'] => {
-    const { head, stale } = chain.status();
-    if (head === null) return { block: null, lateMs: null, stale };
+export function chainsJson(chains: Pick<ChainsView, 'health' | 'readTo'>, clock: Clock): Heartbeat['chains'] {
+  const of = (role: ChainRole): Heartbeat['chains']['stream'] => {
+    const { head, stale } = chains.health[role].status();
+    const readTo = chains.readTo(role)?.blockNumber ?? null;
+    if (head === null) return { block: null, lateMs: null, stale, readTo };
     const { number: blockNumber, hash: blockHash, timestamp } = head;
     const lateMs = Math.max(0, Math.round(clock.wallMs()) - timestamp * 1000);
-    return { block: { blockNumber, blockHash, timestamp }, lateMs, stale };
+    return { block: { blockNumber, blockHash, timestamp }, lateMs, stale, readTo };
   };
-  return { settlement: of(health.settlement), stream: of(health.stream) };
+  return { settlement: of('settlement'), stream: of('stream') };
 }

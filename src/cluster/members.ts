@@ -1,4 +1,4 @@
-import type { BlockHead } from '../chain/contracts/blocks-and-logs.js';
+import type { BlockHead, BlockId } from '../chain/contracts/blocks-and-logs.js';
 import type { Clock } from '../engine/ports.js';
 import type { ClusterConnection } from './connection.js';
 
@@ -19,6 +19,8 @@ export interface ChainNews {
   readonly head: BlockHead | null;
   readonly stale: string | null;
   readonly failure: string | null;
+  /** The last block whose events the leader's book has. */
+  readonly readTo: BlockId | null;
 }
 
 /** The leader's news, once a second, from which gateways know that there is one and how the chains are. */

@@ -75,7 +75,12 @@ export const COVER = record({
   legs: { list: record({ take: 'amount', quote: QUOTE }) },
 });
 const BLOCK = record({ blockNumber: 'uint', blockHash: 'hex', timestamp: 'uint' });
-const CHAIN = record({ block: { nullable: BLOCK }, lateMs: { nullable: 'uint' }, stale: { nullable: 'text' } });
+const CHAIN = record({
+  block: { nullable: BLOCK },
+  lateMs: { nullable: 'uint' },
+  stale: { nullable: 'text' },
+  readTo: { nullable: 'uint' },
+});
 
 const numbered = { key: 'text', seq: 'uint', prevSeq: 'uint', tsMs: 'uint' } as const;
 const eventFields = { ...numbered, cause: { nullable: CAUSE } } as const;

@@ -184,12 +184,14 @@ export const Resync = closed({
 export type Resync = Static<typeof Resync>;
 
 /**
- * `block`: the newest that the chain showed; `lateMs`: its age by this server's clock; `stale`: why it counts as late.
+ * `block`: the newest that the chain showed; `readTo`: number of the last block whose events the book has; `lateMs`: the
+ * age of `block` by this server's clock; `stale`: why it counts as late.
  */
 export const ChainJson = closed({
   block: nullable(closed({ blockNumber: SafeUint, blockHash: Hash, timestamp: UnixSeconds })),
   lateMs: nullable(SafeUint),
   stale: nullable(Type.String()),
+  readTo: nullable(SafeUint),
 });
 export const Heartbeat = closed({
   type: Type.Literal('HEARTBEAT'),

@@ -11,7 +11,7 @@ const levels = {
   bids: [{ price: '49', size: '0', count: 0 }],
   asks: [{ price: '51', size: `${10n ** 60n}`, count: 2 }],
 };
-const chain = { block: null, lateMs: 12, stale: 'settlement: no answer' };
+const chain = { block: null, lateMs: 12, stale: 'settlement: no answer', readTo: 7 };
 const { poolAddress, poolKey, provider } = quote(1);
 const best = { price: '50', size: '7' };
 const ticker = { poolAddress, poolKey, bid: best, ask: best, filledSize24h: `${3n * 10n ** 18n}` };

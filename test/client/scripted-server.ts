@@ -122,7 +122,7 @@ export function error(message: string, code = 'invalid_parameter'): object {
 
 /** A heartbeat that names these books. */
 export function heartbeat(seq: number, books: readonly { key: string; hash: string }[] = []): object {
-  const chain = { block: null, lateMs: null, stale: null };
+  const chain = { block: null, lateMs: null, stale: null, readTo: null };
   return { type: 'HEARTBEAT', seq, serverTimeMs: 0, chains: { settlement: chain, stream: chain }, books };
 }
 

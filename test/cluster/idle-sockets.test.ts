@@ -53,7 +53,7 @@ async function openGateways(t: Test) {
   const keys = await KeyStore.open({ files, clock: systemClock, random: systemRandom, cacheSize: limits.keyCache });
   t.teardown(() => keys.close());
   const { key: apiKey } = await keys.create('paid', 'bench');
-  const healthy: ChainNews = { head: null, stale: null, failure: null };
+  const healthy: ChainNews = { head: null, stale: null, failure: null, readTo: null };
   const news = publishNews(leader.cluster, systemClock, NEWS_MS, () => ({
     member: 'engine-1',
     term: leader.term,

@@ -12,6 +12,7 @@ import t, { type Test } from 'tap';
 import { createWalletClient, http } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { LONG, SHORT } from '../../src/chain/contracts/abi.js';
+import { tradedPoolAbi } from '../../src/client/trading/abi.js';
 import type { DevAccount } from '../../src/chain/dev/dev-client.js';
 import type { Pool } from '../../src/engine/quote.js';
 import { Market, ONE } from '../chain/dev/market.js';
@@ -193,6 +194,27 @@ t.test('a maker cancels some quotes, then all of them, private and unfunded ones
   await market.approve(maker.address, market.token('USDC'), chain.contracts.erc20Router);
   t.strictSame(await live(), [0, 0]);
   t.strictSame(await own.cancelAll(), [], 'nothing is left to be cancelled');
+});
+
+t.test('a heartbeat names a block as read once the book has its events', async (t) => {
+  const client = connect(t);
+  const { poolAddress } = market.pool('testWETH', 1600n, true);
+  // Heartbeats come to a client that follows something.
+  await client.followQuotes({ poolAddress }).whenLive();
+  for (let round = 0; round < 3; round++) {
+    const quoteIds = await post(client, market.pool('testWETH', 1600n, true), {});
+    const { transactions } = trader(client, maker);
+    const cancel = { address: poolAddress, abi: tradedPoolAbi, functionName: 'cancelQuotesOB', args: [quoteIds] };
+    const { blockNumber } = await transactions.send(cancel);
+    await new Promise<void>((resolve) => {
+      const stop = client.onHeartbeat(({ chains: { settlement } }) => {
+        if ((settlement.readTo ?? -1) < blockNumber) return;
+        stop();
+        resolve();
+      });
+    });
+    t.strictSame((await client.rest.orders({ quoteIds })).validQuotes, []);
+  }
 });
 
 t.test('a transaction that the feed does not show in time is reported with its hash', async (t) => {

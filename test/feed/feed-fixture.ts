@@ -32,8 +32,9 @@ export const chains: Heartbeat['chains'] = {
     block: { blockNumber: 7, blockHash: `0x${'5e'.repeat(32)}`, timestamp: START },
     lateMs: 250,
     stale: null,
+    readTo: 7,
   },
-  stream: { block: null, lateMs: null, stale: 'stream: no block has been read yet' },
+  stream: { block: null, lateMs: null, stale: 'stream: no block has been read yet', readTo: null },
 };
 
 export interface FeedFixtureOptions {

@@ -56,7 +56,7 @@ export const socketLimits: SocketLimits = {
   wsWaitingFilters: 4,
 };
 
-const nothingRead = { block: null, lateMs: null, stale: 'no block has been read yet' };
+const nothingRead = { block: null, lateMs: null, stale: 'no block has been read yet', readTo: null };
 
 /** A gateway and a publisher between a network without wires and a log without a disk. */
 export class GatewayFixture {

@@ -20,8 +20,8 @@ export class FeedWatch {
   readonly #stopHeartbeats: () => void;
   /** Transactions that an event named. */
   readonly #shown = new Set<string>();
-  /** Settlement block of each heartbeat since the start, the newest last; two are kept. */
-  #heads: readonly number[] = [];
+  /** Number of the last settlement block whose events the book has, by the newest heartbeat. */
+  #readTo = -1;
   #onNews = (): void => undefined;
 
   constructor(options: WatchOptions) {
@@ -39,14 +39,12 @@ export class FeedWatch {
   }
 
   /**
-   * Resolves once an event names the transaction. `isQuiet`: it may cause no event, so two heartbeats at its block or a
-   * later one count, too. Rejects with NotShownError.
+   * Resolves once an event names the transaction. `isQuiet`: it may cause no event, so a heartbeat whose book has the
+   * events of its block counts, too. Rejects with NotShownError.
    */
   async shows(hash: Hex, block: bigint, isQuiet: boolean): Promise<void> {
     const { clock, feedMs } = this.#options;
-    this.#heads = [];
-    const isShown = (): boolean =>
-      this.#shown.has(hash) || (isQuiet && this.#heads.length === 2 && this.#heads.every((head) => head >= block));
+    const isShown = (): boolean => this.#shown.has(hash) || (isQuiet && this.#readTo >= block);
     await new Promise<void>((resolve, reject) => {
       const cancel = clock.after(feedMs, () => {
         this.#onNews = () => undefined;
@@ -75,8 +73,8 @@ export class FeedWatch {
   }
 
   #beat({ chains: { settlement } }: HeartbeatMessage): void {
-    if (settlement.block === null || settlement.stale !== null) return;
-    this.#heads = [...this.#heads, settlement.block.blockNumber].slice(-2);
+    if (settlement.readTo === null || settlement.stale !== null) return;
+    this.#readTo = settlement.readTo;
     this.#onNews();
   }
 }
