@@ -14,7 +14,7 @@ import {
 
 /** The file that the keys are kept in. */
 export const LEDGER = 'keys.json';
-const SECRET = 'keys.secret';
+export const SECRET = 'keys.secret';
 const SECRET_BYTES = 32;
 const ID_BYTES = 8;
 const MAX_LABEL = 100;

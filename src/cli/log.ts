@@ -1,6 +1,9 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { Disk } from '../persistence/disk/disk.js';
+import { meteredDisk } from '../persistence/disk/metered-disk.js';
 import { nodeDiskAt } from '../persistence/disk/node-disk.js';
+import { logBytes } from '../persistence/recovery/log-backup.js';
 import {
   dumpLog,
   type LogReport,
@@ -9,8 +12,9 @@ import {
   type RestoreSource,
   verifyLog,
 } from '../persistence/recovery/log-tools.js';
-import { systemRandom } from '../system/clock.js';
+import { systemClock, systemRandom } from '../system/clock.js';
 import { parseFlags } from './flags.js';
+import { Progress } from './progress.js';
 import { type CliCommand, type CommandIo, EXIT_OK, toIo, UsageError } from './run.js';
 
 const help = `quotebook log verify DIR
@@ -54,7 +58,7 @@ export const logCommand: CliCommand = {
     const disk = nodeDiskAt(directory);
     switch (action) {
       case 'verify':
-        report(await verifyLog(disk, toIo(io)), io);
+        report(await verify(disk, io), io);
         return EXIT_OK;
       case 'repair':
         report(await repairLog(disk, systemRandom, toIo(io)), io);
@@ -70,6 +74,13 @@ export const logCommand: CliCommand = {
     }
   },
 };
+
+async function verify(disk: Disk, io: CommandIo): Promise<LogReport> {
+  const progress = new Progress(io, systemClock);
+  progress.begin('verifying', (await logBytes(disk)).verify);
+  const metered = meteredDisk(disk, (bytes) => progress.advance(bytes));
+  return verifyLog(metered, toIo(io)).finally(() => progress.end());
+}
 
 async function sourceAt(file: string): Promise<RestoreSource> {
   const { dir, base } = path.parse(path.resolve(file));

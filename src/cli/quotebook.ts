@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
+import { backupCommand, restoreCommand, upgradeCommand } from './backup.js';
 import { clusterCommand } from './cluster.js';
 import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
@@ -18,6 +19,9 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   keysCommand,
   configCommand,
   logCommand,
+  backupCommand,
+  restoreCommand,
+  upgradeCommand,
   clusterCommand,
   statusCommand,
   chainCommand,
@@ -45,6 +49,7 @@ process.exitCode = await runCommand(words, commands, version, {
   err: (line) => process.stderr.write(`${line}\n`),
   environment: process.env,
   readText: (path) => readFile(path, 'utf8'),
+  ...(process.stderr.isTTY && { showStatus: (text: string) => process.stderr.write(`\r\x1b[K${text}`) }),
 });
 // By then all is closed, and what a service may have left under way concerns nobody any more: a request to a node that
 // leaves it unanswered has up to four times ten seconds.

@@ -44,7 +44,7 @@ export async function runCommand(
     return EXIT_OK;
   }
   try {
-    return await command.run(rest, io);
+    return await command.run(rest, io, version);
   } catch (error) {
     if (!(error instanceof UsageError)) return failed(error, io);
     io.err(`quotebook ${command.name}: ${error.message}`);
@@ -81,6 +81,8 @@ export interface CommandIo {
   err(line: string): void;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly readText: ReadText;
+  /** Replaces the last line of a terminal; absent where the standard error is none. '' takes the line away. */
+  readonly showStatus?: (text: string) => void;
 }
 
 export interface CliCommand {
@@ -90,7 +92,7 @@ export interface CliCommand {
   /** What `--help` prints. */
   readonly help: string;
   /** `words`: what follows the command's name. Resolves to the exit code. */
-  run(words: readonly string[], io: CommandIo): Promise<number>;
+  run(words: readonly string[], io: CommandIo, version: string): Promise<number>;
 }
 
 export const EXIT_OK = 0;

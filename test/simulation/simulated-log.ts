@@ -1,14 +1,13 @@
 import type { Command, Stamp } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
+import type { Clock } from '../../src/engine/ports.js';
 import { EngineTime, Sequencer, type SequencerOptions, type SubmitResult } from '../../src/engine/sequencer.js';
 import type { Disk } from '../../src/persistence/disk/disk.js';
 import { type OpenLog, openLog, type OpenLogOptions } from '../../src/persistence/recovery/open-log.js';
 import { makeSnapshot } from '../../src/persistence/snapshot/snapshot-process.js';
 import { REORG_DEPTH, START } from '../engine/samples.js';
-import type { SimDisk } from '../persistence/sim-disk.js';
 import type { SeededRandom } from './seeded-random.js';
-import type { SimClock } from './sim-clock.js';
 
 /** A line of the text log, kept. */
 export interface Line {
@@ -64,7 +63,7 @@ class RememberingSequencer extends Sequencer {
   }
 }
 
-/** One life of a process that writes a log on a simulated disk. */
+/** One life of a process that writes a log, in most tests on a simulated disk. */
 export class LogProcess {
   readonly log: OpenLog;
   readonly sequencer: RememberingSequencer;
@@ -75,7 +74,7 @@ export class LogProcess {
   readonly toldEvents: EngineEvent[] = [];
   readonly #process: ProcessState;
 
-  private constructor(log: OpenLog, clock: SimClock, state: ProcessState) {
+  private constructor(log: OpenLog, clock: Clock, state: ProcessState) {
     this.log = log;
     this.#process = state;
     this.time = new EngineTime(clock, Math.max(log.engine.tsMs, START * 1000));
@@ -99,8 +98,8 @@ export class LogProcess {
 
   /** Rejects as `openLog` does. */
   static async start(
-    disk: SimDisk,
-    clock: SimClock,
+    disk: { boot(): Disk },
+    clock: Clock,
     random: SeededRandom,
     options: Partial<OpenLogOptions> = {},
   ): Promise<LogProcess> {
@@ -137,7 +136,7 @@ interface ProcessState {
 /** What a process hands to `openLog`; snapshots are made in the same thread, in the simulator's time. */
 export function optionsFor(
   disk: Disk,
-  clock: SimClock,
+  clock: Clock,
   random: SeededRandom,
   { fatal, lines }: ProcessState,
   changes: Partial<OpenLogOptions> = {},

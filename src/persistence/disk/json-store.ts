@@ -11,7 +11,7 @@ import {
 } from './disk.js';
 
 /** 2: with filler after the last line. */
-const FORMAT = 2;
+export const STORE_FORMAT = 2;
 /** The file's length is a multiple of this, and at least one byte of it is filler. */
 const FILL_BYTES = 4096;
 
@@ -156,7 +156,7 @@ export class JsonStore implements KeyValueStore {
   async #rewrite(): Promise<void> {
     await this.#closeFile();
     const changes = [...this.#values].map(([key, value]): Change => ({ key, value }));
-    const lines = [toLine({ format: FORMAT }), ...(changes.length > 0 ? [toLine(changes)] : [])];
+    const lines = [toLine({ format: STORE_FORMAT }), ...(changes.length > 0 ? [toLine(changes)] : [])];
     const bytes = lines.reduce((sum, { length }) => sum + length, 0);
     const length = filledLength(bytes);
     await writeWhole(this.disk, this.name, [...lines, Buffer.alloc(length - bytes, NEW_LINE)]);
@@ -200,6 +200,16 @@ function checkAccepted(name: string, what: string, { acceptMissing, logger }: Js
     throw new PersistenceError('MISSING', `${name} ${what}: ${remedy}`);
   }
   logger.warn({ file: name, reason: what }, 'missing file accepted');
+}
+
+/**
+ * Throws PersistenceError DAMAGED, MISSING or NEWER_FORMAT when a start would refuse the file. Returns its format.
+ */
+export function checkJsonStore(name: string, bytes: Buffer, logger: Logger): number {
+  const nothing = (): void => undefined;
+  readValues(name, bytes, { maxBytes: Infinity, logger, onFatal: nothing, isExpected: true, acceptMissing: false });
+  const [first] = readLines(withoutFiller(bytes));
+  return readFormat(name, first?.content);
 }
 
 function readValues(name: string, all: Buffer, options: JsonStoreOptions): Map<string, unknown> {
@@ -258,9 +268,9 @@ function* readLines(bytes: Buffer): Generator<{ offset: number; content: unknown
 
 function readFormat(name: string, content: unknown): number {
   const { format } = content as { format?: unknown };
-  if (typeof format === 'number' && format >= 1 && format <= FORMAT) return format;
+  if (typeof format === 'number' && format >= 1 && format <= STORE_FORMAT) return format;
   throw new PersistenceError(
     'NEWER_FORMAT',
-    `${name} has format ${String(format)}, this program reads up to ${FORMAT}`,
+    `${name} has format ${String(format)}, this program reads up to ${STORE_FORMAT}`,
   );
 }

@@ -4,7 +4,7 @@ import { EPOCH_BYTES } from './header.js';
 
 export const MANIFEST_NAME = 'stamp.json';
 /** 2: with `feedEpoch`, `sync`, `closedGroup` and `files`. */
-const MANIFEST_FORMAT = 2;
+export const MANIFEST_FORMAT = 2;
 
 /**
  * Chain ids, genesis hashes, contract addresses: by name, what a log is bound to. Addresses and hashes in lower case.

@@ -3,7 +3,7 @@ import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from '../f
 import { type Manifest, MANIFEST_NAME } from '../format/manifest.js';
 import { brokenName } from './torn-tail.js';
 
-const HALT_NAME = 'deep-reorg.json';
+export const HALT_NAME = 'deep-reorg.json';
 
 interface Halt {
   /** 16 hex digits: of the log that was being written. */
