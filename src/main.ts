@@ -33,6 +33,7 @@ import { readWalletKey, walletTerms } from './config/wallet-key.js';
 import type { ChainRole } from './engine/command.js';
 import type { Hex } from './engine/quote.js';
 import { Metrics, serveMetrics } from './metrics/metrics.js';
+import { PastThread } from './past/past-thread.js';
 import { lockFile } from './persistence/disk/file-lock.js';
 import { spareDescriptors, systemClock, systemRandom } from './system/clock.js';
 import { makeDirectory, modeBeyondOwner } from './system/make-directory.js';
@@ -149,6 +150,12 @@ async function serve(
     }
     const history = await LogEvents.open(log.history, systemClock, limits);
     ends.push(() => history.close());
+    const past = new PastThread(
+      { directory: log.directory, chainId: String(profile.settlement.chainId), profile, limits },
+      systemClock,
+      limits,
+    );
+    ends.push(() => past.close());
     const localKey = local === null ? null : await localApiKey(keys, settings.dataDir);
     const pageFiles = await readPageFiles(PAGE_DIRECTORY);
     if (pageFiles.length === 0) logger.warn('page not built');
@@ -162,6 +169,7 @@ async function serve(
       journal: log.journal,
       epoch: log.epoch,
       history,
+      past,
       keys,
       budgets: log.budgets,
       spareDescriptors,

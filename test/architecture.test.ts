@@ -126,6 +126,8 @@ t.test('the disk, the network, other threads and processes are reached where a p
     'node:child_process': ['chain/dev/', 'persistence/disk/file-lock', 'persistence/snapshot/snapshot-process'],
     'node:worker_threads': [
       'auth/signature-',
+      'past/past-thread',
+      'past/past-worker',
       'persistence/snapshot/snapshot-child',
       'persistence/snapshot/snapshot-worker',
       'persistence/recovery/scan-thread',

@@ -171,6 +171,16 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       code: 'no_longer_kept',
       when: 'GET /trades, GET /candles: `from` is earlier, in Unix seconds.',
     },
+    {
+      message: 'Events up to {number} are not kept',
+      code: 'no_longer_kept',
+      when: 'GET /quotes/{quoteId}/history: some of the events are older. `oldest.seq` repeats the number: events after it are kept.',
+    },
+    {
+      message: 'This service keeps no log',
+      code: 'no_longer_kept',
+      when: 'Questions about the past: the log is in memory alone.',
+    },
   ],
   413: [{ message: 'The body is too large', code: 'body_too_large', when: 'The connection is closed.' }],
   414: [{ message: 'The query string is too long', code: 'query_too_long', when: 'Longer than `queryBytes`.' }],

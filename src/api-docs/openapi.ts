@@ -16,6 +16,8 @@ export interface RouteDoc {
   /** Groups routes for readers. */
   readonly tag: string;
   readonly summary: string;
+  /** An object schema: one property for each parameter of the path, such as `{quoteId}`. */
+  readonly pathParameters?: TSchema;
   /** An object schema: one parameter for each property. */
   readonly query?: TSchema;
   readonly body?: TSchema;
@@ -229,7 +231,7 @@ function operation(route: RouteDoc, components: Components): object {
     summary: route.summary,
     tags: [route.tag],
     security: route.needsKey ? [{ apiKey: [] }] : [],
-    ...(route.query !== undefined && { parameters: parameters(route, route.query, components) }),
+    ...((route.query ?? route.pathParameters) !== undefined && { parameters: parameters(route, components) }),
     ...(route.body !== undefined && {
       requestBody: { required: true, content: { 'application/json': { schema: components.refer(route.body) } } },
     }),
@@ -241,7 +243,7 @@ function operation(route: RouteDoc, components: Components): object {
 
 /** A name for programs that are made from the document: `getVaultsQuote` of GET /vaults/quote, `get` of GET /. */
 function operationId({ method, path }: RouteDoc): string {
-  return method.toLowerCase() + path.replace(/[^a-z]+(.?)/g, (_, letter: string) => letter.toUpperCase());
+  return method.toLowerCase() + path.replace(/[^a-zA-Z]+(.?)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** Its answers have an entity tag, and need not be sent again. */
@@ -249,18 +251,25 @@ function isTagged({ answers }: RouteDoc): boolean {
   return answers[304] !== undefined;
 }
 
-function parameters(route: RouteDoc, query: TSchema, components: Components): object[] {
-  const { properties = {}, required = [] } = query as {
+function parameters(route: RouteDoc, components: Components): object[] {
+  const all = [
+    ...parametersIn('path', route.pathParameters, components),
+    ...parametersIn('query', route.query, components),
+  ];
+  return isTagged(route) ? [...all, IF_NONE_MATCH] : all;
+}
+
+function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, components: Components): object[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
     readonly properties?: Readonly<Record<string, TSchema>>;
     readonly required?: readonly string[];
   };
-  const ofQuery = Object.entries(properties).map(([name, schema]) => ({
+  return Object.entries(properties).map(([name, property]) => ({
     name,
-    in: 'query',
+    in: place,
     required: required.includes(name),
-    schema: components.refer(schema),
+    schema: components.refer(property),
   }));
-  return isTagged(route) ? [...ofQuery, IF_NONE_MATCH] : ofQuery;
 }
 
 function response(status: string, answer: AnswerDoc, route: RouteDoc, components: Components): object {

@@ -55,13 +55,14 @@ ${joined(sections.map(({ title, html }) => `<h2 id="${anchor(title)}">${escape(t
 }
 
 function routeHtml(route: RouteDoc): string {
-  const { method, path, summary, needsKey, query, body } = route;
+  const { method, path, summary, needsKey, pathParameters, query, body } = route;
   const answers = Object.entries(answersOf(route)).map(([status, answer]) => [
     status,
     escape(answer.about) + (Number(status) >= 400 ? '' : schemasOf(answer).map(pre).join('or')),
   ]);
   return `<details>
 <summary><code>${method} ${escape(path)}</code> ${escape(summary)}${needsKey ? '' : ' (no key)'}</summary>
+${pathParameters === undefined ? '' : `<h4>Path</h4>${queryHtml(pathParameters)}`}
 ${query === undefined ? '' : `<h4>Query</h4>${queryHtml(query)}`}${body === undefined ? '' : `<h4>Body</h4>${pre(body)}`}
 <h4>Answers</h4>${table(['Status', ''], answers)}
 </details>`;

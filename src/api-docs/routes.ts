@@ -8,6 +8,7 @@ import {
   WalletQuery,
 } from '../wire/account.js';
 import { AnyEventsQuery, EventsPage, TickersQuery, TickersResult } from '../wire/feed-messages.js';
+import { QuoteHistoryPath, QuoteHistoryQuery, QuoteHistoryResult } from '../wire/history.js';
 import {
   ivQuery,
   IvResult,
@@ -107,6 +108,21 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
         400: BAD_REQUEST,
         500: failure('The token or the pool gave no answer', 'contract_call_failed'),
         503: failure('The chain does not answer; try again', 'chain_unavailable'),
+      },
+    },
+    {
+      method: 'GET',
+      path: '/quotes/{quoteId}/history',
+      needsKey: true,
+      tag,
+      summary: 'Every event of a quote, the oldest first',
+      pathParameters: QuoteHistoryPath,
+      query: QuoteHistoryQuery,
+      answers: {
+        200: { about: 'A page of its events', schema: QuoteHistoryResult },
+        400: BAD_REQUEST,
+        410: failure('Events of before what is kept; `oldest.seq` says up to which', 'no_longer_kept'),
+        503: failure('Too many questions about the past wait; try again', 'busy'),
       },
     },
     {

@@ -32,7 +32,9 @@ import { walletTerms } from '../config/wallet-key.js';
 import type { ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Hex, Order } from '../engine/quote.js';
+import type { PastRequest } from '../http/history-route.js';
 import type { PublishResult, QuoteToPublish } from '../http/publish-route.js';
+import { PastThread } from '../past/past-thread.js';
 import type { Caller } from '../http/router.js';
 import type { OperatorTrading } from '../http/trading-routes.js';
 import { nodeDiskAt, openNodeDisk } from '../persistence/disk/node-disk.js';
@@ -44,7 +46,7 @@ import { scanInThread } from '../persistence/recovery/scan-thread.js';
 import { Quotas } from '../quota/rate-limits.js';
 import { systemClock, systemRandom } from '../system/clock.js';
 import { openSnapshots, openLogOptions } from './data-directory.js';
-import { openGatewayCore } from './gateway-core.js';
+import { openGatewayCore, type SentAnswer, sentAnswer } from './gateway-core.js';
 import { type Service, startService } from './service.js';
 import type { ServiceOptions, CoreOptions } from './service-options.js';
 import { type LocalCore, openLocalCore } from './local-core.js';
@@ -195,6 +197,12 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   const { term, journal, log, lease, publisher } = led;
   const { member } = cluster.options;
   logger.info({ member, term, index: log.engine.index }, 'leading');
+  const directory = path.join(settings.dataDir, profile.name);
+  const past = new PastThread(
+    { directory, chainId: String(profile.settlement.chainId), profile, limits },
+    systemClock,
+    limits,
+  );
   const values = await LeaderValues.open(cluster, term, systemClock, limits.clusterRetryMs, onFault);
   const logFault = (error: unknown): void => logger.error({ err: error }, 'internal error');
   const core = await openLocalCore(
@@ -205,6 +213,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
       engine: log.engine,
       journal,
       budgets: values.of('budgets'),
+      past,
       clock: systemClock,
       random: systemRandom,
       limits: { ...limits, reorgDepth: log.reorgDepth },
@@ -249,6 +258,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   const cancel = systemClock.after(limits.stopPatienceMs, () => publisher.stop());
   await server.stop();
   news.stop();
+  await past.close();
   await core.stop().catch(logFault);
   await log.close().catch(logFault);
   await publisher.drain().catch(() => undefined);
@@ -283,7 +293,7 @@ function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
 }
 
 /** What gateways may have the leader do. */
-function handlersOf({ publishing, optionServices, rfqs, settlement, accounts }: LocalCore) {
+function handlersOf({ publishing, optionServices, rfqs, settlement, accounts, past }: LocalCore) {
   const services = (): NonNullable<typeof optionServices> => {
     if (optionServices === null) throw new Error('the leader has no wallet');
     return optionServices;
@@ -325,6 +335,10 @@ function handlersOf({ publishing, optionServices, rfqs, settlement, accounts }: 
     nativeBalance: (...args: Parameters<typeof accounts.native>) => accounts.native(...args),
     optionBalances: (...args: Parameters<typeof accounts.options>) => accounts.options(...args),
     publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
+    async past(request: PastRequest): Promise<SentAnswer> {
+      if (past === null) throw new Error('the leader keeps no log');
+      return sentAnswer(await past.ask(request));
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import type { JournalRecord } from '../engine/ports.js';
 import type { EngineTime } from '../engine/sequencer.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { AccountQueries } from '../http/account-routes.js';
+import type { PastQueries } from '../http/history-route.js';
 import type { Hex } from '../engine/quote.js';
 import type { RfqPorts } from '../ws/ports.js';
 import type { PoolDeployments, Settlements } from '../http/options-routes.js';
@@ -59,6 +60,8 @@ export interface Core {
   /** View calls of the settlement chain at its newest block, on behalf of clients. */
   readonly settlement: Pick<ChainReader, 'multicall'>;
   readonly accounts: AccountQueries;
+  /** What the log says of the past; null where none is kept. */
+  readonly past: PastQueries | null;
   /** Of the wallet that acts for clients on the settlement chain; null without one. */
   operatorAddress(): Hex | null;
   /** Resolves when both chains have been read to their heads. */

@@ -31,6 +31,8 @@ export interface DataDirectoryOptions {
 
 /** What a process has of its data directory. */
 export interface DataDirectory extends OpenLog {
+  /** Where the log is. */
+  readonly directory: string;
   /** What keys and wallets have used of their days. */
   readonly budgets: KeyValueStore;
   /** What the wallet of this address means to send on that chain. One at a time has it. */
@@ -143,6 +145,7 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
   });
   return {
     ...log,
+    directory,
     budgets,
     async openIntents(chainId, address) {
       return new IntentLog(await openKept(intentFileName(chainId, address), limits.intentFileBytes));

@@ -11,6 +11,7 @@ import type { ChainRole, Rfq } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import type { PoolKey } from '../engine/quote.js';
 import { EngineTime } from '../engine/sequencer.js';
+import type { PastAnswer } from '../http/history-route.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { RfqPorts } from '../ws/ports.js';
@@ -18,6 +19,19 @@ import { Deadline } from '../system/timers.js';
 import { delayCode } from '../wire/error-codes.js';
 import type { ChainsView, Core, OptionServices } from './core.js';
 import type { ServiceOptions } from './service-options.js';
+
+/** An answer about the past as a leader sends it to a gateway, its body in base64. */
+export type SentAnswer =
+  | (Omit<Extract<PastAnswer, { readonly type: 'FOUND' }>, 'body'> & { readonly body: string })
+  | Exclude<PastAnswer, { readonly type: 'FOUND' }>;
+
+export function sentAnswer(answer: PastAnswer): SentAnswer {
+  return answer.type === 'FOUND' ? { ...answer, body: Buffer.from(answer.body).toString('base64') } : answer;
+}
+
+function receivedAnswer(answer: SentAnswer): PastAnswer {
+  return answer.type === 'FOUND' ? { ...answer, body: Buffer.from(answer.body, 'base64') } : answer;
+}
 
 /** What the leader last said, and how long ago: what a gateway knows of the chains and of the leader itself. */
 export class LeaderWatch {
@@ -215,6 +229,9 @@ export function openGatewayCore(
       collateral: (wallet) => orUnreachable(call('collateralBalances', [wallet], REPEATABLE)),
       native: (wallet) => orUnreachable(call('nativeBalance', [wallet], REPEATABLE)),
       options: (wallet) => orUnreachable(call('optionBalances', [wallet], REPEATABLE)),
+    },
+    past: {
+      ask: (request) => call<SentAnswer>('past', [request], REPEATABLE).then(receivedAnswer, () => ({ type: 'BUSY' })),
     },
     operatorAddress: () => watch.news?.wallet ?? null,
     ready,

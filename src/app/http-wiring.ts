@@ -19,7 +19,7 @@ import {
 import { type BookQueries, orderbookRoutes } from '../http/orderbook-routes.js';
 import { publishRoute } from '../http/publish-route.js';
 import { AnswerHeaders, type LargeAnswerRunner, refuse, unavailable } from '../http/responses.js';
-import { createRouter, type RequestObserver, type Route, methodLabel } from '../http/router.js';
+import { createRouter, type RequestObserver, type Route, methodLabel, routePath } from '../http/router.js';
 import { type ApiDocuments, docsRoutes, type PageOptions, pageRoutes, statusRoutes } from '../http/static-routes.js';
 import { measuredSockets } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -140,7 +140,8 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     const { path } = request;
     const answer = refusedBody(fault, request);
     const requestId = watch.idOf(request);
-    const route = routes.some((known) => known.path === path) ? path : 'other';
+    const known = routes.map((each) => each.path);
+    const route = known.includes(path) ? path : (routePath(known, path) ?? 'other');
     watch.answered({ requestId, method: methodLabel(request.method), path, route, status: answer.status, tookMs: 0 });
     return answerHeaders.addTo(request, answer, watch.nowMs(), requestId, []);
   }

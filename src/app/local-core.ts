@@ -22,7 +22,7 @@ export async function openLocalCore(
   quotas: Quotas,
   onFault: (error: unknown) => void,
 ): Promise<LocalCore> {
-  const { engine, journal, clock, limits, metrics } = options;
+  const { engine, journal, past = null, clock, limits, metrics } = options;
   const time = new EngineTime(clock, engine.tsMs);
   const { expiredAtOnce } = limits;
   const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce, onFault: options.onFault });
@@ -64,6 +64,7 @@ export async function openLocalCore(
     rfqs: rfqPorts(chains, sequencer),
     settlement: reads,
     accounts: openAccountQueries(parts),
+    past: past && { ask: (request) => past.ask({ ...request, throughIndex: sequencer.handedIndex }) },
     operatorAddress: () => chains.settlementWallet?.address ?? null,
     ready,
     replica: null,

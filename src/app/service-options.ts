@@ -12,6 +12,7 @@ import type { EventHistory } from '../feed/event-history.js';
 import type { PageOptions } from '../http/static-routes.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { ServerChoice } from '../net/open-server.js';
+import type { PastThread } from '../past/past-thread.js';
 import type { Quotas, QuotaTable } from '../quota/rate-limits.js';
 import type { Chains, ChainsOptions } from './chains.js';
 import type { Core } from './core.js';
@@ -38,6 +39,8 @@ export interface ServiceOptions extends ServerChoice, ListenerPorts {
   readonly epoch: string;
   /** Events from before this start; null: none are kept. */
   readonly history: EventHistory | null;
+  /** Reads the log's past beside the writer; absent: no log is kept. */
+  readonly past?: Pick<PastThread, 'ask'>;
   readonly keys: KeyStore;
   /** Where it is kept what keys and wallets have used of their days; absent: it is forgotten with the process. */
   readonly budgets?: KeyValueStore;
@@ -71,6 +74,7 @@ export type CoreOptions = Pick<
   | 'operator'
   | 'engine'
   | 'journal'
+  | 'past'
   | 'budgets'
   | 'clock'
   | 'random'

@@ -5,6 +5,7 @@ import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
 import { coverRoute } from '../http/cover-route.js';
+import { quoteHistoryRoute } from '../http/history-route.js';
 import { marketRoutes } from '../http/market-routes.js';
 import { readableOrdersRoutes } from '../http/readable-orders-routes.js';
 import { TradeHistory } from '../market/trade-history.js';
@@ -105,6 +106,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const trades = new TradeHistory(limits);
   const largeAnswers = new LargeAnswers(quotas, turns, clock);
   optionRoutes.push(
+    quoteHistoryRoute(core.past, limits, largeAnswers),
     ...marketRoutes({
       trades,
       instrument: (pool) => series.instrument(pool),

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem';
 import type { TickersResult } from '../wire/feed-messages.js';
+import type { QuoteHistoryQuery, QuoteHistoryResult } from '../wire/history.js';
 import type {
   InstrumentJson,
   Option,
@@ -75,6 +76,11 @@ export class Rest {
   /** One taker's private quotes, best first. */
   rfqQuotes(query: WithoutChain<RfqQuotesQuery>): Promise<OrderbookQuote[]> {
     return this.#get('/rfq_quotes', this.#ofChain(query));
+  }
+
+  /** A page of a quote's events, the oldest first. `next` of the answer is the `afterSeq` of the next page. */
+  quoteHistory(quoteId: Hex, query: QuoteHistoryQuery = {}): Promise<QuoteHistoryResult> {
+    return this.#get(`/quotes/${quoteId}/history`, query);
   }
 
   /**

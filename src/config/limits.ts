@@ -157,6 +157,12 @@ export const limits = {
   /** Pages of past events from the log that are kept for others at the same place, and how long without a further one. */
   logPages: 8,
   logPageMs: 10_000,
+  /** Questions about the past that are answered or wait, and bytes of records that one answer searches. */
+  pastReads: 64,
+  pastSearchBytes: 256 << 20,
+  /** The thread that answers them: how long it waits for the next, and megabytes of its heap. */
+  pastIdleMs: 60_000,
+  pastHeapMb: 2_048,
   /** Events that one GET /events looks at, and that it merges into one update of ORDERBOOK. */
   eventsPerPage: 1_000,
   eventsPerBookPage: 10_000,

@@ -54,6 +54,11 @@ export class Sequencer {
     journal.onCommit((index) => this.#publish(index));
   }
 
+  /** The last record that listeners have had, which is durable. */
+  get handedIndex(): number {
+    return this.#handedIndex;
+  }
+
   /** Applies the command at once, unless the journal takes no record now; then nothing has happened. */
   submit(command: Command): SubmitResult {
     assert(!this.#isFaulty, 'nothing is applied after a fault');

@@ -88,6 +88,26 @@ export interface Router {
   refuseHead(request: NetRequestHead): NetResponse | null;
 }
 
+/** What stands in `path` for the parameters of a route's path, such as `/quotes/{quoteId}/history`; null: it is no such path. */
+export function pathParameters(template: string, path: string): Readonly<Record<string, string>> | null {
+  const [wanted, given] = [template.split('/'), path.split('/')];
+  if (wanted.length !== given.length) return null;
+  const found: Record<string, string> = {};
+  for (const [place, part] of wanted.entries()) {
+    const text = given[place] ?? '';
+    const name = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (name === undefined ? part !== text : text === '') return null;
+    if (name !== undefined) found[name] = text;
+  }
+  return found;
+}
+
+/** The path of the route that a request's path is of, one of `templates`; undefined: there is none. */
+export function routePath(templates: Iterable<string>, path: string): string | undefined {
+  for (const template of templates) if (pathParameters(template, path) !== null) return template;
+  return undefined;
+}
+
 /** One table of routes: finds the handler, checks the key, and adds what every answer carries. */
 export function createRouter(routes: readonly Route[], options: RouterOptions): Router {
   const byPath = new Map<string, Map<string, Route>>();
@@ -97,13 +117,15 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     if (route.method === 'GET') methods.set('HEAD', route);
     byPath.set(route.path, methods);
   }
+  const withParameters = [...byPath.keys()].filter((path) => path.includes('{'));
 
   /** What the head alone decides: the answer, or what gives it once the body is there. */
   function admit(answering: Answering): NetResponse | NetHandler {
     const { request } = answering;
-    const methods = byPath.get(request.path);
-    if (methods === undefined) return refuse(request, 'unknown_path', 'Not found');
-    answering.route = request.path;
+    const path = byPath.has(request.path) ? request.path : routePath(withParameters, request.path);
+    const methods = path === undefined ? undefined : byPath.get(path);
+    if (path === undefined || methods === undefined) return refuse(request, 'unknown_path', 'Not found');
+    answering.route = path;
     if (request.method === 'OPTIONS') return preflight(methods);
     const route = methods.get(request.method);
     if (route === undefined)

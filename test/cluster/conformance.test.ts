@@ -10,7 +10,17 @@ import { natsServers } from './nats-servers.js';
 const SUITE = [
   [
     'REST',
-    ['bad-input', 'dry-run', 'tickers-and-pages', 'pools', 'settlement', 'vault-quotes', 'oracles', 'api-documents'],
+    [
+      'bad-input',
+      'dry-run',
+      'tickers-and-pages',
+      'pools',
+      'settlement',
+      'vault-quotes',
+      'oracles',
+      'api-documents',
+      'quote-history',
+    ],
   ],
   [
     'WebSocket in every form',

@@ -3,20 +3,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino, { type Logger } from 'pino';
+import { openDataDirectory } from '../../src/app/data-directory.js';
 import { endpointTroubles, PAGE_DIRECTORY, readPageFiles } from '../../src/app/process.js';
 import { type Service, startService } from '../../src/app/service.js';
 import { DiskKeyFiles } from '../../src/auth/key-file.js';
 import { KeyStore } from '../../src/auth/key-store.js';
-import type { ChainProfile, Profile } from '../../src/chain/contracts/deployments.js';
+import { type ChainProfile, type Profile, readIdentity } from '../../src/chain/contracts/deployments.js';
 import { type LocalChain, startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { HttpRpc } from '../../src/chain/rpc/rpc-client.js';
 import { type Limits, limits as defaultLimits, tierQuotas } from '../../src/config/limits.js';
+import { type Settings, settingNames, settingTable } from '../../src/config/setting-table.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { Journal } from '../../src/engine/ports.js';
 import type { KeyValueStore } from '../../src/persistence/disk/disk.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { Metrics } from '../../src/metrics/metrics.js';
 import type { BackendChoice } from '../../src/net/open-server.js';
+import { PastThread } from '../../src/past/past-thread.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import type { QuotaTable } from '../../src/quota/rate-limits.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
@@ -32,6 +35,8 @@ export interface TestServiceOptions {
   readonly engine?: Engine;
   /** The engine's log, which `stop` leaves open; without one nothing is kept. */
   readonly journal?: Journal;
+  /** The service writes a log into its directory, and answers questions about the past from it. */
+  readonly keepsLog?: boolean;
   /** The log's name, 16 hex digits. */
   readonly epoch?: string;
   readonly limits?: Partial<Limits>;
@@ -140,7 +145,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       },
     };
   }
-  const engine = options.engine ?? newEngine(limits.reorgDepth);
+  const log = options.keepsLog === true ? await openTestLog(profile, rpc, dataDir, limits) : null;
+  const engine = options.engine ?? log?.engine ?? newEngine(limits.reorgDepth);
   const cap = {
     ...(options.spendPerDayWei !== undefined && { spendPerDayWei: options.spendPerDayWei }),
     ...(options.tokensPerDay !== undefined && { tokensPerDay: options.tokensPerDay }),
@@ -150,9 +156,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     rpc: { settlement: rpc(profile.settlement), stream: rpc(profile.stream) },
     operator: walletKey === null ? null : { ...newOperator(walletKey), ...cap },
     engine,
-    journal: options.journal ?? new MemoryJournal(),
-    epoch: options.epoch ?? '00000000000000e2',
+    journal: options.journal ?? log?.journal ?? new MemoryJournal(),
+    epoch: options.epoch ?? log?.epoch ?? '00000000000000e2',
     history: null,
+    ...(log !== null && { past: log.past }),
     keys,
     ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
     clock: systemClock,
@@ -190,9 +197,30 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     service,
     async stop() {
       await service.stop();
+      await log?.past.close();
+      await log?.close();
       if (options.keys === undefined) keys.close();
       if (options.chain === undefined) await chain.stop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** A log as a process has it, and what reads its past. */
+async function openTestLog(profile: Profile, rpc: (chain: ChainProfile) => HttpRpc, dataDir: string, limits: Limits) {
+  const logger = pino({ level: 'silent' });
+  const defaults = Object.fromEntries(settingNames.map((name) => [name, settingTable[name].default])) as Settings;
+  const log = await openDataDirectory({
+    settings: { ...defaults, dataDir },
+    limits,
+    name: profile.name,
+    identity: await readIdentity(profile, { settlement: rpc(profile.settlement), stream: rpc(profile.stream) }),
+    beginAnew: false,
+    logger,
+    onFatal(error) {
+      throw error;
+    },
+  });
+  const work = { directory: log.directory, chainId: String(profile.settlement.chainId), profile, limits };
+  return { ...log, past: new PastThread(work, systemClock, limits) };
 }

@@ -1,5 +1,5 @@
 import type { LargeAnswerRunner } from '../../src/http/responses.js';
-import type { Caller, Route } from '../../src/http/router.js';
+import { type Caller, pathParameters, type Route } from '../../src/http/router.js';
 import type { NetRequest, NetResponse } from '../../src/net/net.js';
 import { type PacedWork, UNPACED } from '../../src/system/timers.js';
 
@@ -22,7 +22,8 @@ export function requestOf(method: string, target: string, body: unknown = ''): N
 
 /** Asks the route of that method and path among `routes`, as a caller with a key. */
 export async function ask(routes: readonly Route[], request: NetRequest): Promise<NetResponse & { text: string }> {
-  const route = routes.find(({ method, path }) => method === request.method && path === request.path);
+  const isOf = (path: string): boolean => path === request.path || pathParameters(path, request.path) !== null;
+  const route = routes.find(({ method, path }) => method === request.method && isOf(path));
   if (route === undefined) throw new Error(`there is no ${request.method} ${request.path}`);
   const response = await (route.needsKey ? route.handle(request, CALLER) : route.handle(request, null));
   // A client sees no difference between an answer's own headers and those that it shares with others.

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { AnswerHeaders } from '../../src/http/responses.js';
-import { type AnsweredRequest, createRouter, type RequestObserver } from '../../src/http/router.js';
+import { type AnsweredRequest, createRouter, pathParameters, type RequestObserver } from '../../src/http/router.js';
 import { requestOf } from './ask-route.js';
 
 const handle = () => ({ status: 200, headers: {}, body: '' });
@@ -21,6 +21,7 @@ function routerWatchedBy(watch: RequestObserver) {
     [
       { method: 'GET', path: '/both', needsKey: false, handle },
       { method: 'POST', path: '/both', needsKey: true, handle },
+      { method: 'GET', path: '/both/{id}/parts', needsKey: false, handle },
       { method: 'GET', path: '/throws', needsKey: false, handle: broken },
       { method: 'GET', path: '/rejects', needsKey: false, handle: async () => broken() },
     ],
@@ -40,6 +41,16 @@ const router = routing.handle;
 t.test('a method that a path does not have is answered with all that it has (RFC 9110, 15.5.6)', async (t) => {
   const answer = await router(requestOf('DELETE', '/both'));
   t.match(answer, { status: 405, headers: { allow: 'GET, HEAD, POST, OPTIONS' } });
+});
+
+t.test('a path may have parameters, and its route goes by the name of the whole', async (t) => {
+  heard.length = 0;
+  for (const path of ['/both/7/parts', '/both//parts', '/both/7/8/parts', '/both/7']) {
+    await router(requestOf('GET', path));
+  }
+  t.strictSame(heard, [['/both/{id}/parts', 200], ...Array.from({ length: 3 }, () => ['other', 404])]);
+  t.strictSame(pathParameters('/both/{id}/parts', '/both/7/parts'), { id: '7' });
+  t.match(await router(requestOf('POST', '/both/7/parts')), { status: 405 });
 });
 
 t.test('a page on another origin may send every header that the service reads of it', async (t) => {

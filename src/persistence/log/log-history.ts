@@ -11,6 +11,16 @@ const FIRST_RECORD_BYTES = 1 << 20;
 /** Records decoded at once of a large group: a reader of a few events need not wait until all of it is decoded. */
 const RECORDS_AT_A_TIME = 100;
 
+/** Records of a part of the log that a search has gone through. */
+export interface SearchedPiece {
+  /** Those that were found. */
+  readonly records: readonly JournalRecord[];
+  /** The last event of the part. */
+  readonly seq: number;
+  /** Of all records of the part. */
+  readonly bytes: number;
+}
+
 /** Past records, for readers who missed their events. Reads beside the writer. */
 export class LogHistory {
   readonly #disk: Disk;
@@ -42,6 +52,26 @@ export class LogHistory {
     if (dropped > Math.max(0, seq)) throw new Error(`the log's events up to ${dropped} have been dropped`);
     for (const [place, segment] of segments.entries()) {
       yield* this.#recordsOf(segment, segments[place + 1], seq, throughIndex);
+    }
+  }
+
+  /**
+   * As `recordsAfter`, those alone that contain these bytes, a piece of the log at a time: also where nothing is found,
+   * so that the caller can end the search.
+   */
+  async *recordsContaining(needle: Buffer, seq: number, throughIndex: number): AsyncGenerator<SearchedPiece> {
+    const segments = await this.#segments();
+    const dropped = segments[0]?.first.seq ?? 0;
+    if (dropped > Math.max(0, seq)) throw new Error(`the log's events up to ${dropped} have been dropped`);
+    for (const [place, segment] of segments.entries()) {
+      const reader = new RecordReader();
+      for await (const groups of this.#groupsOf(segment, segments[place + 1], seq, throughIndex)) {
+        const found = groups.flatMap(({ records }) => records).filter((record) => record.includes(needle));
+        const [first, last] = [groups[0], groups.at(-1)];
+        if (first === undefined || last === undefined) continue;
+        const bytes = groups.reduce((sum, { records }) => sum + records.reduce((n, { length }) => n + length, 0), 0);
+        yield { records: found.map((record) => reader.read(record)), seq: last.seq, bytes };
+      }
     }
   }
 
@@ -91,18 +121,29 @@ export class LogHistory {
     seq: number,
     throughIndex: number,
   ): AsyncGenerator<readonly JournalRecord[]> {
-    const lastIndex = Math.min(throughIndex, next?.first.index ?? throughIndex);
-    if (segment.first.index >= lastIndex || (next?.first.seq ?? Infinity) <= seq) return;
     const reader = new RecordReader();
-    const places = this.#places.of(segment.number);
-    for await (const groups of groupsFrom(this.#disk, this.#epoch, segment, places.before(seq), lastIndex)) {
-      for (const group of groups) {
-        places.note(group.end, group.seq);
-        if (group.seq <= seq) continue;
-        for (let at = 0; at < group.records.length; at += RECORDS_AT_A_TIME) {
-          yield group.records.slice(at, at + RECORDS_AT_A_TIME).map((record) => reader.read(record));
+    for await (const groups of this.#groupsOf(segment, next, seq, throughIndex)) {
+      for (const { records } of groups) {
+        for (let at = 0; at < records.length; at += RECORDS_AT_A_TIME) {
+          yield records.slice(at, at + RECORDS_AT_A_TIME).map((record) => reader.read(record));
         }
       }
+    }
+  }
+
+  /** The segment's groups with events after `seq`; valid until more are asked for. */
+  async *#groupsOf(
+    segment: SegmentStart,
+    next: SegmentStart | undefined,
+    seq: number,
+    throughIndex: number,
+  ): AsyncGenerator<readonly LogGroup[]> {
+    const lastIndex = Math.min(throughIndex, next?.first.index ?? throughIndex);
+    if (segment.first.index >= lastIndex || (next?.first.seq ?? Infinity) <= seq) return;
+    const places = this.#places.of(segment.number);
+    for await (const groups of groupsFrom(this.#disk, this.#epoch, segment, places.before(seq), lastIndex)) {
+      for (const { end, seq: last } of groups) places.note(end, last);
+      yield groups.filter((group) => group.seq > seq);
     }
   }
 

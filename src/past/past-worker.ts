@@ -1,0 +1,31 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { nodeDiskAt } from '../persistence/disk/node-disk.js';
+import { PastLog } from './past-log.js';
+import type { PastMessage, PastQuestion, PastWork } from './past-thread.js';
+
+/** The thread's whole life: it answers one question after another. `PastThread` starts it. */
+const { directory, ...options } = workerData as PastWork;
+const opening = PastLog.open(nodeDiskAt(directory), options);
+let answering: Promise<void> = opening.then(
+  () => undefined,
+  () => undefined,
+);
+
+parentPort?.on('message', ({ id, request }: PastQuestion) => {
+  answering = answering.then(async () => {
+    try {
+      const past = await opening;
+      const answer = await past.answer(request);
+      // The body's memory goes to the other thread as it is, where it has an ArrayBuffer of its own.
+      if (answer.type !== 'FOUND') return say({ type: 'ANSWER', id, answer });
+      const body = Uint8Array.from(answer.body);
+      say({ type: 'ANSWER', id, answer: { ...answer, body } }, body.buffer);
+    } catch (error) {
+      say({ type: 'FAILED', id, message: (error as Error).message });
+    }
+  });
+});
+
+function say(message: PastMessage, moved?: ArrayBuffer): void {
+  parentPort?.postMessage(message, moved === undefined ? [] : [moved]);
+}

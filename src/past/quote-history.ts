@@ -1,0 +1,132 @@
+import type { EngineEvent } from '../engine/event.js';
+import { type Hex, reasonName } from '../engine/quote.js';
+import type { TimedEvent } from '../feed/event-history.js';
+import type { LogHistory } from '../persistence/log/log-history.js';
+import type { QuoteEventJson, QuoteHistoryResult } from '../wire/history.js';
+import type { QuoteJson } from '../wire/quote-json.js';
+
+export interface QuoteSearch {
+  readonly quoteId: Hex;
+  /** Null: from the oldest event that is kept. */
+  readonly afterSeq: number | null;
+  /** Most events that are found at once. */
+  readonly limit: number;
+  /** The last record to be read, which has to be durable. */
+  readonly throughIndex: number;
+}
+
+export type QuoteSearchResult =
+  | {
+      readonly type: 'FOUND';
+      /** Events up to this one are no longer kept. */
+      readonly since: number;
+      /** The last event that was looked at. */
+      readonly asOfSeq: number;
+      readonly events: readonly TimedEvent[];
+      /** Where the search goes on; null: the log has been searched to its end. */
+      readonly next: number | null;
+      readonly bytesRead: number;
+    }
+  /** Events up to `since`, of which some are wanted, are no longer kept. */
+  | { readonly type: 'GONE'; readonly since: number };
+
+/**
+ * The events of one quote, oldest first: the log is searched for the quote's id, at most `maxBytes` of records at once.
+ * Without `afterSeq` the search has to find the quote's beginning, unless nothing of the log has been dropped.
+ */
+export async function findQuoteEvents(
+  history: LogHistory,
+  search: QuoteSearch,
+  maxBytes: number,
+): Promise<QuoteSearchResult> {
+  const since = await history.droppedThroughSeq();
+  const { afterSeq } = search;
+  if (afterSeq !== null && afterSeq < since) return { type: 'GONE', since };
+  try {
+    const found = await searchLog(history, search, since, maxBytes);
+    const isOver = found.events.length > 0 || found.next === null;
+    const hasBeginning = found.events.some(({ event }) => event.type === 'QUOTE_POSTED');
+    return afterSeq === null && since > 0 && isOver && !hasBeginning ? { type: 'GONE', since } : found;
+  } catch (error) {
+    const now = await history.droppedThroughSeq();
+    // A segment was dropped while it was read.
+    if (now > since) return { type: 'GONE', since: now };
+    throw error;
+  }
+}
+
+async function searchLog(
+  history: LogHistory,
+  { quoteId, afterSeq, limit, throughIndex }: QuoteSearch,
+  since: number,
+  maxBytes: number,
+): Promise<Extract<QuoteSearchResult, { readonly type: 'FOUND' }>> {
+  const start = afterSeq ?? since;
+  const needle = Buffer.from(quoteId.slice(2), 'hex');
+  const events: TimedEvent[] = [];
+  let asOfSeq = start;
+  let bytesRead = 0;
+  for await (const { records, seq, bytes } of history.recordsContaining(needle, start, throughIndex)) {
+    bytesRead += bytes;
+    for (const { stamp, events: all } of records) {
+      for (const event of all) {
+        if (event.seq > start && quoteIdOf(event) === quoteId) events.push({ event, tsMs: stamp.tsMs });
+      }
+    }
+    asOfSeq = seq;
+    const last = events[limit - 1];
+    if (last !== undefined) {
+      const next = last.event.seq;
+      return { type: 'FOUND', since, asOfSeq: next, events: events.slice(0, limit), next, bytesRead };
+    }
+    if (bytesRead >= maxBytes) return { type: 'FOUND', since, asOfSeq, events, next: seq, bytesRead };
+  }
+  return { type: 'FOUND', since, asOfSeq, events, next: null, bytesRead };
+}
+
+/** The quote that the event is of; null: it is of none. */
+function quoteIdOf(event: EngineEvent): Hex | null {
+  if ('order' in event) return event.order.quote.quoteId;
+  return event.type === 'TRADE_RECORDED' ? event.trade.quoteId : null;
+}
+
+/** The answer of GET /quotes/{quoteId}/history. */
+export function quoteHistoryJson(
+  quoteId: Hex,
+  { since, asOfSeq, next, events }: Extract<QuoteSearchResult, { readonly type: 'FOUND' }>,
+  quoteJson: QuoteJson,
+): QuoteHistoryResult {
+  return { quoteId, since, asOfSeq, next, events: events.flatMap((timed) => eventJson(timed, quoteJson) ?? []) };
+}
+
+function eventJson({ event, tsMs }: TimedEvent, quoteJson: QuoteJson): QuoteEventJson | null {
+  const { seq, cause } = event;
+  const common = { seq, tsMs, cause };
+  if (event.type === 'TRADE_RECORDED') {
+    const { size, price, fee, taker, blockHash } = event.trade;
+    const terms = { size: size.toString(), price: price.toString(), fee: fee.toString(), taker, blockHash };
+    return { ...common, type: 'TRADED', ...terms };
+  }
+  if (!('order' in event)) return null;
+  const fillableSize = event.fillableSize.toString();
+  switch (event.type) {
+    case 'QUOTE_POSTED': {
+      const quote = JSON.parse(quoteJson.encodeQuote(event.order.quote, event.fillableSize)) as QuoteEventJson['quote'];
+      return { ...common, type: 'POSTED', fillableSize, reason: nameOf(event.reason), ...(quote && { quote }) };
+    }
+    case 'QUOTE_FILLED':
+      return { ...common, type: 'FILLED', fillableSize, size: event.size.toString() };
+    case 'QUOTE_REMOVED':
+      return { ...common, type: 'REMOVED', fillableSize, why: event.why };
+    case 'QUOTE_INVALIDATED':
+      return { ...common, type: 'INVALIDATED', fillableSize, reason: nameOf(event.reason) };
+    case 'QUOTE_REVALIDATED':
+      return { ...common, type: 'REVALIDATED', fillableSize, reason: null };
+    case 'QUOTE_RESTATED':
+      return { ...common, type: 'RESTATED', fillableSize, reason: nameOf(event.reason) };
+  }
+}
+
+function nameOf(reason: Parameters<typeof reasonName>[0] | null): NonNullable<QuoteEventJson['reason']> | null {
+  return reason === null ? null : reasonName(reason);
+}

@@ -1,0 +1,59 @@
+import Type, { type Static } from 'typebox';
+import { CauseJson } from './feed-messages.js';
+import { OrderbookQuote, TRANSIENT_REASONS } from './orderbook.js';
+import { Address, closed, Hash, SafeUint, text, Uint256 } from './primitives.js';
+
+/** GET /quotes/{quoteId}/history. */
+export const QuoteHistoryPath = closed({ quoteId: Hash });
+
+export const QuoteHistoryQuery = closed({
+  afterSeq: Type.Optional(
+    text<string>('^[0-9]{1,15}$', 'Events after this one: `next` of the page before. Absent: all that are kept.'),
+  ),
+  limit: Type.Optional(text<string>('^([1-9][0-9]{0,2}|1000)$', 'Most events in the answer; 100 by default.')),
+});
+
+export type QuoteHistoryQuery = Static<typeof QuoteHistoryQuery>;
+
+const Reason = Type.Union([Type.Enum([...TRANSIENT_REASONS], { type: 'string' }), Type.Null()]);
+
+/** What an event of the log did to the quote. */
+export const QUOTE_EVENTS = [
+  'POSTED',
+  'FILLED',
+  'REMOVED',
+  'INVALIDATED',
+  'REVALIDATED',
+  'RESTATED',
+  'TRADED',
+] as const;
+
+/** One event of a quote. Which further fields it has depends on `type`. */
+export const QuoteEventJson = closed(
+  {
+    seq: SafeUint,
+    tsMs: SafeUint,
+    type: Type.Enum([...QUOTE_EVENTS], { type: 'string' }),
+    cause: CauseJson,
+    fillableSize: Type.Optional(Uint256),
+    reason: Type.Optional(Reason),
+    why: Type.Optional(Type.Enum(['FILLED', 'CANCELLED', 'EXPIRED', 'REWOUND'], { type: 'string' })),
+    size: Type.Optional(Uint256),
+    price: Type.Optional(Uint256),
+    fee: Type.Optional(Uint256),
+    taker: Type.Optional(Address),
+    blockHash: Type.Optional(Hash),
+    quote: Type.Optional(OrderbookQuote),
+  },
+  { description: 'An event of a quote. Which of the optional fields it has depends on `type`.' },
+);
+export type QuoteEventJson = Static<typeof QuoteEventJson>;
+
+export const QuoteHistoryResult = closed({
+  quoteId: Hash,
+  since: SafeUint,
+  asOfSeq: SafeUint,
+  next: Type.Union([SafeUint, Type.Null()], { description: '`afterSeq` of the next page; null: there is none.' }),
+  events: Type.Array(QuoteEventJson),
+});
+export type QuoteHistoryResult = Static<typeof QuoteHistoryResult>;
