@@ -13,19 +13,13 @@ import { startService } from './app/service.js';
 import { awaitChains } from './app/wait-for-chains.js';
 import { DiskKeyFiles } from './auth/key-file.js';
 import { KeyStore, LEDGER } from './auth/key-store.js';
-import {
-  type ChainIdentity,
-  type ChainProfile,
-  deployments,
-  type Profile,
-  readIdentity,
-} from './chain/contracts/deployments.js';
+import { type ChainIdentity, type ChainProfile, type Profile, readIdentity } from './chain/contracts/deployments.js';
 import { checkProfile } from './chain/contracts/profile-check.js';
 import { HttpRpc } from './chain/rpc/rpc-client.js';
 import type { OperatorAccount } from './chain/wallet/open-wallets.js';
 import { effectiveLimits, effectiveQuotas } from './config/effective-limits.js';
 import type { Limits } from './config/limits.js';
-import { readProfileFile, withEndpoints } from './config/profile-file.js';
+import { profileNamed, withEndpoints } from './config/profile-file.js';
 import type { Settings } from './config/setting-table.js';
 import { watchSettings } from './config/settings-watch.js';
 import { explainFileError, type ReadSettings } from './config/settings.js';
@@ -102,7 +96,7 @@ async function serve(
   local: LocalSetup | null,
   stopping: Promise<NodeJS.Signals>,
 ): Promise<void> {
-  const profile = withEndpoints(local?.chain.profile ?? (await readProfile(settings.profile)), settings);
+  const profile = withEndpoints(local?.chain.profile ?? (await profileNamed(settings.profile, readText)), settings);
   if (settings.role !== 'all') return serveInCluster(settings, reread, limits, logger, profile, stopping);
   const keys = await KeyStore.open({
     files: new DiskKeyFiles(settings.dataDir, systemClock, limits.keyUpdateMs, lockFile),
@@ -335,14 +329,6 @@ async function identify(
 function failStop(logger: Logger, error: unknown, component: string): never {
   logger.fatal({ err: error, component }, 'process failed');
   process.exit(1);
-}
-
-async function readProfile(nameOrFile: string): Promise<Profile> {
-  const known = deployments.find(({ name }) => name === nameOrFile);
-  if (known !== undefined) return known;
-  const read = await readProfileFile(nameOrFile, readText);
-  if (!read.ok) throw new Error(read.problems.join('\n'));
-  return read.profile;
 }
 
 /** Two chains have two lines of nonces; where both roles are one chain they share it. */

@@ -7,6 +7,7 @@ import {
   type Disk,
   isMissing,
   type Logger,
+  PersistenceError,
   readStart,
   readWhole,
   writeNew,
@@ -283,7 +284,7 @@ async function holdsLogOrRefuses(disk: Disk): Promise<boolean> {
   try {
     return await holdsLog(disk);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ENOTDIR';
+    return error instanceof PersistenceError;
   }
 }
 

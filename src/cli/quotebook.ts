@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { backupCommand, restoreCommand, upgradeCommand } from './backup.js';
 import { clusterCommand } from './cluster.js';
+import { doctorCommand } from './doctor.js';
 import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from './run.js';
@@ -18,6 +19,7 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   serve,
   keysCommand,
   configCommand,
+  doctorCommand,
   logCommand,
   backupCommand,
   restoreCommand,

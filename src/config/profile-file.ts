@@ -68,6 +68,15 @@ export type ReadProfile =
   /** Everything that is wrong with the file, one sentence each. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
+/** A deployment that is built in, or what a profile file describes. Rejects with everything that is wrong with it. */
+export async function profileNamed(nameOrFile: string, readText: ReadText): Promise<Profile> {
+  const known = deployments.find(({ name }) => name === nameOrFile);
+  if (known !== undefined) return known;
+  const read = await readProfileFile(nameOrFile, readText);
+  if (!read.ok) throw new Error(read.problems.join('\n'));
+  return read.profile;
+}
+
 /** Reads and checks a profile file. */
 export async function readProfileFile(path: string, readText: ReadText): Promise<ReadProfile> {
   let content: unknown;

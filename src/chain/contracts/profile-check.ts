@@ -43,19 +43,33 @@ export async function checkProfile(
   rpc: Readonly<Record<ChainRole, Rpc>>,
   limits: MulticallLimits,
 ): Promise<void> {
+  const found = await profileProblems(profile, rpc, limits);
+  if (found.length === 0) return;
+  const lines = found.map(({ name, to, problem }) => `The profile ${profile.name}: ${name} ${to} ${problem}.`);
+  throw new WrongProfile(lines.join('\n'));
+}
+
+/** What is wrong with a contract, and how the profile calls it. */
+export interface ContractProblem extends Pick<Probe, 'name' | 'to'> {
+  readonly problem: string;
+}
+
+/** Everything that is wrong. Rejects when a chain does not answer. */
+export async function profileProblems(
+  profile: Profile,
+  rpc: Readonly<Record<ChainRole, Rpc>>,
+  limits: MulticallLimits,
+): Promise<ContractProblem[]> {
   const { multicall3 } = profile.contracts;
   const alone = new ChainReader(rpc.settlement, null, limits);
   const ofMulticall = multicall3 === null ? [] : await ask(alone, [multicallProbe(multicall3.address)]);
   const batches = ofMulticall.length === 0 ? (multicall3?.address ?? null) : null;
   const settlement = new ChainReader(rpc.settlement, batches, limits);
-  const found = [
+  return [
     ...(await ask(new ChainReader(rpc.stream, null, limits), streamProbes(profile))),
     ...ofMulticall,
     ...(await ask(settlement, settlementProbes(profile))),
   ];
-  if (found.length === 0) return;
-  const lines = found.map(({ name, to, problem }) => `The profile ${profile.name}: ${name} ${to} ${problem}.`);
-  throw new WrongProfile(lines.join('\n'));
 }
 
 /** `text` with the profile's name of each contract whose address is in it. */
@@ -69,10 +83,7 @@ export function withContractNames(text: string, { contracts }: Pick<Profile, 'co
 }
 
 /** What is wrong with each contract. */
-async function ask(
-  reader: ChainReader,
-  probes: readonly Probe[],
-): Promise<{ readonly name: string; readonly to: Hex; readonly problem: string }[]> {
+async function ask(reader: ChainReader, probes: readonly Probe[]): Promise<ContractProblem[]> {
   const answers = await reader.multicall(probes.map(({ to, data }) => ({ to, data })));
   return probes.flatMap(({ name, to, judge }, i) => {
     const answer = answers[i];
