@@ -55,7 +55,7 @@ class Asking {
   /** Why there is no answer yet. */
   reason = 'The chains have not been reached yet: no answer so far';
   /** The reason that was logged last. */
-  #told: string | null = null;
+  #reported: string | null = null;
   #stopped = false;
   #wake: () => void = () => undefined;
 
@@ -71,11 +71,11 @@ class Asking {
         return await Promise.race([ask(), this.#untilStopped()]);
       } catch (error) {
         if (error instanceof WrongChain || !isChainFailure(error)) throw error;
-        // Told to everybody, without a key.
+        // Public: readable without a key.
         this.reason = `The chains have not been reached yet: ${failureSummary(error)}`;
         const waitedSeconds = Math.round((clock.monotonicMs() - beganMs) / 1000);
-        const isNews = this.#told !== this.reason;
-        this.#told = this.reason;
+        const isNews = this.#reported !== this.reason;
+        this.#reported = this.reason;
         if (isNews) logger.warn({ reason: briefly(error), waitedSeconds }, 'chains unreachable');
         else logger.debug({ err: error, waitedSeconds }, 'chains unreachable');
       }

@@ -410,7 +410,7 @@ export const limits = {
 export type Limits = Readonly<Record<keyof typeof limits, number>>;
 
 /**
- * What a key may use, by its tier; each number is a setting. Free keys are enough to try everything by hand and to
+ * Quotas of a key, by its tier; each number is a setting. Free keys are enough to try everything by hand and to
  * follow the market. Paid keys are bounded too, so that one of them cannot starve the rest, far above what a maker
  * needs.
  */

@@ -33,7 +33,7 @@ const Chain = closed({
 
 const Contract = closed({ address: Address, startBlock: Type.Optional(BlockNumber) });
 
-/** What a profile file holds; docs/reference/profile.md explains each field. */
+/** Content of a profile file; docs/reference/profile.md explains each field. */
 export const ProfileFile = closed({
   name: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$' }),
   settlement: Chain,
@@ -101,7 +101,7 @@ export async function readProfileFile(path: string, readText: ReadText): Promise
   return { ok: false, problems: problems.map((problem) => `The profile ${path}: ${problem}.`) };
 }
 
-/** What no single field shows. */
+/** Problems that no single field shows. */
 function contradictions(file: ProfileFile): string[] {
   const { tokens, vaults, contracts } = file;
   const addresses: [string, Hex][] = Object.entries(contracts).map(([name, { address }]) => [

@@ -20,7 +20,7 @@ const about: Readonly<Record<QuotaName, string>> = {
   answersWaiting: 'Large answers that wait while another one is made',
 };
 
-/** What a setting may be at most, where that is more than usual. */
+/** Upper bounds of settings that exceed the usual one. */
 const MOST: Readonly<Partial<Record<QuotaName, number>>> = {
   gasPerDay: 1_000_000_000_000_000,
   answerBytesPerSecond: 1_000_000_000_000,
@@ -386,7 +386,7 @@ export interface Setting<S extends TSchema = TSchema, D = unknown> {
   readonly flag: boolean;
   /** What the flag says without a value; null: it needs one. */
   readonly flagAlone: string | null;
-  /** What its schema cannot say of a value, or of each in a list. */
+  /** Check that its schema cannot express, of a value or of each in a list. */
   readonly isRight: (value: string) => boolean;
 }
 
@@ -413,7 +413,7 @@ function integer(minimum: number, maximum: number, defaultValue: number, about: 
 }
 
 /**
- * Whether a text that begins like a URL is one. The patterns of the settings leave through a host that is none and a
+ * Whether a text that begins like a URL is one. The patterns of the settings accept an invalid host and a
  * port beyond 65535; a fragment has no meaning for a server, and a WebSocket may not have one (RFC 6455, 3).
  */
 export function isUrl(text: string): boolean {

@@ -17,7 +17,7 @@ export interface SettingsWatchOptions {
   readonly reread: () => Promise<ReadSettings>;
   /** All settings as they are now, and which of them are others. */
   readonly onChange: (settings: Settings, changes: Changes) => void;
-  /** What is wrong with them now: those before stay in force. Told once, not at each look. */
+  /** Problems of the new settings: the previous ones stay in force. Reported once, not at each check. */
   readonly onProblems: (problems: readonly string[]) => void;
 }
 
@@ -25,7 +25,7 @@ export interface SettingsWatchOptions {
 export function watchSettings(first: Settings, options: SettingsWatchOptions): () => void {
   const { clock, periodMs, reread, onChange, onProblems } = options;
   let settings = first;
-  let toldProblems = '';
+  let reportedProblems = '';
   let isStopped = false;
   let cancel: CancelTimer = () => undefined;
 
@@ -33,15 +33,15 @@ export function watchSettings(first: Settings, options: SettingsWatchOptions): (
     const read = await reread();
     if (isStopped) return;
     if (read.ok) adopt(read.settings);
-    else if (read.problems.join() !== toldProblems) {
-      toldProblems = read.problems.join();
+    else if (read.problems.join() !== reportedProblems) {
+      reportedProblems = read.problems.join();
       onProblems(read.problems);
     }
     again();
   }
 
   function adopt(now: Settings): void {
-    toldProblems = '';
+    reportedProblems = '';
     const changed = differing(now, settings);
     settings = now;
     if (changed.length > 0) onChange(now, { changed, sinceStart: differing(now, first) });

@@ -29,7 +29,7 @@ export function jsonProblem({ message }: SyntaxError): string {
   return message.replace(/, (\.{3})?".*"(\.{3})? is not valid JSON$/s, '');
 }
 
-/** What a code of the system means for a file or directory that a setting names, and what helps. */
+/** Meaning and remedy of a system error code for a file or directory that a setting names. */
 const FILE_ERRORS: Readonly<Record<string, readonly [meaning: string, remedy: string]>> = {
   EEXIST: ['something that is no directory is in its place', 'Move that away'],
   ENOTDIR: ['a part of its path is no directory', 'Correct the path'],
@@ -75,7 +75,7 @@ export interface SettingSources {
   /** By setting name, as written on the command line. */
   readonly flags: Readonly<Partial<Record<SettingName, string>>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The settings file's text and its name, or null when there is none. */
+  /** The settings file's text and its name, or null without one. */
   readonly file: { readonly name: string; readonly text: string } | null;
 }
 
@@ -164,12 +164,12 @@ function inFile({ schema }: Setting, { origin, value }: Given): string {
   return origin === 'file' && type === 'array' && !Array.isArray(value) ? ', in the file as a JSON list' : '';
 }
 
-/** What has passed its schema, and is what the setting wants besides. */
+/** Whether a value that has passed its schema passes the setting's own check, too. */
 function isUsable({ isRight }: Setting, value: unknown): boolean {
   return [value].flat().every((text) => isRight(String(text)));
 }
 
-/** What a text says, for a schema that wants a number or a list; a text that says neither is left for the check. */
+/** Converts a text for a schema that wants a number or a list; the check rejects a text that is neither. */
 function fromText({ schema }: Setting, text: string): unknown {
   const { type } = schema as { readonly type?: string };
   if (type === 'integer') return /^-?[0-9]{1,16}$/.test(text) ? Number(text) : text;

@@ -5,7 +5,7 @@ import type { Hex, Order, Quote } from '../engine/quote.js';
 import { addTerm, type BookHash } from './book-hash.js';
 import { type Filter, matchesFilter, quoteRoute } from './filters.js';
 
-/** What one event did to the book of valid quotes: 0 stands for not being in it. */
+/** Effect of one event on the book of valid quotes: 0 means not in it. */
 export interface FillableSizeChange {
   readonly quote: Quote;
   /** 1e-18 contracts. */

@@ -24,7 +24,7 @@ export interface EventPagesLimits {
   readonly wsBookLevels: number;
 }
 
-/** JSON of a page, or why there is none. */
+/** JSON of a page, or why the feed cannot serve it. */
 export type EventPageAnswer =
   | { readonly ok: true; readonly page: Uint8Array }
   | {
@@ -35,7 +35,7 @@ export type EventPageAnswer =
 
 const BUSY: EventPageAnswer = { ok: false, code: 'busy', problem: 'BUSY' };
 
-/** What a reader of the feed missed, as the messages that its connection would have been sent. */
+/** Events that a reader of the feed missed, as the messages that its connection would have received. */
 export class EventPages {
   readonly #feed: Feed;
   readonly #limits: EventPagesLimits;

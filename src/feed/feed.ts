@@ -80,8 +80,8 @@ export class Feed {
   readonly #tickerTopics: TickerTopics;
   readonly #tickers: Tickers;
   /**
-   * Told, and not in the book or the tickers yet: one after another in one go takes half the time that each takes by
-   * itself, among all else that an event needs. Empty while anyone follows these.
+   * Published events that the book and the tickers have not applied yet: in one batch they take half the time that
+   * each takes among all else that an event needs. Empty while anyone follows these.
    */
   #unread: TimedEvent[] = [];
   readonly #maxUnread: number;

@@ -1,7 +1,7 @@
 import type { Hex, Pool, Quote } from '../engine/quote.js';
 
 const MINUTE_MS = 60_000;
-/** What a day is made of: the present minute and those before it. */
+/** A day: the present minute and those before it. */
 const DAY_MINUTES = 24 * 60;
 
 const NO_POOLS: ReadonlySet<Hex> = new Set();

@@ -20,7 +20,7 @@ export interface Laggard {
   isLost: boolean;
 }
 
-/** What a reader who comes back has not been sent: after `fromSeq`, from the event with number `from` on. */
+/** Events that a resuming reader lacks: after `fromSeq`, from the event with number `from` on. */
 interface Missed {
   readonly fromSeq: number;
   readonly from: number;

@@ -11,7 +11,7 @@ import { TopicIndex } from './topic-index.js';
 /** `NetServer.publish`: to every socket subscribed to `topic`, in the order of the calls. */
 export type Publish = (topic: string, message: Uint8Array, isBinary: boolean) => void;
 
-/** What a reader waits for under one key: a key with one narrowing, in one encoding. */
+/** A reader's topic: one key with one narrowing, in one encoding. */
 export interface JoinedTopic {
   /** As the network knows it. */
   readonly topic: string;
@@ -118,7 +118,7 @@ export function networkTopic(encoding: EncodingName, name: string): string {
   return `${encoding}:${name}`;
 }
 
-/** What a filter shows of the book at one moment, in pages that can be sent later on. */
+/** The book at one moment as a filter shows it, in pages that can be sent later. */
 export interface QuotesSnapshotPages {
   readonly quotes: number;
   pages(): Generator<QuotesPage>;

@@ -11,7 +11,7 @@ export interface ContractCall {
   readonly runsForeignCode?: true;
 }
 
-/** What came back: the return data (empty where there is no code), or the revert's own data. */
+/** Answer of a call: the return data (empty where there is no code), or the revert's own data. */
 export interface CallResult {
   readonly reverted: boolean;
   readonly data: Hex;
@@ -105,7 +105,7 @@ export function encodeAdd(quotes: readonly SignedQuote[]): Hex {
   return `${ADD_SELECTOR}${ARRAY_OFFSET}${uintWord(quotes.length)}${quotes.map(quoteDigits).join('')}`;
 }
 
-/** What such calldata has of this quote in it: hex digits, and the same in whatever company it is. */
+/** This quote's part of such calldata, as hex digits; it does not depend on the other quotes. */
 export function quoteDigits(quote: SignedQuote): string {
   return poolKeyWords(quote.pool.poolKey) + termWords(quote) + streamSignatureWords(quote.signature);
 }

@@ -89,7 +89,7 @@ export const volatilityOracleAbi = parseAbi([
 const poolKeyStruct =
   'struct PoolKey { address base; address quote; address oracleAdapter; uint256 strike; uint256 maturity; bool isCallPool; }';
 
-/** What a maker signs; the EIP-712 type `FillQuoteOB` has the same fields in the same order. */
+/** Signed by a maker; the EIP-712 type `FillQuoteOB` has the same fields in the same order. */
 const quoteObStruct =
   'struct QuoteOB { address provider; address taker; uint256 price; uint256 size; bool isBuy; uint256 deadline; uint256 salt; }';
 
@@ -218,7 +218,7 @@ export const contractErrorsAbi = [
   ...libraryErrorsAbi,
 ].filter((item) => item.type === 'error');
 
-/** Multicall3 (https://www.multicall3.com): many view calls in one `eth_call`, each allowed to fail by itself. */
+/** Multicall3 (https://www.multicall3.com): many view calls in one `eth_call`, each allowed to fail alone. */
 export const multicall3Abi = parseAbi([
   'struct Call3 { address target; bool allowFailure; bytes callData; }',
   'struct Result { bool success; bytes returnData; }',

@@ -132,7 +132,7 @@ export function idOf({ number, hash }: BlockHead): BlockId {
   return { blockNumber: number, blockHash: hash };
 }
 
-/** Throws ChainAnswerError on what is none. */
+/** Throws ChainAnswerError if the answer is no block. */
 export function readHead(answer: unknown): BlockHead {
   if (typeof answer !== 'object' || answer === null) throw new ChainAnswerError('The node does not have that block');
   const { number, hash, parentHash, timestamp, logsBloom } = answer as Record<string, unknown>;

@@ -86,7 +86,7 @@ export class ChainReader {
     return this.#call([requestOf(call, from, gas), blockParameter(at)]);
   }
 
-  /** What an account has of the chain's own coin at the newest block, in wei. */
+  /** An account's balance of the chain's own coin at the newest block, in wei. */
   nativeBalance(account: Hex): Promise<bigint> {
     return this.#noting(async () => {
       return readWideQuantity(await this.rpc.request({ method: 'eth_getBalance', params: [account, 'latest'] }));
@@ -98,7 +98,7 @@ export class ChainReader {
     return this.#multicall.isAnswered(call);
   }
 
-  /** Calls answered in order, each of which may revert by itself. */
+  /** Calls answered in order, each of which may revert alone. */
   multicall(calls: readonly ContractCall[], at?: AtBlock): Promise<CallResult[]> {
     return this.#multicall.ask(calls, at);
   }

@@ -36,7 +36,7 @@ export function chainFailureText(error: unknown): string {
 }
 
 /**
- * What went wrong, without a node's own words, which are for the operator: they may name his account with a provider,
+ * Text of a failure without a node's own words, which are for the operator: they may name his account with a provider,
  * or the key to it, and be of any length.
  */
 export function failureSummary(failure: Error): string {

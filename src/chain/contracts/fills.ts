@@ -20,13 +20,13 @@ export function fillFeeCall(to: Hex, { price, pool }: Quote, size: bigint, taker
   return { to, data: encodeFunctionData({ abi: poolAbi, functionName: '_takerFeeLowLevel', args }) };
 }
 
-/** What a fill moves, 1e-18 of the collateral token. */
+/** Amounts that a fill moves, 1e-18 of the collateral token. */
 export interface FillAmounts {
   /** To the maker of an ask, to the taker of a bid. */
   readonly premium: bigint;
   /** Of the shorts that a taker who sells opens. */
   readonly collateral: bigint;
-  /** What leaves the taker's account; below 0: what comes in. */
+  /** Net payment of the taker's account; negative if it receives. */
   readonly pays: bigint;
 }
 

@@ -130,7 +130,7 @@ export class Multicall {
     private readonly breaker: Breaker = NO_BREAKER,
   ) {}
 
-  /** Answers in the order of `calls`; each may revert by itself. */
+  /** Answers in the order of `calls`; each may revert alone. */
   async ask(calls: readonly ContractCall[], at: AtBlock): Promise<CallResult[]> {
     const { callsPerBatch, batchesInFlight } = this.limits;
     const batches: (readonly ContractCall[])[] = [];
@@ -147,7 +147,7 @@ export class Multicall {
     return answer !== undefined && !isSilent(answer);
   }
 
-  /** What tripped its breaker is asked nothing. */
+  /** Sends no call whose circuit breaker is open. */
   async #unlessOpen(calls: readonly ContractCall[], at: AtBlock): Promise<CallResult[]> {
     const asked = calls.filter((call) => !this.#isOpen(call));
     if (asked.length === calls.length) return this.#batch(calls, at);

@@ -104,7 +104,7 @@ const binaries: Readonly<Record<string, string>> = {
 };
 
 /**
- * Path of anvil's binary, which lies in its package as it is: no install script has to run. Throws where there is none.
+ * Path of anvil's binary, as its package has it: no install script has to run. Throws if the package is absent.
  */
 function anvilBinary(): string {
   const platform = `${process.platform}-${process.arch}`;

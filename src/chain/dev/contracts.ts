@@ -229,7 +229,7 @@ function creationData(contractName: string, args: readonly unknown[]): Hex {
   return encodeDeployData({ abi, bytecode, args });
 }
 
-/** What only the local chain's contracts have: whatever anyone may set there, and nobody on a real chain. */
+/** Functions that only the local chain's contracts have: anyone may set there what no one can on a real chain. */
 export const testTokenAbi = parseAbi([
   'function mint(address to, uint256 amount)',
   'function mintAll(address[] to, uint256 amount)',

@@ -44,7 +44,7 @@ export interface AccountLimits {
   readonly balanceCacheWallets: number;
 }
 
-/** What an account holds on the settlement chain, by the contracts' own answers at the newest block. */
+/** Reads an account's holdings on the settlement chain from the contracts, at the newest block. */
 export class AccountBalances {
   readonly #pools: DeployedPools;
   /** By wallet: positions, or their reading under way. */

@@ -21,7 +21,7 @@ export interface Call {
 }
 
 /**
- * What filling a part of a quote takes. Amounts are in the smallest units of the collateral token. `premium` goes to the
+ * Costs of filling a part of a quote. Amounts are in the smallest units of the collateral token. `premium` goes to the
  * maker (the quote is an ask) or to the taker (a bid), `collateral` is locked by a taker who sells, `fee` is the
  * protocol's. `pays`: the most that leaves the taker's account; a taker who closes a position pays less.
  */

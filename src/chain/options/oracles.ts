@@ -34,7 +34,7 @@ const YEAR_SECONDS = 365n * 86_400n;
 /** The oracle is asked with a time of so many decimals, as the clients that compare its answers do. */
 const TIME_STEP = 10n ** 6n;
 
-/** What dollar prices are given in: USDC stands for the dollar. */
+/** Unit of dollar prices: USDC stands for the dollar. */
 const DOLLAR = 'USDC';
 
 /** Prices of tokens and volatilities of options, as the protocol's oracles say at the newest block. */

@@ -47,7 +47,7 @@ const NOT_DEPLOYED = failed('Pool is not deployed');
 const NOTHING_HELD = failed('No balance to settle');
 const NOT_TOLD = failed(chainFailureText(new ChainAnswerError('The pool tells no balances')));
 
-/** What a request does to the positions that it names. */
+/** The operation of a request on the positions that it names. */
 interface Closing {
   /** Before its maturity an option fails with NOT_EXPIRED. */
   readonly afterMaturity: boolean;

@@ -14,7 +14,7 @@ export interface Endpoint {
 }
 
 /**
- * How many times `backoffMs` an endpoint is left alone at most. One that tells of its head and refuses all else looks well
+ * Longest pause of an endpoint, in multiples of `backoffMs`. One that answers its head and refuses all else looks well
  * each time that it is looked at, and each return to it costs seconds in which nothing is read: so these become rare.
  */
 const MAX_BACKOFF_FACTOR = 16;
@@ -43,7 +43,7 @@ export class EndpointPool {
     return this.#all[this.#current];
   }
 
-  /** Tells the current one from the others. */
+  /** Identifies the current one among all. */
   get currentNumber(): number {
     return this.#current;
   }
@@ -66,7 +66,7 @@ export class EndpointPool {
     return ready;
   }
 
-  /** The next after the current one that has not failed lately; the current one where there is none. */
+  /** The next after the current one that has not failed lately; else the current one. */
   another(nowMs: number): Endpoint | undefined {
     const others = [...this.#all.slice(this.#current + 1), ...this.#all.slice(0, this.#current)];
     const isReady = ({ restUntilMs, failedUntilMs }: Endpoint): boolean =>
@@ -74,7 +74,7 @@ export class EndpointPool {
     return others.find(isReady) ?? this.current;
   }
 
-  /** How long until one of them may be asked; Infinity when there is none. */
+  /** How long until one of them may be asked; Infinity without endpoints. */
   pauseMs(nowMs: number): number {
     return Math.min(...this.#all.map(({ restUntilMs }) => restUntilMs)) - nowMs;
   }
@@ -91,7 +91,7 @@ export class EndpointPool {
     this.#use((this.#all.indexOf(endpoint) + 1) % this.#all.length);
   }
 
-  /** One that is preferred to the current one and may be well again; undefined when there is none to look at now. */
+  /** One that is preferred to the current one and may be well again; undefined if none needs a probe now. */
   toProbe(nowMs: number): Endpoint | undefined {
     const preferred = this.#all.slice(0, this.#current);
     return preferred.find(({ restUntilMs, failedUntilMs }) => Math.max(restUntilMs, failedUntilMs) <= nowMs);

@@ -82,7 +82,7 @@ export class MsgpackReader {
   text(): string {
     const length = this.#length('text', 0xa0, 31, 0xda, 0xd9);
     const at = this.#need(length);
-    // Looked at before: what is none reads as U+FFFD, which may take as many bytes.
+    // Checked before decoding: invalid UTF-8 decodes to U+FFFD, which may take as many bytes.
     if (!isUtf8(this.#bytes.subarray(at, at + length))) throw new MsgpackError('text that is not UTF-8');
     return this.#bytes.toString('utf8', at, at + length);
   }

@@ -208,7 +208,7 @@ export class InterningTable<Item> {
     if (number >= FEW) this.#later.set(this.#keyOf(item), number);
   }
 
-  /** The number of the last item shown with that key; -1: there is none. */
+  /** The number of the last item shown with that key; -1: not found. */
   find(key: string): number {
     const items = this.#items;
     if (this.#count > FEW) {
@@ -339,7 +339,7 @@ export class QuoteWriter extends MsgpackWriter {
     this.origin(value.origin);
   }
 
-  /** The record has this quote as its next one, written by somebody else; its pool is counted by itself. */
+  /** Registers this quote as the record's next one, written elsewhere; the caller counts its pool separately. */
   countQuote(value: Quote): void {
     this.#quotes.add(value);
   }

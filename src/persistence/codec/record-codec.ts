@@ -83,7 +83,7 @@ export class RecordReader {
     return this.#in.position;
   }
 
-  /** What a replay applies: everything but the events. */
+  /** Reads everything that a replay applies: all but the events. */
   readCommand(bytes: Buffer, start = 0, end = bytes.length): { readonly stamp: Stamp; readonly command: Command } {
     const input = this.#in;
     this.#quotes.beginRecord();

@@ -12,7 +12,7 @@ const ORDER_FIELDS = 20;
 
 const Part = { chains: 0, pools: 1, orders: 2 } as const;
 
-/** What a state consists of besides its counters, which stand in the snapshot's header. */
+/** A state without its counters, which the snapshot's header holds. */
 export type StateRows = Omit<EngineState, 'counters'>;
 
 /** The state's chunks in order; each is valid until the next is asked for. */

@@ -22,7 +22,7 @@ export class GrowingBuffer {
     this.bytes.set(bytes, at);
   }
 
-  /** By itself, so that `take` stays small enough to become part of its callers. */
+  /** A method of its own, so that V8 can inline `take` into its callers. */
   #grow(used: number): void {
     const larger = Buffer.allocUnsafeSlow(Math.max(this.length, this.bytes.length * 2));
     this.bytes.copy(larger, 0, 0, used);

@@ -192,7 +192,7 @@ export interface LogPlace {
   readonly seq: number;
 }
 
-/** Everything that the persistence throws by itself; errors of the system are passed on, or are its cause. */
+/** Every error that the persistence itself detects; system errors are passed on, or are its cause. */
 export class PersistenceError extends Error {
   override readonly name = 'PersistenceError';
   readonly code: PersistenceFault;

@@ -16,7 +16,7 @@ export const STORE_FORMAT = 2;
 const FILL_BYTES = 4096;
 
 const NEW_LINE = Buffer.from('\n');
-/** CRC, length, and the blanks after them: a length beyond 16 digits is none. */
+/** CRC, length, and the blanks after them: a longer length is invalid. */
 const LINE_HEAD = /^([0-9a-f]{8}) ([0-9]{1,16}) /;
 const LINE_HEAD_BYTES = 26;
 

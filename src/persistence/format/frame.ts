@@ -4,7 +4,7 @@ import { MsgpackWriter } from '../codec/msgpack-writer.js';
 import type { GrowingBuffer } from '../disk/buffer.js';
 import { type LogPlace, PersistenceError } from '../disk/disk.js';
 
-/** What a frame holds; docs/reference/log-format.md has the payloads. Never renumbered. There is no 0: zeros are no frame. */
+/** Content of a frame; docs/reference/log-format.md has the payloads. Never renumbered. No 0: zeros are no frame. */
 export const FrameType = {
   header: 1,
   record: 2,
@@ -45,7 +45,7 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** The frame that begins at `start`, or in words why there is none. */
+/** The frame that begins at `start`, or in words why no whole frame does. */
 export function readFrame(bytes: Buffer, start: number): Frame | string {
   const room = bytes.length - start;
   if (room < FRAME_HEAD_BYTES) return `${room} bytes are too few for a frame`;
@@ -68,13 +68,13 @@ export function frameEnd(bytes: Buffer, start: number): number {
   return end <= bytes.length ? end : -1;
 }
 
-/** What a frame that `frameEnd` gave an end says to be; not a FrameType, perhaps. */
+/** The type field of a frame that `frameEnd` accepts; may be no FrameType. */
 export function frameType(bytes: Buffer, start: number): number {
   return bytes.readUInt32LE(start + TYPE_AT);
 }
 
 /**
- * What a segment's space holds before it is written to, since format 4: neither what a disk returns for sectors that it
+ * Filler of a segment's unused space, since format 4: neither what a disk returns for sectors that it
  * has lost or erased (0 or ff), nor the beginning of a frame.
  */
 export const FILL = 0xa5;
@@ -87,7 +87,7 @@ const BLOCK_BYTES = 4096;
 const ZEROS = Buffer.alloc(BLOCK_BYTES);
 const UNUSED = Buffer.alloc(BLOCK_BYTES, FILL);
 
-/** Behind the last byte from `start` on that is neither zero nor FILL; `start` when there is none. */
+/** Behind the last byte from `start` on that is neither zero nor FILL; `start` without such a byte. */
 export function endOfContent(bytes: Buffer, start: number): number {
   let end = bytes.length;
   // In blocks from behind: comparing memory is some hundred times faster than looking at each byte.
@@ -155,7 +155,7 @@ const FRAME_TYPES = {
   STATE_SUM: FrameType.stateSum,
 } as const;
 
-/** What a log says about itself between its records. */
+/** Appends a marker: a statement of the log about itself, between its records. */
 export function putMarker(out: GrowingBuffer, note: Marker): void {
   const start = beginFrame(out);
   const writer = new MsgpackWriter(out);

@@ -58,7 +58,7 @@ export function putSnapshotHeader(out: GrowingBuffer, header: SnapshotHeader): v
   putHeader(out, SNAPSHOT, header, [header.index, header.tsMs, header.seq, header.group]);
 }
 
-/** The segment header at the beginning of `bytes` and its frame, or in words why there is none. Throws NEWER_FORMAT. */
+/** The segment header at the beginning of `bytes` and its frame, or in words why not. Throws NEWER_FORMAT. */
 export function readSegmentHeader(
   bytes: Buffer,
 ): { readonly header: FoundSegmentHeader; readonly frame: Frame } | string {

@@ -78,7 +78,7 @@ export async function readManifest(disk: Disk): Promise<Manifest | null> {
   return manifest;
 }
 
-/** Throws PersistenceError NO_BASE where there is none. */
+/** Throws PersistenceError NO_BASE if the directory has no manifest. */
 export async function requireManifest(disk: Disk): Promise<Manifest> {
   const manifest = await readManifest(disk);
   if (manifest === null) throw new PersistenceError('NO_BASE', `${disk.label} holds no log: it has no stamp`);

@@ -3,13 +3,13 @@ import { GrowingBuffer } from '../disk/buffer.js';
 import { beginFrame, endFrame, FrameType, type Marker, putMarker } from '../format/frame.js';
 import type { LogPoint } from '../format/header.js';
 
-/** What one group consists of, beside its bytes. */
+/** One group, without its bytes. */
 export interface QueuedGroup {
   /** Its last record, and the last event up to there; those of the group before where it has none. */
   readonly index: number;
   readonly seq: number;
   readonly records: number;
-  /** Frames up to its end, since the log was opened. */
+  /** Frames since the log was opened, its own included. */
   readonly frames: number;
 }
 
@@ -122,8 +122,8 @@ export class DurabilityWaiters {
 }
 
 /**
- * What a log has to do though nobody asks for it, and when: seal its last group once nothing has come for a while, and
- * with `sync: interval` force to the disk what was written.
+ * Timers of a log's work that no call starts: sealing the last group after a quiet while and, with `sync: interval`,
+ * syncing the written groups.
  */
 export class CommitTimers {
   #isSealDue = false;

@@ -9,7 +9,7 @@ import type { LogEnd } from './log-scanner.js';
 import { type CommittedGroup, LogWriter, type LogWriterOptions } from './log-writer.js';
 
 export interface LogJournalOptions extends Omit<LogWriterOptions, 'hasRoom' | 'onCommit'>, FreeSpaceOptions {
-  /** What may wait for the next group before nothing more is taken. */
+  /** Limits of the records that wait for the next group; beyond them the journal rejects more. */
   readonly queueRecords: number;
   readonly queueBytes: number;
 }
@@ -85,7 +85,7 @@ export class LogJournal implements Journal {
     this.#listeners.push(listener);
   }
 
-  /** What waits for the next group. */
+  /** Records and bytes that wait for the next group. */
   get waiting(): { readonly records: number; readonly bytes: number } {
     return this.#writer.waiting;
   }

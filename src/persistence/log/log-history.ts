@@ -87,7 +87,7 @@ export class LogHistory {
     for (const [place, segment] of segments.entries()) {
       if (place < first) continue;
       try {
-        // One that is open can be read to its end.
+        // Removing an open segment does not end its reading.
         yield* this.#recordsOf(segment, segments[place + 1], -1, throughIndex);
       } catch (error) {
         if (!isMissing(error)) throw error;

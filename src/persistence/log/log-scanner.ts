@@ -143,7 +143,7 @@ class LogScanner {
     return true;
   }
 
-  /** The format of the segment's header and where that ends, when it belongs here; words when it is none. */
+  /** The format of the segment's header and where that ends, when it belongs here; otherwise words that say why not. */
   #header(
     number: number,
     bytes: Buffer,
@@ -246,7 +246,7 @@ function samePoint(a: SegmentHeader, b: LogPoint): boolean {
 /** A segment with at least one whole group. */
 export interface ScannedSegment {
   readonly number: number;
-  /** What lies before it. */
+  /** Position of the log at its start. */
   readonly first: LogPoint;
   /** Behind its last whole group, and how far the log has come there. */
   readonly end: number;
@@ -255,7 +255,7 @@ export interface ScannedSegment {
   readonly format: number;
   /** How long the file was made; 0 where its header does not say. */
   readonly madeBytes: number;
-  /** From here on a group may be in the page cache alone, although it is whole; `end` when there is none. */
+  /** From here on a group may be in the page cache alone, although it is whole; else `end`. */
   readonly durableEnd: number;
   readonly checked: { readonly end: number; readonly crc: number };
 }
@@ -300,7 +300,7 @@ export interface LogScan {
   /** Those of them that are as they were made. The others are overwritten before the log is continued. */
   readonly readySegments: readonly number[];
   readonly last: LogPoint;
-  /** The last group is empty (or there is none): it says that the one before is durable. */
+  /** The last group is empty (or absent): it says that the one before is durable. */
   readonly isSealed: boolean;
   readonly torn: TornTail | null;
   readonly lost: LostTail | null;

@@ -9,7 +9,7 @@ import type { LogEnd } from './log-scanner.js';
 import { SegmentWriter } from './segment-writer.js';
 
 interface WrittenGroup extends CommittedGroup {
-  /** Up to its end, since the start. */
+  /** Frames since the start, its own included. */
   readonly frames: number;
 }
 
@@ -234,7 +234,7 @@ export class LogWriter {
 
   #fail(error: unknown): void {
     if (this.#failure !== null) return;
-    // What failed is in the cause alone: loggers and the command line show it behind the message.
+    // The message has no details: loggers and the command line print the cause behind it.
     this.#failure = new PersistenceError('FAILED', 'the log has stopped', { cause: error });
     this.#due.cancelTimers();
     this.#segment.abandon();

@@ -105,7 +105,7 @@ function* recordsIn(segment: SegmentStart, bytes: Buffer, after: number, through
   }
 }
 
-/** The frame at `start`; what is none throws DAMAGED. `position`: where in the segment the bytes begin. */
+/** The frame at `start`; throws DAMAGED if it is not whole. `position`: where in the segment the bytes begin. */
 export function wholeFrame(segment: SegmentStart, bytes: Buffer, start: number, position = 0): Frame {
   const frame = readFrame(bytes, start);
   if (typeof frame === 'string') throw damaged(segment, position + start, frame);

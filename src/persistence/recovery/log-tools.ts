@@ -153,7 +153,7 @@ async function ofLog(disk: Disk, source: Disk, logger: Logger): Promise<WholeSta
   return { engine, manifest };
 }
 
-/** Null: there is none that can be read, and the source has one. */
+/** Null: absent or unreadable here, while the source has one. */
 async function readOwnManifest(disk: Disk): Promise<Manifest | null> {
   try {
     return await readManifest(disk);

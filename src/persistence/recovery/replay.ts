@@ -76,11 +76,11 @@ export interface StateAt {
   stateSum(): string;
 }
 
-/** What a log tells of the engine's state after some of its records. */
+/** Hashes of the engine's state that a log records after some of its records. */
 export class RecordedHashes {
   readonly #byIndex = new Map<number, { readonly hashes: Set<string>; readonly sums: Set<string> }>();
 
-  /** All that a log tells. */
+  /** All hashes that a log records. */
   static in({ stateHashes, snapshots }: LogScan): RecordedHashes {
     const recorded = new RecordedHashes();
     for (const note of [...stateHashes, ...snapshots.values()]) recorded.add(note);
@@ -93,7 +93,7 @@ export class RecordedHashes {
     this.#byIndex.set(index, here);
   }
 
-  /** Of how many records after `index` it tells. */
+  /** Number of records after `index` that have a recorded hash. */
   countAfter(index: number): number {
     return [...this.#byIndex.keys()].filter((recorded) => recorded > index).length;
   }

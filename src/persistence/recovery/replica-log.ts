@@ -132,7 +132,7 @@ export class ReplicaLog {
     return this.#durableGroup;
   }
 
-  /** How far the log has come at the end of that group; null: it has been dropped, or there is none such. */
+  /** How far the log has come at the end of that group; null: dropped, or not written yet. */
   async pointAt(group: number): Promise<LogPoint | null> {
     return (await this.#placeOf(group))?.point ?? null;
   }

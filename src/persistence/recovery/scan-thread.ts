@@ -51,7 +51,7 @@ function errorOf({ message, code, errno, place }: ScanMessage & { readonly type:
   return Object.assign(error, { place });
 }
 
-/** What came from another thread has bytes where there were Buffers. */
+/** Restores Buffers: a message from another thread has plain byte arrays in their place. */
 function withBuffers(scan: LogScan): LogScan {
   const segments = scan.segments.map(atPoints);
   const chains = new Map([...scan.chains].map(([group, chain]) => [group, Buffer.from(chain)]));
@@ -66,7 +66,7 @@ function atPoint(point: LogPoint): LogPoint {
   return { ...point, chain: Buffer.from(point.chain) };
 }
 
-/** What comes one by one, for one reader who may be behind. */
+/** An unbounded queue between one producer and one reader. */
 export class AsyncQueue<Item> implements AsyncIterable<Item> {
   readonly #items: Item[] = [];
   #isOver = false;

@@ -8,13 +8,13 @@ import type { SegmentStart } from '../log/segment-reader.js';
 import { type ReadSnapshot, readSnapshot } from '../snapshot/snapshot-file.js';
 import { createEngine } from './replay.js';
 
-/** What a log says that a snapshot has to agree with. */
+/** Statements of the log that a snapshot has to agree with. */
 export interface LogFacts {
   readonly epoch: Buffer;
   /** Rising. */
   readonly segments: readonly SegmentStart[];
   readonly last: LogPoint;
-  /** What the log tells of its snapshots, by record index. */
+  /** The log's markers of its snapshots, by record index. */
   readonly snapshots: ReadonlyMap<number, SnapshotMarker>;
   /** The chain value after a group of the log; undefined: not known. */
   chainAt(group: number): Buffer | undefined;
@@ -25,7 +25,7 @@ export function factsOf(scan: LogScan): LogFacts {
 }
 
 export interface Base {
-  /** As the snapshot says; one that has applied nothing when there is none, and the log begins with record 1. */
+  /** As the snapshot says; an empty engine if no snapshot exists and the log begins with record 1. */
   readonly engine: Engine;
   /** Newer ones that are of no use, by record index. */
   readonly passed: readonly number[];
@@ -34,7 +34,7 @@ export interface Base {
 /**
  * An engine with the newest snapshot of `indexes`, rising, that a replay of this log can begin with. The snapshots are
  * those of before the scan: one that a server makes meanwhile has records that the scan did not see. Throws
- * PersistenceError: NO_BASE when there is none, LOST_TAIL, with the snapshot's name as its place, when a whole one
+ * PersistenceError: NO_BASE without a usable one, LOST_TAIL, with the snapshot's name as its place, when a whole one
  * says that the log was once longer.
  */
 export async function findBase(
@@ -67,7 +67,7 @@ export interface BaseCandidate {
   readonly snapshot: Omit<ReadSnapshot, 'state'>;
 }
 
-/** In words why there is none: the snapshot is not whole. */
+/** Reads a snapshot; words say why it is not whole. */
 export async function readCandidate(disk: Disk, index: number, reorgDepth: number): Promise<BaseCandidate | string> {
   const engine = createEngine(reorgDepth);
   try {
@@ -80,7 +80,7 @@ export async function readCandidate(disk: Disk, index: number, reorgDepth: numbe
   }
 }
 
-/** In words why the log does not go with the snapshot; null: it does. */
+/** In words why the log and the snapshot do not match; null: they match. */
 export function objection({ index, snapshot }: BaseCandidate, log: LogFacts): string | null {
   const { header, sha256 } = snapshot;
   if (!header.epoch.equals(log.epoch)) return 'it belongs to another log';

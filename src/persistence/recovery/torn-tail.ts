@@ -107,7 +107,7 @@ export async function removeLeftovers(disk: Disk, { scan, passedSnapshots }: Rec
   await disk.syncDirectory();
 }
 
-/** What a process that died was still writing: nobody counts on it, and its name is needed again. */
+/** Removes files that a dead process left half written: no reader relies on them, and their names are needed again. */
 export async function removeUnfinished(disk: Disk): Promise<void> {
   for (const name of await disk.list()) if (name.endsWith(TEMPORARY)) await disk.remove(name);
 }

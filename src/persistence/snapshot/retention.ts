@@ -55,7 +55,7 @@ async function dropSegments(disk: Disk, coveredGroup: number, retainLogBytes: nu
   const dropped: string[] = [];
   for (const [place, { number }] of starts.entries()) {
     const next = starts[place + 1];
-    // What lies before the next segment is what this one and those before it hold.
+    // The next segment's first point is the end of this one, so it says what this and earlier segments hold.
     if (next === undefined || next.first.group > coveredGroup || total <= retainLogBytes) break;
     await removeDurably(disk, segmentName(number));
     dropped.push(segmentName(number));

@@ -10,7 +10,7 @@ import { type LogPoint, putSnapshotHeader, readSnapshotHeader, type SnapshotHead
 
 const FRAME_BYTES = 512 << 10;
 
-/** What identifies a snapshot file's content. */
+/** Identity of a snapshot file's content. */
 export interface SnapshotSeal {
   readonly bytes: number;
   /** Of everything before the END frame, which holds it; 64 hex digits. */

@@ -131,7 +131,7 @@ function setAwaited(child: ChildProcess, isAwaited: boolean): void {
   }
 }
 
-/** What a snapshot is made of: plain data, so that it can go to another process. */
+/** Input of a snapshot: plain data, so that it can go to another process. */
 export interface SnapshotRequest {
   readonly epoch: Uint8Array;
   readonly reorgDepth: number;

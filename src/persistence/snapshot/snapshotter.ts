@@ -48,9 +48,9 @@ export class Snapshotter {
   readonly #journal: LogJournal;
   readonly #options: SnapshotterOptions;
   #lastIndex: number;
-  /** Monotonic: none is begun by itself before that. */
+  /** Monotonic: no automatic snapshot begins before that. */
   #notBeforeMs = 0;
-  /** What kept the last snapshot from being made for now: said once, until one is made. */
+  /** Reason why the last snapshot was postponed: logged once, until one is made. */
   #waitsFor: 'disk space' | 'file descriptor' | null = null;
   #running: Promise<void> | null = null;
   #isClosed = false;
