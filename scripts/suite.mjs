@@ -7,7 +7,12 @@ import { parseArgs } from 'node:util';
 import t from 'tap';
 
 const { values, positionals } = parseArgs({
-  options: { jobs: { type: 'string' }, timeout: { type: 'string' }, except: { type: 'string', default: '' } },
+  options: {
+    jobs: { type: 'string' },
+    timeout: { type: 'string' },
+    except: { type: 'string', default: '' },
+    alone: { type: 'string', default: '' },
+  },
   allowPositionals: true,
 });
 const except = new Set(values.except.split(','));
@@ -19,10 +24,13 @@ const files = positionals.flatMap((folder) =>
 );
 if (files.length === 0) t.fail('there are no such tests');
 
+const alone = new Set(values.alone.split(',').map((name) => `${name}.test.js`));
+const runsAlone = (file) => alone.has(path.basename(file));
 t.jobs = Number(values.jobs);
-for (const file of files.sort()) {
+for (const file of [...files.filter((file) => !runsAlone(file)).sort(), ...files.filter(runsAlone).sort()]) {
   const env = { ...process.env, TAP_TIMEOUT: values.timeout, TAP_CHILD_ID: file };
-  const options = { env, timeout: Number(values.timeout) * 1_000, buffered: true };
+  // tap runs what is buffered side by side, and waits before what is not.
+  const options = { env, timeout: Number(values.timeout) * 1_000, buffered: !runsAlone(file) };
   // The loader comes in through NODE_OPTIONS, which tap sets, whatever is in `env`.
   t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', file], options, file);
 }

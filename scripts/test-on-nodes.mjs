@@ -1,6 +1,6 @@
 // Runs tests on other major versions of Node, whose binaries come as npm packages: what depends on the version. With
-// `:native` that Node has a C library that uWebSockets.js 20.57 loads with (see node-native.mjs); without, and on a
-// machine whose own is old, the tests of the whole service run on node:http and ws.
+// `:native` that Node has a C library that uWebSockets.js 20.57 loads with (see node-native.mjs), and the tests of the
+// whole service run, too; without, and on a machine whose own is old, node:http and ws serve.
 //   node scripts/test-on-nodes.mjs 22 24:native
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,7 +10,9 @@ import { installNode } from './node-native.mjs';
 
 const run = (command, args, env) => execFileSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
 
-const DEPENDING = 'auth cli client e2e feed http net persistence ws'.split(' ').map((folder) => `dist/test/${folder}`);
+const DEPENDING = ['client', 'feed', 'http', 'net', 'persistence', 'ws'];
+/** What rests on the network library besides. */
+const OF_NATIVE = ['auth', 'cli', 'e2e'];
 
 run('npm', ['run', '--silent', 'compile']);
 for (const version of process.argv.slice(2)) {
@@ -24,8 +26,9 @@ for (const version of process.argv.slice(2)) {
     };
     // Says which library serves, and of which version.
     run('node', ['dist/test/net/open-server.test.js'], env);
+    const folders = [...DEPENDING, ...(native === 'native' ? OF_NATIVE : [])].map((folder) => `dist/test/${folder}`);
     const options = ['--jobs=2', '--timeout=300', `--output-file=dist/node-${major}.tap`];
-    run('node', ['scripts/run-tests.mjs', ...options, ...DEPENDING], env);
+    run('node', ['scripts/run-tests.mjs', ...options, ...folders], env);
   } catch (error) {
     console.log(`Node.js ${major}: ${error.message}`);
     process.exitCode = 1;
