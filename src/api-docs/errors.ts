@@ -354,7 +354,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
   ],
 };
 
-/** Every `message` of an ERROR on a socket. The socket stays open. */
+/** Every `message` of an ERROR on a socket but those of calls, which are HTTP's. The socket stays open. */
 export const socketErrors: readonly ErrorDoc[] = [
   { message: 'Not Authorized', code: 'not_authenticated', when: 'Anything before a good AUTH, but for AUTH itself.' },
   { message: 'NOT_FOUND', code: 'api_key_unknown', when: 'AUTH with a key that is unknown or revoked.' },
@@ -367,9 +367,9 @@ export const socketErrors: readonly ErrorDoc[] = [
   { message: 'Message must be a JSON object', code: 'malformed_message', when: 'A list, a number, a text.' },
   { message: 'Binary messages are not accepted: send JSON text', code: 'malformed_message', when: 'A binary frame.' },
   {
-    message: 'Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ',
+    message: 'Unknown message type: must be {what}',
     code: 'unknown_message_type',
-    when: 'Its `type` is none of these.',
+    when: 'Its `type` is none of those that the text names.',
   },
   { message: 'Invalid {type}: {what}', code: 'invalid_parameter', when: 'A field is missing, unknown or wrong.' },
   {
@@ -398,6 +398,11 @@ export const socketErrors: readonly ErrorDoc[] = [
     when: 'More than that at once on one connection.',
   },
   {
+    message: 'Too many calls: {number} of them wait for their answers',
+    code: 'rate_limited',
+    when: 'More POST_QUOTES and CANCEL_QUOTES than that at once on one connection.',
+  },
+  {
     message: 'Too many quotes for a snapshot: {number}, at most {number}. Name a pool',
     code: 'snapshot_too_large',
     when: 'FILTER of QUOTES with `snapshot`.',
@@ -420,6 +425,7 @@ export const socketErrors: readonly ErrorDoc[] = [
   { message: 'RFQ not published: STORAGE_FULL', code: 'storage_full', when: 'The disk of the log has no room.' },
   { message: 'RFQ not published: BUSY', code: 'busy', when: 'Too much waits to be written.' },
   { message: 'RFQ not published: internal error', code: 'internal_error', when: 'A fault of the service.' },
+  { message: 'Internal server error', code: 'internal_error', when: 'A call: a fault of the service.' },
 ];
 
 /** How the server closes sockets. On the subprotocols the reason ends in `, resume from seq {number}`. */

@@ -11,6 +11,9 @@ import {
   OrderbookSnapshot,
   OrderbookUpdate,
   PostQuoteV2,
+  QuotesCancelled,
+  QuotesChecked,
+  QuotesPosted,
   QuotesSnapshot,
   RemoveQuoteV2,
   Resync,
@@ -22,6 +25,7 @@ import {
 } from '../wire/feed-messages.js';
 import {
   AuthMessage,
+  cancelQuotesMessage,
   CoverFilterMessage,
   DeleteQuoteMessage,
   FillQuoteMessage,
@@ -30,6 +34,7 @@ import {
   orderbookFilterMessage,
   plainOrderbookFilterMessage,
   PostQuoteMessage,
+  postQuotesMessage,
   ReplyMessage,
   RfqByPoolAddressMessage,
   RfqByPoolKeyMessage,
@@ -50,6 +55,9 @@ import type { ChannelDoc, MessageDoc } from './asyncapi.js';
 export interface SocketDocLimits {
   /** Most levels of a side that ORDERBOOK shows. */
   readonly wsBookLevels: number;
+  /** In one POST_QUOTES, and in one CANCEL_QUOTES. */
+  readonly quotesPerRequest: number;
+  readonly tradesPerRequest: number;
 }
 
 const auth = { summary: 'Says whose socket this is', schema: AuthMessage };
@@ -112,7 +120,10 @@ function named({ summary, schema }: { summary: string; schema: TObject }): Messa
 }
 
 /** What the subprotocols of numbered messages add. MessagePack frames carry the same messages by position. */
-function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
+function v2(
+  { wsBookLevels, quotesPerRequest, tradesPerRequest }: SocketDocLimits,
+  subprotocols: readonly string[],
+): ChannelDoc {
   return {
     description:
       'Numbered messages that can be resumed and checked. The MessagePack form has the same fields, by position (docs/reference/api.md).',
@@ -132,6 +143,14 @@ function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
       unsubscribe: { summary: 'Ends the subscription to a channel', schema: withId(UnsubscribeV2Message) },
       rfq: named(rfq),
       rfqByAddress: named(rfqByAddress),
+      postQuotes: {
+        summary: 'POST /quotes, or with `dryRun` everything but the publication',
+        schema: withId(postQuotesMessage(quotesPerRequest)),
+      },
+      cancelQuotes: {
+        summary: 'DELETE /orderbook/quotes, for keys with the scope operator',
+        schema: withId(cancelQuotesMessage(tradesPerRequest)),
+      },
     },
     fromServer: {
       info: { summary: 'What was done; after a FILTER: from which number on', schema: InfoV2 },
@@ -151,6 +170,9 @@ function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
       ticker: { summary: 'A pool whose ticker changed', schema: TickerMessage },
       cover: { summary: 'The quotes that cover a size best, whenever they change', schema: CoverMessage },
       rfqTold: { summary: 'A request for quotes, as the server publishes it', schema: RfqV2 },
+      quotesPosted: { summary: 'What became of the quotes of POST_QUOTES', schema: QuotesPosted },
+      quotesChecked: { summary: 'What POST_QUOTES would have done without `dryRun`', schema: QuotesChecked },
+      quotesCancelled: { summary: 'What became of the quotes of CANCEL_QUOTES', schema: QuotesCancelled },
       resync: { summary: 'The server cannot resume: a snapshot follows', schema: Resync },
       heartbeat: { summary: 'The last event sent, the hashes of the books, and the chains', schema: Heartbeat },
     },
@@ -159,13 +181,13 @@ function v2(wsBookLevels: number, subprotocols: readonly string[]): ChannelDoc {
 
 /** Every protocol that is spoken over sockets, by name. `numbered`: the subprotocols of numbered messages. */
 export function socketDocs(
-  { wsBookLevels }: SocketDocLimits,
+  limits: SocketDocLimits,
   numbered: readonly string[],
   readableName: string,
 ): Readonly<Record<string, ChannelDoc>> {
   return {
-    plain: plain(wsBookLevels),
-    v2: v2(wsBookLevels, numbered),
-    readable: readable(wsBookLevels, readableName),
+    plain: plain(limits.wsBookLevels),
+    v2: v2(limits, numbered),
+    readable: readable(limits.wsBookLevels, readableName),
   };
 }

@@ -19,6 +19,7 @@ import {
 import { type BookQueries, orderbookRoutes } from '../http/orderbook-routes.js';
 import { publishRoute } from '../http/publish-route.js';
 import { AnswerHeaders, type LargeAnswerRunner, refuse, unavailable } from '../http/responses.js';
+import { socketCalls } from '../http/socket-calls.js';
 import { createRouter, type RequestObserver, type Route, methodLabel, routePath } from '../http/router.js';
 import { type ApiDocuments, docsRoutes, type PageOptions, pageRoutes, statusRoutes } from '../http/static-routes.js';
 import { measuredSockets } from '../metrics/instrument.js';
@@ -72,6 +73,8 @@ export interface HttpWiring {
   readonly handler: NetHandler;
   /** Everything that is served: what the documents must tell of. */
   readonly routes: readonly Pick<Route, 'method' | 'path' | 'needsKey'>[];
+  /** What sockets may call, too. */
+  readonly calls: ReturnType<typeof socketCalls>;
   /** What GET /ready says. */
   isReady(): boolean;
   /** What a request is answered with whose body is not worth reading; null for any other. */
@@ -129,6 +132,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
   });
   return {
     routes,
+    calls: socketCalls(routes),
     handler: core.replica === null ? router.handle : withSeq(router.handle, core.replica),
     refuseHead: (request) => router.refuseHead(request),
     isReady: () => reasonsNotReady().length === 0,

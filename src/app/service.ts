@@ -86,6 +86,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     quotas,
     turns,
     rfqs: core.rfqs,
+    carryOutCall: (caller, call) => http.calls(caller, call),
     clock,
     corsOrigins: options.corsOrigins,
     limits,

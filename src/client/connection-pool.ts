@@ -23,6 +23,7 @@ interface PooledConnection {
 
 interface WaitingRequest {
   readonly message: object;
+  readonly isCall: boolean;
   readonly onOutcome: (outcome: Outcome<Reply>) => void;
   readonly cancelTimer: StopTimer;
 }
@@ -82,8 +83,11 @@ export class ConnectionPool {
     this.#removeLeft();
   }
 
-  /** Sends a request over any open connection. It fails if none opens within `answerMs`: it may not be wanted later. */
-  ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void): void {
+  /**
+   * Sends a request over any open connection. It fails if none opens within `answerMs`: it may not be wanted later.
+   * `isCall`: other messages do not wait for its answer.
+   */
+  ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void, isCall = false): void {
     if (this.#isClosed) return onOutcome({ ok: false, error: new ConnectionLostError() });
     const { patience, ports } = this.#options;
     const giveUp = (): void => {
@@ -91,7 +95,7 @@ export class ConnectionPool {
       onOutcome({ ok: false, error: new ConnectionLostError() });
       this.#removeLeft();
     };
-    const waiting = { message, onOutcome, cancelTimer: ports.clock.after(patience.answerMs, giveUp) };
+    const waiting = { message, isCall, onOutcome, cancelTimer: ports.clock.after(patience.answerMs, giveUp) };
     this.#waiting.add(waiting);
     if (this.#connections.size === 0) this.#add().connection.open();
     this.#askWaiting();
@@ -152,9 +156,9 @@ export class ConnectionPool {
       if (this.state === 'UNAUTHORIZED') this.#giveUpWaiting(keyRefused());
       return;
     }
-    for (const { message, onOutcome } of this.#takeWaiting()) {
+    for (const { message, isCall, onOutcome } of this.#takeWaiting()) {
       open.unanswered += 1;
-      open.connection.ask(message, (outcome) => {
+      open.connection[isCall ? 'call' : 'ask'](message, (outcome) => {
         open.unanswered -= 1;
         onOutcome(outcome);
         this.#removeLeft();

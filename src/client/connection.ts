@@ -44,6 +44,8 @@ export interface ConnectionOptions {
 export interface Reply {
   readonly message: string;
   readonly subscribed: Acknowledgement | null;
+  /** Of a call: its result. */
+  readonly result?: unknown;
 }
 
 /** Keeps one authorised WebSocket open: reconnects after each loss until `close`. */
@@ -52,6 +54,9 @@ export class Connection {
   #state: ConnectionState = 'CLOSED';
   #socket: ClientSocket | null = null;
   #requests: PendingRequests<Reply> | null = null;
+  /** Calls without an answer, by their id. */
+  readonly #calls = new Map<string, (outcome: Outcome<Reply>) => void>();
+  #lastCall = 0;
   #attempt = 0;
   #heard = false;
   #cancelTimer: StopTimer = () => undefined;
@@ -88,6 +93,18 @@ export class Connection {
   ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void): void {
     if (this.#requests === null) onOutcome({ ok: false, error: new ConnectionLostError() });
     else this.#requests.ask(message, onOutcome);
+  }
+
+  /** As `ask`, with an id: the answer may come after those to later messages. */
+  call(message: object, onOutcome: (outcome: Outcome<Reply>) => void): void {
+    if (this.#requests === null || this.#socket === null) {
+      onOutcome({ ok: false, error: new ConnectionLostError() });
+      return;
+    }
+    this.#lastCall += 1;
+    const id = `call-${this.#lastCall}`;
+    this.#calls.set(id, onOutcome);
+    this.#socket.send(JSON.stringify({ ...message, id }));
   }
 
   /** Abandons this socket and opens another after a pause. */
@@ -140,7 +157,14 @@ export class Connection {
       case 'INFO':
         return this.#requests?.answered({ message: message.message, subscribed: message.body });
       case 'ERROR':
-        return this.#requests?.refused(new RefusedError(message.message, message.code));
+        return this.#refused(message);
+      case 'QUOTES_POSTED':
+      case 'QUOTES_CHECKED':
+      case 'QUOTES_CANCELLED':
+        return this.#takeCall(message.id)?.({
+          ok: true,
+          answer: { message: '', subscribed: null, result: message.body },
+        });
       case 'HEARTBEAT':
         // The connection has lasted until a heartbeat: the backoff starts over.
         this.#attempt = 0;
@@ -148,6 +172,19 @@ export class Connection {
       default:
         this.#options.onMessage(message);
     }
+  }
+
+  #refused({ message, code, body, id }: Extract<ServerMessageV2, { readonly type: 'ERROR' }>): void {
+    const error = new RefusedError(message, code, body);
+    const call = this.#takeCall(id);
+    if (call === undefined) this.#requests?.refused(error);
+    else call({ ok: false, error });
+  }
+
+  #takeCall(id = ''): ((outcome: Outcome<Reply>) => void) | undefined {
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    return call;
   }
 
   /** A dead peer sends nothing, not even `close`. `silentLooks`: checks in a row without a new frame. */
@@ -178,6 +215,9 @@ export class Connection {
     this.#enter(state);
     // After the state has changed: a callback of a failed request may close the connection.
     requests?.end();
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    for (const onOutcome of calls) onOutcome({ ok: false, error: new ConnectionLostError() });
   }
 
   #enter(state: ConnectionState): void {

@@ -2,10 +2,14 @@
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 
-  /** `code`: the stable name of the error, as docs/reference/errors.md lists them; null: an older server sent none. */
+  /**
+   * `code`: the stable name of the error, as docs/reference/errors.md lists them; null: an older server sent none.
+   * `details`: what the answer of the HTTP call would say besides, such as `pending`; null: nothing.
+   */
   constructor(
     message: string,
     readonly code: string | null = null,
+    readonly details: object | null = null,
   ) {
     super(message);
   }

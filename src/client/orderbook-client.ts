@@ -1,8 +1,10 @@
 import type { Hex } from 'viem';
+import type { DryRunResult, PostedQuoteJson, PostQuotesResult } from '../wire/orderbook.js';
 import type { SideText } from '../wire/primitives.js';
 import type { CoverFilterMessage, FeedChannel, RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../wire/socket.js';
+import type { CancelQuotesResult } from '../wire/trading.js';
 import { ConnectionPool } from './connection-pool.js';
-import { type ConnectionState, DEFAULT_TIMEOUTS, type ClientTimeouts } from './connection.js';
+import { type ConnectionState, DEFAULT_TIMEOUTS, type ClientTimeouts, type Outcome, type Reply } from './connection.js';
 import type { FeedEncoding } from './decode.js';
 import {
   CoverState,
@@ -178,6 +180,25 @@ export class BaseOrderbookClient {
     });
   }
 
+  /**
+   * As `rest.postQuotes`, over a connection of the feed: about twenty quotes, since a message has at most 16 KiB. Rejects
+   * with RefusedError, whose `details` have `pending` where the publication is not confirmed yet; or with
+   * ConnectionLostError, after which the quotes may be published: posting them again is safe.
+   */
+  postQuotes(quotes: readonly PostedQuoteJson[]): Promise<PostQuotesResult> {
+    return this.#call({ type: 'POST_QUOTES', body: quotes });
+  }
+
+  /** As `rest.checkQuotes`, over a connection of the feed. */
+  checkQuotes(quotes: readonly PostedQuoteJson[]): Promise<DryRunResult> {
+    return this.#call({ type: 'POST_QUOTES', dryRun: true, body: quotes });
+  }
+
+  /** Cancels quotes of the operator on chain; the key needs the scope operator. */
+  cancelQuotes(quoteIds: readonly Hex[]): Promise<CancelQuotesResult> {
+    return this.#call({ type: 'CANCEL_QUOTES', body: { quoteIds } });
+  }
+
   /** Signs a quote; `rest.postQuotes([signed.posted])` publishes it. */
   signQuote(signer: QuoteSigner, pool: QuotedPool, terms: OfferTerms): Promise<SignedOffer> {
     const nowMs = this.#ports.clock.wallMs();
@@ -190,6 +211,17 @@ export class BaseOrderbookClient {
   /** Closes all subscriptions for good: a later one is `CLOSED` from the start. */
   close(): void {
     this.#pool.close();
+  }
+
+  #call<R>(message: object): Promise<R> {
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: Outcome<Reply>): void => {
+        // The server's documents say which result answers which call.
+        if (outcome.ok) resolve(outcome.answer.result as R);
+        else reject(outcome.error);
+      };
+      this.#pool.ask(message, settle, true);
+    });
   }
 
   #follow(channel: FeedChannel, filter: object, content: ChannelState): [Subscription, () => void] {

@@ -102,6 +102,10 @@ export class Subscription {
       case 'RESYNC':
         if (message.channel === this.channel) this.#startAnew(message);
         return;
+      case 'QUOTES_POSTED':
+      case 'QUOTES_CHECKED':
+      case 'QUOTES_CANCELLED':
+        return;
       case 'QUOTES_SNAPSHOT':
       case 'ORDERBOOK_SNAPSHOT':
       case 'TICKER_SNAPSHOT':

@@ -180,6 +180,8 @@ export const limits = {
   wsSubscribeWindowMs: 10_000,
   /** RFQs of one socket that may wait to become durable. */
   wsWaitingRfqs: 64,
+  /** POST_QUOTES and CANCEL_QUOTES of one socket that may wait for their answers. */
+  wsWaitingCalls: 16,
   /** How long after an RFQ came the address of its pool key may be unknown; then it is refused. */
   wsRfqLookupMs: 5_000,
   /** Calldata of one publish transaction: Arbitrum takes about 95,000. */

@@ -92,7 +92,7 @@ export const MESSAGES = {
     message: 'text',
     id: { optional: 'text' },
   }),
-  ERROR: record({ body: { nullable: 'text' }, message: 'text', code: 'text', id: { optional: 'text' } }),
+  ERROR: record({ body: { nullable: 'json' }, message: 'text', code: 'text', id: { optional: 'text' } }),
   POST_QUOTE: record({ ...eventFields, body: QUOTE }),
   FILL_QUOTE: record({ ...eventFields, size: 'amount', body: QUOTE }),
   REMOVE_QUOTE: record({ ...eventFields, body: QUOTE }),
@@ -122,6 +122,9 @@ export const MESSAGES = {
   TICKER_SNAPSHOT: record({ key: 'text', seq: 'uint', tsMs: 'uint', more: 'bool', body: { list: TICKER } }),
   TICKER: record({ key: 'text', seq: 'uint', tsMs: 'uint', body: TICKER }),
   COVER: record({ key: 'text', seq: 'uint', tsMs: 'uint', body: COVER }),
+  QUOTES_POSTED: record({ body: 'json', id: { optional: 'text' } }),
+  QUOTES_CHECKED: record({ body: 'json', id: { optional: 'text' } }),
+  QUOTES_CANCELLED: record({ body: 'json', id: { optional: 'text' } }),
 } as const satisfies Readonly<Record<string, Fields>>;
 
 export type MessageType = keyof typeof MESSAGES;

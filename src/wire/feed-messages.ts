@@ -1,8 +1,9 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { ERROR_CODE_NAMES } from './error-codes.js';
-import { OrderbookQuote, PoolKeyJson, TRANSIENT_REASONS } from './orderbook.js';
+import { DryRunResult, OrderbookQuote, PoolKeyJson, PostQuotesResult, TRANSIENT_REASONS } from './orderbook.js';
 import { Address, ChainId, closed, Hash, SafeUint, Uint256, UnixSeconds } from './primitives.js';
 import { type Channel, Epoch, FeedChannel, filterFields, MessageId, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
+import { CancelQuotesResult } from './trading.js';
 
 function nullable<const S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
@@ -166,9 +167,23 @@ export const InfoV2 = closed({
 });
 export const ErrorV2 = closed({
   type: Type.Literal('ERROR'),
-  body: Type.Null(),
+  body: nullable(
+    Type.Object(
+      {},
+      { description: 'What else the HTTP answer says where a call was refused, such as `pending`; else null.' },
+    ),
+  ),
   message: Type.String(),
   code: Type.Enum([...ERROR_CODE_NAMES], { type: 'string' }),
+  ...answered,
+});
+
+/** Answers of calls: what the HTTP call answers. */
+export const QuotesPosted = closed({ type: Type.Literal('QUOTES_POSTED'), body: PostQuotesResult, ...answered });
+export const QuotesChecked = closed({ type: Type.Literal('QUOTES_CHECKED'), body: DryRunResult, ...answered });
+export const QuotesCancelled = closed({
+  type: Type.Literal('QUOTES_CANCELLED'),
+  body: CancelQuotesResult,
   ...answered,
 });
 
@@ -222,6 +237,9 @@ export const ServerMessageV2 = Type.Union([
   TickerSnapshot,
   TickerMessage,
   CoverMessage,
+  QuotesPosted,
+  QuotesChecked,
+  QuotesCancelled,
 ]);
 export type ServerMessageV2 = Static<typeof ServerMessageV2>;
 

@@ -1,6 +1,7 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import { OrderbookQuote, PoolKeyJson } from './orderbook.js';
+import { OrderbookQuote, PoolKeyJson, postQuotesBody } from './orderbook.js';
 import { Address, ChainId, closed, SafeUint, SideText, Uint256, UnixSeconds, UnixSecondsText } from './primitives.js';
+import { cancelQuotesBody } from './trading.js';
 
 /** Messages of the plain WebSocket protocol. A message's `type` says which schema holds. */
 const NoBody = Type.Optional(Type.Null());
@@ -88,6 +89,30 @@ export const MessageId = Type.String({
 export function withId<const P extends Record<string, TSchema>>(message: TObject<P>) {
   return closed({ ...message.properties, id: Type.Optional(MessageId) });
 }
+
+/** POST /quotes over a socket, and with `dryRun` everything but the publication. */
+export function postQuotesMessage(maxQuotes: number) {
+  return closed({
+    type: Type.Literal('POST_QUOTES'),
+    dryRun: Type.Optional(Type.Boolean()),
+    body: postQuotesBody(maxQuotes),
+  });
+}
+
+/** DELETE /orderbook/quotes over a socket. */
+export function cancelQuotesMessage(maxQuotes: number) {
+  return closed({ type: Type.Literal('CANCEL_QUOTES'), body: cancelQuotesBody(maxQuotes) });
+}
+
+/** The calls as they are read: the body is for the call itself to check. */
+export const PostQuotesCall = closed({
+  type: Type.Literal('POST_QUOTES'),
+  dryRun: Type.Optional(Type.Boolean()),
+  body: Type.Unknown(),
+});
+export type PostQuotesCall = Static<typeof PostQuotesCall>;
+export const CancelQuotesCall = closed({ type: Type.Literal('CANCEL_QUOTES'), body: Type.Unknown() });
+export type CancelQuotesCall = Static<typeof CancelQuotesCall>;
 
 /** What is followed, and what a client says to follow it. The plain protocol's messages are in socket.ts. */
 export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER', 'COVER'], { type: 'string' });

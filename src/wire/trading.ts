@@ -67,6 +67,7 @@ export const CancelQuotesResult = closed({
   failed: Type.Array(QuoteIdText),
   omitted: Type.Array(QuoteIdText, { description: 'Not in the book.' }),
 });
+export type CancelQuotesResult = Static<typeof CancelQuotesResult>;
 
 /** The id as the book has it; null where the text cannot be one. */
 export function readQuoteId(written: string): `0x${string}` | null {

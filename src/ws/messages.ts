@@ -3,6 +3,7 @@ import type { ErrorCode } from '../wire/error-codes.js';
 import { closed, onChain } from '../wire/primitives.js';
 import {
   AuthMessage,
+  CancelQuotesCall,
   CoverFilterMessage,
   type FeedChannel,
   FilterMessage,
@@ -11,6 +12,7 @@ import {
   type OrderbookFilterMessage,
   orderbookFilterMessage,
   plainOrderbookFilterMessage,
+  PostQuotesCall,
   RfqByPoolAddressMessage,
   type RfqByPoolKeyMessage,
   RfqByPoolKeyRequest,
@@ -22,7 +24,10 @@ import { type Check, compile, type SchemaError } from '../wire/validation.js';
 
 export type RfqMessage = RfqByPoolKeyMessage | RfqByPoolAddressMessage;
 /** On a plain connection a FilterMessage; the subprotocols add to it. */
-export type ClientMessage = AuthMessage | ChannelChange | RfqMessage;
+export type ClientMessage = AuthMessage | ChannelChange | RfqMessage | CallMessage;
+
+/** What HTTP can do as well. */
+export type CallMessage = PostQuotesCall | CancelQuotesCall;
 
 /** What changes the channels that a socket follows. */
 export type ChannelChange = Follow | UnsubscribeV2Message;
@@ -81,6 +86,8 @@ export class MessageReader {
   readonly #auth = compile(AuthMessage, MAX_ERRORS);
   readonly #unsubscribe = compile(UnsubscribeMessage, MAX_ERRORS);
   readonly #unsubscribeV2 = compile(UnsubscribeV2Message, MAX_ERRORS);
+  readonly #postQuotes = compile(PostQuotesCall, MAX_ERRORS);
+  readonly #cancelQuotes = compile(CancelQuotesCall, MAX_ERRORS);
   readonly #filter: Check<FilterMessage>;
   readonly #filterV2: Check<FilterV2Message>;
   readonly #orderbook: Check<OrderbookFilterMessage>;
@@ -122,8 +129,12 @@ export class MessageReader {
         );
       case 'RFQ':
         return namesPoolAddress(raw) ? checked(this.#rfqByPoolAddress, raw, 'RFQ') : this.#readRfqByPoolKey(raw);
+      case 'POST_QUOTES':
+        return isPlain ? unknownType(isPlain) : checked(this.#postQuotes, raw, 'POST_QUOTES');
+      case 'CANCEL_QUOTES':
+        return isPlain ? unknownType(isPlain) : checked(this.#cancelQuotes, raw, 'CANCEL_QUOTES');
       default:
-        return refused('unknown_message_type', 'Unknown message type: must be AUTH, FILTER, UNSUBSCRIBE or RFQ');
+        return unknownType(isPlain);
     }
   }
 
@@ -135,6 +146,19 @@ export class MessageReader {
     const poolKey = { ...body.poolKey, maturity: Number(body.poolKey.maturity) };
     return { ok: true, value: { type, body: { ...body, poolKey } } };
   }
+}
+
+function unknownType(isPlain: boolean): { readonly ok: false; readonly problem: MessageProblem } {
+  const types = isPlain ? 'UNSUBSCRIBE or RFQ' : 'UNSUBSCRIBE, RFQ, POST_QUOTES or CANCEL_QUOTES';
+  return refused('unknown_message_type', `Unknown message type: must be AUTH, FILTER, ${types}`);
+}
+
+/** A body that has not its schema, as a message's own field would be refused. */
+export function bodyProblem(type: string, errors: readonly SchemaError[]): MessageProblem {
+  return invalid(
+    type,
+    errors.map((error) => ({ ...error, instancePath: `/body${error.instancePath}` })),
+  ).problem;
 }
 
 function namesPoolAddress({ body }: RawMessage): boolean {
@@ -184,4 +208,5 @@ export const problems = {
   keyUnknown: { code: 'api_key_unknown', message: replyTexts.keyNotFound },
   notAuthorized: { code: 'not_authenticated', message: replyTexts.notAuthorized },
   rateLimited: { code: 'rate_limited', message: replyTexts.rateLimited },
+  internalError: { code: 'internal_error', message: 'Internal server error' },
 } as const satisfies Readonly<Record<string, MessageProblem>>;

@@ -1,5 +1,7 @@
 import type { Rfq } from '../engine/command.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
+import type { SchemaError } from '../wire/validation.js';
+import type { MessageProblem } from './messages.js';
 
 /** Bounds of a reader that is behind; the numbers come from the configuration's limits. */
 export interface CatchUpLimits {
@@ -28,7 +30,26 @@ export interface FeedReaderLimits extends CatchUpLimits {
 export interface SocketKeyHolder {
   readonly id: string;
   readonly tier: 'free' | 'paid';
+  readonly scopes?: readonly 'operator'[];
 }
+
+export type SocketCallName = 'POST_QUOTES' | 'DRY_RUN' | 'CANCEL_QUOTES';
+
+/** What a call came to. `details`: what its error says beside code and text; null: nothing. */
+export type SocketCallOutcome =
+  | { readonly ok: true; readonly body: unknown }
+  | (MessageProblem & {
+      readonly ok: false;
+      /** Where the body has not its schema, what is wrong with it. */
+      readonly errors: readonly SchemaError[] | null;
+      readonly details: Readonly<Record<string, unknown>> | null;
+    });
+
+/** Carries out a call as its HTTP route does. A rejection is a fault of ours. */
+export type CarryOutCall = (
+  holder: SocketKeyHolder,
+  call: { readonly name: SocketCallName; readonly body: unknown; readonly isGone: () => boolean },
+) => Promise<SocketCallOutcome>;
 
 /** The key store, as far as sockets need it. Verifying costs little: it happens on every message. */
 export interface SocketKeys {
@@ -83,6 +104,8 @@ export interface SocketLimits extends FeedReaderLimits, HeartbeatLimits {
   readonly wsWaitingFilters: number;
   /** RFQs of one socket that may wait to become durable. */
   readonly wsWaitingRfqs: number;
+  /** Calls of one socket that may wait for their answers. */
+  readonly wsWaitingCalls: number;
   /** How long after an RFQ came the address of its pool key may be unknown. */
   readonly wsRfqLookupMs: number;
 }

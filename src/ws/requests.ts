@@ -15,6 +15,8 @@ import type { Acknowledge, ResumePoint } from './feed-reader.js';
 import type { Heartbeats } from './heartbeats.js';
 import type { KeySessions } from './key-sessions.js';
 import {
+  bodyProblem,
+  type CallMessage,
   type ChannelChange,
   type Follow,
   type ClientFrame,
@@ -24,7 +26,7 @@ import {
   type RfqMessage,
   replyTexts,
 } from './messages.js';
-import type { SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
+import type { CarryOutCall, SocketCallName, SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
 import type { Session } from './session.js';
 
 export interface ClientRequestsOptions {
@@ -33,6 +35,7 @@ export interface ClientRequestsOptions {
   /** What everything beyond the plain protocol tells of. */
   readonly feed: Feed;
   readonly keys: SocketKeys;
+  readonly carryOutCall: CarryOutCall;
   readonly clock: Clock;
   /** Shared with all else that is done in slices. */
   readonly turns: TurnBudget;
@@ -75,6 +78,9 @@ export class ClientRequests {
         return this.#changeInOrder(session, message, holder, id);
       case 'RFQ':
         return this.#rfq(session, message, id);
+      case 'POST_QUOTES':
+      case 'CANCEL_QUOTES':
+        return this.#call(session, message, holder, id);
     }
   }
 
@@ -222,11 +228,43 @@ export class ClientRequests {
     return null;
   }
 
+  /** Calls are carried out at the same time, and answered in their order. */
+  #call(session: Session, message: CallMessage, holder: SocketKeyHolder, id: string | undefined): Refusal {
+    const { limits, onFault, carryOutCall } = this.#options;
+    if (session.calls.waiting >= limits.wsWaitingCalls) {
+      const text = `Too many calls: ${limits.wsWaitingCalls} of them wait for their answers`;
+      return { code: 'rate_limited', message: text };
+    }
+    const { type, body } = message;
+    const name = type === 'POST_QUOTES' && message.dryRun === true ? 'DRY_RUN' : type;
+    const isGone = (): boolean => session.socket.closed;
+    session.calls.add(
+      carryOutCall(holder, { name, body, isGone }),
+      (outcome) => {
+        if (isGone()) return;
+        if (outcome.ok) session.sendResult(RESULTS[name], outcome.body, id);
+        else
+          session.sendError(outcome.errors === null ? outcome : bodyProblem(type, outcome.errors), id, outcome.details);
+      },
+      (fault) => {
+        onFault(fault);
+        if (!isGone()) session.sendError(problems.internalError, id);
+      },
+    );
+    return null;
+  }
+
   #otherChain(chainId: string): MessageProblem {
     const message = `Chain ${chainId} is not served here, only ${this.#options.chainId} is`;
     return { code: 'unsupported_chain', message };
   }
 }
+
+const RESULTS = {
+  POST_QUOTES: 'QUOTES_POSTED',
+  DRY_RUN: 'QUOTES_CHECKED',
+  CANCEL_QUOTES: 'QUOTES_CANCELLED',
+} as const satisfies Readonly<Record<SocketCallName, string>>;
 
 function noSize(type: string): MessageProblem {
   return { code: 'invalid_parameter', message: `Invalid ${type}: body.size must be > 0` };

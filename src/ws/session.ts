@@ -3,11 +3,13 @@ import type { Encoding, EncodingName } from '../feed/event-messages.js';
 import type { Narrowing } from '../feed/filters.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { NetSocket } from '../net/net.js';
+import type { ServerMessageV2 } from '../wire/feed-messages.js';
 import type { Channel, FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';
 import type { Acknowledged, FeedReader } from './feed-reader.js';
 import type { ChannelChange, MessageProblem } from './messages.js';
 import type { SocketLimits } from './ports.js';
+import { AnswerQueue } from './answer-queue.js';
 import type { RfqQueue } from './rfq-queue.js';
 
 export interface Credentials {
@@ -31,6 +33,7 @@ export interface SessionParts {
 export class Session {
   readonly socket: NetSocket;
   readonly rfqs: RfqQueue;
+  readonly calls = new AnswerQueue();
   /** Its subscriptions to the feed: all channels of the subprotocols, and ORDERBOOK. */
   readonly reader: FeedReader;
   readonly encoding: Encoding | null;
@@ -80,10 +83,16 @@ export class Session {
     return this.#reply({ type: 'INFO', body: null, message, ...(id !== undefined && { id }) });
   }
 
-  /** Plain clients receive the text alone. */
-  sendError({ code, message }: MessageProblem, id?: string): boolean {
+  /** `details`: of a call, what HTTP answers beside code and text. Plain clients receive the text alone. */
+  sendError({ code, message }: MessageProblem, id?: string, details: object | null = null): boolean {
     if (this.encoding === null) return this.socket.send(JSON.stringify({ type: 'ERROR', body: null, message }), false);
-    return this.#reply({ type: 'ERROR', body: null, message, code, ...(id !== undefined && { id }) });
+    return this.#reply({ type: 'ERROR', body: details, message, code, ...(id !== undefined && { id }) });
+  }
+
+  /** Answers a call of a subprotocol. */
+  sendResult(type: 'QUOTES_POSTED' | 'QUOTES_CHECKED' | 'QUOTES_CANCELLED', body: unknown, id?: string): boolean {
+    // The route that made the body is documented to answer with what the message's schema says.
+    return this.#reply({ type, body, ...(id !== undefined && { id }) } as ServerMessageV2);
   }
 
   /** Subprotocols also receive `epoch` and the number to resume from. */

@@ -9,7 +9,11 @@ interface Documented {
   readonly operations: Readonly<Record<string, { readonly messages: readonly { readonly $ref: string }[] }>>;
 }
 
-const channels = socketDocs({ wsBookLevels: 100 }, ['json', 'msgpack'], 'readable');
+const channels = socketDocs(
+  { wsBookLevels: 100, quotesPerRequest: 10, tradesPerRequest: 10 },
+  ['json', 'msgpack'],
+  'readable',
+);
 const document = asyncApi(channels, { version: '1.0.0' }) as Documented;
 
 /** The fields of the messages that one side sends, by the names of the messages. */

@@ -118,10 +118,13 @@ function assertDocumentedError(status: number, answer: unknown, at: string): voi
 
 /** Throws when a frame from the server is none that is documented for its protocol. */
 export function assertDocumentedFrame(frame: unknown, channel: SocketForm): void {
-  const { type, message } = frame as { readonly type?: string; readonly message?: string };
-  if (type === 'ERROR' && !socketErrors.some((error) => isMessageOf(error, message ?? ''))) {
-    throw new Error(`no table has "${message}"`);
-  }
+  const { type, message, code } = frame as Readonly<Record<'type' | 'message' | 'code', string | undefined>>;
+  // Calls of the subprotocols are refused with the texts of HTTP.
+  const errors = channel === 'v2' ? [...socketErrors, ...Object.values(httpErrors).flat()] : socketErrors;
+  const isKnown = errors.some(
+    (error) => isMessageOf(error, message ?? '') && (channel !== 'v2' || error.code === code),
+  );
+  if (type === 'ERROR' && !isKnown) throw new Error(`no table has "${message}" with the code ${code}`);
   const { messages } = asyncApi.operations[`${channel}FromServer`] ?? { messages: [] };
   const names = messages.map(({ $ref }) => $ref.split('/').at(-1) ?? '');
   const candidates = names.filter((name) => {

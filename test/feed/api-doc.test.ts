@@ -131,6 +131,9 @@ t.test('the numbers in the text are the limits in force', async (t) => {
     `| connections | ${number(limits.wsConnections)} in all (\`wsConnections\`) |`,
     `| connections of one address (IPv6: of one /64) | ${limits.wsConnectionsPerAddress} (\`wsConnectionsPerAddress\`) |`,
     `| FILTERs | ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds |`,
+    `| calls without an answer | ${limits.wsWaitingCalls} | ERROR |`,
+    `Up to ${limits.wsWaitingCalls} may wait for their answers.`,
+    `A message has at most ${limits.wsMessageBytes / 1024} KiB`,
     `| RFQs that are not on disk yet | ${limits.wsWaitingRfqs} |`,
   ]) {
     t.ok(feedText.includes(said), said);

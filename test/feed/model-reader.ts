@@ -128,7 +128,10 @@ export class ModelReader {
       case 'TICKER_SNAPSHOT':
       case 'TICKER':
       case 'COVER':
-        throw new Error('it follows no tickers and no covers');
+      case 'QUOTES_POSTED':
+      case 'QUOTES_CHECKED':
+      case 'QUOTES_CANCELLED':
+        throw new Error('it follows no tickers and no covers, and makes no calls');
       default:
         if (this.#isNext(message)) this.#setQuote(message);
     }

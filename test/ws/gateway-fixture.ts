@@ -10,7 +10,7 @@ import { TurnBudget } from '../../src/quota/large-answers.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { ReadableJson } from '../../src/wire/readable.js';
 import { Gateway } from '../../src/ws/gateway.js';
-import type { RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
+import type { CarryOutCall, RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
 import { PlainPublisher, plainForm, readableForm } from '../../src/ws/publisher.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { FakeNet, type FakeSocket } from './fake-net.js';
@@ -41,6 +41,7 @@ export const socketLimits: SocketLimits = {
   wsSubscribes: 200,
   wsSubscribeWindowMs: 10_000,
   wsWaitingRfqs: 4,
+  wsWaitingCalls: 3,
   wsRfqLookupMs: 5_000,
   wsConnections: 1_000,
   wsConnectionsPerAddress: 1_000,
@@ -84,6 +85,9 @@ export class GatewayFixture {
   readonly #publishers: readonly PlainPublisher[];
   #seq = 0;
 
+  /** Carries out what sockets call; a test puts its own in place. */
+  carryOutCall: CarryOutCall = () => Promise.reject(new Error('there are no calls here'));
+
   constructor(rfqs: Partial<RfqPorts> = {}, limits: Partial<SocketLimits> = {}, corsOrigins = ['*']) {
     const feed = new Feed({
       chainId,
@@ -122,6 +126,7 @@ export class GatewayFixture {
         refused: (quota, tier) => this.refused.push(`${quota} ${tier}`),
       },
       turns: new TurnBudget(this.clock, 1_000),
+      carryOutCall: (...call) => this.carryOutCall(...call),
       rfqs: { poolAddressOf: async () => poolAddress, publish: async (rfq) => this.commit(rfq), ...rfqs },
       clock: this.clock,
       corsOrigins,
