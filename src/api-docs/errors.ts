@@ -49,6 +49,16 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'GET /events: the events asked for are gone, and what would take their place is too large.',
     },
     {
+      message: 'Too many quotes for a gateway of a cluster. Name a pool or a limit',
+      code: 'snapshot_too_large',
+      when: 'An answer about the past is larger than what the leader may send to a gateway.',
+    },
+    {
+      message: 'asOfSeq, asOfBlock and asOfTime exclude each other',
+      code: 'invalid_parameter',
+      when: 'More than one of them is given.',
+    },
+    {
       message: 'spotPrice must be {what}',
       code: 'invalid_parameter',
       when: 'GET /pools/strikes, GET /oracles/iv: it is no price.',
@@ -177,6 +187,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'GET /quotes/{quoteId}/history: some of the events are older. `oldest.seq` repeats the number: events after it are kept.',
     },
     {
+      message: 'States before event {number} are not kept',
+      code: 'no_longer_kept',
+      when: 'asOfSeq, asOfBlock or asOfTime is before the oldest snapshot. `oldest` has the event, block and time of the oldest state that is kept.',
+    },
+    {
       message: 'This service keeps no log',
       code: 'no_longer_kept',
       when: 'Questions about the past: the log is in memory alone.',
@@ -289,11 +304,16 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       code: 'chain_unavailable',
       when: `A chain does not show where it is; what is read may be old. ${again}`,
     },
+    {
+      message: 'That point has not been reached yet',
+      code: 'event_not_reached',
+      when: `asOfSeq, asOfBlock or asOfTime is ahead of the log. ${again}`,
+    },
     { message: 'STORAGE_FULL', code: 'storage_full', when: `The disk of the log has no room. ${again}` },
     {
       message: 'BUSY',
       code: 'busy',
-      when: `Too much waits to be written, to be read for GET /events, or in the bodies of requests. ${again}`,
+      when: `Too much waits to be written, to be read for GET /events or for questions about the past, or in the bodies of requests. ${again}`,
     },
     {
       message: 'The wallet {address} has no money for gas',

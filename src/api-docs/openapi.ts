@@ -191,6 +191,12 @@ const QUOTA_HEADERS = {
 };
 const ETAG = { etag: { schema: { type: 'string' }, description: 'Of the query and of all that is answered.' } };
 const IF_NONE_MATCH = { name: 'if-none-match', in: 'header', required: false, schema: { type: 'string' } };
+const AS_OF = {
+  'x-quotebook-as-of': {
+    schema: { type: 'string' },
+    description: 'With asOfSeq, asOfBlock or asOfTime: the state that the answer is of.',
+  },
+};
 const RETRY_AFTER = { 'retry-after': { schema: { type: 'string' }, description: 'Seconds to wait.' } };
 const TAGGED = new Set(['200', '304']);
 const WITH_RETRY = new Set(['429', '503']);
@@ -272,12 +278,17 @@ function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, comp
   }));
 }
 
+function hasParameter({ query }: RouteDoc, name: string): boolean {
+  return name in ((query as { readonly properties?: object } | undefined)?.properties ?? {});
+}
+
 function response(status: string, answer: AnswerDoc, route: RouteDoc, components: Components): object {
   const headers = {
     ...HEADERS,
     ...(route.needsKey && { ...CACHE_CONTROL, ...QUOTA_HEADERS }),
     ...(WITH_RETRY.has(status) && RETRY_AFTER),
     ...(isTagged(route) && TAGGED.has(status) && ETAG),
+    ...(hasParameter(route, 'asOfSeq') && status === '200' && AS_OF),
   };
   const hasBody = answer.schema !== undefined || answer.anyOf !== undefined || answer.mediaType !== undefined;
   return { description: answer.about, headers, ...(hasBody && { content: content(status, answer, components) }) };

@@ -80,6 +80,14 @@ const SPENDING = failure(
   'spend_cap_reached',
 );
 
+const AS_OF_BAD_REQUEST = badRequest('snapshot_too_large');
+const AS_OF_GONE = failure('The state that is asked for is not kept; `oldest` is the first that is', 'no_longer_kept');
+const AS_OF_UNREACHED = failure(
+  'Too many questions about the past wait, or the point has not been reached; try again',
+  'busy',
+  'event_not_reached',
+);
+
 /** The orderbook's routes. */
 export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: OrderbookDocLimits): RouteDoc[] {
   return [
@@ -93,7 +101,9 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       answers: {
         200: { about: 'The quotes, best price first', anyOf: [QuotesResult, NamedQuotesResult] },
         304: NOT_MODIFIED,
-        400: BAD_REQUEST,
+        400: AS_OF_BAD_REQUEST,
+        410: AS_OF_GONE,
+        503: AS_OF_UNREACHED,
       },
     },
     {
@@ -175,7 +185,9 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       answers: {
         200: { about: 'Newest first', anyOf: [OrdersResponse, NamedOrdersResponse] },
         304: NOT_MODIFIED,
-        400: BAD_REQUEST,
+        400: AS_OF_BAD_REQUEST,
+        410: AS_OF_GONE,
+        503: AS_OF_UNREACHED,
       },
     },
     {

@@ -32,7 +32,7 @@ import { walletTerms } from '../config/wallet-key.js';
 import type { ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Hex, Order } from '../engine/quote.js';
-import type { PastRequest } from '../http/history-route.js';
+import type { PastRequest } from '../http/past-answers.js';
 import type { PublishResult, QuoteToPublish } from '../http/publish-route.js';
 import { PastThread } from '../past/past-thread.js';
 import type { Caller } from '../http/router.js';
@@ -228,7 +228,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   core.start();
   const server = new CallServer(cluster, {
     term,
-    handlers: handlersOf(core),
+    handlers: handlersOf(core, cluster.maxPayload),
     index: () => log.engine.index,
     maxCalls: limits.clusterCalls,
     answerKeptMs: limits.clusterFailoverMs,
@@ -293,7 +293,7 @@ function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
 }
 
 /** What gateways may have the leader do. */
-function handlersOf({ publishing, optionServices, rfqs, settlement, accounts, past }: LocalCore) {
+function handlersOf({ publishing, optionServices, rfqs, settlement, accounts, past }: LocalCore, maxPayload: number) {
   const services = (): NonNullable<typeof optionServices> => {
     if (optionServices === null) throw new Error('the leader has no wallet');
     return optionServices;
@@ -337,7 +337,7 @@ function handlersOf({ publishing, optionServices, rfqs, settlement, accounts, pa
     publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
     async past(request: PastRequest): Promise<SentAnswer> {
       if (past === null) throw new Error('the leader keeps no log');
-      return sentAnswer(await past.ask(request));
+      return sentAnswer(await past.ask(request), maxPayload);
     },
   };
 }

@@ -105,6 +105,7 @@ export function openLogOptions({
     snapshotEveryRecords: limits.snapshotEveryRecords,
     snapshotRetryMs: limits.snapshotRetryMs,
     snapshotsKept: limits.snapshotsKept,
+    pastSnapshots: settings.pastSnapshots,
     retainLogBytes: settings.retainLogBytes ?? Infinity,
     draftTag: Buffer.from(systemRandom.bytes(DRAFT_TAG_BYTES)).toString('hex'),
     make: (request) => snapshots.make(request),

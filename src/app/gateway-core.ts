@@ -11,7 +11,7 @@ import type { ChainRole, Rfq } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import type { PoolKey } from '../engine/quote.js';
 import { EngineTime } from '../engine/sequencer.js';
-import type { PastAnswer } from '../http/history-route.js';
+import type { PastAnswer } from '../http/past-answers.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { RfqPorts } from '../ws/ports.js';
@@ -25,9 +25,15 @@ export type SentAnswer =
   | (Omit<Extract<PastAnswer, { readonly type: 'FOUND' }>, 'body'> & { readonly body: string })
   | Exclude<PastAnswer, { readonly type: 'FOUND' }>;
 
-export function sentAnswer(answer: PastAnswer): SentAnswer {
-  return answer.type === 'FOUND' ? { ...answer, body: Buffer.from(answer.body).toString('base64') } : answer;
+/** `maxBytes`: of a message. */
+export function sentAnswer(answer: PastAnswer, maxBytes: number): SentAnswer {
+  if (answer.type !== 'FOUND') return answer;
+  const body = Buffer.from(answer.body).toString('base64');
+  return body.length > maxBytes - ANSWER_ROOM_BYTES ? { type: 'TOO_LARGE' } : { ...answer, body };
 }
+
+/** In a message, for what is not the answer's body. */
+const ANSWER_ROOM_BYTES = 4 << 10;
 
 function receivedAnswer(answer: SentAnswer): PastAnswer {
   return answer.type === 'FOUND' ? { ...answer, body: Buffer.from(answer.body, 'base64') } : answer;

@@ -106,7 +106,16 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     staleness: (nowMs) => staleness(chains, nowMs),
   });
   const routes = [
-    ...orderbookRoutes(book, quoteJson, options.namedQuoteJson, chainId, limits, sha256Tag, options.largeAnswers),
+    ...orderbookRoutes(
+      book,
+      quoteJson,
+      options.namedQuoteJson,
+      chainId,
+      limits,
+      sha256Tag,
+      options.largeAnswers,
+      core.past,
+    ),
     eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers),
     publishRoute(core.publishing, quoteJson, chainId, limits, turn),
     tickersRoute(options.tickers, options.valuations, chainId, limits, options.largeAnswers),

@@ -64,7 +64,9 @@ export async function openLocalCore(
     rfqs: rfqPorts(chains, sequencer),
     settlement: reads,
     accounts: openAccountQueries(parts),
-    past: past && { ask: (request) => past.ask({ ...request, throughIndex: sequencer.handedIndex }) },
+    past: past && {
+      ask: (request) => past.ask({ ...request, throughIndex: sequencer.handedIndex, nowMs: time.nowMs() }),
+    },
     operatorAddress: () => chains.settlementWallet?.address ?? null,
     ready,
     replica: null,

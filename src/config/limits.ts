@@ -160,6 +160,9 @@ export const limits = {
   /** Questions about the past that are answered or wait, and bytes of records that one answer searches. */
   pastReads: 64,
   pastSearchBytes: 256 << 20,
+  /** Records that one answer replays from a snapshot, and states that stay in memory: of 100,000 quotes 150 MB each. */
+  pastReplayRecords: 500_000,
+  pastEngines: 2,
   /** The thread that answers them: how long it waits for the next, and megabytes of its heap. */
   pastIdleMs: 60_000,
   pastHeapMb: 2_048,

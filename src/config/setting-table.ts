@@ -216,6 +216,12 @@ export const settingTable = {
     'a whole number of bytes',
     'How much of the log stays that no kept snapshot needs. Not set: all of it.',
   ),
+  pastSnapshots: integer(
+    0,
+    1_000,
+    4,
+    'Snapshots that stay beyond the two that a start needs: answers about the past go back to the oldest of them. Each takes about 300 bytes for each quote on the disk.',
+  ),
   stateHashEveryRecords: integer(
     1,
     1_000_000_000,

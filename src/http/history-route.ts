@@ -1,41 +1,11 @@
 import type { Hex } from '../engine/quote.js';
-import type { NetRequest, NetResponse } from '../net/net.js';
-import { rowsChargedForReading } from '../system/timers.js';
 import { QuoteHistoryPath, QuoteHistoryQuery } from '../wire/history.js';
 import { closed } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import { compile } from '../wire/validation.js';
-import { json, largeAnswer, type LargeAnswerRunner, refuse, unavailable } from './responses.js';
-import { type Caller, pathParameters, type Route } from './router.js';
-
-/** A question about the log's past. */
-export interface PastRequest {
-  readonly type: 'QUOTE_HISTORY';
-  readonly quoteId: Hex;
-  /** Null: from the oldest event that is kept. */
-  readonly afterSeq: number | null;
-  /** Most events of the answer. */
-  readonly limit: number;
-}
-
-export type PastAnswer =
-  | {
-      readonly type: 'FOUND';
-      /** JSON. */
-      readonly body: Uint8Array;
-      /** What was written, and what was read for it, in rows of answers. */
-      readonly rows: number;
-      readonly rowsRead: number;
-    }
-  /** Some of it is no longer kept. `oldest`: from where on all is. */
-  | { readonly type: 'GONE'; readonly oldest: { readonly seq: number } }
-  /** Too many questions wait. */
-  | { readonly type: 'BUSY' };
-
-/** Answers questions about the past from the log, beside the writer. */
-export interface PastQueries {
-  ask(request: PastRequest): Promise<PastAnswer>;
-}
+import { answerPast, type PastQueries } from './past-answers.js';
+import { type LargeAnswerRunner, refuse } from './responses.js';
+import { pathParameters, type Route } from './router.js';
 
 export interface HistoryRouteLimits {
   readonly queryPairs: number;
@@ -73,25 +43,4 @@ export function quoteHistoryRoute(
       });
     },
   };
-}
-
-/** The answer of the log, made and charged as a large answer. */
-function answerPast(
-  request: NetRequest,
-  caller: Caller,
-  past: PastQueries | null,
-  answers: LargeAnswerRunner,
-  question: PastRequest,
-): NetResponse | Promise<NetResponse> {
-  if (past === null) return refuse(request, 'no_longer_kept', 'This service keeps no log');
-  return largeAnswer(answers, request, caller, async (work) => {
-    const answer = await past.ask(question);
-    if (answer.type === 'BUSY') return unavailable(request, 'busy', 'BUSY');
-    if (answer.type === 'GONE') {
-      const { oldest } = answer;
-      return refuse(request, 'no_longer_kept', { message: `Events up to ${oldest.seq} are not kept`, oldest });
-    }
-    work.charge(answer.rows + rowsChargedForReading(answer.rowsRead), answer.body.length);
-    return json(answer.body);
-  });
 }

@@ -16,6 +16,7 @@ import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
 import { type OrderAge, type OrderListLimits, OrderLists, type OrdersFound } from './order-lists.js';
 import { readJson } from './parse.js';
+import { answerPast, type PastQueries, pastPointOf, type StateQuery } from './past-answers.js';
 import { ResponseCache, type TaggedResponse, type TextDigest, answerConditional } from './response-cache.js';
 import { chainNotServed, largeAnswer, type LargeAnswerRunner, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
@@ -74,6 +75,8 @@ export function orderbookRoutes(
   limits: OrderbookRouteLimits,
   digest: TextDigest,
   answers: LargeAnswerRunner,
+  /** Null: no log is kept. */
+  past: PastQueries | null,
 ): Route[] {
   const plainLists = new OrderLists(quoteJson, digest, limits);
   const namedLists = new OrderLists(namedQuoteJson, digest, limits);
@@ -89,6 +92,7 @@ export function orderbookRoutes(
     path: string,
     schema: S,
     planned: (query: Static<S>, isTagged: boolean) => Planned,
+    ofState: ((query: Static<S>) => StateQuery) | null = null,
   ): (request: NetRequest, caller: Caller) => NetResponse | Promise<NetResponse> {
     const check = compile(onChain(schema, chainId), limits.schemaErrors);
 
@@ -125,6 +129,12 @@ export function orderbookRoutes(
       const asked = query.value as Partial<Record<'chainId' | 'poolAddress', string>>;
       if ((asked.chainId ?? chainId) !== chainId)
         return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      const point = ofState === null ? null : pastPointOf(query.value);
+      if (point === 'TWICE')
+        return refuse(request, 'invalid_parameter', 'asOfSeq, asOfBlock and asOfTime exclude each other');
+      if (ofState !== null && point !== null) {
+        return answerPast(request, caller, past, answers, { ...ofState(query.value), point });
+      }
       const plan = planned(query.value, asked.poolAddress !== undefined);
       if (plan.rows >= limits.rowsPerSlice) {
         return largeAnswer(answers, request, caller, (work) => inSlices(request, plan, work));
@@ -190,18 +200,11 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/quotes',
       needsKey: true,
-      handle: reading('/quotes', QuotesQuery, ({ poolAddress, size, side, provider, taker, fields }) =>
-        plannedBest(
-          () =>
-            book.cover({
-              poolAddress: lower(poolAddress),
-              size: BigInt(size),
-              side,
-              ...(provider && { provider: lower(provider) }),
-              ...(taker && { taker: lower(taker) }),
-            }),
-          listsFor(fields),
-        ),
+      handle: reading(
+        '/quotes',
+        QuotesQuery,
+        (query) => plannedBest(() => book.cover(toTarget(query)), listsFor(query.fields)),
+        (query) => ({ type: 'QUOTES', query: toTarget(query), fields: query.fields ?? null }),
       ),
     },
     {
@@ -219,7 +222,12 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/orders',
       needsKey: true,
-      handle: reading('/orders', ordersQuery(limits.quoteIdsPerRequest), plannedOrders),
+      handle: reading('/orders', ordersQuery(limits.quoteIdsPerRequest), plannedOrders, (query) => ({
+        type: 'ORDERS',
+        query: toFilter(query),
+        isPage: query.limit !== undefined,
+        fields: query.fields ?? null,
+      })),
     },
     { method: 'POST', path: '/orders/query', needsKey: true, handle: postedOrders },
   ];
@@ -236,6 +244,16 @@ interface Planned {
 
 /** Of a remembered answer: to send more at once costs more than a request should. */
 const LARGE_BYTES = 256 << 10;
+
+function toTarget({ poolAddress, size, side, provider, taker }: QuotesQuery): CoveringQuery {
+  return {
+    poolAddress: lower(poolAddress),
+    size: BigInt(size),
+    side,
+    ...(provider && { provider: lower(provider) }),
+    ...(taker && { taker: lower(taker) }),
+  };
+}
 
 function toFilter(query: OrdersQueryParams | OrdersBody): OrdersFilter {
   const { poolAddress, side, provider, taker, size, quoteIds, limit, cursor } = query;

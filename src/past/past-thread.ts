@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import type { PastAnswer } from '../http/history-route.js';
+import type { PastAnswer } from '../http/past-answers.js';
 import type { BoundedRequest, PastLogOptions } from './past-log.js';
 
 /** What the worker is started with. */

@@ -217,7 +217,7 @@ export const ERROR_CODES = {
   event_not_reached: {
     status: 503,
     retryable: true,
-    title: 'The event of x-min-seq is not known here yet',
+    title: 'What is named has not been reached here yet',
     remedy: wait,
   },
   storage_full: { status: 503, retryable: true, title: 'The disk of the log is full', remedy: wait },

@@ -68,6 +68,15 @@ const Fields = Type.Optional(
   Type.Enum(['instrument'], { type: 'string', description: '`instrument`: each quote has the name of its option.' }),
 );
 
+/** The state of the past that an answer is of; none: the present. */
+const asOf = {
+  asOfSeq: Type.Optional(text<string>('^[0-9]{1,15}$', 'The answer as of this event of the log.')),
+  asOfBlock: Type.Optional(text<string>('^[0-9]{1,15}$', 'The answer as of this block of the settlement chain.')),
+  asOfTime: Type.Optional(text<string>('^[0-9]{1,15}$', 'The answer as of this engine time, milliseconds.')),
+};
+export const AsOfQuery = closed(asOf);
+export type AsOfQuery = Static<typeof AsOfQuery>;
+
 /** Reasons that can change: a quote refused for one of them may be fillable later. */
 export const TRANSIENT_REASONS = [
   'InvalidAssetUpdate',
@@ -153,6 +162,7 @@ export const QuotesQuery = closed({
   provider: Type.Optional(Address),
   taker: Type.Optional(Address),
   fields: Fields,
+  ...asOf,
 });
 export type QuotesQuery = Static<typeof QuotesQuery>;
 
@@ -247,7 +257,7 @@ function orderFilters(maxQuoteIds: number) {
 export function ordersQuery(maxQuoteIds: number) {
   const { cursor, ...filters } = orderFilters(maxQuoteIds);
   const limit = Type.Optional(text<string>('^([1-9][0-9]{0,2}|1000)$', MOST_ORDERS));
-  return closed({ ...filters, limit, cursor }, CHAIN_OR_IDS);
+  return closed({ ...filters, limit, cursor, ...asOf }, CHAIN_OR_IDS);
 }
 export type OrdersQueryParams = Static<ReturnType<typeof ordersQuery>>;
 

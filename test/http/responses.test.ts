@@ -44,7 +44,8 @@ t.test('an answer keeps what it has, and gets its id, why it may be old, and wha
   t.strictSame(Object.assign({}, ...shared.map(({ record }) => record)), {
     etag: '"a"',
     'access-control-allow-origin': '*',
-    'access-control-expose-headers': 'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale',
+    'access-control-expose-headers':
+      'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale, x-quotebook-as-of',
     'cache-control': 'private, no-cache',
   });
 });

@@ -6,6 +6,8 @@ import { segmentStarts } from '../log/segment-reader.js';
 export interface RetentionOptions {
   /** Snapshots that stay; at least two, so that one may rot. */
   readonly snapshotsKept: number;
+  /** Older ones that stay besides, for answers about the past, while the log has all records behind them. Absent: none. */
+  readonly pastSnapshots?: number;
   /** Segments that no kept snapshot needs stay while all together are no larger; Infinity keeps them all. */
   readonly retainLogBytes: number;
 }
@@ -16,22 +18,32 @@ export interface Dropped {
 }
 
 /**
- * Removes snapshots but the newest, and the oldest segments whose records the oldest snapshot left has all. Oldest
+ * Removes snapshots but the newest, and the oldest segments whose records the oldest of `snapshotsKept` has all. Oldest
  * first, each made durable before the next, so that a crash never leaves a gap.
  */
 export async function removeSuperseded(
   disk: Disk,
-  { snapshotsKept, retainLogBytes }: RetentionOptions,
+  { snapshotsKept, pastSnapshots = 0, retainLogBytes }: RetentionOptions,
 ): Promise<Dropped> {
   const names = await disk.list();
   const indexes = snapshotIndexes(names);
-  const old = indexes.slice(0, Math.max(0, indexes.length - snapshotsKept)).map(snapshotName);
-  for (const name of old) await removeDurably(disk, name);
-  const [oldestKept] = indexes.slice(old.length);
-  const canDrop = oldestKept !== undefined && indexes.length - old.length >= snapshotsKept;
-  const coveredGroup = canDrop ? await lastGroupOf(disk, oldestKept) : null;
+  const old = indexes.slice(0, Math.max(0, indexes.length - snapshotsKept - pastSnapshots));
+  for (const index of old) await removeDurably(disk, snapshotName(index));
+  const needed = indexes.slice(-snapshotsKept);
+  const [oldestNeeded] = needed;
+  const canDrop = oldestNeeded !== undefined && needed.length >= snapshotsKept;
+  const coveredGroup = canDrop ? await lastGroupOf(disk, oldestNeeded) : null;
   const segments = coveredGroup === null ? [] : await dropSegments(disk, coveredGroup, retainLogBytes);
-  return { snapshots: old, segments };
+  const useless = await withoutRecords(disk, indexes.slice(old.length, -snapshotsKept));
+  for (const index of useless) await removeDurably(disk, snapshotName(index));
+  return { snapshots: [...old, ...useless].map(snapshotName), segments };
+}
+
+/** Snapshots among these that the log cannot be replayed from: some of the records behind them are gone. */
+async function withoutRecords(disk: Disk, indexes: readonly number[]): Promise<number[]> {
+  if (indexes.length === 0) return [];
+  const [first] = await segmentStarts(disk);
+  return indexes.filter((index) => index < (first?.first.index ?? 0));
 }
 
 /**

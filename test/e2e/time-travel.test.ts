@@ -1,0 +1,97 @@
+import t from 'tap';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { Market, ONE } from '../chain/dev/market.js';
+import { RestClient } from './rest-client.js';
+import { startTestService } from './running-service.js';
+
+/** Answers as of the past, from the log's files on the disk. */
+const chain = await startLocalChain();
+t.teardown(() => chain.stop());
+const running = await startTestService({ chain, walletKey: null, keepsLog: true, limits: { lowerHeadMs: 100 } });
+t.teardown(() => running.stop());
+const market = new Market(chain);
+const { taker, stranger } = market;
+const call = market.pool('testWETH', 1800n, true);
+const rest = new RestClient(running.httpUrl, running.apiKey);
+const about = `chainId=421613&poolAddress=${call.poolAddress}`;
+const paths = [
+  `/orders?${about}`,
+  `/quotes?${about}&side=ask&size=${ONE * 5n}`,
+  `/quotes?${about}&side=ask&size=${ONE * 5n}&taker=${taker.address}`,
+  `/orders?${about}&taker=${taker.address}&limit=2&fields=instrument`,
+];
+
+async function answers(more = ''): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for (const path of paths) {
+    const { status, body } = await rest.get(`${path}${more}`);
+    t.equal(status, 200, `${path}${more}`);
+    found.push(body);
+  }
+  return found;
+}
+
+interface Moment {
+  readonly seq: number;
+  readonly tsMs: number;
+  readonly block: number;
+  readonly answers: unknown[];
+}
+
+async function ticker(): Promise<{ seq: number; tsMs: number }> {
+  return (await rest.get(`/tickers?chainId=421613`)).body as unknown as { seq: number; tsMs: number };
+}
+
+/** What is answered once the service has read the step's event. */
+async function after(step: () => Promise<unknown>): Promise<Moment> {
+  const { seq: before } = await ticker();
+  await step();
+  const block = Number(await market.client.getBlockNumber());
+  for (;;) {
+    const { seq, tsMs } = await ticker();
+    const found = await answers();
+    // The answers are of one state: nothing happened between two looks.
+    if (seq > before && seq === (await ticker()).seq) return { seq, tsMs, block, answers: found };
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+await t.test('answers as of an event, a block and a time are those that were given then', async (t) => {
+  const one = await market.sign(call);
+  const two = await market.sign(call, { price: ONE / 20n, taker: taker.address });
+  const three = await market.sign(call, { price: ONE / 30n });
+  const moments = [await after(() => market.publish(stranger.address, [one]))];
+  moments.push(await after(() => market.publish(stranger.address, [two])));
+  moments.push(await after(() => market.publish(stranger.address, [three])));
+  moments.push(await after(() => market.fill(taker.address, one, ONE / 4n)));
+  for (const { seq, answers: wanted } of moments) {
+    t.strictSame(await answers(`&asOfSeq=${seq}`), wanted, `event ${seq}`);
+  }
+  const last = moments.at(-1);
+  t.strictSame(await answers(`&asOfBlock=${last?.block}`), last?.answers);
+  const headers = (await rest.get(`${paths[0]}&asOfSeq=${moments[1]?.seq}`)).headers;
+  t.match(headers.get('x-quotebook-as-of'), new RegExp(`^seq=${moments[1]?.seq}, block=[0-9]+, tsMs=[0-9]+$`));
+  // Events of one millisecond are all included.
+  const tsMs = headers.get('x-quotebook-as-of')?.split('tsMs=')[1] ?? '';
+  const asOfTime = (await rest.get(`${paths[0]}&asOfTime=${tsMs}`)).headers.get('x-quotebook-as-of');
+  t.match(asOfTime, new RegExp(`tsMs=${tsMs}$`));
+  const seq = /seq=([0-9]+)/.exec(asOfTime ?? '')?.[1];
+  t.strictSame(await answers(`&asOfTime=${tsMs}`), await answers(`&asOfSeq=${seq}`));
+  t.strictSame(await answers('&asOfSeq=0'), [
+    { validQuotes: [], invalidQuotes: [] },
+    [],
+    [],
+    { validQuotes: [], invalidQuotes: [], nextCursor: null },
+  ]);
+});
+
+await t.test('what is ahead of the log, or two points at once, is refused', async (t) => {
+  const cases: [string, number][] = [
+    ['&asOfSeq=1000000', 503],
+    ['&asOfBlock=1000000', 503],
+    ['&asOfTime=999999999999999', 503],
+    ['&asOfSeq=1&asOfBlock=1', 400],
+    ['&asOfSeq=-1', 400],
+  ];
+  for (const [more, status] of cases) t.equal((await rest.get(`${paths[0]}${more}`)).status, status, more);
+});
