@@ -28,6 +28,8 @@ const WORDS: Readonly<Record<QuoteFact['type'], string>> = {
   INVALIDATE_QUOTE: 'Invalid',
   REVALIDATE_QUOTE: 'Valid again',
   UNDO_QUOTE: 'Undone',
+  WITHDRAW_QUOTE: 'Withdrawn',
+  RESTORE_QUOTE: 'Shown again',
 };
 
 /** What happened last, the newest above. */

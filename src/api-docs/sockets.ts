@@ -17,11 +17,13 @@ import {
   QuotesSnapshot,
   RemoveQuoteV2,
   Resync,
+  RestoreQuoteV2,
   RevalidateQuoteV2,
   RfqV2,
   TickerMessage,
   TickerSnapshot,
   UndoQuoteV2,
+  WithdrawQuoteV2,
 } from '../wire/feed-messages.js';
 import {
   AuthMessage,
@@ -164,6 +166,8 @@ function v2(
       invalidateQuote: { summary: 'Its provider cannot pay for it now', schema: InvalidateQuoteV2 },
       revalidateQuote: { summary: 'Its provider can again', schema: RevalidateQuoteV2 },
       undoQuote: { summary: 'A chain took back what had happened to it', schema: UndoQuoteV2 },
+      withdrawQuote: { summary: 'Its provider hid it; it can still be filled on the chain', schema: WithdrawQuoteV2 },
+      restoreQuote: { summary: 'Its provider shows it again', schema: RestoreQuoteV2 },
       orderbookSnapshot,
       orderbookUpdate,
       tickerSnapshot: { summary: 'A page of the tickers of a key', schema: TickerSnapshot },

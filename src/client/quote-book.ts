@@ -77,6 +77,7 @@ export class QuoteBook {
     switch (fact.type) {
       case 'POST_QUOTE':
       case 'REVALIDATE_QUOTE':
+      case 'RESTORE_QUOTE':
       case 'FILL_QUOTE':
         return this.set(fact.key, fact.body);
       case 'UNDO_QUOTE':
@@ -85,6 +86,7 @@ export class QuoteBook {
       case 'CANCEL_QUOTE':
       case 'EXPIRE_QUOTE':
       case 'INVALIDATE_QUOTE':
+      case 'WITHDRAW_QUOTE':
         return this.delete(fact.key, fact.body.quoteId);
     }
   }

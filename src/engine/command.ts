@@ -147,6 +147,41 @@ export interface ExpireQuotes {
   readonly quoteIds: readonly Hex[];
 }
 
+/** A nonce that a provider signed with. It is spent until its deadline, and worth nothing after it. */
+export interface SignedNonce {
+  /** From 0 to 2^256 - 1. */
+  readonly nonce: bigint;
+  /** Unix seconds, the last one in which the signature counts. */
+  readonly deadline: number;
+}
+
+/**
+ * What led to a withdrawal: the provider itself, its connection or its heartbeats that ended, or fills beyond the limit
+ * that it set.
+ */
+export type WithdrawalReason = 'REQUESTED' | 'DISCONNECTED' | 'HEARTBEAT_MISSED' | 'FILL_LIMIT';
+
+/**
+ * A provider hides its quotes. Quotes that are not known, or of another provider, stay as they are. Nothing happens when
+ * the nonce is spent or past its deadline.
+ */
+export interface WithdrawQuotes {
+  readonly type: 'WITHDRAW_QUOTES';
+  readonly provider: Hex;
+  readonly quoteIds: readonly Hex[];
+  readonly reason: WithdrawalReason;
+  /** Null: no signature was needed. */
+  readonly signed: SignedNonce | null;
+}
+
+/** A provider shows again what it had withdrawn; otherwise as WithdrawQuotes. */
+export interface RestoreQuotes {
+  readonly type: 'RESTORE_QUOTES';
+  readonly provider: Hex;
+  readonly quoteIds: readonly Hex[];
+  readonly signed: SignedNonce | null;
+}
+
 /** Nothing but time passed: quotes past their deadline and pools past their maturity go. */
 export interface Tick {
   readonly type: 'TICK';
@@ -163,7 +198,9 @@ export type Command =
   | AdvancePosition
   | PublishRfq
   | Tick
-  | ExpireQuotes;
+  | ExpireQuotes
+  | WithdrawQuotes
+  | RestoreQuotes;
 
 /** What the sequencer gives every command before the engine sees it. */
 export interface Stamp {

@@ -67,7 +67,7 @@ export class Engine {
     return this.#machine.run(command, Math.floor(stamp.tsMs / 1000));
   }
 
-  /** The order with that id, also an invalid or a gone one (`state` says which); undefined when it is not known. */
+  /** The order with that id, also an invalid, a withdrawn or a gone one (`state` says which); undefined when it is not known. */
   get(quoteId: Hex): Order | undefined {
     return this.#parts.store.get(quoteId);
   }
@@ -87,32 +87,48 @@ export class Engine {
     return query.orders(this.#parts.store, about);
   }
 
+  /** The withdrawal of a quote; undefined: it is not withdrawn. The quote need not be known. */
+  withdrawal(quoteId: Hex): { readonly provider: Hex } | undefined {
+    return this.#parts.store.withdrawals.get(quoteId);
+  }
+
+  /** Whether a command with that nonce changes nothing, because the provider has signed with it before. */
+  isSpent(provider: Hex, nonce: bigint): boolean {
+    return this.#parts.store.withdrawals.isSpent(provider, nonce);
+  }
+
+  /** Nonces that are kept until their deadlines: of the provider, and of all. */
+  spentNonces(provider: Hex): { readonly ofProvider: number; readonly total: number } {
+    const { withdrawals } = this.#parts.store;
+    return { ofProvider: withdrawals.noncesOf(provider), total: withdrawals.nonceCount };
+  }
+
   /** How many orders `orders` reads. */
   candidateCount(about: query.OrdersQuery): number {
     return query.candidateCount(this.#parts.store, about);
   }
 
-  /** Live and invalid orders of a maker, in no particular order. */
+  /** Live, invalid and withdrawn orders of a maker, in no particular order. */
   ordersOf(provider: Hex): Iterable<Order> {
     return this.#parts.store.book.provider(provider) ?? [];
   }
 
-  /** Live and invalid orders of a pool, public and private, in no particular order. */
+  /** Live, invalid and withdrawn orders of a pool, public and private, in no particular order. */
   ordersIn(poolAddress: Hex): Iterable<Order> {
     return this.#parts.store.book.pool(poolAddress)?.orders ?? [];
   }
 
-  /** Every live or invalid order. */
+  /** Every live, invalid or withdrawn order. */
   *known(): Iterable<Order> {
     for (const { orders } of this.#parts.store.book.pools()) yield* orders;
   }
 
-  /** Pools with live or invalid orders. */
+  /** Pools with live, invalid or withdrawn orders. */
   *quotedPools(): Iterable<Pool> {
     for (const { pool } of this.#parts.store.book.pools()) yield pool;
   }
 
-  /** Makers with live or invalid orders. */
+  /** Makers with live, invalid or withdrawn orders. */
   providers(): Iterable<Hex> {
     return this.#parts.store.book.providers();
   }

@@ -1,4 +1,4 @@
-import type { ChainRole, Rfq } from './command.js';
+import type { ChainRole, Rfq, WithdrawalReason } from './command.js';
 import type { InvalidReason, Order, Origin, Pool, Trade } from './quote.js';
 
 /** What on which chain made it happen; null: time, or a sweep that found a change without its event. */
@@ -95,6 +95,33 @@ export interface TradesUndone extends Sequenced {
   readonly blockNumber: number;
 }
 
+/** Its provider hid it. `valid`: it was in the book (and not among the invalid). */
+export interface QuoteWithdrawn extends OfOrder {
+  readonly type: 'QUOTE_WITHDRAWN';
+  readonly reason: WithdrawalReason;
+  readonly valid: boolean;
+}
+
+/** Its provider shows it again: in the book, or among the invalid when `reason` is not null. */
+export interface QuoteRestored extends OfOrder {
+  readonly type: 'QUOTE_RESTORED';
+  readonly reason: InvalidReason | null;
+}
+
+/**
+ * `size` contracts of a withdrawn quote were taken on the chain, where it can still be filled. A full fill is followed by
+ * QUOTE_REMOVED with why FILLED.
+ */
+export interface WithdrawnQuoteFilled extends OfOrder {
+  readonly type: 'WITHDRAWN_QUOTE_FILLED';
+  readonly size: bigint;
+}
+
+/** A reorg changed what is filled of a withdrawn quote, or brought one back that was filled or cancelled. */
+export interface WithdrawnQuoteRestated extends OfOrder {
+  readonly type: 'WITHDRAWN_QUOTE_RESTATED';
+}
+
 export type EngineEvent =
   | QuotePosted
   | QuoteFilled
@@ -106,4 +133,8 @@ export type EngineEvent =
   | PoolWithdrawn
   | RfqPublished
   | TradeRecorded
-  | TradesUndone;
+  | TradesUndone
+  | QuoteWithdrawn
+  | QuoteRestored
+  | WithdrawnQuoteFilled
+  | WithdrawnQuoteRestated;

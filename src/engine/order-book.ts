@@ -5,7 +5,7 @@ import { type Hex, type InvalidReason, isPrivate, type Order, type Pool, type Qu
 import { type Lanes, type HashedMember, UNCHANGED } from './state-hash.js';
 import { SwapList } from './swap-list.js';
 
-/** The live and invalid quotes of one pool; the live ones are on their side too. */
+/** The live, invalid and withdrawn quotes of one pool; the live ones are on their side too. */
 interface PoolBook {
   readonly pool: Pool;
   readonly bid: BookSide;
@@ -19,7 +19,7 @@ export interface OrderList extends Iterable<BookOrder> {
 }
 
 /**
- * Where the live and the invalid quotes are: by pool, side, price and age, and by provider. Says nothing of gone ones.
+ * Where the live, the invalid and the withdrawn quotes are: by pool, side, price and age, and by provider. Says nothing of gone ones.
  * Pools and providers without a quote take no room.
  */
 export class OrderBook {
@@ -30,7 +30,7 @@ export class OrderBook {
     return this.#pools.get(poolAddress);
   }
 
-  /** Pools with live or invalid quotes. */
+  /** Pools with live, invalid or withdrawn quotes. */
   pools(): Iterable<PoolBook> {
     return this.#pools.values();
   }
@@ -43,19 +43,19 @@ export class OrderBook {
     return this.#providers.get(provider);
   }
 
-  /** Providers with live or invalid quotes. */
+  /** Providers with live, invalid or withdrawn quotes. */
   providers(): Iterable<Hex> {
     return this.#providers.keys();
   }
 
   /**
-   * Moves an order to where its new state belongs: among the gone with nothing fillable, in the book without a reason,
-   * among the invalid with one.
+   * Moves an order to where its new state belongs: among the gone with nothing fillable, among the withdrawn if it is
+   * marked so, in the book without a reason, among the invalid with one.
    */
   set(order: BookOrder, fillableSize: bigint, reason: InvalidReason | null): void {
     const { quote } = order;
     assert(fillableSize >= 0n && fillableSize <= quote.size, 'what is fillable lies between nothing and the size');
-    const state = fillableSize === 0n ? 'gone' : reason === null ? 'live' : 'invalid';
+    const state = stateOf(order, fillableSize, reason);
     if (state === 'live' && order.state === 'live') {
       if (fillableSize !== order.fillableSize) this.#sideOf(order).resize(order, fillableSize);
       return;
@@ -65,12 +65,12 @@ export class OrderBook {
     if (order.state !== 'gone' && state === 'gone') this.#unlist(order);
     order.state = state;
     order.fillableSize = fillableSize;
-    order.reason = state === 'invalid' ? reason : null;
+    order.reason = state === 'gone' ? null : reason;
     if (state === 'live') this.#sideOf(order).add(order);
   }
 
   /** Takes an order out while it keeps what was fillable of it: nobody filled or cancelled it. */
-  withdraw(order: BookOrder): void {
+  takeOut(order: BookOrder): void {
     if (order.state === 'gone') return;
     if (order.state === 'live') this.#sideOf(order).remove(order);
     this.#unlist(order);
@@ -78,7 +78,7 @@ export class OrderBook {
     order.reason = null;
   }
 
-  /** Returns the number of live and invalid orders. */
+  /** Returns the number of orders that are not gone. */
   checkInvariants(): number {
     let known = 0;
     for (const [poolAddress, pool] of this.#pools) {
@@ -86,7 +86,9 @@ export class OrderBook {
       for (const order of pool.orders) {
         assert(order.state !== 'gone', 'gone orders are not listed');
         assert(order.quote.pool.poolAddress === poolAddress, 'an order is listed with its own pool');
-        assert((order.reason === null) === (order.state === 'live'), 'just the invalid orders have a reason');
+        assert(order.isWithdrawn === (order.state === 'withdrawn'), 'just the withdrawn orders are marked so');
+        assert(order.reason === null || order.state !== 'live', 'no order of the book has a reason');
+        assert(order.reason !== null || order.state !== 'invalid', 'an invalid order has a reason');
         assert((order.level !== null) === (order.state === 'live'), 'just the live orders have a level');
         const ofProvider = this.#providers.get(order.quote.provider);
         assert(ofProvider?.at(order.placeOfProvider) === order, 'an order is listed with its provider');
@@ -140,6 +142,12 @@ export class OrderBook {
     order.pool = null;
     order.ofProvider = null;
   }
+}
+
+function stateOf({ isWithdrawn }: BookOrder, fillableSize: bigint, reason: InvalidReason | null): Order['state'] {
+  if (fillableSize === 0n) return 'gone';
+  if (isWithdrawn) return 'withdrawn';
+  return reason === null ? 'live' : 'invalid';
 }
 
 function movedInPool(order: BookOrder, place: number): void {
@@ -239,6 +247,8 @@ export class BookOrder implements Order, HashedMember {
   fillableSize = 0n;
   state: Order['state'] = 'gone';
   reason: InvalidReason | null = null;
+  /** Its provider hid it. It stays listed with its pool and its provider, so that its state is followed on. */
+  isWithdrawn = false;
 
   readonly isPrivate: boolean;
   /** First Unix second in which it is expired: past its deadline, or at its pool's maturity. */

@@ -4,6 +4,7 @@ import { mixOrder } from './pool-registry.js';
 import type { Hex, InvalidReason, Quote } from './quote.js';
 import { MultisetHash, wordAt } from './state-hash.js';
 import { TimeIndex } from './time-index.js';
+import { Withdrawal, Withdrawals } from './withdrawals.js';
 
 /**
  * Every order that is known, gone ones too, each in the indexes that time and reorgs ask for. An order that is gone is
@@ -13,6 +14,7 @@ export class OrderStore {
   readonly book = new OrderBook();
   /** Over every order that is known, with all that it is. */
   readonly sum = new MultisetHash<BookOrder>(mixOrder);
+  readonly withdrawals = new Withdrawals();
   readonly #orders: OrderIndex;
   readonly #byDue = new TimeIndex<BookOrder>((order, place) => (order.placeByDue = place));
   /** By the stream block that published them, while that block can be undone. */
@@ -42,6 +44,7 @@ export class OrderStore {
   /** Makes an order known; it is gone until `set` says otherwise. */
   add(quote: Quote): BookOrder {
     const order = new BookOrder(quote);
+    order.isWithdrawn = this.withdrawals.has(quote.quoteId);
     this.#orders.add(order);
     this.sum.markChanged(order);
     order.placeByDue = this.#byDue.add(order.due, order);
@@ -58,6 +61,21 @@ export class OrderStore {
     const touchedBlock = read ? blockNumber : Math.max(blockNumber, order.touchedBlock);
     if (read) order.readBlock = blockNumber;
     this.#touch(order, touchedBlock);
+  }
+
+  /** Hides an order that is not withdrawn. */
+  withdraw(order: BookOrder): void {
+    const { quoteId, provider } = order.quote;
+    this.withdrawals.add(new Withdrawal(quoteId, provider, order.due));
+    order.isWithdrawn = true;
+    this.book.set(order, order.fillableSize, order.reason);
+  }
+
+  /** Shows a withdrawn order again, as what the chain has made of it. */
+  show(order: BookOrder): void {
+    this.withdrawals.remove(order.quote.quoteId);
+    order.isWithdrawn = false;
+    this.book.set(order, order.fillableSize, order.reason);
   }
 
   /** Every order that time has run out for, gone ones too, first due and oldest first; they are no longer known. */
@@ -86,9 +104,9 @@ export class OrderStore {
     return this.#byTouch.above(blockNumber).sort(compareAge);
   }
 
-  /** Takes an order out of everything. It keeps the size it had. */
+  /** Takes an order out of everything but the withdrawals. It keeps the size it had. */
   forget(order: BookOrder): void {
-    this.book.withdraw(order);
+    this.book.takeOut(order);
     this.sum.remove(order);
     this.#orders.remove(order);
     this.#byDue.remove(order.due, order.placeByDue);
@@ -121,6 +139,7 @@ export class OrderStore {
     let undoable = 0;
     for (const order of this.#orders) {
       assert(this.#orders.get(order.quote.quoteId) === order, 'an order is known by its own id');
+      assert(order.isWithdrawn === this.withdrawals.has(order.quote.quoteId), 'an order knows that it is withdrawn');
       assert(this.#byDue.has(order.due, order.placeByDue, order), 'every known order has its due time');
       assert(
         this.#byOrigin.has(order.blockNumber, order.placeByOrigin, order) === order.blockNumber > this.#streamFloor,
@@ -155,7 +174,9 @@ export class OrderStore {
     order.touchedBlock = NO_BLOCK;
     order.readBlock = NO_BLOCK;
     this.sum.markChanged(order);
-    if (order.state === 'gone') this.forget(order);
+    if (order.state !== 'gone') return;
+    this.forget(order);
+    if (order.isWithdrawn) this.withdrawals.remove(order.quote.quoteId);
   }
 }
 

@@ -214,7 +214,7 @@ export function orders(store: OrderStore, query: OrdersQuery): OrdersResult {
   const valid: BookOrder[] = [];
   const invalid: BookOrder[] = [];
   for (const order of candidates(store, query)) {
-    if (order.state === 'gone' || order.fillableSize < minFillableSize) continue;
+    if (order.state === 'gone' || order.state === 'withdrawn' || order.fillableSize < minFillableSize) continue;
     if (!isOn(order, poolAddress, side)) continue;
     if (provider !== undefined && order.quote.provider !== provider) continue;
     if ((taker !== undefined || quoteIds === undefined) && !isVisible(order, taker ?? null)) continue;

@@ -9,14 +9,18 @@ import type {
   ExpireQuotes,
   FillQuote,
   QuoteState,
+  RestoreQuotes,
   RewindSettlement,
   RewindStream,
   SetValidity,
+  SignedNonce,
+  WithdrawQuotes,
 } from './command.js';
 import type { Cause, EngineEvent, QuoteRemoved } from './event.js';
 import { type BookOrder, dueSecond } from './order-book.js';
-import type { Order, Origin } from './quote.js';
+import type { Hex, Order, Origin } from './quote.js';
 import type { EngineParts } from './state-rows.js';
+import { SpentNonce } from './withdrawals.js';
 
 /** What each command does to the parts of an engine, and which events tell of it. */
 export class StateMachine {
@@ -45,6 +49,7 @@ export class StateMachine {
     const { store, pools } = this.#parts;
     for (const order of store.takeDue(this.#nowSeconds)) this.#letGo(order, 'EXPIRED');
     pools.expire(this.#nowSeconds);
+    store.withdrawals.expire(this.#nowSeconds);
   }
 
   #do(command: Command): void {
@@ -68,6 +73,10 @@ export class StateMachine {
         return;
       case 'EXPIRE_QUOTES':
         return this.#expireSome(command);
+      case 'WITHDRAW_QUOTES':
+        return this.#withdraw(command);
+      case 'RESTORE_QUOTES':
+        return this.#restore(command);
       case 'ADVANCE_POSITION':
       case 'TICK':
         return;
@@ -88,6 +97,7 @@ export class StateMachine {
     // With nothing left to fill it is gone from the start, and known while a reorg could undo what filled or cancelled
     // it.
     store.set(order, state.fillableSize, state.reason, settlementBlock, true);
+    if (order.isWithdrawn) return;
     if (early.length > 0) this.#postWithPast(order, early);
     else if (state.fillableSize > 0n) this.#posted(order, state.fillableSize, order.reason);
   }
@@ -143,7 +153,9 @@ export class StateMachine {
     const cause = causeOf('settlement', origin);
     const fillableSize = order.fillableSize - taken;
     this.#parts.store.set(order, fillableSize, order.reason, origin.blockNumber, false);
-    this.#events.push({ type: 'QUOTE_FILLED', seq: this.#next(), cause, order, fillableSize, size: taken, valid });
+    const filled = { cause, order, fillableSize, size: taken };
+    if (order.isWithdrawn) this.#events.push({ type: 'WITHDRAWN_QUOTE_FILLED', seq: this.#next(), ...filled });
+    else this.#events.push({ type: 'QUOTE_FILLED', seq: this.#next(), ...filled, valid });
     if (fillableSize === 0n) this.#removed(order, 'FILLED', valid, cause);
   }
 
@@ -202,9 +214,49 @@ export class StateMachine {
     if (order.state === 'gone') {
       if (before !== 'gone') this.#removed(order, 'REWOUND', wasValid, null);
     } else if (isChanged) {
-      const restated = { cause: null, order, fillableSize, wasValid, reason };
-      this.#events.push({ type: 'QUOTE_RESTATED', seq: this.#next(), ...restated });
+      const restated = { cause: null, order, fillableSize };
+      if (order.isWithdrawn) this.#events.push({ type: 'WITHDRAWN_QUOTE_RESTATED', seq: this.#next(), ...restated });
+      else this.#events.push({ type: 'QUOTE_RESTATED', seq: this.#next(), ...restated, wasValid, reason });
     } else this.#validityChanged(order, before, null);
+  }
+
+  #withdraw({ provider, quoteIds, reason, signed }: WithdrawQuotes): void {
+    if (signed !== null && !this.#spend(provider, signed)) return;
+    const { store } = this.#parts;
+    for (const quoteId of quoteIds) {
+      const order = store.get(quoteId);
+      if (order?.quote.provider !== provider || order.isWithdrawn) continue;
+      const { state: before, fillableSize } = order;
+      store.withdraw(order);
+      // A gone one that a reorg brings back comes back withdrawn.
+      if (before === 'gone') continue;
+      const withdrawn = { cause: null, order, fillableSize, reason, valid: before === 'live' };
+      this.#events.push({ type: 'QUOTE_WITHDRAWN', seq: this.#next(), ...withdrawn });
+    }
+  }
+
+  #restore({ provider, quoteIds, signed }: RestoreQuotes): void {
+    if (signed !== null && !this.#spend(provider, signed)) return;
+    const { store } = this.#parts;
+    for (const quoteId of quoteIds) {
+      if (store.withdrawals.get(quoteId)?.provider !== provider) continue;
+      const order = store.get(quoteId);
+      if (order === undefined) store.withdrawals.remove(quoteId);
+      else {
+        store.show(order);
+        const { state, fillableSize, reason } = order;
+        if (state === 'gone') continue;
+        this.#events.push({ type: 'QUOTE_RESTORED', seq: this.#next(), cause: null, order, fillableSize, reason });
+      }
+    }
+  }
+
+  /** False when what was signed with the nonce does not count, or no more. */
+  #spend(provider: Hex, signed: SignedNonce): boolean {
+    const { withdrawals } = this.#parts.store;
+    if (signed.deadline < this.#nowSeconds || withdrawals.isSpent(provider, signed.nonce)) return false;
+    withdrawals.spend(new SpentNonce(provider, signed));
+    return true;
   }
 
   #advance(position: ChainPosition): void {
@@ -220,7 +272,7 @@ export class StateMachine {
 
   /** Tells of an order that went from live to invalid or back; the reason may change in silence. */
   #validityChanged(order: BookOrder, before: Order['state'], cause: Cause | null): void {
-    if (order.state === before) return;
+    if (order.state === before || order.isWithdrawn) return;
     const { fillableSize, reason } = order;
     if (reason === null) {
       this.#events.push({ type: 'QUOTE_REVALIDATED', seq: this.#next(), cause, order, fillableSize });

@@ -5,6 +5,7 @@ import { type BookOrder, compareAge } from './order-book.js';
 import type { OrderStore } from './order-store.js';
 import { byDeployment, type DeployedPool, type PoolRegistry } from './pool-registry.js';
 import type { Hex, InvalidReason, Pool, PoolKey, Quote } from './quote.js';
+import { SpentNonce, Withdrawal } from './withdrawals.js';
 
 /** [floor, position or null, blocks of the trail]; a position is [blockNumber, blockHash, logIndex]. */
 export type ChainRow = readonly [
@@ -49,9 +50,15 @@ export type OrderRow = readonly [
   readBlock: number,
 ];
 
+/** A quote that its provider withdrew. */
+export type WithdrawalRow = readonly [quoteId: Hex, provider: Hex, due: number];
+
+/** A nonce that a provider signed with. */
+export type NonceRow = readonly [provider: Hex, nonce: bigint, deadline: number];
+
 /**
  * All that an engine is, as plain positional data. Two engines that will answer and do the same have the same rows in
- * the same order, however they came to be: pools by address, orders by age.
+ * the same order, however they came to be: pools by address, orders by age, withdrawals by id, nonces by provider.
  */
 export interface EngineState {
   /** Last record applied, last event told, last stamp. */
@@ -60,6 +67,8 @@ export interface EngineState {
   readonly settlement: ChainRow;
   readonly pools: readonly PoolRow[];
   readonly orders: readonly OrderRow[];
+  readonly withdrawals: readonly WithdrawalRow[];
+  readonly nonces: readonly NonceRow[];
 }
 
 /** What the rows are read from and written to. */
@@ -83,6 +92,7 @@ export function exportParts(parts: EngineParts): Omit<EngineState, 'counters'> {
     settlement: chainRow(parts.settlement),
     pools: poolRows,
     orders: orders.map((order) => orderRow(order, places.get(order.quote.pool.poolAddress))),
+    ...withdrawalRows(parts.store),
   };
 }
 
@@ -105,13 +115,19 @@ export function importParts(parts: EngineParts, state: EngineState): void {
   });
   // The rows are sorted by address, but the registry lists pools in the order of their deployment.
   for (const deployed of deployedPools.sort(byDeployment)) parts.pools.add(deployed);
+  const { withdrawals } = parts.store;
+  for (const [quoteId, provider, due] of state.withdrawals) withdrawals.add(new Withdrawal(quoteId, provider, due));
+  for (const [provider, nonce, deadline] of state.nonces) {
+    withdrawals.spend(new SpentNonce(provider, { nonce, deadline }));
+  }
+  // After the withdrawals: an order that is added looks whether it is among them.
   for (const row of state.orders) restoreOrder(parts.store, row, pools);
 }
 
 /** The same for the same state, whatever led to it. Counters are left out: an RFQ moves those and nothing else. */
 export function hashParts(parts: EngineParts, sha256: (text: string) => string): string {
-  const { stream, settlement, pools, orders } = exportParts(parts);
-  const rows: readonly (readonly unknown[])[] = [stream, settlement, ...pools, ...orders];
+  const { stream, settlement, pools, orders, withdrawals, nonces } = exportParts(parts);
+  const rows: readonly (readonly unknown[])[] = [stream, settlement, ...pools, ...orders, ...withdrawals, ...nonces];
   // Each digest goes into the next, so that a large state is never one string.
   let digest = '';
   for (let at = 0; at < rows.length; at += ROWS_A_DIGEST) {
@@ -128,6 +144,8 @@ export function hashParts(parts: EngineParts, sha256: (text: string) => string):
 export function sumParts(parts: EngineParts, sha256: (text: string) => string): string {
   const { stream, settlement, pools, store } = parts;
   const lines = [store.sum.text(), pools.sum.text(), chainRow(stream).join(), chainRow(settlement).join()];
+  // A state without withdrawals has the sum that it had before there were any.
+  if (!store.withdrawals.isEmpty) lines.push(store.withdrawals.sum.text());
   return sha256(lines.join('\n'));
 }
 
@@ -139,6 +157,21 @@ function chainRow({ floor, position, blocks }: ChainTrail): ChainRow {
     position && [position.blockNumber, position.blockHash, position.logIndex],
     blocks.map(({ blockNumber, blockHash }) => [blockNumber, blockHash]),
   ];
+}
+
+function withdrawalRows({ withdrawals }: OrderStore): Pick<EngineState, 'withdrawals' | 'nonces'> {
+  const quotes = [...withdrawals.all()].sort((a, b) => compareTexts(a.quoteId, b.quoteId));
+  const nonces = [...withdrawals.nonces()].sort(
+    (a, b) => compareTexts(a.provider, b.provider) || (a.nonce < b.nonce ? -1 : 1),
+  );
+  return {
+    withdrawals: quotes.map(({ quoteId, provider, due }) => [quoteId, provider, due]),
+    nonces: nonces.map(({ provider, nonce, deadline }) => [provider, nonce, deadline]),
+  };
+}
+
+function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 function poolRow(pool: Pool | undefined, deployed: DeployedPool | undefined): PoolRow {

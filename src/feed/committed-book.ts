@@ -55,6 +55,12 @@ export class CommittedBook {
       case 'QUOTE_RESTATED':
         if (event.reason !== null) return event.wasValid ? this.#set(event.order.quote, 0n) : null;
         return this.#set(event.order.quote, event.fillableSize);
+      case 'QUOTE_WITHDRAWN':
+        return event.valid ? this.#set(event.order.quote, 0n) : null;
+      case 'QUOTE_RESTORED':
+        return event.reason === null ? this.#set(event.order.quote, event.fillableSize) : null;
+      case 'WITHDRAWN_QUOTE_FILLED':
+      case 'WITHDRAWN_QUOTE_RESTATED':
       case 'POOL_DEPLOYED':
       case 'POOL_WITHDRAWN':
       case 'TRADE_RECORDED':

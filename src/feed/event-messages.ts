@@ -36,7 +36,10 @@ const REMOVALS = {
   REWOUND: 'UNDO_QUOTE',
 } as const;
 
-/** One event makes at most one message: the feed follows the book of valid quotes. */
+/**
+ * One event makes at most one message: the feed follows the book of valid quotes. Of a withdrawn quote nothing is in the
+ * book, so that a fill leaves nothing of it to those who keep one.
+ */
 export function messageOf(event: EngineEvent): FeedMessage | null {
   switch (event.type) {
     case 'QUOTE_POSTED':
@@ -53,12 +56,19 @@ export function messageOf(event: EngineEvent): FeedMessage | null {
       const valid = event.reason === null;
       return valid || event.wasValid ? ofQuote('UNDO_QUOTE', event, { valid }) : null;
     }
+    case 'QUOTE_WITHDRAWN':
+      return event.valid ? ofQuote('WITHDRAW_QUOTE', event, { reason: event.reason }) : null;
+    case 'QUOTE_RESTORED':
+      return event.reason === null ? ofQuote('RESTORE_QUOTE', event, {}) : null;
+    case 'WITHDRAWN_QUOTE_FILLED':
+      return ofQuote('FILL_QUOTE', { ...event, fillableSize: 0n }, { size: event.size.toString() });
     case 'RFQ_PUBLISHED':
       return { type: 'RFQ', rfq: event.rfq.body };
     case 'POOL_DEPLOYED':
     case 'POOL_WITHDRAWN':
     case 'TRADE_RECORDED':
     case 'TRADES_UNDONE':
+    case 'WITHDRAWN_QUOTE_RESTATED':
       return null;
   }
 }

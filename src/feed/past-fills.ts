@@ -38,9 +38,22 @@ export async function readPastFills(options: PastFillsOptions): Promise<void> {
 }
 
 function count(fills: FillWindow, event: EngineEvent, tsMs: number): void {
-  if (event.type !== 'QUOTE_POSTED' && event.type !== 'QUOTE_FILLED' && event.type !== 'QUOTE_RESTATED') return;
+  if (!('order' in event)) return;
   const { pool, quoteId, size } = event.order.quote;
-  if (event.type === 'QUOTE_POSTED') return fills.enter(pool.poolAddress, quoteId, size - event.fillableSize);
-  if (event.type === 'QUOTE_RESTATED') return fills.restate(event.order.quote, event.fillableSize, null, tsMs);
-  fills.fill(pool.poolAddress, quoteId, event.size, size - event.fillableSize - event.size, tsMs);
+  switch (event.type) {
+    case 'QUOTE_POSTED':
+    case 'QUOTE_RESTORED':
+      return fills.enter(pool.poolAddress, quoteId, size - event.fillableSize);
+    case 'QUOTE_RESTATED':
+    case 'WITHDRAWN_QUOTE_RESTATED':
+      return fills.restate(event.order.quote, event.fillableSize, null, tsMs);
+    case 'QUOTE_FILLED':
+    case 'WITHDRAWN_QUOTE_FILLED':
+      return fills.fill(pool.poolAddress, quoteId, event.size, size - event.fillableSize - event.size, tsMs);
+    case 'QUOTE_REMOVED':
+    case 'QUOTE_INVALIDATED':
+    case 'QUOTE_REVALIDATED':
+    case 'QUOTE_WITHDRAWN':
+      return;
+  }
 }

@@ -1,5 +1,5 @@
 import { assert } from '../engine/assert.js';
-import type { EngineEvent, QuoteRestated } from '../engine/event.js';
+import type { EngineEvent, QuoteRestated, WithdrawnQuoteRestated } from '../engine/event.js';
 import type { OrderBook, LevelTotal } from '../engine/order-book.js';
 import { type Hex, isPrivate, type Pool } from '../engine/quote.js';
 import type { TickerJson } from '../wire/feed-messages.js';
@@ -8,6 +8,8 @@ import type { Encoding, EncodingName } from './event-messages.js';
 import { FillWindow } from './fill-window.js';
 import { SIDES, type Sides } from './level-window.js';
 import { type JoinedTopic, networkTopic, type Publish } from './quote-topics.js';
+
+type RestatedEvent = QuoteRestated | WithdrawnQuoteRestated;
 
 type BestLevel = Pick<LevelTotal, 'price' | 'size'> | null;
 
@@ -60,14 +62,16 @@ export class Tickers {
     if (!('order' in event)) return;
     const { quote } = event.order;
     const { pool, quoteId } = quote;
-    if (event.type === 'QUOTE_POSTED') this.#fills.enter(pool.poolAddress, quoteId, quote.size - event.fillableSize);
-    if (event.type === 'QUOTE_FILLED') {
+    const isEntry = event.type === 'QUOTE_POSTED' || event.type === 'QUOTE_RESTORED';
+    if (isEntry) this.#fills.enter(pool.poolAddress, quoteId, quote.size - event.fillableSize);
+    const isFill = event.type === 'QUOTE_FILLED' || event.type === 'WITHDRAWN_QUOTE_FILLED';
+    if (isFill) {
       const filledBefore = quote.size - event.fillableSize - event.size;
       this.#fills.fill(pool.poolAddress, quoteId, event.size, filledBefore, tsMs);
     }
-    if (event.type === 'QUOTE_RESTATED') this.#onRestated(event, change, tsMs);
-    const isFill = event.type === 'QUOTE_FILLED' || event.type === 'QUOTE_RESTATED';
-    if (isFill || (change !== null && !isPrivate(quote))) this.#touched.set(pool.poolAddress, pool);
+    const isRestated = event.type === 'QUOTE_RESTATED' || event.type === 'WITHDRAWN_QUOTE_RESTATED';
+    if (isRestated) this.#onRestated(event, change, tsMs);
+    if (isFill || isRestated || (change !== null && !isPrivate(quote))) this.#touched.set(pool.poolAddress, pool);
   }
 
   /** The fills from before the start, read from the log; told by the next `flush`. */
@@ -89,7 +93,7 @@ export class Tickers {
   }
 
   /** Of a quote that was in the book it is known how much had been filled, though nothing may be remembered of it. */
-  #onRestated({ order, fillableSize }: QuoteRestated, change: FillableSizeChange | null, tsMs: number): void {
+  #onRestated({ order, fillableSize }: RestatedEvent, change: FillableSizeChange | null, tsMs: number): void {
     const wasInBook = change !== null && change.before > 0n;
     this.#fills.restate(order.quote, fillableSize, wasInBook ? order.quote.size - change.before : null, tsMs);
   }

@@ -115,6 +115,7 @@ function eventJson({ event, tsMs }: TimedEvent, quoteJson: QuoteJson): QuoteEven
       return { ...common, type: 'POSTED', fillableSize, reason: nameOf(event.reason), ...(quote && { quote }) };
     }
     case 'QUOTE_FILLED':
+    case 'WITHDRAWN_QUOTE_FILLED':
       return { ...common, type: 'FILLED', fillableSize, size: event.size.toString() };
     case 'QUOTE_REMOVED':
       return { ...common, type: 'REMOVED', fillableSize, why: event.why };
@@ -124,6 +125,12 @@ function eventJson({ event, tsMs }: TimedEvent, quoteJson: QuoteJson): QuoteEven
       return { ...common, type: 'REVALIDATED', fillableSize, reason: null };
     case 'QUOTE_RESTATED':
       return { ...common, type: 'RESTATED', fillableSize, reason: nameOf(event.reason) };
+    case 'WITHDRAWN_QUOTE_RESTATED':
+      return { ...common, type: 'RESTATED', fillableSize };
+    case 'QUOTE_WITHDRAWN':
+      return { ...common, type: 'WITHDRAWN', fillableSize, why: event.reason };
+    case 'QUOTE_RESTORED':
+      return { ...common, type: 'RESTORED', fillableSize, reason: nameOf(event.reason) };
   }
 }
 

@@ -125,6 +125,8 @@ export const MESSAGES = {
   QUOTES_POSTED: record({ body: 'json', id: { optional: 'text' } }),
   QUOTES_CHECKED: record({ body: 'json', id: { optional: 'text' } }),
   QUOTES_CANCELLED: record({ body: 'json', id: { optional: 'text' } }),
+  WITHDRAW_QUOTE: record({ ...eventFields, reason: 'text', body: QUOTE }),
+  RESTORE_QUOTE: record({ ...eventFields, body: QUOTE }),
 } as const satisfies Readonly<Record<string, Fields>>;
 
 export type MessageType = keyof typeof MESSAGES;

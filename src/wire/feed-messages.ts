@@ -44,6 +44,11 @@ export const ExpireQuoteV2 = ofQuote('EXPIRE_QUOTE', {});
 export const InvalidateQuoteV2 = ofQuote('INVALIDATE_QUOTE', { reason: Reason });
 export const RevalidateQuoteV2 = ofQuote('REVALIDATE_QUOTE', {});
 export const UndoQuoteV2 = ofQuote('UNDO_QUOTE', { valid: Type.Boolean() });
+export const WITHDRAWAL_REASONS = ['REQUESTED', 'DISCONNECTED', 'HEARTBEAT_MISSED', 'FILL_LIMIT'] as const;
+export const WithdrawQuoteV2 = ofQuote('WITHDRAW_QUOTE', {
+  reason: Type.Enum([...WITHDRAWAL_REASONS], { type: 'string' }),
+});
+export const RestoreQuoteV2 = ofQuote('RESTORE_QUOTE', {});
 /** Messages that say what happened to one quote. */
 export type QuoteMessageType =
   | 'POST_QUOTE'
@@ -53,7 +58,9 @@ export type QuoteMessageType =
   | 'EXPIRE_QUOTE'
   | 'INVALIDATE_QUOTE'
   | 'REVALIDATE_QUOTE'
-  | 'UNDO_QUOTE';
+  | 'UNDO_QUOTE'
+  | 'WITHDRAW_QUOTE'
+  | 'RESTORE_QUOTE';
 
 export const RfqV2 = closed({
   type: Type.Literal('RFQ'),
@@ -240,6 +247,8 @@ export const ServerMessageV2 = Type.Union([
   QuotesPosted,
   QuotesChecked,
   QuotesCancelled,
+  WithdrawQuoteV2,
+  RestoreQuoteV2,
 ]);
 export type ServerMessageV2 = Static<typeof ServerMessageV2>;
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { CauseJson } from './feed-messages.js';
+import { CauseJson, WITHDRAWAL_REASONS } from './feed-messages.js';
 import { OrderbookQuote, TRANSIENT_REASONS } from './orderbook.js';
 import { Address, closed, Hash, SafeUint, text, Uint256 } from './primitives.js';
 
@@ -26,6 +26,8 @@ export const QUOTE_EVENTS = [
   'REVALIDATED',
   'RESTATED',
   'TRADED',
+  'WITHDRAWN',
+  'RESTORED',
 ] as const;
 
 /** One event of a quote. Which further fields it has depends on `type`. */
@@ -37,7 +39,9 @@ export const QuoteEventJson = closed(
     cause: CauseJson,
     fillableSize: Type.Optional(Uint256),
     reason: Type.Optional(Reason),
-    why: Type.Optional(Type.Enum(['FILLED', 'CANCELLED', 'EXPIRED', 'REWOUND'], { type: 'string' })),
+    why: Type.Optional(
+      Type.Enum(['FILLED', 'CANCELLED', 'EXPIRED', 'REWOUND', ...WITHDRAWAL_REASONS], { type: 'string' }),
+    ),
     size: Type.Optional(Uint256),
     price: Type.Optional(Uint256),
     fee: Type.Optional(Uint256),

@@ -107,6 +107,12 @@ export function plainMessagesOf(event: EngineEvent, form: PushForm): string[] {
       const after = event.reason === null ? [posted(event, form)] : [];
       return [...before, ...after];
     }
+    case 'QUOTE_WITHDRAWN':
+      return event.valid ? [deleted(event, form)] : [];
+    case 'QUOTE_RESTORED':
+      return event.reason === null ? [posted(event, form)] : [];
+    case 'WITHDRAWN_QUOTE_FILLED':
+      return [filled({ ...event, fillableSize: 0n }, form)];
     case 'RFQ_PUBLISHED': {
       const body = form.rfq(event.rfq);
       return body === null ? [] : [`{"type":"RFQ","body":${body}}`];
@@ -115,6 +121,7 @@ export function plainMessagesOf(event: EngineEvent, form: PushForm): string[] {
     case 'POOL_WITHDRAWN':
     case 'TRADE_RECORDED':
     case 'TRADES_UNDONE':
+    case 'WITHDRAWN_QUOTE_RESTATED':
       return [];
   }
 }

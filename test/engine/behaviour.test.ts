@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import type { CancelQuote, FillQuote, SetValidity } from '../../src/engine/command.js';
+import type { CancelQuote, FillQuote, RestoreQuotes, SetValidity, WithdrawQuotes } from '../../src/engine/command.js';
 import type { InvalidReason } from '../../src/engine/quote.js';
 import { Driver, numbers, pick } from './driver.js';
 import { NaiveEngine, type EngineUnderTest } from './naive-engine.js';
@@ -37,6 +37,15 @@ const cancel = (n: number, block = 60): CancelQuote => {
 const validity = (n: number, reason: InvalidReason | null, block = 60): SetValidity => {
   const position = at('settlement', block);
   return { type: 'SET_VALIDITY', quoteId: quoteIdOf(n), reason, origin: originAt(block), position };
+};
+
+const withdraw = (...ns: number[]): WithdrawQuotes => {
+  const quoteIds = ns.map(quoteIdOf);
+  return { type: 'WITHDRAW_QUOTES', provider: MAKER, quoteIds, reason: 'REQUESTED', signed: null };
+};
+
+const restore = (...ns: number[]): RestoreQuotes => {
+  return { type: 'RESTORE_QUOTES', provider: MAKER, quoteIds: ns.map(quoteIdOf), signed: null };
 };
 
 const ask = { poolAddress: POOL.poolAddress, side: 'ask' } as const;
@@ -104,6 +113,69 @@ function behaviours(t: Test, make: () => EngineUnderTest): void {
       { type: 'QUOTE_FILLED', fillableSize: 6n, valid: true },
       { type: 'QUOTE_INVALIDATED', fillableSize: 6n, reason: 9, cause: null },
     ]);
+  });
+
+  t.test('a withdrawn quote leaves the book, and comes back as what the chain has made of it', async (t) => {
+    const driver = begin({ n: 1 }, { n: 2 });
+    t.match(driver.apply(withdraw(1)), [
+      { type: 'QUOTE_WITHDRAWN', cause: null, reason: 'REQUESTED', fillableSize: 10n, valid: true },
+    ]);
+    t.same(numbers(driver.engine.cover({ ...ask, size: 20n })), [2]);
+    t.same(numbers(driver.engine.orders().valid), [2]);
+    t.same(numbers(driver.engine.orders({ quoteIds: [quoteIdOf(1)] }).invalid), []);
+    t.equal(driver.engine.get(quoteIdOf(1))?.state, 'withdrawn');
+    t.same(driver.apply(withdraw(1)), [], 'once');
+    t.match(driver.apply(fill(1, 3n)), [{ type: 'WITHDRAWN_QUOTE_FILLED', size: 3n, fillableSize: 7n }]);
+    t.same(driver.apply(validity(1, 8, 61)), [], 'its provider cannot pay, which shows nowhere');
+    t.match(driver.apply(restore(1)), [{ type: 'QUOTE_RESTORED', fillableSize: 7n, reason: 8 }]);
+    t.same(numbers(driver.engine.orders().invalid), [1]);
+    t.same(driver.apply(restore(1)), [], 'once');
+    driver.apply(validity(1, null, 62), withdraw(1));
+    t.match(driver.apply(restore(1)), [{ type: 'QUOTE_RESTORED', fillableSize: 7n, reason: null }]);
+    t.same(numbers(driver.engine.cover({ ...ask, size: 17n })), [1, 2], 'in its old place');
+  });
+
+  t.test('a withdrawn quote that is filled, cancelled or due is removed as any other', async (t) => {
+    const driver = begin({ n: 1 }, { n: 2 }, { n: 3, deadline: START + 5 });
+    driver.apply(withdraw(1, 2, 3));
+    t.match(driver.apply(fill(1, 10n)), [
+      { type: 'WITHDRAWN_QUOTE_FILLED', fillableSize: 0n, size: 10n },
+      { type: 'QUOTE_REMOVED', why: 'FILLED', valid: false },
+    ]);
+    t.match(driver.apply(cancel(2)), [{ type: 'QUOTE_REMOVED', why: 'CANCELLED', valid: false }]);
+    t.match(driver.tickAt(6), [{ type: 'QUOTE_REMOVED', why: 'EXPIRED', valid: false }]);
+  });
+
+  t.test('reorgs leave a quote withdrawn, and so does its publication on the new branch', async (t) => {
+    const driver = begin({ n: 1 });
+    driver.apply(fill(1, 10n), withdraw(1));
+    const restated = [{ quoteId: quoteIdOf(1), state: { fillableSize: 10n, reason: null } }];
+    const position = at('settlement', 59, 1);
+    t.match(driver.apply({ type: 'REWIND_SETTLEMENT', position, settlementBlock: 59, restated }), [
+      { type: 'WITHDRAWN_QUOTE_RESTATED', fillableSize: 10n },
+    ]);
+    t.match(driver.apply({ type: 'REWIND_STREAM', position: at('stream', 90, 1) }), [
+      { type: 'QUOTE_REMOVED', why: 'REWOUND', valid: false },
+    ]);
+    t.equal(driver.engine.get(quoteIdOf(1)), undefined);
+    t.same(driver.apply(enter(sampleQuote({ n: 1, blockNumber: 130 }))), []);
+    t.equal(driver.engine.get(quoteIdOf(1))?.state, 'withdrawn');
+    t.same(driver.engine.cover({ ...ask, size: 1n }), []);
+    t.match(driver.apply(restore(1)), [{ type: 'QUOTE_RESTORED', fillableSize: 10n, reason: null }]);
+  });
+
+  t.test('only its provider withdraws a quote, and each nonce counts once until its deadline', async (t) => {
+    const driver = begin({ n: 1 });
+    t.same(driver.apply({ ...withdraw(1), provider: TAKER }), []);
+    const signed = { nonce: 7n, deadline: START + 5 };
+    driver.apply({ ...withdraw(1), signed });
+    t.ok(driver.engine.isSpent(MAKER, 7n));
+    t.same(driver.apply({ ...restore(1), provider: TAKER }), []);
+    t.same(driver.apply({ ...restore(1), signed }), [], 'the nonce is spent');
+    driver.elapsedMs = 6_000;
+    t.same(driver.apply({ ...restore(1), signed: { ...signed, nonce: 8n } }), [], 'past its deadline');
+    t.notOk(driver.engine.isSpent(MAKER, 7n), 'a nonce is forgotten after its deadline');
+    t.equal(driver.engine.get(quoteIdOf(1))?.state, 'withdrawn');
   });
 
   t.test('a published quote enters the book, and its event names the cause', async (t) => {

@@ -1,4 +1,12 @@
-import type { ChainPosition, ChainRole, Command, EarlyEvent, QuoteState, Stamp } from '../../src/engine/command.js';
+import type {
+  ChainPosition,
+  ChainRole,
+  Command,
+  EarlyEvent,
+  QuoteState,
+  SignedNonce,
+  Stamp,
+} from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Cause, EngineEvent, QuoteRemoved } from '../../src/engine/event.js';
 import type { LevelTotal } from '../../src/engine/order-book.js';
@@ -33,6 +41,8 @@ export type EngineUnderTest = Pick<
   | 'positions'
   | 'touchedSince'
   | 'nextDueMs'
+  | 'withdrawal'
+  | 'isSpent'
 >;
 
 interface NaiveOrder extends Order {
@@ -67,6 +77,8 @@ export class NaiveEngine implements EngineUnderTest {
   /** All that is known, oldest first. */
   #known: NaiveOrder[] = [];
   #pools: DeployedPool[] = [];
+  #withdrawn: { readonly quoteId: Hex; readonly provider: Hex; readonly due: number }[] = [];
+  #spent: { readonly provider: Hex; readonly nonce: bigint; readonly deadline: number }[] = [];
   #now = 0;
   #seq = 0;
   #events: EngineEvent[] = [];
@@ -82,7 +94,10 @@ export class NaiveEngine implements EngineUnderTest {
     this.#run(command);
     const { floor } = this.#chains.settlement;
     for (const order of this.#known) if (order.touched <= floor) order.touched = order.read = -1;
-    this.#known = this.#known.filter((order) => order.state !== 'gone' || order.touched > floor);
+    const isFinal = (order: NaiveOrder) => order.state === 'gone' && order.touched <= floor;
+    const final = this.#known.filter(isFinal).map(({ quote }) => quote.quoteId);
+    this.#known = this.#known.filter((order) => !isFinal(order));
+    this.#withdrawn = this.#withdrawn.filter(({ quoteId }) => !final.includes(quoteId));
     return this.#events;
   }
 
@@ -94,6 +109,8 @@ export class NaiveEngine implements EngineUnderTest {
       this.#forget(order);
     }
     this.#pools = this.#pools.filter(({ pool }) => this.#now < pool.poolKey.maturity);
+    this.#withdrawn = this.#withdrawn.filter((withdrawn) => withdrawn.due > this.#now);
+    this.#spent = this.#spent.filter(({ deadline }) => deadline >= this.#now);
   }
 
   #run(command: Command): void {
@@ -105,12 +122,13 @@ export class NaiveEngine implements EngineUnderTest {
         const order: NaiveOrder = {
           quote,
           fillableSize: state.fillableSize,
-          state: stateOf(state),
+          state: this.#stateOf(quote.quoteId, state),
           reason: state.fillableSize === 0n ? null : state.reason,
           touched: settlementBlock,
           read: settlementBlock,
         };
         this.#known = [...this.#known, order].sort(byAge);
+        if (this.withdrawal(quote.quoteId) !== undefined) return;
         const { early = [] } = command;
         if (early.length > 0) return this.#replay(order, early, state);
         if (order.state === 'gone') return;
@@ -134,7 +152,9 @@ export class NaiveEngine implements EngineUnderTest {
         const cause = because('settlement', command.origin);
         order.fillableSize -= size;
         order.touched = Math.max(order.touched, command.origin.blockNumber);
-        this.#tell({ type: 'QUOTE_FILLED', cause, order, fillableSize: order.fillableSize, size, valid });
+        const filled = { cause, order, fillableSize: order.fillableSize, size };
+        if (order.state === 'withdrawn') this.#tell({ type: 'WITHDRAWN_QUOTE_FILLED', ...filled });
+        else this.#tell({ type: 'QUOTE_FILLED', ...filled, valid });
         if (order.fillableSize === 0n) this.#remove(order, 'FILLED', cause);
         return;
       }
@@ -201,7 +221,57 @@ export class NaiveEngine implements EngineUnderTest {
         return;
       case 'TICK':
         return;
+      case 'WITHDRAW_QUOTES': {
+        const { provider, quoteIds, reason, signed } = command;
+        if (!this.#spend(provider, signed)) return;
+        for (const quoteId of quoteIds) {
+          const order = this.#find(quoteId);
+          if (order?.quote.provider !== provider || this.withdrawal(quoteId) !== undefined) continue;
+          this.#withdrawn.push({ quoteId, provider, due: dueOf(order.quote) });
+          if (order.state === 'gone') continue;
+          const valid = order.state === 'live';
+          order.state = 'withdrawn';
+          const { fillableSize } = order;
+          this.#tell({ type: 'QUOTE_WITHDRAWN', cause: null, order, fillableSize, reason, valid });
+        }
+        return;
+      }
+      case 'RESTORE_QUOTES': {
+        const { provider, quoteIds, signed } = command;
+        if (!this.#spend(provider, signed)) return;
+        for (const quoteId of quoteIds) {
+          if (this.withdrawal(quoteId)?.provider !== provider) continue;
+          this.#withdrawn = this.#withdrawn.filter((withdrawn) => withdrawn.quoteId !== quoteId);
+          const order = this.#find(quoteId);
+          if (order?.state !== 'withdrawn') continue;
+          const { reason, fillableSize } = order;
+          order.state = reason === null ? 'live' : 'invalid';
+          this.#tell({ type: 'QUOTE_RESTORED', cause: null, order, fillableSize, reason });
+        }
+        return;
+      }
     }
+  }
+
+  #spend(provider: Hex, signed: SignedNonce | null): boolean {
+    if (signed === null) return true;
+    if (signed.deadline < this.#now || this.isSpent(provider, signed.nonce)) return false;
+    this.#spent.push({ provider, ...signed });
+    return true;
+  }
+
+  #stateOf(quoteId: Hex, to: QuoteState): Order['state'] {
+    if (to.fillableSize === 0n) return 'gone';
+    if (this.withdrawal(quoteId) !== undefined) return 'withdrawn';
+    return to.reason === null ? 'live' : 'invalid';
+  }
+
+  withdrawal(quoteId: Hex): { readonly provider: Hex } | undefined {
+    return this.#withdrawn.find((withdrawn) => withdrawn.quoteId === quoteId);
+  }
+
+  isSpent(provider: Hex, nonce: bigint): boolean {
+    return this.#spent.some((spent) => spent.provider === provider && spent.nonce === nonce);
   }
 
   #restate(order: NaiveOrder, to: QuoteState, settlementBlock: number): void {
@@ -211,8 +281,10 @@ export class NaiveEngine implements EngineUnderTest {
       order.fillableSize = 0n;
       if (state !== 'gone') this.#remove(order, 'REWOUND', null);
     } else if (state === 'gone' || fillableSize !== to.fillableSize) {
-      Object.assign(order, to, { state: stateOf(to) });
-      this.#tell({ type: 'QUOTE_RESTATED', cause: null, order, wasValid: state === 'live', ...to });
+      Object.assign(order, to, { state: this.#stateOf(order.quote.quoteId, to) });
+      if (order.state === 'withdrawn') {
+        this.#tell({ type: 'WITHDRAWN_QUOTE_RESTATED', cause: null, order, fillableSize: to.fillableSize });
+      } else this.#tell({ type: 'QUOTE_RESTATED', cause: null, order, wasValid: state === 'live', ...to });
     } else this.#setReason(order, to.reason, null);
   }
 
@@ -251,6 +323,7 @@ export class NaiveEngine implements EngineUnderTest {
     const before = order.state;
     const { fillableSize } = order;
     order.reason = reason;
+    if (before === 'withdrawn') return;
     order.state = reason === null ? 'live' : 'invalid';
     if (before === 'invalid' && reason === null) this.#tell({ type: 'QUOTE_REVALIDATED', cause, order, fillableSize });
     if (before === 'live' && reason !== null) {
@@ -329,7 +402,7 @@ export class NaiveEngine implements EngineUnderTest {
     limit = Infinity,
   }: query.OrdersQuery = {}): query.OrdersResult {
     const found = this.#known.filter(({ quote, fillableSize, state }) => {
-      if (state === 'gone') return false;
+      if (state === 'gone' || state === 'withdrawn') return false;
       if (olderThan !== undefined && compareOrigin(quote.origin, olderThan) >= 0) return false;
       if (poolAddress !== undefined && quote.pool.poolAddress !== poolAddress) return false;
       if (side !== undefined && sideOf(quote) !== side) return false;
@@ -406,10 +479,6 @@ export class NaiveEngine implements EngineUnderTest {
       })
       .sort((a, b) => sign * Number(a.quote.price - b.quote.price) || byAge(a, b));
   }
-}
-
-function stateOf({ fillableSize, reason }: QuoteState): Order['state'] {
-  return fillableSize === 0n ? 'gone' : reason === null ? 'live' : 'invalid';
 }
 
 function isExpired(quote: Quote, now: number): boolean {

@@ -8,13 +8,27 @@ const MASK = (1n << 32n) - 1n;
  * The state sum by the letter of docs/reference/log-format.md: of a whole state, with nothing remembered, in numbers that have no
  * end.
  */
-export function naiveSum({ stream, settlement, pools, orders }: Omit<EngineState, 'counters'>): string {
+export function naiveSum(state: Omit<EngineState, 'counters'>): string {
+  const { stream, settlement, pools, orders, withdrawals, nonces } = state;
   const lines = [
     sumOf(orders.map(orderWords)),
     sumOf(pools.flatMap((row) => deployedWords(row))),
     chainLine(stream),
     chainLine(settlement),
   ];
+  if (withdrawals.length + nonces.length > 0) {
+    lines.push(
+      sumOf([
+        ...withdrawals.map(([quoteId, provider, due]) => [1n, ...digits(quoteId), ...digits(provider), ...low(due, 2)]),
+        ...nonces.map(([provider, nonce, deadline]) => [
+          2n,
+          ...digits(provider),
+          ...amount(nonce),
+          ...low(deadline, 2),
+        ]),
+      ]),
+    );
+  }
   return sha256(lines.join('\n'));
 }
 

@@ -6,8 +6,8 @@ import type { Engine } from '../../src/engine/engine.js';
 import type { Order } from '../../src/engine/quote.js';
 import { numbers } from './driver.js';
 import { type EngineUnderTest, NaiveEngine } from './naive-engine.js';
-import { CommandMaker, MAKERS, POOLS, type Step, steps, TAKERS } from './random-commands.js';
-import { newEngine, plain, REORG_DEPTH, START } from './samples.js';
+import { CommandMaker, MAKERS, POOLS, QUOTES, type Step, steps, TAKERS } from './random-commands.js';
+import { newEngine, plain, quoteIdOf, REORG_DEPTH, START } from './samples.js';
 
 const RUNS = 300;
 
@@ -16,6 +16,9 @@ interface Recorded {
   readonly stamp: Stamp;
   readonly events: unknown;
 }
+
+const QUOTE_IDS = Array.from({ length: QUOTES }, (_, n) => quoteIdOf(n));
+const NONCES = Array.from({ length: 10 }, (_, nonce) => BigInt(nonce));
 
 /** Whatever can be asked, asked. */
 function view(engine: EngineUnderTest): unknown {
@@ -26,6 +29,8 @@ function view(engine: EngineUnderTest): unknown {
     positions: engine.positions(),
     nextDueMs: engine.nextDueMs(),
     touched: states(engine.touchedSince(-1)),
+    withdrawn: QUOTE_IDS.map((quoteId) => engine.withdrawal(quoteId)?.provider),
+    spent: MAKERS.map((maker) => NONCES.map((nonce) => engine.isSpent(maker, nonce))),
     pools: [...engine.pools()].map(({ pool }) => pool.poolAddress).sort(),
     quotedPools: [...engine.quotedPools()].map(({ poolAddress }) => poolAddress).sort(),
     providers: [...engine.providers()].sort(),

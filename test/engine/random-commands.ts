@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ChainPosition, ChainRole, Command } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { ZERO_ADDRESS, type InvalidReason, type Quote, type TradeTerms } from '../../src/engine/quote.js';
+import { type Hex, ZERO_ADDRESS, type InvalidReason, type Quote, type TradeTerms } from '../../src/engine/quote.js';
 import {
   address,
   at,
@@ -18,7 +18,7 @@ import {
 export const POOLS = [POOL, samplePool(1, START + 40), samplePool(2, START + 90)];
 export const MAKERS = [address(0x10), address(0x11), address(0x12)];
 export const TAKERS = [TAKER, address(0x21)];
-const QUOTES = 24;
+export const QUOTES = 24;
 
 const reason = fc.constantFrom<InvalidReason | null>(null, null, 7, 8, 9);
 const n = fc.nat(QUOTES - 1);
@@ -43,6 +43,7 @@ export type Step =
   | { readonly kind: 'rewind'; chain: ChainRole; back: number; left: number; reason: InvalidReason | null }
   | { readonly kind: 'pass'; ms: number }
   | { readonly kind: 'rfq' }
+  | { readonly kind: 'withdraw' | 'restore'; numbers: number[]; nonce: number; life: number }
   | { readonly kind: 'restart' };
 
 const ahead = fc.integer({ min: 0, max: 3 });
@@ -94,6 +95,15 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
     },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(9_000) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('rfq' as const) }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        kind: fc.constantFrom('withdraw' as const, 'withdraw' as const, 'restore' as const),
+        numbers: fc.array(n, { minLength: 1, maxLength: 8 }),
+        nonce: fc.nat(20),
+        life: fc.integer({ min: -2, max: 30 }),
+      }),
+    },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
   ),
   { maxLength: 80, size: 'max' },
@@ -151,6 +161,9 @@ export class CommandMaker {
         return this.#rewind(engine, step.chain, step);
       case 'pass':
         return { type: 'TICK' };
+      case 'withdraw':
+      case 'restore':
+        return signedCommand(step, engine);
       case 'rfq': {
         const rfq = { poolAddress: POOL.poolAddress, side: 'bid' as const, taker: TAKER };
         const body = JSON.stringify({ ...rfq, chainId: '421613', size: '1' });
@@ -197,6 +210,25 @@ export class CommandMaker {
   }
 }
 
+const REASONS = ['REQUESTED', 'DISCONNECTED', 'HEARTBEAT_MISSED', 'FILL_LIMIT'] as const;
+
+/** By the maker of the first quote, of quotes that may be another maker's; now and then without a signature. */
+function signedCommand(
+  { kind, numbers, nonce, life }: Extract<Step, { kind: 'withdraw' | 'restore' }>,
+  engine: Engine,
+): Command {
+  const provider = makerOf(numbers[0] ?? 0);
+  const quoteIds = numbers.map(quoteIdOf);
+  const deadline = Math.max(0, Math.floor(engine.tsMs / 1000) + life);
+  const signed = nonce < 10 ? { nonce: BigInt(nonce), deadline } : null;
+  if (kind === 'restore') return { type: 'RESTORE_QUOTES', provider, quoteIds, signed };
+  return { type: 'WITHDRAW_QUOTES', provider, quoteIds, reason: REASONS[nonce % 4] ?? 'REQUESTED', signed };
+}
+
+function makerOf(n: number): Hex {
+  return MAKERS[(n % 5) % 3] ?? address(0x10);
+}
+
 function tradeOf(n: number, size: number): TradeTerms {
   return {
     pool: POOLS[n % 3] ?? POOL,
@@ -215,7 +247,7 @@ function quoteOf(n: number, pick: number, newestBlock: number): Quote {
   const quote = sampleQuote({
     n,
     pool: POOLS[n % 3] ?? POOL,
-    provider: MAKERS[(n % 5) % 3] ?? address(0x10),
+    provider: makerOf(n),
     taker: takers[n % 4] ?? ZERO_ADDRESS,
     price: 100n + BigInt((n * 7) % 5),
     size: BigInt(1 + (n % 10)),

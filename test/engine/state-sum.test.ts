@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import fc from 'fast-check';
 import t from 'tap';
 import type { Engine } from '../../src/engine/engine.js';
+import type { Hex } from '../../src/engine/quote.js';
 import type { EngineState } from '../../src/engine/state-rows.js';
 import { naiveSum } from './naive-sum.js';
 import { CommandMaker, type Step, steps } from './random-commands.js';
@@ -134,6 +135,8 @@ t.test(
       settlement: chain,
       pools: [pool],
       orders: [order],
+      withdrawals: [[hash('d'), hash('e').slice(0, 42) as Hex, START + 9]],
+      nonces: [[hash('e').slice(0, 42) as Hex, 2n ** 200n, START + 8]],
     };
     engine.importState(state);
     const sum = engine.stateSum();
@@ -158,6 +161,21 @@ t.test(
       ['floor', (before) => ({ ...before, stream: rowWith(chain, 0, 9) })],
       ['position', (before) => ({ ...before, stream: rowWith(chain, 1, [12, hash('c'), 3]) })],
       ['trail', (before) => ({ ...before, settlement: rowWith(chain, 2, [[11, hash('b')]]) })],
+      ['no withdrawal', (before) => ({ ...before, withdrawals: [] })],
+      ['no nonce', (before) => ({ ...before, nonces: [] })],
+      ...[0, 1, 2].flatMap((place): [string, Change][] => [
+        [
+          `withdrawal ${place}`,
+          (before) => ({
+            ...before,
+            withdrawals: before.withdrawals.map((row) => rowWith(row, place, other(row[place]))),
+          }),
+        ],
+        [
+          `nonce ${place}`,
+          (before) => ({ ...before, nonces: before.nonces.map((row) => rowWith(row, place, other(row[place]))) }),
+        ],
+      ]),
       ['no order', (before) => ({ ...before, orders: [] })],
     ];
     const sums = changes.map(([, change]) => sumFromScratch(change(state)));

@@ -170,6 +170,7 @@ export class ModelReader {
     switch (message.type) {
       case 'POST_QUOTE':
       case 'REVALIDATE_QUOTE':
+      case 'RESTORE_QUOTE':
         quotes.set(body.quoteId, body);
         return;
       case 'FILL_QUOTE':

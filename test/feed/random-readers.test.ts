@@ -170,6 +170,8 @@ t.test('readers who come, go, change their minds and stall have the server’s b
     'UNDO_QUOTE',
     'REVALIDATE_QUOTE',
     'EXPIRE_QUOTE',
+    'WITHDRAW_QUOTE',
+    'RESTORE_QUOTE',
   ]) {
     t.ok((seen.get(type) ?? 0) > 0, `${type} came up`);
   }

@@ -4,7 +4,7 @@ import { LogProcess } from '../simulation/simulated-log.js';
 import { Workload } from '../simulation/workload.js';
 import { SimDisk } from './sim-disk.js';
 
-const SEED = 8;
+const SEED = 230;
 const RECORDS = 110;
 const GROUPS_OF = 4;
 /** Behind the first snapshot. */
@@ -62,6 +62,8 @@ const KINDS = [
   'ADVANCE_POSITION',
   'PUBLISH_RFQ',
   'EXPIRE_QUOTES',
+  'WITHDRAW_QUOTES',
+  'RESTORE_QUOTES',
   'QUOTE_POSTED',
   'QUOTE_FILLED',
   'QUOTE_REMOVED',
@@ -71,4 +73,8 @@ const KINDS = [
   'POOL_DEPLOYED',
   'POOL_WITHDRAWN',
   'RFQ_PUBLISHED',
+  'QUOTE_WITHDRAWN',
+  'QUOTE_RESTORED',
+  'WITHDRAWN_QUOTE_FILLED',
+  'WITHDRAWN_QUOTE_RESTATED',
 ] as const;

@@ -172,6 +172,8 @@ export class QuoteIntake {
     if (outcome.type === 'FAILED') return failed(whyNotPublished(outcome.error));
     const order = this.orders.get(quoteId);
     if (order === undefined) return failed(GONE); // in the very moment since its pool was asked
+    // A second publication, as after a reorg, leaves a quote withdrawn.
+    if (order.state === 'withdrawn') return { type: 'EXISTS', order, fillableSize: order.fillableSize };
     if (order.reason !== null) return failed(ERROR_NAMES[order.reason]);
     return { type: 'CREATED', order, fillableSize: order.fillableSize };
   }

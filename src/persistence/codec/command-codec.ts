@@ -1,5 +1,13 @@
-import type { Command, EarlyEvent, EnterQuote, QuoteState, Rfq } from '../../engine/command.js';
-import type { TradeTerms } from '../../engine/quote.js';
+import type {
+  Command,
+  EarlyEvent,
+  EnterQuote,
+  QuoteState,
+  Rfq,
+  SignedNonce,
+  WithdrawalReason,
+} from '../../engine/command.js';
+import type { Hex, TradeTerms } from '../../engine/quote.js';
 import { MsgpackError, type MsgpackReader } from './msgpack-reader.js';
 import { pick, type QuoteReader, type QuoteWriter } from './quote-codec.js';
 
@@ -19,12 +27,18 @@ const FIELDS = {
   PUBLISH_RFQ: 5,
   TICK: 0,
   EXPIRE_QUOTES: 2,
+  WITHDRAW_QUOTES: 4,
+  RESTORE_QUOTES: 3,
 } as const satisfies Record<Command['type'], number>;
 const KINDS = Object.keys(FIELDS) as readonly Command['type'][];
 const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Command['type'], number>;
 
-/** Layout version of a record with that command. A reader that does not know the command recognises it by this. */
+/**
+ * Layout version of a record with that command and events of its time. A reader that does not know the command
+ * recognises it by this.
+ */
 export function recordVersionOf(command: Command): number {
+  if (command.type === 'WITHDRAW_QUOTES' || command.type === 'RESTORE_QUOTES') return 5;
   if (hasTrades(command)) return 4;
   if (command.type === 'ENTER_QUOTE' && hasPast(command)) return 3;
   return command.type === 'EXPIRE_QUOTES' ? 2 : 1;
@@ -95,10 +109,26 @@ export function writeCommand(out: QuoteWriter, command: Command): void {
       return;
     case 'EXPIRE_QUOTES':
       out.uint(command.second);
-      out.array(command.quoteIds.length);
-      for (const quoteId of command.quoteIds) out.word(quoteId);
-      return;
+      return writeIds(out, command.quoteIds);
+    case 'WITHDRAW_QUOTES':
+      out.address(command.provider);
+      writeIds(out, command.quoteIds);
+      writeWithdrawalReason(out, command.reason);
+      return writeSigned(out, command.signed);
+    case 'RESTORE_QUOTES':
+      out.address(command.provider);
+      writeIds(out, command.quoteIds);
+      return writeSigned(out, command.signed);
   }
+}
+
+function writeIds(out: QuoteWriter, quoteIds: readonly Hex[]): void {
+  out.array(quoteIds.length);
+  for (const quoteId of quoteIds) out.word(quoteId);
+}
+
+function readIds(input: MsgpackReader, quotes: QuoteReader): Hex[] {
+  return Array.from({ length: input.array() }, () => quotes.word());
 }
 
 export function readCommand(input: MsgpackReader, quotes: QuoteReader): Command {
@@ -178,9 +208,48 @@ function readFields(type: Command['type'], input: MsgpackReader, quotes: QuoteRe
       return { type, rfq: readRfq(input, quotes) };
     case 'TICK':
       return { type };
+    case 'WITHDRAW_QUOTES':
+      return {
+        type,
+        provider: quotes.provider(),
+        quoteIds: readIds(input, quotes),
+        reason: readWithdrawalReason(input),
+        signed: readSigned(input),
+      };
+    case 'RESTORE_QUOTES':
+      return {
+        type,
+        provider: quotes.provider(),
+        quoteIds: readIds(input, quotes),
+        signed: readSigned(input),
+      };
     case 'EXPIRE_QUOTES':
-      return { type, second: input.uint(), quoteIds: Array.from({ length: input.array() }, () => quotes.word()) };
+      return { type, second: input.uint(), quoteIds: readIds(input, quotes) };
   }
+}
+
+function writeSigned(out: QuoteWriter, signed: SignedNonce | null): void {
+  if (signed === null) return out.nil();
+  out.array(2);
+  out.amount(signed.nonce);
+  out.uint(signed.deadline);
+}
+
+function readSigned(input: MsgpackReader): SignedNonce | null {
+  if (input.nil()) return null;
+  input.tuple(2);
+  return { nonce: input.amount(), deadline: input.uint() };
+}
+
+/** Written as the place in this list, which is only ever added to at its end. */
+const WITHDRAWAL_REASONS: readonly WithdrawalReason[] = ['REQUESTED', 'DISCONNECTED', 'HEARTBEAT_MISSED', 'FILL_LIMIT'];
+
+export function writeWithdrawalReason(out: QuoteWriter, reason: WithdrawalReason): void {
+  out.uint(WITHDRAWAL_REASONS.indexOf(reason));
+}
+
+export function readWithdrawalReason(input: MsgpackReader): WithdrawalReason {
+  return pick(WITHDRAWAL_REASONS, input.uint(), 'reason of a withdrawal');
 }
 
 export function writeRfq(out: QuoteWriter, rfq: Rfq): void {

@@ -8,16 +8,18 @@ import {
   readCommand,
   readRfq,
   readTerms,
+  readWithdrawalReason,
   recordVersionOf,
   writeCommand,
   writeRfq,
   writeTerms,
+  writeWithdrawalReason,
 } from './command-codec.js';
 import { MsgpackError, MsgpackReader } from './msgpack-reader.js';
 import { pick, QuoteReader, QuoteWriter } from './quote-codec.js';
 
 /** The newest version of a record's layout. A program reads its own and older ones. */
-const RECORD_VERSION = 4;
+const RECORD_VERSION = 5;
 const RECORD_FIELDS = 5;
 
 /** Writes records into a buffer, one after another. Equal records give equal bytes. */
@@ -33,7 +35,7 @@ export class RecordWriter {
     const out = this.#out;
     out.beginRecord();
     out.array(RECORD_FIELDS);
-    out.uint(recordVersionOf(command));
+    out.uint(versionOf(command, events));
     out.uint(stamp.index);
     out.uint(stamp.tsMs);
     writeCommand(out, command);
@@ -72,9 +74,10 @@ export class RecordReader {
    * PersistenceError NEWER_FORMAT on a newer program's.
    */
   read(bytes: Buffer, start = 0, end = bytes.length): JournalRecord {
-    const { stamp, command } = this.readCommand(bytes, start, end);
+    const { stamp, command, version } = this.#readHead(bytes, start, end);
     const events = Array.from({ length: this.#in.array() }, () => readEvent(this.#in, this.#quotes));
     this.#in.end();
+    if (version !== versionOf(command, events)) throw new MsgpackError(`no record of version ${version}`);
     return { stamp, command, events };
   }
 
@@ -85,6 +88,10 @@ export class RecordReader {
 
   /** Reads everything that a replay applies: all but the events. */
   readCommand(bytes: Buffer, start = 0, end = bytes.length): { readonly stamp: Stamp; readonly command: Command } {
+    return this.#readHead(bytes, start, end);
+  }
+
+  #readHead(bytes: Buffer, start: number, end: number) {
     const input = this.#in;
     this.#quotes.beginRecord();
     input.begin(bytes, start, end);
@@ -99,9 +106,27 @@ export class RecordReader {
     if (version < 1 || length !== RECORD_FIELDS) throw new MsgpackError(`no record of version ${version}`);
     const stamp = { index: input.uint(), tsMs: input.uint() };
     const command = readCommand(input, this.#quotes);
-    if (version !== recordVersionOf(command)) throw new MsgpackError(`no record of version ${version}`);
-    return { stamp, command };
+    const isOfWithdrawn = version === OF_WITHDRAWN && mayBeOfWithdrawn(command);
+    if (!isOfWithdrawn && version !== recordVersionOf(command)) {
+      throw new MsgpackError(`no record of version ${version}`);
+    }
+    return { stamp, command, version };
   }
+}
+
+/** The version of a record about the fills of a withdrawn quote: an older reader knows the command, not the event. */
+const OF_WITHDRAWN = 5;
+
+function mayBeOfWithdrawn({ type }: Command): boolean {
+  return type === 'FILL_QUOTE' || type === 'REWIND_SETTLEMENT';
+}
+
+function versionOf(command: Command, events: JournalRecord['events']): number {
+  return mayBeOfWithdrawn(command) && events.some(isOfWithdrawn) ? OF_WITHDRAWN : recordVersionOf(command);
+}
+
+function isOfWithdrawn({ type }: EngineEvent): boolean {
+  return type === 'WITHDRAWN_QUOTE_FILLED' || type === 'WITHDRAWN_QUOTE_RESTATED';
 }
 
 type Type = EngineEvent['type'];
@@ -123,6 +148,10 @@ const FIELDS = {
   RFQ_PUBLISHED: 5,
   TRADE_RECORDED: 4,
   TRADES_UNDONE: 1,
+  QUOTE_WITHDRAWN: 4,
+  QUOTE_RESTORED: 3,
+  WITHDRAWN_QUOTE_FILLED: 3,
+  WITHDRAWN_QUOTE_RESTATED: 2,
 } as const satisfies Record<Type, number>;
 const KINDS = Object.keys(FIELDS) as readonly Type[];
 const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Type, number>;
@@ -151,6 +180,7 @@ function writeEvent(out: QuoteWriter, event: EngineEvent): void {
       writeOrder(out, event);
       return out.reason(event.reason);
     case 'QUOTE_REVALIDATED':
+    case 'WITHDRAWN_QUOTE_RESTATED':
       return writeOrder(out, event);
     case 'QUOTE_RESTATED':
       writeOrder(out, event);
@@ -168,6 +198,16 @@ function writeEvent(out: QuoteWriter, event: EngineEvent): void {
       return writeTerms(out, event.trade);
     case 'TRADES_UNDONE':
       return out.uint(event.blockNumber);
+    case 'QUOTE_WITHDRAWN':
+      writeOrder(out, event);
+      writeWithdrawalReason(out, event.reason);
+      return out.bool(event.valid);
+    case 'QUOTE_RESTORED':
+      writeOrder(out, event);
+      return out.reason(event.reason);
+    case 'WITHDRAWN_QUOTE_FILLED':
+      writeOrder(out, event);
+      return out.amount(event.size);
   }
 }
 
@@ -240,6 +280,16 @@ function readOrderEvent(
       const reason = quotes.reason();
       return { type, ...order(reason === null ? 'live' : 'invalid', reason), wasValid, reason };
     }
+    case 'QUOTE_WITHDRAWN':
+      return { type, ...order('withdrawn', null), reason: readWithdrawalReason(input), valid: input.bool() };
+    case 'QUOTE_RESTORED': {
+      const reason = quotes.reason();
+      return { type, ...order(reason === null ? 'live' : 'invalid', reason), reason };
+    }
+    case 'WITHDRAWN_QUOTE_FILLED':
+      return { type, ...order('withdrawn', null), size: input.amount() };
+    case 'WITHDRAWN_QUOTE_RESTATED':
+      return { type, ...order('withdrawn', null) };
   }
 }
 

@@ -1,16 +1,18 @@
-import type { ChainRow, EngineState, OrderRow, PoolRow } from '../../engine/state-rows.js';
+import type { ChainRow, EngineState, NonceRow, OrderRow, PoolRow, WithdrawalRow } from '../../engine/state-rows.js';
 import { GrowingBuffer } from '../disk/buffer.js';
 import { MsgpackError, MsgpackReader } from './msgpack-reader.js';
 import { QuoteReader, QuoteWriter } from './quote-codec.js';
 
 /** Version of the state's layout. */
 const STATE_VERSION = 1;
+/** Version of the chunks of withdrawals and nonces, which older programs do not know. A state without any has none. */
+const WITHDRAWALS_VERSION = 2;
 /** Rows of one chunk: some 250 KB of orders. */
 const ROWS_A_CHUNK = 1000;
 const CHUNK_BYTES = 512 << 10;
 const ORDER_FIELDS = 20;
 
-const Part = { chains: 0, pools: 1, orders: 2 } as const;
+const Part = { chains: 0, pools: 1, orders: 2, withdrawals: 3, nonces: 4 } as const;
 
 /** A state without its counters, which the snapshot's header holds. */
 export type StateRows = Omit<EngineState, 'counters'>;
@@ -22,7 +24,7 @@ export function* encodeState(state: StateRows): Generator<Buffer> {
   const begin = (part: number, rows: number): void => {
     buffer.clear(CHUNK_BYTES);
     out.array(3);
-    out.uint(STATE_VERSION);
+    out.uint(versionOf(part));
     out.uint(part);
     out.array(rows);
   };
@@ -40,6 +42,26 @@ export function* encodeState(state: StateRows): Generator<Buffer> {
     for (const row of rows) writeOrder(out, row);
     yield buffer.view();
   }
+  for (const rows of batches(state.withdrawals)) {
+    begin(Part.withdrawals, rows.length);
+    for (const [quoteId, provider, due] of rows) {
+      out.array(3);
+      out.word(quoteId);
+      out.address(provider);
+      out.uint(due);
+    }
+    yield buffer.view();
+  }
+  for (const rows of batches(state.nonces)) {
+    begin(Part.nonces, rows.length);
+    for (const [provider, nonce, deadline] of rows) {
+      out.array(3);
+      out.address(provider);
+      out.amount(nonce);
+      out.uint(deadline);
+    }
+    yield buffer.view();
+  }
 }
 
 /** Throws MsgpackError on anything but what `encodeState` made, all of it and in order. */
@@ -49,17 +71,21 @@ export function decodeState(chunks: Iterable<Buffer>): StateRows {
   const chains: ChainRow[] = [];
   const pools: PoolRow[] = [];
   const orders: OrderRow[] = [];
+  const withdrawals: WithdrawalRow[] = [];
+  const nonces: NonceRow[] = [];
   for (const chunk of chunks) {
     input.begin(chunk);
     input.tuple(3);
     const version = input.uint();
-    if (version !== STATE_VERSION) throw new MsgpackError(`a state of version ${version}`);
     const part = input.uint();
+    if (version !== versionOf(part)) throw new MsgpackError(`a state of version ${version}`);
     const rows = input.array();
     for (let row = 0; row < rows; row += 1) {
       if (part === Part.chains) chains.push(readChain(input, quotes));
       else if (part === Part.pools) pools.push(readPool(input, quotes));
       else if (part === Part.orders) orders.push(readOrder(input, quotes));
+      else if (part === Part.withdrawals) withdrawals.push(readWithdrawal(input, quotes));
+      else if (part === Part.nonces) nonces.push(readNonce(input, quotes));
       else throw new MsgpackError(`unknown part ${part} of a state`);
     }
     input.end();
@@ -68,7 +94,21 @@ export function decodeState(chunks: Iterable<Buffer>): StateRows {
   if (stream === undefined || settlement === undefined || others.length > 0) {
     throw new MsgpackError(`${chains.length} chains in a state`);
   }
-  return { stream, settlement, pools, orders };
+  return { stream, settlement, pools, orders, withdrawals, nonces };
+}
+
+function versionOf(part: number): number {
+  return part === Part.withdrawals || part === Part.nonces ? WITHDRAWALS_VERSION : STATE_VERSION;
+}
+
+function readWithdrawal(input: MsgpackReader, quotes: QuoteReader): WithdrawalRow {
+  input.tuple(3);
+  return [quotes.word(), quotes.provider(), input.uint()];
+}
+
+function readNonce(input: MsgpackReader, quotes: QuoteReader): NonceRow {
+  input.tuple(3);
+  return [quotes.provider(), input.amount(), input.uint()];
 }
 
 function* batches<Row>(rows: readonly Row[]): Generator<readonly Row[]> {

@@ -95,6 +95,10 @@ function terms(pools: fc.Arbitrary<Pool>): fc.Arbitrary<TradeTerms> {
 
 const type = <Type extends string>(value: Type): fc.Arbitrary<Type> => fc.constant(value);
 
+const quoteIds = fc.array(word, { maxLength: 20 });
+const withdrawalReason = fc.constantFrom(...(['REQUESTED', 'DISCONNECTED', 'HEARTBEAT_MISSED', 'FILL_LIMIT'] as const));
+const signed = fc.option(fc.record({ nonce: amount, deadline: uint }), { nil: null });
+
 export const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record(
     { type: type('ENTER_QUOTE'), quote, state, settlementBlock: uint, position, early },
@@ -128,6 +132,8 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ type: type('PUBLISH_RFQ'), rfq }),
   fc.record({ type: type('TICK') }),
   fc.record({ type: type('EXPIRE_QUOTES'), second: uint, quoteIds: fc.array(word, { maxLength: 20 }) }),
+  fc.record({ type: type('WITHDRAW_QUOTES'), provider: address, quoteIds, reason: withdrawalReason, signed }),
+  fc.record({ type: type('RESTORE_QUOTES'), provider: address, quoteIds, signed }),
 );
 
 const presentCause: fc.Arbitrary<Cause> = fc.record({ chain, blockNumber: uint, txHash: word, logIndex: uint });
@@ -179,6 +185,19 @@ function event(quotes: fc.Arbitrary<Quote>, pools: fc.Arbitrary<Pool>): fc.Arbit
     orderEvent(quotes, fc.record({ type: type('QUOTE_INVALIDATED'), reason }), byReason),
     orderEvent(quotes, fc.record({ type: type('QUOTE_REVALIDATED') }), () => ({ state: 'live', reason: null })),
     orderEvent(quotes, fc.record({ type: type('QUOTE_RESTATED'), wasValid: valid, reason: optionalReason }), byReason),
+    orderEvent(quotes, fc.record({ type: type('QUOTE_WITHDRAWN'), reason: withdrawalReason, valid }), () => ({
+      state: 'withdrawn',
+      reason: null,
+    })),
+    orderEvent(quotes, fc.record({ type: type('QUOTE_RESTORED'), reason: optionalReason }), byReason),
+    orderEvent(quotes, fc.record({ type: type('WITHDRAWN_QUOTE_FILLED'), size: amount }), () => ({
+      state: 'withdrawn',
+      reason: null,
+    })),
+    orderEvent(quotes, fc.record({ type: type('WITHDRAWN_QUOTE_RESTATED') }), () => ({
+      state: 'withdrawn',
+      reason: null,
+    })),
     fc.record({ type: type('POOL_DEPLOYED'), seq: uint, cause, pool: pools }),
     fc.record({ type: type('POOL_WITHDRAWN'), seq: uint, cause, pool: pools }),
     fc.record({ type: type('RFQ_PUBLISHED'), seq: uint, cause, rfq }),

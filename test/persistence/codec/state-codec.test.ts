@@ -34,8 +34,23 @@ const state: StateRows = {
   settlement: [0, [5, hex(32), null], []],
   pools: [poolRow(true), poolRow(false)],
   orders: [orderRow(true), orderRow(false)],
+  withdrawals: [
+    [hex(32), hex(20), 31],
+    [hex(32), hex(20), 2 ** 40],
+  ],
+  nonces: [
+    [hex(20), 0n, 32],
+    [hex(20), 2n ** 256n - 1n, 33],
+  ],
 };
-const EMPTY: StateRows = { stream: [-1, null, []], settlement: [-1, null, []], pools: [], orders: [] };
+const EMPTY: StateRows = {
+  stream: [-1, null, []],
+  settlement: [-1, null, []],
+  pools: [],
+  orders: [],
+  withdrawals: [],
+  nonces: [],
+};
 
 const chunksOf = (rows: StateRows): Buffer[] => Array.from(encodeState(rows), (chunk) => Buffer.from(chunk));
 
@@ -52,9 +67,12 @@ t.test('no chunk has more than a thousand rows, and all of them come back in ord
   ] as const) {
     const pools = Array.from({ length: count }, () => poolRow(false));
     const orders = Array.from({ length: count }, () => orderRow(false));
-    const encoded = chunksOf({ ...state, pools, orders });
-    t.equal(encoded.length, 1 + 2 * chunks);
-    t.strictSame(decodeState(encoded), { ...state, pools, orders });
+    const withdrawals = Array.from({ length: count }, (_, n) => [hex(32), hex(20), n] as const);
+    const nonces = Array.from({ length: count }, (_, n) => [hex(20), BigInt(n), n] as const);
+    const all = { ...state, pools, orders, withdrawals, nonces };
+    const encoded = chunksOf(all);
+    t.equal(encoded.length, 1 + 4 * chunks);
+    t.strictSame(decodeState(encoded), all);
   }
 });
 
@@ -71,7 +89,8 @@ t.test('chunks that are no whole state are refused', async (t) => {
   // Behind the array's head: the version, the part, and how many rows it has.
   refused([withByte(0, 0x94), ...others], /4 fields instead of 3/);
   refused([withByte(1, 2), ...others], /a state of version 2/);
-  refused([withByte(2, 3), ...others], /unknown part 3/);
+  refused([withByte(2, 3), ...others], /a state of version 1/);
+  refused([withByte(2, 5), ...others], /unknown part 5/);
   refused([withByte(3, 0x91), ...others], /bytes too many/);
   refused([Buffer.concat([chains, Buffer.alloc(1)]), ...others], /1 bytes too many/);
   refused(others, /0 chains/);

@@ -27,15 +27,38 @@ const rows = [...page.matchAll(/^\| (\d+) \| `([A-Z_]+)` \| (.*)\|$/gm)].map(([,
 }));
 const events = rows.findIndex(({ type }) => type === 'QUOTE_POSTED');
 const kinds = { command: rows.slice(0, events), event: rows.slice(events) };
-const versions = /version (\d+); (\d+) with ([A-Z_]+)/.exec(page) ?? assert.fail('the page has no versions of records');
-const versionOf = (command: string): string => (command === versions[3] ? versions[2] : versions[1]) ?? '';
+const versions = new Map([...page.matchAll(/(\d) with (\w+)/g)].map(([, version, what]) => [what, version]));
+
+interface DumpedRecord {
+  readonly command: { readonly type: string };
+  readonly events: readonly { readonly type: string }[];
+}
+
+/** What the page says of the versions, by what is in the record. */
+function versionOf({ command, events }: DumpedRecord): string {
+  const types = [command, ...events].map(({ type }) => type);
+  const what = [
+    types.some((type) => /WITHDRAW|RESTORE/.test(type) && type !== 'POOL_WITHDRAWN') && 'withdrawals',
+    ('trade' in command || 'undoesTrades' in command) && 'trades',
+    'early' in command && 'early',
+    command.type,
+  ].find((each) => each !== false && versions.has(each));
+  return (what === undefined ? '1' : versions.get(String(what))) ?? '';
+}
+
+/** A field that a command has in newer versions alone, behind the others. */
+const LAST_FIELDS: Readonly<Record<string, Shape>> = {
+  ENTER_QUOTE: 'early',
+  FILL_QUOTE: 'trade',
+  REWIND_SETTLEMENT: 'undoesTrades',
+};
 const numbersOf = (field: string): Map<number, string> => {
   const text = new RegExp(`\`${field}\` is ([^.]*)\\.`).exec(page)?.[1] ?? '';
   return new Map([...text.matchAll(/(\d+) for (\w+)/g)].map(([, number, name = '']) => [Number(number), name]));
 };
-const names = new Map(['chain', 'why'].map((field) => [field, numbersOf(field)]));
+const names = new Map(['chain', 'why', 'by'].map((field) => [field, numbersOf(field)]));
 
-const AMOUNTS = ['price', 'size', 'fillableSize', 'strike'];
+const AMOUNTS = ['price', 'size', 'fillableSize', 'strike', 'fee', 'nonce'];
 const NO_BLOCK = ['floor', 'touchedBlock', 'readBlock'];
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 const hex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString('hex')}`;
@@ -68,7 +91,10 @@ class PageReader {
   #kind(of: 'command' | 'event', [kind, ...values]: unknown[]): string[] {
     const row = kinds[of].find((row) => row.kind === kind) ?? assert.fail(`no ${of} ${String(kind)}`);
     const before = (named(of) as readonly Shape[]).slice(1, -1);
-    return [row.type, ...this.#array([...before, ...row.fields], values)];
+    const shape = [...before, ...row.fields];
+    const last = LAST_FIELDS[row.type];
+    if (values.length > shape.length && last !== undefined) shape.push(last);
+    return [row.type, ...this.#array(shape, values)];
   }
 }
 
@@ -90,8 +116,16 @@ function valuesOf(value: unknown): string[] {
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
     // The order of an event is the program's own: what the event says of it stands beside it.
     if (name === 'order') return valuesOf((inner as { quote: unknown }).quote);
+    if (name === 'trade') return valuesOf(tradeByPage(inner as object));
     return name === 'side' ? [String(inner === 'bid')] : valuesOf(inner);
   });
+}
+
+/** The program has what an event says besides the terms behind them, the page before. */
+function tradeByPage(trade: object): unknown {
+  if (!('blockHash' in trade)) return trade;
+  const { quoteId, size, blockHash, ...terms } = trade as Record<string, unknown>;
+  return { quoteId, size, blockHash, ...terms };
 }
 
 function framesIn(bytes: Buffer): Frame[] {
@@ -116,8 +150,8 @@ for (const format of readdirSync(GOLDEN)) {
     });
     const lines = String(read('records.jsonl')).trimEnd().split('\n');
     const expected = lines.map((line) => {
-      const record = JSON.parse(line) as { readonly command: { readonly type: string } };
-      return [versionOf(record.command.type), ...valuesOf(record)];
+      const record = JSON.parse(line) as DumpedRecord;
+      return [versionOf(record), ...valuesOf(record)];
     });
     t.strictSame(records, expected);
   });
@@ -129,8 +163,8 @@ for (const format of readdirSync(GOLDEN)) {
       const frames = framesIn(bytes);
       const lines = frames.filter(isOf(FrameType.chunk)).flatMap(({ payload }) => {
         const [version, part, rows] = decode(payload) as [number, number, unknown[]];
-        assert.equal(version, 1);
-        const shape = named(['chains', 'pools', 'orders'][part] ?? '');
+        assert.equal(version, part < 3 ? 1 : 2);
+        const shape = named(['chains', 'pools', 'orders', 'withdrawals', 'nonces'][part] ?? '');
         return rows.map((row) => new PageReader().values(shape, row).join());
       });
       const [head, end] = [decode(frames[0]?.payload ?? Buffer.of()), frames.at(-1)?.payload];

@@ -1,0 +1,147 @@
+import type { SignedNonce } from './command.js';
+import type { Hex } from './quote.js';
+import { type HashedMember, type Lanes, MultisetHash, UNCHANGED, type WordMixer } from './state-hash.js';
+import { TimeIndex } from './time-index.js';
+
+/** A quote that its provider withdrew. */
+export class Withdrawal implements HashedMember {
+  readonly quoteId: Hex;
+  readonly provider: Hex;
+  /** First Unix second in which the quote is expired. */
+  readonly due: number;
+  place = 0;
+  lanes: Lanes | null = null;
+  placeAmongChanged = UNCHANGED;
+
+  constructor(quoteId: Hex, provider: Hex, due: number) {
+    this.quoteId = quoteId;
+    this.provider = provider;
+    this.due = due;
+  }
+}
+
+/** A nonce that counts no more for its provider. */
+export class SpentNonce implements HashedMember {
+  readonly provider: Hex;
+  readonly nonce: bigint;
+  /** Unix seconds: the last one in which a signature with it would count. */
+  readonly deadline: number;
+  place = 0;
+  lanes: Lanes | null = null;
+  placeAmongChanged = UNCHANGED;
+
+  constructor(provider: Hex, { nonce, deadline }: SignedNonce) {
+    this.provider = provider;
+    this.nonce = nonce;
+    this.deadline = deadline;
+  }
+}
+
+/**
+ * The quotes that are withdrawn, and the nonces that providers signed with. A withdrawal outlives the order: a reorg of
+ * the stream chain may undo a publication, and when the quote is published again it is still withdrawn. Both are kept
+ * until their time has run out, a nonce until its deadline and a withdrawal until the quote has expired.
+ */
+export class Withdrawals {
+  readonly sum = new MultisetHash<Withdrawal | SpentNonce>(mixMember);
+  readonly #byId = new Map<Hex, Withdrawal>();
+  readonly #byDue = new TimeIndex<Withdrawal>((withdrawal, place) => (withdrawal.place = place));
+  readonly #nonces = new Map<Hex, Map<bigint, SpentNonce>>();
+  readonly #byDeadline = new TimeIndex<SpentNonce>((nonce, place) => (nonce.place = place));
+  #nonceCount = 0;
+
+  get isEmpty(): boolean {
+    return this.#byId.size === 0 && this.#nonceCount === 0;
+  }
+
+  /** Number of quotes that are withdrawn. */
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get nonceCount(): number {
+    return this.#nonceCount;
+  }
+
+  get(quoteId: Hex): Withdrawal | undefined {
+    return this.#byId.get(quoteId);
+  }
+
+  has(quoteId: Hex): boolean {
+    return this.#byId.size > 0 && this.#byId.has(quoteId);
+  }
+
+  all(): Iterable<Withdrawal> {
+    return this.#byId.values();
+  }
+
+  /** One that is not there yet. */
+  add(withdrawal: Withdrawal): void {
+    this.#byId.set(withdrawal.quoteId, withdrawal);
+    withdrawal.place = this.#byDue.add(withdrawal.due, withdrawal);
+    this.sum.markChanged(withdrawal);
+  }
+
+  /** Nothing happens when the quote is not withdrawn. */
+  remove(quoteId: Hex): void {
+    const withdrawal = this.#byId.get(quoteId);
+    if (withdrawal === undefined) return;
+    this.#byId.delete(quoteId);
+    this.#byDue.remove(withdrawal.due, withdrawal.place);
+    this.sum.remove(withdrawal);
+  }
+
+  isSpent(provider: Hex, nonce: bigint): boolean {
+    return this.#nonces.get(provider)?.has(nonce) === true;
+  }
+
+  /** How many nonces of the provider are kept. */
+  noncesOf(provider: Hex): number {
+    return this.#nonces.get(provider)?.size ?? 0;
+  }
+
+  *nonces(): Generator<SpentNonce> {
+    for (const ofProvider of this.#nonces.values()) yield* ofProvider.values();
+  }
+
+  /** One that is not spent yet. */
+  spend(spent: SpentNonce): void {
+    const ofProvider = this.#nonces.get(spent.provider) ?? new Map<bigint, SpentNonce>();
+    this.#nonces.set(spent.provider, ofProvider.set(spent.nonce, spent));
+    spent.place = this.#byDeadline.add(spent.deadline, spent);
+    this.sum.markChanged(spent);
+    this.#nonceCount += 1;
+  }
+
+  /** Forgets what time has run out for. */
+  expire(nowSeconds: number): void {
+    if (this.isEmpty) return;
+    for (const withdrawal of this.#byDue.takeThrough(nowSeconds)) {
+      this.#byId.delete(withdrawal.quoteId);
+      this.sum.remove(withdrawal);
+    }
+    for (const spent of this.#byDeadline.takeThrough(nowSeconds - 1)) {
+      const ofProvider = this.#nonces.get(spent.provider);
+      ofProvider?.delete(spent.nonce);
+      if (ofProvider?.size === 0) this.#nonces.delete(spent.provider);
+      this.sum.remove(spent);
+      this.#nonceCount -= 1;
+    }
+  }
+}
+
+/** The first word tells the two kinds apart. */
+function mixMember(member: Withdrawal | SpentNonce, mixer: WordMixer): void {
+  mixer.begin();
+  if (member instanceof Withdrawal) {
+    mixer.word(1);
+    mixer.hex(member.quoteId);
+    mixer.hex(member.provider);
+    mixer.count(member.due);
+  } else {
+    mixer.word(2);
+    mixer.hex(member.provider);
+    mixer.amount(member.nonce);
+    mixer.count(member.deadline);
+  }
+}
