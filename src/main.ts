@@ -9,6 +9,7 @@ import { acceptsMissing, type DataDirectory, openDataDirectory } from './app/dat
 import { greeting, localApiKey, type LocalSetup, openLocalSetup, writeReadyFile } from './app/local-setup.js';
 import { LogEvents } from './app/log-event-history.js';
 import { endAll, endpointTroubles, openLogger, PAGE_DIRECTORY, readPageFiles, untilSignal } from './app/process.js';
+import { measureStorage } from './app/metrics-wiring.js';
 import { startService } from './app/service.js';
 import { awaitChains } from './app/wait-for-chains.js';
 import { DiskKeyFiles } from './auth/key-file.js';
@@ -40,6 +41,16 @@ async function examplesDirectory(): Promise<string | null> {
 
 /** Its version is the one that members of a cluster announce. */
 const PACKAGE_FILE = new URL('../../package.json', import.meta.url);
+
+async function readVersion(): Promise<string> {
+  return (JSON.parse(await readFile(PACKAGE_FILE, 'utf8')) as { readonly version: string }).version;
+}
+
+async function openMetrics(): Promise<Metrics> {
+  const metrics = new Metrics();
+  metrics.build.labels(await readVersion(), process.version).set(1);
+  return metrics;
+}
 
 const readText = (file: string): Promise<string> => readFile(file, 'utf8');
 
@@ -136,12 +147,13 @@ async function serve(
     if (readyFile !== null) await rm(readyFile, { force: true });
     const operator = walletKey === null ? null : await operatorAccount(log, profile, walletKey, settings);
     const { metricsHost, metricsPort } = settings;
-    const metrics = metricsPort === null ? null : new Metrics();
+    const metrics = metricsPort === null ? null : await openMetrics();
     const metricsServer = metrics && (await serveMetrics(metrics, metricsHost, metricsPort ?? 0, limits));
     if (metricsServer !== null) {
       ends.push(() => metricsServer.close());
       logger.info({ port: metricsServer.port }, 'metrics listening');
     }
+    if (metrics !== null) measureStorage(metrics, () => log.storage(), systemClock);
     const history = await LogEvents.open(log.history, systemClock, limits);
     ends.push(() => history.close());
     const past = new PastThread(
@@ -232,14 +244,14 @@ async function serveInCluster(
   stopping: Promise<NodeJS.Signals>,
 ): Promise<void> {
   const { runEngine, startGateway, clusterOptions, connectCluster } = await import('./app/cluster-roles.js');
-  const { version } = JSON.parse(await readFile(PACKAGE_FILE, 'utf8')) as { readonly version: string };
+  const version = await readVersion();
   const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);
   const rpc = { settlement: rpcOf(profile.settlement), stream: rpcOf(profile.stream) };
   const { metricsHost, metricsPort, readyFile } = settings;
   const ends: (() => Promise<void> | void)[] = [];
   try {
     if (readyFile !== null) await rm(readyFile, { force: true });
-    const metrics = metricsPort === null ? null : new Metrics();
+    const metrics = metricsPort === null ? null : await openMetrics();
     const metricsServer = metrics && (await serveMetrics(metrics, metricsHost, metricsPort ?? 0, limits));
     if (metricsServer !== null) ends.push(() => metricsServer.close());
     const connection = await clusterOptions(settings, profile.name, limits, readText);

@@ -235,6 +235,7 @@ export function openChains(options: ChainsOptions): Chains {
       },
       onLag: () => rpc[role].preferAnother?.(),
       onReorg({ blockNumber }: BlockId): void {
+        options.onReorg?.(role);
         wallets?.[role].onReorg(blockNumber);
         if (role === 'stream') publisher?.onReorg(blockNumber);
       },
@@ -311,6 +312,7 @@ export function openFollowedChains(options: CoreOptions, parts: FollowedChainsPa
       logger.debug({ reason: why, txHash, logIndex }, 'published quote rejected');
     },
     onIgnoredEvent: (why) => metrics?.ignoredEvents.labels(why).inc(),
+    onReorg: (chain) => metrics?.reorgs.labels(chain).inc(),
     onLateLogs(chain, events) {
       metrics?.lateLogs.labels(chain).inc(events);
       logger.warn({ chain, events }, 'late block events');

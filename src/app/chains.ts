@@ -75,6 +75,8 @@ export interface ChainsOptions {
   readonly onRefusedEvent: (why: StreamRefusal, log: ChainLog) => void;
   /** On the settlement chain. */
   readonly onIgnoredEvent: (why: IgnoredEvent, log: ChainLog) => void;
+  /** The chain took blocks back that were read. */
+  readonly onReorg?: (chain: ChainRole) => void;
   /** Events that a chain's node gave after the rest of their block. */
   readonly onLateLogs: (chain: ChainRole, events: number) => void;
   readonly onTxTrouble: OnTxTrouble;

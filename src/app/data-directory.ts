@@ -9,6 +9,7 @@ import { isDiskFull, parseSyncMode, PersistenceError, type KeyValueStore } from 
 import { JsonStore } from '../persistence/disk/json-store.js';
 import { openNodeDisk } from '../persistence/disk/node-disk.js';
 import type { Identity } from '../persistence/format/manifest.js';
+import { type LogStorage, readStorage } from '../persistence/recovery/log-backup.js';
 import { type OpenLog, openLog, type OpenLogOptions } from '../persistence/recovery/open-log.js';
 import { scanInThread } from '../persistence/recovery/scan-thread.js';
 import { SnapshotProcess } from '../persistence/snapshot/snapshot-process.js';
@@ -35,6 +36,8 @@ export interface DataDirectory extends OpenLog {
   readonly directory: string;
   /** What keys and wallets have used of their days. */
   readonly budgets: KeyValueStore;
+  /** How much room the log takes, and how old its newest snapshot is. */
+  readonly storage: () => Promise<LogStorage>;
   /** What the wallet of this address means to send on that chain. One at a time has it. */
   openIntents(chainId: number, address: Hex): Promise<IntentLog>;
 }
@@ -148,6 +151,7 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     ...log,
     directory,
     budgets,
+    storage: () => readStorage(disk),
     async openIntents(chainId, address) {
       return new IntentLog(await openKept(intentFileName(chainId, address), limits.intentFileBytes));
     },

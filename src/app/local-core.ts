@@ -8,6 +8,7 @@ import { openAccountQueries, openOptionServices, readsForClients } from './optio
 import { StoppableClock, quotePublishing } from './quote-publishing.js';
 import type { Chains } from './chains.js';
 import { type Core, staleness } from './core.js';
+import { measuredPublishing } from './metrics-wiring.js';
 import type { CoreOptions } from './service-options.js';
 
 /** A core whose engine is this process's own, with what reads and writes the chains. */
@@ -44,7 +45,7 @@ export async function openLocalCore(
   const { signatures } = signing;
   const parts = { ...options, sequencer, time, chains, operatorGas, requestClock, reads, signatures };
   const optionServices = openOptionServices(parts);
-  const publishing = quotePublishing({
+  const publisher = quotePublishing({
     ...openIntake(options, { sequencer, chains, signing, nowSeconds, requestClock }),
     quotas,
     operatorGas,
@@ -52,6 +53,7 @@ export async function openLocalCore(
     chains,
     staleness: () => staleness(chains, clock.monotonicMs()),
   });
+  const publishing = measuredPublishing(publisher, clock, metrics);
   let expiry: ExpiryTimer | null = null;
   let watches: ReturnType<typeof watchHeads> = [];
   return {

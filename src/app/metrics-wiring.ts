@@ -4,6 +4,8 @@ import type { Clock } from '../engine/ports.js';
 import type { Publish } from '../feed/quote-topics.js';
 import { fillGauges, measuredJournal, measuredRpc } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
+import type { QuotePublishing } from '../http/publish-route.js';
+import type { LogStorage } from '../persistence/recovery/log-backup.js';
 import type { Heartbeat } from '../wire/feed-messages.js';
 import type { ChainsView, CommittedRecords } from './core.js';
 import type { ServiceOptions } from './service-options.js';
@@ -19,6 +21,62 @@ export function measuredOptions(options: ServiceOptions, metrics: Metrics): Serv
       stream: measuredRpc(rpc.stream, 'stream', metrics),
     },
   };
+}
+
+/** The same publishing, with each publication timed that the intake took. */
+export function measuredPublishing(
+  publishing: QuotePublishing,
+  clock: Clock,
+  metrics: Metrics | null,
+): QuotePublishing {
+  if (metrics === null) return publishing;
+  return {
+    takeQuotes: (caller, count) => publishing.takeQuotes(caller, count),
+    refusal: () => publishing.refusal(),
+    rehearse: (quotes) => publishing.rehearse(quotes),
+    async submit(caller, quotes) {
+      const startMs = clock.monotonicMs();
+      const result = await publishing.submit(caller, quotes);
+      if (PUBLICATION_RESULTS.has(result.type)) {
+        metrics.publication.labels(result.type.toLowerCase()).observe((clock.monotonicMs() - startMs) / 1000);
+      }
+      return result;
+    },
+  };
+}
+
+/** What comes of quotes that were sent to the chain; the others are refused before. */
+const PUBLICATION_RESULTS: ReadonlySet<string> = new Set(['ANSWERED', 'NOT_CONFIRMED', 'CHAIN_UNREACHABLE']);
+
+/** The log's size, its volume's room and its newest snapshot, looked at with each reading. */
+export function measureStorage(
+  metrics: Metrics,
+  storage: () => Promise<LogStorage>,
+  clock: Pick<Clock, 'wallMs'>,
+): void {
+  metrics.beforeReading(async () => {
+    // The other metrics are most wanted while a disk fails.
+    const found = await storage().catch(() => null);
+    if (found === null) return;
+    const { logBytes, freeBytes, snapshotMs } = found;
+    metrics.logBytes.set(logBytes);
+    metrics.diskFree.set(freeBytes);
+    if (snapshotMs !== null) metrics.snapshotAge.set(Math.max(0, (clock.wallMs() - snapshotMs) / 1000));
+  });
+}
+
+/**
+ * Times how long the listeners take that are added to `records` between this call and a call of the function that it
+ * returns: those that hand messages to the sockets.
+ */
+export function timeFanOut(
+  { eventToSocket }: Metrics,
+  records: MeasuredParts['records'],
+  clock: Pick<Clock, 'monotonicMs'>,
+): () => void {
+  let startMs = 0;
+  records.onEvents(() => (startMs = clock.monotonicMs()));
+  return () => records.onEvents(() => eventToSocket.observe((clock.monotonicMs() - startMs) / 1000));
 }
 
 export interface MeasuredParts {

@@ -19,7 +19,7 @@ import { Gateway } from '../ws/gateway.js';
 import { PlainPublisher, plainForm, readableForm } from '../ws/publisher.js';
 import { countPastFills, coverQueries, knownPool, openFeed } from './engine-ports.js';
 import { bookQueries, createHttp, type HttpWiring, openNetwork, openRequestWatch } from './http-wiring.js';
-import { chainsJson, measuredOptions, measuredPublish, measureEngine } from './metrics-wiring.js';
+import { chainsJson, measuredOptions, measuredPublish, measureEngine, timeFanOut } from './metrics-wiring.js';
 import { createOptionRoutes, openValuations } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
 import { openLocalCore } from './local-core.js';
@@ -156,6 +156,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
   if (metrics !== null) measureEngine(metrics, { engine, records, chains, clock, isReady: () => http.isReady() });
+  const fanOutAdded = metrics && timeFanOut(metrics, records, clock);
   const publishers = [
     new PlainPublisher(topics.plain, plainForm(quoteJson), publish),
     new PlainPublisher(
@@ -168,6 +169,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     for (const { events } of committed) for (const publisher of publishers) publisher.onEvents(events);
   });
   records.onEvents((committed) => feed.onRecords(committed));
+  fanOutAdded?.();
   records.onEvents((committed) => trades.onRecords(committed));
   const unwatchKeys = keys.onChange(({ id }) => {
     quotas.forget(id);

@@ -2,7 +2,7 @@ import type { ChainRole } from '../engine/command.js';
 import type { Clock, Journal } from '../engine/ports.js';
 import type { Rpc } from '../chain/rpc/rpc-client.js';
 import type { Order } from '../engine/quote.js';
-import type { SocketHandlers } from '../net/net.js';
+import type { NetSocket, SocketHandlers } from '../net/net.js';
 import type { Metrics } from './metrics.js';
 
 /** The same journal, with its commits timed: from the first record of a group to the commit that includes it. */
@@ -61,7 +61,13 @@ export function measuredRpc(rpc: Rpc, chain: ChainRole, { rpcRequests }: Metrics
 
 /** The same handlers, with sockets, their messages and their ends counted, and those that were not let in. */
 export function measuredSockets(handlers: SocketHandlers, metrics: Metrics): SocketHandlers {
-  const { sockets, socketMessages, socketCloses, socketRefusals } = metrics;
+  const { sockets, socketMessages, socketCloses, socketRefusals, slowestReader } = metrics;
+  const open = new Set<NetSocket>();
+  metrics.beforeReading(() => {
+    let most = 0;
+    for (const socket of open) most = Math.max(most, socket.bufferedBytes());
+    slowestReader.set(most);
+  });
   return {
     upgrade(request) {
       const decision = handlers.upgrade(request);
@@ -70,6 +76,7 @@ export function measuredSockets(handlers: SocketHandlers, metrics: Metrics): Soc
     },
     open(socket) {
       sockets.inc();
+      open.add(socket);
       handlers.open(socket);
     },
     message(socket, data, isBinary) {
@@ -78,6 +85,7 @@ export function measuredSockets(handlers: SocketHandlers, metrics: Metrics): Soc
     },
     close(socket, code) {
       sockets.dec();
+      open.delete(socket);
       socketCloses.labels(isRegistered(code) ? String(code) : 'other').inc();
       handlers.close(socket, code);
     },

@@ -4,6 +4,8 @@ import { listenOn } from '../net/address.js';
 
 /** Upper bounds in seconds: from an answer out of memory to one that waits for a chain. */
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30];
+/** From a publication that waits for one block of a fast chain to one that the queue holds up. */
+const PUBLICATION_SECONDS = [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const COMMIT_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
 /** Everything that is measured, by the names under which Prometheus finds it. One registry a service. */
@@ -55,15 +57,44 @@ export class Metrics {
     buckets: COMMIT_SECONDS,
   });
   readonly commitRecords = new Counter(this.#named('quotebook_committed_records_total', 'Records made durable.'));
+  readonly eventToSocket = new Histogram({
+    ...this.#named(
+      'quotebook_event_to_socket_seconds',
+      'From the commit of a group to when its messages are handed to the sockets.',
+    ),
+    buckets: COMMIT_SECONDS,
+  });
+  readonly publication = new Histogram({
+    ...this.#named(
+      'quotebook_publication_seconds',
+      "From quotes' acceptance for publication to their result on the chain, by result.",
+    ),
+    labelNames: ['result'],
+    buckets: PUBLICATION_SECONDS,
+  });
+  readonly logBytes = new Gauge(this.#named('quotebook_log_bytes', "Size of the log's segments and snapshots."));
+  readonly diskFree = new Gauge(
+    this.#named('quotebook_disk_free_bytes', "Room that the log's volume has for this process."),
+  );
+  readonly snapshotAge = new Gauge(
+    this.#named('quotebook_snapshot_age_seconds', 'How long ago the last record of the newest snapshot was written.'),
+  );
   readonly publications = new Counter(
     this.#named('quotebook_publications_total', 'Messages handed out, each once for all who follow its topic.'),
   );
   readonly publishedBytes = new Counter(this.#named('quotebook_published_bytes_total', 'Their size.'));
+  readonly build = new Gauge({
+    ...this.#named('quotebook_build_info', '1, with the version of the service and of Node.'),
+    labelNames: ['version', 'node'],
+  });
   readonly network = new Gauge({
     ...this.#named('quotebook_network_info', '1, with the network library: backend, version and where it came from.'),
     labelNames: ['backend', 'version', 'source'],
   });
   readonly sockets = new Gauge(this.#named('quotebook_sockets', 'Open WebSockets.'));
+  readonly slowestReader = new Gauge(
+    this.#named('quotebook_slowest_reader_bytes', 'Most bytes that wait for one WebSocket to read them.'),
+  );
   readonly socketMessages = new Counter(this.#named('quotebook_socket_messages_total', 'Messages from clients.'));
   readonly socketRefusals = new Counter({
     ...this.#named(
@@ -95,6 +126,10 @@ export class Metrics {
     ...this.#named('quotebook_chain_stale', '1 while the chain is stale.'),
     labelNames: ['chain'],
   });
+  readonly reorgs = new Counter({
+    ...this.#named('quotebook_reorgs_total', 'Times that a chain took blocks back which the book had read.'),
+    labelNames: ['chain'],
+  });
   readonly rpcRequests = new Counter({
     ...this.#named('quotebook_rpc_requests_total', 'JSON-RPC requests by chain, method and outcome.'),
     labelNames: ['chain', 'method', 'outcome'],
@@ -122,7 +157,7 @@ export class Metrics {
   });
   readonly ready = new Gauge(this.#named('quotebook_ready', '1 while GET /ready answers 200.'));
 
-  readonly #fills: (() => void)[] = [];
+  readonly #fills: (() => Promise<void> | void)[] = [];
 
   constructor() {
     // Event-loop delay, heap, file descriptors, CPU.
@@ -130,13 +165,13 @@ export class Metrics {
   }
 
   /** `fill` runs before each reading: for what costs too much to keep up with all the time. */
-  beforeReading(fill: () => void): void {
+  beforeReading(fill: () => Promise<void> | void): void {
     this.#fills.push(fill);
   }
 
   /** All of it in the text format of Prometheus. */
   async text(): Promise<string> {
-    for (const fill of this.#fills) fill();
+    for (const fill of this.#fills) await fill();
     return this.registry.metrics();
   }
 

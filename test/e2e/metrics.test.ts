@@ -54,6 +54,9 @@ await t.test('what the service does is measured', async (t) => {
   is(`quotebook_network_info{backend="${backend}",version="${version}",source="${source}"}`, 1);
   is('quotebook_socket_messages_total', 2);
   is('quotebook_publications_total', 1);
+  isPositive('quotebook_event_to_socket_seconds_count');
+  is('quotebook_publication_seconds_count{result="answered"}', 1);
+  is('quotebook_slowest_reader_bytes', 0);
   is('quotebook_ready', 1);
   is('quotebook_chain_stale{chain="settlement"}', 0);
   is('quotebook_chain_lag_blocks{chain="stream"}', 0);

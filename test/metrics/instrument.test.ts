@@ -198,3 +198,24 @@ t.test('nothing is said of a head or of a distance that nobody knows', async (t)
     'chain_stale{chain="stream"}',
   ]);
 });
+
+t.test('the slowest reader is the open socket with the most bytes that wait', async (t) => {
+  const metrics = new Metrics();
+  const handlers = measuredSockets(
+    {
+      upgrade: () => ({ status: 404 }) as never,
+      open: () => undefined,
+      message: () => undefined,
+      close: () => undefined,
+    },
+    metrics,
+  );
+  const socket = (bytes: number): NetSocket => ({ bufferedBytes: () => bytes }) as unknown as NetSocket;
+  const seen = (): Promise<object> => samples(metrics, 'quotebook_slowest_reader_bytes');
+  t.strictSame(await seen(), { '': 0 });
+  const sockets = [socket(5), socket(70), socket(6)];
+  for (const one of sockets) handlers.open(one);
+  t.strictSame(await seen(), { '': 70 });
+  handlers.close(sockets[1] ?? socket(0), 1000);
+  t.strictSame(await seen(), { '': 6 });
+});

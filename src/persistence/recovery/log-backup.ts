@@ -163,6 +163,34 @@ export async function logBytes(disk: Disk): Promise<{ readonly files: number; re
   return { files, verify: files + replayed };
 }
 
+/** What a log takes of its volume. */
+export interface LogStorage {
+  readonly logBytes: number;
+  readonly freeBytes: number;
+  /** Unix milliseconds: time of the newest snapshot's last record. Null: there is no snapshot. */
+  readonly snapshotMs: number | null;
+}
+
+export async function readStorage(disk: Disk): Promise<LogStorage> {
+  const names = await disk.list();
+  const snapshots = snapshotIndexes(names).map(snapshotName);
+  let logBytes = 0;
+  for (const name of [...segmentNumbers(names).map(segmentName), ...snapshots]) logBytes += await sizeOf(disk, name);
+  const { freeBytes } = await disk.space();
+  return { logBytes, freeBytes, snapshotMs: await timeOf(disk, snapshots.at(-1)) };
+}
+
+async function timeOf(disk: Disk, snapshot: string | undefined): Promise<number | null> {
+  if (snapshot === undefined) return null;
+  try {
+    const read = readSnapshotHeader(await readStart(disk, snapshot, HEADER_BYTES));
+    return typeof read === 'string' ? null : read.header.tsMs;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
 async function sizeOf(disk: Disk, name: string): Promise<number> {
   try {
     const file = await disk.open(name, 'read');
