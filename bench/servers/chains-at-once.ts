@@ -63,6 +63,9 @@ class PoolsAtHand {
   }
 }
 
+/** No subscription announces anything. */
+const UNHEARD = { open: () => undefined, add: () => undefined, close: () => undefined };
+
 /** Every provider has the means, and nothing is filled. */
 const statesAtHand = {
   read: (quotes: readonly IdentifiedQuote[]): Promise<QuoteReading[]> =>
@@ -147,7 +150,7 @@ export function chainsAtOnce(options: ChainsOptions): Chains {
       },
       wake: () => undefined,
     },
-    hear: () => undefined,
+    heads: { settlement: UNHEARD, stream: UNHEARD },
     health: { settlement: healthy('settlement'), stream: healthy('stream') },
     settlement,
     pools: new PoolsAtHand(),

@@ -11,6 +11,7 @@ import { ChainCursor, type CursorOptions } from '../chain/follow/cursor.js';
 import { DeploymentDryRun } from '../chain/follow/deployment-dry-run.js';
 import { EarlyEvents } from '../chain/follow/early-events.js';
 import { BookFollower } from '../chain/follow/follower.js';
+import { HeardHeads } from '../chain/follow/heard-heads.js';
 import { HeadWatch } from '../chain/follow/head-watch.js';
 import { LogWindow, type WatchedLogs } from '../chain/follow/log-window.js';
 import { PoolAddresses } from '../chain/follow/pool-addresses.js';
@@ -78,7 +79,9 @@ export function openChains(options: ChainsOptions): Chains {
       limits,
       ({ blockNumber }) => {
         // Where the reader has seen that block or a later one, it reads it or has read it.
-        if (blockNumber > (health.stream.status().head?.number ?? -1)) follower.wake();
+        if (blockNumber <= (health.stream.status().head?.number ?? -1)) return;
+        heads.stream.askAgain();
+        follower.wake();
       },
       (blockNumber) => {
         const isRead = windows.stream.readAgain(blockNumber);
@@ -90,12 +93,12 @@ export function openChains(options: ChainsOptions): Chains {
     );
   const foreseen = new StatePrefetch(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
 
+  const heads = { settlement: heardHeads(), stream: heardHeads() };
   const early = new EarlyEvents(limits.earlyEvents);
   const windows = {
     settlement: openWindow('settlement', settlement, watchedSettlement(book, contracts.poolFactory.address)),
     stream: openWindow('stream', stream, watchedStream(contracts.orderbookStream.address)),
   };
-  const hear = (role: ChainRole, head: BlockHead): void => windows[role].addHead(head);
   const submitter = new CommandSubmitter(book, clock, limits.journalRetryMs);
   const settlementFollower: SettlementFollower = new SettlementFollower(
     settlement,
@@ -161,7 +164,7 @@ export function openChains(options: ChainsOptions): Chains {
   const spending = wallets && { settlement: wallets.settlement.spending, stream: wallets.stream.spending };
   const hasWaiting = (): boolean => settlementFollower.hasWaiting;
   const ofWallets = { publisher, settlementWallet, spending, balances };
-  return { follower, health, hear, settlement, pools, states, ...ofWallets, readTo, hasWaiting, stop };
+  return { follower, health, heads, settlement, pools, states, ...ofWallets, readTo, hasWaiting, stop };
 
   function onFailure(error: Error, failures: number): void {
     refusing.onFailure(error, failures);
@@ -184,11 +187,17 @@ export function openChains(options: ChainsOptions): Chains {
   }
 
   function openCursor(role: ChainRole, reader: ChainReader, firstBlock: () => Promise<number>): ChainCursor {
-    const { reorgDepth, logRangeBlocks: maxRange, lowerHeadMs } = limits;
-    const { confirmations } = profile[role];
-    const cursor: CursorOptions = { firstBlock, confirmations, reorgDepth, maxRange, lowerHeadMs };
+    const { reorgDepth, logRangeBlocks: maxRange, lowerHeadMs, rpcBlocksInFlight: blocksInFlight } = limits;
+    const { confirmations, rereadBlocks } = profile[role];
+    const ranges = { reorgDepth, maxRange, nearBlocks: Math.max(1, rereadBlocks), blocksInFlight };
+    const cursor: CursorOptions = { firstBlock, confirmations, lowerHeadMs, ...ranges };
     const resume = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
-    return new ChainCursor(reader, cursor, resume, clock, headListener(role));
+    return new ChainCursor(reader, cursor, resume, clock, headListener(role), heads[role]);
+  }
+
+  function heardHeads(): HeardHeads {
+    // A chain counts as silent after twice as long.
+    return new HeardHeads(clock, { checkMs: limits.chainSilenceMs / 2, lagMs: limits.lowerHeadMs });
   }
 
   function openWindow(role: ChainRole, reader: ChainReader, watched: WatchedLogs): LogWindow {
@@ -199,7 +208,14 @@ export function openChains(options: ChainsOptions): Chains {
       multicall,
     );
     const { rereadMs, lowerHeadMs: patienceMs, verifyBlocks, verifyMs, rememberedLogs, rpcBlocksInFlight } = limits;
-    const window = { rereadMs, patienceMs, verifyBlocks, verifyMs, mostLogs: rememberedLogs };
+    const window = {
+      rereadMs,
+      patienceMs,
+      verifyBlocks,
+      verifyMs,
+      hintsMs: limits.chainPollMs,
+      mostLogs: rememberedLogs,
+    };
     const { rereadBlocks } = profile[role];
     const { trail, isPartial } = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
     return new LogWindow(
@@ -352,11 +368,20 @@ export function watchHeads({ profile, clock, random, limits }: CoreOptions, chai
   return [...urls].flatMap((url) => {
     if (url === null) return [];
     const roles = (['settlement', 'stream'] as const).filter((role) => profile[role].wsUrl === url);
-    const onHead = (head: BlockHead | null): void => {
-      if (head !== null) for (const role of roles) chains.hear(role, head);
-      chains.follower.wake();
+    const listener = {
+      onOpen(): void {
+        for (const role of roles) chains.heads[role].open();
+        chains.follower.wake();
+      },
+      onHead(head: BlockHead): void {
+        for (const role of roles) chains.heads[role].add(head);
+        chains.follower.wake();
+      },
+      onClose(): void {
+        for (const role of roles) chains.heads[role].close();
+      },
     };
-    const watch = new HeadWatch(url, onHead, clock, random, patience);
+    const watch = new HeadWatch(url, listener, clock, random, patience);
     watch.start();
     return [watch];
   });

@@ -1,11 +1,12 @@
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { SignatureChecks } from '../auth/signature-pool.js';
-import type { BlockHead, BlockId, ChainLog } from '../chain/contracts/blocks-and-logs.js';
+import type { BlockId, ChainLog } from '../chain/contracts/blocks-and-logs.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import type { Profile } from '../chain/contracts/deployments.js';
 import type { BookPort } from '../chain/follow/book-port.js';
 import type { ChainHealth } from '../chain/follow/chain-health.js';
 import type { BookFollower, FollowListener } from '../chain/follow/follower.js';
+import type { HeardHeads } from '../chain/follow/heard-heads.js';
 import type { PoolAddresses } from '../chain/follow/pool-addresses.js';
 import type { StreamRefusal } from '../chain/follow/published-quotes.js';
 import type { QuoteStates } from '../chain/follow/quote-states.js';
@@ -26,8 +27,8 @@ import type { Order } from '../engine/quote.js';
 export interface Chains {
   readonly follower: Pick<BookFollower, 'start' | 'wake' | 'caughtUp'>;
   readonly health: Readonly<Record<ChainRole, ChainHealth>>;
-  /** What a subscription told of a chain's newest block. */
-  hear(role: ChainRole, head: BlockHead): void;
+  /** What subscriptions announce of each chain's blocks. */
+  readonly heads: Readonly<Record<ChainRole, Pick<HeardHeads, 'open' | 'add' | 'close'>>>;
   readonly settlement: ChainReader;
   readonly pools: Pick<PoolAddresses, 'resolve'>;
   readonly states: Pick<QuoteStates, 'read'>;

@@ -294,7 +294,10 @@ export const limits = {
   lowerHeadMs: 3_000,
   /** How long the newest blocks are read again with each look, on a chain that makes no more of them. */
   rereadMs: 10_000,
-  /** Blocks whose logs are read again beside the looks, through another endpoint where there is one, and how often. */
+  /**
+   * Blocks whose logs are read again beside the looks, through another endpoint where there is one, and how often: 30
+   * times more rarely once 3 of them have passed without a block that may hold anything.
+   */
   verifyBlocks: 1_000,
   verifyMs: 10_000,
   /** Logs of these blocks that are remembered as read, about 40 bytes each. With more, older blocks are left out. */

@@ -1,27 +1,35 @@
 import type { BlockId } from '../../src/chain/contracts/blocks-and-logs.js';
-import { ChainCursor, type CursorOptions, type CursorStart } from '../../src/chain/follow/cursor.js';
+import {
+  ChainCursor,
+  type CursorListener,
+  type CursorOptions,
+  type CursorStart,
+} from '../../src/chain/follow/cursor.js';
+import { HeardHeads } from '../../src/chain/follow/heard-heads.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { ScriptedChain } from './scripted-chain.js';
 
-const OPTIONS = { confirmations: 0, reorgDepth: 8, maxRange: 100, lowerHeadMs: 1000 };
+const OPTIONS = { confirmations: 0, reorgDepth: 8, maxRange: 100, lowerHeadMs: 1000, nearBlocks: 1, blocksInFlight: 2 };
 const NOTHING: CursorStart = { trail: [], isPartial: false };
 
 /** A cursor of a chain that counts what it tells. */
 export function cursorOn(chain: ScriptedChain, options: Partial<CursorOptions> = {}, resume = NOTHING) {
   const clock = new ManualClock();
+  const heard = new HeardHeads(clock, { checkMs: 5_000, lagMs: 1_000 });
   const heads: number[] = [];
   let lags = 0;
   const reorgs: BlockId[] = [];
   let reads = 0;
   const all = { ...OPTIONS, firstBlock: () => Promise.resolve(10), ...options };
-  const cursor = new ChainCursor(chain.reader, all, resume, clock, {
+  const listener: CursorListener = {
     onAsk: () => undefined,
     onHead: ({ number }) => heads.push(number),
     onLag: () => lags++,
     onReorg: (ancestor) => reorgs.push(ancestor),
     onRead: () => reads++,
-  });
-  return { cursor, clock, heads, reorgs, lags: () => lags, reads: () => reads };
+  };
+  const cursor = new ChainCursor(chain.reader, all, resume, clock, listener, heard);
+  return { cursor, clock, heard, heads, reorgs, lags: () => lags, reads: () => reads };
 }
 
 /** Reads until there is nothing left; the ranges it took. */

@@ -1,8 +1,9 @@
 import type { Clock } from '../../engine/ports.js';
-import { GracePeriod } from '../../system/timers.js';
+import { GracePeriod, mapLimit } from '../../system/timers.js';
 import { type BlockHead, type BlockId, idOf } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
+import type { HeardHeads } from './heard-heads.js';
 import { ReadBlocks } from './read-blocks.js';
 
 export interface CursorOptions {
@@ -14,6 +15,9 @@ export interface CursorOptions {
   readonly reorgDepth: number;
   /** Most blocks in one range of logs. */
   readonly maxRange: number;
+  /** New blocks up to this many are all asked for their headers, which say what may be in them. */
+  readonly nearBlocks: number;
+  readonly blocksInFlight: number;
   /**
    * How long a lower head, the lack of a block or a deep reorg must be shown before it is believed: it may be a node
    * that lags, or is on a dead branch.
@@ -44,6 +48,8 @@ export interface CursorListener {
 
 /** Whether the block that was read last is part of the chain. UNSURE: the node may lag. */
 type Standing = 'STANDS' | 'UNSURE' | 'GONE';
+
+const NO_HEADS: readonly BlockHead[] = [];
 
 /** A reorg deeper than `reorgDepth`: nothing read from this chain can be trusted until an operator has looked. */
 export class DeepReorg extends Error {
@@ -80,6 +86,8 @@ export class ChainCursor {
     { trail, isPartial }: CursorStart,
     clock: Clock,
     private readonly listener: CursorListener,
+    /** Of a subscription; null: there is none. */
+    private readonly heard: HeardHeads | null = null,
   ) {
     this.#lag = new GracePeriod(clock, options.lowerHeadMs);
     this.#strangeness = new GracePeriod(clock, options.lowerHeadMs);
@@ -103,29 +111,41 @@ export class ChainCursor {
     return newest !== null && newest.number - blockNumber > this.options.reorgDepth ? idOf(newest) : null;
   }
 
+  /** Asks the node where the subscription does not say what the newest block is. */
   async poll(): Promise<CursorStep> {
+    const heardStep = this.#heardStep();
+    if (heardStep !== null) return heardStep;
     this.listener.onAsk();
     const head = await this.reader.head();
     this.#turn = this.reader.turn;
-    this.listener.onHead(head);
+    this.heard?.check(head);
+    const newer = this.heard?.aheadOf(head) ?? null;
+    this.listener.onHead(newer ?? head);
+    if (newer !== null) return { type: 'IDLE' };
     const target = await this.#target(head);
     this.#newest = target;
     if (target === null) return this.#idle();
     const position = this.#position;
     if (position === null) return this.#begin(target);
-    const standing = await this.#standing(position, target);
-    if (standing === 'UNSURE') return { type: 'IDLE' };
     const next = this.#isPartial ? position.blockNumber : position.blockNumber + 1;
-    if (standing === 'STANDS') return this.#blocks(next, target);
+    const heads = await this.#headsFrom(next, target);
+    const standing = await this.#standing(position, target, heads);
+    if (standing === 'UNSURE') return { type: 'IDLE' };
+    if (standing === 'STANDS') return this.#blocks(next, target, heads);
     const find = (number: number): Promise<BlockHead | null> => this.#find(number, target);
     const ancestor = (await reorgAncestor(this.#trail, target, find)) ?? this.#strange(target);
     if (ancestor.blockNumber === position.blockNumber) {
       // The node has it after all. Resuming at its end would skip the rest of a block of which the book has only a part.
       this.#lag.end();
-      return this.#blocks(next, target);
+      return this.#blocks(next, target, NO_HEADS);
     }
     this.listener.onReorg(ancestor);
     return { type: 'REORG', ancestor };
+  }
+
+  /** The node is asked before the subscription is believed again. True: it was believed since the node was last asked. */
+  askAgain(): boolean {
+    return this.heard?.askAgain() ?? false;
   }
 
   /**
@@ -176,6 +196,34 @@ export class ChainCursor {
     return true;
   }
 
+  /** Null where the node has to be asked. */
+  #heardStep(): CursorStep | null {
+    const { heard } = this;
+    const position = this.position;
+    if (heard === null || position === null || !heard.isCurrent) return null;
+    const heads = heard.after(position);
+    const newest = heads?.at(-1);
+    if (heads === null) return null;
+    if (newest === undefined) return this.#idle();
+    this.listener.onHead(newest);
+    const confirmed = heads.slice(0, Math.max(0, heads.length - this.options.confirmations));
+    const target = confirmed.at(-1);
+    if (target === undefined) return this.#idle();
+    heard.use();
+    this.#turn = this.reader.turn;
+    this.#newest = target;
+    this.#lag.end();
+    this.#strangeness.end();
+    return {
+      type: 'BLOCKS',
+      fromBlock: position.blockNumber + 1,
+      to: target,
+      isLast: true,
+      heads: confirmed,
+      isHeard: true,
+    };
+  }
+
   #idle(): CursorStep {
     this.listener.onRead();
     return { type: 'IDLE' };
@@ -196,24 +244,50 @@ export class ChainCursor {
     return { type: 'BEGIN', at: idOf(await this.reader.block(before)) };
   }
 
-  async #blocks(fromBlock: number, target: BlockHead): Promise<CursorStep> {
+  async #blocks(fromBlock: number, target: BlockHead, heads: readonly BlockHead[]): Promise<CursorStep> {
     if (target.number < fromBlock) return this.#idle();
     let last = Math.min(target.number, fromBlock + this.#range - 1);
     // A range ends where reorgs begin, so that one of them does not throw the reader back over all of it.
     const final = target.number - this.options.reorgDepth;
     if (fromBlock <= final && final < last) last = final;
     const isLast = last === target.number;
-    return { type: 'BLOCKS', fromBlock, to: isLast ? target : await this.reader.block(last), isLast };
+    const to = isLast ? target : await this.reader.block(last);
+    return { type: 'BLOCKS', fromBlock, to, isLast, heads: isLast ? heads : NO_HEADS };
+  }
+
+  /**
+   * The blocks from `next` to `target`, oldest first; those above one that the node lacks, where it does. None where
+   * there are too many. Rejects with ChainMoved when they do not follow each other.
+   */
+  async #headsFrom(next: number, target: BlockHead): Promise<readonly BlockHead[]> {
+    if (target.number < next || target.number - next >= this.options.nearBlocks) return NO_HEADS;
+    const numbers = Array.from({ length: target.number - next }, (_, i) => next + i);
+    const found = await mapLimit(numbers, this.options.blocksInFlight, (number) => this.reader.findBlock(number));
+    const heads = [target];
+    for (const head of found.reverse()) {
+      if (head === null) break;
+      if (head.hash !== heads[0]?.parentHash)
+        throw new ChainMoved(`Block ${head.number} was replaced while it was read`);
+      heads.unshift(head);
+    }
+    return heads;
   }
 
   /** Whether the block that was read last is still part of the chain that ends in `target`. */
-  async #standing({ blockNumber, blockHash }: BlockId, target: BlockHead): Promise<Standing> {
+  async #standing(
+    { blockNumber, blockHash }: BlockId,
+    target: BlockHead,
+    heads: readonly BlockHead[],
+  ): Promise<Standing> {
     if (target.number < blockNumber) {
       const known = this.#trail.at(target.number);
       return known !== undefined && known.blockHash !== target.hash ? 'GONE' : this.#patience();
     }
-    const isParent = target.number === blockNumber + 1;
-    const hash = isParent ? target.parentHash : (await this.#find(blockNumber, target))?.hash;
+    const [lowest] = heads;
+    const isNext = lowest?.number === blockNumber + 1;
+    const isSame = lowest?.number === blockNumber;
+    const shown = isNext ? lowest.parentHash : isSame ? lowest.hash : undefined;
+    const hash = shown ?? (await this.#find(blockNumber, target))?.hash;
     if (hash === undefined) return this.#patience();
     this.#lag.end();
     if (hash !== blockHash) return 'GONE';
@@ -246,6 +320,13 @@ export interface BlockRange {
   readonly to: BlockHead;
   /** `to` is the newest block to be read for now. */
   readonly isLast: boolean;
+  /**
+   * The last blocks of the range, oldest first, each the parent of the next. Of a range near the head all of them; none
+   * of a long one.
+   */
+  readonly heads: readonly BlockHead[];
+  /** A subscription announced them; the node may not have them yet. */
+  readonly isHeard?: true;
 }
 
 /** What `ChainCursor` says to be done next. */

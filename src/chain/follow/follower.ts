@@ -44,8 +44,8 @@ export class BookFollower {
   #sweptAtMs: number;
 
   constructor(
-    private readonly settlement: Pick<SettlementFollower, 'position' | 'step' | 'check' | 'checkWaiting'>,
-    private readonly stream: Pick<StreamFollower, 'position' | 'look' | 'enter'>,
+    private readonly settlement: Pick<SettlementFollower, 'position' | 'step' | 'check' | 'checkWaiting' | 'askAgain'>,
+    private readonly stream: Pick<StreamFollower, 'position' | 'look' | 'enter' | 'askAgain'>,
     /** Every known order, for the sweep. */
     private readonly orders: () => Iterable<Order>,
     private readonly submitter: Pick<CommandSubmitter, 'stop'>,
@@ -97,10 +97,17 @@ export class BookFollower {
       } catch (error) {
         if (this.isStopped) return;
         if (error instanceof DeepReorg) return this.listener.onHalt(error);
+        if (this.#askAgain()) continue;
         this.listener.onFailure(error as Error, ++failures);
         await this.#sleep(backoff(this.timing, failures, this.random));
       }
     }
+  }
+
+  /** True: a subscription announced what was read, and the node may not have it yet. The node is asked at once. */
+  #askAgain(): boolean {
+    const [isSettlement, isStream] = [this.settlement.askAgain(), this.stream.askAgain()];
+    return isSettlement || isStream;
   }
 
   /** True when both chains were read to their heads, and there is nothing left to ask. */

@@ -8,10 +8,20 @@ export interface HeadWatchTiming extends BackoffBounds {
   readonly pingMs: number;
 }
 
+export interface HeadWatchListener {
+  /** The node has accepted the subscription: it announces each block from now on. */
+  onOpen(): void;
+  onHead(head: BlockHead): void;
+  /** The subscription is over; called also for one that never began. */
+  onClose(): void;
+}
+
+/** The id of the request that subscribes. */
+const SUBSCRIBE = 1;
+
 /**
- * Subscribes to `newHeads` (geth's `eth_subscribe`) and calls `onHead` for each message. A wake-up, and a block header
- * that need not be asked for: a message missed or doubled does no harm, and what is invented has no place in the chain
- * of hashes that is read. Reconnects for ever until stopped.
+ * Subscribes to `newHeads` (geth's `eth_subscribe`) and passes on the header of each block. A message missed or doubled
+ * does no harm, and what is invented has no place in the chain of hashes that is read. Reconnects for ever until stopped.
  */
 export class HeadWatch {
   #socket: WebSocket | null = null;
@@ -24,8 +34,7 @@ export class HeadWatch {
 
   constructor(
     private readonly url: string,
-    /** `head`: the block that the message tells of; null: it is none of a block. */
-    private readonly onHead: (head: BlockHead | null) => void,
+    private readonly listener: HeadWatchListener,
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly timing: HeadWatchTiming,
@@ -37,13 +46,16 @@ export class HeadWatch {
     this.#socket = socket;
     socket.on('open', () => {
       this.#heard = true;
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }));
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: SUBSCRIBE, method: 'eth_subscribe', params: ['newHeads'] }));
     });
     socket.on('pong', () => (this.#heard = true));
     socket.on('message', (data) => {
       this.#heard = true;
       this.#failures = 0;
-      this.onHead(headIn(data));
+      const message = readMessage(data);
+      const head = headIn(message);
+      if (head !== null) this.listener.onHead(head);
+      else if (message?.id === SUBSCRIBE && typeof message.result === 'string') this.listener.onOpen();
     });
     socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => this.#retry());
@@ -70,15 +82,29 @@ export class HeadWatch {
   #retry(): void {
     this.#cancelPing();
     this.#heard = false;
+    this.listener.onClose();
     if (this.#stopped) return;
     const pauseMs = backoff(this.timing, ++this.#failures, this.random);
     this.#cancelRetry = this.clock.after(pauseMs, () => this.start());
   }
 }
 
-function headIn(data: RawData): BlockHead | null {
+interface Message {
+  readonly id?: unknown;
+  readonly result?: unknown;
+  readonly params?: { readonly result?: unknown };
+}
+
+function readMessage(data: RawData): Message | null {
   try {
-    const message = JSON.parse((data as Buffer).toString('utf8')) as { params?: { result?: unknown } } | null;
+    return JSON.parse((data as Buffer).toString('utf8')) as Message | null;
+  } catch {
+    return null;
+  }
+}
+
+function headIn(message: Message | null): BlockHead | null {
+  try {
     return readHead(message?.params?.result);
   } catch {
     return null;

@@ -4,15 +4,19 @@ import { mapLimit } from '../../system/timers.js';
 import { type BlockHead, type BlockId, type ChainLog, idOf } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { RpcError } from '../rpc/rpc-errors.js';
-import { type BlockRange, ChainMoved } from './cursor.js';
+import type { BlockRange } from './cursor.js';
 import { LogsBloom } from './logs-bloom.js';
 
 /** What a follower reads of its chain. */
 export interface WatchedLogs {
   /** Whether a block with this filter may contain an event of `events`. */
   mayHold(bloom: LogsBloom): boolean;
+  /** The same for `hints`. */
+  mayHoldHints(bloom: LogsBloom): boolean;
   /** Whether `events` asks for this log. */
   isEvent(log: ChainLog): boolean;
+  /** Those that `hints` asks for, and maybe more that name the same accounts. */
+  hintsAmong(logs: readonly ChainLog[]): readonly ChainLog[];
   /** What changes the book. Each log counts once. */
   events(reader: Pick<ChainReader, 'logs'>, fromBlock: number, to: BlockId): Promise<readonly ChainLog[]>;
   /** What only says which orders have to be checked. */
@@ -28,9 +32,14 @@ export interface LogWindowOptions {
   readonly rereadMs: number;
   /** How long a block whose logs do not match its filter is waited for before reading goes on without its logs. */
   readonly patienceMs: number;
-  /** Blocks that the slow verification reads again, and the time between two of them. */
+  /**
+   * Blocks that the slow verification reads again, and the time between two of them. A while after the last block that
+   * may hold what is read, they are `CALM_FACTOR` times as far apart.
+   */
   readonly verifyBlocks: number;
   readonly verifyMs: number;
+  /** Shortest time between two readings of announced blocks that can only hold hints. */
+  readonly hintsMs: number;
   /** Logs that are remembered as read. With more in `verifyBlocks`, older blocks are not read again. */
   readonly mostLogs: number;
   readonly blocksInFlight: number;
@@ -56,15 +65,24 @@ export interface LogReading {
   /** Logs of hints, of the range and before it, that were not read before. */
   readonly hints: readonly ChainLog[];
   readonly checked: readonly CheckedBlock[];
-  /** Doubted blocks whose logs are complete now, and wanted ones that were read again. */
-  readonly confirmed: readonly number[];
+  /** Doubted and open blocks whose logs are complete now, and wanted ones that were read again. */
+  readonly confirmed: readonly BlockHead[];
   readonly again: readonly number[];
+  /** Each block's hash links the range, and its filter shows that its logs are all: no other branch is mixed in. */
+  readonly isProven: boolean;
+}
+
+interface FoundLogs {
+  readonly events: readonly ChainLog[];
+  readonly hints: readonly ChainLog[];
 }
 
 interface CheckedBlock {
   readonly head: BlockHead;
   /** OPEN: nothing says whether the logs that were given are all. LACKING: they are not. */
   readonly completeness: 'COMPLETE' | 'OPEN' | 'LACKING';
+  /** Its filter shows that it holds nothing that is read. */
+  readonly isEmpty: boolean;
 }
 
 interface RecentBlock extends BlockId {
@@ -77,8 +95,14 @@ interface WholeBlock {
   readonly completeness: CheckedBlock['completeness'];
 }
 
-/** Old blocks with doubtful logs that are read again in one look. */
+/** Old blocks with doubtful logs, and blocks with open ones, that are read again in one look. */
 const DOUBTED_PER_LOOK = 4;
+const OPEN_PER_LOOK = 4;
+/** Blocks whose logs are asked for with one request. */
+const BLOCKS_PER_REQUEST = 16;
+/** The verification is calm when so many of them have found nothing since a block last held something. */
+const VERIFICATIONS = 3;
+const CALM_FACTOR = 30;
 const MOST_WANTED = 64;
 /** How long an endpoint's filters are not used after one of them was wrong. */
 const DISTRUST_MS = 60_000;
@@ -86,8 +110,9 @@ const DISTRUST_MS = 60_000;
 /**
  * The logs of the newest blocks. A node may have a block before its log index does, or leave out logs. So
  *
- * - each new block's bloom filter is compared with the logs that came. Of a block that may contain our events all logs
- *   are read, until they make up its filter and have no gap between their indexes;
+ * - each new block's bloom filter is compared with the logs that came. Of a block that may contain our events or hints
+ *   all logs are read, until they make up its filter and have no gap between their indexes;
+ * - a block that cannot contain any needs no request, once the endpoint's filters are known to be true;
  * - a block that no filter confirms is read again with the next looks;
  * - every `verifyMs` the last `verifyBlocks` blocks are read again beside these looks, through another endpoint where
  *   there is one.
@@ -103,8 +128,6 @@ export class LogWindow {
   readonly #doubted = new Map<number, BlockHead>();
   /** Blocks that were read without all of their logs, and since when. */
   readonly #lackingSinceMs = new Map<Hex, number>();
-  /** Heads that a subscription told of, by number. */
-  readonly #heard = new Map<number, BlockHead>();
   /** Blocks that a caller wants to be read again, and what hears of it when they were. */
   readonly #wanted = new Map<number, (() => void)[]>();
   /** No block below is read again. */
@@ -116,8 +139,14 @@ export class LogWindow {
   #verifyReach: number;
   #verifiedAtMs: number;
   #isVerifying = false;
+  /** When a block was read last that may hold what is read, or a verification failed or found something. */
+  #suspectedAtMs: number;
+  #hintsReadAtMs = -Infinity;
+  /** A block that holds logs; with it the endpoint's filters can be tried. */
+  #sample: BlockId | null = null;
+  #triedAtMs = -Infinity;
   /** Logs that are not in the book yet: those that the verification found, and events that came late. */
-  #found: { readonly events: readonly ChainLog[]; readonly hints: readonly ChainLog[] } = NOTHING_FOUND;
+  #found: FoundLogs = NOTHING_FOUND;
   #branch = 0;
   #trust: { turn: number; isTrusted: boolean; distrustedUntilMs: number } = NO_TRUST;
 
@@ -138,21 +167,12 @@ export class LogWindow {
     this.#reach = options.rereadBlocks;
     this.#verifyReach = options.verifyBlocks;
     this.#verifiedAtMs = clock.monotonicMs();
+    this.#suspectedAtMs = clock.monotonicMs();
   }
 
   /** Whether the log's block was read before this process began, or a reorg: which of its logs is not remembered. */
   isOfEarlierProcess({ blockNumber }: ChainLog): boolean {
     return this.resumedAt !== null && blockNumber <= this.resumedAt.blockNumber;
-  }
-
-  /** A subscription told of this block: its filter need not be asked for. */
-  addHead(head: BlockHead): void {
-    this.#heard.delete(head.number);
-    this.#heard.set(head.number, head);
-    for (const number of this.#heard.keys()) {
-      if (this.#heard.size <= this.options.rereadBlocks + 1) break;
-      this.#heard.delete(number);
-    }
   }
 
   /**
@@ -189,12 +209,23 @@ export class LogWindow {
       this.#seenCount -= indexes.size;
       this.#seen.delete(number);
     }
-    for (const known of [this.#recent, this.#doubted, this.#heard]) {
+    for (const known of [this.#recent, this.#doubted]) {
       for (const number of known.keys()) if (number > blockNumber) known.delete(number);
     }
     this.#lackingSinceMs.clear();
+    if (this.#sample !== null && this.#sample.blockNumber > blockNumber) this.#sample = null;
     this.#position = { blockNumber, blockHash };
     this.#tellDoubt();
+  }
+
+  /** Whether these blocks, which a subscription announced, can only hold hints, and hints were read a moment ago. */
+  mayWait({ heads }: BlockRange): boolean {
+    if (!this.#isTrusted() || this.clock.monotonicMs() - this.#hintsReadAtMs >= this.options.hintsMs) return false;
+    if (heads.length >= BLOCKS_PER_REQUEST) return false;
+    const blooms = heads.map(bloomOf);
+    const isExcluded = (bloom: LogsBloom | null): boolean =>
+      bloom?.isSelective === true && !this.watched.mayHold(bloom);
+    return blooms.every(isExcluded) && blooms.some((bloom) => bloom !== null && this.watched.mayHoldHints(bloom));
   }
 
   /**
@@ -202,49 +233,58 @@ export class LogWindow {
    * are waited for.
    */
   async read(range: BlockRange): Promise<LogReading | 'AWAITED'> {
-    const { fromBlock, to } = range;
-    const isNear = range.isLast && to.number - fromBlock < Math.max(1, this.options.rereadBlocks);
-    const heads = isNear ? await this.#heads(range) : [];
-    const blooms = heads.map(({ logsBloom }) => (logsBloom === undefined ? null : LogsBloom.read(logsBloom)));
+    const { fromBlock, to, heads } = range;
+    const blooms = heads.map(bloomOf);
     const isUsed = this.#usesBlooms();
     const suspects = heads.filter((_, i) => {
       const bloom = blooms[i];
-      return isUsed && bloom?.isSelective === true && this.watched.mayHold(bloom);
+      if (!isUsed || bloom?.isSelective !== true) return false;
+      return this.watched.mayHold(bloom) || this.watched.mayHoldHints(bloom);
     });
+    if (suspects.length > 0) this.#hintsReadAtMs = this.clock.monotonicMs();
     const isExcluded = (head: BlockHead, i: number): boolean =>
       this.#isTrusted() && blooms[i]?.isSelective === true && !suspects.includes(head);
     const first = Math.min(fromBlock, this.#firstOpen(to.number));
     const isWholeRange = first === fromBlock && heads.length > to.number - fromBlock;
     const isCovered = isWholeRange && heads.every((head, i) => suspects.includes(head) || isExcluded(head, i));
-    const [asked, hints, wholes, old] = await Promise.all([
+    const [asked, hinted, wholes, old] = await Promise.all([
       isCovered ? [] : this.#events(first, fromBlock, idOf(to)),
-      this.#hints(Math.min(fromBlock, this.#lowest(to.number)), fromBlock, idOf(to)),
-      mapLimit(suspects, this.options.blocksInFlight, (head) => this.#whole(head)),
-      this.#readDoubted(),
+      isCovered ? [] : this.#hints(first, fromBlock, idOf(to)),
+      this.#wholes(suspects),
+      this.#readOpen(),
+      this.#tryFilters(heads.find((head, i) => blooms[i]?.isSelective === true && !suspects.includes(head))),
     ]);
     const isRefused = isCovered && wholes.some(({ completeness }) => completeness === 'OPEN');
-    const events = [
-      ...(isRefused ? await this.watched.events(this.reader, fromBlock, idOf(to)) : asked),
-      ...wholes.flatMap(({ logs }) => logs.filter((log) => this.watched.isEvent(log))),
-    ];
-    this.#judgeBlooms(heads, blooms, events);
+    const [events, hints] = await Promise.all([
+      isRefused ? this.watched.events(this.reader, fromBlock, idOf(to)) : asked,
+      isRefused ? this.watched.hints(this.reader, fromBlock, idOf(to)) : hinted,
+    ]);
+    const logs = wholes.flatMap((whole) => whole.logs);
+    const all = {
+      events: [...events, ...logs.filter((log) => this.watched.isEvent(log))],
+      hints: [...hints, ...this.watched.hintsAmong(logs)],
+    };
+    this.#judgeBlooms(heads, blooms, all.events);
     const checked = heads.map((head, i): CheckedBlock => {
       const whole = wholes[suspects.indexOf(head)];
-      return { head, completeness: whole?.completeness ?? (isExcluded(head, i) ? 'COMPLETE' : 'OPEN') };
+      const isEmpty = whole === undefined && isExcluded(head, i);
+      return { head, completeness: whole?.completeness ?? (isEmpty ? 'COMPLETE' : 'OPEN'), isEmpty };
     });
     const readTo = this.#readableTo(range, checked);
     this.#startVerification();
     if (readTo === null) return 'AWAITED';
     const isNew = ({ blockNumber }: ChainLog): boolean => blockNumber >= fromBlock;
     const isRead = ({ blockNumber }: ChainLog): boolean => blockNumber <= readTo.to.number;
+    const accepted = checked.filter(({ head }) => head.number <= readTo.to.number);
     return {
       range: readTo,
-      fresh: inChainOrder(events.filter((log) => isNew(log) && isRead(log))),
-      late: await this.#late([...events.filter((log) => !isNew(log)), ...old.events]),
-      hints: this.#unseen([...hints.filter(isRead), ...this.#found.hints]),
-      checked: checked.filter(({ head }) => head.number <= readTo.to.number),
+      fresh: inChainOrder(all.events.filter((log) => isNew(log) && isRead(log))),
+      late: await this.#late([...all.events.filter((log) => !isNew(log)), ...old.events]),
+      hints: this.#unseen([...all.hints.filter(isRead), ...old.hints, ...this.#found.hints]),
+      checked: accepted,
       confirmed: old.confirmed,
       again: old.again,
+      isProven: isCovered && accepted.every(({ completeness }) => completeness === 'COMPLETE'),
     };
   }
 
@@ -255,14 +295,17 @@ export class LogWindow {
     if (to === null) return NOTHING_READ;
     const isRecent = this.clock.monotonicMs() - this.#movedAtMs < this.options.rereadMs;
     const first = this.#firstOpen(to.blockNumber);
-    const lowest = this.#lowest(to.blockNumber);
+    const isRead = isRecent && first <= to.blockNumber;
     const [again, hints, old] = await Promise.all([
-      isRecent && first <= to.blockNumber ? this.#events(first, to.blockNumber, to) : [],
-      isRecent && lowest <= to.blockNumber ? this.#hints(lowest, to.blockNumber, to) : [],
-      this.#readDoubted(),
+      isRead ? this.#events(first, to.blockNumber, to) : [],
+      isRead ? this.#hints(first, to.blockNumber, to) : [],
+      this.#readOpen(),
+      isRead ? this.#tryFilters(undefined) : undefined,
     ]);
     const late = await this.#late([...again, ...old.events]);
-    return { ...NOTHING_READ, ...old, late, hints: this.#unseen([...hints, ...this.#found.hints]) };
+    const { confirmed } = old;
+    const allHints = this.#unseen([...hints, ...old.hints, ...this.#found.hints]);
+    return { ...NOTHING_READ, confirmed, again: old.again, late, hints: allHints };
   }
 
   /** What was read is in the book. */
@@ -270,10 +313,9 @@ export class LogWindow {
     const counted = late.filter((log) => !this.isOfEarlierProcess(log));
     if (counted.length > 0) this.listener.onLate(counted.length);
     for (const log of [...fresh, ...late, ...hints]) this.#note(log);
-    for (const number of confirmed) {
-      this.#doubted.delete(number);
-      const recent = this.#recent.get(number);
-      if (recent !== undefined) recent.isComplete = true;
+    for (const head of confirmed) {
+      this.#doubted.delete(head.number);
+      this.#recent.set(head.number, { ...idOf(head), isComplete: true });
     }
     for (const number of again) {
       for (const resolve of this.#wanted.get(number) ?? []) resolve();
@@ -287,6 +329,9 @@ export class LogWindow {
   #moveTo({ to }: BlockRange, checked: readonly CheckedBlock[]): void {
     this.#position = idOf(to);
     this.#movedAtMs = this.clock.monotonicMs();
+    // Of a range that was read in one go, the blocks between are open.
+    if (checked.length === 0) this.#recent.set(to.number, { ...idOf(to), isComplete: false });
+    if (checked.length === 0 || checked.some(({ isEmpty }) => !isEmpty)) this.#suspectedAtMs = this.#movedAtMs;
     for (const { head, completeness } of checked) {
       this.#recent.set(head.number, { ...idOf(head), isComplete: completeness === 'COMPLETE' });
       this.#lackingSinceMs.delete(head.hash);
@@ -294,8 +339,6 @@ export class LogWindow {
       this.#doubted.set(head.number, head);
       this.listener.onLacking();
     }
-    // Of a range that was read in one go, the blocks between are open.
-    if (checked.length === 0) this.#recent.set(to.number, { ...idOf(to), isComplete: false });
     this.#floor = Math.max(this.#floor, to.number - this.options.verifyBlocks + 1);
     this.#reach = Math.min(2 * this.#reach, this.options.rereadBlocks);
     this.#forget();
@@ -347,40 +390,61 @@ export class LogWindow {
     }
   }
 
-  /** The new blocks, oldest first; those above one that the node lacks, where it does. */
-  async #heads({ fromBlock, to }: BlockRange): Promise<BlockHead[]> {
-    const numbers = Array.from({ length: to.number - fromBlock }, (_, i) => fromBlock + i);
-    const found = await mapLimit(numbers, this.options.blocksInFlight, async (number) => {
-      return this.#heard.get(number) ?? (await this.reader.findBlock(number));
-    });
-    const heads = [to];
-    for (const head of found.reverse()) {
-      if (head === null) break;
-      if (head.hash !== heads[0]?.parentHash) {
-        this.#heard.clear();
-        throw new ChainMoved(`Block ${head.number} was replaced while it was read`);
+  /** All logs of each of these blocks, which are near each other, with one request where the node gives so many. */
+  async #wholes(heads: readonly BlockHead[]): Promise<WholeBlock[]> {
+    const [first, last] = [heads[0], heads.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    if (first !== last && last.number - first.number < BLOCKS_PER_REQUEST) {
+      try {
+        const logs = await this.reader.logs({ fromBlock: first.number, to: idOf(last), topics: [] });
+        return heads.map((head) =>
+          this.#checkedWhole(
+            head,
+            logs.filter(({ blockNumber }) => blockNumber === head.number),
+          ),
+        );
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error;
       }
-      heads.unshift(head);
     }
-    return heads;
+    return mapLimit(heads, this.options.blocksInFlight, (head) => this.#whole(head));
+  }
+
+  async #whole(head: BlockHead): Promise<WholeBlock> {
+    try {
+      const logs = await this.reader.logs({ fromBlock: head.number, to: idOf(head), topics: [] });
+      return this.#checkedWhole(head, logs);
+    } catch (error) {
+      // More logs than the node gives at once.
+      if (error instanceof RpcError) return { logs: [], completeness: 'OPEN' };
+      throw error;
+    }
   }
 
   /**
    * All of a block's logs. They are all there when they make up the block's filter and their indexes have no gap: two
    * logs with the same address and topics set the same bits.
    */
-  async #whole(head: BlockHead): Promise<WholeBlock> {
-    const { number: fromBlock, logsBloom } = head;
+  #checkedWhole(head: BlockHead, logs: readonly ChainLog[]): WholeBlock {
+    const ofBranch = logs.filter(({ blockHash }) => blockHash === head.hash);
+    const hasGap = ofBranch.some(({ logIndex }, i) => logIndex !== i);
+    const isWhole = !hasGap && bloomOf(head)?.equals(LogsBloom.of(ofBranch)) === true;
+    if (isWhole && ofBranch.length > 0) this.#trust = { ...this.#trust, isTrusted: true };
+    return { logs: ofBranch, completeness: isWhole ? 'COMPLETE' : 'LACKING' };
+  }
+
+  /** Reads a block that holds logs, so that this endpoint's filters can be trusted. `head`: such a one of the new blocks. */
+  async #tryFilters(head: BlockHead | undefined): Promise<void> {
+    const now = this.clock.monotonicMs();
+    if (!this.#usesBlooms() || this.#isTrusted() || now - this.#triedAtMs < this.options.verifyMs) return;
+    const isEmpty = head === undefined || head.logsBloom === EMPTY_FILTER;
+    if (isEmpty && this.#sample === null) return;
+    this.#triedAtMs = now;
     try {
-      const logs = await this.reader.logs({ fromBlock, to: idOf(head), topics: [] });
-      const hasGap = logs.some(({ logIndex }, i) => logIndex !== i);
-      const isWhole = !hasGap && logsBloom !== undefined && LogsBloom.of(logs).equals(LogsBloom.read(logsBloom));
-      if (isWhole && logs.length > 0) this.#trust = { ...this.#trust, isTrusted: true };
-      return { logs, completeness: isWhole ? 'COMPLETE' : 'LACKING' };
-    } catch (error) {
-      // More logs than the node gives at once.
-      if (error instanceof RpcError) return { logs: [], completeness: 'OPEN' };
-      throw error;
+      const sample = isEmpty ? await this.reader.findBlock(this.#sample?.blockNumber ?? 0) : head;
+      if (sample !== null) await this.#whole(sample);
+    } catch {
+      // The next try is due in `verifyMs`.
     }
   }
 
@@ -404,20 +468,47 @@ export class LogWindow {
     return range;
   }
 
-  /** Events of doubted and wanted blocks, and those that the verification found. */
-  async #readDoubted(): Promise<Pick<LogReading, 'confirmed' | 'again'> & { readonly events: readonly ChainLog[] }> {
+  /** What doubted, open and wanted blocks hold, and the events that the verification found. */
+  async #readOpen(): Promise<Pick<LogReading, 'confirmed' | 'again'> & FoundLogs> {
+    const open = await this.#openHeads();
     const doubted = [...this.#doubted.values()].slice(0, DOUBTED_PER_LOOK);
-    const wholes = await mapLimit(doubted, this.options.blocksInFlight, (head) => this.#whole(head));
+    const read = [...doubted, ...open.suspects];
+    const wholes = await mapLimit(read, this.options.blocksInFlight, (head) => this.#whole(head));
     const again = [...this.#wanted.keys()].filter((number) => number <= (this.#position?.blockNumber ?? -1));
     const wanted = await mapLimit(again, this.options.blocksInFlight, async (number) => {
       return this.watched.events(this.reader, number, idOf(await this.reader.block(number)));
     });
-    const ofDoubted = wholes.flatMap(({ logs }) => logs.filter((log) => this.watched.isEvent(log)));
+    const logs = wholes.flatMap((whole) => whole.logs);
+    const isConfirmed = (head: BlockHead, i: number): boolean =>
+      doubted.includes(head) ? wholes[i]?.completeness !== 'LACKING' : wholes[i]?.completeness === 'COMPLETE';
     return {
-      events: [...ofDoubted, ...wanted.flat(), ...this.#found.events],
-      confirmed: doubted.flatMap(({ number }, i) => (wholes[i]?.completeness === 'LACKING' ? [] : [number])),
+      events: [...logs.filter((log) => this.watched.isEvent(log)), ...wanted.flat(), ...this.#found.events],
+      hints: this.watched.hintsAmong(logs),
+      confirmed: [...read.filter(isConfirmed), ...open.excluded],
       again,
     };
+  }
+
+  /** Blocks that nothing has confirmed yet, and whose filters can do so now. */
+  async #openHeads(): Promise<{ readonly excluded: readonly BlockHead[]; readonly suspects: readonly BlockHead[] }> {
+    const newest = this.#position?.blockNumber ?? -1;
+    const first = this.#firstOpen(newest);
+    if (!this.#isTrusted() || first > newest) return { excluded: [], suspects: [] };
+    const numbers: number[] = [];
+    for (let number = first; number <= newest && numbers.length < OPEN_PER_LOOK; number += 1) {
+      const isOpen = this.#recent.get(number)?.isComplete !== true && !this.#doubted.has(number);
+      if (isOpen) numbers.push(number);
+    }
+    const found = await mapLimit(numbers, this.options.blocksInFlight, (number) => this.reader.findBlock(number));
+    const heads = found.filter((head) => {
+      const known = head && this.#recent.get(head.number);
+      return head !== null && (known?.blockHash ?? head.hash) === head.hash && bloomOf(head)?.isSelective === true;
+    }) as BlockHead[];
+    const isSuspect = (head: BlockHead): boolean => {
+      const bloom = bloomOf(head);
+      return bloom !== null && (this.watched.mayHold(bloom) || this.watched.mayHoldHints(bloom));
+    };
+    return { excluded: heads.filter((head) => !isSuspect(head)), suspects: heads.filter(isSuspect) };
   }
 
   /** Those that were not read before, of blocks that are on the chain. */
@@ -455,13 +546,17 @@ export class LogWindow {
     if (seen.indexes.has(logIndex)) return;
     seen.indexes.add(logIndex);
     this.#seenCount += 1;
+    this.#sample = { blockNumber, blockHash };
   }
 
   /** Beside the reading, which is not to wait for it. What it finds is taken up by the next look. */
   #startVerification(): void {
     const now = this.clock.monotonicMs();
     const position = this.#position;
-    if (this.#isVerifying || position === null || now - this.#verifiedAtMs < this.options.verifyMs) return;
+    const { verifyMs } = this.options;
+    const isCalm = now - this.#suspectedAtMs > VERIFICATIONS * verifyMs;
+    const pauseMs = isCalm ? CALM_FACTOR * verifyMs : verifyMs;
+    if (this.#isVerifying || position === null || now - this.#verifiedAtMs < pauseMs) return;
     this.#isVerifying = true;
     void this.#verify(position).finally(() => {
       this.#isVerifying = false;
@@ -482,8 +577,10 @@ export class LogWindow {
       this.#verifyReach = Math.min(2 * this.#verifyReach, this.options.verifyBlocks);
       if (branch !== this.#branch) return;
       this.#found = { events: this.#unseen([...this.#found.events, ...events]), hints: this.#unseen(hints) };
+      if (this.#found.events.length > 0) this.#suspectedAtMs = this.clock.monotonicMs();
       this.#tellDoubt();
     } catch (error) {
+      this.#suspectedAtMs = this.clock.monotonicMs();
       // Nobody waits for it: the next one is due in `verifyMs`.
       if (error instanceof RpcError) this.#verifyReach = Math.max(1, this.#verifyReach >> 1);
     }
@@ -513,6 +610,7 @@ export class LogWindow {
     const distrustedUntilMs = this.clock.monotonicMs() + DISTRUST_MS;
     this.#trust = { turn: this.reader.turn, isTrusted: false, distrustedUntilMs };
     for (const block of this.#recent.values()) block.isComplete = false;
+    this.#suspectedAtMs = this.clock.monotonicMs();
   }
 
   #tellDoubt(): void {
@@ -523,12 +621,18 @@ export class LogWindow {
   }
 }
 
-const NOTHING_FOUND = { events: [], hints: [] };
+const EMPTY_FILTER = LogsBloom.of([]).hex;
+const NOTHING_FOUND: FoundLogs = { events: [], hints: [] };
 const NOTHING_READ: LogReading = {
   ...{ range: null, fresh: [], late: [], hints: [] },
-  ...{ checked: [], confirmed: [], again: [] },
+  ...{ checked: [], confirmed: [], again: [], isProven: false },
 };
 const NO_TRUST = { turn: -1, isTrusted: false, distrustedUntilMs: -Infinity };
+
+/** Null where the node does not tell it. */
+function bloomOf({ logsBloom }: BlockHead): LogsBloom | null {
+  return logsBloom === undefined ? null : LogsBloom.read(logsBloom);
+}
 
 /** Each once. */
 function inChainOrder(logs: readonly ChainLog[]): ChainLog[] {

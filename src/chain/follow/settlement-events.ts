@@ -140,9 +140,36 @@ export async function readFundsLogs(
   const found = await mapLimit(queries, QUERIES_IN_FLIGHT, (topics) =>
     readLogsByTopic(reader, { fromBlock, to, topics }, emitters),
   );
-  if (!isOfEverybody) return found.flat();
+  return isOfEverybody ? fundsLogsAmong(found.flat(), providers) : found.flat();
+}
+
+/** Whether a block with this filter may have logs of `readFundsLogs`. */
+export function mayHoldFundsLogs(bloom: LogsBloom, providers: Iterable<Hex>, pools: Iterable<Pool>): boolean {
+  if (!FUNDS_EVENTS.some((name) => bloom.has(name))) return false;
+  return hasEmitter(bloom, pools) && hasAccount(bloom, providers);
+}
+
+function hasEmitter(bloom: LogsBloom, pools: Iterable<Pool>): boolean {
+  for (const pool of pools) if (bloom.has(pool.poolAddress) || bloom.has(collateralToken({ pool }))) return true;
+  return false;
+}
+
+/** More providers than this are not looked for: a filter has one of them by chance. */
+function hasAccount(bloom: LogsBloom, providers: Iterable<Hex>): boolean {
+  let count = 0;
+  for (const provider of providers) {
+    count += 1;
+    if (count > MAX_NAMED_PROVIDERS || bloom.has(pad(provider))) return true;
+  }
+  return false;
+}
+
+/** Of all logs of a block, those that tell of a change of the providers' funds. */
+export function fundsLogsAmong(logs: readonly ChainLog[], providers: Iterable<Hex>): ChainLog[] {
+  const found = logs.filter(({ topics: [name] }) => name !== undefined && FUNDS_EVENTS.includes(name));
+  if (found.length === 0) return [];
   const named = new Set(providers);
-  return found.flat().filter(({ topics }) => topics.slice(1).some((topic) => named.has(toAddress(topic))));
+  return found.filter(({ topics }) => topics.slice(1).some((topic) => named.has(toAddress(topic))));
 }
 
 /** The accounts whose funds the log says have changed. */

@@ -16,8 +16,10 @@ import {
   type IgnoredLog,
   type IgnoredEvent,
   isSettlementLog,
+  mayHoldFundsLogs,
   mayHoldSettlementEvents,
   fundsEvent,
+  fundsLogsAmong,
   originOf,
   readFundsLogs,
   readSettlementLogs,
@@ -95,7 +97,10 @@ export class SettlementFollower {
     private readonly cursor: ChainCursor,
     private readonly book: BookPort,
     private readonly submitter: CommandSubmitter,
-    private readonly window: Pick<LogWindow, 'read' | 'readOld' | 'accept' | 'goBackTo' | 'isOfEarlierProcess'>,
+    private readonly window: Pick<
+      LogWindow,
+      'mayWait' | 'read' | 'readOld' | 'accept' | 'goBackTo' | 'isOfEarlierProcess'
+    >,
     states: QuoteStates,
     private readonly prefetch: Pick<StatePrefetch, 'prefetch'>,
     private readonly breaker: Pick<ContractBreaker, 'isOpen'>,
@@ -111,6 +116,11 @@ export class SettlementFollower {
   /** The block whose state the book shows; null before the first. */
   get position(): BlockId | null {
     return this.cursor.position;
+  }
+
+  /** As `ChainCursor` has it. */
+  askAgain(): boolean {
+    return this.cursor.askAgain();
   }
 
   /** Touched orders are still to be asked about. */
@@ -184,6 +194,11 @@ export class SettlementFollower {
    * there is nothing left to be read for now.
    */
   async #read(step: BlockRange): Promise<boolean> {
+    const { position } = this;
+    if (step.isHeard && position !== null && this.window.mayWait(step)) {
+      this.prefetch.prefetch(position);
+      return true;
+    }
     if (step.isLast) this.prefetch.prefetch(idOf(step.to));
     const reading = await readRange(this.cursor, step, () => this.window.read(step));
     if (reading === 'AWAITED') return true;
@@ -195,7 +210,7 @@ export class SettlementFollower {
     const due = takeRoundRobin(new Map([...this.#waiting, ...touched]), this.options.touchedSlice);
     const orders = [...new Set([...due, ...this.#inDoubt])];
     const [states, times] = await Promise.all([this.#states.atEnd(range, orders), this.#blockTimes(changes)]);
-    await this.cursor.confirm(range);
+    if (!reading.isProven) await this.cursor.confirm(range);
 
     if (changes.some(({ log }) => reading.late.includes(log))) await this.tellBlock();
     for (const { why, log } of ignored) this.onIgnored(why, log);
@@ -366,7 +381,9 @@ export function watchedSettlement(book: BookPort, factory: Hex): WatchedLogs {
   const poolFactory = factory.toLowerCase() as Hex;
   return {
     mayHold: mayHoldSettlementEvents,
+    mayHoldHints: (bloom) => mayHoldFundsLogs(bloom, book.providers(), book.quotedPools()),
     isEvent: isSettlementLog,
+    hintsAmong: (logs) => fundsLogsAmong(logs, book.providers()),
     events: (reader, fromBlock, to) => readSettlementLogs(reader, fromBlock, to, poolFactory, [...book.quotedPools()]),
     hints: (reader, fromBlock, to) =>
       readFundsLogs(reader, fromBlock, to, [...book.providers()], [...book.quotedPools()]),

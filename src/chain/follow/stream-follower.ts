@@ -74,6 +74,11 @@ export class StreamFollower {
     return this.cursor.position;
   }
 
+  /** As `ChainCursor` has it. */
+  askAgain(): boolean {
+    return this.cursor.askAgain();
+  }
+
   /**
    * Needs nothing of the settlement chain, so that both can be asked at once. One at a time; then `enter`, or never.
    */
@@ -124,7 +129,7 @@ export class StreamFollower {
       ),
       this.#timestamps(candidates, range?.to ?? null),
     ]);
-    if (range !== null) await this.cursor.confirm(range);
+    if (range !== null && !reading.isProven) await this.cursor.confirm(range);
 
     // A restart would take a position at a late log for all that was read.
     const isLate = candidates.some(({ log }) => late.includes(log));
@@ -220,6 +225,8 @@ export function watchedStream(orderbookStream: Hex): WatchedLogs {
   const [publishQuote] = publishQuoteTopics;
   return {
     mayHold: (bloom) => bloom.has(orderbookStream) && bloom.has(publishQuote),
+    mayHoldHints: () => false,
+    hintsAmong: () => [],
     isEvent: ({ address, topics }) => address === orderbookStream.toLowerCase() && topics[0] === publishQuote,
     events: (reader, fromBlock, to) =>
       reader.logs({ fromBlock, to, address: orderbookStream, topics: publishQuoteTopics }),

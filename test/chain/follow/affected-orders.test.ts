@@ -148,7 +148,8 @@ t.test('of more orders than are asked about at once, each maker has as many', as
 
 const AT: BlockId = { blockNumber: 70, blockHash: blockHashOf(70) };
 const NEWEST: BlockId = { blockNumber: 200, blockHash: blockHashOf(200) };
-const RANGE = { fromBlock: 60, to: { number: 70, hash: AT.blockHash, parentHash: blockHashOf(69), timestamp: START } };
+const TO = { number: 70, hash: AT.blockHash, parentHash: blockHashOf(69), timestamp: START };
+const RANGE = { fromBlock: 60, to: TO, heads: [] };
 const LACKS = new RpcError(-32000, 'missing trie node', null);
 const SILENT = new RpcUnreachable('nobody answers');
 

@@ -2,7 +2,7 @@ import t from 'tap';
 import { ChainMoved, reorgAncestor } from '../../../src/chain/follow/cursor.js';
 import { ReadBlocks } from '../../../src/chain/follow/read-blocks.js';
 import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
-import { ScriptedChain } from '../scripted-chain.js';
+import { ScriptedChain, timeOf } from '../scripted-chain.js';
 import { cursorFarAhead, cursorOn, readAll } from '../scripted-cursor.js';
 
 t.test('blocks are read once, from the first that matters to the newest', async (t) => {
@@ -117,6 +117,125 @@ t.test('one answer shows that nothing is new, or what the next block is', async 
   t.match(await cursor.poll(), { type: 'BLOCKS', fromBlock: 21, to: { number: 21 } });
   t.equal(chain.requests.length - asked, 2);
 });
+
+t.test(
+  'new blocks near the head are asked for their headers, and these show that the last one read stands',
+  async (t) => {
+    const chain = new ScriptedChain(20);
+    const { cursor } = cursorOn(chain, { nearBlocks: 3, reorgDepth: 1000 });
+    cursor.moveTo(chain.id(17));
+    const asked = chain.requests.length;
+    const near = await cursor.poll();
+    if (near.type !== 'BLOCKS') throw new Error('Blocks were expected');
+    t.strictSame(
+      near.heads.map(({ hash }) => hash),
+      [18, 19, 20].map((number) => chain.hash(number)),
+    );
+    t.equal(chain.requests.length - asked, 3);
+    cursor.advance(near, []);
+    chain.mine(4);
+    t.match(await cursor.poll(), { type: 'BLOCKS', fromBlock: 21, heads: [] }, 'there are too many');
+  },
+);
+
+t.test('headers that do not follow each other are of two branches', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain, { nearBlocks: 3 });
+  cursor.moveTo(chain.id(17));
+  const request = chain.request.bind(chain);
+  chain.request = async (asked) => {
+    const answer = await request(asked);
+    if ((asked.params as [string])[0] === 'latest') {
+      chain.cutTo(18);
+      chain.mine(2, 'b');
+    }
+    return answer;
+  };
+  await t.rejects(cursor.poll(), ChainMoved);
+});
+
+t.test('a header that the node lacks leaves those above it', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor } = cursorOn(chain, { nearBlocks: 3 });
+  cursor.moveTo(chain.id(17));
+  chain.lose(18);
+  const step = await cursor.poll();
+  t.match(step, { type: 'BLOCKS', fromBlock: 18, heads: [{ number: 19 }, { number: 20 }] });
+});
+
+t.test('blocks that a subscription announces are read without a request', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor, clock, heard, heads, reads } = cursorOn(chain);
+  heard.open();
+  await readAll(cursor);
+  const asked = chain.requests.length;
+  chain.mine(2);
+  for (const number of [21, 22]) heard.add(headOf(chain, number));
+  const step = await cursor.poll();
+  if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  t.match(step, { fromBlock: 21, to: { number: 22 }, isLast: true, isHeard: true, heads: { length: 2 } });
+  t.equal(heads.at(-1), 22);
+  cursor.advance(step, []);
+  const before = reads();
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  t.equal(reads(), before + 1);
+  t.equal(chain.requests.length, asked);
+  t.equal(cursor.askAgain(), true);
+  await cursor.poll();
+  t.equal(chain.requests.length, asked + 1, 'until it is said that they are no good');
+  clock.advance(5_000);
+  await cursor.poll();
+  t.equal(chain.requests.length, asked + 2, 'or for a while');
+});
+
+t.test('announced blocks wait for the blocks that have to follow them', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor, heard } = cursorOn(chain, { confirmations: 2 });
+  heard.open();
+  await readAll(cursor);
+  heard.add(headOf(chain, 19));
+  heard.add(headOf(chain, 20));
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  chain.mine(1);
+  heard.add(headOf(chain, 21));
+  t.match(await cursor.poll(), { type: 'BLOCKS', fromBlock: 19, to: { number: 19 }, isHeard: true });
+});
+
+t.test('a node that has not got the announced blocks yet does not lag', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor, heard, heads, lags } = cursorOn(chain);
+  heard.open();
+  await readAll(cursor);
+  const ahead = new ScriptedChain(21);
+  heard.add(headOf(ahead, 21));
+  const step = await cursor.poll();
+  if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
+  cursor.advance(step, []);
+  cursor.askAgain();
+  heard.add(headOf(chain, 20));
+  heard.add(headOf(ahead, 21));
+  t.match(await cursor.poll(), { type: 'IDLE' });
+  t.strictSame([lags(), heads.at(-1)], [0, 21]);
+});
+
+t.test('an announced block that does not follow the one that was read is looked for at the node', async (t) => {
+  const chain = new ScriptedChain(20);
+  const { cursor, heard } = cursorOn(chain);
+  heard.open();
+  await readAll(cursor);
+  chain.mine(1);
+  heard.add(headOf(chain, 21));
+  await readAll(cursor);
+  chain.cutTo(20);
+  chain.mine(2, 'b');
+  heard.add(headOf(chain, 22));
+  t.match(await cursor.poll(), { type: 'REORG', ancestor: chain.id(20) });
+});
+
+/** As a subscription announces it. */
+function headOf(chain: ScriptedChain, number: number) {
+  return { number, hash: chain.hash(number), parentHash: chain.hash(number - 1), timestamp: timeOf(number) };
+}
 
 t.test('newestFarAbove returns a block only above what a reorg can take back', async (t) => {
   const chain = new ScriptedChain(20);

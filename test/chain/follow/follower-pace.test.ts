@@ -19,6 +19,7 @@ function following(
     look = async () => ({ type: 'IDLE' as const, reading: null }),
     enter = async () => true,
     unit = (): number => 1,
+    isHeard = { settlement: false, stream: false },
     pace: atPace = pace,
   } = {},
 ) {
@@ -32,11 +33,12 @@ function following(
       return step();
     },
     checkWaiting: () => Promise.resolve(true),
+    askAgain: () => isHeard.settlement,
     async check(orders: readonly Order[]) {
       if (orders.length > 0) checks.push(orders.length);
     },
   };
-  const stream = { position: POSITION, look, enter };
+  const stream = { position: POSITION, look, enter, askAgain: () => isHeard.stream };
   const follower = new BookFollower(
     settlement,
     stream,
@@ -97,6 +99,20 @@ t.test(
     }
   },
 );
+
+t.test('a failure after blocks that were only announced is none: the node is asked at once', async (t) => {
+  const isHeard = { settlement: false, stream: true };
+  const { seen, passes } = following(
+    async () => {
+      if (seen.steps > 1) return true;
+      throw new Error('the node does not have that block');
+    },
+    { isHeard },
+  );
+  await passes(0);
+  t.equal(seen.steps, 2);
+  t.strictSame(seen.failures, []);
+});
 
 t.test('the follower reports progress after each range', async (t) => {
   const settled = [false, false, true, true];

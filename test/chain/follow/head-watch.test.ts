@@ -9,6 +9,12 @@ import { ManualClock } from '../../system/manual-clock.js';
 const PATIENCE = { pingMs: 10_000, backoffMs: 200, maxBackoffMs: 5_000 };
 const MOST_PATIENT = { bytes: (length: number) => new Uint8Array(length), unit: () => 1 };
 
+/** Block 7, as a node announces it. */
+const HEADER = {
+  ...{ number: '0x7', timestamp: '0x64', logsBloom: `0x${'0'.repeat(512)}` },
+  ...{ hash: `0x${'1'.repeat(64)}`, parentHash: `0x${'2'.repeat(64)}` },
+};
+
 /** A node that sends heads when the test says so. */
 async function watched(t: Test, options: { readonly autoPong: boolean } = { autoPong: true }) {
   const node = new WebSocketServer({ host: '127.0.0.1', port: 0, ...options });
@@ -20,21 +26,26 @@ async function watched(t: Test, options: { readonly autoPong: boolean } = { auto
     socket.on('message', (data) => asked.push((data as Buffer).toString('utf8')));
   });
   const clock = new ManualClock();
-  let heads = 0;
-  const told: (BlockHead | null)[] = [];
+  const told: BlockHead[] = [];
+  /** In order, what the listener hears. */
+  const heard: string[] = [];
   const url = `ws://127.0.0.1:${(node.address() as AddressInfo).port}`;
-  const onHead = (head: BlockHead | null): void => {
-    heads += 1;
-    told.push(head);
+  const listener = {
+    onOpen: () => heard.push('open'),
+    onClose: () => heard.push('close'),
+    onHead(head: BlockHead): void {
+      heard.push(`head ${head.number}`);
+      told.push(head);
+    },
   };
-  const watch = new HeadWatch(url, onHead, clock, MOST_PATIENT, PATIENCE);
+  const watch = new HeadWatch(url, listener, clock, MOST_PATIENT, PATIENCE);
   t.teardown(() => {
     watch.stop();
     node.close();
     for (const socket of sockets) socket.terminate();
   });
   watch.start();
-  return { node, sockets, asked, clock, watch, told, heads: () => heads };
+  return { node, sockets, asked, clock, watch, told, heard };
 }
 
 /** Lets real I/O happen until it is so. */
@@ -42,20 +53,23 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-t.test('it subscribes, and every message wakes the reader', async (t) => {
-  const { sockets, asked, heads } = await watched(t);
+t.test('it subscribes, and reports when the node has accepted that and when it is over', async (t) => {
+  const { sockets, asked, heard } = await watched(t);
   await until(() => asked.length === 1);
   t.match(JSON.parse(asked[0] ?? ''), { method: 'eth_subscribe', params: ['newHeads'] });
+  sockets[0]?.send('{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no subscriptions"}}');
   sockets[0]?.send('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
-  sockets[0]?.send('not even JSON');
-  await until(() => heads() === 2);
-  t.pass();
+  await until(() => heard.length === 1);
+  t.strictSame(heard, ['open']);
+  sockets[0]?.terminate();
+  await until(() => heard.length === 2);
+  t.strictSame(heard, ['open', 'close']);
 });
 
 t.test(
   'a connection that ends is made again, after longer and longer pauses until it has told of something',
   async (t) => {
-    const { node, sockets, asked, clock, heads } = await watched(t);
+    const { node, sockets, asked, clock, told } = await watched(t);
     for (const [n, pauseMs] of [200, 400, 800].entries()) {
       await until(() => asked.length === n + 1);
       sockets[n]?.terminate();
@@ -65,8 +79,8 @@ t.test(
       clock.advance(1);
     }
     await until(() => asked.length === 4);
-    sockets[3]?.send('{}');
-    await until(() => heads() === 1);
+    sockets[3]?.send(JSON.stringify({ params: { result: HEADER } }));
+    await until(() => told.length === 1);
     sockets[3]?.terminate();
     await until(() => node.clients.size === 0 && clock.pending === 1);
     clock.advance(200);
@@ -108,13 +122,11 @@ t.test('a quiet connection that answers pings is kept', async (t) => {
   t.equal(sockets[0]?.readyState, 1);
 });
 
-t.test('the header of a head is passed on, and what is none wakes the reader alone', async (t) => {
+t.test('the header of a block is passed on, and a message without one is not', async (t) => {
   const { sockets, asked, told } = await watched(t);
   await until(() => asked.length === 1);
-  const [hash, parentHash] = [`0x${'1'.repeat(64)}`, `0x${'2'.repeat(64)}`] as const;
-  const result = { number: '0x7', hash, parentHash, timestamp: '0x64', logsBloom: `0x${'0'.repeat(512)}` };
-  const messages = [{ params: { result } }, { id: 1, result: '0x1' }, null, { params: { result: { number: '0x7' } } }];
-  for (const message of [...messages.map((message) => JSON.stringify(message)), 'no JSON']) sockets[0]?.send(message);
-  await until(() => told.length === 5);
-  t.strictSame(told, [{ ...result, number: 7, timestamp: 100 }, null, null, null, null]);
+  const messages = [null, { params: { result: { number: '0x7' } } }, { params: {} }, { params: { result: HEADER } }];
+  for (const message of ['no JSON', ...messages.map((message) => JSON.stringify(message))]) sockets[0]?.send(message);
+  await until(() => told.length === 1);
+  t.strictSame(told, [{ ...HEADER, number: 7, timestamp: 100 }]);
 });

@@ -6,7 +6,6 @@ import {
   idOf,
   type LogQuery,
 } from '../../../src/chain/contracts/blocks-and-logs.js';
-import { ChainMoved } from '../../../src/chain/follow/cursor.js';
 import { LogWindow, type LogWindowOptions } from '../../../src/chain/follow/log-window.js';
 import { LogsBloom } from '../../../src/chain/follow/logs-bloom.js';
 import { RpcError, RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
@@ -20,12 +19,13 @@ import { RpcProxy } from '../rpc-proxy.js';
 
 const EMITTER = address(0x51);
 const EVENT = blockHashOf(0xe7);
+const HINT = blockHashOf(0x41);
 const OTHER = blockHashOf(0x0f);
 const PATIENCE_MS = 3_000;
 const VERIFY_MS = 10_000;
 const OPTIONS = {
   ...{ rereadBlocks: 4, rereadMs: 10_000, patienceMs: PATIENCE_MS, verifyBlocks: 20, verifyMs: VERIFY_MS },
-  ...{ mostLogs: 100, blocksInFlight: 2 },
+  ...{ hintsMs: 500, mostLogs: 100, blocksInFlight: 2 },
 };
 
 type Blooms = 'TRUE' | 'ABSENT' | 'EMPTY';
@@ -116,7 +116,9 @@ function open({ blooms = 'TRUE', second, options, resumedAt }: Opened = {}) {
     second ?? node,
     {
       mayHold: (bloom) => bloom.has(EMITTER) && bloom.has(EVENT),
+      mayHoldHints: (bloom) => bloom.has(EMITTER) && bloom.has(HINT),
       isEvent: ({ topics }) => topics[0] === EVENT,
+      hintsAmong: (logs) => logs.filter(({ topics }) => topics[0] === HINT),
       events: (reader, fromBlock, to) => reader.logs({ fromBlock, to, topics: [EVENT] }),
       hints: () => Promise.resolve([]),
     },
@@ -127,12 +129,14 @@ function open({ blooms = 'TRUE', second, options, resumedAt }: Opened = {}) {
   );
   if (resumedAt === undefined) window.goBackTo(idOf(node.head(0)), true);
   let position = resumedAt?.blockNumber ?? 0;
+  const headsFrom = (number: number): BlockHead[] =>
+    Array.from({ length: node.blocks.length - number }, (_, i) => node.head(number + i));
   /** Reads on to the newest block: what came of new blocks and of old ones, once it is in the book; null: it waits. */
   const look = async (isAccepted = true): Promise<[fresh: string[], late: string[]] | null> => {
     const to = node.head();
     const isNew = to.number > position;
     const reading = isNew
-      ? await window.read({ type: 'BLOCKS', fromBlock: position + 1, to, isLast: true } as never)
+      ? await window.read({ fromBlock: position + 1, to, isLast: true, heads: headsFrom(position + 1) })
       : await window.readOld();
     if (reading === 'AWAITED') return null;
     if (isAccepted) {
@@ -211,18 +215,113 @@ t.test('after a while reading goes on without them, which is known until they co
 });
 
 t.test('a block that cannot hold an event needs no request for logs, once filters are known to be true', async (t) => {
-  const { node, look, requests, window } = await openTrusting();
+  const { node, look, requests } = await openTrusting();
   node.mine();
   node.mine(OTHER);
   await look();
-  t.strictSame(requests(), ['block 2']);
+  t.strictSame(requests(), []);
   node.mine();
-  window.addHead(node.head(4));
   node.mine(EVENT);
   await look();
-  t.strictSame(requests(), ['logs 5..5'], 'nor one for a block that a subscription told of');
+  t.strictSame(requests(), ['logs 5..5']);
   await look();
   t.strictSame(requests(), [], 'and nothing is read again');
+});
+
+t.test('blocks that may hold what is read are asked for with one request', async (t) => {
+  const { node, look, requests } = await openTrusting();
+  node.mine(EVENT);
+  node.mine();
+  node.mine(OTHER, EVENT);
+  t.strictSame(await look(), [['2:0', '4:1'], []]);
+  t.strictSame(requests(), ['logs 2..4']);
+});
+
+t.test('where the node refuses that, each is asked for alone', async (t) => {
+  const { node, look, requests } = await openTrusting();
+  node.mine(EVENT);
+  node.mine(EVENT);
+  refuseRanges(node);
+  t.strictSame(await look(), [['2:0', '3:0'], []]);
+  t.strictSame(requests(), ['refused', 'logs 2..2', 'logs 3..3']);
+});
+
+t.test('hints come with all logs of a block that may hold some', async (t) => {
+  const { node, window, look, requests } = await openTrusting();
+  node.mine(OTHER, HINT);
+  const reading = await window.read({ fromBlock: 2, to: node.head(2), isLast: true, heads: [node.head(2)] });
+  if (reading === 'AWAITED') throw new Error('Nothing is missing');
+  t.strictSame([places(reading.fresh), places(reading.hints), reading.isProven], [[], ['2:1'], true]);
+  t.strictSame(requests(), ['logs 2..2']);
+  node.hidden.add('2:0');
+  t.equal(await look(), null, 'and they are waited for');
+});
+
+t.test('announced blocks with nothing but hints wait after others with hints', async (t) => {
+  const { node, clock, window, look } = await openTrusting();
+  const range = (number: number) => ({
+    ...{ fromBlock: number, to: node.head(number), isLast: true, isHeard: true as const },
+    heads: [node.head(number)],
+  });
+  clock.advance(OPTIONS.hintsMs);
+  node.mine(HINT);
+  t.equal(window.mayWait(range(2)), false);
+  await look();
+  for (const topic of [HINT, EVENT, OTHER]) node.mine(topic);
+  t.strictSame(
+    [3, 4, 5].map((number) => window.mayWait(range(number))),
+    [true, false, false],
+    'none with an event does, nor one that holds nothing',
+  );
+  clock.advance(OPTIONS.hintsMs);
+  t.equal(window.mayWait(range(3)), false);
+});
+
+t.test('filters are tried with a block of others before they are trusted', async (t) => {
+  const { node, look, requests } = open();
+  node.mine(OTHER);
+  await look();
+  t.strictSame(requests(), ['logs 1..1', 'logs 1..1'], 'the events, and all logs');
+  node.mine();
+  await look();
+  t.strictSame(requests(), []);
+});
+
+t.test('and where the new ones are empty, with one that held an event', async (t) => {
+  const { node, window, requests } = open({ options: { rereadBlocks: 2 } });
+  node.mine(EVENT);
+  node.mine();
+  const reading = await window.read({ fromBlock: 1, to: node.head(2), isLast: true, heads: [] });
+  if (reading === 'AWAITED') throw new Error('Nothing is missing');
+  window.accept(reading);
+  await window.readOld();
+  t.strictSame(requests(), ['logs 1..2', 'logs 1..2', 'block 1', 'logs 1..1']);
+  t.match(await window.readOld(), { confirmed: [{ number: 1 }, { number: 2 }] }, 'then they confirm the open blocks');
+});
+
+t.test('open blocks are confirmed by their filters, and then read no more', async (t) => {
+  const { node, window, requests } = await openTrusting({ options: { rereadBlocks: 8 } });
+  for (const topic of [OTHER, EVENT]) node.mine(topic);
+  node.hidden.add('3:0');
+  const reading = await window.read({ fromBlock: 2, to: node.head(3), isLast: true, heads: [] });
+  if (reading === 'AWAITED') throw new Error('Without a header nothing is known to be missing');
+  window.accept(reading);
+  requests();
+  const old = await window.readOld();
+  t.strictSame(requests().sort(), ['block 2', 'block 3', 'logs 2..3', 'logs 3..3']);
+  t.strictSame(
+    old.confirmed.map(({ number }) => number),
+    [2],
+    'the other lacks its log',
+  );
+  window.accept(old);
+  node.hidden.clear();
+  const late = await window.readOld();
+  t.strictSame(places(late.late), ['3:0']);
+  window.accept(late);
+  requests();
+  window.accept(await window.readOld());
+  t.strictSame(requests(), []);
 });
 
 t.test('where there are no filters, or false ones, the last blocks are read again with each look', async (t) => {
@@ -313,6 +412,26 @@ t.test('all blocks are verified slowly, through the second endpoint', async (t) 
   t.equal(seen.doubt, null);
 });
 
+t.test('it is rare once nothing has come for a while', async (t) => {
+  const { node, clock, look, requests } = await openTrusting();
+  const verifications = async (times: number): Promise<number> => {
+    requests();
+    for (let n = 0; n < times; n += 1) {
+      clock.advance(VERIFY_MS);
+      node.mine();
+      await look();
+      await turn();
+    }
+    return requests().length;
+  };
+  t.equal(await verifications(3), 3);
+  t.equal(await verifications(29), 0);
+  t.equal(await verifications(1), 1);
+  node.mine(EVENT);
+  await look();
+  t.equal(await verifications(3), 3);
+});
+
 t.test('a block that should hold an event is read again on demand', async (t) => {
   const { node, clock, look, window } = open({ blooms: 'ABSENT' });
   node.mine(EVENT);
@@ -346,26 +465,13 @@ t.test('late logs of a block that was taken back do not count', async (t) => {
   t.strictSame(await look(), [['1:0'], []]);
 });
 
-t.test('a range whose blocks do not follow each other is of two branches', async (t) => {
-  const { node, look } = open();
-  node.mine(EVENT);
-  node.mine();
-  const head = node.head.bind(node);
-  node.head = (number) => ({ ...head(number), ...(number === 1 && { hash: blockHashOf(1, 9) }) });
-  await t.rejects(look(), ChainMoved);
-});
-
 t.test('a node that refuses so many blocks is asked for the new ones alone', async (t) => {
   const { node, look, requests } = open({ blooms: 'ABSENT' });
   node.mine();
   await look();
   node.mine(EVENT);
   requests();
-  const logs = node.logs.bind(node);
-  node.logs = (query) =>
-    query.fromBlock < query.to.blockNumber
-      ? (node.requests.push('refused'), Promise.reject(new RpcError(-32005, 'too many', null)))
-      : logs(query);
+  refuseRanges(node);
   t.strictSame(await look(), [['2:0'], []]);
   t.strictSame(requests(), ['refused', 'logs 2..2']);
 });
@@ -405,6 +511,16 @@ t.test('quotes, fills and cancels that a real node’s index has late are in the
     t.notOk(book.ids.includes(gone ?? '0x'));
   });
 });
+
+/** From now on the node gives the logs of one block at a time. */
+function refuseRanges(node: Node): void {
+  const logs = node.logs.bind(node);
+  node.logs = (query) => {
+    if (query.fromBlock === query.to.blockNumber) return logs(query);
+    node.requests.push('refused');
+    return Promise.reject(new RpcError(-32005, 'too many', null));
+  };
+}
 
 /** What was begun beside the looks is done. */
 function turn(): Promise<void> {

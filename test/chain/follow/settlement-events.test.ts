@@ -1,9 +1,13 @@
 import t from 'tap';
 import { concat, decodeEventLog, encodeEventTopics, numberToHex, pad } from 'viem';
-import { poolAbi } from '../../../src/chain/contracts/abi.js';
+import { erc20Abi, poolAbi } from '../../../src/chain/contracts/abi.js';
 import type { ChainLog, LogQuery } from '../../../src/chain/contracts/blocks-and-logs.js';
+import { collateralToken } from '../../../src/chain/contracts/quote-types.js';
+import { LogsBloom } from '../../../src/chain/follow/logs-bloom.js';
 import {
   fundsEvent,
+  fundsLogsAmong,
+  mayHoldFundsLogs,
   readFundsLogs,
   readSettlementLogs,
   settlementEvents,
@@ -99,4 +103,37 @@ t.test('a block of thousands of cancels takes a small part of what viem takes fo
   const oursMs = await shortest(() => read(logs));
   const viemMs = await shortest(() => logs.map(decodedByViem));
   t.ok(oursMs < viemMs / 4, `${oursMs} ms of ${viemMs}`);
+});
+
+t.test('a filter shows whether a block may change the means of a maker', (t) => {
+  const [transfer] = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer' });
+  const token = collateralToken({ pool: POOL });
+  const mayHold = (from: Hex, topics: readonly unknown[], providers = [address(9), MAKER]): boolean =>
+    mayHoldFundsLogs(LogsBloom.of([{ address: from, topics: topics as Hex[] }]), providers, [POOL]);
+  const topics = [transfer, pad(address(3)), pad(MAKER)];
+  t.equal(mayHold(token, topics), true);
+  t.equal(mayHold(POOL.poolAddress, topics), true);
+  t.equal(mayHold(address(0x77), topics), false, 'of no contract that matters');
+  t.equal(mayHold(token, topics.slice(0, 2)), false, 'of nobody with quotes');
+  t.equal(mayHold(token, topics.slice(1)), false, 'no such event');
+  t.equal(mayHold(token, topics, []), false);
+  const others = Array.from({ length: 2_001 }, (_, n) => address(1_000 + n));
+  t.equal(mayHold(token, topics.slice(0, 2), others), true, 'of too many to be looked for');
+  t.equal(mayHold(token, topics.slice(0, 2), others.slice(1)), false);
+  t.end();
+});
+
+t.test('of all logs of a block only those count that name a maker', (t) => {
+  const [approval] = encodeEventTopics({ abi: erc20Abi, eventName: 'Approval' });
+  const logs = [
+    poolLog([approval, pad(MAKER), pad(address(5))], 1, 1n, 0),
+    poolLog([approval, pad(address(5)), pad(address(6))], 1, 1n, 1),
+    poolLog(fillTopics, 11, 1n, 2),
+    poolLog([], 1, 1n, 3),
+  ];
+  t.strictSame(
+    fundsLogsAmong(logs, [MAKER]).map(({ logIndex }) => logIndex),
+    [0],
+  );
+  t.end();
 });

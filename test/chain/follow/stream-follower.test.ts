@@ -92,11 +92,20 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
   };
   const watched = {
     mayHold: () => false,
+    mayHoldHints: () => false,
     isEvent: () => true,
+    hintsAmong: () => [],
     events: (_: ChainReader, fromBlock: number, to: BlockId) => reader.logs({ fromBlock, to, topics: [] }),
     hints: () => Promise.resolve([]),
   };
-  const windowOptions = { rereadBlocks: 4, rereadMs: 1_000, patienceMs: 1_000, verifyBlocks: 50, verifyMs: 10_000 };
+  const windowOptions = {
+    rereadBlocks: 4,
+    rereadMs: 1_000,
+    patienceMs: 1_000,
+    verifyBlocks: 50,
+    verifyMs: 10_000,
+    hintsMs: 500,
+  };
   const readBefore = resume.trail.at(resume.isPartial ? -2 : -1) ?? null;
   const window = new LogWindow(
     reader,
