@@ -1,0 +1,215 @@
+import { setTimeout } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { watchHeads } from '../../../src/app/chain-wiring.js';
+import type { CoreOptions } from '../../../src/app/service-options.js';
+import type { Profile } from '../../../src/chain/contracts/deployments.js';
+import { type Limits, limits as defaultLimits } from '../../../src/config/limits.js';
+import type { Hex } from '../../../src/engine/quote.js';
+import { systemClock, systemRandom } from '../../../src/system/clock.js';
+import { readDocument } from '../../app/read-document.js';
+import { Market, ONE } from '../dev/market.js';
+import { Following, type FollowingOptions, httpRpc, newOperator } from '../following.js';
+import { RpcProxy, type RpcRequest } from '../rpc-proxy.js';
+
+const BLOCK_MS = 250;
+/** No verification of logs while calls are counted: how many calls each makes is counted by itself. */
+const NEVER_MS = 3_600_000;
+const VERIFY_MS = 100;
+
+const market = await Market.open(t);
+const { chain, client, maker, taker, stranger, operator } = market;
+const pool = market.pool('testWETH', 1800n, true);
+
+/** A book that follows one chain as both of its chains, through a proxy that counts. */
+class Counted {
+  private constructor(
+    readonly following: Following,
+    private readonly proxy: RpcProxy,
+  ) {}
+
+  static async open(wsUrl: string | null, verifyMs: number, options: Partial<FollowingOptions> = {}): Promise<Counted> {
+    const proxy = await RpcProxy.open(chain.rpcUrl);
+    const rpc = { settlement: httpRpc([proxy.url]), stream: httpRpc([proxy.url]) };
+    const { settlement, stream } = chain.profile;
+    const profile: Profile = { ...chain.profile, settlement: { ...settlement, wsUrl }, stream: { ...stream, wsUrl } };
+    const limits: Limits = { ...defaultLimits, verifyMs };
+    const following = await Following.start({ profile, rpc, limits, ...options });
+    const watching = { profile, clock: systemClock, random: systemRandom, limits } as CoreOptions;
+    const watches = watchHeads(watching, following.chains);
+    t.teardown(async () => {
+      for (const watch of watches) watch.stop();
+      await following.stop();
+      proxy.close();
+    });
+    return new Counted(following, proxy);
+  }
+
+  get calls(): number {
+    return this.proxy.requests.length;
+  }
+
+  forget(): void {
+    this.proxy.requests.length = 0;
+  }
+
+  /** Topics that logs were asked for by. */
+  logFilters(): Set<string> {
+    const queries = this.proxy.requests.filter(({ method }) => method === 'eth_getLogs');
+    return new Set(queries.map(({ params: [filter] }) => JSON.stringify((filter as { topics: unknown }).topics)));
+  }
+
+  /** Without those for heads, which are made whatever happens, and for receipts, which depend on how long a node mines. */
+  causedCalls(): number {
+    const isCaused = ({ method, params: [which] }: RpcRequest): boolean =>
+      method !== 'eth_getTransactionReceipt' && which !== 'latest';
+    return this.proxy.requests.filter(isCaused).length;
+  }
+
+  /** Resolves when all blocks have been read, and none of them is read again. */
+  async settle(): Promise<void> {
+    await this.following.upToDate({ settlement: client, stream: client });
+    for (let before = -1; before !== this.causedCalls();) {
+      before = this.causedCalls();
+      for (let wakes = 0; wakes < 20; wakes += 1) {
+        this.following.chains.follower.wake();
+        await setTimeout(10);
+      }
+    }
+  }
+
+  knows(quoteId: Hex): boolean {
+    return this.following.engine.get(quoteId) !== undefined;
+  }
+}
+
+const { wsUrl } = chain.profile.settlement;
+const polling = await Counted.open(null, NEVER_MS);
+const subscribed = await Counted.open(wsUrl, NEVER_MS);
+const publishing = await Counted.open(wsUrl, NEVER_MS, { operator: newOperator(operator.privateKey) });
+const verifying = await Counted.open(wsUrl, VERIFY_MS);
+const all = [polling, subscribed, publishing, verifying];
+
+/** Rows of docs/reference/rpc-calls.md, by their first cell: the others as numbers. */
+const documented = new Map(
+  readDocument('docs/reference/rpc-calls.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([, name = '', ...cells]) => [name, cells.slice(0, -1).map(Number)] as const),
+);
+
+function documentedAs(name: string): readonly number[] {
+  const numbers = documented.get(name);
+  if (numbers === undefined) throw new Error(`docs/reference/rpc-calls.md has no row "${name}"`);
+  return numbers;
+}
+
+const most = (name: string): number => documentedAs(name)[0] ?? NaN;
+
+const RATES = {
+  idle: 'no block',
+  empty: '4 empty blocks a second',
+  transfers: '4 blocks a second, each with a transfer to a maker',
+};
+
+/** Calls a second of both while `act` runs once in `BLOCK_MS`. */
+async function rates(seconds: number, act: () => Promise<unknown>): Promise<[subscribed: number, polling: number]> {
+  const before = [subscribed.calls, polling.calls] as const;
+  const startMs = performance.now();
+  for (let n = 1; n * BLOCK_MS <= seconds * 1000; n += 1) {
+    await act();
+    await setTimeout(Math.max(0, startMs + n * BLOCK_MS - performance.now()));
+  }
+  const tookSeconds = (performance.now() - startMs) / 1000;
+  return [(subscribed.calls - before[0]) / tookSeconds, (polling.calls - before[1]) / tookSeconds];
+}
+
+/** Calls of one follower that each of these acts causes. */
+async function perAct(
+  counted: Counted,
+  acts: readonly (() => Promise<unknown>)[],
+  isDone: (n: number) => boolean,
+): Promise<number> {
+  await counted.settle();
+  const before = counted.causedCalls();
+  for (const [n, act] of acts.entries()) {
+    await act();
+    while (!isDone(n)) await setTimeout(5);
+  }
+  await counted.settle();
+  return (counted.causedCalls() - before) / acts.length;
+}
+
+const offers = await Promise.all([1, 2, 3, 4, 5, 6].map((salt) => market.sign(pool, { salt })));
+const [known, foreign, own] = [offers.slice(0, 2), offers.slice(2, 4), offers.slice(4)];
+
+t.before(async () => {
+  await market.publish(stranger.address, known);
+  for (const counted of all) await counted.settle();
+});
+
+/** As many as documented; in so short a time there may be one head more for each chain. */
+function isAsDocumented(t: Test, name: string, [ofSubscribed, ofPolling]: readonly number[], seconds: number): void {
+  const [mostSubscribed = 0, , mostPolling = 0] = documentedAs(name);
+  t.ok((ofSubscribed ?? NaN) <= mostSubscribed + 2 / seconds, `${ofSubscribed?.toFixed(2)} with a subscription`);
+  t.ok((ofPolling ?? NaN) <= mostPolling + 2 / seconds, `${ofPolling?.toFixed(2)} without`);
+}
+
+t.test('a verification, and calls while no block comes', async (t) => {
+  const [calls = NaN] = documentedAs('a verification of the last blocks');
+  const verification = async (): Promise<number> => {
+    verifying.forget();
+    while (verifying.logFilters().size < calls) await setTimeout(5);
+    await setTimeout(1_000);
+    return verifying.logFilters().size;
+  };
+  const [ofRest, ofVerification] = await Promise.all([rates(4, () => Promise.resolve()), verification()]);
+  isAsDocumented(t, RATES.idle, ofRest, 4);
+  t.equal(ofVerification, calls, 'each chain’s filters, once');
+});
+
+t.test('at four empty blocks a second', async (t) => {
+  isAsDocumented(t, RATES.empty, await rates(4, () => client.mine({ blocks: 1 })), 4);
+});
+
+t.test('at four blocks a second that each hold a transfer to a maker', async (t) => {
+  const token = market.token('testWETH');
+  const transfer = (): Promise<unknown> => market.transfer(stranger.address, token, maker.address, 1n);
+  isAsDocumented(t, RATES.transfers, await rates(4, transfer), 4);
+});
+
+t.test('a day has as many as its seconds, and the verifications', (t) => {
+  const [calls = 0] = documentedAs('a verification of the last blocks');
+  const often = (calls * 1000) / defaultLimits.verifyMs;
+  const rare = often / 30;
+  for (const [name, verifications] of [
+    [RATES.idle, rare],
+    [RATES.empty, rare],
+    [RATES.transfers, often],
+  ] as const) {
+    const [ofSubscribed = 0, aDay, ofPolling = 0, anotherDay] = documentedAs(name);
+    const days = [ofSubscribed, ofPolling].map((rate) => 1000 * Math.round((rate + verifications) * 86.4));
+    t.strictSame([aDay, anotherDay], days, name);
+  }
+  t.end();
+});
+
+t.test('for a quote that somebody publishes, one that the service publishes, and a fill', async (t) => {
+  const publish = foreign.map((offer) => () => market.publish(stranger.address, [offer]));
+  const ofForeign = await perAct(subscribed, publish, (n) => subscribed.knows(foreign[n]?.quoteId ?? '0x'));
+  t.ok(ofForeign <= most('a quote that somebody else publishes'), `${ofForeign} for a published quote`);
+
+  const { publisher } = publishing.following.chains;
+  const post = own.map((offer) => async () => publisher?.publish(offer));
+  const ofOwn = 1 + (await perAct(publishing, post, (n) => publishing.knows(own[n]?.quoteId ?? '0x')));
+  // The quote's state is asked for at another block where one comes meanwhile.
+  t.ok(ofOwn <= 1 + most('a quote that the service publishes, and its receipt'), `${ofOwn} for an own quote`);
+
+  const size = ONE / 4n;
+  const [filled] = known;
+  if (filled === undefined) throw new Error('No quote is known');
+  const fill = [1, 2].map(() => () => market.fill(taker.address, filled, size));
+  const fillable = (): bigint => subscribed.following.engine.get(filled.quoteId)?.fillableSize ?? 0n;
+  const ofFill = await perAct(subscribed, fill, (n) => fillable() === ONE - BigInt(n + 1) * size);
+  t.ok(ofFill <= most('a fill'), `${ofFill} for a fill`);
+});
