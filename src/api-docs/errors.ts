@@ -64,6 +64,27 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'GET /pools/strikes, GET /oracles/iv: it is no price.',
     },
     { message: 'spotPrice must NOT have more than 18 decimals', code: 'invalid_parameter', when: 'The same.' },
+    {
+      message: 'taker must not be the zero address',
+      code: 'invalid_parameter',
+      when: 'POST /rfqs: a hidden taker is `anonymous`.',
+    },
+    {
+      message: 'legs/{number} must have either poolKey or poolAddress',
+      code: 'invalid_parameter',
+      when: 'POST /rfqs: it has both or none.',
+    },
+    { message: 'legs/{number}/size must be > 0', code: 'invalid_parameter', when: 'POST /rfqs.' },
+    {
+      message: 'legs/{number}: no pool can have this key',
+      code: 'invalid_pool_key',
+      when: 'POST /rfqs.',
+    },
+    {
+      message: 'validUntil is past, or too far ahead',
+      code: 'invalid_parameter',
+      when: 'POST /rfqs: by the time of the newest block; at most `rfqMaxSeconds` ahead.',
+    },
     { message: 'Vault does not exist', code: 'unknown_vault', when: 'The pair has no vault of that type.' },
     {
       message: '{library}__{error}',
@@ -170,11 +191,25 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'A WebSocket handshake of a page that `corsOrigins` does not name.',
     },
   ],
-  404: [{ message: 'Not found', code: 'unknown_path', when: 'No such path.' }],
+  404: [
+    { message: 'Not found', code: 'unknown_path', when: 'No such path.' },
+    {
+      message: 'There is no request {id} for this key',
+      code: 'unknown_rfq',
+      when: 'DELETE /rfqs/{rfqId}: the key sent none, or it is no longer kept. GET /rfqs/{rfqId}/competition: there is none, or it is for other makers.',
+    },
+  ],
   405: [
     { message: 'Method not allowed', code: 'method_not_allowed', when: '`Allow` names the methods that the path has.' },
   ],
   408: [{ message: 'The body came too slowly', code: 'body_timeout', when: 'The connection is closed.' }],
+  409: [
+    {
+      message: 'Another live request of this key has the same clientId',
+      code: 'client_id_used',
+      when: 'POST /rfqs: it has other legs or another taker.',
+    },
+  ],
   410: [
     {
       message: 'Trades before {number} are not kept',
@@ -214,6 +249,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     },
   ],
   429: [
+    {
+      message: 'As many requests of this key are live as may be',
+      code: 'too_many_live_rfqs',
+      when: 'POST /rfqs: `liveRfqsPerKey`; each leg counts.',
+    },
     {
       message: "The operator's wallet has spent what {what} may in a day",
       code: 'spend_cap_reached',
@@ -299,6 +339,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     },
   ],
   503: [
+    { message: 'legs/{number}: the chain does not answer', code: 'chain_unavailable', when: `POST /rfqs. ${again}` },
     {
       message: '{chain}: {why}',
       code: 'chain_unavailable',

@@ -64,6 +64,15 @@ import {
   VaultTradeResult,
 } from '../wire/trading.js';
 import { ValuedTickersResult } from '../wire/valuation.js';
+import {
+  PostRfqBody,
+  RfqCompetition,
+  RfqCompetitionQuery,
+  RfqIdPath,
+  RfqsPage,
+  RfqsQuery,
+  RfqsResult,
+} from '../wire/rfq.js';
 import { RfqByPoolKeyMessage } from '../wire/socket.js';
 import { type AnswerDoc, BAD_REQUEST, badRequest, failure, NOT_MODIFIED, type RouteDoc } from './openapi.js';
 
@@ -173,6 +182,59 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
         200: { about: 'The quotes, best price first', anyOf: [QuotesResult, NamedQuotesResult] },
         304: NOT_MODIFIED,
         400: BAD_REQUEST,
+      },
+    },
+    {
+      method: 'POST',
+      path: '/rfqs',
+      needsKey: true,
+      tag,
+      summary: 'Ask makers for quotes, of one leg or several',
+      body: PostRfqBody,
+      answers: {
+        200: { about: 'The same request with this `clientId` is live already', schema: RfqsResult },
+        201: { about: 'A request for each leg, in their order', schema: RfqsResult },
+        400: BAD_REQUEST,
+        409: failure('Another live request has the `clientId`', 'client_id_used'),
+        429: failure('As many requests are live as may be', 'too_many_live_rfqs', 'rate_limited'),
+        503: failure('Cannot be written now; try again', 'storage_full', 'busy', 'chain_unavailable'),
+      },
+    },
+    {
+      method: 'GET',
+      path: '/rfqs',
+      needsKey: true,
+      tag,
+      summary: 'The requests for quotes that the key sent',
+      query: RfqsQuery,
+      answers: { 200: { about: 'A page, the newest first', schema: RfqsPage }, 400: BAD_REQUEST },
+    },
+    {
+      method: 'DELETE',
+      path: '/rfqs/{rfqId}',
+      needsKey: true,
+      tag,
+      summary: 'Cancel a request for quotes, or all legs of a package',
+      pathParameters: RfqIdPath,
+      answers: {
+        200: { about: 'What became of it; of one that had ended already, too', schema: RfqsResult },
+        400: BAD_REQUEST,
+        404: failure('The key sent no such request', 'unknown_rfq'),
+        503: failure('Cannot be written now; try again', 'storage_full', 'busy'),
+      },
+    },
+    {
+      method: 'GET',
+      path: '/rfqs/{rfqId}/competition',
+      needsKey: true,
+      tag,
+      summary: 'How a maker stands among those that answer a request',
+      pathParameters: RfqIdPath,
+      query: RfqCompetitionQuery,
+      answers: {
+        200: { about: 'The number of quotes, and the rank of the maker', schema: RfqCompetition },
+        400: BAD_REQUEST,
+        404: failure('There is no such request for this maker', 'unknown_rfq'),
       },
     },
     {

@@ -335,6 +335,8 @@ function handlersOf({ publishing, optionServices, rfqs, settlement, accounts, pa
     nativeBalance: (...args: Parameters<typeof accounts.native>) => accounts.native(...args),
     optionBalances: (...args: Parameters<typeof accounts.options>) => accounts.options(...args),
     publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
+    openRfq: (...args: Parameters<typeof rfqs.open>) => rfqs.open(...args),
+    cancelRfq: (...args: Parameters<typeof rfqs.cancel>) => rfqs.cancel(...args),
     async past(request: PastRequest): Promise<SentAnswer> {
       if (past === null) throw new Error('the leader keeps no log');
       return sentAnswer(await past.ask(request), maxPayload);

@@ -7,6 +7,7 @@ import type { QuotePublishing } from '../http/publish-route.js';
 import type { AccountQueries } from '../http/account-routes.js';
 import type { PastQueries } from '../http/past-answers.js';
 import type { Hex } from '../engine/quote.js';
+import type { RfqDesk } from '../rfq/rfq-desk.js';
 import type { RfqPorts } from '../ws/ports.js';
 import type { PoolDeployments, Settlements } from '../http/options-routes.js';
 import type { OperatorTrading } from '../http/trading-routes.js';
@@ -28,6 +29,9 @@ export interface ChainsView extends Pick<Chains, 'spending' | 'balances' | 'read
   readonly health: Readonly<Record<ChainRole, Pick<ChainHealth, 'stale' | 'status' | 'failure'>>>;
   readonly follower: Pick<Chains['follower'], 'caughtUp'>;
 }
+
+/** Where requests for quotes go. */
+export type CoreRfqs = RfqPorts & Pick<RfqDesk, 'open' | 'cancel'>;
 
 /** How far a book that follows another process's has come. */
 export interface ReplicaView {
@@ -56,7 +60,7 @@ export interface Core {
   readonly publishing: QuotePublishing;
   /** Null without a wallet. */
   readonly optionServices: OptionServices | null;
-  readonly rfqs: RfqPorts;
+  readonly rfqs: CoreRfqs;
   /** View calls of the settlement chain at its newest block, on behalf of clients. */
   readonly settlement: Pick<ChainReader, 'multicall'>;
   readonly accounts: AccountQueries;

@@ -6,7 +6,6 @@ import type { BookPort } from '../chain/follow/book-port.js';
 import { QuoteDryRun } from '../chain/publish/dry-run.js';
 import { QuoteIntake } from '../chain/publish/quote-intake.js';
 import { QuoteValidation, QuoteRules } from '../chain/publish/quote-validation.js';
-import type { Rfq } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex, Order, Pool, PoolKey } from '../engine/quote.js';
@@ -15,7 +14,8 @@ import type { TimedEvent } from '../feed/event-history.js';
 import { Feed, type FeedOptions } from '../feed/feed.js';
 import { readPastFills } from '../feed/past-fills.js';
 import type { CoverQueries } from '../http/cover-route.js';
-import type { RfqPorts } from '../ws/ports.js';
+import type { RfqDesk } from '../rfq/rfq-desk.js';
+import type { CoreRfqs } from './core.js';
 import type { ServiceOptions, CoreOptions } from './service-options.js';
 import type { Chains } from './chains.js';
 
@@ -56,8 +56,8 @@ export function followedBook(engine: Engine, sequencer: Sequencer): BookPort {
 /** What requests for quotes need of the chains and the engine. */
 export function rfqPorts(
   { pools }: Pick<Chains, 'pools'>,
-  sequencer: Pick<Sequencer, 'submit' | 'whenDurable'>,
-): RfqPorts {
+  desk: Pick<RfqDesk, 'publish' | 'open' | 'cancel'>,
+): CoreRfqs {
   return {
     async poolAddressOf(poolKey: PoolKey) {
       try {
@@ -68,12 +68,9 @@ export function rfqPorts(
         throw error;
       }
     },
-    async publish(rfq: Rfq) {
-      const submitted = sequencer.submit({ type: 'PUBLISH_RFQ', rfq });
-      if (submitted.refusal !== null) return submitted.refusal;
-      await sequencer.whenDurable();
-      return 'OK' as const;
-    },
+    publish: (rfq, owner) => desk.publish(owner, rfq),
+    open: (request) => desk.open(request),
+    cancel: (owner, id) => desk.cancel(owner, id),
   };
 }
 

@@ -14,10 +14,11 @@ import { EngineTime } from '../engine/sequencer.js';
 import type { PastAnswer } from '../http/past-answers.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
+import type { OpenedRfqs } from '../rfq/rfq-desk.js';
 import type { RfqPorts } from '../ws/ports.js';
 import { Deadline } from '../system/timers.js';
 import { delayCode } from '../wire/error-codes.js';
-import type { ChainsView, Core, OptionServices } from './core.js';
+import type { ChainsView, Core, CoreRfqs, OptionServices } from './core.js';
 import type { ServiceOptions } from './service-options.js';
 
 /** An answer about the past as a leader sends it to a gateway, its body in base64. */
@@ -205,14 +206,18 @@ export function openGatewayCore(
     },
     vaults: { hasWallet, quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
   };
-  const rfqs: RfqPorts = {
+  const rfqs: CoreRfqs = {
     async poolAddressOf(poolKey: PoolKey) {
       return call<Awaited<ReturnType<RfqPorts['poolAddressOf']>>>('poolAddressOf', [poolKey], REPEATABLE).catch(
         () => 'UNAVAILABLE' as const,
       );
     },
-    publish: (rfq: Rfq) =>
-      call<'OK' | 'STORAGE_FULL' | 'BUSY'>('publishRfq', [rfq], false).catch(() => 'BUSY' as const),
+    publish: (rfq: Rfq, owner: string) =>
+      call<'OK' | 'STORAGE_FULL' | 'BUSY'>('publishRfq', [rfq, owner], false).catch(() => 'BUSY' as const),
+    open: (request) =>
+      call<OpenedRfqs>('openRfq', [request], false).catch((): OpenedRfqs => ({ type: 'REFUSED', why: 'BUSY' })),
+    cancel: (owner, id) =>
+      call<Awaited<ReturnType<CoreRfqs['cancel']>>>('cancelRfq', [owner, id], REPEATABLE).catch(() => 'BUSY' as const),
   };
   return {
     records: { onEvents: (listener) => replica.onRecords(listener), whenDurable: () => null },

@@ -1,6 +1,7 @@
 import { ExpiryTimer } from '../engine/expiry-timer.js';
 import { EngineTime, Sequencer } from '../engine/sequencer.js';
 import { GasBudget } from '../quota/gas-budget.js';
+import { RfqDesk } from '../rfq/rfq-desk.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import { openFollowedChains, watchHeads } from './chain-wiring.js';
 import { openIntake, openSignatures, rfqPorts } from './engine-ports.js';
@@ -23,7 +24,7 @@ export async function openLocalCore(
   quotas: Quotas,
   onFault: (error: unknown) => void,
 ): Promise<LocalCore> {
-  const { engine, journal, past = null, clock, limits, metrics } = options;
+  const { engine, journal, past = null, clock, random, limits, metrics } = options;
   const time = new EngineTime(clock, engine.tsMs);
   const { expiredAtOnce } = limits;
   const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce, onFault: options.onFault });
@@ -63,7 +64,7 @@ export async function openLocalCore(
     chains,
     publishing,
     optionServices,
-    rfqs: rfqPorts(chains, sequencer),
+    rfqs: rfqPorts(chains, new RfqDesk({ engine, sequencer, nowSeconds, random, limits })),
     settlement: reads,
     accounts: openAccountQueries(parts),
     past: past && {

@@ -6,6 +6,9 @@ import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
 import { coverRoute } from '../http/cover-route.js';
 import { quoteHistoryRoute } from '../http/history-route.js';
+import { rfqRoutes } from '../http/rfq-routes.js';
+import { rfqStatusMessages } from '../rfq/rfq-json.js';
+import type { Hex } from '../engine/quote.js';
 import { marketRoutes } from '../http/market-routes.js';
 import { readableOrdersRoutes } from '../http/readable-orders-routes.js';
 import { TradeHistory } from '../market/trade-history.js';
@@ -92,8 +95,20 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     limits,
     onFault: logFault,
   });
+  const largeAnswers = new LargeAnswers(quotas, turns, clock);
+  const ofRfqs = { orderOf: (quoteId: Hex) => engine.get(quoteId), quoteJson };
   const optionRoutes = [
     ...createOptionRoutes({ ...options, ...core, services: core.optionServices }),
+    ...rfqRoutes({
+      rfqs: engine.rfqs,
+      desk: core.rfqs,
+      poolAddressOf: (poolKey) => core.rfqs.poolAddressOf(poolKey),
+      whenDurable: () => records.whenDurable(),
+      ...ofRfqs,
+      chainId,
+      answers: largeAnswers,
+      limits,
+    }),
     coverRoute({
       covers: coverQueries(feed, (poolAddress) => engine.pool(poolAddress) !== undefined),
       plans: new FillPlans(core.settlement, profile.contracts),
@@ -105,7 +120,6 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const nowSeconds = (): number => Math.floor(core.time.nowMs() / 1000);
   const readableJson = new ReadableJson({ optionOf: (poolKey) => series.optionOf(poolKey), nowSeconds });
   const trades = new TradeHistory(limits);
-  const largeAnswers = new LargeAnswers(quotas, turns, clock);
   optionRoutes.push(
     quoteHistoryRoute(core.past, limits, largeAnswers),
     ...marketRoutes({
@@ -171,6 +185,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   records.onEvents((committed) => feed.onRecords(committed));
   fanOutAdded?.();
   records.onEvents((committed) => trades.onRecords(committed));
+  records.onEvents((committed) => {
+    for (const { owner, message } of rfqStatusMessages(committed, engine.rfqs, ofRfqs)) hub.push(owner, message);
+  });
   const unwatchKeys = keys.onChange(({ id }) => {
     quotas.forget(id);
     hub.onKeyChange(id);

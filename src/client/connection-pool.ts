@@ -8,7 +8,7 @@ import {
   UNKNOWN_KEY,
 } from './connection.js';
 import { ConnectionLostError, RefusedError } from './errors.js';
-import type { HeartbeatMessage } from './messages.js';
+import type { HeartbeatMessage, RfqStatusFact } from './messages.js';
 import { type StopTimer, Listeners } from './ports.js';
 import type { Subscription } from './subscription.js';
 
@@ -38,6 +38,7 @@ const WORST_FIRST: readonly ConnectionState[] = ['UNAUTHORIZED', 'WAITING', 'CON
 export class ConnectionPool {
   readonly states = new Listeners<ConnectionState>();
   readonly heartbeats = new Listeners<HeartbeatMessage>();
+  readonly rfqStatuses = new Listeners<RfqStatusFact>();
   readonly #options: Omit<ConnectionOptions, 'onState' | 'onMessage'>;
   readonly #connections = new Set<PooledConnection>();
   /** Requests outside subscriptions that wait for an open connection. */
@@ -118,6 +119,7 @@ export class ConnectionPool {
       onState: (state) => this.#onState(pooled, state),
       onMessage: (message) => {
         if (message.type === 'HEARTBEAT') this.heartbeats.emit(message);
+        if (message.type === 'RFQ_STATUS') this.rfqStatuses.emit(message);
         for (const subscription of [...subscriptions.values()]) subscription.take(message);
       },
     });

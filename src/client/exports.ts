@@ -2,7 +2,7 @@
 export type { ClientTimeouts as Patience, ConnectionState } from './connection.js';
 export type { FeedEncoding } from './decode.js';
 export { ApiError, ConnectionLostError, RefusedError, type SchemaProblem } from './errors.js';
-export type { HeartbeatMessage, QuoteFact, RfqFact } from './messages.js';
+export type { HeartbeatMessage, QuoteFact, RfqFact, RfqStatusFact, RfqUpdateFact } from './messages.js';
 export type { FollowState, Healing } from './subscription.js';
 export type { BookChange, FollowedBook } from './followed.js';
 export type { FollowedFacts } from './followed.js';

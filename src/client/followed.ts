@@ -10,6 +10,7 @@ import {
   isQuoteFact,
   type QuoteFact,
   type RfqFact,
+  type RfqUpdateFact,
 } from './messages.js';
 import { Listeners, type StopListening } from './ports.js';
 import { QuoteBook } from './quote-book.js';
@@ -137,9 +138,11 @@ export class FollowedFacts extends Followed {
 export class RfqState implements ChannelState {
   readonly book = null;
   readonly requests = new Listeners<RfqFact>();
+  readonly updates = new Listeners<RfqUpdateFact>();
 
   apply(message: Parameters<ChannelState['apply']>[0]): void {
     if (message.type === 'RFQ') this.requests.emit(message);
+    else if (message.type === 'RFQ_UPDATE') this.updates.emit(message);
   }
 }
 
@@ -154,6 +157,11 @@ export class FollowedRfqs extends Followed {
 
   onRfq(listener: (rfq: RfqFact) => void): StopListening {
     return this.#contents.requests.add(listener);
+  }
+
+  /** What becomes of the requests: quotes that answer them, fills, and their end. */
+  onUpdate(listener: (update: RfqUpdateFact) => void): StopListening {
+    return this.#contents.updates.add(listener);
   }
 }
 

@@ -10,6 +10,11 @@ export type QuoteFact = OfType<QuoteMessageType>;
 
 /** A taker asks makers for a quote. */
 export type RfqFact = OfType<'RFQ'>;
+/** What became of a request for quotes. */
+export type RfqUpdateFact = OfType<'RFQ_UPDATE'>;
+
+/** How one of the key's own requests stands, with the best quote. */
+export type RfqStatusFact = OfType<'RFQ_STATUS'>;
 
 export type BookUpdate = OfType<'ORDERBOOK_UPDATE'>;
 export type BookSnapshot = OfType<'ORDERBOOK_SNAPSHOT'>;
@@ -25,11 +30,19 @@ export type HeartbeatMessage = OfType<'HEARTBEAT'>;
 
 /** A message of a subscription, which has a key; RESYNC has several. */
 type KeyedMessage =
-  QuoteFact | RfqFact | BookUpdate | BookSnapshot | QuotesSnapshotPage | TickersPage | TickerFact | CoverFact;
+  | QuoteFact
+  | RfqFact
+  | RfqUpdateFact
+  | BookUpdate
+  | BookSnapshot
+  | QuotesSnapshotPage
+  | TickersPage
+  | TickerFact
+  | CoverFact;
 
 /** True for the messages about a single quote. */
 export function isQuoteFact(message: KeyedMessage): message is QuoteFact {
-  return message.type !== 'RFQ' && 'cause' in message;
+  return message.type !== 'RFQ' && message.type !== 'RFQ_UPDATE' && 'cause' in message;
 }
 
 export type Snapshot = Extract<

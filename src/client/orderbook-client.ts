@@ -20,7 +20,7 @@ import {
   RfqState,
   TickersState,
 } from './followed.js';
-import type { ChannelState, HeartbeatMessage } from './messages.js';
+import type { ChannelState, HeartbeatMessage, RfqStatusFact } from './messages.js';
 import type { ClientPorts, StopListening } from './ports.js';
 import { Pools } from './pools.js';
 import { Rest } from './rest.js';
@@ -160,10 +160,18 @@ export class BaseOrderbookClient {
   }
 
   /** Reports takers' requests for quotes. */
-  followRfqs(filter: Omit<QuotesFilter, 'provider'> = {}): FollowedRfqs {
+  followRfqs(filter: QuotesFilter = {}): FollowedRfqs {
     const contents = new RfqState();
     const [subscription, close] = this.#follow('RFQ', onWire(filter), contents);
     return new FollowedRfqs(contents, subscription, close);
+  }
+
+  /**
+   * How the key's own requests stand, also those of `rest.openRfq`. Each open connection reports it: a request without
+   * any is in `rest.rfqs` alone.
+   */
+  onRfqStatus(listener: (status: RfqStatusFact) => void): StopListening {
+    return this.#pool.rfqStatuses.add(listener);
   }
 
   /**

@@ -25,6 +25,7 @@ import type {
   QuotesQuery,
   RfqQuotesQuery,
 } from '../wire/orderbook.js';
+import type { PostRfqBody, RfqCompetition, RfqsPage, RfqsQuery, RfqsResult } from '../wire/rfq.js';
 import { ApiError } from './errors.js';
 import type { Fetch } from './ports.js';
 import { type Quotas, readQuotas } from './quotas.js';
@@ -76,6 +77,26 @@ export class Rest {
   /** One taker's private quotes, best first. */
   rfqQuotes(query: WithoutChain<RfqQuotesQuery>): Promise<OrderbookQuote[]> {
     return this.#get('/rfq_quotes', this.#ofChain(query));
+  }
+
+  /** Asks makers for quotes of 1 to 8 legs: a request for each, in their order. The same again with a `clientId` is safe. */
+  openRfq(request: WithoutChain<PostRfqBody>): Promise<RfqsResult> {
+    return this.#post('/rfqs', { ...request, chainId: this.#options.chainId });
+  }
+
+  /** The key's own requests, the newest first. `next` of the answer is the `cursor` of the next page. */
+  rfqs(query: WithoutChain<RfqsQuery> = {}): Promise<RfqsPage> {
+    return this.#get('/rfqs', this.#ofChain(query));
+  }
+
+  /** Cancels a request, or all legs of a package. */
+  cancelRfq(id: string): Promise<RfqsResult> {
+    return this.#call('DELETE', `/rfqs/${id}`);
+  }
+
+  /** How a maker stands among those that answer a request. */
+  rfqCompetition(rfqId: string, provider: Hex): Promise<RfqCompetition> {
+    return this.#get(`/rfqs/${rfqId}/competition`, { provider });
   }
 
   /** A page of a quote's events, the oldest first. `next` of the answer is the `afterSeq` of the next page. */
@@ -176,13 +197,13 @@ export class Rest {
     return this.#call('POST', path, JSON.stringify(body));
   }
 
-  async #call<T>(method: 'GET' | 'POST', path: string, sent?: string): Promise<T> {
+  async #call<T>(method: Method, path: string, sent?: string): Promise<T> {
     const { status, body, isJson, header } = await this.#ask(method, path, sent);
     if (status < 200 || status > 299 || !isJson) throw new ApiError(status, body, header);
     return body as T;
   }
 
-  async #ask(method: 'GET' | 'POST', path: string, body?: string) {
+  async #ask(method: Method, path: string, body?: string) {
     const { fetch, url, apiKey } = this.#options;
     const headers = { 'x-apikey': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }) };
     // A followed redirect would send the key to another host, and may turn a POST into a GET that succeeds.
@@ -195,6 +216,8 @@ export class Rest {
     return { status, header, ...parsed(await response.text()) };
   }
 }
+
+type Method = 'GET' | 'POST' | 'DELETE';
 
 /** Starts with `?`; lists become `name[]=a&name[]=b`; undefined values are omitted. */
 function queryString(query: Query): string {

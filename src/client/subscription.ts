@@ -96,6 +96,7 @@ export class Subscription {
     switch (message.type) {
       case 'INFO':
       case 'ERROR':
+      case 'RFQ_STATUS':
         return;
       case 'HEARTBEAT':
         return this.#compare(message);

@@ -185,6 +185,12 @@ export const limits = {
   wsWaitingRfqs: 64,
   /** POST_QUOTES and CANCEL_QUOTES of one socket that may wait for their answers. */
   wsWaitingCalls: 16,
+  /** Life of a request for quotes that names no end, and the longest, in seconds. */
+  rfqSeconds: 60,
+  rfqMaxSeconds: 86_400,
+  /** Requests for quotes that are live at once: in all, and of one key. More of a socket are passed on and not followed. */
+  liveRfqs: 2_000,
+  liveRfqsPerKey: 100,
   /** How long after an RFQ came the address of its pool key may be unknown; then it is refused. */
   wsRfqLookupMs: 5_000,
   /** Calldata of one publish transaction: Arbitrum takes about 95,000. */

@@ -121,6 +121,42 @@ export interface AdvancePosition {
 export interface PublishRfq {
   readonly type: 'PUBLISH_RFQ';
   readonly rfq: Rfq;
+  /** Absent: it is passed on and forgotten, as every request of a log of a version without them. */
+  readonly terms?: RequestTerms;
+}
+
+/** Its taker no longer wants quotes. Nothing happens when it is not live. */
+export interface CancelRfq {
+  readonly type: 'CANCEL_RFQ';
+  readonly rfqId: string;
+}
+
+/** What makes a request one that is followed until it is filled, cancelled or expired. */
+export interface RequestTerms {
+  /** 32 hex digits. */
+  readonly rfqId: string;
+  /** Id of the API key that sent it, which may cancel it. */
+  readonly owner: string;
+  /** The client's own name for it. */
+  readonly clientId: string | null;
+  /** Unix seconds: quotes that come from then on are no answers. */
+  readonly validUntil: number;
+  /** The taker, where the request as makers see it has the zero address instead; null: they see the taker. */
+  readonly taker: Hex | null;
+  /** Quotes that there have to be before the taker is shown the best. */
+  readonly minQuotes: number;
+  /** Only quotes of these count, in lower case; empty: every maker's do. */
+  readonly makers: readonly Hex[];
+  /** Of a request of several legs, each of which is a request; null: it stands alone. */
+  readonly leg: RfqLeg | null;
+}
+
+export interface RfqLeg {
+  /** The same for all legs. */
+  readonly packageId: string;
+  /** From 0 to `legs` - 1. */
+  readonly place: number;
+  readonly legs: number;
 }
 
 /** What the service reads in a request for quote: enough to route it. */
@@ -197,6 +233,7 @@ export type Command =
   | RewindSettlement
   | AdvancePosition
   | PublishRfq
+  | CancelRfq
   | Tick
   | ExpireQuotes
   | WithdrawQuotes

@@ -7,6 +7,7 @@ import { OrderStore } from './order-store.js';
 import { type DeployedPool, PoolRegistry } from './pool-registry.js';
 import * as query from './queries.js';
 import type { Hex, Order, Pool } from './quote.js';
+import { RfqStore } from './rfq-store.js';
 import { StateMachine } from './state-machine.js';
 import { type EngineParts, type EngineState, exportParts, hashParts, importParts, sumParts } from './state-rows.js';
 
@@ -39,6 +40,7 @@ export class Engine {
       settlement: new ChainTrail(reorgDepth),
       pools: new PoolRegistry(),
       store: new OrderStore(idSalt),
+      rfqs: new RfqStore(),
     };
     this.#machine = new StateMachine(this.#parts);
   }
@@ -158,6 +160,11 @@ export class Engine {
     return this.#parts.pools.all();
   }
 
+  /** Requests for quotes: those that are live, and the last of the others. */
+  get rfqs(): Pick<RfqStore, 'get' | 'all' | 'liveCount' | 'liveCountOf'> {
+    return this.#parts.rfqs;
+  }
+
   /** How far each chain is read; null before its first block. */
   positions(): { readonly stream: ChainPosition | null; readonly settlement: ChainPosition | null } {
     return { stream: this.#parts.stream.position, settlement: this.#parts.settlement.position };
@@ -176,9 +183,10 @@ export class Engine {
     return this.#parts.store.touchedAfter(blockNumber);
   }
 
-  /** Engine time in milliseconds at which a quote or a pool next expires; null when nothing is left to. */
+  /** Engine time in milliseconds at which a quote, a pool or a request next expires; null when nothing is left to. */
   nextDueMs(): number | null {
-    const due = Math.min(this.#parts.store.nextDue ?? Infinity, this.#parts.pools.nextMaturity ?? Infinity);
+    const { store, pools, rfqs } = this.#parts;
+    const due = Math.min(store.nextDue ?? Infinity, pools.nextMaturity ?? Infinity, rfqs.nextDue ?? Infinity);
     return due === Infinity ? null : due * 1000;
   }
 
@@ -192,7 +200,10 @@ export class Engine {
     return this.#parts.store.hasMoreDueBy(second, most);
   }
 
-  /** Hex digest of everything that the engine will answer or do, leaving out what only counts records and events. */
+  /**
+   * Hex digest of everything that the engine will answer or do about quotes and pools, leaving out what only counts
+   * records and events.
+   */
   stateHash(): string {
     return hashParts(this.#parts, this.#sha256);
   }

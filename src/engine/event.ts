@@ -1,5 +1,5 @@
-import type { ChainRole, Rfq, WithdrawalReason } from './command.js';
-import type { InvalidReason, Order, Origin, Pool, Trade } from './quote.js';
+import type { ChainRole, RequestTerms, Rfq, WithdrawalReason } from './command.js';
+import type { Hex, InvalidReason, Order, Origin, Pool, Trade } from './quote.js';
 
 /** What on which chain made it happen; null: time, or a sweep that found a change without its event. */
 export interface Cause extends Origin {
@@ -80,6 +80,33 @@ export interface PoolWithdrawn extends Sequenced {
 export interface RfqPublished extends Sequenced {
   readonly type: 'RFQ_PUBLISHED';
   readonly rfq: Rfq;
+  /** Absent: nothing follows it. */
+  readonly terms?: RequestTerms;
+}
+
+export type RfqStatus = 'open' | 'quoted' | 'partly_filled' | 'filled' | 'cancelled' | 'expired';
+
+/** What became of a request so far. */
+export interface RfqProgress {
+  readonly status: RfqStatus;
+  /** 1e-18 contracts that its taker took of quotes that answer it. */
+  readonly filledSize: bigint;
+  /** Quotes in the book that answer it. */
+  readonly quotes: number;
+  /** The best of them; null: there is none. */
+  readonly best: { readonly quoteId: Hex; readonly price: bigint; readonly fillableSize: bigint } | null;
+}
+
+/** Quotes, fills, its taker or time changed what became of a request. */
+export interface RfqChanged extends Sequenced, RfqProgress {
+  readonly type: 'RFQ_CHANGED';
+  readonly rfqId: string;
+  /** As makers see it, but for its body. */
+  readonly rfq: Omit<Rfq, 'body'>;
+  /** As in its terms. */
+  readonly makers: readonly Hex[];
+  /** Once it is filled, of a request whose taker makers do not see before; else null. */
+  readonly taker: Hex | null;
 }
 
 /** A fill on the chain, also of a quote that the book does not know. It changes nothing in the book. */
@@ -132,6 +159,7 @@ export type EngineEvent =
   | PoolDeployed
   | PoolWithdrawn
   | RfqPublished
+  | RfqChanged
   | TradeRecorded
   | TradesUndone
   | QuoteWithdrawn

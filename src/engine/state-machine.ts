@@ -8,6 +8,7 @@ import type {
   EnterQuote,
   ExpireQuotes,
   FillQuote,
+  PublishRfq,
   QuoteState,
   RestoreQuotes,
   RewindSettlement,
@@ -19,6 +20,7 @@ import type {
 import type { Cause, EngineEvent, QuoteRemoved } from './event.js';
 import { type BookOrder, dueSecond } from './order-book.js';
 import type { Hex, Order, Origin } from './quote.js';
+import type { RfqChange } from './rfq-store.js';
 import type { EngineParts } from './state-rows.js';
 import { SpentNonce } from './withdrawals.js';
 
@@ -40,6 +42,7 @@ export class StateMachine {
     this.#events = [];
     this.#expire();
     this.#do(command);
+    for (const change of this.#parts.rfqs.follow(this.#events, nowSeconds)) this.#rfqChanged(change);
     // Last, so that a command is judged by what was final before it.
     if ('position' in command) this.#advance(command.position);
     return this.#events;
@@ -69,8 +72,12 @@ export class StateMachine {
       case 'REWIND_SETTLEMENT':
         return this.#rewindSettlement(command);
       case 'PUBLISH_RFQ':
-        this.#events.push({ type: 'RFQ_PUBLISHED', seq: this.#next(), cause: null, rfq: command.rfq });
+        return this.#publishRfq(command);
+      case 'CANCEL_RFQ': {
+        const change = this.#parts.rfqs.cancel(command.rfqId, this.#nowSeconds);
+        if (change !== undefined) this.#rfqChanged(change);
         return;
+      }
       case 'EXPIRE_QUOTES':
         return this.#expireSome(command);
       case 'WITHDRAW_QUOTES':
@@ -88,6 +95,26 @@ export class StateMachine {
       const order = this.#parts.store.get(quoteId);
       if (order !== undefined && order.due <= second) this.#letGo(order, 'EXPIRED');
     }
+  }
+
+  #publishRfq({ rfq, terms }: PublishRfq): void {
+    if (terms !== undefined && !this.#parts.rfqs.open(rfq, terms, this.#nowSeconds)) return;
+    const published = { type: 'RFQ_PUBLISHED', seq: this.#next(), cause: null, rfq } as const;
+    this.#events.push(terms === undefined ? published : { ...published, terms });
+  }
+
+  #rfqChanged({ state: { rfq, terms, progress }, cause }: RfqChange): void {
+    const { poolAddress, side, size, taker } = rfq;
+    this.#events.push({
+      type: 'RFQ_CHANGED',
+      seq: this.#next(),
+      cause,
+      rfqId: terms.rfqId,
+      rfq: { poolAddress, side, size, taker },
+      makers: terms.makers,
+      taker: progress.status === 'filled' ? terms.taker : null,
+      ...progress,
+    });
   }
 
   #enter({ quote, state, settlementBlock, early = [] }: EnterQuote): void {

@@ -6,6 +6,7 @@ import type { OrderStore } from './order-store.js';
 import { byDeployment, type DeployedPool, type PoolRegistry } from './pool-registry.js';
 import type { Hex, InvalidReason, Pool, PoolKey, Quote } from './quote.js';
 import { SpentNonce, Withdrawal } from './withdrawals.js';
+import type { RfqRow, RfqStore } from './rfq-store.js';
 
 /** [floor, position or null, blocks of the trail]; a position is [blockNumber, blockHash, logIndex]. */
 export type ChainRow = readonly [
@@ -69,6 +70,8 @@ export interface EngineState {
   readonly orders: readonly OrderRow[];
   readonly withdrawals: readonly WithdrawalRow[];
   readonly nonces: readonly NonceRow[];
+  /** Oldest first. They are on no chain, and in neither the state's hash nor its sum: a replay compares their events. */
+  readonly rfqs: readonly RfqRow[];
 }
 
 /** What the rows are read from and written to. */
@@ -77,6 +80,7 @@ export interface EngineParts {
   readonly settlement: ChainTrail;
   readonly pools: PoolRegistry;
   readonly store: OrderStore;
+  readonly rfqs: RfqStore;
 }
 
 export function exportParts(parts: EngineParts): Omit<EngineState, 'counters'> {
@@ -93,6 +97,7 @@ export function exportParts(parts: EngineParts): Omit<EngineState, 'counters'> {
     pools: poolRows,
     orders: orders.map((order) => orderRow(order, places.get(order.quote.pool.poolAddress))),
     ...withdrawalRows(parts.store),
+    rfqs: parts.rfqs.exportRows(),
   };
 }
 
@@ -122,9 +127,11 @@ export function importParts(parts: EngineParts, state: EngineState): void {
   }
   // After the withdrawals: an order that is added looks whether it is among them.
   for (const row of state.orders) restoreOrder(parts.store, row, pools);
+  const [, , tsMs] = state.counters;
+  parts.rfqs.importRows(state.rfqs, Math.floor(tsMs / 1000));
 }
 
-/** The same for the same state, whatever led to it. Counters are left out: an RFQ moves those and nothing else. */
+/** The same for the same state, whatever led to it. Counters and requests for quotes are left out. */
 export function hashParts(parts: EngineParts, sha256: (text: string) => string): string {
   const { stream, settlement, pools, orders, withdrawals, nonces } = exportParts(parts);
   const rows: readonly (readonly unknown[])[] = [stream, settlement, ...pools, ...orders, ...withdrawals, ...nonces];

@@ -66,6 +66,7 @@ export class CommittedBook {
       case 'TRADE_RECORDED':
       case 'TRADES_UNDONE':
       case 'RFQ_PUBLISHED':
+      case 'RFQ_CHANGED':
         return null;
     }
   }

@@ -1,4 +1,5 @@
-import type { Cause, EngineEvent } from '../engine/event.js';
+import type { RequestTerms } from '../engine/command.js';
+import type { Cause, EngineEvent, RfqChanged } from '../engine/event.js';
 import { type Quote, reasonName } from '../engine/quote.js';
 import { LruMap } from '../system/lru-map.js';
 import { COVER, type Fields, MESSAGE_TYPES, MESSAGES, type MessageType, QUOTE } from '../wire/feed-layout.js';
@@ -7,6 +8,8 @@ import type {
   CoverMessage,
   QuoteMessageType,
   QuotesSnapshot,
+  RfqTermsJson,
+  RfqUpdateJson,
   ServerMessageV2,
 } from '../wire/feed-messages.js';
 import {
@@ -25,7 +28,8 @@ import type { TimedEvent } from './event-history.js';
 /** An event as the feed publishes it. `extra`: its message's fields between `cause` and `body`. */
 export type FeedMessage =
   | { readonly type: QuoteMessageType; readonly quote: Quote; readonly fillableSize: bigint; readonly extra: Extra }
-  | { readonly type: 'RFQ'; readonly rfq: string };
+  /** `json`: the body; `terms`: of a request that is followed, as JSON. */
+  | { readonly type: 'RFQ' | 'RFQ_UPDATE'; readonly json: string; readonly terms: string | null };
 
 type Extra = Readonly<Record<string, string | boolean>>;
 
@@ -63,7 +67,13 @@ export function messageOf(event: EngineEvent): FeedMessage | null {
     case 'WITHDRAWN_QUOTE_FILLED':
       return ofQuote('FILL_QUOTE', { ...event, fillableSize: 0n }, { size: event.size.toString() });
     case 'RFQ_PUBLISHED':
-      return { type: 'RFQ', rfq: event.rfq.body };
+      return {
+        type: 'RFQ',
+        json: event.rfq.body,
+        terms: event.terms === undefined ? null : JSON.stringify(rfqTermsJson(event.terms)),
+      };
+    case 'RFQ_CHANGED':
+      return { type: 'RFQ_UPDATE', json: JSON.stringify(rfqUpdateJson(event)), terms: null };
     case 'POOL_DEPLOYED':
     case 'POOL_WITHDRAWN':
     case 'TRADE_RECORDED':
@@ -79,6 +89,16 @@ function ofQuote(
   extra: Extra,
 ): FeedMessage {
   return { type, quote: order.quote, fillableSize, extra };
+}
+
+/** What makers see of a request's terms. */
+function rfqTermsJson({ rfqId, validUntil, taker, leg }: RequestTerms): RfqTermsJson {
+  return { rfqId, validUntil, anonymous: taker !== null, ...(leg !== null && { leg }) };
+}
+
+/** What makers see of what became of a request. */
+function rfqUpdateJson({ rfqId, status, filledSize, quotes, taker }: RfqChanged): RfqUpdateJson {
+  return { rfqId, status, filledSize: filledSize.toString(), quotes, ...(taker !== null && { taker }) };
 }
 
 export type EncodingName = 'json' | 'msgpack';
@@ -124,8 +144,9 @@ export class JsonEncoding implements Encoding {
     const published = messageOf(event);
     if (published === null) return null;
     const cause = JSON.stringify(causeJson(event.cause));
-    const extra = published.type === 'RFQ' ? '' : JSON.stringify(published.extra).slice(1, -1);
-    const tail = `"tsMs":${tsMs},"cause":${cause},${extra && `${extra},`}"body":${this.#body(published)}}`;
+    const extra = 'json' in published ? '' : JSON.stringify(published.extra).slice(1, -1);
+    const terms = 'json' in published && published.terms !== null ? `,"terms":${published.terms}` : '';
+    const tail = `"tsMs":${tsMs},"cause":${cause},${extra && `${extra},`}"body":${this.#body(published)}${terms}}`;
     return ({ key, prevSeq }) =>
       Buffer.from(`{"type":"${published.type}","key":"${key}","seq":${event.seq},"prevSeq":${prevSeq},${tail}`);
   }
@@ -150,7 +171,7 @@ export class JsonEncoding implements Encoding {
   }
 
   #body(published: FeedMessage): string {
-    return published.type === 'RFQ' ? published.rfq : this.#quotes.encodeQuote(published.quote, published.fillableSize);
+    return 'json' in published ? published.json : this.#quotes.encodeQuote(published.quote, published.fillableSize);
   }
 }
 
@@ -171,13 +192,10 @@ export class MsgpackEncoding implements Encoding {
     if (published === null) return null;
     const { type, count, shared } = LAYOUTS[published.type];
     const { cause, seq } = event;
-    const elements = packFields(
-      shared,
-      published.type === 'RFQ' ? { tsMs, cause } : { tsMs, cause, ...published.extra },
-    );
+    const elements = packFields(shared, 'json' in published ? { tsMs, cause } : { tsMs, cause, ...published.extra });
     const body =
-      published.type === 'RFQ'
-        ? [encodeElements([published.rfq])]
+      'json' in published
+        ? [encodeElements(published.type === 'RFQ' ? [published.json, published.terms] : [published.json])]
         : this.#quote(published.quote, published.fillableSize);
     const rest = encodeElements(elements, ...body);
     return ({ key, prevSeq }) => encodeArray(count, [type, key, seq, prevSeq], rest);
@@ -235,7 +253,8 @@ interface MessageLayout {
 const LAYOUTS = Object.fromEntries<MessageLayout>(
   MESSAGE_TYPES.map((name, type) => {
     const { fields } = MESSAGES[name];
-    return [name, { type, count: 1 + fields.length, shared: { fields: fields.slice(KEY_SEQ_PREV_SEQ, -1) } }];
+    const body = fields.findIndex(([field]) => field === 'body');
+    return [name, { type, count: 1 + fields.length, shared: { fields: fields.slice(KEY_SEQ_PREV_SEQ, body) } }];
   }),
 ) as Record<MessageType, MessageLayout>;
 /** All of a quote but what is fillable of it. */

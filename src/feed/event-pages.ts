@@ -53,7 +53,7 @@ export class EventPages {
     const missed = resyncReason === null ? this.#feed.seq - fromSeq : 0;
     if (query.channel === 'ORDERBOOK') return missed > eventsPerBookPage ? Infinity : missed + this.#levelsOf(query);
     if (resyncReason === null) return Math.min(eventsPerPage, missed);
-    return query.channel === 'RFQ' ? 0 : this.#feed.book.candidates(filterOf(query.channel, query));
+    return query.channel === 'RFQ' ? 0 : this.#feed.book.candidates(filterOf(query));
   }
 
   read(query: EventsQuery | BookEventsQuery, work: PacedWork): Promise<EventPageAnswer> {
@@ -77,7 +77,7 @@ export class EventPages {
   ): Promise<EventPageAnswer> {
     const feed = this.#feed;
     const { channel } = query;
-    const filter = filterOf(channel, query);
+    const filter = filterOf(query);
     const parts = filterParts(channel, feed.chainId, filter);
     const reading = resyncReason === null ? feed.read(fromSeq, this.#limits.eventsPerPage) : null;
     const events = await reading;

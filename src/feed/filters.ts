@@ -14,7 +14,7 @@ export interface Filter {
 
 /** The part of a filter that its keys don't show. */
 export interface Narrowing {
-  /** Quotes of this maker alone. Requests have no maker: on RFQ it is null. */
+  /** Quotes of this maker alone; on RFQ, requests for this maker, beside those for every maker. */
   readonly provider: Hex | null;
   /** 1e-18 contracts, compared with the size as first signed or asked, so that a followed quote never drops out. */
   readonly minSize: bigint;
@@ -28,6 +28,8 @@ export interface EventRoute {
   readonly taker: Hex;
   readonly provider: Hex | null;
   readonly size: bigint;
+  /** Of a request: the makers that it is for; absent or empty: every maker. */
+  readonly makers?: readonly Hex[];
 }
 
 const PREFIX = { QUOTES: 'quotes', RFQ: 'rfq' } as const;
@@ -71,8 +73,14 @@ export function filterParts(channel: Channel, chainId: string, { poolAddress, si
 export function matchesFilter({ poolAddress, side, narrowing }: Filter, route: EventRoute): boolean {
   if (poolAddress !== null && route.poolAddress !== poolAddress) return false;
   if (side !== null && route.side !== side) return false;
-  if (narrowing.provider !== null && route.provider !== narrowing.provider) return false;
+  if (!isForProvider(route, narrowing.provider)) return false;
   return route.size >= narrowing.minSize;
+}
+
+/** Whether a filter with that provider, null for none, lets the route through. */
+function isForProvider({ channel, provider, makers = [] }: EventRoute, wanted: Hex | null): boolean {
+  if (channel === 'QUOTES') return wanted === null || provider === wanted;
+  return makers.length === 0 || (wanted !== null && makers.includes(wanted));
 }
 
 /**
@@ -93,14 +101,12 @@ type CoverFilter = Omit<CoverFilterMessage['body'], 'chainId'>;
 export type WireFilter = Pick<FilterV2Message['body'], 'poolAddress' | 'side' | 'size' | 'provider' | 'taker'>;
 
 /** The filter of a FILTER message or a GET /events. */
-export function filterOf(channel: Channel, body: WireFilter): Filter {
-  // A request has no maker to compare with `provider`.
-  const provider = channel === 'RFQ' ? null : lowerCase(body.provider);
+export function filterOf(body: WireFilter): Filter {
   return {
     poolAddress: lowerCase(body.poolAddress),
     side: body.side ?? null,
     taker: body.taker === '*' ? '*' : lowerCase(body.taker),
-    narrowing: { provider, minSize: BigInt(body.size ?? 0) },
+    narrowing: { provider: lowerCase(body.provider), minSize: BigInt(body.size ?? 0) },
   };
 }
 
@@ -148,9 +154,12 @@ export function routeOf(event: EngineEvent): EventRoute | null {
     case 'TRADE_RECORDED':
     case 'TRADES_UNDONE':
       return null;
-    case 'RFQ_PUBLISHED': {
+    case 'RFQ_PUBLISHED':
+    case 'RFQ_CHANGED': {
       const { poolAddress, side, taker, size } = event.rfq;
-      return { channel: 'RFQ', poolAddress, side, taker, provider: null, size };
+      const makers = event.type === 'RFQ_CHANGED' ? event.makers : event.terms?.makers;
+      const route = { channel: 'RFQ', poolAddress, side, taker, provider: null, size } as const;
+      return makers === undefined ? route : { ...route, makers };
     }
     default:
       return quoteRoute(event.order.quote);

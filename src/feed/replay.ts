@@ -64,7 +64,7 @@ export class LevelReplay {
   take(events: readonly TimedEvent[]): void {
     for (const { event } of events) {
       const published = messageOf(event);
-      if (published === null || published.type === 'RFQ') continue;
+      if (published === null || 'json' in published) continue;
       const { quote } = published;
       if (quote.pool.poolAddress !== this.#view.poolAddress) continue;
       if (isPrivate(quote) && quote.taker !== this.#view.taker) continue;

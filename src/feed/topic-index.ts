@@ -76,6 +76,10 @@ export class TopicIndex {
         for (const taker of [route.taker, '*']) {
           const providers = byTaker.get(taker);
           if (providers === undefined) continue;
+          if (route.channel === 'RFQ') {
+            collectRfq(names, providers, route);
+            continue;
+          }
           collect(names, providers.get(null), route.size);
           if (route.provider !== null) collect(names, providers.get(route.provider), route.size);
         }
@@ -128,6 +132,13 @@ function inside<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 function topicName(key: string, { provider, minSize }: Narrowing): string {
   if (provider === null && minSize === 0n) return key;
   return `${key}?provider=${provider ?? '*'}&size=${minSize}`;
+}
+
+/** A request for some makers goes to those alone who name themselves; any other to everyone. */
+function collectRfq(names: string[], providers: ByProvider, { size, makers = [] }: EventRoute): void {
+  if (makers.length > 0) {
+    for (const maker of new Set(makers)) collect(names, providers.get(maker), size);
+  } else for (const sizes of providers.values()) collect(names, sizes, size);
 }
 
 function collect(names: string[], sizes: BySize | undefined, size: bigint): void {

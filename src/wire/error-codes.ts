@@ -278,6 +278,24 @@ export const ERROR_CODES = {
     title: 'The server follows as many covers as it may',
     remedy: 'Send it again later.',
   },
+  too_many_live_rfqs: {
+    status: 429,
+    retryable: true,
+    title: 'As many requests of the key are live as may be',
+    remedy: 'Cancel one by DELETE /rfqs/{rfqId}, or wait until one ends.',
+  },
+  unknown_rfq: {
+    status: 404,
+    retryable: false,
+    title: 'There is no such request for quotes for this key',
+    remedy: 'Take an id of GET /rfqs, or of the RFQ channel.',
+  },
+  client_id_used: {
+    status: 409,
+    retryable: false,
+    title: 'Another live request has the client id',
+    remedy: 'Send it with another `clientId`.',
+  },
   too_many_rfqs: {
     status: null,
     retryable: true,

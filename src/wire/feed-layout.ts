@@ -101,7 +101,7 @@ export const MESSAGES = {
   INVALIDATE_QUOTE: record({ ...eventFields, reason: 'text', body: QUOTE }),
   REVALIDATE_QUOTE: record({ ...eventFields, body: QUOTE }),
   UNDO_QUOTE: record({ ...eventFields, valid: 'bool', body: QUOTE }),
-  RFQ: record({ ...eventFields, body: 'json' }),
+  RFQ: record({ ...eventFields, body: 'json', terms: { optional: 'json' } }),
   QUOTES_SNAPSHOT: record({
     key: 'text',
     seq: 'uint',
@@ -127,6 +127,8 @@ export const MESSAGES = {
   QUOTES_CANCELLED: record({ body: 'json', id: { optional: 'text' } }),
   WITHDRAW_QUOTE: record({ ...eventFields, reason: 'text', body: QUOTE }),
   RESTORE_QUOTE: record({ ...eventFields, body: QUOTE }),
+  RFQ_UPDATE: record({ ...eventFields, body: 'json' }),
+  RFQ_STATUS: record({ seq: 'uint', tsMs: 'uint', body: 'json' }),
 } as const satisfies Readonly<Record<string, Fields>>;
 
 export type MessageType = keyof typeof MESSAGES;

@@ -2,6 +2,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { ERROR_CODE_NAMES } from './error-codes.js';
 import { DryRunResult, OrderbookQuote, PoolKeyJson, PostQuotesResult, TRANSIENT_REASONS } from './orderbook.js';
 import { Address, ChainId, closed, Hash, SafeUint, Uint256, UnixSeconds } from './primitives.js';
+import { RfqId, RfqJson, RfqStatusJson } from './rfq.js';
 import { type Channel, Epoch, FeedChannel, filterFields, MessageId, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
 import { CancelQuotesResult } from './trading.js';
 
@@ -62,11 +63,48 @@ export type QuoteMessageType =
   | 'WITHDRAW_QUOTE'
   | 'RESTORE_QUOTE';
 
+/** A request of several legs: `place` counts from 0. */
+export const RfqLegJson = closed({ packageId: RfqId, place: SafeUint, legs: SafeUint });
+
+export const RfqTermsJson = closed(
+  {
+    rfqId: RfqId,
+    validUntil: UnixSeconds,
+    anonymous: Type.Boolean({ description: 'The request has the zero address for its taker, until it is filled.' }),
+    leg: Type.Optional(RfqLegJson),
+  },
+  { description: 'Of a request that is followed until it is filled, cancelled or expired.' },
+);
+export type RfqTermsJson = Static<typeof RfqTermsJson>;
+
 export const RfqV2 = closed({
   type: Type.Literal('RFQ'),
   ...eventFields,
   body: Type.Union([RfqByPoolKey, RfqByPoolAddress]),
+  terms: Type.Optional(RfqTermsJson),
 });
+
+export const RfqUpdateJson = closed({
+  rfqId: RfqId,
+  status: RfqStatusJson,
+  filledSize: Uint256,
+  quotes: Type.Integer({ minimum: 0, description: 'Quotes in the book that answer it.' }),
+  taker: Type.Optional(
+    Type.Unsafe<`0x${string}`>({ ...Address, description: 'Of an anonymous request that is filled.' }),
+  ),
+});
+export type RfqUpdateJson = Static<typeof RfqUpdateJson>;
+
+/** To the sockets of the key that sent the request. */
+export const RfqStatusMessage = closed({
+  type: Type.Literal('RFQ_STATUS'),
+  seq: SafeUint,
+  tsMs: SafeUint,
+  body: RfqJson,
+});
+export type RfqStatusMessage = Static<typeof RfqStatusMessage>;
+
+export const RfqUpdate = closed({ type: Type.Literal('RFQ_UPDATE'), ...eventFields, body: RfqUpdateJson });
 
 export const QuotesSnapshot = closed({
   type: Type.Literal('QUOTES_SNAPSHOT'),
@@ -249,6 +287,8 @@ export const ServerMessageV2 = Type.Union([
   QuotesCancelled,
   WithdrawQuoteV2,
   RestoreQuoteV2,
+  RfqUpdate,
+  RfqStatusMessage,
 ]);
 export type ServerMessageV2 = Static<typeof ServerMessageV2>;
 

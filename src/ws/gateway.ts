@@ -9,6 +9,7 @@ import {
   type UpgradeDecision,
 } from '../net/net.js';
 import type { HttpErrorCode } from '../wire/error-codes.js';
+import type { ServerMessageV2 } from '../wire/feed-messages.js';
 import { renderError } from '../wire/problem.js';
 import type { ReaderPace } from './catch-up.js';
 import { FeedReader } from './feed-reader.js';
@@ -120,6 +121,13 @@ export class Gateway implements SocketHandlers {
       close: (socket) => this.close(socket),
       overBudgetReason: (socket) => this.overBudgetReason(socket),
     };
+  }
+
+  /** Sends a message to the sockets of a key that speak a subprotocol. */
+  push(keyId: string, message: ServerMessageV2): void {
+    for (const { socket, encoding } of this.#keySessions.of(keyId)) {
+      if (encoding !== null && !socket.closed) socket.send(encoding.message(message), encoding.isBinary);
+    }
   }
 
   message(socket: NetSocket, data: Uint8Array, isBinary: boolean): void {

@@ -80,9 +80,9 @@ export interface RfqPorts {
   poolAddressOf(poolKey: PoolKey): Promise<Hex | 'IMPOSSIBLE' | 'UNAVAILABLE'>;
   /**
    * Hands the request to the sequencer before it returns, so that the order of calls is the order in the log; resolves
-   * once it is durable and published to subscribers, or refused.
+   * once it is durable and published to subscribers, or refused. `owner`: id of the key that sent it.
    */
-  publish(rfq: Rfq): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'>;
+  publish(rfq: Rfq, owner: string): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'>;
 }
 
 /** Bounds of one socket; the numbers come from the configuration's limits. */

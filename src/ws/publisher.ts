@@ -117,6 +117,7 @@ export function plainMessagesOf(event: EngineEvent, form: PushForm): string[] {
       const body = form.rfq(event.rfq);
       return body === null ? [] : [`{"type":"RFQ","body":${body}}`];
     }
+    case 'RFQ_CHANGED':
     case 'POOL_DEPLOYED':
     case 'POOL_WITHDRAWN':
     case 'TRADE_RECORDED':

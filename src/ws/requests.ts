@@ -77,7 +77,7 @@ export class ClientRequests {
       case 'UNSUBSCRIBE':
         return this.#changeInOrder(session, message, holder, id);
       case 'RFQ':
-        return this.#rfq(session, message, id);
+        return this.#rfq(session, message, holder, id);
       case 'POST_QUOTES':
       case 'CANCEL_QUOTES':
         return this.#call(session, message, holder, id);
@@ -152,7 +152,7 @@ export class ClientRequests {
   }
 
   #filter(session: Session, { channel, body }: FilterV2Message, id: string | undefined): Refusal {
-    const filter = filterOf(channel, body);
+    const filter = filterOf(body);
     const keys = filterKeys(channel, this.#options.chainId, filter);
     if (!session.isPlain) {
       const start = { resume: resumePoint(body), wantsSnapshot: body.snapshot ?? null };
@@ -205,7 +205,7 @@ export class ClientRequests {
     return null;
   }
 
-  #rfq(session: Session, { body }: RfqMessage, id: string | undefined): Refusal {
+  #rfq(session: Session, { body }: RfqMessage, holder: SocketKeyHolder, id: string | undefined): Refusal {
     const { chainId, limits, onFault } = this.#options;
     if (body.chainId !== chainId) return this.#otherChain(body.chainId);
     if (BigInt(body.size) === 0n) return noSize('RFQ');
@@ -213,7 +213,7 @@ export class ClientRequests {
       const message = `Too many RFQs: ${limits.wsWaitingRfqs} of them wait to be published`;
       return { code: 'too_many_rfqs', message };
     }
-    session.rfqs.publish(body).then(
+    session.rfqs.publish(body, holder.id).then(
       (outcome) => {
         if (session.socket.closed) return;
         if ('key' in outcome) session.sendInfo(replyTexts.rfqPublished(outcome.key), id);

@@ -39,11 +39,11 @@ export class RfqQueue {
   }
 
   /** Rejects when a port does. */
-  async publish(body: RfqMessage['body']): Promise<RfqOutcome> {
+  async publish(body: RfqMessage['body'], owner: string): Promise<RfqOutcome> {
     this.#waiting++;
     const giveUpAtMs = this.#clock.monotonicMs() + this.#lookupMs;
     try {
-      const submission = this.#lastSubmitted.then(() => this.#submit(body, giveUpAtMs));
+      const submission = this.#lastSubmitted.then(() => this.#submit(body, owner, giveUpAtMs));
       this.#lastSubmitted = submission.catch(() => null);
       const submitted = await submission;
       return 'problem' in submitted ? submitted : await submitted.outcome;
@@ -55,6 +55,7 @@ export class RfqQueue {
   /** Done as soon as the request has its place in the log; `outcome` settles when it is durable there. */
   async #submit(
     body: RfqMessage['body'],
+    owner: string,
     giveUpAtMs: number,
   ): Promise<{ outcome: Promise<RfqOutcome> } | { problem: MessageProblem }> {
     const poolAddress = await this.#poolAddress(body, giveUpAtMs);
@@ -67,7 +68,7 @@ export class RfqQueue {
     }
     const { side, size, taker } = body;
     const rfq = { poolAddress, side, size: BigInt(size), taker: lowerCase(taker), body: JSON.stringify(body) };
-    return { outcome: this.#outcome(rfq, this.#ports.publish(rfq)) };
+    return { outcome: this.#outcome(rfq, this.#ports.publish(rfq, owner)) };
   }
 
   async #poolAddress(body: RfqMessage['body'], giveUpAtMs: number): Promise<PoolAddress> {

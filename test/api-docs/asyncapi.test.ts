@@ -42,6 +42,6 @@ for (const [name, { fromClient, fromServer }] of Object.entries(channels)) {
 
 await t.test('a request for quotes is documented as sent and as published', (t) => {
   t.strictSame(fieldsOf('v2FromClient').rfq, ['type', 'body', 'id']);
-  t.strictSame(fieldsOf('v2FromServer').rfqTold, ['type', 'key', 'seq', 'prevSeq', 'tsMs', 'cause', 'body']);
+  t.strictSame(fieldsOf('v2FromServer').rfqTold, ['type', 'key', 'seq', 'prevSeq', 'tsMs', 'cause', 'body', 'terms']);
   t.end();
 });

@@ -3,6 +3,9 @@ import t from 'tap';
 import { rfqPorts } from '../../src/app/engine-ports.js';
 import { RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
 import type { Pool } from '../../src/engine/quote.js';
+import { RfqDesk, type RfqDeskParts } from '../../src/rfq/rfq-desk.js';
+import { systemRandom } from '../../src/system/clock.js';
+import { newEngine } from '../engine/samples.js';
 
 const ADDRESS = '0x00000000000000000000000000000000000000aa';
 const POOL_KEY = {
@@ -14,9 +17,14 @@ const POOL_KEY = {
   isCallPool: true,
 } as const;
 
+function deskOf(sequencer: RfqDeskParts['sequencer']): RfqDesk {
+  const bounds = { rfqSeconds: 60, rfqMaxSeconds: 600, liveRfqs: 9, liveRfqsPerKey: 9 };
+  return new RfqDesk({ engine: newEngine(), sequencer, nowSeconds: () => 1, random: systemRandom, limits: bounds });
+}
+
 function asked(resolve: () => Promise<(Pool | null)[]>) {
   const sequencer = { submit: () => ({ refusal: 'BUSY' as const }), whenDurable: () => null };
-  return rfqPorts({ pools: { resolve } }, sequencer).poolAddressOf(POOL_KEY);
+  return rfqPorts({ pools: { resolve } }, deskOf(sequencer)).poolAddressOf(POOL_KEY);
 }
 
 t.test('a pool that the chain cannot resolve now is UNAVAILABLE; any other error is a fault of ours', async (t) => {
@@ -37,8 +45,8 @@ t.test('a request for quotes is published when its record is durable, and not be
     whenDurable: () => durable,
   };
   const told: string[] = [];
-  void rfqPorts({ pools: { resolve: async () => [] } }, sequencer)
-    .publish({ poolAddress: ADDRESS, side: 'ask', size: 1n, taker: ADDRESS, body: '{}' })
+  void rfqPorts({ pools: { resolve: async () => [] } }, deskOf(sequencer))
+    .publish({ poolAddress: ADDRESS, side: 'ask', size: 1n, taker: ADDRESS, body: '{}' }, 'key')
     .then((outcome) => told.push(outcome));
   await turn();
   t.strictSame(told, []);

@@ -137,6 +137,7 @@ t.test(
       orders: [order],
       withdrawals: [[hash('d'), hash('e').slice(0, 42) as Hex, START + 9]],
       nonces: [[hash('e').slice(0, 42) as Hex, 2n ** 200n, START + 8]],
+      rfqs: [],
     };
     engine.importState(state);
     const sum = engine.stateSum();

@@ -2,12 +2,13 @@ import t from 'tap';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { InvalidReason } from '../../src/engine/quote.js';
 import { type FeedMessage, messageOf } from '../../src/feed/event-messages.js';
+import type { QuoteMessageType } from '../../src/wire/feed-messages.js';
 import { eventOf, orderOf, rfqOf } from '../ws/event-samples.js';
 
 const order = orderOf({ n: 1, size: 10n });
 const broke = InvalidReason.InsufficientCollateralBalance;
 
-const of = (type: Exclude<FeedMessage['type'], 'RFQ'>, fillableSize: bigint, extra = {}): FeedMessage => ({
+const of = (type: QuoteMessageType, fillableSize: bigint, extra = {}): FeedMessage => ({
   type,
   quote: order.quote,
   fillableSize,
@@ -97,7 +98,7 @@ const cases: readonly Case[] = [
   [
     'a request for quotes is published as sent',
     eventOf({ type: 'RFQ_PUBLISHED', rfq: rfqOf({ body: '{"side":"ask"}' }) }),
-    { type: 'RFQ', rfq: '{"side":"ask"}' },
+    { type: 'RFQ', json: '{"side":"ask"}', terms: null },
   ],
 ];
 

@@ -123,8 +123,11 @@ export class ModelReader {
         }
         return;
       case 'RFQ':
+      case 'RFQ_UPDATE':
         this.#isNext(message);
         return;
+      case 'RFQ_STATUS':
+        throw new Error('it sends no requests');
       case 'TICKER_SNAPSHOT':
       case 'TICKER':
       case 'COVER':
@@ -164,7 +167,7 @@ export class ModelReader {
   }
 
   #setQuote(message: Extract<ServerMessageV2, { cause: unknown; body: OrderbookQuote | object }>): void {
-    if (message.type === 'RFQ') return;
+    if (message.type === 'RFQ' || message.type === 'RFQ_UPDATE') return;
     const { key, body } = message;
     const quotes = this.#ofKey(key);
     switch (message.type) {

@@ -12,7 +12,7 @@ import { keccak256 } from './keccak.js';
 
 const json = new JsonEncoding(new QuoteJson('421613', 100));
 const taker = address(0xc1);
-const filter = filterOf('QUOTES', { taker });
+const filter = filterOf({ taker });
 const parts = [
   { key: 'public', taker: ZERO_ADDRESS },
   { key: 'own', taker },

@@ -11,6 +11,7 @@ import {
 } from '../../src/wire/options.js';
 import { DryRunResult, ordersBody, OrdersResponse, PostQuotesResult, QuotesResult } from '../../src/wire/orderbook.js';
 import { SchemaErrors } from '../../src/wire/problem.js';
+import { PostRfqBody, RfqCompetition, RfqsResult } from '../../src/wire/rfq.js';
 import { RfqByPoolKeyMessage } from '../../src/wire/socket.js';
 import {
   ApprovalsResult,
@@ -33,6 +34,9 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'GET /orders 200': OrdersResponse,
   'GET /orders limit 200': OrdersResponse,
   'POST /orders/query request': ordersBody(1000),
+  'POST /rfqs request': PostRfqBody,
+  'POST /rfqs 201': RfqsResult,
+  'GET /rfqs/competition 200': RfqCompetition,
   'GET /tickers 200': TickersResult,
   'GET /events 200': EventsPage,
   'POST /quotes 200': PostQuotesResult,

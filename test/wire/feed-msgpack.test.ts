@@ -55,6 +55,14 @@ t.test('a quote from a server that does not name instruments yet is read', async
   t.strictSame(decodeMessage(Buffer.from(before, 'hex')), { ...removed.json });
 });
 
+t.test('a request from a server that does not follow requests yet is read', async (t) => {
+  const request = vectors.find(({ name }) => name === 'request');
+  if (request === undefined) throw new Error('there is a vector of a request');
+  // One element fewer: the terms, which are nil.
+  t.match(request.msgpack, /^98.*c0$/);
+  t.strictSame(decodeMessage(Buffer.from(`97${request.msgpack.slice(2, -2)}`, 'hex')), request.json);
+});
+
 t.test('a message of any type and with any values is the same in both forms', async () => {
   for (const schema of schemas) {
     fc.assert(

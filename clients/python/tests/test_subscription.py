@@ -181,6 +181,24 @@ def test_a_refused_filter_is_over_and_a_listener_that_raises_disturbs_nothing() 
     assert "not served" in str(subscription.refusal)
 
 
+def test_what_becomes_of_a_request_is_an_event_and_no_gap() -> None:
+    subscription = Subscription({"chainId": "421613"}, EventsContent("RFQ"))
+    events: list[object] = []
+    subscription.events.add(events.append)
+    subscription.start()
+    key = of_type("RFQ")["key"]
+    acknowledged = {"channel": "RFQ", "keys": [key], "seq": 4711, "epoch": "0123456789abcdef"}
+    subscription.take({"type": "INFO", "body": acknowledged, "message": ""})
+    messages = [
+        {"type": "RFQ", "key": key, "seq": 4720, "prevSeq": 4711, "body": {}},
+        {"type": "RFQ_UPDATE", "key": key, "seq": 4722, "prevSeq": 4720, "body": {}},
+        {"type": "RFQ", "key": key, "seq": 4725, "prevSeq": 4722, "body": {}},
+    ]
+    for message in messages:
+        assert subscription.take(message) == []
+    assert events == messages
+
+
 def test_types_of_a_newer_server_change_nothing() -> None:
     reader = Reader()
     assert reader.take({"type": "WHATEVER", "key": of_type("QUOTES_SNAPSHOT")["key"]}) == []

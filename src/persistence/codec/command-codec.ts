@@ -3,6 +3,7 @@ import type {
   EarlyEvent,
   EnterQuote,
   QuoteState,
+  RequestTerms,
   Rfq,
   SignedNonce,
   WithdrawalReason,
@@ -29,6 +30,7 @@ const FIELDS = {
   EXPIRE_QUOTES: 2,
   WITHDRAW_QUOTES: 4,
   RESTORE_QUOTES: 3,
+  CANCEL_RFQ: 1,
 } as const satisfies Record<Command['type'], number>;
 const KINDS = Object.keys(FIELDS) as readonly Command['type'][];
 const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Command['type'], number>;
@@ -38,6 +40,7 @@ const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as R
  * recognises it by this.
  */
 export function recordVersionOf(command: Command): number {
+  if (command.type === 'CANCEL_RFQ' || hasTerms(command)) return 6;
   if (command.type === 'WITHDRAW_QUOTES' || command.type === 'RESTORE_QUOTES') return 5;
   if (hasTrades(command)) return 4;
   if (command.type === 'ENTER_QUOTE' && hasPast(command)) return 3;
@@ -55,8 +58,13 @@ function hasTrades(command: Command): boolean {
   return command.type === 'REWIND_SETTLEMENT' && command.undoesTrades === true;
 }
 
+/** A request's terms are written after its other fields. */
+function hasTerms(command: Command): boolean {
+  return command.type === 'PUBLISH_RFQ' && command.terms !== undefined;
+}
+
 export function writeCommand(out: QuoteWriter, command: Command): void {
-  const isLonger = (command.type === 'ENTER_QUOTE' && hasPast(command)) || hasTrades(command);
+  const isLonger = (command.type === 'ENTER_QUOTE' && hasPast(command)) || hasTrades(command) || hasTerms(command);
   out.array(1 + FIELDS[command.type] + (isLonger ? 1 : 0));
   out.uint(KIND_OF[command.type]);
   switch (command.type) {
@@ -104,7 +112,9 @@ export function writeCommand(out: QuoteWriter, command: Command): void {
       if (command.undoesTrades === true) out.bool(true);
       return;
     case 'PUBLISH_RFQ':
-      return writeRfq(out, command.rfq);
+      writeRfq(out, command.rfq);
+      if (command.terms !== undefined) writeRfqTerms(out, command.terms);
+      return;
     case 'TICK':
       return;
     case 'EXPIRE_QUOTES':
@@ -119,6 +129,8 @@ export function writeCommand(out: QuoteWriter, command: Command): void {
       out.address(command.provider);
       writeIds(out, command.quoteIds);
       return writeSigned(out, command.signed);
+    case 'CANCEL_RFQ':
+      return out.text(command.rfqId);
   }
 }
 
@@ -141,7 +153,7 @@ export function readCommand(input: MsgpackReader, quotes: QuoteReader): Command 
 }
 
 /** Commands that may have one field more than FIELDS says. */
-const LONGER: ReadonlySet<Command['type']> = new Set(['ENTER_QUOTE', 'FILL_QUOTE', 'REWIND_SETTLEMENT']);
+const LONGER: ReadonlySet<Command['type']> = new Set(['ENTER_QUOTE', 'FILL_QUOTE', 'REWIND_SETTLEMENT', 'PUBLISH_RFQ']);
 
 function readLast(command: Command, input: MsgpackReader, quotes: QuoteReader): Command {
   if (command.type === 'ENTER_QUOTE') {
@@ -150,6 +162,7 @@ function readLast(command: Command, input: MsgpackReader, quotes: QuoteReader): 
     return { ...command, early };
   }
   if (command.type === 'FILL_QUOTE') return { ...command, trade: readTerms(input, quotes) };
+  if (command.type === 'PUBLISH_RFQ') return { ...command, terms: readRfqTerms(input, quotes) };
   if (command.type !== 'REWIND_SETTLEMENT' || !input.bool()) throw new MsgpackError(`${command.type} undoes no trades`);
   return { ...command, undoesTrades: true };
 }
@@ -225,6 +238,8 @@ function readFields(type: Command['type'], input: MsgpackReader, quotes: QuoteRe
       };
     case 'EXPIRE_QUOTES':
       return { type, second: input.uint(), quoteIds: readIds(input, quotes) };
+    case 'CANCEL_RFQ':
+      return { type, rfqId: input.text() };
   }
 }
 
@@ -268,6 +283,57 @@ export function readRfq(input: MsgpackReader, quotes: QuoteReader): Rfq {
     taker: quotes.address(),
     body: input.text(),
   };
+}
+
+const RFQ_TERMS_FIELDS = 8;
+const LEG_FIELDS = 3;
+
+export function writeRfqTerms(out: QuoteWriter, terms: RequestTerms): void {
+  out.array(RFQ_TERMS_FIELDS);
+  out.text(terms.rfqId);
+  out.text(terms.owner);
+  if (terms.clientId === null) out.nil();
+  else out.text(terms.clientId);
+  out.uint(terms.validUntil);
+  if (terms.taker === null) out.nil();
+  else out.address(terms.taker);
+  out.uint(terms.minQuotes);
+  writeMakers(out, terms.makers);
+  if (terms.leg === null) return out.nil();
+  out.array(LEG_FIELDS);
+  out.text(terms.leg.packageId);
+  out.uint(terms.leg.place);
+  out.uint(terms.leg.legs);
+}
+
+/** Object literals are evaluated from top to bottom. */
+export function readRfqTerms(input: MsgpackReader, quotes: QuoteReader): RequestTerms {
+  input.tuple(RFQ_TERMS_FIELDS);
+  return {
+    rfqId: input.text(),
+    owner: input.text(),
+    clientId: input.nil() ? null : input.text(),
+    validUntil: input.uint(),
+    taker: input.nil() ? null : quotes.address(),
+    minQuotes: input.uint(),
+    makers: readMakers(input, quotes),
+    leg: readLeg(input),
+  };
+}
+
+function readLeg(input: MsgpackReader): RequestTerms['leg'] {
+  if (input.nil()) return null;
+  input.tuple(LEG_FIELDS);
+  return { packageId: input.text(), place: input.uint(), legs: input.uint() };
+}
+
+export function writeMakers(out: QuoteWriter, makers: RequestTerms['makers']): void {
+  out.array(makers.length);
+  for (const maker of makers) out.address(maker);
+}
+
+export function readMakers(input: MsgpackReader, quotes: QuoteReader): RequestTerms['makers'] {
+  return Array.from({ length: input.array() }, () => quotes.address());
 }
 
 const TERMS_FIELDS = 7;

@@ -1,17 +1,21 @@
 import type { Command, Stamp } from '../../engine/command.js';
-import type { Cause, EngineEvent } from '../../engine/event.js';
+import type { Cause, EngineEvent, RfqChanged, RfqStatus } from '../../engine/event.js';
 import type { JournalRecord } from '../../engine/ports.js';
 import type { Order } from '../../engine/quote.js';
 import type { GrowingBuffer } from '../disk/buffer.js';
 import { PersistenceError } from '../disk/disk.js';
 import {
   readCommand,
+  readMakers,
   readRfq,
+  readRfqTerms,
   readTerms,
   readWithdrawalReason,
   recordVersionOf,
   writeCommand,
+  writeMakers,
   writeRfq,
+  writeRfqTerms,
   writeTerms,
   writeWithdrawalReason,
 } from './command-codec.js';
@@ -19,7 +23,7 @@ import { MsgpackError, MsgpackReader } from './msgpack-reader.js';
 import { pick, QuoteReader, QuoteWriter } from './quote-codec.js';
 
 /** The newest version of a record's layout. A program reads its own and older ones. */
-const RECORD_VERSION = 5;
+const RECORD_VERSION = 6;
 const RECORD_FIELDS = 5;
 
 /** Writes records into a buffer, one after another. Equal records give equal bytes. */
@@ -152,6 +156,7 @@ const FIELDS = {
   QUOTE_RESTORED: 3,
   WITHDRAWN_QUOTE_FILLED: 3,
   WITHDRAWN_QUOTE_RESTATED: 2,
+  RFQ_CHANGED: 11,
 } as const satisfies Record<Type, number>;
 const KINDS = Object.keys(FIELDS) as readonly Type[];
 const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Type, number>;
@@ -159,8 +164,12 @@ const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as R
 /** Written as the place in this list, which is only ever added to at its end. */
 const REMOVALS: readonly Removal[] = ['FILLED', 'CANCELLED', 'EXPIRED', 'REWOUND'];
 
+/** Written as the place in this list, which is only ever added to at its end. */
+const RFQ_STATUSES: readonly RfqStatus[] = ['open', 'quoted', 'partly_filled', 'filled', 'cancelled', 'expired'];
+
 function writeEvent(out: QuoteWriter, event: EngineEvent): void {
-  out.array(3 + FIELDS[event.type]);
+  const hasTerms = event.type === 'RFQ_PUBLISHED' && event.terms !== undefined;
+  out.array(3 + FIELDS[event.type] + (hasTerms ? 1 : 0));
   out.uint(KIND_OF[event.type]);
   out.uint(event.seq);
   writeCause(out, event.cause);
@@ -190,7 +199,11 @@ function writeEvent(out: QuoteWriter, event: EngineEvent): void {
     case 'POOL_WITHDRAWN':
       return out.pool(event.pool);
     case 'RFQ_PUBLISHED':
-      return writeRfq(out, event.rfq);
+      writeRfq(out, event.rfq);
+      if (event.terms !== undefined) writeRfqTerms(out, event.terms);
+      return;
+    case 'RFQ_CHANGED':
+      return writeRfqChanged(out, event);
     case 'TRADE_RECORDED':
       out.word(event.trade.quoteId);
       out.amount(event.trade.size);
@@ -214,14 +227,19 @@ function writeEvent(out: QuoteWriter, event: EngineEvent): void {
 function readEvent(input: MsgpackReader, quotes: QuoteReader): EngineEvent {
   const length = input.array();
   const type = pick(KINDS, input.uint(), 'event');
-  if (length !== 3 + FIELDS[type]) throw new MsgpackError(`${type} with ${length - 3} fields`);
+  const hasTerms = type === 'RFQ_PUBLISHED' && length === 4 + FIELDS[type];
+  if (!hasTerms && length !== 3 + FIELDS[type]) throw new MsgpackError(`${type} with ${length - 3} fields`);
   const common = { seq: input.uint(), cause: readCause(input, quotes) };
   switch (type) {
     case 'POOL_DEPLOYED':
     case 'POOL_WITHDRAWN':
       return { type, ...common, pool: quotes.pool() };
-    case 'RFQ_PUBLISHED':
-      return { type, ...common, rfq: readRfq(input, quotes) };
+    case 'RFQ_PUBLISHED': {
+      const published = { type, ...common, rfq: readRfq(input, quotes) };
+      return hasTerms ? { ...published, terms: readRfqTerms(input, quotes) } : published;
+    }
+    case 'RFQ_CHANGED':
+      return { type, ...common, ...readRfqChanged(input, quotes) };
     case 'TRADE_RECORDED': {
       const { seq, cause } = common;
       if (cause === null) throw new MsgpackError('a trade without its log');
@@ -237,7 +255,7 @@ function readEvent(input: MsgpackReader, quotes: QuoteReader): EngineEvent {
 
 type OrderEventType = Exclude<
   Type,
-  'POOL_DEPLOYED' | 'POOL_WITHDRAWN' | 'RFQ_PUBLISHED' | 'TRADE_RECORDED' | 'TRADES_UNDONE'
+  'POOL_DEPLOYED' | 'POOL_WITHDRAWN' | 'RFQ_PUBLISHED' | 'RFQ_CHANGED' | 'TRADE_RECORDED' | 'TRADES_UNDONE'
 >;
 
 /**
@@ -299,6 +317,52 @@ function writeOrder(
 ): void {
   out.quote(order.quote);
   out.amount(fillableSize);
+}
+
+function writeRfqChanged(out: QuoteWriter, { rfqId, rfq, makers, taker, ...progress }: RfqChanged): void {
+  out.text(rfqId);
+  out.address(rfq.poolAddress);
+  out.bool(rfq.side === 'bid');
+  out.amount(rfq.size);
+  out.address(rfq.taker);
+  writeMakers(out, makers);
+  if (taker === null) out.nil();
+  else out.address(taker);
+  out.uint(RFQ_STATUSES.indexOf(progress.status));
+  out.amount(progress.filledSize);
+  out.uint(progress.quotes);
+  if (progress.best === null) return out.nil();
+  out.array(BEST_FIELDS);
+  out.word(progress.best.quoteId);
+  out.amount(progress.best.price);
+  out.amount(progress.best.fillableSize);
+}
+
+const BEST_FIELDS = 3;
+
+/** Object literals are evaluated from top to bottom. */
+function readRfqChanged(input: MsgpackReader, quotes: QuoteReader): Omit<RfqChanged, 'type' | 'seq' | 'cause'> {
+  return {
+    rfqId: input.text(),
+    rfq: {
+      poolAddress: quotes.address(),
+      side: input.bool() ? 'bid' : 'ask',
+      size: input.amount(),
+      taker: quotes.address(),
+    },
+    makers: readMakers(input, quotes),
+    taker: input.nil() ? null : quotes.address(),
+    status: pick(RFQ_STATUSES, input.uint(), 'status'),
+    filledSize: input.amount(),
+    quotes: input.uint(),
+    best: readBest(input, quotes),
+  };
+}
+
+function readBest(input: MsgpackReader, quotes: QuoteReader): RfqChanged['best'] {
+  if (input.nil()) return null;
+  input.tuple(BEST_FIELDS);
+  return { quoteId: quotes.word(), price: input.amount(), fillableSize: input.amount() };
 }
 
 function writeCause(out: QuoteWriter, cause: Cause | null): void {

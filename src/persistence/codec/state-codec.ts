@@ -1,5 +1,7 @@
 import type { ChainRow, EngineState, NonceRow, OrderRow, PoolRow, WithdrawalRow } from '../../engine/state-rows.js';
+import type { RfqRow } from '../../engine/rfq-store.js';
 import { GrowingBuffer } from '../disk/buffer.js';
+import { readRfq, readRfqTerms, writeRfq, writeRfqTerms } from './command-codec.js';
 import { MsgpackError, MsgpackReader } from './msgpack-reader.js';
 import { QuoteReader, QuoteWriter } from './quote-codec.js';
 
@@ -7,12 +9,14 @@ import { QuoteReader, QuoteWriter } from './quote-codec.js';
 const STATE_VERSION = 1;
 /** Version of the chunks of withdrawals and nonces, which older programs do not know. A state without any has none. */
 const WITHDRAWALS_VERSION = 2;
+/** Of the chunks of requests for quotes: programs that do not know them refuse it. A state without any has none. */
+const RFQS_VERSION = 3;
 /** Rows of one chunk: some 250 KB of orders. */
 const ROWS_A_CHUNK = 1000;
 const CHUNK_BYTES = 512 << 10;
 const ORDER_FIELDS = 20;
 
-const Part = { chains: 0, pools: 1, orders: 2, withdrawals: 3, nonces: 4 } as const;
+const Part = { chains: 0, pools: 1, orders: 2, withdrawals: 3, nonces: 4, rfqs: 5 } as const;
 
 /** A state without its counters, which the snapshot's header holds. */
 export type StateRows = Omit<EngineState, 'counters'>;
@@ -62,6 +66,11 @@ export function* encodeState(state: StateRows): Generator<Buffer> {
     }
     yield buffer.view();
   }
+  for (const rows of batches(state.rfqs)) {
+    begin(Part.rfqs, rows.length);
+    for (const row of rows) writeRfqRow(out, row);
+    yield buffer.view();
+  }
 }
 
 /** Throws MsgpackError on anything but what `encodeState` made, all of it and in order. */
@@ -73,6 +82,7 @@ export function decodeState(chunks: Iterable<Buffer>): StateRows {
   const orders: OrderRow[] = [];
   const withdrawals: WithdrawalRow[] = [];
   const nonces: NonceRow[] = [];
+  const rfqs: RfqRow[] = [];
   for (const chunk of chunks) {
     input.begin(chunk);
     input.tuple(3);
@@ -86,6 +96,7 @@ export function decodeState(chunks: Iterable<Buffer>): StateRows {
       else if (part === Part.orders) orders.push(readOrder(input, quotes));
       else if (part === Part.withdrawals) withdrawals.push(readWithdrawal(input, quotes));
       else if (part === Part.nonces) nonces.push(readNonce(input, quotes));
+      else if (part === Part.rfqs) rfqs.push(readRfqRow(input, quotes));
       else throw new MsgpackError(`unknown part ${part} of a state`);
     }
     input.end();
@@ -94,10 +105,11 @@ export function decodeState(chunks: Iterable<Buffer>): StateRows {
   if (stream === undefined || settlement === undefined || others.length > 0) {
     throw new MsgpackError(`${chains.length} chains in a state`);
   }
-  return { stream, settlement, pools, orders, withdrawals, nonces };
+  return { stream, settlement, pools, orders, withdrawals, nonces, rfqs };
 }
 
 function versionOf(part: number): number {
+  if (part === Part.rfqs) return RFQS_VERSION;
   return part === Part.withdrawals || part === Part.nonces ? WITHDRAWALS_VERSION : STATE_VERSION;
 }
 
@@ -235,5 +247,58 @@ function readOrder(input: MsgpackReader, quotes: QuoteReader): OrderRow {
     quotes.reason(),
     readBlock(input),
     readBlock(input),
+  ];
+}
+
+const RFQ_FIELDS = 9;
+const ANSWER_FIELDS = 6;
+const FILL_FIELDS = 3;
+
+function writeRfqRow(out: QuoteWriter, [rfq, terms, openedAt, isCancelled, answers]: RfqRow): void {
+  out.array(RFQ_FIELDS);
+  writeRfq(out, rfq);
+  writeRfqTerms(out, terms);
+  out.uint(openedAt);
+  out.bool(isCancelled);
+  out.array(answers.length);
+  for (const [quoteId, provider, price, fillableSize, isLive, fills] of answers) {
+    out.array(ANSWER_FIELDS);
+    out.word(quoteId);
+    out.address(provider);
+    out.amount(price);
+    out.amount(fillableSize);
+    out.bool(isLive);
+    out.array(fills.length);
+    for (const [blockNumber, logIndex, size] of fills) {
+      out.array(FILL_FIELDS);
+      out.uint(blockNumber);
+      out.uint(logIndex);
+      out.amount(size);
+    }
+  }
+}
+
+/** Array literals are evaluated from left to right. */
+function readRfqRow(input: MsgpackReader, quotes: QuoteReader): RfqRow {
+  input.tuple(RFQ_FIELDS);
+  return [
+    readRfq(input, quotes),
+    readRfqTerms(input, quotes),
+    input.uint(),
+    input.bool(),
+    Array.from({ length: input.array() }, () => {
+      input.tuple(ANSWER_FIELDS);
+      return [
+        quotes.word(),
+        quotes.address(),
+        input.amount(),
+        input.amount(),
+        input.bool(),
+        Array.from({ length: input.array() }, () => {
+          input.tuple(FILL_FIELDS);
+          return [input.uint(), input.uint(), input.amount()] as const;
+        }),
+      ] as const;
+    }),
   ];
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { getAddress } from 'viem/utils';
-import type { ChainPosition, Command, EarlyEvent, QuoteState, Rfq } from '../../../src/engine/command.js';
+import type { ChainPosition, Command, EarlyEvent, QuoteState, Rfq, RequestTerms } from '../../../src/engine/command.js';
 import type { Cause, EngineEvent } from '../../../src/engine/event.js';
 import type { JournalRecord } from '../../../src/engine/ports.js';
 import {
@@ -76,6 +76,19 @@ const rfq: fc.Arbitrary<Rfq> = fc.record({
   body: fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
 });
 
+const text = fc.string({ unit: 'binary', maxLength: 40 });
+const makers = fc.array(address, { maxLength: 3 });
+const rfqTerms: fc.Arbitrary<RequestTerms> = fc.record({
+  rfqId: text,
+  owner: text,
+  clientId: fc.option(text, { nil: null }),
+  validUntil: uint,
+  taker: fc.option(address, { nil: null }),
+  minQuotes: uint,
+  makers,
+  leg: fc.option(fc.record({ packageId: text, place: uint, legs: uint }), { nil: null }),
+});
+
 const early: fc.Arbitrary<EarlyEvent[]> = fc.array(fc.record({ size: fc.option(amount, { nil: null }), origin }), {
   minLength: 1,
   maxLength: 5,
@@ -129,7 +142,8 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
     { requiredKeys: ['type', 'position', 'settlementBlock', 'restated'] },
   ),
   fc.record({ type: type('ADVANCE_POSITION'), position }),
-  fc.record({ type: type('PUBLISH_RFQ'), rfq }),
+  fc.record({ type: type('PUBLISH_RFQ'), rfq, terms: rfqTerms }, { requiredKeys: ['type', 'rfq'] }),
+  fc.record({ type: type('CANCEL_RFQ'), rfqId: text }),
   fc.record({ type: type('TICK') }),
   fc.record({ type: type('EXPIRE_QUOTES'), second: uint, quoteIds: fc.array(word, { maxLength: 20 }) }),
   fc.record({ type: type('WITHDRAW_QUOTES'), provider: address, quoteIds, reason: withdrawalReason, signed }),
@@ -200,7 +214,28 @@ function event(quotes: fc.Arbitrary<Quote>, pools: fc.Arbitrary<Pool>): fc.Arbit
     })),
     fc.record({ type: type('POOL_DEPLOYED'), seq: uint, cause, pool: pools }),
     fc.record({ type: type('POOL_WITHDRAWN'), seq: uint, cause, pool: pools }),
-    fc.record({ type: type('RFQ_PUBLISHED'), seq: uint, cause, rfq }),
+    fc.record(
+      { type: type('RFQ_PUBLISHED'), seq: uint, cause, rfq, terms: rfqTerms },
+      { requiredKeys: ['type', 'seq', 'cause', 'rfq'] },
+    ),
+    fc.record({
+      type: type('RFQ_CHANGED'),
+      seq: uint,
+      cause,
+      rfqId: text,
+      rfq: fc.record({
+        poolAddress: address,
+        side: fc.constantFrom('bid' as const, 'ask' as const),
+        size: amount,
+        taker: address,
+      }),
+      makers,
+      taker: fc.option(address, { nil: null }),
+      status: fc.constantFrom('open', 'quoted', 'partly_filled', 'filled', 'cancelled', 'expired'),
+      filledSize: amount,
+      quotes: uint,
+      best: fc.option(fc.record({ quoteId: word, price: amount, fillableSize: amount }), { nil: null }),
+    }),
     fc.record({
       type: type('TRADE_RECORDED'),
       seq: uint,

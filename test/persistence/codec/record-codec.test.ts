@@ -10,6 +10,7 @@ import { MsgpackError } from '../../../src/persistence/codec/msgpack-reader.js';
 import { RecordReader, RecordWriter } from '../../../src/persistence/codec/record-codec.js';
 import { GrowingBuffer } from '../../../src/persistence/disk/buffer.js';
 import { quote, record } from './arbitrary.js';
+import { rfqRecords } from './rfq-records.js';
 import { tradeRecords } from './trade-records.js';
 
 const out = new GrowingBuffer(64);
@@ -96,7 +97,18 @@ t.test('a record is msgpack to any other reader', async () => {
         (type === 'FILL_QUOTE' || type === 'REWIND_SETTLEMENT') &&
         value.events.some(({ type }) => type === 'WITHDRAWN_QUOTE_FILLED' || type === 'WITHDRAWN_QUOTE_RESTATED');
       const withdraws = isOfWithdrawn || type === 'WITHDRAW_QUOTES' || type === 'RESTORE_QUOTES';
-      const wanted = withdraws ? 5 : hasTrades ? 4 : 'early' in value.command ? 3 : type === 'EXPIRE_QUOTES' ? 2 : 1;
+      const hasRfqs = 'terms' in value.command || type === 'CANCEL_RFQ';
+      const wanted = hasRfqs
+        ? 6
+        : withdraws
+          ? 5
+          : hasTrades
+            ? 4
+            : 'early' in value.command
+              ? 3
+              : type === 'EXPIRE_QUOTES'
+                ? 2
+                : 1;
       assert.deepEqual([version, index, tsMs], [wanted, value.stamp.index, value.stamp.tsMs]);
       assert.ok(Array.isArray(command));
       assert.equal((events as unknown[]).length, value.events.length);
@@ -158,9 +170,44 @@ t.test('golden bytes: records with trades are written and read so by every later
   );
 });
 
+t.test(
+  'golden bytes: records of requests that are followed are written and read so by every later program',
+  async (t) => {
+    const golden = [
+      [
+        '950609cf0000018bcfe568009708c414a000000000000000000000000000000000000900c2c40814d1120d7b160000c41400000000000000',
+        '00000000000000000000000000ae7b2273696465223a2261736b227d98d92030313233343536373839616263646566303132333435363738',
+        '39616263646566a435663361a768656467652d37ce6553f13cc414a0000000000000000000000000000000000000200291c414a000000000',
+        '00000000000000000000000000001093d920666564636261393837363534333231306665646362613938373635343332313001029199080e',
+        'c0c414a000000000000000000000000000000000000900c2c40814d1120d7b160000c4140000000000000000000000000000000000000000',
+        'ae7b2273696465223a2261736b227d98d9203031323334353637383961626364656630313233343536373839616263646566a435663361a7',
+        '68656467652d37ce6553f13cc414a0000000000000000000000000000000000000200291c414a00000000000000000000000000000000000',
+        '001093d92066656463626139383736353433323130666564636261393837363534333231300102',
+      ].join(''),
+      [
+        '95060acf0000018bcfe569f4920dd9203031323334353637383961626364656630313233343536373839616263646566929e0f0f92009364',
+        'c4207c0000000000000000000000000000000000000000000000000000000000006404d92030313233343536373839616263646566303132',
+        '33343536373839616263646566c414a000000000000000000000000000000000000900c2c40814d1120d7b160000c4140000000000000000',
+        '00000000000000000000000091c414a000000000000000000000000000000000000010c001c4000193c4201d000000000000000000000000',
+        '00000000000000000000000000000000000001c407b1a2bc2ec50000c4010a9e0f10c0d92030313233343536373839616263646566303132',
+        '33343536373839616263646566c414a000000000000000000000000000000000000900c2c40814d1120d7b160000c4140000000000000000',
+        '00000000000000000000000090c414a00000000000000000000000000000000000002003c40814d1120d7b16000000c0',
+      ].join(''),
+    ];
+    t.strictSame(
+      rfqRecords.map((each) => encode(each).toString('hex')),
+      golden,
+    );
+    t.strictSame(
+      golden.map((bytes) => reader.read(Buffer.from(bytes, 'hex'))),
+      rfqRecords,
+    );
+  },
+);
+
 t.test('a newer version is refused by its number', async (t) => {
-  const message = 'a record of version 6, this program reads up to 5';
-  t.throws(() => reader.read(Buffer.from([0x95, 0x06, 0x01])), { code: 'NEWER_FORMAT', message });
+  const message = 'a record of version 7, this program reads up to 6';
+  t.throws(() => reader.read(Buffer.from([0x95, 0x07, 0x01])), { code: 'NEWER_FORMAT', message });
 });
 
 t.test('a number that its table does not have is refused, and so is another number of fields', async (t) => {
@@ -178,11 +225,11 @@ t.test('a number that its table does not have is refused, and so is another numb
   const validity = (reason: number): string => outcome([3, word, reason, null, position]);
   const removal = (why: number): string => outcome(advance, [[2, 1, null, quote, word, why, true]]);
   t.same([outcome(advance), validity(7), validity(11), removal(0), removal(3)], Array(5).fill('a record'));
-  t.equal(outcome([13]), 'unknown command 13');
+  t.equal(outcome([14]), 'unknown command 14');
   t.equal(outcome([7, [2, 1, word, null]]), 'unknown chain 2');
   t.equal(validity(6), 'unknown reason 6');
   t.equal(validity(12), 'unknown reason 12');
-  t.equal(outcome(advance, [[15, 1, null]]), 'unknown event 15');
+  t.equal(outcome(advance, [[16, 1, null]]), 'unknown event 16');
   t.equal(removal(4), 'unknown removal 4');
   t.equal(outcome([4, 0, 1, origin, position]), 'unknown pool 0');
   t.equal(outcome(advance, [[4, 1, null, 0, word]]), 'unknown quote 0');

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { getAddress } from 'viem/utils';
 import { type Hex, InvalidReason, ZERO_ADDRESS } from '../../../src/engine/quote.js';
+import type { RfqRow } from '../../../src/engine/rfq-store.js';
 import type { OrderRow, PoolRow } from '../../../src/engine/state-rows.js';
 import { MsgpackError } from '../../../src/persistence/codec/msgpack-reader.js';
 import { decodeState, encodeState, type StateRows } from '../../../src/persistence/codec/state-codec.js';
@@ -22,6 +23,27 @@ const orderRow = (isKnown: boolean): OrderRow => {
     : ([5n, null, -1, -1] as const);
   return [2 ** 20, hex(32), hex(20), taker, 1n, 2n ** 200n, isKnown, 21, 22, ...posted, ...rest];
 };
+const rfqRow = (isWhole: boolean): RfqRow => [
+  { poolAddress: hex(20), side: isWhole ? 'bid' : 'ask', size: 31n, taker: hex(20), body: '{"a":"ä"}' },
+  {
+    rfqId: hex(16).slice(2),
+    owner: 'key',
+    clientId: isWhole ? 'mine' : null,
+    validUntil: 32,
+    taker: isWhole ? hex(20) : null,
+    minQuotes: 33,
+    makers: isWhole ? [hex(20), hex(20)] : [],
+    leg: isWhole ? { packageId: hex(16).slice(2), place: 1, legs: 2 } : null,
+  },
+  34,
+  isWhole,
+  isWhole
+    ? [
+        [hex(32), hex(20), 35n, 36n, true, [[37, 38, 39n]]],
+        [hex(32), hex(20), 35n, 0n, false, []],
+      ]
+    : [],
+];
 const state: StateRows = {
   stream: [
     7,
@@ -42,6 +64,7 @@ const state: StateRows = {
     [hex(20), 0n, 32],
     [hex(20), 2n ** 256n - 1n, 33],
   ],
+  rfqs: [rfqRow(true), rfqRow(false)],
 };
 const EMPTY: StateRows = {
   stream: [-1, null, []],
@@ -50,6 +73,7 @@ const EMPTY: StateRows = {
   orders: [],
   withdrawals: [],
   nonces: [],
+  rfqs: [],
 };
 
 const chunksOf = (rows: StateRows): Buffer[] => Array.from(encodeState(rows), (chunk) => Buffer.from(chunk));
@@ -67,11 +91,12 @@ t.test('no chunk has more than a thousand rows, and all of them come back in ord
   ] as const) {
     const pools = Array.from({ length: count }, () => poolRow(false));
     const orders = Array.from({ length: count }, () => orderRow(false));
+    const rfqs = Array.from({ length: count }, () => rfqRow(false));
     const withdrawals = Array.from({ length: count }, (_, n) => [hex(32), hex(20), n] as const);
     const nonces = Array.from({ length: count }, (_, n) => [hex(20), BigInt(n), n] as const);
-    const all = { ...state, pools, orders, withdrawals, nonces };
+    const all = { ...state, pools, orders, withdrawals, nonces, rfqs };
     const encoded = chunksOf(all);
-    t.equal(encoded.length, 1 + 4 * chunks);
+    t.equal(encoded.length, 1 + 5 * chunks);
     t.strictSame(decodeState(encoded), all);
   }
 });
@@ -90,7 +115,7 @@ t.test('chunks that are no whole state are refused', async (t) => {
   refused([withByte(0, 0x94), ...others], /4 fields instead of 3/);
   refused([withByte(1, 2), ...others], /a state of version 2/);
   refused([withByte(2, 3), ...others], /a state of version 1/);
-  refused([withByte(2, 5), ...others], /unknown part 5/);
+  refused([withByte(2, 6), ...others], /unknown part 6/);
   refused([withByte(3, 0x91), ...others], /bytes too many/);
   refused([Buffer.concat([chains, Buffer.alloc(1)]), ...others], /1 bytes too many/);
   refused(others, /0 chains/);

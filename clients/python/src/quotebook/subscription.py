@@ -222,8 +222,8 @@ class EventsContent:
         return None
 
     def apply(self, message: Message) -> object:
-        is_event = message["type"] == "RFQ" if self.channel == "RFQ" else message["type"] in _QUOTE_FACTS
-        return message if is_event else None
+        events = _RFQ_FACTS if self.channel == "RFQ" else _QUOTE_FACTS
+        return message if message["type"] in events else None
 
     def snapshot_event(self, message: Message) -> object:
         return None
@@ -233,7 +233,8 @@ _QUOTE_FACTS = frozenset(
     f"{what}_QUOTE" for what in ("POST", "FILL", "REMOVE", "CANCEL", "EXPIRE", "INVALIDATE", "REVALIDATE", "UNDO")
 )
 _SNAPSHOTS = frozenset(("QUOTES_SNAPSHOT", "ORDERBOOK_SNAPSHOT", "TICKER_SNAPSHOT"))
-_UPDATES = _QUOTE_FACTS | {"RFQ", "ORDERBOOK_UPDATE"}
+_RFQ_FACTS = frozenset(("RFQ", "RFQ_UPDATE"))
+_UPDATES = _QUOTE_FACTS | _RFQ_FACTS | {"ORDERBOOK_UPDATE"}
 
 
 class _Positions:

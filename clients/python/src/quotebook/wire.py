@@ -6,7 +6,7 @@ Amounts are decimal strings of 1e-18 units, times are Unix seconds unless their 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, Required, TypedDict
 
 Side = Literal["bid", "ask"]
 #: Numbers of the option routes; those with decimals are exact.
@@ -218,11 +218,13 @@ class QuoteFact(_QuoteFact, total=False):
     valid: bool
 
 
-class Rfq(_Numbered):
-    """A taker asks makers for a quote; `body` is as the taker wrote it."""
+class Rfq(_Numbered, total=False):
+    """RFQ: a taker asks makers for a quote; `body` is as the taker wrote it. RFQ_UPDATE: what became of a request."""
 
-    type: Literal["RFQ"]
-    body: dict[str, Any]
+    type: Required[Literal["RFQ", "RFQ_UPDATE"]]
+    body: Required[dict[str, Any]]
+    #: Of RFQ: `rfqId`, `validUntil` and `anonymous`. Absent: the request is not followed.
+    terms: dict[str, Any]
 
 
 class PriceLevel(TypedDict):

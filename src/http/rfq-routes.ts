@@ -1,0 +1,227 @@
+import type { Hex, PoolKey } from '../engine/quote.js';
+import { ZERO_ADDRESS } from '../engine/quote.js';
+import { type RfqState, takerOf } from '../engine/rfq-store.js';
+import type { NetRequest, NetResponse } from '../net/net.js';
+import type { OpenedRfqs, RfqDesk, RfqLegRequest, RfqRefusal } from '../rfq/rfq-desk.js';
+import { rfqCompetition, rfqJson, type RfqJsonParts } from '../rfq/rfq-json.js';
+import { onChain } from '../wire/primitives.js';
+import { parseQuery } from '../wire/query.js';
+import { readPoolKey } from '../wire/readable.js';
+import { PostRfqBody, RfqCompetitionQuery, RfqIdPath, type RfqsPage, RfqsQuery, type RfqsResult } from '../wire/rfq.js';
+import { closed } from '../wire/primitives.js';
+import { compile } from '../wire/validation.js';
+import { lower } from './orderbook-routes.js';
+import { readJson, readQuery } from './parse.js';
+import {
+  chainNotServed,
+  json,
+  largeAnswer,
+  type LargeAnswerRunner,
+  notNow,
+  rateLimited,
+  refuse,
+  unavailable,
+} from './responses.js';
+import { type Caller, pathParameters, type Route } from './router.js';
+
+export interface RfqRouteParts extends RfqJsonParts {
+  readonly rfqs: {
+    get(rfqId: string): RfqState | undefined;
+    /** Oldest first. */
+    all(): Iterable<RfqState>;
+  };
+  readonly desk: Pick<RfqDesk, 'open' | 'cancel'>;
+  poolAddressOf(poolKey: PoolKey): Promise<Hex | 'IMPOSSIBLE' | 'UNAVAILABLE'>;
+  readonly whenDurable: () => Promise<void> | null;
+  readonly chainId: string;
+  readonly answers: LargeAnswerRunner;
+  readonly limits: {
+    readonly bodyParts: number;
+    readonly queryPairs: number;
+    readonly schemaErrors: number;
+  };
+}
+
+const DEFAULT_PAGE = 100;
+/** Requests that are passed over cost about as much as one row that is written. */
+const PASSED_OVER_PER_ROW = 100;
+const PATH = '/rfqs/{rfqId}';
+const COMPETITION = '/rfqs/{rfqId}/competition';
+
+/** POST /rfqs, GET /rfqs, DELETE /rfqs/{rfqId} and GET /rfqs/{rfqId}/competition. */
+export function rfqRoutes(parts: RfqRouteParts): Route[] {
+  const { rfqs, desk, chainId, limits } = parts;
+  const checkBody = compile(onChain(PostRfqBody, chainId), limits.schemaErrors);
+  const checkList = compile(onChain(RfqsQuery, chainId), limits.schemaErrors);
+  const checkPath = compile(RfqIdPath, limits.schemaErrors);
+  const checkCompetition = compile(
+    closed({ ...RfqIdPath.properties, ...RfqCompetitionQuery.properties }),
+    limits.schemaErrors,
+  );
+
+  return [
+    { method: 'POST', path: '/rfqs', needsKey: true, handle: open },
+    { method: 'GET', path: '/rfqs', needsKey: true, handle: list },
+    { method: 'DELETE', path: PATH, needsKey: true, handle: cancel },
+    { method: 'GET', path: COMPETITION, needsKey: true, handle: competition },
+  ];
+
+  async function open(request: NetRequest, caller: Caller): Promise<NetResponse> {
+    const raw = readJson(request.body, limits.bodyParts);
+    if (!raw.ok) return refuse(request, raw.code, raw.error);
+    const checked = checkBody(raw.value);
+    if (!checked.ok) return refuse(request, 'invalid_parameter', checked.errors);
+    const body = checked.value;
+    if (body.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    const taker = lower(body.taker);
+    if (taker === ZERO_ADDRESS) {
+      return refuse(request, { code: 'invalid_parameter', param: 'taker' }, 'taker must not be the zero address');
+    }
+    const seen = body.anonymous === true ? ZERO_ADDRESS : body.taker;
+    const legs: RfqLegRequest[] = [];
+    for (const [place, leg] of body.legs.entries()) {
+      const read = await readLeg(leg, place, seen);
+      if ('code' in read && read.code === 'chain_unavailable') return unavailable(request, read.code, read.message);
+      if ('code' in read) return refuse(request, { code: read.code, param: `legs/${place}` }, read.message);
+      legs.push(read);
+    }
+    const opened = await desk.open({
+      owner: caller.id,
+      clientId: body.clientId ?? null,
+      minQuotes: body.minQuotes ?? 1,
+      makers: (body.makers ?? []).map(lower),
+      validUntil: body.validUntil ?? null,
+      taker: lower(seen),
+      hiddenTaker: body.anonymous === true ? taker : null,
+      legs,
+    });
+    return opened.type === 'REFUSED' ? refused(request, opened.why) : openedAnswer(opened);
+  }
+
+  /** With the pool's address, and in the words that makers get. */
+  async function readLeg(
+    { poolKey, poolAddress, side, size }: PostRfqBody['legs'][number],
+    place: number,
+    taker: Hex,
+  ): Promise<
+    | RfqLegRequest
+    | { readonly code: 'invalid_parameter' | 'invalid_pool_key' | 'chain_unavailable'; readonly message: string }
+  > {
+    const where = `legs/${place}`;
+    if ((poolKey === undefined) === (poolAddress === undefined)) {
+      return { code: 'invalid_parameter', message: `${where} must have either poolKey or poolAddress` };
+    }
+    if (BigInt(size) === 0n) return { code: 'invalid_parameter', message: `${where}/size must be > 0` };
+    const rest = { side, chainId, size, taker };
+    if (poolKey === undefined) {
+      const address = lower(poolAddress ?? ZERO_ADDRESS);
+      return { poolAddress: address, side, size: BigInt(size), body: JSON.stringify({ poolAddress, ...rest }) };
+    }
+    const key = { ...poolKey, maturity: Number(poolKey.maturity) };
+    const address = await parts.poolAddressOf(readPoolKey(key));
+    if (address === 'IMPOSSIBLE') return { code: 'invalid_pool_key', message: `${where}: no pool can have this key` };
+    if (address === 'UNAVAILABLE') return { code: 'chain_unavailable', message: `${where}: the chain does not answer` };
+    return { poolAddress: address, side, size: BigInt(size), body: JSON.stringify({ poolKey: key, ...rest }) };
+  }
+
+  function openedAnswer({ rfqIds, isNew }: Extract<OpenedRfqs, { type: 'OPENED' }>): NetResponse {
+    const states = rfqIds.flatMap((rfqId) => rfqs.get(rfqId) ?? []);
+    return json(JSON.stringify(resultOf(states)), isNew ? 201 : 200);
+  }
+
+  function resultOf(states: readonly RfqState[]): RfqsResult {
+    return { rfqs: states.map((state) => rfqJson(state, parts)) };
+  }
+
+  function list(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
+    const query = readQuery(request, checkList, limits.queryPairs);
+    if (!query.ok) return refuse(request, query.code, query.error);
+    if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    return largeAnswer(parts.answers, request, caller, async (work) => {
+      const all = [...rfqs.all()];
+      const text = JSON.stringify(pageOf(all.reverse(), query.value, caller.id));
+      work.charge(Math.ceil(all.length / PASSED_OVER_PER_ROW), text.length);
+      await parts.whenDurable();
+      return json(text);
+    });
+  }
+
+  /** `newest`: first. */
+  function pageOf(newest: readonly RfqState[], query: RfqsQuery, owner: string): RfqsPage {
+    const limit = query.limit === undefined ? DEFAULT_PAGE : Number(query.limit);
+    const place = query.cursor === undefined ? -1 : newest.findIndex(({ terms }) => terms.rfqId === query.cursor);
+    // A cursor whose request is no longer kept was older than all that are.
+    const rest = query.cursor !== undefined && place < 0 ? [] : newest.slice(place + 1);
+    const found: RfqState[] = [];
+    for (const state of rest) {
+      if (state.terms.owner === owner && matches(state, query)) found.push(state);
+      if (found.length > limit) break;
+    }
+    const shown = found.slice(0, limit);
+    const next = found.length > limit ? (shown.at(-1)?.terms.rfqId ?? null) : null;
+    return { next, rfqs: shown.map((state) => rfqJson(state, parts)) };
+  }
+
+  async function cancel(request: NetRequest, caller: Caller): Promise<NetResponse> {
+    const path = checkPath(pathParameters(PATH, request.path));
+    if (!path.ok) return refuse(request, 'invalid_parameter', path.errors);
+    const { rfqId } = path.value;
+    const outcome = await desk.cancel(caller.id, rfqId);
+    if (outcome === 'NOT_FOUND') return unknownRfq(request, rfqId);
+    if (outcome !== 'OK') return notNow(request, outcome);
+    const isOf = ({ terms }: RfqState): boolean => terms.rfqId === rfqId || terms.leg?.packageId === rfqId;
+    return json(
+      JSON.stringify(resultOf([...rfqs.all()].filter((state) => isOf(state) && state.terms.owner === caller.id))),
+    );
+  }
+
+  async function competition(request: NetRequest): Promise<NetResponse> {
+    const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
+    if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
+    const query = checkCompetition({ ...parsed.value, ...pathParameters(COMPETITION, request.path) });
+    if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
+    const provider = lower(query.value.provider);
+    const state = rfqs.get(query.value.rfqId);
+    const isFor = state !== undefined && (state.terms.makers.length === 0 || state.terms.makers.includes(provider));
+    if (!isFor) return unknownRfq(request, query.value.rfqId);
+    const text = JSON.stringify(rfqCompetition(state, provider));
+    await parts.whenDurable();
+    return json(text);
+  }
+}
+
+function matches(state: RfqState, { status, poolAddress, side, taker, packageId, clientId }: RfqsQuery): boolean {
+  const { rfq, terms, progress } = state;
+  if (status !== undefined && progress.status !== status) return false;
+  if (poolAddress !== undefined && rfq.poolAddress !== lower(poolAddress)) return false;
+  if (side !== undefined && rfq.side !== side) return false;
+  if (taker !== undefined && takerOf(state) !== lower(taker)) return false;
+  if (packageId !== undefined && terms.leg?.packageId !== packageId) return false;
+  return clientId === undefined || terms.clientId === clientId;
+}
+
+function unknownRfq(request: NetRequest, rfqId: string): NetResponse {
+  return refuse(request, 'unknown_rfq', `There is no request ${rfqId} for this key`);
+}
+
+function refused(request: NetRequest, why: RfqRefusal): NetResponse {
+  switch (why) {
+    case 'STORAGE_FULL':
+    case 'BUSY':
+      return notNow(request, why);
+    case 'TOO_MANY':
+      return rateLimited(request, RETRY_MS);
+    case 'TOO_MANY_OF_KEY':
+      return refuse(request, 'too_many_live_rfqs', 'As many requests of this key are live as may be');
+    case 'INVALID_END':
+      return refuse(
+        request,
+        { code: 'invalid_parameter', param: 'validUntil' },
+        'validUntil is past, or too far ahead',
+      );
+    case 'CLIENT_ID_USED':
+      return refuse(request, 'client_id_used', 'Another live request of this key has the same clientId');
+  }
+}
+
+const RETRY_MS = 1000;

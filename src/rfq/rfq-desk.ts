@@ -1,0 +1,177 @@
+import type { Rfq, RequestTerms } from '../engine/command.js';
+import type { Engine } from '../engine/engine.js';
+import type { Random } from '../engine/ports.js';
+import { isLiveRfq, type RfqState, takerOf } from '../engine/rfq-store.js';
+import type { Sequencer } from '../engine/sequencer.js';
+
+/** One leg of a request, or all of it. */
+export interface RfqLegRequest {
+  readonly poolAddress: Rfq['poolAddress'];
+  readonly side: Rfq['side'];
+  /** 1e-18 contracts, at least 1. */
+  readonly size: bigint;
+  /** As makers get it, JSON text. */
+  readonly body: string;
+}
+
+/** What a taker asks for. Addresses are in lower case. */
+export interface RfqRequest extends Pick<RequestTerms, 'owner' | 'clientId' | 'minQuotes' | 'makers'> {
+  readonly legs: readonly RfqLegRequest[];
+  /** As makers see it. */
+  readonly taker: Rfq['taker'];
+  /** As makers do not see it; null: they see it. */
+  readonly hiddenTaker: RequestTerms['taker'];
+  /** Unix seconds; null: the default life from now on. */
+  readonly validUntil: number | null;
+}
+
+export type RfqRefusal =
+  | 'STORAGE_FULL'
+  | 'BUSY'
+  /** As many are live as may be: in all, or of this key. */
+  | 'TOO_MANY'
+  | 'TOO_MANY_OF_KEY'
+  /** Its end has passed, or is too far away. */
+  | 'INVALID_END'
+  /** Another live request of the key has this client id. */
+  | 'CLIENT_ID_USED';
+
+export type OpenedRfqs =
+  | {
+      readonly type: 'OPENED';
+      /** One for each leg, in their order. */
+      readonly rfqIds: readonly string[];
+      /** False: the same request with this client id is live already. */
+      readonly isNew: boolean;
+    }
+  | { readonly type: 'REFUSED'; readonly why: RfqRefusal };
+
+export interface RfqDeskLimits {
+  /** Life of a request that names no end, and the longest. */
+  readonly rfqSeconds: number;
+  readonly rfqMaxSeconds: number;
+  /** Live requests: in all, and of one key. */
+  readonly liveRfqs: number;
+  readonly liveRfqsPerKey: number;
+}
+
+export interface RfqDeskParts {
+  readonly engine: Pick<Engine, 'rfqs'>;
+  readonly sequencer: Pick<Sequencer, 'submit' | 'whenDurable'>;
+  readonly nowSeconds: () => number;
+  readonly random: Pick<Random, 'bytes'>;
+  readonly limits: RfqDeskLimits;
+}
+
+const ID_BYTES = 16;
+
+/** Admits requests for quotes and hands them to the sequencer before it returns; resolves when they are durable. */
+export class RfqDesk {
+  readonly #parts: RfqDeskParts;
+
+  constructor(parts: RfqDeskParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * A request of a socket: where no more may be live, it is passed on and not followed. `owner` undefined: an older
+   * gateway of the cluster does not say.
+   */
+  async publish(owner: string | undefined, rfq: Rfq): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'> {
+    const { sequencer, nowSeconds, limits } = this.#parts;
+    const isFollowed = owner !== undefined && this.#roomRefusal(owner, 1) === null;
+    const terms: RequestTerms = {
+      rfqId: this.#newId(),
+      owner: owner ?? '',
+      clientId: null,
+      validUntil: nowSeconds() + limits.rfqSeconds,
+      taker: null,
+      minQuotes: 1,
+      makers: [],
+      leg: null,
+    };
+    const submitted = sequencer.submit({ type: 'PUBLISH_RFQ', rfq, ...(isFollowed && { terms }) });
+    if (submitted.refusal !== null) return submitted.refusal;
+    await sequencer.whenDurable();
+    return 'OK';
+  }
+
+  async open(request: RfqRequest): Promise<OpenedRfqs> {
+    const { sequencer, limits, nowSeconds } = this.#parts;
+    const { owner, clientId, legs, taker, hiddenTaker, minQuotes, makers } = request;
+    const known = clientId === null ? [] : this.#live(owner).filter(({ terms }) => terms.clientId === clientId);
+    if (known.length > 0) return this.#again(request, known);
+    const validUntil = request.validUntil ?? nowSeconds() + limits.rfqSeconds;
+    if (validUntil <= nowSeconds() || validUntil > nowSeconds() + limits.rfqMaxSeconds) return refused('INVALID_END');
+    const noRoom = this.#roomRefusal(owner, legs.length);
+    if (noRoom !== null) return refused(noRoom);
+    const packageId = this.#newId();
+    const rfqIds: string[] = [];
+    for (const [place, { poolAddress, side, size, body }] of legs.entries()) {
+      const rfqId = this.#newId();
+      const leg = legs.length === 1 ? null : { packageId, place, legs: legs.length };
+      const submitted = sequencer.submit({
+        type: 'PUBLISH_RFQ',
+        rfq: { poolAddress, side, size, taker, body },
+        terms: { rfqId, owner, clientId, validUntil, taker: hiddenTaker, minQuotes, makers, leg },
+      });
+      if (submitted.refusal !== null) {
+        for (const opened of rfqIds) sequencer.submit({ type: 'CANCEL_RFQ', rfqId: opened });
+        return refused(submitted.refusal);
+      }
+      rfqIds.push(rfqId);
+    }
+    await sequencer.whenDurable();
+    return { type: 'OPENED', rfqIds, isNew: true };
+  }
+
+  /** Cancels those that are live of the given request of this key, or of the package with that id. NOT_FOUND: it has none. */
+  async cancel(owner: string, id: string): Promise<'OK' | 'NOT_FOUND' | 'STORAGE_FULL' | 'BUSY'> {
+    const { sequencer } = this.#parts;
+    const known = this.#of(owner).filter(({ terms }) => terms.rfqId === id || terms.leg?.packageId === id);
+    if (known.length === 0) return 'NOT_FOUND';
+    for (const { terms } of known.filter(isLiveRfq)) {
+      const submitted = sequencer.submit({ type: 'CANCEL_RFQ', rfqId: terms.rfqId });
+      if (submitted.refusal !== null) return submitted.refusal;
+    }
+    await sequencer.whenDurable();
+    return 'OK';
+  }
+
+  /** The same request again is no error: an answer may have been lost. */
+  async #again({ legs, taker, hiddenTaker }: RfqRequest, known: readonly RfqState[]): Promise<OpenedRfqs> {
+    const isSame =
+      known.length === legs.length &&
+      known.every((state, place) => {
+        const leg = legs[place];
+        const { poolAddress, side, size } = state.rfq;
+        const isSameLeg = leg?.poolAddress === poolAddress && leg.side === side && leg.size === size;
+        return isSameLeg && takerOf(state) === (hiddenTaker ?? taker);
+      });
+    if (!isSame) return refused('CLIENT_ID_USED');
+    await this.#parts.sequencer.whenDurable();
+    return { type: 'OPENED', rfqIds: known.map(({ terms }) => terms.rfqId), isNew: false };
+  }
+
+  #of(owner: string): RfqState[] {
+    return [...this.#parts.engine.rfqs.all()].filter(({ terms }) => terms.owner === owner);
+  }
+
+  #live(owner: string): RfqState[] {
+    return this.#of(owner).filter(isLiveRfq);
+  }
+
+  #roomRefusal(owner: string, count: number): 'TOO_MANY' | 'TOO_MANY_OF_KEY' | null {
+    const { engine, limits } = this.#parts;
+    if (engine.rfqs.liveCount + count > limits.liveRfqs) return 'TOO_MANY';
+    return engine.rfqs.liveCountOf(owner) + count > limits.liveRfqsPerKey ? 'TOO_MANY_OF_KEY' : null;
+  }
+
+  #newId(): string {
+    return Buffer.from(this.#parts.random.bytes(ID_BYTES)).toString('hex');
+  }
+}
+
+function refused(why: RfqRefusal): OpenedRfqs {
+  return { type: 'REFUSED', why };
+}
