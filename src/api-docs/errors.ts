@@ -41,7 +41,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'depth is {number}, at most {number}',
       code: 'invalid_parameter',
-      when: 'GET /events: more levels than ORDERBOOK shows.',
+      when: 'GET /events, GET /book: more levels than ORDERBOOK shows.',
     },
     {
       message: 'Too many quotes for a snapshot: {number}, at most {number}. Name a pool',
@@ -105,6 +105,16 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       message: 'Pool is not deployed',
       code: 'pool_not_deployed',
       when: 'POST /orderbook/quotes: deploy the pool of `poolKey` by POST /pools.',
+    },
+    {
+      message: 'No deployed pool is named {instrument}',
+      code: 'pool_not_deployed',
+      when: 'GET /book, GET /quotes/cover: GET /instruments lists the names.',
+    },
+    {
+      message: 'Name the pool by either poolAddress or instrument',
+      code: 'invalid_parameter',
+      when: 'GET /quotes/cover: both are given, or neither.',
     },
     {
       message: 'failed to get tokens balances',
@@ -352,6 +362,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     },
     { message: 'STORAGE_FULL', code: 'storage_full', when: `The disk of the log has no room. ${again}` },
     {
+      message: 'Earlier transactions are not confirmed yet: nothing was sent',
+      code: 'busy',
+      when: `POST /vaults/trade: those about the same token take turns. ${again}`,
+    },
+    {
       message: 'BUSY',
       code: 'busy',
       when: `Too much waits to be written, to be read for GET /events or for questions about the past, or in the bodies of requests. ${again}`,
@@ -467,6 +482,11 @@ export const socketErrors: readonly ErrorDoc[] = [
     message: 'Too many quotes for a snapshot: {number}, at most {number}. Name a pool',
     code: 'snapshot_too_large',
     when: 'FILTER of QUOTES with `snapshot`.',
+  },
+  {
+    message: 'No deployed pool is named {instrument}',
+    code: 'pool_not_deployed',
+    when: 'FILTER of COVER: GET /instruments lists the names.',
   },
   {
     message: 'Too many covers are followed: try again later',

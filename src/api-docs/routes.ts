@@ -7,7 +7,15 @@ import {
   OptionBalancesQuery,
   WalletQuery,
 } from '../wire/account.js';
-import { AnyEventsQuery, EventsPage, TickersQuery, TickersResult } from '../wire/feed-messages.js';
+import {
+  AnyEventsQuery,
+  BookPath,
+  BookQuery,
+  BookResult,
+  EventsPage,
+  TickersQuery,
+  TickersResult,
+} from '../wire/feed-messages.js';
 import { QuoteHistoryPath, QuoteHistoryQuery, QuoteHistoryResult } from '../wire/history.js';
 import {
   ivQuery,
@@ -124,7 +132,7 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
       query: CoverQuery,
       answers: {
         200: { about: 'The quotes, best price first', schema: CoverTerms },
-        400: BAD_REQUEST,
+        400: badRequest('pool_not_deployed'),
         500: failure('The token or the pool gave no answer', 'contract_call_failed'),
         503: failure('The chain does not answer; try again', 'chain_unavailable'),
       },
@@ -287,6 +295,19 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
         400: BAD_REQUEST,
         410: failure('`from` is before what is kept', 'no_longer_kept'),
         503: failure('The service has just started; try again', 'busy'),
+      },
+    },
+    {
+      method: 'GET',
+      path: '/book/{pool}',
+      needsKey: true,
+      tag,
+      summary: "The price levels of one pool's public quotes, as the snapshot of ORDERBOOK has them",
+      pathParameters: BookPath,
+      query: BookQuery,
+      answers: {
+        200: { about: 'Best price first on each side', schema: BookResult },
+        400: badRequest('pool_not_deployed'),
       },
     },
     {

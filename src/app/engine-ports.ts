@@ -153,12 +153,12 @@ export function openFeed({ engine, epoch, history, limits }: ServiceOptions, par
 }
 
 /** What GET /quotes/cover reads of the feed's book. */
-export function coverQueries(feed: Feed, isDeployed: CoverQueries['isDeployed']): CoverQueries {
+export function coverQueries(feed: Feed, pools: Pick<CoverQueries, 'isDeployed' | 'poolNamed'>): CoverQueries {
   return {
     epoch: feed.epoch,
     at: () => ({ seq: feed.seq, tsMs: feed.tsMs }),
     cover: (request) => feed.covers.coverOf(request),
-    isDeployed,
+    ...pools,
   };
 }
 

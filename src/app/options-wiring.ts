@@ -85,6 +85,7 @@ export interface OptionRouteParts {
   /** Null without a wallet. */
   readonly services: OptionServices | null;
   readonly limits: Limits;
+  readonly logger: Pick<Logger, 'info'>;
 }
 
 /** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
@@ -108,6 +109,11 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
     ...tradingRoutes({
       trading: services?.trading ?? null,
       publishing: parts.publishing,
+      onPublished: ({ id }, txHash) =>
+        parts.logger.info(
+          { keyId: id, route: 'POST /orderbook/quotes', txHash, succeeded: true },
+          'operator wallet used',
+        ),
       readable: new ReadableJson({ optionOf: (key) => series.optionOf(key), nowSeconds: engineSeconds }),
       symbols,
       limits,

@@ -1,9 +1,10 @@
 import { QuoteDigest } from '../auth/quote-signature.js';
 import { FillPlans } from '../chain/options/fill-plans.js';
-import { OptionSeries } from '../chain/options/option-series.js';
+import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
 import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
+import { bookRoute } from '../http/feed-routes.js';
 import { coverRoute } from '../http/cover-route.js';
 import { quoteHistoryRoute } from '../http/history-route.js';
 import { rfqRoutes } from '../http/rfq-routes.js';
@@ -75,6 +76,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       hub.published(message.length);
     },
   });
+  const poolNames = new PoolNames(() => engine.pools(), series);
   const turns = new TurnBudget(clock, limits.slicesPerTurn);
   const unknownKeys = new UnknownKeyGuard(limits, clock);
   const hub = new Gateway({
@@ -89,6 +91,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     quotas,
     turns,
     rfqs: core.rfqs,
+    poolNamed: (instrument) => poolNames.addressOf(instrument),
     carryOutCall: (caller, call) => http.calls(caller, call),
     clock,
     corsOrigins: options.corsOrigins,
@@ -110,7 +113,10 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       limits,
     }),
     coverRoute({
-      covers: coverQueries(feed, (poolAddress) => engine.pool(poolAddress) !== undefined),
+      covers: coverQueries(feed, {
+        isDeployed: (poolAddress) => engine.pool(poolAddress) !== undefined,
+        poolNamed: (instrument) => poolNames.addressOf(instrument),
+      }),
       plans: new FillPlans(core.settlement, profile.contracts),
       quoteJson,
       chainId,
@@ -121,6 +127,19 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const readableJson = new ReadableJson({ optionOf: (poolKey) => series.optionOf(poolKey), nowSeconds });
   const trades = new TradeHistory(limits);
   optionRoutes.push(
+    bookRoute(
+      feed,
+      {
+        addressOf: (addressOrName) => poolNames.addressOf(addressOrName),
+        instrumentAt(poolAddress) {
+          const pool = knownPool(engine, poolAddress);
+          return pool === undefined ? null : poolNames.nameOf(pool);
+        },
+      },
+      chainId,
+      limits,
+      largeAnswers,
+    ),
     quoteHistoryRoute(core.past, limits, largeAnswers),
     ...marketRoutes({
       trades,

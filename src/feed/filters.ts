@@ -97,7 +97,7 @@ export function rfqKey(chainId: string, rfq: Pick<EventRoute, 'poolAddress' | 's
   return key('RFQ', chainId, rfq.poolAddress, rfq.side, rfq.taker);
 }
 
-type CoverFilter = Omit<CoverFilterMessage['body'], 'chainId'>;
+type CoverFilter = Omit<CoverFilterMessage['body'], 'poolAddress' | 'instrument'> & { readonly poolAddress: Hex };
 export type WireFilter = Pick<FilterV2Message['body'], 'poolAddress' | 'side' | 'size' | 'provider' | 'taker'>;
 
 /** The filter of a FILTER message or a GET /events. */

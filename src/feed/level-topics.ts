@@ -118,6 +118,14 @@ export class LevelTopics {
     return { type: 'ORDERBOOK_SNAPSHOT', key, seq, tsMs, levelsHash: hashText(window.hash), body };
   }
 
+  /** The book under a view, after the last event published. */
+  read(view: LevelView): { readonly levelsHash: Hex; readonly body: PriceLevelsJson } {
+    const { book, hash } = this.#options;
+    const window = new LevelWindow(book.book, view, hash);
+    const body = { bids: window.levels('bid').map(levelJson), asks: window.levels('ask').map(levelJson) };
+    return { levelsHash: hashText(window.hash), body };
+  }
+
   /** Rows that beginning to follow a view is charged for: it hashes and writes all of its levels at once. */
   rowsOf({ poolAddress, taker, depth }: LevelView): number {
     const { book } = this.#options.book;

@@ -5,7 +5,7 @@ import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
-import { chainNotServed, chainUnreachable, json, refuse } from './responses.js';
+import { chainNotServed, chainUnreachable, json, noPoolNamed, refuse } from './responses.js';
 import type { Route } from './router.js';
 
 interface CoverLeg {
@@ -37,6 +37,8 @@ export interface CoverQueries {
     readonly provider: Hex | null;
   }): CoverView;
   isDeployed(poolAddress: Hex): boolean;
+  /** Null: no deployed pool has the name. */
+  poolNamed(instrument: string): Hex | null;
 }
 
 interface Call {
@@ -84,7 +86,13 @@ export function coverRoute({ covers, plans, quoteJson, chainId, limits }: CoverR
     const { chainId: asked, side, size } = query.value;
     if (asked !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
     const lower = (address: string | undefined): Hex | null => (address?.toLowerCase() as Hex | undefined) ?? null;
-    const poolAddress = query.value.poolAddress.toLowerCase() as Hex;
+    const { instrument } = query.value;
+    const given = lower(query.value.poolAddress);
+    if ((given === null) === (instrument === undefined)) {
+      return refuse(request, 'invalid_parameter', 'Name the pool by either poolAddress or instrument');
+    }
+    const poolAddress = given ?? covers.poolNamed(instrument ?? '');
+    if (poolAddress === null) return noPoolNamed(request, instrument ?? '');
     const taker = lower(query.value.taker);
     const provider = lower(query.value.provider);
     const { epoch } = covers;

@@ -1,13 +1,28 @@
-import type { Pool } from '../engine/quote.js';
+import type { Hex, Pool } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { type PacedWork, UNPACED } from '../system/timers.js';
-import { BookEventsQuery, EventsQuery, TickersQuery } from '../wire/feed-messages.js';
-import { onChain } from '../wire/primitives.js';
+import {
+  BookEventsQuery,
+  BookPath,
+  BookQuery,
+  type BookResult,
+  EventsQuery,
+  TickersQuery,
+} from '../wire/feed-messages.js';
+import { closed, onChain } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
-import { chainNotServed, json, largeAnswer, type LargeAnswerRunner, refuse, unavailable } from './responses.js';
-import type { Caller, Route } from './router.js';
+import {
+  chainNotServed,
+  json,
+  largeAnswer,
+  type LargeAnswerRunner,
+  noPoolNamed,
+  refuse,
+  unavailable,
+} from './responses.js';
+import { type Caller, pathParameters, type Route } from './router.js';
 
 /** Past messages of the feed. */
 export interface PastEvents {
@@ -64,6 +79,81 @@ export function eventsRoute(
         return refuse(request, cause, answer.problem);
       };
       if (past.rows(query.value) <= limits.rowsPerSlice) return read(UNPACED);
+      return largeAnswer(answers, request, caller, read);
+    },
+  };
+}
+
+/** Books as the committed events leave them. */
+export interface BookViews {
+  readonly epoch: string;
+  readonly seq: number;
+  readonly tsMs: number;
+  readonly levels: {
+    rowsOf(view: BookView): number;
+    read(view: BookView): Pick<BookResult, 'levelsHash'> & { readonly body: Pick<BookResult, 'bids' | 'asks'> };
+  };
+}
+
+interface BookView {
+  readonly poolAddress: Hex;
+  readonly taker: null;
+  readonly depth: number;
+}
+
+/** Deployed pools by address or by name. */
+export interface NamedPools {
+  /** In lower case; null: no deployed pool has the name. */
+  addressOf(addressOrName: string): Hex | null;
+  /** Null: the pool has no name, or is not deployed. */
+  instrumentAt(poolAddress: Hex): string | null;
+}
+
+export interface BookRouteLimits extends TickersRouteLimits {
+  /** Most levels of a side. */
+  readonly wsBookLevels: number;
+}
+
+const BOOK_PATH = '/book/{pool}';
+
+/** GET /book/{pool}: the price levels of one pool's public quotes. */
+export function bookRoute(
+  books: BookViews,
+  pools: NamedPools,
+  chainId: string,
+  limits: BookRouteLimits,
+  answers: LargeAnswerRunner,
+): Route {
+  const schema = closed({ ...BookPath.properties, ...BookQuery.properties });
+  const check = compile(onChain(schema, chainId), limits.schemaErrors);
+  return {
+    method: 'GET',
+    path: BOOK_PATH,
+    needsKey: true,
+    handle(request, caller) {
+      const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
+      if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
+      const query = check({ ...parsed.value, ...pathParameters(BOOK_PATH, request.path) });
+      if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
+      if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      const depth = Number(query.value.depth ?? limits.wsBookLevels);
+      if (depth > limits.wsBookLevels) {
+        const cause = { code: 'invalid_parameter', param: 'depth' } as const;
+        return refuse(request, cause, `depth is ${depth}, at most ${limits.wsBookLevels}`);
+      }
+      const poolAddress = pools.addressOf(query.value.pool);
+      if (poolAddress === null) return noPoolNamed(request, query.value.pool);
+      const view: BookView = { poolAddress, taker: null, depth };
+      const read = (work: PacedWork): NetResponse => {
+        const { epoch, seq, tsMs, levels } = books;
+        const { levelsHash, body } = levels.read(view);
+        const instrument = pools.instrumentAt(poolAddress);
+        const book: BookResult = { epoch, seq, tsMs, poolAddress, instrument, levelsHash, ...body };
+        const text = JSON.stringify(book);
+        work.charge(levels.rowsOf(view), text.length);
+        return json(text);
+      };
+      if (books.levels.rowsOf(view) <= limits.rowsPerSlice) return read(UNPACED);
       return largeAnswer(answers, request, caller, read);
     },
   };

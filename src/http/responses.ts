@@ -175,6 +175,13 @@ function capped(
 }
 
 /** The key is known, but only keys with the scope operator may act with the operator's wallet. */
+/** Of an option's name that an answer repeats. */
+const NAME_CHARACTERS = 80;
+
+export function noPoolNamed(request: NetRequestHead, name: string): NetResponse {
+  return refuse(request, 'pool_not_deployed', `No deployed pool is named ${name.slice(0, NAME_CHARACTERS)}`);
+}
+
 export function noOperatorScope(request: NetRequestHead): NetResponse {
   return refuse(
     request,

@@ -28,6 +28,7 @@ import {
   noWallet,
   rateLimited,
   refuse,
+  unavailable,
 } from './responses.js';
 import type { Caller, Route, RouteHandler } from './router.js';
 import type { VaultRefusalCode } from './vault-routes.js';
@@ -107,6 +108,7 @@ export interface OperatorTrading {
     | { readonly type: 'REFUSED'; readonly code: VaultTradeRefusalCode; readonly message: string }
     | { readonly type: 'FAILED' }
     | { readonly type: 'NOT_CONFIRMED' }
+    | { readonly type: 'WAITED' }
     | NotNow
     | TokenCapRefusal
   >;
@@ -136,6 +138,8 @@ export interface TradingRouteParts {
   /** Null without a wallet. */
   readonly trading: OperatorTrading | null;
   readonly publishing: QuotePublishing;
+  /** Reports a transaction that published quotes of POST /orderbook/quotes. */
+  readonly onPublished: (caller: Caller, txHash: Hex) => void;
   readonly readable: ReadableJson;
   /** Those with a token here. */
   readonly symbols: readonly string[];
@@ -148,7 +152,8 @@ const UNCONFIRMED = 'Transaction not confirmed yet';
  * What the operator's wallet trades: POST, PATCH and DELETE /orderbook/quotes, POST /account/collateral_approval and POST
  * /vaults/trade.
  */
-export function tradingRoutes({ trading, publishing, readable, symbols, limits }: TradingRouteParts): Route[] {
+export function tradingRoutes(parts: TradingRouteParts): Route[] {
+  const { trading, publishing, onPublished, readable, symbols, limits } = parts;
   /** Reads the body, refuses what is wrong with it, and answers where there is a wallet that may send. */
   function acting<const S extends TSchema>(
     schema: S,
@@ -191,6 +196,8 @@ export function tradingRoutes({ trading, publishing, readable, symbols, limits }
       quotes.map(({ pool, ...terms }) => ({ ...terms, poolKey: pool.poolKey })),
     );
     if (result.type !== 'ANSWERED') return notPublished(request, result);
+    const sent = result.items.flatMap((item) => (item.type === 'CREATED' ? item.order.quote.origin.txHash : []));
+    for (const txHash of new Set(sent)) onPublished(caller, txHash);
     return published(readable, quotes, result.items);
   });
 
@@ -266,6 +273,8 @@ export function tradingRoutes({ trading, publishing, readable, symbols, limits }
         return refuse(request, 'contract_call_failed', 'Failed to trade with vault');
       case 'NOT_CONFIRMED':
         return refuse(request, 'transaction_not_confirmed', UNCONFIRMED);
+      case 'WAITED':
+        return unavailable(request, 'busy', 'Earlier transactions are not confirmed yet: nothing was sent');
       case 'CHAIN_UNREACHABLE':
         return chainUnreachable(request);
       default:

@@ -55,6 +55,8 @@ export type VaultTradeOutcome =
   | { readonly type: 'FAILED' }
   /** The transaction was sent, and may still be mined. */
   | { readonly type: 'NOT_CONFIRMED' }
+  /** Earlier transactions about the same token were not confirmed in time; nothing was sent, nor will be. */
+  | { readonly type: 'WAITED' }
   | { readonly type: 'CHAIN_UNREACHABLE' }
   | GasRefusal
   | TokenCapRefusal;
@@ -99,7 +101,7 @@ export class VaultTrading {
     try {
       const keys = [turnOf(planned.asset.address)];
       const result = await turns.run(keys, operator.deadline(), () => this.#trade(planned, payer));
-      return result === 'TOO_LONG' ? NOT_CONFIRMED : result;
+      return result === 'TOO_LONG' ? { type: 'WAITED' } : result;
     } catch (error) {
       if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
       throw error;

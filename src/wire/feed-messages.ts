@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { ERROR_CODE_NAMES } from './error-codes.js';
 import { DryRunResult, OrderbookQuote, PoolKeyJson, PostQuotesResult, TRANSIENT_REASONS } from './orderbook.js';
-import { Address, ChainId, closed, Hash, SafeUint, Uint256, UnixSeconds } from './primitives.js';
+import { Address, ChainId, closed, Hash, SafeUint, text, Uint256, UnixSeconds } from './primitives.js';
 import { RfqId, RfqJson, RfqStatusJson } from './rfq.js';
 import { type Channel, Epoch, FeedChannel, filterFields, MessageId, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
 import { CancelQuotesResult } from './trading.js';
@@ -333,6 +333,33 @@ export const EventsPage = closed({
   messages: Type.Array(ServerMessageV2),
 });
 export type EventsPage = Static<typeof EventsPage>;
+
+/** GET /book/{pool}. */
+export const BookPath = closed({
+  pool: Type.String({
+    pattern: '^(0x[a-fA-F0-9]{40}|[0-9A-Za-z.-]{1,250})$',
+    description: 'Address of the pool, or the name of its option.',
+  }),
+});
+
+export const BookQuery = closed({
+  chainId: ChainId,
+  depth: Type.Optional(
+    text<string>('^[1-9][0-9]{0,8}$', 'Levels of each side; by default and at most what ORDERBOOK shows.'),
+  ),
+});
+export type BookQuery = Static<typeof BookQuery>;
+
+export const BookResult = closed({
+  epoch: Epoch,
+  seq: SafeUint,
+  tsMs: SafeUint,
+  poolAddress: Address,
+  instrument: nullable(Type.String()),
+  levelsHash: Hash,
+  ...PriceLevelsJson.properties,
+});
+export type BookResult = Static<typeof BookResult>;
 
 /** Answer of GET /tickers. */
 export const TickersResult = closed({ epoch: Epoch, seq: SafeUint, tsMs: SafeUint, tickers: Type.Array(TickerJson) });

@@ -1,5 +1,17 @@
 import Type, { type Static } from 'typebox';
-import { Address, ChainId, closed, Hash, SafeUint, SideText, text, Uint256, Uint8, UnixSeconds } from './primitives.js';
+import {
+  Address,
+  ChainId,
+  closed,
+  Hash,
+  InstrumentName,
+  SafeUint,
+  SideText,
+  text,
+  Uint256,
+  Uint8,
+  UnixSeconds,
+} from './primitives.js';
 
 export const PoolKeyJson = closed({
   base: Address,
@@ -166,8 +178,10 @@ export const QuotesQuery = closed({
 });
 export type QuotesQuery = Static<typeof QuotesQuery>;
 
+/** Exactly one of `poolAddress` and `instrument`. */
 export const CoverQuery = closed({
-  poolAddress: Address,
+  poolAddress: Type.Optional(Address),
+  instrument: Type.Optional(InstrumentName),
   size: Uint256,
   side: SideText,
   chainId: ChainId,

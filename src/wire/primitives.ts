@@ -88,6 +88,12 @@ export function closed<const P extends Record<string, TSchema>>(properties: P, o
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
 
+/** Name of an option, as `instrument` has it. */
+export const InstrumentName = Type.String({
+  pattern: '^[0-9A-Za-z.-]{1,250}$',
+  description: 'Name of the option, such as `WETH-USDC-29JAN27-2000-C`.',
+});
+
 /** A text that matches `pattern`; `T` says what such a text is. */
 export function text<T extends string>(pattern: string, description: string, options: Record<string, unknown> = {}) {
   return Type.Unsafe<T>(Type.String({ pattern, description, ...options }));

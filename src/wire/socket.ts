@@ -1,6 +1,16 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { OrderbookQuote, PoolKeyJson, postQuotesBody } from './orderbook.js';
-import { Address, ChainId, closed, SafeUint, SideText, Uint256, UnixSeconds, UnixSecondsText } from './primitives.js';
+import {
+  Address,
+  ChainId,
+  closed,
+  InstrumentName,
+  SafeUint,
+  SideText,
+  Uint256,
+  UnixSeconds,
+  UnixSecondsText,
+} from './primitives.js';
 import { cancelQuotesBody } from './trading.js';
 
 /** Messages of the plain WebSocket protocol. A message's `type` says which schema holds. */
@@ -166,7 +176,7 @@ export const TickerFilterMessage = closed({
 export type TickerFilterMessage = Static<typeof TickerFilterMessage>;
 
 /**
- * The quotes that cover `size` best. There is nothing to resume: the cover comes first, and each message is a whole
+ * The quotes that cover `size` best, of the pool that exactly one of `poolAddress` and `instrument` names. There is nothing to resume: the cover comes first, and each message is a whole
  * cover.
  */
 export const CoverFilterMessage = closed({
@@ -174,7 +184,8 @@ export const CoverFilterMessage = closed({
   channel: Type.Literal('COVER'),
   body: closed({
     chainId: ChainId,
-    poolAddress: Address,
+    poolAddress: Type.Optional(Address),
+    instrument: Type.Optional(InstrumentName),
     side: SideText,
     size: Uint256,
     taker: Type.Optional(Address),

@@ -36,6 +36,8 @@ export interface ClientRequestsOptions {
   readonly feed: Feed;
   readonly keys: SocketKeys;
   readonly carryOutCall: CarryOutCall;
+  /** Null: no deployed pool has the name. */
+  readonly poolNamed: (instrument: string) => Hex | null;
   readonly clock: Clock;
   /** Shared with all else that is done in slices. */
   readonly turns: TurnBudget;
@@ -182,7 +184,13 @@ export class ClientRequests {
 
   #filterCover(session: Session, { body }: CoverFilterMessage, id: string | undefined): Refusal {
     if (BigInt(body.size) === 0n) return noSize('FILTER');
-    return session.reader.followCover(coverRequestOf(body), this.#acknowledge(session, id));
+    const { poolAddress, instrument, ...others } = body;
+    if ((poolAddress === undefined) === (instrument === undefined)) {
+      return { code: 'invalid_parameter', message: 'Invalid FILTER: body must have either poolAddress or instrument' };
+    }
+    const pool = poolAddress ?? this.#options.poolNamed(instrument ?? '');
+    if (pool === null) return noPool(instrument ?? '');
+    return session.reader.followCover(coverRequestOf({ ...others, poolAddress: pool }), this.#acknowledge(session, id));
   }
 
   #acknowledge(session: Session, id: string | undefined): Acknowledge {
@@ -265,6 +273,13 @@ const RESULTS = {
   DRY_RUN: 'QUOTES_CHECKED',
   CANCEL_QUOTES: 'QUOTES_CANCELLED',
 } as const satisfies Readonly<Record<SocketCallName, string>>;
+
+/** Of an option's name that an answer repeats. */
+const NAME_CHARACTERS = 80;
+
+function noPool(name: string): MessageProblem {
+  return { code: 'pool_not_deployed', message: `No deployed pool is named ${name.slice(0, NAME_CHARACTERS)}` };
+}
 
 function noSize(type: string): MessageProblem {
   return { code: 'invalid_parameter', message: `Invalid ${type}: body.size must be > 0` };

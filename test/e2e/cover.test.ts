@@ -4,11 +4,13 @@ import { OrderbookClient } from '../../src/client/node.js';
 import { erc20Abi } from '../../src/chain/contracts/abi.js';
 import type { DevAccount } from '../../src/chain/dev/dev-client.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
+import type { OrderbookSnapshot } from '../../src/wire/feed-messages.js';
 import type { CoverTerms } from '../../src/wire/orderbook.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { type QuoteTerms, signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
+import { SocketClient } from './socket-client.js';
 
 const running = await startTestService();
 t.teardown(() => running.stop());
@@ -119,6 +121,75 @@ await t.test('the client library reads the same cover', async (t) => {
   const { poolAddress } = pool;
   const found = await client.rest.cover({ poolAddress, side: 'ask', size: ONE.toString() });
   t.strictSame(found, await cover(pool, 'ask', ONE));
+});
+
+await t.test(
+  'a pool goes by the name of its option as well: in the query, on the socket and for its book',
+  async (t) => {
+    const { body: named } = await rest.get('/instruments');
+    const [option] = named as unknown as readonly { readonly instrument: string; readonly poolAddress: Hex }[];
+    if (option === undefined) throw new Error('There is no instrument');
+    const { instrument, poolAddress } = option;
+    const ask = `chainId=${chain.chainId}&side=ask&size=${ONE}`;
+    const byName = await rest.get(`/quotes/cover?${ask}&instrument=${instrument}`);
+    const byAddress = await rest.get(`/quotes/cover?${ask}&poolAddress=${poolAddress}`);
+    t.equal(byName.status, 200);
+    t.strictSame(byName.body, byAddress.body);
+    const refused = await rest.get(`/quotes/cover?${ask}&instrument=NO-SUCH`);
+    t.strictSame([refused.status, refused.body], [400, { message: 'No deployed pool is named NO-SUCH' }]);
+    const both = await rest.get(`/quotes/cover?${ask}&instrument=${instrument}&poolAddress=${poolAddress}`);
+    t.strictSame([both.status, both.body], [400, { message: 'Name the pool by either poolAddress or instrument' }]);
+
+    const socket = await SocketClient.open(running.wsUrl, 'quotebook.v2.json');
+    t.teardown(() => socket.end());
+    await socket.auth(running.apiKey);
+    const follow = (pool: object) => ({
+      type: 'FILTER',
+      channel: 'COVER',
+      body: { chainId: String(chain.chainId), side: 'ask', size: ONE.toString(), ...pool },
+    });
+    const { body: acknowledged } = (await socket.ask(follow({ instrument }))) as { body?: { keys: readonly string[] } };
+    t.match(acknowledged?.keys, [new RegExp(poolAddress)]);
+    t.match(await socket.next(), { type: 'COVER', key: acknowledged?.keys[0] });
+    t.match(await socket.ask(follow({ instrument: 'NO-SUCH' })), { type: 'ERROR', code: 'pool_not_deployed' });
+    t.match(await socket.ask(follow({})), { type: 'ERROR', code: 'invalid_parameter' });
+    t.match(await socket.ask(follow({ instrument, poolAddress })), { type: 'ERROR', code: 'invalid_parameter' });
+  },
+);
+
+await t.test('the book of a pool is the snapshot of ORDERBOOK', async (t) => {
+  const pool = fresh(calls);
+  const { poolAddress } = pool;
+  const taken = { taker: taker.address };
+  await post(market.maker, pool, { price: ONE / 20n }, { price: ONE / 10n }, { price: ONE / 30n, ...taken });
+  const socket = await SocketClient.open(running.wsUrl, 'quotebook.v2.json');
+  t.teardown(() => socket.end());
+  await socket.auth(running.apiKey);
+  const chainId = String(chain.chainId);
+  for (const depth of [1, 4000]) {
+    await socket.ask({ type: 'FILTER', channel: 'ORDERBOOK', body: { chainId, poolAddress, depth } });
+    const { body, levelsHash, seq } = (await socket.next()) as unknown as OrderbookSnapshot;
+    t.equal(body.asks.length, Math.min(depth, 2), 'public quotes alone');
+    const { body: instruments } = await rest.get('/instruments');
+    const listed = instruments as unknown as readonly { readonly instrument: string; readonly poolAddress: Hex }[];
+    const name = listed.find((option) => option.poolAddress === poolAddress)?.instrument ?? '';
+    for (const pathOf of [poolAddress, poolAddress.toUpperCase().replace('0X', '0x'), name]) {
+      const book = await rest.get(`/book/${pathOf}?chainId=${chainId}&depth=${depth}`);
+      t.match(book, { status: 200, body: { poolAddress, instrument: name, levelsHash, ...body, seq } }, pathOf);
+    }
+  }
+  const unknown = `0x${'ab'.repeat(20)}`;
+  t.match(await rest.get(`/book/${unknown}?chainId=${chainId}`), {
+    status: 200,
+    body: { poolAddress: unknown, instrument: null, bids: [], asks: [] },
+  });
+  for (const wrong of [`${poolAddress}?chainId=42161`, `${poolAddress}?chainId=${chainId}&depth=4001`, poolAddress]) {
+    t.equal((await rest.get(`/book/${wrong}`)).status, 400, wrong);
+  }
+  t.match(await rest.get(`/book/NO-SUCH?chainId=${chainId}`), {
+    status: 400,
+    body: { message: 'No deployed pool is named NO-SUCH' },
+  });
 });
 
 await t.test('a query that is wrong is refused', async (t) => {

@@ -1,3 +1,4 @@
+import pino from 'pino';
 import t from 'tap';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from './rest-client.js';
@@ -5,7 +6,9 @@ import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 import { optionOf } from './wire-option.js';
 
-const running = await startTestService();
+const lines: Record<string, unknown>[] = [];
+const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line) as never) });
+const running = await startTestService({ logger });
 t.teardown(() => running.stop());
 const { chain, httpUrl, wsUrl, apiKey } = running;
 const market = new Market(chain);
@@ -54,6 +57,16 @@ await t.test('the operator signs and publishes, and the quotes can be filled', a
   const keys = 'base quote expiration strike type side remainingSize price provider taker deadline quoteId createdAt';
   t.equal(Object.keys(created[0] ?? {}).join(' '), keys);
   t.match(await socket.next(), { type: 'POST_QUOTE', body: { quoteId, provider: own } });
+});
+
+await t.test('the transaction that publishes is in the text log, with the key', async (t) => {
+  const before = lines.length;
+  const [, { created }] = await post([offer]);
+  const { quote } = running.engine.get(created[0]?.quoteId as `0x${string}`) ?? {};
+  const acted = lines.slice(before).filter(({ msg }) => msg === 'operator wallet used');
+  const { txHash } = quote?.origin ?? {};
+  t.match(acted, [{ keyId: /^\w+/, route: 'POST /orderbook/quotes', txHash, succeeded: true }]);
+  t.match(txHash, /^0x[0-9a-f]{64}$/);
 });
 
 await t.test('the same order twice, and twice in a request, is two quotes', async (t) => {

@@ -121,6 +121,7 @@ export class FeedFixture {
       topics: { plain: topics, readable: new TopicIndex(chainId, 'readable ') },
       feed: this.feed,
       chains: () => chains,
+      poolNamed: () => null,
       carryOutCall: () => Promise.reject(new Error('there are no calls here')),
       keys: { verify: (apiKey) => (apiKey === goodKey ? { id: 'key-1', tier: 'paid' } : 'NOT_FOUND'), strike: () => 0 },
       quotas: {

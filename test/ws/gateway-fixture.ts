@@ -126,6 +126,7 @@ export class GatewayFixture {
         refused: (quota, tier) => this.refused.push(`${quota} ${tier}`),
       },
       turns: new TurnBudget(this.clock, 1_000),
+      poolNamed: () => null,
       carryOutCall: (...call) => this.carryOutCall(...call),
       rfqs: { poolAddressOf: async () => poolAddress, publish: async (rfq) => this.commit(rfq), ...rfqs },
       clock: this.clock,

@@ -93,6 +93,29 @@ export class OptionSeries {
   }
 }
 
+/** Finds deployed pools by address, or by the name of their option. */
+export class PoolNames {
+  readonly #names = new WeakMap<Pool, { readonly name: string | null }>();
+
+  constructor(
+    private readonly pools: () => Iterable<DeployedPool>,
+    private readonly series: Pick<OptionSeries, 'instrument'>,
+  ) {}
+
+  /** In lower case. An address is taken as it is; null: no deployed pool has the name. */
+  addressOf(addressOrName: string): Hex | null {
+    if (/^0x[0-9a-fA-F]{40}$/.test(addressOrName)) return addressOrName.toLowerCase() as Hex;
+    for (const { pool } of this.pools()) if (this.nameOf(pool) === addressOrName) return pool.poolAddress;
+    return null;
+  }
+
+  nameOf(pool: Pool): string | null {
+    const known = this.#names.get(pool) ?? { name: this.series.instrument(pool) };
+    this.#names.set(pool, known);
+    return known.name;
+  }
+}
+
 /** Every filter that is given must hold. */
 export interface PoolFilter {
   readonly base?: string;
