@@ -85,6 +85,16 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       code: 'invalid_parameter',
       when: 'POST /rfqs: by the time of the newest block; at most `rfqMaxSeconds` ahead.',
     },
+    {
+      message: 'The deadline has passed',
+      code: 'invalid_parameter',
+      when: 'DELETE /quotes, POST /quotes/restore: by the time of the settlement chain.',
+    },
+    {
+      message: 'The deadline is more than {number} seconds ahead',
+      code: 'invalid_parameter',
+      when: 'DELETE /quotes, POST /quotes/restore: sign with a nearer one.',
+    },
     { message: 'Vault does not exist', code: 'unknown_vault', when: 'The pair has no vault of that type.' },
     {
       message: '{library}__{error}',
@@ -196,6 +206,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'Create such a key with `quotebook keys create --scope operator`.',
     },
     {
+      message: 'The provider did not sign this',
+      code: 'invalid_signature',
+      when: 'DELETE /quotes, POST /quotes/restore: the signature is of another account, message or chain.',
+    },
+    {
       message: 'Pages of this origin may not connect',
       code: 'origin_forbidden',
       when: 'A WebSocket handshake of a page that `corsOrigins` does not name.',
@@ -218,6 +233,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       message: 'Another live request of this key has the same clientId',
       code: 'client_id_used',
       when: 'POST /rfqs: it has other legs or another taker.',
+    },
+    {
+      message: 'The nonce counts no more',
+      code: 'nonce_spent',
+      when: 'DELETE /quotes, POST /quotes/restore: the provider has signed with it before.',
     },
   ],
   410: [

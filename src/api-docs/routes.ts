@@ -82,12 +82,17 @@ import {
   RfqsResult,
 } from '../wire/rfq.js';
 import { RfqByPoolKeyMessage } from '../wire/socket.js';
+import { RestoreQuotesResult, withdrawalBody, WithdrawQuotesResult } from '../wire/withdrawals.js';
 import { type AnswerDoc, BAD_REQUEST, badRequest, failure, NOT_MODIFIED, type RouteDoc } from './openapi.js';
 
 export interface OrderbookDocLimits {
   readonly quotesPerRequest: number;
   readonly quoteIdsPerRequest: number;
+  readonly withdrawalsPerRequest: number;
 }
+
+/** The log, or the cluster, takes nothing just now. */
+const NOT_WRITTEN = failure('Nothing can be written now; try again', 'storage_full', 'busy', 'chain_unavailable');
 
 const tag = 'Orderbook';
 
@@ -106,7 +111,8 @@ const AS_OF_UNREACHED = failure(
 );
 
 /** The orderbook's routes. */
-export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: OrderbookDocLimits): RouteDoc[] {
+export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
+  const { quotesPerRequest, quoteIdsPerRequest, withdrawalsPerRequest } = limits;
   return [
     {
       method: 'GET',
@@ -258,6 +264,36 @@ export function orderbookDocs({ quotesPerRequest, quoteIdsPerRequest }: Orderboo
         400: AS_OF_BAD_REQUEST,
         410: AS_OF_GONE,
         503: AS_OF_UNREACHED,
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/quotes',
+      needsKey: true,
+      tag,
+      summary: 'Hide quotes, by a signature of their provider; they can still be filled on chain',
+      body: withdrawalBody(withdrawalsPerRequest),
+      answers: {
+        200: { about: 'What became of each quote', schema: WithdrawQuotesResult },
+        400: BAD_REQUEST,
+        403: failure('The provider did not sign this', 'invalid_signature'),
+        409: failure('The provider has signed with the nonce before', 'nonce_spent'),
+        503: NOT_WRITTEN,
+      },
+    },
+    {
+      method: 'POST',
+      path: '/quotes/restore',
+      needsKey: true,
+      tag,
+      summary: 'Show withdrawn quotes again, by a signature of their provider',
+      body: withdrawalBody(withdrawalsPerRequest),
+      answers: {
+        200: { about: 'What became of each quote', schema: RestoreQuotesResult },
+        400: BAD_REQUEST,
+        403: failure('The provider did not sign this', 'invalid_signature'),
+        409: failure('The provider has signed with the nonce before', 'nonce_spent'),
+        503: NOT_WRITTEN,
       },
     },
     {

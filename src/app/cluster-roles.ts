@@ -293,7 +293,10 @@ function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
 }
 
 /** What gateways may have the leader do. */
-function handlersOf({ publishing, optionServices, rfqs, settlement, accounts, past }: LocalCore, maxPayload: number) {
+function handlersOf(
+  { publishing, withdrawals, optionServices, rfqs, settlement, accounts, past }: LocalCore,
+  maxPayload: number,
+) {
   const services = (): NonNullable<typeof optionServices> => {
     if (optionServices === null) throw new Error('the leader has no wallet');
     return optionServices;
@@ -334,6 +337,8 @@ function handlersOf({ publishing, optionServices, rfqs, settlement, accounts, pa
     collateralBalances: (...args: Parameters<typeof accounts.collateral>) => accounts.collateral(...args),
     nativeBalance: (...args: Parameters<typeof accounts.native>) => accounts.native(...args),
     optionBalances: (...args: Parameters<typeof accounts.options>) => accounts.options(...args),
+    withdrawQuotes: (...args: Parameters<typeof withdrawals.withdraw>) => withdrawals.withdraw(...args),
+    restoreQuotes: (...args: Parameters<typeof withdrawals.restore>) => withdrawals.restore(...args),
     publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
     openRfq: (...args: Parameters<typeof rfqs.open>) => rfqs.open(...args),
     cancelRfq: (...args: Parameters<typeof rfqs.cancel>) => rfqs.cancel(...args),

@@ -12,6 +12,7 @@ import type { RfqPorts } from '../ws/ports.js';
 import type { PoolDeployments, Settlements } from '../http/options-routes.js';
 import type { OperatorTrading } from '../http/trading-routes.js';
 import type { VaultPrices } from '../http/vault-routes.js';
+import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
 import type { Chains } from './chains.js';
 
 /** A source of committed records. */
@@ -58,6 +59,7 @@ export interface Core {
   readonly time: Pick<EngineTime, 'nowMs'>;
   readonly chains: ChainsView;
   readonly publishing: QuotePublishing;
+  readonly withdrawals: QuoteWithdrawals;
   /** Null without a wallet. */
   readonly optionServices: OptionServices | null;
   readonly rfqs: CoreRfqs;

@@ -15,6 +15,7 @@ import type { PastAnswer } from '../http/past-answers.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { OpenedRfqs } from '../rfq/rfq-desk.js';
+import type { QuoteWithdrawals, WithdrawalResult } from '../http/withdrawal-routes.js';
 import type { RfqPorts } from '../ws/ports.js';
 import { Deadline } from '../system/timers.js';
 import { delayCode } from '../wire/error-codes.js';
@@ -219,11 +220,23 @@ export function openGatewayCore(
     cancel: (owner, id) =>
       call<Awaited<ReturnType<CoreRfqs['cancel']>>>('cancelRfq', [owner, id], REPEATABLE).catch(() => 'BUSY' as const),
   };
+  /** Sent to one leader alone: the next one would refuse the nonce, if the first has carried it out. */
+  const withdrawing =
+    (name: 'withdrawQuotes' | 'restoreQuotes'): QuoteWithdrawals['withdraw'] =>
+    async (request) => {
+      try {
+        return await call<WithdrawalResult>(name, [request], false);
+      } catch (error) {
+        if (!(error instanceof NoLeader)) throw error;
+        return { type: 'NOT_NOW', refusal: watch.missing(clock.monotonicMs()) ?? error.message };
+      }
+    };
   return {
     records: { onEvents: (listener) => replica.onRecords(listener), whenDurable: () => null },
     time,
     chains,
     publishing,
+    withdrawals: { withdraw: withdrawing('withdrawQuotes'), restore: withdrawing('restoreQuotes') },
     optionServices,
     rfqs,
     settlement: {

@@ -22,6 +22,7 @@ import { AnswerHeaders, type LargeAnswerRunner, refuse, unavailable } from '../h
 import { socketCalls } from '../http/socket-calls.js';
 import { createRouter, type RequestObserver, type Route, methodLabel, routePath } from '../http/router.js';
 import { type ApiDocuments, docsRoutes, type PageOptions, pageRoutes, statusRoutes } from '../http/static-routes.js';
+import { withdrawalRoutes } from '../http/withdrawal-routes.js';
 import { measuredSockets } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type {
@@ -118,6 +119,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     ),
     eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers),
     publishRoute(core.publishing, quoteJson, chainId, limits, turn),
+    ...withdrawalRoutes(core.withdrawals, chainId, limits),
     tickersRoute(options.tickers, options.valuations, chainId, limits, options.largeAnswers),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),

@@ -7,6 +7,7 @@ import { openFollowedChains, watchHeads } from './chain-wiring.js';
 import { openIntake, openSignatures, rfqPorts } from './engine-ports.js';
 import { openAccountQueries, openOptionServices, readsForClients } from './options-wiring.js';
 import { StoppableClock, quotePublishing } from './quote-publishing.js';
+import { quoteWithdrawals } from './quote-withdrawals.js';
 import type { Chains } from './chains.js';
 import { type Core, staleness } from './core.js';
 import { measuredPublishing } from './metrics-wiring.js';
@@ -55,6 +56,8 @@ export async function openLocalCore(
     staleness: () => staleness(chains, clock.monotonicMs()),
   });
   const publishing = measuredPublishing(publisher, clock, metrics);
+  const { chainId } = options.profile.settlement;
+  const withdrawals = quoteWithdrawals({ engine, sequencer, signatures, chainId, nowSeconds, limits });
   let expiry: ExpiryTimer | null = null;
   let watches: ReturnType<typeof watchHeads> = [];
   return {
@@ -63,6 +66,7 @@ export async function openLocalCore(
     time,
     chains,
     publishing,
+    withdrawals,
     optionServices,
     rfqs: rfqPorts(chains, new RfqDesk({ engine, sequencer, nowSeconds, random, limits })),
     settlement: reads,

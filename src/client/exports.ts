@@ -26,6 +26,8 @@ export type { QuoteBook } from './quote-book.js';
 export type { Readiness, Rest } from './rest.js';
 export { type Hex, zeroAddress as ZERO_ADDRESS } from 'viem';
 export { signQuote } from './sign-quote.js';
+export { signRestore, signWithdrawal } from './sign-withdrawal.js';
+export type { WithdrawalSigner, WithdrawalTerms } from './sign-withdrawal.js';
 export type { QuotedPool, QuoteSigner, QuoteTerms, SignedOffer as SignedQuote } from './sign-quote.js';
 export type { CollateralBalances, OptionBalances } from '../wire/account.js';
 export type {

@@ -13,6 +13,7 @@ import type {
 } from '../wire/options.js';
 import type { CollateralBalances, OptionBalances } from '../wire/account.js';
 import type { ValuedTickersResult } from '../wire/valuation.js';
+import type { RestoreQuotesResult, WithdrawalJson, WithdrawQuotesResult } from '../wire/withdrawals.js';
 import type {
   CoverQuery,
   CoverTerms,
@@ -140,6 +141,16 @@ export class Rest {
   /** What posting these quotes would come to, with every reason against each. Publishes nothing. */
   checkQuotes(quotes: readonly PostedQuoteJson[]): Promise<DryRunResult> {
     return this.#post('/quotes?dryRun=true', quotes);
+  }
+
+  /** Hides quotes at once, until `restoreQuotes`; on chain they can still be filled. `signed` is of `signWithdrawal`. */
+  withdrawQuotes(signed: WithdrawalJson): Promise<WithdrawQuotesResult> {
+    return this.#call('DELETE', '/quotes', JSON.stringify(signed));
+  }
+
+  /** Shows withdrawn quotes again. `signed` is of `signRestore`. */
+  restoreQuotes(signed: WithdrawalJson): Promise<RestoreQuotesResult> {
+    return this.#post('/quotes/restore', signed);
   }
 
   /** Positions of a wallet in every pool that was deployed; default the operator's. */

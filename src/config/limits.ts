@@ -30,6 +30,13 @@ export const limits = {
   balanceLogQueries: 500,
   /** Ids in one GET /orders or POST /orders/query. */
   quoteIdsPerRequest: 1000,
+  /** Ids in one DELETE /quotes or POST /quotes/restore; their hash takes no more than 511. */
+  withdrawalsPerRequest: 500,
+  /** How far ahead the deadline of a signed withdrawal may be: so long its nonce is kept. */
+  signedAheadSeconds: 3_600,
+  /** Nonces that are kept of one provider, and of all: 150 bytes each. */
+  noncesPerProvider: 4_000,
+  noncesKept: 200_000,
   /** Body of a request that carries a batch, and of any other. */
   batchBodyBytes: 1 << 20,
   bodyBytes: 64 << 10,

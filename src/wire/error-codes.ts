@@ -121,6 +121,18 @@ export const ERROR_CODES = {
     title: 'Pages of this origin may not connect',
     remedy: 'The operator can name the origin in `corsOrigins`.',
   },
+  invalid_signature: {
+    status: 403,
+    retryable: false,
+    title: 'The provider did not sign this',
+    remedy: 'Sign the EIP-712 message that the reference describes with the key of `provider`.',
+  },
+  nonce_spent: {
+    status: 409,
+    retryable: false,
+    title: 'The nonce counts no more',
+    remedy: 'The message was carried out before, or sign it anew with another nonce.',
+  },
   unknown_path: { status: 404, retryable: false, title: 'No such path', remedy: 'Take one of the documented paths.' },
   method_not_allowed: {
     status: 405,

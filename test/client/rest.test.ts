@@ -31,12 +31,16 @@ t.test('each call has its route, and gives what was answered', async (t) => {
   server.answer = { status: 299, body: '{"answered":true}' };
   const { poolAddress, taker } = quote(1);
   const option = { base: 'WETH', quote: 'USDC', expiration: '27NOV26', strike: '1800', type: 'C' } as const;
+  const signature = { r: `0x${'1'.repeat(64)}`, s: `0x${'2'.repeat(64)}`, v: 27 } as const;
+  const signed = { chainId: '421613', provider: taker, quoteIds: [], nonce: '1', deadline: 1, signature };
   const calls: readonly (readonly [route: string, call: Promise<unknown>])[] = [
     ['GET /quotes', rest.quotes({ poolAddress, size: '7', side: 'ask' })],
     ['GET /rfq_quotes', rest.rfqQuotes({ poolAddress, side: 'ask', taker })],
     ['GET /orders', rest.orders()],
     ['GET /tickers', rest.tickers()],
     ['POST /quotes', rest.postQuotes([])],
+    ['DELETE /quotes', rest.withdrawQuotes(signed)],
+    ['POST /quotes/restore', rest.restoreQuotes(signed)],
     ['GET /pools', rest.pools()],
     ['POST /pools', rest.deployPools([])],
     ['GET /vaults/quote', rest.vaultQuote({ ...option, size: '1', direction: 'buy' })],

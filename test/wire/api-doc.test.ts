@@ -24,6 +24,7 @@ import {
   VaultTradeResult,
 } from '../../src/wire/trading.js';
 import { compile } from '../../src/wire/validation.js';
+import { RestoreQuotesResult, withdrawalBody, WithdrawQuotesResult } from '../../src/wire/withdrawals.js';
 import { readDocument } from '../app/read-document.js';
 
 const text = readDocument('docs/reference/api.md');
@@ -41,6 +42,9 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'GET /events 200': EventsPage,
   'POST /quotes 200': PostQuotesResult,
   'POST /quotes dryRun 200': DryRunResult,
+  'DELETE /quotes request': withdrawalBody(500),
+  'DELETE /quotes 200': WithdrawQuotesResult,
+  'POST /quotes/restore 200': RestoreQuotesResult,
   'GET /pools 200': PoolsResult,
   'POST /pools request': postPoolsBody(['testWETH', 'USDC'], 100),
   'POST /pools 200': PostPoolsResult,

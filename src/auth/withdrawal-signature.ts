@@ -1,0 +1,62 @@
+import type { SignedNonce } from '../engine/command.js';
+import type { Hex } from '../engine/quote.js';
+import { Keccak256, MAX_MESSAGE_BYTES, toHex } from './keccak256.js';
+
+const DOMAIN_TYPE = 'EIP712Domain(string name,string version,uint256 chainId)';
+const FIELDS = '(address provider,bytes32[] quoteIds,uint256 nonce,uint256 deadline)';
+const WORD_BYTES = 32;
+
+/** The two EIP-712 types that a provider signs. */
+export type WithdrawalType = 'WithdrawQuotes' | 'RestoreQuotes';
+
+/** What is signed. Addresses and ids in lower case. */
+export interface SignedWithdrawal extends SignedNonce {
+  readonly provider: Hex;
+  /** At most MOST_SIGNED_IDS. */
+  readonly quoteIds: readonly Hex[];
+}
+
+/** Ids whose words make one message for the hash. */
+export const MOST_SIGNED_IDS = Math.floor(MAX_MESSAGE_BYTES / WORD_BYTES);
+
+/**
+ * EIP-712 digests of withdrawals: domain `{name: 'Quotebook', version: '1', chainId}`, which no contract has. `chainId`
+ * is the settlement chain's.
+ */
+export class WithdrawalDigest {
+  readonly #keccak = new Keccak256();
+  readonly #domain: Buffer;
+
+  constructor(chainId: number) {
+    this.#domain = this.#hash([
+      this.#text(DOMAIN_TYPE),
+      this.#text('Quotebook'),
+      this.#text('1'),
+      uint(BigInt(chainId)),
+    ]);
+  }
+
+  /** The hash that the provider signs. */
+  of(type: WithdrawalType, { provider, quoteIds, nonce, deadline }: SignedWithdrawal): Hex {
+    const ids = this.#hash(quoteIds.map(word));
+    const values = [word(provider), ids, uint(nonce), uint(BigInt(deadline))];
+    const struct = this.#hash([this.#text(`${type}${FIELDS}`), ...values]);
+    return toHex(this.#hash([Buffer.from([0x19, 0x01]), this.#domain, struct]));
+  }
+
+  #text(text: string): Buffer {
+    return this.#hash([Buffer.from(text)]);
+  }
+
+  #hash(parts: readonly Buffer[]): Buffer {
+    return Buffer.from(this.#keccak.of(Buffer.concat(parts)));
+  }
+}
+
+function uint(value: bigint): Buffer {
+  return word(`0x${value.toString(16)}`);
+}
+
+function word(hex: Hex): Buffer {
+  return Buffer.from(hex.slice(2).padStart(2 * WORD_BYTES, '0'), 'hex');
+}
