@@ -1,4 +1,3 @@
-import { privateKeyToAddress } from 'viem/accounts';
 import { effectiveLimits } from '../config/effective-limits.js';
 import { profileNamed, withEndpoints } from '../config/profile-file.js';
 import { readWalletKey } from '../config/wallet-key.js';
@@ -36,6 +35,7 @@ export const doctorCommand: CliCommand = {
     const { settings } = result;
     const isLocal = settings.profile === 'local';
     const key = await readWalletKey(settings, io.readText);
+    const { privateKeyToAddress } = await import('viem/accounts');
     const { examine } = await import('../app/doctor.js');
     const findings = await examine({
       settings,

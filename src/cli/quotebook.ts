@@ -2,12 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { backupCommand, restoreCommand, upgradeCommand } from './backup.js';
 import { clusterCommand } from './cluster.js';
+import { completionsCommand } from './completions.js';
 import { doctorCommand } from './doctor.js';
 import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from './run.js';
 import { configCommand, serveCommand } from './serve.js';
 import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand } from './terminal.js';
+import { cancelCommand, fillCommand, quoteCommand, rfqCommand } from './trade.js';
 
 /** The service and its native modules are loaded by the one command that needs them. */
 const serve = serveCommand(async (settings, reread) => {
@@ -30,6 +32,11 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   bookCommand,
   watchCommand,
   accountCommand,
+  quoteCommand,
+  rfqCommand,
+  fillCommand,
+  cancelCommand,
+  completionsCommand(() => commands),
 ];
 
 const packageFile = new URL('../../../package.json', import.meta.url);

@@ -36,6 +36,8 @@ interface Target {
   readonly url: string;
   readonly apiKey: string;
   readonly chainId: string;
+  /** Content of the ready file of a local set-up; empty where there is none. */
+  readonly ready: Readonly<Record<string, unknown>>;
 }
 
 /** What the flags and the environment say, and for the rest the ready file of a local set-up. */
@@ -52,23 +54,32 @@ async function targetOf({ values }: ParsedWords, io: CommandIo): Promise<Target>
     url: pick('url', 'httpUrl'),
     apiKey: pick('api-key', 'apiKey', 'QUOTEBOOK_API_KEY'),
     chainId: pick('chain-id', 'chainId'),
+    ready,
   };
 }
 
-interface Session {
+export interface TerminalSession {
   readonly client: BaseOrderbookClient;
   readonly isJson: boolean;
+  readonly target: Target;
+  /** The flag is there, alone. */
+  has(flag: string): boolean;
   readonly positionals: readonly string[];
   readonly values: ReadonlyMap<string, string>;
   readonly io: CommandIo;
 }
 
-/** A command that reads a running service through the client library. */
-function terminalCommand(
+/** A command that speaks to a running service through the client library. `switches`: flags without a value. */
+export function terminalCommand(
   name: string,
   summary: string,
-  { usage, more = {}, about }: { usage: string; more?: Readonly<Record<string, string>>; about: string },
-  run: (session: Session) => Promise<number>,
+  {
+    usage,
+    more = {},
+    switches = [],
+    about,
+  }: { usage: string; more?: Readonly<Record<string, string>>; switches?: readonly string[]; about: string },
+  run: (session: TerminalSession) => Promise<number>,
 ): CliCommand {
   const flags = Object.entries(more).map(([flag, text]) => `  --${flag}\n      ${text}`);
   return {
@@ -76,14 +87,16 @@ function terminalCommand(
     summary,
     help: [usage, '', about, '', ...flags, connectionHelp].join('\n'),
     async run(words, io) {
-      const known = { ...CONNECTION_FLAGS, ...Object.fromEntries(Object.keys(more).map((flag) => [flag, 'value'])) };
+      const own = Object.keys(more).map((flag) => [flag, switches.includes(flag) ? 'switch' : 'value'] as const);
+      const known = { ...CONNECTION_FLAGS, ...Object.fromEntries(own) };
       const parsed = parseFlags(words, known);
       const target = await targetOf(parsed, io);
       const { OrderbookClient } = await import('../client/node.js');
       const client = new OrderbookClient(target);
       try {
         const isJson = words.includes('--json');
-        return await run({ client, isJson, positionals: parsed.positionals, values: parsed.values, io });
+        const has = (flag: string): boolean => words.includes(`--${flag}`);
+        return await run({ client, isJson, target, has, positionals: parsed.positionals, values: parsed.values, io });
       } finally {
         client.close();
       }
@@ -92,10 +105,14 @@ function terminalCommand(
 }
 
 /** By its name or by the address of its pool. */
-async function instrumentOf({ client, positionals }: Session): Promise<InstrumentJson> {
+async function instrumentOf({ client, positionals }: TerminalSession): Promise<InstrumentJson> {
   const [name, extra] = positionals;
   if (name === undefined || extra !== undefined)
     throw new UsageError('name one option, such as WETH-USDC-29JAN27-2000-C');
+  return findInstrument(client, name);
+}
+
+export async function findInstrument(client: BaseOrderbookClient, name: string): Promise<InstrumentJson> {
   const instruments = await client.rest.instruments();
   const wanted = name.toLowerCase();
   const found = instruments.find(
@@ -114,7 +131,7 @@ function percent(volatility: number | null): string {
 }
 
 /** Columns as wide as their widest cell. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const lines = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
   return lines.map((line) =>
@@ -296,15 +313,15 @@ function withState(state: string) {
   };
 }
 
-function isAddress(text: string): text is `0x${string}` {
+export function isAddress(text: string): text is `0x${string}` {
   return /^0x[0-9a-fA-F]{40}$/.test(text);
 }
 
-function decimalText(_: string, value: unknown): unknown {
+export function decimalText(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value;
 }
 
-async function liveInTime(live: Promise<void>): Promise<void> {
+export async function liveInTime(live: Promise<void>): Promise<void> {
   let cancel = (): void => undefined;
   const late = new Promise<never>((_, reject) => {
     const fail = (): void => reject(new Error('The service does not answer on its WebSocket'));

@@ -1,0 +1,275 @@
+import type { Hex } from 'viem';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { ZERO_ADDRESS } from '../engine/quote.js';
+import type { Trader, Transaction } from '../client/trading/trader.js';
+import { systemClock } from '../system/clock.js';
+import { pause } from '../system/timers.js';
+import { formatDecimal } from '../wire/primitives.js';
+import { EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
+import {
+  decimalText,
+  findInstrument,
+  isAddress,
+  liveInTime,
+  type TerminalSession,
+  table,
+  terminalCommand,
+} from './terminal.js';
+
+const KEY_VARIABLE = 'QUOTEBOOK_TRADER_KEY';
+const DECIMALS = 18;
+
+const ACCOUNT_FLAGS = {
+  account: 'Number of an account of the ready file, in a local set-up. Default: 1, the first that is not the operator.',
+  'key-file': `File with the account's private key in hex. Default: the variable ${KEY_VARIABLE}.`,
+};
+const CHAIN_FLAGS = {
+  'rpc-url': 'JSON-RPC endpoint of the settlement chain. Default: that of --ready.',
+  router: "The protocol's ERC20Router. Default: that of --ready, or of the chain.",
+};
+
+/** The key is never an argument: others see those in the list of processes. */
+async function accountOf({ target, values, io }: TerminalSession): Promise<PrivateKeyAccount> {
+  // Slow to load, so only by the commands that sign.
+  const { privateKeyToAccount } = await import('viem/accounts');
+  const file = values.get('key-file');
+  const text = file === undefined ? io.environment[KEY_VARIABLE] : await io.readText(file);
+  if (text !== undefined) {
+    const digits = text.trim().replace(/^0x/, '');
+    if (!/^[0-9a-fA-F]{64}$/.test(digits)) throw new UsageError('the private key is not 32 bytes in hex');
+    return privateKeyToAccount(`0x${digits}`);
+  }
+  const accounts = target.ready.accounts as readonly { readonly privateKey: Hex }[] | undefined;
+  if (accounts === undefined) throw new UsageError(`name the account's key with --key-file or ${KEY_VARIABLE}`);
+  const account = accounts[Number(values.get('account') ?? 1)];
+  if (account === undefined) throw new UsageError(`--account is a number from 0 to ${accounts.length - 1}`);
+  return privateKeyToAccount(account.privateKey);
+}
+
+async function traderOf(session: TerminalSession): Promise<Trader> {
+  const { client, target, values } = session;
+  const account = await accountOf(session);
+  const { createWalletClient, defineChain, http } = await import('viem');
+  const { ERC20_ROUTERS, Trader: TraderOfWallet } = await import('../client/trading/exports.js');
+  const { rpcUrl, contracts } = target.ready as { rpcUrl?: string; contracts?: { erc20Router?: string } };
+  const url = values.get('rpc-url') ?? rpcUrl;
+  if (url === undefined) throw new UsageError('name an endpoint of the settlement chain with --rpc-url');
+  const known: Readonly<Record<string, string>> = ERC20_ROUTERS;
+  const router = values.get('router') ?? contracts?.erc20Router ?? known[target.chainId];
+  if (router === undefined || !isAddress(router)) throw new UsageError("name the protocol's router with --router");
+  const chain = defineChain({
+    id: Number(target.chainId),
+    name: target.chainId,
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: DECIMALS },
+    rpcUrls: { default: { http: [url] } },
+  });
+  const wallet = createWalletClient({ account, chain, transport: http(url) });
+  return new TraderOfWallet({ client, wallet, erc20Router: router });
+}
+
+/** `what` names it where it is wrong. */
+function amount(text: string | undefined, what: string): bigint {
+  if (text === undefined || !/^[0-9]{1,20}(\.[0-9]{1,18})?$/.test(text)) {
+    throw new UsageError(`${what} is a decimal number, such as 0.05`);
+  }
+  const [whole = '', part = ''] = text.split('.');
+  const value = BigInt(whole + part.padEnd(DECIMALS, '0'));
+  if (value === 0n) throw new UsageError(`${what} is above 0`);
+  return value;
+}
+
+function words(session: TerminalSession, count: number, usage: string): readonly string[] {
+  if (session.positionals.length !== count) throw new UsageError(`say \`${usage}\``);
+  return session.positionals;
+}
+
+function seconds(text: string): number {
+  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new UsageError('--expires-in and --wait are whole seconds');
+  return Number(text);
+}
+
+/** The book's side that a taker meets. */
+function sideFor(direction: string | undefined): 'ask' | 'bid' {
+  if (direction === 'buy') return 'ask';
+  if (direction === 'sell') return 'bid';
+  throw new UsageError('say whether to buy or to sell');
+}
+
+const QUOTE_USAGE = 'quotebook quote OPTION bid|ask PRICE SIZE';
+
+export const quoteCommand = terminalCommand(
+  'quote',
+  'sign a quote and publish it',
+  {
+    usage: `${QUOTE_USAGE} [--expires-in SECONDS] [--taker ADDRESS] [--dry-run] [FLAGS]`,
+    more: {
+      'expires-in': 'Seconds until the deadline. Default: 3600.',
+      taker: 'The only account that may fill it. Default: anyone.',
+      'dry-run': 'Have the service check the quote, and publish nothing.',
+      ...ACCOUNT_FLAGS,
+    },
+    switches: ['dry-run'],
+    about: 'PRICE is in base tokens for a call, in quote tokens per unit of strike for a put; SIZE in contracts.',
+  },
+  async (session) => {
+    const { client, isJson, values, io } = session;
+    const [name = '', side, priceText, sizeText] = words(session, 4, QUOTE_USAGE);
+    if (side !== 'bid' && side !== 'ask') throw new UsageError('the side is bid or ask');
+    const [price, size] = [amount(priceText, 'PRICE'), amount(sizeText, 'SIZE')];
+    const taker = values.get('taker') ?? ZERO_ADDRESS;
+    if (!isAddress(taker)) throw new UsageError('--taker is an address');
+    const deadline = Math.floor(systemClock.wallMs() / 1000) + seconds(values.get('expires-in') ?? '3600');
+    const account = await accountOf(session);
+    const pool = await findInstrument(client, name);
+    const { posted, quoteId } = await client.signQuote(account, pool, { side, price, size, taker, deadline });
+    if (session.has('dry-run')) {
+      const { quotes } = await client.rest.checkQuotes([posted]);
+      io.out(JSON.stringify(quotes[0]));
+      return quotes.every(({ outcome }) => outcome !== 'failed') ? EXIT_OK : EXIT_FAILED;
+    }
+    const result = await client.rest.postQuotes([posted]);
+    const [failed] = result.failed;
+    if (isJson) io.out(JSON.stringify({ quoteId, ...result }));
+    else if (failed === undefined)
+      io.out(`${quoteId} ${result.exists.length > 0 ? 'was published before' : 'is live'}`);
+    else io.err(`The quote was refused: ${failed.reason}`);
+    return failed === undefined ? EXIT_OK : EXIT_FAILED;
+  },
+);
+
+const RFQ_USAGE = 'quotebook rfq OPTION buy|sell SIZE';
+
+export const rfqCommand = terminalCommand(
+  'rfq',
+  'ask makers for quotes, and show those that cover the size',
+  {
+    usage: `${RFQ_USAGE} [--wait SECONDS] [FLAGS]`,
+    more: { wait: 'How long makers may answer. Default: 5.', ...ACCOUNT_FLAGS },
+    about: 'Shows private answers beside the public book, best price first. `quotebook fill` takes them.',
+  },
+  async (session) => {
+    const { client, isJson, values, io } = session;
+    const [name = '', direction, sizeText] = words(session, 3, RFQ_USAGE);
+    const [side, size] = [sideFor(direction), amount(sizeText, 'SIZE')];
+    const waitMs = seconds(values.get('wait') ?? '5') * 1000;
+    const taker = (await accountOf(session)).address;
+    const { poolAddress } = await findInstrument(client, name);
+    const quotes = client.followQuotes({ poolAddress, side, taker });
+    await liveInTime(quotes.whenLive());
+    await client.requestQuotes({ poolAddress, side, size, taker });
+    await pause(systemClock, waitMs);
+    const found = await client.rest.quotes({ poolAddress, side, size: size.toString(), taker });
+    if (isJson) for (const quote of found) io.out(JSON.stringify(quote));
+    else {
+      const rows = found.map(({ price, fillableSize, provider, taker: for_, quoteId }) => [
+        formatDecimal(BigInt(price), DECIMALS),
+        formatDecimal(BigInt(fillableSize), DECIMALS),
+        for_ === ZERO_ADDRESS ? 'public' : 'private',
+        provider,
+        quoteId,
+      ]);
+      for (const line of table(['price', 'size', 'kind', 'provider', 'quote'], rows)) io.out(line);
+    }
+    const covered = found.reduce((sum, { fillableSize }) => sum + BigInt(fillableSize), 0n);
+    if (covered < size) io.err(`The quotes cover ${formatDecimal(covered, DECIMALS)} of ${sizeText}.`);
+    return covered < size ? EXIT_FAILED : EXIT_OK;
+  },
+);
+
+const FILL_USAGE = 'quotebook fill OPTION buy|sell SIZE --limit PRICE';
+
+export const fillCommand = terminalCommand(
+  'fill',
+  'buy or sell a size within a limit',
+  {
+    usage: `${FILL_USAGE} [--approve] [--dry-run] [FLAGS]`,
+    more: {
+      limit: 'The worst price to accept, without the fee. It has no default.',
+      approve: 'Let the router move as much collateral as the fill needs, if it may not yet.',
+      'dry-run': 'Show what it would cost, and send nothing.',
+      ...ACCOUNT_FLAGS,
+      ...CHAIN_FLAGS,
+    },
+    switches: ['approve', 'dry-run'],
+    about:
+      'Fills the best quotes one after the other, with a transaction each. Exits with 1 if the size was not filled.',
+  },
+  async (session) => {
+    const { client, isJson, values, io } = session;
+    const [name = '', direction, sizeText] = words(session, 3, FILL_USAGE);
+    const [side, size] = [sideFor(direction), amount(sizeText, 'SIZE')];
+    const limitPrice = amount(values.get('limit'), '--limit');
+    const trader = await traderOf(session);
+    const pool = await findInstrument(client, name);
+    const plan = await trader.plan(pool, { side, size, limitPrice });
+    if (session.has('dry-run')) {
+      const { fills, covered, shortfall, premium, fee, neededBalance } = plan;
+      const planned = fills.map(({ quote, size: part }) => ({
+        quoteId: quote.quoteId,
+        price: quote.price,
+        size: part,
+      }));
+      const terms = { covered, shortfall, premium, fee, neededBalance, fills: planned };
+      if (isJson) io.out(JSON.stringify(terms, decimalText));
+      else io.out(costOf(covered, premium, fee));
+      return shortfall === 0n ? EXIT_OK : EXIT_FAILED;
+    }
+    if (session.has('approve') && plan.allowance < plan.neededAllowance)
+      await trader.approve(pool, plan.neededAllowance);
+    const ready = session.has('approve') ? await trader.plan(pool, { side, size, limitPrice }) : plan;
+    const result = await trader.fill(ready);
+    if (isJson) io.out(JSON.stringify(result, decimalText));
+    else {
+      for (const fill of result.fills) io.out(`${costOf(fill.size, fill.premium, fill.fee)}, transaction ${fill.hash}`);
+      for (const { quoteId, reason } of result.failed) io.err(`${quoteId} was not filled: ${reason}`);
+      if (result.shortfall > 0n) io.err(`${formatDecimal(result.shortfall, DECIMALS)} is not filled.`);
+    }
+    return result.shortfall === 0n ? EXIT_OK : EXIT_FAILED;
+  },
+);
+
+function costOf(size: bigint, premium: bigint, fee: bigint): string {
+  const [contracts, paid, charged] = [size, premium, fee].map((value) => formatDecimal(value, DECIMALS));
+  return `${contracts} contracts, premium ${paid}, fee ${charged}`;
+}
+
+export const cancelCommand = terminalCommand(
+  'cancel',
+  'cancel own quotes on the chain',
+  {
+    usage: 'quotebook cancel QUOTE_ID... [FLAGS]\nquotebook cancel --all [OPTION] [FLAGS]',
+    more: { all: 'All quotes of the account, or those for one option.', ...ACCOUNT_FLAGS, ...CHAIN_FLAGS },
+    switches: ['all'],
+    about: 'Sends a transaction for each pool. No one can fill a quote once its cancellation is mined.',
+  },
+  async (session) => {
+    const { isJson, io } = session;
+    const trader = await traderOf(session);
+    const transactions = session.has('all') ? await cancelAll(session, trader) : await cancelNamed(session, trader);
+    if (isJson) io.out(JSON.stringify(transactions, decimalText));
+    else for (const { hash } of transactions) io.out(`transaction ${hash}`);
+    if (transactions.length === 0) io.err(`${trader.address} has no quotes to cancel.`);
+    return EXIT_OK;
+  },
+);
+
+async function cancelAll(
+  { client, positionals: [option, extra] }: TerminalSession,
+  trader: Trader,
+): Promise<Transaction[]> {
+  if (extra !== undefined) throw new UsageError('--all takes one option');
+  if (option === undefined) return trader.cancelAll();
+  const { poolAddress } = await findInstrument(client, option);
+  return trader.cancelAll({ poolAddress });
+}
+
+async function cancelNamed({ client, positionals }: TerminalSession, trader: Trader): Promise<Transaction[]> {
+  const wanted = new Set(positionals.map((id) => id.toLowerCase()));
+  if (wanted.size === 0) throw new UsageError('name quotes by their ids, or say --all');
+  const { validQuotes, invalidQuotes } = await client.rest.orders({ provider: trader.address });
+  const own = [...validQuotes, ...invalidQuotes.map(({ quote }) => quote)];
+  const found = own.filter(({ quoteId }) => wanted.delete(quoteId));
+  const [missing] = wanted;
+  if (missing !== undefined) throw new UsageError(`${trader.address} has no public quote ${missing}`);
+  return trader.cancel(found);
+}

@@ -1,0 +1,118 @@
+import t from 'tap';
+import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
+import { accountCommand } from '../../src/cli/terminal.js';
+import { cancelCommand, fillCommand, quoteCommand, rfqCommand } from '../../src/cli/trade.js';
+import { ONE } from '../e2e/maker.js';
+import { startTestService } from '../e2e/running-service.js';
+
+const running = await startTestService();
+t.teardown(() => running.stop());
+const { chain, httpUrl, apiKey } = running;
+const commands: readonly [CliCommand, ...CliCommand[]] = [
+  quoteCommand,
+  rfqCommand,
+  fillCommand,
+  cancelCommand,
+  accountCommand,
+];
+const [, maker, taker] = chain.accounts;
+const [pool] = chain.pools;
+if (maker === undefined || taker === undefined || pool === undefined) throw new Error('a chain has accounts and pools');
+const option = pool.poolAddress;
+
+async function run(words: readonly string[], environment: Record<string, string> = {}) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runCommand(words, commands, '0.0.0', {
+    out: (line) => out.push(line),
+    err: (line) => err.push(line),
+    environment,
+    async readText(file) {
+      if (file === 'maker.key') return `${maker?.privateKey}\n`;
+      if (file !== 'data/ready.json') throw new Error(`there is no ${file}`);
+      const { rpcUrl, chainId, accounts, contracts } = chain;
+      return JSON.stringify({ httpUrl, apiKey, chainId, rpcUrl, accounts, contracts });
+    },
+  });
+  return { code, out, err };
+}
+
+async function quote(price: string, size = '2', ...more: string[]): Promise<string> {
+  const { code, out, err } = await run(['quote', option, 'ask', price, size, '--json', ...more]);
+  t.equal(code, EXIT_OK, err.join('\n'));
+  return (JSON.parse(out[0] ?? '') as { quoteId: string }).quoteId;
+}
+
+await t.test('quote signs and publishes, also for one taker; a dry run publishes nothing', async (t) => {
+  const dry = await run(['quote', option, 'ask', '0.05', '2', '--dry-run']);
+  t.equal(dry.code, EXIT_OK, dry.err.join('\n'));
+  t.match(JSON.parse(dry.out[0] ?? ''), { outcome: 'created', signer: maker.address.toLowerCase() });
+  const byFile = await run(['quote', option, 'bid', '0.01', '1', '--key-file', 'maker.key']);
+  t.equal(byFile.code, EXIT_OK, byFile.err.join('\n'));
+  t.match(byFile.out[0], /^0x[0-9a-f]{64} is live$/);
+  await quote('0.05');
+  await quote('0.04', '1', '--taker', taker.address);
+});
+
+await t.test('rfq shows private answers beside the public book', async (t) => {
+  const words = ['rfq', option, 'buy', '3', '--wait', '1', '--account', '2'];
+  const { code, out, err } = await run(words);
+  t.equal(code, EXIT_OK, err.join('\n'));
+  t.match(out[1], /^ *0\.04 +1 +private /);
+  t.match(out[2], /^ *0\.05 +2 +public /);
+  const more = await run([...words.slice(0, 3), '4', ...words.slice(4)]);
+  t.equal(more.code, EXIT_FAILED);
+  t.match(more.err, [/cover 3 of 4/]);
+});
+
+await t.test('fill shows the cost first, then fills within the limit', async (t) => {
+  const words = ['fill', option, 'buy', '2', '--limit', '0.05', '--account', '2', '--json'];
+  const dry = await run([...words, '--dry-run']);
+  t.equal(dry.code, EXIT_OK, dry.err.join('\n'));
+  t.match(JSON.parse(dry.out[0] ?? ''), { covered: (2n * ONE).toString(), shortfall: '0' });
+  const { code, out, err } = await run([...words, '--approve']);
+  t.equal(code, EXIT_OK, err.join('\n'));
+  t.match(JSON.parse(out[0] ?? ''), { filled: (2n * ONE).toString(), shortfall: '0', fills: [{}, {}] });
+  const dear = await run(['fill', option, 'buy', '1', '--limit', '0.001', '--account', '2']);
+  t.equal(dear.code, EXIT_FAILED);
+  t.match(dear.err, [/1 is not filled/]);
+});
+
+await t.test('cancel ends quotes by their ids, and all of an account', async (t) => {
+  const id = await quote('0.06');
+  await quote('0.07');
+  const one = await run(['cancel', id.toUpperCase().replace('0X', '0x')]);
+  t.equal(one.code, EXIT_OK, one.err.join('\n'));
+  t.match(one.out, [/^transaction 0x/]);
+  const again = await run(['cancel', id]);
+  t.equal(again.code, EXIT_USAGE);
+  t.match(again.err[0], /has no public quote/);
+  const all = await run(['cancel', '--all', '--json', option]);
+  t.equal(all.code, EXIT_OK, all.err.join('\n'));
+  t.equal((JSON.parse(all.out[0] ?? '') as object[]).length, 1);
+  t.notOk((await run(['account', maker.address])).out.some((line) => line.endsWith('live')));
+  t.match((await run(['cancel', '--all'])).err, [/has no quotes to cancel/]);
+});
+
+await t.test('wrong words are refused before anything is sent', async (t) => {
+  for (const [words, says] of [
+    [['quote', option, 'ask', '1'], /say `quotebook quote/],
+    [['quote', option, 'sell', '1', '1'], /bid or ask/],
+    [['quote', option, 'ask', 'x', '1'], /PRICE is a decimal number/],
+    [['quote', option, 'ask', '1', '0'], /SIZE is above 0/],
+    [['quote', option, 'ask', '1', '1', '--account', '99'], /--account is a number from 0/],
+    [['rfq', option, 'ask', '1'], /buy or to sell/],
+    [['rfq', option, 'buy', '1', '--wait', 'long'], /whole seconds/],
+    [['fill', option, 'buy', '1'], /--limit is a decimal number/],
+    [['fill', option, 'buy', '1', '--limit', '1', '--router', 'x'], /--router/],
+    [['cancel'], /name quotes by their ids/],
+  ] as const) {
+    const { code, err } = await run(words);
+    t.equal(code, EXIT_USAGE, words.join(' '));
+    t.match(err.join('\n'), says);
+  }
+  const { code, err } = await run(['quote', option, 'ask', '1', '1'], { QUOTEBOOK_TRADER_KEY: 'secret' });
+  t.equal(code, EXIT_USAGE);
+  t.match(err.join('\n'), /not 32 bytes in hex/);
+  t.notMatch(err.join('\n'), /secret/);
+});
