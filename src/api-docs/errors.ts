@@ -221,7 +221,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'There is no request {id} for this key',
       code: 'unknown_rfq',
-      when: 'DELETE /rfqs/{rfqId}: the key sent none, or it is no longer kept. GET /rfqs/{rfqId}/competition: there is none, or it is for other makers.',
+      when: 'DELETE /rfqs/{rfqId}, GET /rfqs/{rfqId}/cover: the key sent none, or it is no longer kept. GET /rfqs/{rfqId}/competition: there is none, or it is for other makers.',
     },
   ],
   405: [

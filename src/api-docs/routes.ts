@@ -76,6 +76,7 @@ import {
   PostRfqBody,
   RfqCompetition,
   RfqCompetitionQuery,
+  RfqCover,
   RfqIdPath,
   RfqsPage,
   RfqsQuery,
@@ -235,6 +236,19 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
         400: BAD_REQUEST,
         404: failure('The key sent no such request', 'unknown_rfq'),
         503: failure('Cannot be written now; try again', 'storage_full', 'busy'),
+      },
+    },
+    {
+      method: 'GET',
+      path: '/rfqs/{rfqId}/cover',
+      needsKey: true,
+      tag,
+      summary: 'What a request for quotes, or a package, comes to by the quotes of the book',
+      pathParameters: RfqIdPath,
+      answers: {
+        200: { about: 'The cover of each leg, and the net premium by token', schema: RfqCover },
+        400: BAD_REQUEST,
+        404: failure('The key sent no such request', 'unknown_rfq'),
       },
     },
     {

@@ -99,10 +99,15 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     onFault: logFault,
   });
   const largeAnswers = new LargeAnswers(quotas, turns, clock);
+  const covers = coverQueries(feed, {
+    isDeployed: (poolAddress) => engine.pool(poolAddress) !== undefined,
+    poolNamed: (instrument) => poolNames.addressOf(instrument),
+  });
   const ofRfqs = { orderOf: (quoteId: Hex) => engine.get(quoteId), quoteJson };
   const optionRoutes = [
     ...createOptionRoutes({ ...options, ...core, services: core.optionServices }),
     ...rfqRoutes({
+      covers,
       rfqs: engine.rfqs,
       desk: core.rfqs,
       poolAddressOf: (poolKey) => core.rfqs.poolAddressOf(poolKey),
@@ -113,10 +118,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       limits,
     }),
     coverRoute({
-      covers: coverQueries(feed, {
-        isDeployed: (poolAddress) => engine.pool(poolAddress) !== undefined,
-        poolNamed: (instrument) => poolNames.addressOf(instrument),
-      }),
+      covers,
       plans: new FillPlans(core.settlement, profile.contracts),
       quoteJson,
       chainId,

@@ -26,7 +26,7 @@ import type {
   QuotesQuery,
   RfqQuotesQuery,
 } from '../wire/orderbook.js';
-import type { PostRfqBody, RfqCompetition, RfqsPage, RfqsQuery, RfqsResult } from '../wire/rfq.js';
+import type { PostRfqBody, RfqCompetition, RfqCover, RfqsPage, RfqsQuery, RfqsResult } from '../wire/rfq.js';
 import { ApiError } from './errors.js';
 import type { Fetch } from './ports.js';
 import { type Quotas, readQuotas } from './quotas.js';
@@ -93,6 +93,11 @@ export class Rest {
   /** Cancels a request, or all legs of a package. */
   cancelRfq(id: string): Promise<RfqsResult> {
     return this.#call('DELETE', `/rfqs/${id}`);
+  }
+
+  /** What a request, or a package, comes to by the quotes of the book. */
+  rfqCover(id: string): Promise<RfqCover> {
+    return this.#get(`/rfqs/${id}/cover`, {});
   }
 
   /** How a maker stands among those that answer a request. */

@@ -3,13 +3,14 @@ import { ZERO_ADDRESS } from '../engine/quote.js';
 import { type RfqState, takerOf } from '../engine/rfq-store.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { OpenedRfqs, RfqDesk, RfqLegRequest, RfqRefusal } from '../rfq/rfq-desk.js';
-import { rfqCompetition, rfqJson, type RfqJsonParts } from '../rfq/rfq-json.js';
+import { rfqCompetition, rfqCover, rfqJson, type RfqJsonParts } from '../rfq/rfq-json.js';
 import { onChain } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import { readPoolKey } from '../wire/readable.js';
 import { PostRfqBody, RfqCompetitionQuery, RfqIdPath, type RfqsPage, RfqsQuery, type RfqsResult } from '../wire/rfq.js';
 import { closed } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
+import type { CoverQueries } from './cover-route.js';
 import { lower } from './orderbook-routes.js';
 import { readJson, readQuery } from './parse.js';
 import {
@@ -32,6 +33,7 @@ export interface RfqRouteParts extends RfqJsonParts {
   };
   readonly desk: Pick<RfqDesk, 'open' | 'cancel'>;
   poolAddressOf(poolKey: PoolKey): Promise<Hex | 'IMPOSSIBLE' | 'UNAVAILABLE'>;
+  readonly covers: Pick<CoverQueries, 'at' | 'cover'>;
   readonly whenDurable: () => Promise<void> | null;
   readonly chainId: string;
   readonly answers: LargeAnswerRunner;
@@ -46,9 +48,10 @@ const DEFAULT_PAGE = 100;
 /** Requests that are passed over cost about as much as one row that is written. */
 const PASSED_OVER_PER_ROW = 100;
 const PATH = '/rfqs/{rfqId}';
+const COVER = '/rfqs/{rfqId}/cover';
 const COMPETITION = '/rfqs/{rfqId}/competition';
 
-/** POST /rfqs, GET /rfqs, DELETE /rfqs/{rfqId} and GET /rfqs/{rfqId}/competition. */
+/** POST /rfqs, GET /rfqs, DELETE /rfqs/{rfqId}, GET /rfqs/{rfqId}/cover and GET /rfqs/{rfqId}/competition. */
 export function rfqRoutes(parts: RfqRouteParts): Route[] {
   const { rfqs, desk, chainId, limits } = parts;
   const checkBody = compile(onChain(PostRfqBody, chainId), limits.schemaErrors);
@@ -63,6 +66,7 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     { method: 'POST', path: '/rfqs', needsKey: true, handle: open },
     { method: 'GET', path: '/rfqs', needsKey: true, handle: list },
     { method: 'DELETE', path: PATH, needsKey: true, handle: cancel },
+    { method: 'GET', path: COVER, needsKey: true, handle: cover },
     { method: 'GET', path: COMPETITION, needsKey: true, handle: competition },
   ];
 
@@ -169,10 +173,33 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     const outcome = await desk.cancel(caller.id, rfqId);
     if (outcome === 'NOT_FOUND') return unknownRfq(request, rfqId);
     if (outcome !== 'OK') return notNow(request, outcome);
-    const isOf = ({ terms }: RfqState): boolean => terms.rfqId === rfqId || terms.leg?.packageId === rfqId;
-    return json(
-      JSON.stringify(resultOf([...rfqs.all()].filter((state) => isOf(state) && state.terms.owner === caller.id))),
+    return json(JSON.stringify(resultOf(ofKey(caller.id, rfqId))));
+  }
+
+  /** Of the key's request, or of all legs of its package. */
+  function ofKey(owner: string, id: string): RfqState[] {
+    return [...rfqs.all()].filter(
+      ({ terms }) => terms.owner === owner && (terms.rfqId === id || terms.leg?.packageId === id),
     );
+  }
+
+  function cover(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
+    const path = checkPath(pathParameters(COVER, request.path));
+    if (!path.ok) return refuse(request, 'invalid_parameter', path.errors);
+    const states = ofKey(caller.id, path.value.rfqId);
+    if (states.length === 0) return unknownRfq(request, path.value.rfqId);
+    return largeAnswer(parts.answers, request, caller, async (work) => {
+      let rows = 0;
+      const answer = rfqCover(states, parts.covers.at().seq, (about) => {
+        const found = parts.covers.cover({ ...about, provider: null });
+        rows += found.legs.length;
+        return found;
+      });
+      const text = JSON.stringify(answer);
+      work.charge(rows, text.length);
+      await parts.whenDurable();
+      return json(text);
+    });
   }
 
   async function competition(request: NetRequest): Promise<NetResponse> {

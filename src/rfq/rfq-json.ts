@@ -1,10 +1,10 @@
 import type { RfqProgress } from '../engine/event.js';
 import type { JournalRecord } from '../engine/ports.js';
-import type { Hex, Order } from '../engine/quote.js';
+import type { Hex, Order, Quote, Side } from '../engine/quote.js';
 import { NOTHING_YET, type RfqState, takerOf } from '../engine/rfq-store.js';
 import type { RfqStatusMessage } from '../wire/feed-messages.js';
 import type { QuoteJson } from '../wire/quote-json.js';
-import type { RfqCompetition, RfqJson } from '../wire/rfq.js';
+import type { RfqCompetition, RfqCover, RfqJson } from '../wire/rfq.js';
 
 export interface RfqJsonParts {
   readonly orderOf: (quoteId: Hex) => Pick<Order, 'quote'> | undefined;
@@ -63,6 +63,54 @@ export function* rfqStatusMessages(
   }
   return undefined;
 }
+
+/** The quotes that cover a leg best. */
+export interface LegCover {
+  readonly legs: readonly { readonly quote: Quote; readonly take: bigint }[];
+  readonly covered: bigint;
+  readonly shortfall: bigint;
+  readonly averagePrice: bigint | null;
+}
+
+/** What the legs of one request come to. `cover`: of the book of event `seq`. */
+export function rfqCover(
+  states: readonly RfqState[],
+  seq: number,
+  cover: (about: {
+    readonly poolAddress: Hex;
+    readonly side: Side;
+    readonly size: bigint;
+    readonly taker: Hex;
+  }) => LegCover,
+): RfqCover {
+  const net = new Map<Hex, bigint>();
+  const legs = states.map((state) => {
+    const { rfq, terms, progress } = state;
+    const { poolAddress, side } = rfq;
+    const left = rfq.size > progress.filledSize ? rfq.size - progress.filledSize : 0n;
+    const found = cover({ poolAddress, side, size: left, taker: takerOf(state) });
+    for (const { quote, take } of found.legs) {
+      const { base, quote: quoteToken, isCallPool, strike } = quote.pool.poolKey;
+      const token = (isCallPool ? base : quoteToken).toLowerCase() as Hex;
+      // In 1e-36 tokens; of a put in 1e-54, since its price is a part of the strike.
+      const exact = isCallPool ? take * quote.price * ONE : take * quote.price * strike;
+      const paid = side === 'ask' ? (exact + ONE * ONE - 1n) / (ONE * ONE) : -(exact / (ONE * ONE));
+      net.set(token, (net.get(token) ?? 0n) + paid);
+    }
+    const { covered, shortfall, averagePrice } = found;
+    return {
+      rfqId: terms.rfqId,
+      poolAddress,
+      side,
+      covered: covered.toString(),
+      shortfall: shortfall.toString(),
+      averagePrice: averagePrice?.toString() ?? null,
+    };
+  });
+  return { seq, legs, net: [...net].map(([token, amount]) => ({ token, amount: amount.toString() })) };
+}
+
+const ONE = 10n ** 18n;
 
 /** How one maker stands among those that answer a request, without a word of the others. */
 export function rfqCompetition({ terms, progress, answers, rfq }: RfqState, provider: Hex): RfqCompetition {

@@ -112,6 +112,34 @@ export type RfqsPage = Static<typeof RfqsPage>;
 
 export const RfqIdPath = closed({ rfqId: RfqId });
 
+/** GET /rfqs/{rfqId}/cover. */
+export const RfqCover = closed(
+  {
+    seq: SafeUint,
+    legs: Type.Array(
+      closed({
+        rfqId: RfqId,
+        poolAddress: Address,
+        side: SideText,
+        covered: Uint256,
+        shortfall: Uint256,
+        averagePrice: nullable(Uint256),
+      }),
+    ),
+    net: Type.Array(
+      closed({
+        token: Address,
+        amount: text<string>('^-?[0-9]+$', 'In 1e-18 tokens, without fees. Below 0: the taker receives it.'),
+      }),
+    ),
+  },
+  {
+    description:
+      'What the quotes of the book come to for what is still to be filled of each leg: premiums by token, sales deducted from purchases. Each leg is filled by a transaction of its own.',
+  },
+);
+export type RfqCover = Static<typeof RfqCover>;
+
 /** GET /rfqs/{rfqId}/competition. */
 export const RfqCompetitionQuery = closed({ provider: Address });
 

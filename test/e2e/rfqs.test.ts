@@ -126,6 +126,41 @@ await t.test('the legs of a package are requests under one id, and are cancelled
   );
 });
 
+await t.test('a package has a net price by token, of what is left to fill of its legs', async (t) => {
+  const { body } = await rest.post('/rfqs', { ...asking, legs: [leg(call.poolAddress), leg(put.poolAddress)] });
+  const [{ packageId } = { packageId: null }] = rfqsOf(body);
+  const half = ONE / 2n;
+  const offer = await market.sign(put, { taker: taker.address, price: ONE / 50n, size: half });
+  const numbered = await following('quotebook.v2.json');
+  await market.publish(stranger.address, [offer]);
+  await nextOf(numbered, 'RFQ_STATUS');
+  const { status, body: cover } = await rest.get(`/rfqs/${packageId}/cover`);
+  t.equal(status, 200);
+  const covers = (await Promise.all(
+    [call, put].map(async ({ poolAddress }) => {
+      const query = `chainId=${chainId}&poolAddress=${poolAddress}&side=ask&size=${ONE}&taker=${taker.address}`;
+      return (await rest.get(`/quotes?${query}`)).body;
+    }),
+  )) as unknown as { price: string; fillableSize: string }[][];
+  const premium = (quotes: { price: string; fillableSize: string }[] = []) => {
+    let left = ONE;
+    return quotes.reduce((sum, { price, fillableSize }) => {
+      const take = BigInt(fillableSize) < left ? BigInt(fillableSize) : left;
+      left -= take;
+      return sum + (take * BigInt(price)) / ONE;
+    }, 0n);
+  };
+  const wanted = [
+    { token: call.poolKey.base.toLowerCase(), amount: premium(covers[0]).toString() },
+    { token: put.poolKey.quote.toLowerCase(), amount: (premium(covers[1]) * 1800n).toString() },
+  ].filter(({ amount }) => amount !== '0');
+  t.strictSame(cover.net, wanted);
+  t.match(cover.legs, [{ poolAddress: call.poolAddress }, { averagePrice: (ONE / 50n).toString() }]);
+  t.equal((await rest.get(`/rfqs/${'0'.repeat(32)}/cover`)).status, 404);
+  await rest.send('DELETE', `/rfqs/${packageId}`, '');
+  numbered.end();
+});
+
 await t.test('a hidden taker is nowhere on the channel, and only makers who are named receive a request', async (t) => {
   const named = await SocketClient.open(running.wsUrl);
   await named.auth(running.apiKey);

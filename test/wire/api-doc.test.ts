@@ -11,7 +11,7 @@ import {
 } from '../../src/wire/options.js';
 import { DryRunResult, ordersBody, OrdersResponse, PostQuotesResult, QuotesResult } from '../../src/wire/orderbook.js';
 import { SchemaErrors } from '../../src/wire/problem.js';
-import { PostRfqBody, RfqCompetition, RfqsResult } from '../../src/wire/rfq.js';
+import { PostRfqBody, RfqCompetition, RfqCover, RfqsResult } from '../../src/wire/rfq.js';
 import { RfqByPoolKeyMessage } from '../../src/wire/socket.js';
 import {
   ApprovalsResult,
@@ -37,6 +37,7 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'POST /orders/query request': ordersBody(1000),
   'POST /rfqs request': PostRfqBody,
   'POST /rfqs 201': RfqsResult,
+  'GET /rfqs/cover 200': RfqCover,
   'GET /rfqs/competition 200': RfqCompetition,
   'GET /tickers 200': TickersResult,
   'GET /events 200': EventsPage,
