@@ -358,7 +358,10 @@ export function openFollowedChains(options: CoreOptions, parts: FollowedChainsPa
 }
 
 /** New heads wake the follower; both roles may share one endpoint, which is then watched once. */
-export function watchHeads({ profile, clock, random, limits }: CoreOptions, chains: Chains): HeadWatch[] {
+export function watchHeads(
+  { profile, clock, random, limits }: Pick<CoreOptions, 'profile' | 'clock' | 'random' | 'limits'>,
+  chains: Chains,
+): HeadWatch[] {
   const patience = {
     pingMs: limits.headWatchPingMs,
     backoffMs: limits.chainBackoffMs,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { openChains } from '../../src/app/chain-wiring.js';
+import { openChains, watchHeads } from '../../src/app/chain-wiring.js';
 import { followedBook } from '../../src/app/engine-ports.js';
 import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1.js';
@@ -7,6 +7,7 @@ import { InlineSignatureChecks } from '../../src/auth/signature-pool.js';
 import type { Profile } from '../../src/chain/contracts/deployments.js';
 import type { DevClient } from '../../src/chain/dev/dev-client.js';
 import { LOCAL_CHAIN_ID } from '../../src/chain/dev/local-chain.js';
+import type { HeadWatch } from '../../src/chain/follow/head-watch.js';
 import type { FollowListener } from '../../src/chain/follow/follower.js';
 import type { StreamRefusal } from '../../src/chain/follow/published-quotes.js';
 import type { IgnoredEvent } from '../../src/chain/follow/settlement-events.js';
@@ -39,6 +40,8 @@ export interface FollowingOptions {
   /** Engine time to start at, milliseconds. */
   readonly startMs?: number;
   readonly operator?: OperatorAccount;
+  /** Blocks are announced by the profile's WebSocket endpoints. */
+  readonly hasSubscription?: boolean;
   readonly onEvents?: (events: readonly EngineEvent[]) => void;
   readonly onHalt?: (error: Error) => void;
   readonly onLateLogs?: (role: ChainRole, events: number) => void;
@@ -84,6 +87,7 @@ export class Following {
     readonly signatures: QuoteSignature,
     readonly sequencer: Sequencer,
     private readonly expiry: ExpiryTimer,
+    private readonly watches: readonly HeadWatch[],
   ) {}
 
   static async start(options: FollowingOptions): Promise<Following> {
@@ -146,7 +150,9 @@ export class Following {
       onTxTrouble: (nonce, what) => following.troubles.push(`${nonce}: ${what}`),
       listener,
     });
-    const following = new Following(engine, chains, time, signatures, sequencer, expiry);
+    const subscribing = { profile, clock: systemClock, random: systemRandom, limits };
+    const watches = options.hasSubscription ? watchHeads(subscribing, chains) : [];
+    const following = new Following(engine, chains, time, signatures, sequencer, expiry, watches);
     chains.follower.start();
     return following;
   }
@@ -175,6 +181,7 @@ export class Following {
 
   async stop(): Promise<void> {
     this.expiry.stop();
+    for (const watch of this.watches) watch.stop();
     await this.chains.stop();
   }
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../../engine/ports.js';
 import { GracePeriod, mapLimit } from '../../system/timers.js';
 import { type BlockHead, type BlockId, idOf } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
+import { RpcError } from '../rpc/rpc-errors.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
 import type { HeardHeads } from './heard-heads.js';
 import { ReadBlocks } from './read-blocks.js';
@@ -152,12 +153,16 @@ export class ChainCursor {
    * Rejects with ChainMoved when the range's end is no longer on the chain, or another node took over: what was read
    * may be of another branch, or of a node that does not have all of it yet.
    */
-  async confirm({ fromBlock, to }: BlockRange): Promise<void> {
+  async confirm(range: BlockRange): Promise<void> {
+    const { fromBlock, to } = range;
     if (fromBlock === to.number) return; // a single block is asked for by its hash
     const { hash } = await this.reader.block(to.number);
-    if (this.reader.turn !== this.#turn)
-      throw new ChainMoved(`Another node took over before block ${to.number} was read`);
-    if (hash !== to.hash) throw new ChainMoved(`Block ${to.number} was replaced while it was read`);
+    const hasMoved = this.reader.turn !== this.#turn;
+    if (!hasMoved && hash === to.hash) return;
+    // Where nodes often fail, a shorter range needs fewer answers of the same one.
+    this.narrow(range);
+    const why = hasMoved ? 'Another node took over before it was read' : 'It was replaced while it was read';
+    throw new ChainMoved(`Block ${to.number}: ${why}`);
   }
 
   /**
@@ -256,13 +261,14 @@ export class ChainCursor {
   }
 
   /**
-   * The blocks from `next` to `target`, oldest first; those above one that the node lacks, where it does. None where
-   * there are too many. Rejects with ChainMoved when they do not follow each other.
+   * The blocks from `next` to `target`, oldest first; those above one that the node lacks or refuses. None where there
+   * are too many. Rejects with ChainMoved when they do not follow each other.
    */
   async #headsFrom(next: number, target: BlockHead): Promise<readonly BlockHead[]> {
-    if (target.number < next || target.number - next >= this.options.nearBlocks) return NO_HEADS;
+    const most = Math.min(this.options.nearBlocks, this.#range);
+    if (target.number < next || target.number - next >= most) return NO_HEADS;
     const numbers = Array.from({ length: target.number - next }, (_, i) => next + i);
-    const found = await mapLimit(numbers, this.options.blocksInFlight, (number) => this.reader.findBlock(number));
+    const found = await mapLimit(numbers, this.options.blocksInFlight, (number) => this.#headOrNull(number));
     const heads = [target];
     for (const head of found.reverse()) {
       if (head === null) break;
@@ -271,6 +277,16 @@ export class ChainCursor {
       heads.unshift(head);
     }
     return heads;
+  }
+
+  /** Null also where the node refuses or gives nonsense: the range can be read without that header. */
+  async #headOrNull(number: number): Promise<BlockHead | null> {
+    try {
+      return await this.reader.findBlock(number);
+    } catch (error) {
+      if (error instanceof RpcError || error instanceof ChainAnswerError) return null;
+      throw error;
+    }
   }
 
   /** Whether the block that was read last is still part of the chain that ends in `target`. */

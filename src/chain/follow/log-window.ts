@@ -5,6 +5,7 @@ import { type BlockHead, type BlockId, type ChainLog, idOf } from '../contracts/
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { RpcError } from '../rpc/rpc-errors.js';
 import type { BlockRange } from './cursor.js';
+import { FilterTrust } from './filter-trust.js';
 import { LogsBloom } from './logs-bloom.js';
 
 /** What a follower reads of its chain. */
@@ -104,8 +105,6 @@ const BLOCKS_PER_REQUEST = 16;
 const VERIFICATIONS = 3;
 const CALM_FACTOR = 30;
 const MOST_WANTED = 64;
-/** How long an endpoint's filters are not used after one of them was wrong. */
-const DISTRUST_MS = 60_000;
 
 /**
  * The logs of the newest blocks. A node may have a block before its log index does, or leave out logs. So
@@ -144,11 +143,13 @@ export class LogWindow {
   #hintsReadAtMs = -Infinity;
   /** A block that holds logs; with it the endpoint's filters can be tried. */
   #sample: BlockId | null = null;
-  #triedAtMs = -Infinity;
   /** Logs that are not in the book yet: those that the verification found, and events that came late. */
   #found: FoundLogs = NOTHING_FOUND;
   #branch = 0;
-  #trust: { turn: number; isTrusted: boolean; distrustedUntilMs: number } = NO_TRUST;
+  readonly #ofNode: FilterTrust;
+  readonly #ofSubscription: FilterTrust;
+  /** Blocks whose own filters have been tried and have not confirmed their logs. */
+  readonly #unconfirmed = new Set<Hex>();
 
   constructor(
     private readonly reader: LogReader,
@@ -168,6 +169,8 @@ export class LogWindow {
     this.#verifyReach = options.verifyBlocks;
     this.#verifiedAtMs = clock.monotonicMs();
     this.#suspectedAtMs = clock.monotonicMs();
+    this.#ofNode = new FilterTrust(reader, clock);
+    this.#ofSubscription = new FilterTrust(reader, clock);
   }
 
   /** Whether the log's block was read before this process began, or a reorg: which of its logs is not remembered. */
@@ -213,14 +216,17 @@ export class LogWindow {
       for (const number of known.keys()) if (number > blockNumber) known.delete(number);
     }
     this.#lackingSinceMs.clear();
+    this.#unconfirmed.clear();
     if (this.#sample !== null && this.#sample.blockNumber > blockNumber) this.#sample = null;
     this.#position = { blockNumber, blockHash };
     this.#tellDoubt();
   }
 
   /** Whether these blocks, which a subscription announced, can only hold hints, and hints were read a moment ago. */
-  mayWait({ heads }: BlockRange): boolean {
-    if (!this.#isTrusted() || this.clock.monotonicMs() - this.#hintsReadAtMs >= this.options.hintsMs) return false;
+  mayWait(range: BlockRange): boolean {
+    const { heads } = range;
+    if (!this.#trustOf(range).isTrusted || this.clock.monotonicMs() - this.#hintsReadAtMs >= this.options.hintsMs)
+      return false;
     if (heads.length >= BLOCKS_PER_REQUEST) return false;
     const blooms = heads.map(bloomOf);
     const isExcluded = (bloom: LogsBloom | null): boolean =>
@@ -235,7 +241,8 @@ export class LogWindow {
   async read(range: BlockRange): Promise<LogReading | 'AWAITED'> {
     const { fromBlock, to, heads } = range;
     const blooms = heads.map(bloomOf);
-    const isUsed = this.#usesBlooms();
+    const trust = this.#trustOf(range);
+    const isUsed = trust.isUsable;
     const suspects = heads.filter((_, i) => {
       const bloom = blooms[i];
       if (!isUsed || bloom?.isSelective !== true) return false;
@@ -243,16 +250,19 @@ export class LogWindow {
     });
     if (suspects.length > 0) this.#hintsReadAtMs = this.clock.monotonicMs();
     const isExcluded = (head: BlockHead, i: number): boolean =>
-      this.#isTrusted() && blooms[i]?.isSelective === true && !suspects.includes(head);
+      trust.isTrusted && blooms[i]?.isSelective === true && !suspects.includes(head);
     const first = Math.min(fromBlock, this.#firstOpen(to.number));
     const isWholeRange = first === fromBlock && heads.length > to.number - fromBlock;
     const isCovered = isWholeRange && heads.every((head, i) => suspects.includes(head) || isExcluded(head, i));
     const [asked, hinted, wholes, old] = await Promise.all([
       isCovered ? [] : this.#events(first, fromBlock, idOf(to)),
       isCovered ? [] : this.#hints(first, fromBlock, idOf(to)),
-      this.#wholes(suspects),
-      this.#readOpen(),
-      this.#tryFilters(heads.find((head, i) => blooms[i]?.isSelective === true && !suspects.includes(head))),
+      this.#wholes(suspects, trust),
+      this.#readOpen(true),
+      this.#tryFilters(
+        trust,
+        heads.find((head, i) => blooms[i]?.isSelective === true && !suspects.includes(head)),
+      ),
     ]);
     const isRefused = isCovered && wholes.some(({ completeness }) => completeness === 'OPEN');
     const [events, hints] = await Promise.all([
@@ -264,7 +274,7 @@ export class LogWindow {
       events: [...events, ...logs.filter((log) => this.watched.isEvent(log))],
       hints: [...hints, ...this.watched.hintsAmong(logs)],
     };
-    this.#judgeBlooms(heads, blooms, all.events);
+    this.#judgeBlooms(heads, blooms, all.events, trust);
     const checked = heads.map((head, i): CheckedBlock => {
       const whole = wholes[suspects.indexOf(head)];
       const isEmpty = whole === undefined && isExcluded(head, i);
@@ -299,8 +309,8 @@ export class LogWindow {
     const [again, hints, old] = await Promise.all([
       isRead ? this.#events(first, to.blockNumber, to) : [],
       isRead ? this.#hints(first, to.blockNumber, to) : [],
-      this.#readOpen(),
-      isRead ? this.#tryFilters(undefined) : undefined,
+      this.#readOpen(isRecent),
+      isRead ? this.#tryFilters(this.#ofNode, undefined) : undefined,
     ]);
     const late = await this.#late([...again, ...old.events]);
     const { confirmed } = old;
@@ -326,7 +336,8 @@ export class LogWindow {
     this.#tellDoubt();
   }
 
-  #moveTo({ to }: BlockRange, checked: readonly CheckedBlock[]): void {
+  #moveTo(range: BlockRange, checked: readonly CheckedBlock[]): void {
+    const { to } = range;
     this.#position = idOf(to);
     this.#movedAtMs = this.clock.monotonicMs();
     // Of a range that was read in one go, the blocks between are open.
@@ -335,7 +346,7 @@ export class LogWindow {
     for (const { head, completeness } of checked) {
       this.#recent.set(head.number, { ...idOf(head), isComplete: completeness === 'COMPLETE' });
       this.#lackingSinceMs.delete(head.hash);
-      if (completeness !== 'LACKING' || !this.#isTrusted()) continue;
+      if (completeness !== 'LACKING' || !this.#trustOf(range).isTrusted) continue;
       this.#doubted.set(head.number, head);
       this.listener.onLacking();
     }
@@ -346,7 +357,11 @@ export class LogWindow {
 
   #forget(): void {
     const lowest = (this.#position?.blockNumber ?? 0) - this.options.rereadBlocks;
-    for (const number of this.#recent.keys()) if (number <= lowest) this.#recent.delete(number);
+    for (const [number, { blockHash }] of this.#recent) {
+      if (number > lowest) continue;
+      this.#recent.delete(number);
+      this.#unconfirmed.delete(blockHash);
+    }
     for (const number of this.#doubted.keys()) if (number < this.#floor) this.#doubted.delete(number);
     const numbers = [...this.#seen.keys()].sort((a, b) => a - b);
     for (const number of numbers) {
@@ -391,7 +406,7 @@ export class LogWindow {
   }
 
   /** All logs of each of these blocks, which are near each other, with one request where the node gives so many. */
-  async #wholes(heads: readonly BlockHead[]): Promise<WholeBlock[]> {
+  async #wholes(heads: readonly BlockHead[], trust: FilterTrust): Promise<WholeBlock[]> {
     const [first, last] = [heads[0], heads.at(-1)];
     if (first === undefined || last === undefined) return [];
     if (first !== last && last.number - first.number < BLOCKS_PER_REQUEST) {
@@ -401,19 +416,20 @@ export class LogWindow {
           this.#checkedWhole(
             head,
             logs.filter(({ blockNumber }) => blockNumber === head.number),
+            trust,
           ),
         );
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;
       }
     }
-    return mapLimit(heads, this.options.blocksInFlight, (head) => this.#whole(head));
+    return mapLimit(heads, this.options.blocksInFlight, (head) => this.#whole(head, trust));
   }
 
-  async #whole(head: BlockHead): Promise<WholeBlock> {
+  async #whole(head: BlockHead, trust: FilterTrust | null): Promise<WholeBlock> {
     try {
       const logs = await this.reader.logs({ fromBlock: head.number, to: idOf(head), topics: [] });
-      return this.#checkedWhole(head, logs);
+      return this.#checkedWhole(head, logs, trust);
     } catch (error) {
       // More logs than the node gives at once.
       if (error instanceof RpcError) return { logs: [], completeness: 'OPEN' };
@@ -423,26 +439,30 @@ export class LogWindow {
 
   /**
    * All of a block's logs. They are all there when they make up the block's filter and their indexes have no gap: two
-   * logs with the same address and topics set the same bits.
+   * logs with the same address and topics set the same bits. `trust`: of the header's source; null: it is not known.
    */
-  #checkedWhole(head: BlockHead, logs: readonly ChainLog[]): WholeBlock {
+  #checkedWhole(head: BlockHead, logs: readonly ChainLog[], trust: FilterTrust | null): WholeBlock {
     const ofBranch = logs.filter(({ blockHash }) => blockHash === head.hash);
     const hasGap = ofBranch.some(({ logIndex }, i) => logIndex !== i);
     const isWhole = !hasGap && bloomOf(head)?.equals(LogsBloom.of(ofBranch)) === true;
-    if (isWhole && ofBranch.length > 0) this.#trust = { ...this.#trust, isTrusted: true };
+    if (isWhole && ofBranch.length > 0) trust?.prove();
     return { logs: ofBranch, completeness: isWhole ? 'COMPLETE' : 'LACKING' };
   }
 
-  /** Reads a block that holds logs, so that this endpoint's filters can be trusted. `head`: such a one of the new blocks. */
-  async #tryFilters(head: BlockHead | undefined): Promise<void> {
+  /**
+   * Reads a block that holds logs, so that filters can be trusted: `head`, a new block of that source, or an old one with
+   * the node's own header.
+   */
+  async #tryFilters(ofHead: FilterTrust, head: BlockHead | undefined): Promise<void> {
     const now = this.clock.monotonicMs();
-    if (!this.#usesBlooms() || this.#isTrusted() || now - this.#triedAtMs < this.options.verifyMs) return;
     const isEmpty = head === undefined || head.logsBloom === EMPTY_FILTER;
+    const trust = isEmpty ? this.#ofNode : ofHead;
+    if (!trust.isUsable || trust.isTrusted || now - trust.triedAtMs < this.options.verifyMs) return;
     if (isEmpty && this.#sample === null) return;
-    this.#triedAtMs = now;
+    trust.triedAtMs = now;
     try {
       const sample = isEmpty ? await this.reader.findBlock(this.#sample?.blockNumber ?? 0) : head;
-      if (sample !== null) await this.#whole(sample);
+      if (sample !== null) await this.#whole(sample, trust);
     } catch {
       // The next try is due in `verifyMs`.
     }
@@ -451,6 +471,7 @@ export class LogWindow {
   /** Reading stops before a block whose logs have been missing for less than `patienceMs`. Null: that is the first. */
   #readableTo(range: BlockRange, checked: readonly CheckedBlock[]): BlockRange | null {
     const now = this.clock.monotonicMs();
+    const trust = this.#trustOf(range);
     for (const [i, { head, completeness }] of checked.entries()) {
       if (completeness !== 'LACKING') {
         this.#lackingSinceMs.delete(head.hash);
@@ -459,7 +480,7 @@ export class LogWindow {
       const sinceMs = this.#lackingSinceMs.get(head.hash) ?? now;
       this.#lackingSinceMs.set(head.hash, sinceMs);
       if (now - sinceMs >= this.options.patienceMs) {
-        if (!this.#isTrusted()) this.#distrust();
+        if (!trust.isTrusted) this.#distrust(trust);
         continue;
       }
       const before = checked[i - 1]?.head;
@@ -468,12 +489,13 @@ export class LogWindow {
     return range;
   }
 
-  /** What doubted, open and wanted blocks hold, and the events that the verification found. */
-  async #readOpen(): Promise<Pick<LogReading, 'confirmed' | 'again'> & FoundLogs> {
-    const open = await this.#openHeads();
+  /** What doubted, open (where they may be late) and wanted blocks hold, and the events that the verification found. */
+  async #readOpen(isRecent: boolean): Promise<Pick<LogReading, 'confirmed' | 'again'> & FoundLogs> {
+    const open = isRecent ? await this.#openHeads() : { excluded: [], suspects: [] };
     const doubted = [...this.#doubted.values()].slice(0, DOUBTED_PER_LOOK);
     const read = [...doubted, ...open.suspects];
-    const wholes = await mapLimit(read, this.options.blocksInFlight, (head) => this.#whole(head));
+    const wholes = await mapLimit(read, this.options.blocksInFlight, (head) => this.#whole(head, null));
+    for (const [i, head] of read.entries()) if (wholes[i]?.completeness === 'OPEN') this.#noteUnconfirmed(head);
     const again = [...this.#wanted.keys()].filter((number) => number <= (this.#position?.blockNumber ?? -1));
     const wanted = await mapLimit(again, this.options.blocksInFlight, async (number) => {
       return this.watched.events(this.reader, number, idOf(await this.reader.block(number)));
@@ -493,22 +515,36 @@ export class LogWindow {
   async #openHeads(): Promise<{ readonly excluded: readonly BlockHead[]; readonly suspects: readonly BlockHead[] }> {
     const newest = this.#position?.blockNumber ?? -1;
     const first = this.#firstOpen(newest);
-    if (!this.#isTrusted() || first > newest) return { excluded: [], suspects: [] };
+    if (!this.#ofNode.isTrusted || first > newest) return { excluded: [], suspects: [] };
     const numbers: number[] = [];
     for (let number = first; number <= newest && numbers.length < OPEN_PER_LOOK; number += 1) {
-      const isOpen = this.#recent.get(number)?.isComplete !== true && !this.#doubted.has(number);
-      if (isOpen) numbers.push(number);
+      const recent = this.#recent.get(number);
+      const isTried = recent !== undefined && this.#unconfirmed.has(recent.blockHash);
+      if (recent?.isComplete !== true && !isTried && !this.#doubted.has(number)) numbers.push(number);
     }
-    const found = await mapLimit(numbers, this.options.blocksInFlight, (number) => this.reader.findBlock(number));
-    const heads = found.filter((head) => {
-      const known = head && this.#recent.get(head.number);
-      return head !== null && (known?.blockHash ?? head.hash) === head.hash && bloomOf(head)?.isSelective === true;
-    }) as BlockHead[];
+    // Where one cannot be had, the next look asks for it again.
+    const found = await mapLimit(numbers, this.options.blocksInFlight, (number) =>
+      this.reader.findBlock(number).catch(() => null),
+    );
+    const heads: BlockHead[] = [];
+    for (const head of found) {
+      if (head === null) continue;
+      const known = this.#recent.get(head.number);
+      if (known !== undefined && known.blockHash !== head.hash) continue;
+      if (bloomOf(head)?.isSelective === true) heads.push(head);
+      else this.#noteUnconfirmed(head);
+    }
     const isSuspect = (head: BlockHead): boolean => {
       const bloom = bloomOf(head);
       return bloom !== null && (this.watched.mayHold(bloom) || this.watched.mayHoldHints(bloom));
     };
     return { excluded: heads.filter((head) => !isSuspect(head)), suspects: heads.filter(isSuspect) };
+  }
+
+  /** Its filter will not confirm the block's logs: it is read again with the others, and tried no more. */
+  #noteUnconfirmed(head: BlockHead): void {
+    this.#recent.set(head.number, { ...idOf(head), isComplete: false });
+    this.#unconfirmed.add(head.hash);
   }
 
   /** Those that were not read before, of blocks that are on the chain. */
@@ -587,28 +623,25 @@ export class LogWindow {
   }
 
   /** A filter that lacks what is in its block shows that this endpoint's filters are of no use. */
-  #judgeBlooms(heads: readonly BlockHead[], blooms: readonly (LogsBloom | null)[], events: readonly ChainLog[]): void {
+  #judgeBlooms(
+    heads: readonly BlockHead[],
+    blooms: readonly (LogsBloom | null)[],
+    events: readonly ChainLog[],
+    trust: FilterTrust,
+  ): void {
     for (const log of events) {
       const at = heads.findIndex(({ hash }) => hash === log.blockHash);
       const bloom = blooms[at];
-      if (bloom && !bloom.hasLog(log)) this.#distrust();
+      if (bloom && !bloom.hasLog(log)) this.#distrust(trust);
     }
   }
 
-  #usesBlooms(): boolean {
-    const { turn } = this.reader;
-    if (this.#trust.turn !== turn) this.#trust = { ...NO_TRUST, turn };
-    return this.clock.monotonicMs() >= this.#trust.distrustedUntilMs;
+  #trustOf({ isHeard }: BlockRange): FilterTrust {
+    return isHeard === true ? this.#ofSubscription : this.#ofNode;
   }
 
-  /** Trusted: a block's logs have made up its filter, and no filter of this endpoint has been wrong. */
-  #isTrusted(): boolean {
-    return this.#usesBlooms() && this.#trust.isTrusted;
-  }
-
-  #distrust(): void {
-    const distrustedUntilMs = this.clock.monotonicMs() + DISTRUST_MS;
-    this.#trust = { turn: this.reader.turn, isTrusted: false, distrustedUntilMs };
+  #distrust(trust: FilterTrust): void {
+    trust.end();
     for (const block of this.#recent.values()) block.isComplete = false;
     this.#suspectedAtMs = this.clock.monotonicMs();
   }
@@ -627,7 +660,6 @@ const NOTHING_READ: LogReading = {
   ...{ range: null, fresh: [], late: [], hints: [] },
   ...{ checked: [], confirmed: [], again: [], isProven: false },
 };
-const NO_TRUST = { turn: -1, isTrusted: false, distrustedUntilMs: -Infinity };
 
 /** Null where the node does not tell it. */
 function bloomOf({ logsBloom }: BlockHead): LogsBloom | null {

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { ChainMoved, reorgAncestor } from '../../../src/chain/follow/cursor.js';
 import { ReadBlocks } from '../../../src/chain/follow/read-blocks.js';
+import { RpcError } from '../../../src/chain/rpc/rpc-errors.js';
 import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
 import { ScriptedChain, timeOf } from '../scripted-chain.js';
 import { cursorFarAhead, cursorOn, readAll } from '../scripted-cursor.js';
@@ -161,6 +162,12 @@ t.test('a header that the node lacks leaves those above it', async (t) => {
   chain.lose(18);
   const step = await cursor.poll();
   t.match(step, { type: 'BLOCKS', fromBlock: 18, heads: [{ number: 19 }, { number: 20 }] });
+  const request = chain.request.bind(chain);
+  chain.request = (asked) =>
+    Number((asked.params as [string])[0]) === 19
+      ? Promise.reject(new RpcError(-32000, 'header not found', null))
+      : request(asked);
+  t.match(await cursor.poll(), { type: 'BLOCKS', fromBlock: 18, heads: [{ number: 20 }] }, 'one that it refuses, too');
 });
 
 t.test('blocks that a subscription announces are read without a request', async (t) => {

@@ -258,23 +258,46 @@ t.test('hints come with all logs of a block that may hold some', async (t) => {
 });
 
 t.test('announced blocks with nothing but hints wait after others with hints', async (t) => {
-  const { node, clock, window, look } = await openTrusting();
-  const range = (number: number) => ({
-    ...{ fromBlock: number, to: node.head(number), isLast: true, isHeard: true as const },
-    heads: [node.head(number)],
-  });
-  clock.advance(OPTIONS.hintsMs);
+  const { node, clock, window } = await openTrusting();
   node.mine(HINT);
-  t.equal(window.mayWait(range(2)), false);
-  await look();
+  t.equal(window.mayWait(announced(node, 2)), false);
+  await window.read(announced(node, 2));
   for (const topic of [HINT, EVENT, OTHER]) node.mine(topic);
   t.strictSame(
-    [3, 4, 5].map((number) => window.mayWait(range(number))),
+    [3, 4, 5].map((number) => window.mayWait(announced(node, number))),
     [true, false, false],
     'none with an event does, nor one that holds nothing',
   );
   clock.advance(OPTIONS.hintsMs);
-  t.equal(window.mayWait(range(3)), false);
+  t.equal(window.mayWait(announced(node, 3)), false);
+});
+
+t.test('filters of a subscription are trusted apart from those of the node', async (t) => {
+  const { node, window, requests } = await openTrusting();
+  node.mine();
+  await window.read(announced(node, 2));
+  t.strictSame(requests(), ['logs 2..2'], 'nothing shows that this filter is true');
+  node.mine(EVENT);
+  await window.read(announced(node, 3));
+  requests();
+  node.mine();
+  await window.read(announced(node, 4));
+  t.notOk(requests().includes('logs 4..4'));
+});
+
+t.test('a block whose filter says nothing is read again, and its header asked for once', async (t) => {
+  const { node, window, requests } = await openTrusting({ options: { rereadBlocks: 8 } });
+  node.mine();
+  const head = node.head.bind(node);
+  node.head = (number) => ({ ...head(number), ...(number === 2 && { logsBloom: `0x${'f'.repeat(512)}` }) });
+  const reading = await window.read({ fromBlock: 2, to: node.head(2), isLast: true, heads: [] });
+  if (reading === 'AWAITED') throw new Error('Nothing is missing');
+  window.accept(reading);
+  requests();
+  window.accept(await window.readOld());
+  t.strictSame(requests().sort(), ['block 2', 'logs 2..2']);
+  window.accept(await window.readOld());
+  t.strictSame(requests(), ['logs 2..2']);
 });
 
 t.test('filters are tried with a block of others before they are trusted', async (t) => {
@@ -511,6 +534,12 @@ t.test('quotes, fills and cancels that a real node’s index has late are in the
     t.notOk(book.ids.includes(gone ?? '0x'));
   });
 });
+
+/** A block as a subscription announces it. */
+function announced(node: Node, number: number) {
+  const to = node.head(number);
+  return { fromBlock: number, to, isLast: true, heads: [to], isHeard: true as const };
+}
 
 /** From now on the node gives the logs of one block at a time. */
 function refuseRanges(node: Node): void {

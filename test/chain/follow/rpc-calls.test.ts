@@ -1,11 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { watchHeads } from '../../../src/app/chain-wiring.js';
-import type { CoreOptions } from '../../../src/app/service-options.js';
-import type { Profile } from '../../../src/chain/contracts/deployments.js';
 import { type Limits, limits as defaultLimits } from '../../../src/config/limits.js';
 import type { Hex } from '../../../src/engine/quote.js';
-import { systemClock, systemRandom } from '../../../src/system/clock.js';
 import { readDocument } from '../../app/read-document.js';
 import { Market, ONE } from '../dev/market.js';
 import { Following, type FollowingOptions, httpRpc, newOperator } from '../following.js';
@@ -27,17 +23,12 @@ class Counted {
     private readonly proxy: RpcProxy,
   ) {}
 
-  static async open(wsUrl: string | null, verifyMs: number, options: Partial<FollowingOptions> = {}): Promise<Counted> {
+  static async open(verifyMs: number, options: Partial<FollowingOptions>): Promise<Counted> {
     const proxy = await RpcProxy.open(chain.rpcUrl);
     const rpc = { settlement: httpRpc([proxy.url]), stream: httpRpc([proxy.url]) };
-    const { settlement, stream } = chain.profile;
-    const profile: Profile = { ...chain.profile, settlement: { ...settlement, wsUrl }, stream: { ...stream, wsUrl } };
     const limits: Limits = { ...defaultLimits, verifyMs };
-    const following = await Following.start({ profile, rpc, limits, ...options });
-    const watching = { profile, clock: systemClock, random: systemRandom, limits } as CoreOptions;
-    const watches = watchHeads(watching, following.chains);
+    const following = await Following.start({ profile: chain.profile, rpc, limits, ...options });
     t.teardown(async () => {
-      for (const watch of watches) watch.stop();
       await following.stop();
       proxy.close();
     });
@@ -82,11 +73,11 @@ class Counted {
   }
 }
 
-const { wsUrl } = chain.profile.settlement;
-const polling = await Counted.open(null, NEVER_MS);
-const subscribed = await Counted.open(wsUrl, NEVER_MS);
-const publishing = await Counted.open(wsUrl, NEVER_MS, { operator: newOperator(operator.privateKey) });
-const verifying = await Counted.open(wsUrl, VERIFY_MS);
+const polling = await Counted.open(NEVER_MS, {});
+const subscribed = await Counted.open(NEVER_MS, { hasSubscription: true });
+const wallet = newOperator(operator.privateKey);
+const publishing = await Counted.open(NEVER_MS, { hasSubscription: true, operator: wallet });
+const verifying = await Counted.open(VERIFY_MS, { hasSubscription: true });
 const all = [polling, subscribed, publishing, verifying];
 
 /** Rows of docs/reference/rpc-calls.md, by their first cell: the others as numbers. */
@@ -146,6 +137,11 @@ const [known, foreign, own] = [offers.slice(0, 2), offers.slice(2, 4), offers.sl
 t.before(async () => {
   await market.publish(stranger.address, known);
   for (const counted of all) await counted.settle();
+  // Blocks that are announced with logs show that the announced filters are true; empty ones do not.
+  for (let n = 0; n < 3; n += 1) {
+    await market.transfer(stranger.address, market.token('testWETH'), maker.address, 1n);
+    await Promise.all(all.map((counted) => counted.settle()));
+  }
 });
 
 /** As many as documented; in so short a time there may be one head more for each chain. */
