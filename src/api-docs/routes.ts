@@ -55,6 +55,7 @@ import {
   RfqQuotesQuery,
 } from '../wire/orderbook.js';
 import { closed } from '../wire/primitives.js';
+import { BookProof, BookProofPath, BookProofQuery } from '../wire/proof.js';
 import {
   approvalsBody,
   ApprovalsResult,
@@ -157,6 +158,21 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
         400: BAD_REQUEST,
         410: failure('Events of before what is kept; `oldest.seq` says up to which', 'no_longer_kept'),
         503: failure('Too many questions about the past wait; try again', 'busy'),
+      },
+    },
+    {
+      method: 'GET',
+      path: '/book/{pool}/proof',
+      needsKey: true,
+      tag,
+      summary: "What a pool's public book as of an event was made of, to compute its hash from the chains",
+      pathParameters: BookProofPath,
+      query: BookProofQuery,
+      answers: {
+        200: { about: 'The proof', schema: BookProof },
+        400: AS_OF_BAD_REQUEST,
+        410: AS_OF_GONE,
+        503: AS_OF_UNREACHED,
       },
     },
     {

@@ -6,10 +6,10 @@ import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
 import { bookRoute } from '../http/feed-routes.js';
 import { coverRoute } from '../http/cover-route.js';
-import { quoteHistoryRoute } from '../http/history-route.js';
 import { rfqRoutes } from '../http/rfq-routes.js';
 import { rfqStatusMessages } from '../rfq/rfq-json.js';
 import type { Hex } from '../engine/quote.js';
+import { bookProofRoute, quoteHistoryRoute } from '../http/history-route.js';
 import { marketRoutes } from '../http/market-routes.js';
 import { readableOrdersRoutes } from '../http/readable-orders-routes.js';
 import { TradeHistory } from '../market/trade-history.js';
@@ -143,6 +143,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       largeAnswers,
     ),
     quoteHistoryRoute(core.past, limits, largeAnswers),
+    bookProofRoute(core.past, chainId, limits, largeAnswers),
     ...marketRoutes({
       trades,
       instrument: (pool) => series.instrument(pool),

@@ -10,6 +10,7 @@ import { type CliCommand, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from '
 import { configCommand, serveCommand } from './serve.js';
 import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand } from './terminal.js';
 import { cancelCommand, fillCommand, quoteCommand, rfqCommand } from './trade.js';
+import { verifyBookCommand } from './verify-book.js';
 
 /** The service and its native modules are loaded by the one command that needs them. */
 const serve = serveCommand(async (settings, reread) => {
@@ -37,6 +38,7 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   fillCommand,
   cancelCommand,
   completionsCommand(() => commands),
+  verifyBookCommand,
 ];
 
 const packageFile = new URL('../../../package.json', import.meta.url);

@@ -12,7 +12,7 @@ const READY_FILE = 'data/ready.json';
 /** How long the feed may take to be live. */
 const LIVE_WITHIN_MS = 10_000;
 
-const connectionHelp = `  --url
+export const connectionHelp = `  --url
       Of the service, such as http://127.0.0.1:8080. Default: that of --ready.
   --api-key
       A key of that service; the variable QUOTEBOOK_API_KEY is safer. Default: that of --ready.
@@ -23,7 +23,7 @@ const connectionHelp = `  --url
   --json
       Print JSON, one value a line.`;
 
-const CONNECTION_FLAGS = {
+export const CONNECTION_FLAGS = {
   url: 'value',
   'api-key': 'value',
   'chain-id': 'value',
@@ -41,7 +41,7 @@ interface Target {
 }
 
 /** What the flags and the environment say, and for the rest the ready file of a local set-up. */
-async function targetOf({ values }: ParsedWords, io: CommandIo): Promise<Target> {
+export async function targetOf({ values }: ParsedWords, io: CommandIo): Promise<Target> {
   const file = values.get('ready') ?? READY_FILE;
   const text = await io.readText(file).catch(() => null);
   const ready = text === null ? {} : (JSON.parse(text) as Readonly<Record<string, unknown>>);

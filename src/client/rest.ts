@@ -27,6 +27,7 @@ import type {
   RfqQuotesQuery,
 } from '../wire/orderbook.js';
 import type { PostRfqBody, RfqCompetition, RfqCover, RfqsPage, RfqsQuery, RfqsResult } from '../wire/rfq.js';
+import type { BookProof } from '../wire/proof.js';
 import { ApiError } from './errors.js';
 import type { Fetch } from './ports.js';
 import { type Quotas, readQuotas } from './quotas.js';
@@ -108,6 +109,11 @@ export class Rest {
   /** A page of a quote's events, the oldest first. `next` of the answer is the `afterSeq` of the next page. */
   quoteHistory(quoteId: Hex, query: QuoteHistoryQuery = {}): Promise<QuoteHistoryResult> {
     return this.#get(`/quotes/${quoteId}/history`, query);
+  }
+
+  /** What it takes to compute a pool's book hash as of event `seq` from the chains: `quotebook verify-book` does it. */
+  bookProof(poolAddress: Hex, seq: string): Promise<BookProof> {
+    return this.#get(`/book/${poolAddress}/proof`, this.#ofChain({ seq }));
   }
 
   /**

@@ -1,10 +1,11 @@
 import type { Hex } from '../engine/quote.js';
 import { QuoteHistoryPath, QuoteHistoryQuery } from '../wire/history.js';
-import { closed } from '../wire/primitives.js';
+import { closed, onChain } from '../wire/primitives.js';
+import { BookProofPath, BookProofQuery } from '../wire/proof.js';
 import { parseQuery } from '../wire/query.js';
 import { compile } from '../wire/validation.js';
 import { answerPast, type PastQueries } from './past-answers.js';
-import { type LargeAnswerRunner, refuse } from './responses.js';
+import { chainNotServed, type LargeAnswerRunner, refuse } from './responses.js';
 import { pathParameters, type Route } from './router.js';
 
 export interface HistoryRouteLimits {
@@ -41,6 +42,35 @@ export function quoteHistoryRoute(
         afterSeq: afterSeq === undefined ? null : Number(afterSeq),
         limit: limit === undefined ? DEFAULT_PAGE : Number(limit),
       });
+    },
+  };
+}
+
+const PROOF_PATH = '/book/{pool}/proof';
+
+/** GET /book/{pool}/proof: what a pool's public book as of an event was made of. */
+export function bookProofRoute(
+  past: PastQueries | null,
+  chainId: string,
+  limits: HistoryRouteLimits,
+  answers: LargeAnswerRunner,
+): Route {
+  const schema = closed({ ...BookProofPath.properties, ...BookProofQuery.properties });
+  const check = compile(onChain(schema, chainId), limits.schemaErrors);
+  return {
+    method: 'GET',
+    path: PROOF_PATH,
+    needsKey: true,
+    handle(request, caller) {
+      const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
+      if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
+      const query = check({ ...parsed.value, ...pathParameters(PROOF_PATH, request.path) });
+      if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
+      const { pool, seq } = query.value;
+      if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      const poolAddress = pool.toLowerCase() as Hex;
+      const point = { type: 'SEQ', seq: Number(seq) } as const;
+      return answerPast(request, caller, past, answers, { type: 'BOOK_PROOF', poolAddress, point });
     },
   };
 }

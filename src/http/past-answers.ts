@@ -40,7 +40,8 @@ export type StateQuery =
       readonly query: OrdersQuery;
       readonly isPage: boolean;
       readonly fields: 'instrument' | null;
-    };
+    }
+  | { readonly type: 'BOOK_PROOF'; readonly poolAddress: Hex };
 
 /** A question about the log's past. */
 export type PastRequest = HistoryRequest | (StateQuery & { readonly point: PastPoint });

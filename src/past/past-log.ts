@@ -1,11 +1,14 @@
 import type { Profile } from '../chain/contracts/deployments.js';
+import { Keccak256 } from '../auth/keccak256.js';
 import { OptionSeries } from '../chain/options/option-series.js';
 import { OrderLists } from '../http/order-lists.js';
 import type { HistoryRequest, PastAnswer, PastPoint, PastRequest, StateQuery } from '../http/past-answers.js';
+import { BookHash } from '../feed/book-hash.js';
 import type { Disk } from '../persistence/disk/disk.js';
 import { requireManifest } from '../persistence/format/manifest.js';
 import { LogHistory } from '../persistence/log/log-history.js';
 import { QuoteJson } from '../wire/quote-json.js';
+import { bookProof, type BookProofParts } from './book-proof.js';
 import { type LogNow, PastStates, type PastStatesLimits } from './past-states.js';
 import { findQuoteEvents, quoteHistoryJson } from './quote-history.js';
 
@@ -36,6 +39,7 @@ export class PastLog {
   readonly #options: PastLogOptions;
   readonly #plainJson: QuoteJson;
   readonly #namedJson: QuoteJson;
+  readonly #proofParts: BookProofParts;
 
   static async open(disk: Disk, options: PastLogOptions): Promise<PastLog> {
     const { epoch, reorgDepth } = await requireManifest(disk);
@@ -50,6 +54,13 @@ export class PastLog {
     const series = new OptionSeries(profile);
     this.#plainJson = new QuoteJson(chainId, limits.writtenQuotes);
     this.#namedJson = new QuoteJson(chainId, limits.writtenQuotes, (pool) => series.instrument(pool));
+    const keccak = new Keccak256();
+    this.#proofParts = {
+      chainId,
+      streamContract: profile.contracts.orderbookStream.address,
+      quoteJson: this.#plainJson,
+      bookHash: new BookHash((bytes) => keccak.of(bytes)),
+    };
   }
 
   answer(request: BoundedRequest): Promise<PastAnswer> {
@@ -69,6 +80,11 @@ export class PastLog {
     if (state.type === 'TOO_FAR') return { type: 'BUSY' };
     if (state.type !== 'STATE') return state;
     const { engine, at, recordsRead } = state;
+    if (request.type === 'BOOK_PROOF') {
+      const proof = bookProof(engine, request.poolAddress, this.#proofParts);
+      const rows = proof.quotes.length + proof.invalid.length + proof.withdrawn.length;
+      return { type: 'FOUND', body: Buffer.from(JSON.stringify(proof)), at, rows, rowsRead: recordsRead };
+    }
     const lists = new OrderLists(request.fields === null ? this.#plainJson : this.#namedJson, NO_DIGEST, {
       rowsPerSlice: Infinity,
       rememberedAnswerBytes: 0,

@@ -20,6 +20,8 @@ const SUITE = [
       'oracles',
       'api-documents',
       'quote-history',
+      'time-travel',
+      'book-proof',
     ],
   ],
   [

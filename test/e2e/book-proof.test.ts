@@ -1,0 +1,119 @@
+import t from 'tap';
+import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
+import { verifyBookCommand } from '../../src/cli/verify-book.js';
+import type { OrdersResponse } from '../../src/wire/orderbook.js';
+import type { BookProof } from '../../src/wire/proof.js';
+import { Market, ONE } from '../chain/dev/market.js';
+import { RestClient } from './rest-client.js';
+import { startTestService } from './running-service.js';
+
+/** GET /book/{pool}/proof, and `quotebook verify-book` against anvil, which keeps its states. */
+const chain = await startLocalChain();
+t.teardown(() => chain.stop());
+const running = await startTestService({ chain, walletKey: null, keepsLog: true, limits: { lowerHeadMs: 100 } });
+t.teardown(() => running.stop());
+const { httpUrl, apiKey } = running;
+const market = new Market(chain);
+const { maker, taker, stranger } = market;
+const call = market.pool('testWETH', 1800n, true);
+const { poolAddress } = call;
+const rest = new RestClient(httpUrl, apiKey);
+
+/** Once the book has that many public quotes, with so much to fill in all. */
+async function untilBook(count: number, fillable: bigint): Promise<void> {
+  for (;;) {
+    const { body } = await rest.get(`/orders?chainId=421613&poolAddress=${poolAddress}`);
+    const { validQuotes } = body as unknown as OrdersResponse;
+    const sum = validQuotes.reduce((total, quote) => total + BigInt(quote.fillableSize), 0n);
+    if (validQuotes.length === count && sum === fillable) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** The newest proof, once the service has read the whole of its block. */
+async function newestProof(): Promise<BookProof> {
+  for (;;) {
+    const { seq } = (await rest.get('/tickers?chainId=421613')).body as unknown as { seq: number };
+    const { status, body } = await rest.get(`/book/${poolAddress}/proof?chainId=421613&seq=${seq}`);
+    t.equal(status, 200);
+    const proof = body as unknown as BookProof;
+    if (proof.settlement?.logIndex === null && proof.seq === seq) return proof;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function verify(seq: number, file: BookProof | null = null) {
+  const [out, err]: [string[], string[]] = [[], []];
+  const words = ['verify-book', '--pool', poolAddress, '--seq', String(seq), '--rpc', chain.rpcUrl];
+  const code = await runCommand(file === null ? words : [...words, '--proof', 'proof.json'], [verifyBookCommand], '0', {
+    out: (line) => out.push(line),
+    err: (line) => err.push(line),
+    environment: {},
+    readText: async (name) =>
+      JSON.stringify(name === 'proof.json' ? file : { httpUrl, apiKey, chainId: String(chain.chainId) }),
+  });
+  return { code, out, err };
+}
+
+const kept = await market.sign(call);
+const partly = await market.sign(call, { price: ONE / 20n });
+const cancelled = await market.sign(call, { price: ONE / 30n });
+const hidden = await market.sign(call, { price: ONE / 40n, taker: taker.address });
+await market.publish(stranger.address, [kept, partly, cancelled, hidden]);
+await untilBook(3, 3n * ONE);
+await market.fill(taker.address, partly, ONE / 4n);
+await market.cancel(maker.address, poolAddress, [cancelled.quoteId]);
+await untilBook(2, (7n * ONE) / 4n);
+const proof = await newestProof();
+
+await t.test('the chains confirm a proof, also when the book has gone on', async (t) => {
+  const ids = proof.quotes.map(({ quote }) => quote.quoteId).sort();
+  t.strictSame(ids, [kept.quoteId, partly.quoteId].sort(), 'public quotes alone');
+  t.notOk(JSON.stringify(proof).includes(hidden.quoteId));
+  t.match(await verify(proof.seq), { code: EXIT_OK, err: [] });
+  await market.fill(taker.address, partly, ONE / 4n);
+  await untilBook(2, (6n * ONE) / 4n);
+  const later = await newestProof();
+  t.not(later.hash, proof.hash);
+  for (const { seq, hash } of [proof, later]) {
+    const { code, out, err } = await verify(seq);
+    t.strictSame([code, err, out.includes(`hash ${hash}`)], [EXIT_OK, [], true]);
+  }
+});
+
+await t.test('a tampered proof and a wrong hash are found', async (t) => {
+  const [first, ...others] = proof.quotes;
+  const { settlement } = proof;
+  if (first === undefined || settlement === null) throw new Error('the proof has quotes and a block');
+  const changed = (fields: object): BookProof => ({
+    ...proof,
+    quotes: [{ ...first, quote: { ...first.quote, ...fields } }, ...others],
+  });
+  const other = `0x${'ab'.repeat(32)}` as const;
+  const cases: [string, BookProof, RegExp][] = [
+    ['another hash', { ...proof, hash: other }, /the proof's hash is 0xabab/],
+    ['a quote left out', { ...proof, quotes: others }, /the proof has none of it/],
+    ['less to fill', changed({ fillableSize: '1' }), /the proof has 1 of it/],
+    ['another price', changed({ price: '1' }), /has other terms than its id/],
+    ['an unknown quote', changed({ quoteId: other }), /was not published/],
+    ['another block', { ...proof, settlement: { ...settlement, blockHash: other } }, /the proof has 0xabab/],
+    ['another time', { ...proof, tsMs: proof.tsMs + 10 ** 12 }, /by the chains it is 0x0{64}/],
+  ];
+  for (const [name, tampered, problem] of cases) {
+    const { code, err } = await verify(proof.seq, tampered);
+    t.equal(code, EXIT_FAILED, name);
+    t.match(err.join('\n'), problem, name);
+  }
+});
+
+await t.test('what cannot be verified is refused in words', async (t) => {
+  const { settlement } = proof;
+  if (settlement === null) throw new Error('the proof has a block');
+  const within = await verify(proof.seq, { ...proof, settlement: { ...settlement, logIndex: 0 } });
+  t.equal(within.code, EXIT_FAILED);
+  t.match(within.err.join(), /in the middle of block/);
+  t.equal((await verify(proof.seq + 1000, proof)).code, EXIT_USAGE, 'of an earlier event');
+  const { status } = await rest.get(`/book/${poolAddress}/proof?chainId=421613&seq=1000000`);
+  t.equal(status, 503);
+});
