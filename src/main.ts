@@ -129,7 +129,7 @@ async function serve(
     stopping,
   });
   if (identity === null) return;
-  // What has begun, each with its end: whatever fails on the way, none of it may keep the process alive.
+  // Ends of the parts that have begun: if the start fails, none of them may keep the process alive.
   const ends: (() => Promise<void> | void)[] = [];
   try {
     const log = await openDataDirectory({
@@ -142,7 +142,7 @@ async function serve(
       onFatal: (error) => failStop(logger, error, 'log'),
     });
     ends.push(() => log.close());
-    // What an earlier run left is of a service that is gone. Not before this one has the log to itself.
+    // An earlier run's file names a service that is gone. Remove it only once this process holds the log's lock.
     const readyFile = settings.readyFile ?? (local === null ? null : path.join(settings.dataDir, 'ready.json'));
     if (readyFile !== null) await rm(readyFile, { force: true });
     const operator = walletKey === null ? null : await operatorAccount(log, profile, walletKey, settings);

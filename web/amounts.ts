@@ -32,7 +32,7 @@ export function drawn(amount: bigint): number {
   return Number(amount) / 1e18;
 }
 
-/** A decimal number as typed, in 1e-18; null: it is none, or has more than 18 decimals. */
+/** A decimal number as typed, in 1e-18; null: not a number, or more than 18 decimals. */
 export function parseDecimal(text: string): bigint | null {
   const [, whole = '', fraction = ''] = /^\s*(\d{1,30})(?:[.,](\d{0,18}))?\s*$/.exec(text) ?? [];
   return whole === '' ? null : BigInt(whole) * ONE + BigInt(fraction.padEnd(MOST_DIGITS, '0'));

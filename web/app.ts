@@ -10,7 +10,7 @@ interface PageSettings {
   readonly apiKey: string | null;
   /** The contract that takes collateral from makers and takers. */
   readonly router: Hex;
-  /** JSON-RPC of a local set-up's chain, whose node signs for its funded accounts; null: there is none. */
+  /** JSON-RPC of a local set-up's chain, whose node signs for its funded accounts; null without one. */
   readonly rpcUrl: string | null;
 }
 

@@ -30,8 +30,8 @@ export function priceDigits(pool: Pool, best: readonly (bigint | undefined)[]): 
 }
 
 /**
- * What a contract costs at an ask, or brings at a bid, rounded against the taker. A bid that would read as nothing has
- * more decimals.
+ * Cost of a contract at an ask, or proceeds at a bid, rounded against the taker. A bid that would round to
+ * 0 is shown with more decimals.
  */
 export function premiumText(pool: Pool, price: bigint, side: 'bid' | 'ask', digits: number): string {
   const rounding = side === 'ask' ? 'UP' : 'DOWN';

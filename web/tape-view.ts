@@ -32,7 +32,7 @@ const WORDS: Readonly<Record<QuoteFact['type'], string>> = {
   RESTORE_QUOTE: 'Shown again',
 };
 
-/** What happened last, the newest above. */
+/** The latest events, newest first. */
 export class TapeView {
   readonly #market: Market;
   readonly #entries: Entry[] = [];

@@ -13,7 +13,7 @@ export interface WalletOffer {
   readonly address: Hex | null;
 }
 
-/** What a wallet sends: a contract and its calldata. */
+/** A transaction for the wallet: a contract and its calldata. */
 export interface Call {
   readonly to: string;
   readonly data: string;
@@ -141,7 +141,7 @@ interface Reply {
   readonly error?: { readonly message: string };
 }
 
-/** What went wrong, as the user reads it; wallets reject with objects of their own. */
+/** Text of an error for the user; wallets reject with objects of their own. */
 export function problemText(error: unknown): string {
   const { shortMessage, message } = Object(error) as { readonly shortMessage?: unknown; readonly message?: unknown };
   const text = typeof shortMessage === 'string' ? shortMessage : message;

@@ -41,7 +41,7 @@ export function failure(about: string, ...codes: readonly HttpErrorCode[]): Answ
   return { about, schema: ErrorBody, codes };
 }
 
-/** What any route with a key may answer besides. */
+/** Further answers of any route with a key. */
 const WITH_KEY: RouteDoc['answers'] = {
   401: failure(
     '`API key not provided`, or `NOT_FOUND` for one that is unknown or revoked',
@@ -54,12 +54,12 @@ const WITH_KEY: RouteDoc['answers'] = {
   ),
 };
 
-/** What any route for keys with a scope may answer besides. */
+/** Further answers of any route for keys with a scope. */
 const WITH_SCOPE: RouteDoc['answers'] = {
   403: failure('The key has no scope `operator`', 'missing_scope'),
 };
 
-/** What any route may answer besides. */
+/** Further answers of any route. */
 const ALWAYS: RouteDoc['answers'] = {
   405: failure('No such method here; `Allow` names those there are', 'method_not_allowed'),
   408: failure('The body came too slowly', 'body_timeout'),
@@ -68,7 +68,7 @@ const ALWAYS: RouteDoc['answers'] = {
   500: failure('A fault of the service; the log has it under the `x-request-id`', 'internal_error'),
 };
 
-/** What any route that reads a body may answer besides. */
+/** Further answers of any route that reads a body. */
 const WITH_BODY: RouteDoc['answers'] = {
   400: failure('The body cannot be read', 'malformed_body'),
   415: failure('The body has a Content-Encoding; `Accept-Encoding` says that none is taken', 'unsupported_encoding'),
@@ -76,7 +76,7 @@ const WITH_BODY: RouteDoc['answers'] = {
   503: failure('Too many connections, or too many bodies', 'server_full', 'busy'),
 };
 
-/** What any route may answer while a start waits for its chains, but the one that says that the process lives. */
+/** Further answer of all routes but `/health` while a start waits for its chains. */
 const WAITING: RouteDoc['answers'] = {
   503: failure(
     'The service has started and has not reached its chains yet; `Retry-After` says when to ask again',
@@ -85,7 +85,7 @@ const WAITING: RouteDoc['answers'] = {
   ),
 };
 
-/** What a route whose answers have an entity tag may answer. */
+/** Further answer of a route whose answers have an entity tag. */
 export const NOT_MODIFIED: AnswerDoc = { about: 'Just what `If-None-Match` names: nothing is sent again' };
 
 /** Wrong parameters: a list of schema errors, or a message. `codes`: those of the route alone. */
@@ -128,7 +128,7 @@ export function schemasOf({ schema, anyOf = [] }: AnswerDoc): readonly TSchema[]
 
 type Json = unknown;
 
-/** What only this program knows. Readers of the documents refuse it, or pass it over: descriptions say the same. */
+/** Keywords of this program. Other readers reject or ignore them, so the descriptions say the same. */
 const OWN_KEYWORDS: ReadonlySet<string> = new Set(KEYWORD_NAMES);
 
 /**

@@ -692,7 +692,7 @@ export function tradingDocs(
   ];
 }
 
-/** What accounts hold on the settlement chain. */
+/** Routes of accounts' holdings on the settlement chain. */
 function accountDocs(): RouteDoc[] {
   const route = (path: string, summary: string, query: TSchema, schema: TSchema): RouteDoc => ({
     method: 'GET',
@@ -721,7 +721,7 @@ const PageSettings = closed({
 });
 const Document: AnswerDoc = { about: 'The document', schema: Type.Object({}) };
 
-/** What tells of the service itself, without a key. */
+/** Routes about the service itself; they need no key. */
 export function statusDocs(): RouteDoc[] {
   const route = (path: string, summary: string, answers: RouteDoc['answers']): RouteDoc => {
     return { method: 'GET', path, needsKey: false, tag: 'Service', summary, answers };

@@ -4,7 +4,7 @@ import { isTierSetting, type Settings } from '../config/setting-table.js';
 import type { Changes } from '../config/settings-watch.js';
 import type { Service } from './service.js';
 
-/** What can change while the service runs does; the rest is named, unless it was put back to what is in force. */
+/** Applies the settings that can change while the service runs, and logs the others that differ from those in force. */
 export function adoptSettings(
   service: Pick<Service, 'adoptQuotas'>,
   now: Settings,

@@ -459,7 +459,7 @@ export async function connectByName(
 
 export interface ClusterStatus {
   readonly members: readonly MemberInfo[];
-  /** Null: there is none yet. */
+  /** Null: not created yet. */
   readonly stream: {
     readonly messages: number;
     readonly bytes: number;
@@ -506,7 +506,7 @@ export async function restoreCluster(
     ttlMs: limits.clusterLeaseMs,
     renewMs: limits.clusterRenewMs,
     clock: systemClock,
-    // What an engine that took it meanwhile appends is a TERM, which ends this restore.
+    // If an engine takes the lease meanwhile, its first record is a TERM, which ends this restore.
     onLost: () => undefined,
   });
   if (!(await lease.take())) throw new Error('an engine leads: stop the engines of the cluster first');

@@ -42,7 +42,7 @@ export interface ReplicaView {
   reaches(seq: number): Promise<boolean>;
 }
 
-/** What only an operator with a wallet can do. */
+/** Services that need the operator's wallet. */
 export interface OptionServices {
   readonly deployments: PoolDeployments;
   readonly settlements: Settlements;

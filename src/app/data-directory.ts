@@ -30,15 +30,15 @@ export interface DataDirectoryOptions {
   readonly onFatal: (error: Error) => void;
 }
 
-/** What a process has of its data directory. */
+/** An open data directory. */
 export interface DataDirectory extends OpenLog {
   /** Where the log is. */
   readonly directory: string;
-  /** What keys and wallets have used of their days. */
+  /** Daily usage of keys and wallets. */
   readonly budgets: KeyValueStore;
   /** How much room the log takes, and how old its newest snapshot is. */
   readonly storage: () => Promise<LogStorage>;
-  /** What the wallet of this address means to send on that chain. One at a time has it. */
+  /** Intents of this wallet on that chain. One process at a time holds them. */
   openIntents(chainId: number, address: Hex): Promise<IntentLog>;
 }
 

@@ -53,7 +53,7 @@ export function followedBook(engine: Engine, sequencer: Sequencer): BookPort {
   };
 }
 
-/** What requests for quotes need of the chains and the engine. */
+/** Ports that requests for quotes need of the chains and the engine. */
 export function rfqPorts(
   { pools }: Pick<Chains, 'pools'>,
   desk: Pick<RfqDesk, 'publish' | 'open' | 'cancel'>,
@@ -84,7 +84,7 @@ export interface IntakeOptions {
   readonly requestClock: Clock;
 }
 
-/** What becomes of posted quotes. */
+/** Handlers of posted quotes. */
 export interface IntakeParts {
   /** Null without a wallet. */
   readonly intake: QuoteIntake | null;
@@ -106,7 +106,7 @@ export function openIntake({ engine, clock, limits }: CoreOptions, parts: Intake
   return { intake: new QuoteIntake(known, intakeChecks, publisher, requestClock, limits), rehearsal };
 }
 
-/** What knows of quotes' ids and signatures. */
+/** Parts that compute quote ids and check signatures. */
 export interface SignatureParts {
   readonly digests: QuoteDigest;
   /** On this thread, one at a time. */

@@ -60,7 +60,7 @@ export class LeaderWatch {
     return this.#news;
   }
 
-  /** What a deposed leader still says is no news. */
+  /** Ignores news of a deposed leader. */
   heard(news: LeaderNews): void {
     if (news.term < (this.#news?.term ?? 0)) return;
     this.#news = news;

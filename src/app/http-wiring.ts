@@ -78,7 +78,7 @@ export interface HttpWiring {
   readonly calls: ReturnType<typeof socketCalls>;
   /** What GET /ready says. */
   isReady(): boolean;
-  /** What a request is answered with whose body is not worth reading; null for any other. */
+  /** The answer to a request that is rejected before its body is read; null for any other. */
   refuseHead(request: NetRequestHead): NetResponse | null;
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
 }
@@ -291,7 +291,7 @@ function openOneServer(
   });
 }
 
-/** What a client may call its request: what fits a log line and a header. */
+/** Request ids that a client may choose: they have to fit a log line and a header. */
 const CLIENT_ID = /^[\w.:-]{1,64}$/;
 
 /**

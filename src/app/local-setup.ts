@@ -83,11 +83,11 @@ export async function localApiKey(keys: KeyStore, dataDir: string): Promise<stri
   return key;
 }
 
-/** What a ready file holds: where the service is and, on the local chain, all that a script needs to trade there. */
+/** A ready file: where the service is and, on the local chain, all that a script needs to trade there. */
 export interface ReadyFile {
   readonly httpUrl: string;
   readonly wsUrl: string;
-  /** Of the second listener; absent: there is none. Its WebSocket has the same address and `ws:`. */
+  /** Of the second listener, if there is one. Its WebSocket has the same address and `ws:`. */
   readonly containerUrl?: string;
 }
 
@@ -161,7 +161,7 @@ function localPart({
 }
 
 /**
- * What a newcomer reads after `npm start`: commands that work from any directory, and, last, where everything is. On one
+ * Greeting after `npm start`: commands that work from any directory, and, last, where everything is. On one
  * screen. `examples`: directory of the example scripts; null where there are none, as in a container.
  */
 export function greeting(ready: LocalReadyFile, readyFile: string, examples: string | null): string {

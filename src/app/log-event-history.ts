@@ -6,7 +6,7 @@ import type { LogHistory } from '../persistence/log/log-history.js';
 /** Of pages that are kept, and of those that are read or wait for it. */
 type LogReadLimits = Pick<Limits, 'logPages' | 'logPageMs' | 'logReads'>;
 
-/** What a reader of the log asked for. */
+/** Request of a reader of the log. */
 interface LogPageKey {
   readonly afterSeq: number;
   readonly limit: number;

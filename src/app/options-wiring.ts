@@ -189,7 +189,7 @@ function chainSeconds({
   return () => (chains.health.settlement.status().head === null ? null : Math.floor(time.nowMs() / 1000));
 }
 
-/** What accounts hold, for clients. */
+/** Opens the queries of accounts' holdings. */
 export function openAccountQueries(
   options: Pick<OptionServicesOptions, 'profile' | 'time' | 'reads' | 'limits'> & {
     readonly chains: Pick<Chains, 'settlement'>;
@@ -378,7 +378,7 @@ export function readsForClients(
  * node's own words. Unreachable endpoints are left out, because the endpoint pool reports them.
  */
 export function loggedRefusals(reader: ClientReads, onRefusal: (error: Error) => void): ClientReads {
-  const told = async <T>(asked: Promise<T>): Promise<T> => {
+  const reported = async <T>(asked: Promise<T>): Promise<T> => {
     try {
       return await asked;
     } catch (error) {
@@ -387,7 +387,7 @@ export function loggedRefusals(reader: ClientReads, onRefusal: (error: Error) =>
     }
   };
   return {
-    call: (...asked) => told(reader.call(...asked)),
-    multicall: (...asked) => told(reader.multicall(...asked)),
+    call: (...asked) => reported(reader.call(...asked)),
+    multicall: (...asked) => reported(reader.multicall(...asked)),
   };
 }

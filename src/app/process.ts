@@ -41,7 +41,7 @@ export interface UntilSignalOptions {
   /** The process, as far as it hears of signals. */
   readonly source: { on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown };
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** What comes so soon after the first signal is the same one again. */
+  /** A second signal within this time counts as the first one. */
   readonly sameSignalMs: number;
   /** Ends the process as it stands. */
   readonly endNow: () => void;
@@ -102,7 +102,7 @@ export async function readPageFiles(directory: string): Promise<PageFile[]> {
   return (await Promise.all(files)).flat();
 }
 
-/** What a trouble that is over was like. */
+/** A past run of failures. */
 export interface Recovery {
   readonly failures: number;
   readonly lastedSeconds: number;
@@ -116,8 +116,8 @@ interface Trouble {
 
 /**
  * Whether a failure is news. An outage makes the same thing fail many times a second: the first failure is a warning,
- * the others are lines for debugging, and the end of it is one line more. What fails now and then within `calmMs` is
- * one trouble and not many.
+ * the others are lines for debugging, and the end of it is one line more. Failures less than `calmMs` apart belong
+ * to one outage.
  */
 export class TroubleLog {
   readonly #troubles = new Map<string, Trouble>();

@@ -18,11 +18,11 @@ import type { Chains, ChainsOptions } from './chains.js';
 import type { Core } from './core.js';
 import type { ListenerPorts } from './listeners.js';
 
-/** What a service is put together from. */
+/** Parts and settings of a service. */
 export interface ServiceOptions extends ServerChoice, ListenerPorts {
   readonly profile: Profile;
   readonly rpc: Readonly<Record<ChainRole, Rpc>>;
-  /** What talks to the chains; the benches put one there that answers at once. */
+  /** Opens the chain clients; the benches pass one that answers at once. */
   readonly openChains?: (options: ChainsOptions) => Chains;
   /** The book that is served; absent: that of this process's own engine. */
   readonly openCore?: (
@@ -47,7 +47,7 @@ export interface ServiceOptions extends ServerChoice, ListenerPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: Limits;
-  /** What keys of each tier may use. */
+  /** Quotas of the keys of each tier. */
   readonly tierQuotas: QuotaTable;
   /** File descriptors that the process may still open; absent: nobody knows. */
   readonly spareDescriptors?: () => number;
@@ -65,7 +65,7 @@ export interface ServiceOptions extends ServerChoice, ListenerPorts {
   readonly onFault: (error: unknown) => void;
 }
 
-/** What a core with an engine of its own is put together from. */
+/** Parts and settings of a core with an engine of its own. */
 export type CoreOptions = Pick<
   ServiceOptions,
   | 'profile'

@@ -215,7 +215,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     hub.onKeyChange(id);
   });
 
-  // Whatever runs by itself begins after this, but for the wallets, which take up at once what an earlier run left: where
+  // Background work begins after this, but for the wallets, which take up at once what an earlier run left: where
   // the port is taken, they alone have to be stopped.
   const { port, containerPort } = await server.listen(options).catch(async (error: unknown) => {
     await core.stop();

@@ -97,9 +97,9 @@ export class SignaturePool implements SignatureChecks {
   }
 
   /**
-   * Ends the threads; what they do not have yet, and what is asked from then on, is checked by `fallback`. Each ends by
-   * itself after what it has: one that is terminated while it loads the native library takes the whole process with it
-   * (measured: one in some hundred, `terminate called after throwing an instance of 'Napi::Error'`).
+   * Ends the threads; `fallback` checks queued and later signatures. Each thread ends on its own after the work that
+   * it has: terminating one while it loads the native library kills the whole process (measured: one in some hundred,
+   * `terminate called after throwing an instance of 'Napi::Error'`).
    */
   async close(): Promise<void> {
     const workers = this.#workers ?? [];

@@ -73,7 +73,7 @@ function failed(error: unknown, io: CommandIo): number {
   return EXIT_FAILED;
 }
 
-/** What a command reaches of the world outside; tests hand in their own. */
+/** A command's input and output; tests pass their own. */
 export interface CommandIo {
   /** Writes a line to the standard output: what was asked for, and nothing else. */
   out(line: string): void;
@@ -81,7 +81,7 @@ export interface CommandIo {
   err(line: string): void;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly readText: ReadText;
-  /** Replaces the last line of a terminal; absent where the standard error is none. '' takes the line away. */
+  /** Replaces the last line of a terminal; absent if standard error is no terminal. '' takes the line away. */
   readonly showStatus?: (text: string) => void;
 }
 
@@ -105,7 +105,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** What a command's work has to say goes to standard error. */
+/** A logger that writes to standard error. */
 export function toIo(io: CommandIo): Logger {
   const tell = (details: object, message: string): void => io.err(`${message} ${JSON.stringify(details)}`);
   return { info: tell, warn: tell, error: tell };

@@ -234,7 +234,7 @@ const NORMAL_CLOSURE = 1000;
 /** The answer to AUTH with a key that is unknown or revoked. */
 export const UNKNOWN_KEY = 'NOT_FOUND';
 
-/** The answer to a request, or why there is none. */
+/** The answer to a request, or why it failed. */
 export type Outcome<A> =
   | { readonly ok: true; readonly answer: A }
   | { readonly ok: false; readonly error: RefusedError | ConnectionLostError };

@@ -43,11 +43,11 @@ const MAP_32 = 0xdf;
 interface Scalar {
   /** Of the number that says how long it is. */
   readonly lengthBytes?: number;
-  /** What follows besides. */
+  /** Fixed number of bytes that follow. */
   readonly bytes?: number;
 }
 
-/** What takes more than its head, and has no elements. */
+/** Values longer than their head, without elements. */
 const SCALARS: ReadonlyMap<number, Scalar> = new Map<number, Scalar>([
   // bin 8, 16, 32
   [0xc4, { lengthBytes: 1 }],

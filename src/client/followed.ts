@@ -16,7 +16,7 @@ import { Listeners, type StopListening } from './ports.js';
 import { QuoteBook } from './quote-book.js';
 import type { FollowState, Healing, Subscription } from './subscription.js';
 
-/** What every followed channel has. */
+/** The common part of all followed channels. */
 abstract class Followed {
   readonly #subscription: Subscription;
   readonly #close: () => void;

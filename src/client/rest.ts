@@ -51,7 +51,7 @@ type WithoutChain<Q> = Omit<Q, 'chainId'>;
 
 /**
  * The HTTP routes, typed as docs/reference/api.md has them: amounts are decimal strings of 1e-18 units, times Unix seconds. Each
- * rejects with ApiError when the answer is not 2xx or no JSON, and with the error of `fetch` when there is none.
+ * rejects with ApiError when the answer is not 2xx or no JSON, and with the error of `fetch` without an answer.
  */
 export class Rest {
   readonly #options: RestOptions;
@@ -149,7 +149,7 @@ export class Rest {
     return this.#post('/quotes', quotes);
   }
 
-  /** What posting these quotes would come to, with every reason against each. Publishes nothing. */
+  /** The result that posting these quotes would have, with every reason against each. Publishes nothing. */
   checkQuotes(quotes: readonly PostedQuoteJson[]): Promise<DryRunResult> {
     return this.#post('/quotes?dryRun=true', quotes);
   }
@@ -189,7 +189,7 @@ export class Rest {
     return this.#post('/pools', options);
   }
 
-  /** What a trade with the pair's vault costs the operator now. */
+  /** The present price of a trade with the pair's vault, for the operator. */
   vaultQuote(query: VaultQuoteQuery): Promise<VaultQuoteResult> {
     return this.#get('/vaults/quote', query);
   }

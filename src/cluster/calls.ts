@@ -3,7 +3,7 @@ import type { Clock, Random } from '../engine/ports.js';
 import { pause } from '../system/timers.js';
 import { type ClusterConnection, ClusterError } from './connection.js';
 
-/** What a gateway may have the leader do, by name. Arguments and results are JSON, and may hold bigints. */
+/** Calls that the leader does for gateways, by name. Arguments and results are JSON, and may hold bigints. */
 export type CallHandlers = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
 interface Call {

@@ -46,7 +46,7 @@ export interface EngineLogOptions {
   readonly onFault: (error: Error) => void;
 }
 
-/** What a leader has of its log. */
+/** A leader's open log. */
 export interface LedLog {
   readonly log: OpenLog;
   readonly journal: ReplicatedJournal;

@@ -26,7 +26,7 @@ export interface CheckedGroup {
   readonly notes: readonly Frame[];
 }
 
-/** What a message is to a reader that has everything before it. */
+/** Meaning of a message to a reader that has everything before it. */
 export type Taken =
   | { readonly type: 'GROUP'; readonly group: CheckedGroup }
   | { readonly type: 'TERM'; readonly term: TermMessage }

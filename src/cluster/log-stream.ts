@@ -12,7 +12,7 @@ export interface GroupMessage {
   /** Of the stream, from 1. */
   readonly seq: number;
   readonly term: number;
-  /** The group's number in the log, its first record, and the last event up to its end. */
+  /** The group's number in the log, its first record, and its last event, or that of the groups before. */
   readonly group: number;
   readonly firstIndex: number;
   readonly eventSeq: number;
@@ -48,7 +48,7 @@ export interface TermContent {
   readonly fileFormat: number;
 }
 
-/** What a leader appends. */
+/** A group as a leader appends it. */
 export interface ReplicatedGroup {
   readonly before: LogPoint;
   readonly after: LogPoint;
@@ -60,7 +60,7 @@ export class WrongLastSequence extends Error {
   override readonly name = 'WrongLastSequence';
 }
 
-/** What members need of the replicated stream; the simulator has one of its own. */
+/** The replicated stream as members use it; the simulator has one of its own. */
 export interface LogStream {
   /**
    * Resolves to the sequence once a quorum has synced it. Rejects with WrongLastSequence, or with any other error when
@@ -70,7 +70,7 @@ export interface LogStream {
   appendTerm(content: TermContent, at: LogPoint, expectedLast: number): Promise<number>;
   /** By the word of the stream's own leader. */
   lastSequence(): Promise<number>;
-  /** By the stream's own leader; null: there is none. */
+  /** From the stream's own leader; null: no such message. */
   get(seq: number): Promise<StreamMessage | null>;
   /** From `seq` on, in order, from any replica: it may be behind, or have holes. */
   read(seq: number, messages: number): Promise<readonly StreamMessage[]>;

@@ -2,7 +2,7 @@ import type { BlockHead, BlockId } from '../chain/contracts/blocks-and-logs.js';
 import type { Clock } from '../engine/ports.js';
 import type { ClusterConnection } from './connection.js';
 
-/** What a member says of itself when the roll is called. */
+/** A member's answer to a roll call. */
 export interface MemberInfo {
   readonly member: string;
   readonly role: 'leader' | 'standby' | 'gateway';
@@ -98,7 +98,7 @@ export function hearStepDown({ nats, names }: ClusterConnection, stepDown: () =>
   return () => subscription.unsubscribe();
 }
 
-/** Resolves when a leader has heard it; rejects when there is none. */
+/** Resolves when a leader has heard it; rejects without a leader. */
 export async function askStepDown({ nats, names, options }: ClusterConnection): Promise<void> {
   await nats.request(names.stepDown, undefined, { timeout: options.callMs });
 }

@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { ClusterConnection } from './connection.js';
 
-/** What a key has used of one of its quotas. */
+/** Usage of one quota by one key. */
 export interface Usage {
   readonly id: string;
   readonly tier: 'free' | 'paid';

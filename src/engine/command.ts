@@ -3,7 +3,7 @@ import type { Hex, InvalidReason, Origin, Pool, Quote, Side, TradeTerms } from '
 /** The two chains a book depends on; in a test set-up they may be one and the same. */
 export type ChainRole = 'stream' | 'settlement';
 
-/** A block that was read to its end, or, with `logIndex`, up to and including that log. */
+/** A block that was read completely, or, with `logIndex`, up to and including that log. */
 export interface ChainPosition {
   readonly chain: ChainRole;
   readonly blockNumber: number;

@@ -21,9 +21,9 @@ export interface EngineOptions {
 }
 
 /**
- * The book as a function of its log: commands in, events out, no clock, no randomness, no I/O. What does not apply (a
- * repeated publication, a fill of an unknown quote) gives no event and changes nothing but the position read. It throws
- * on bugs alone.
+ * The book as a function of its log: commands in, events out, no clock, no randomness, no I/O. A command that does not
+ * apply (a repeated publication, a fill of an unknown quote) gives no event and changes nothing but the position read.
+ * The engine throws on bugs alone.
  */
 export class Engine {
   readonly #parts: EngineParts;

@@ -1,7 +1,7 @@
 import type { ChainRole, RequestTerms, Rfq, WithdrawalReason } from './command.js';
 import type { Hex, InvalidReason, Order, Origin, Pool, Trade } from './quote.js';
 
-/** What on which chain made it happen; null: time, or a sweep that found a change without its event. */
+/** The log or block of a chain that caused it; null: time, or a sweep that found a change without its event. */
 export interface Cause extends Origin {
   readonly chain: ChainRole;
 }

@@ -18,7 +18,7 @@ export interface ExpiryTimerOptions {
 
 /**
  * Has quotes expire when engine time reaches the next deadline or maturity, so that they go on time in a quiet market.
- * What takes several records takes as many commits: between two of them others have their turn.
+ * Many quotes take several records and as many commits: other work has its turn between two of them.
  */
 export class ExpiryTimer {
   readonly #options: ExpiryTimerOptions;

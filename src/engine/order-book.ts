@@ -315,7 +315,7 @@ const WALK_STEPS = 32;
  */
 const SUM_KEPT_FROM = 32;
 
-/** What a level adds up to. */
+/** Sums of a level. */
 export interface LevelTotal {
   /** 1e-18. */
   readonly price: bigint;

@@ -169,7 +169,7 @@ export class OrderStore {
     if (blockNumber <= this.#settlementFloor) this.#settle(order);
   }
 
-  /** What last touched the order is final. */
+  /** Marks the last change of the order as final. */
   #settle(order: BookOrder): void {
     order.touchedBlock = NO_BLOCK;
     order.readBlock = NO_BLOCK;

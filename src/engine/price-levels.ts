@@ -18,7 +18,7 @@ export interface PriceLevels<L extends Priced> extends Iterable<L> {
   /** Number of levels. */
   readonly size: number;
   at(price: bigint): L | undefined;
-  /** The level of that price, made now if there is none; the caller puts a quote into it at once. */
+  /** The level of that price, created if absent; the caller puts a quote into it at once. */
   open(price: bigint): L;
   /** Takes out a level that has just lost its last quote. */
   close(level: L): void;

@@ -254,7 +254,7 @@ export function levels(book: OrderBook, query: LevelsQuery, depth: number): Leve
   return mergeTotals(query.side, side.publicLevels, ownLevels(side, query.taker) ?? [], depth);
 }
 
-/** One price level; size 0 and count 0 where there is none. */
+/** One price level; size 0 and count 0 if absent. */
 export function levelAt(book: OrderBook, query: LevelsQuery, price: bigint): LevelTotal {
   const side = book.side(query.poolAddress, query.side);
   const open = side?.publicLevels.at(price);

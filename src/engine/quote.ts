@@ -33,7 +33,7 @@ export const MAX_PRICE = 10n ** 18n;
 
 export type Side = 'bid' | 'ask';
 
-/** What a maker signed, word for word (EIP-712 type `FillQuoteOB`), with the pool that the signature is bound to. */
+/** A quote just as its maker signed it (EIP-712 type `FillQuoteOB`), with the pool that the signature is bound to. */
 export interface SignedQuote {
   readonly pool: Pool;
   readonly provider: Hex;

@@ -1,6 +1,6 @@
 import { SwapList } from './swap-list.js';
 
-/** What a member of a set adds to the set's sum: four numbers of 32 bits, each by its own sum modulo 2^32. */
+/** A member's contribution to the sum of its set: four numbers of 32 bits, each by its own sum modulo 2^32. */
 export interface Lanes {
   readonly a: number;
   readonly b: number;
@@ -90,7 +90,7 @@ export function wordAt(text: string, at: number): number {
   return high | (byteAt(text, at + 4) << 8) | byteAt(text, at + 6);
 }
 
-/** What two digits say. */
+/** Value of two hexadecimal digits. */
 function byteAt(text: string, at: number): number {
   return (digitOf(text.charCodeAt(at)) << 4) | digitOf(text.charCodeAt(at + 1));
 }
@@ -110,9 +110,9 @@ function spread(lane: number): number {
 /** Stands for "not among the changed ones". */
 export const UNCHANGED = -1;
 
-/** What a sum keeps at each of its members. */
+/** Fields that a sum keeps at each of its members. */
 export interface HashedMember {
-  /** What the sum has of it; null: nothing yet. */
+  /** Its contribution to the sum; null: none yet. */
   lanes: Lanes | null;
   /** UNCHANGED when that is all that it is. */
   placeAmongChanged: number;

@@ -27,7 +27,7 @@ export class MinHeap {
     keys[place] = key;
   }
 
-  /** Nothing happens when there is none. */
+  /** Does nothing on an empty index. */
   dropLowest(): void {
     const keys = this.#keys;
     const last = keys.pop();

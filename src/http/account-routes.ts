@@ -24,7 +24,7 @@ interface OptionBalance {
   readonly isOpen: boolean;
 }
 
-/** What accounts hold on the settlement chain. */
+/** Queries of accounts' holdings on the settlement chain. */
 export interface AccountQueries {
   /** Every token of the chain, in the order of its table. */
   collateral(wallet: Hex): Promise<Read<readonly TokenBalance[]>>;

@@ -46,7 +46,7 @@ interface Call {
   readonly data: Hex;
 }
 
-/** What filling takes: amounts in the smallest units of the collateral token. */
+/** Costs of filling: amounts in the smallest units of the collateral token. */
 export interface FillPlanView {
   readonly legs: readonly {
     readonly premium: bigint;

@@ -171,7 +171,7 @@ export interface TickersQueries {
   tickersJson(more?: (ticker: TickerView) => object): Iterable<{ readonly rows: number; readonly text: string }>;
 }
 
-/** What a ticker's further fields are made of. */
+/** Source of a ticker's further fields. */
 export interface TickerView {
   readonly pool: Pool;
   readonly best: {

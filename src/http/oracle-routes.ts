@@ -9,7 +9,7 @@ import { readQuery } from './parse.js';
 import { BAD_EXPIRATION, chainUnreachable, json, refuse } from './responses.js';
 import type { Route } from './router.js';
 
-/** Prices in 1e-18, or why there is none. */
+/** Prices in 1e-18, or why the oracle gives no price. */
 type Price =
   { readonly type: 'PRICED'; readonly price: bigint } | { readonly type: 'UNSUPPORTED' } | { readonly type: 'FAILED' };
 

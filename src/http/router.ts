@@ -88,7 +88,7 @@ export interface Router {
   refuseHead(request: NetRequestHead): NetResponse | null;
 }
 
-/** What stands in `path` for the parameters of a route's path, such as `/quotes/{quoteId}/history`; null: it is no such path. */
+/** Values in `path` of the parameters of a template such as `/quotes/{quoteId}/history`; null: no match. */
 export function pathParameters(template: string, path: string): Readonly<Record<string, string>> | null {
   const [wanted, given] = [template.split('/'), path.split('/')];
   if (wanted.length !== given.length) return null;
@@ -102,7 +102,7 @@ export function pathParameters(template: string, path: string): Readonly<Record<
   return found;
 }
 
-/** The path of the route that a request's path is of, one of `templates`; undefined: there is none. */
+/** The template among `templates` that a request's path matches; undefined without a match. */
 export function routePath(templates: Iterable<string>, path: string): string | undefined {
   for (const template of templates) if (pathParameters(template, path) !== null) return template;
   return undefined;

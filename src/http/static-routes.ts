@@ -20,7 +20,7 @@ export interface PageOptions {
   readonly localKey: string | null;
   /** The contract that takes collateral from makers and takers. */
   readonly router: string;
-  /** JSON-RPC of the local setup's chain, whose node signs for its funded accounts; null: there is none. */
+  /** JSON-RPC of the local setup's chain, whose node signs for its funded accounts; null without one. */
   readonly localRpcUrl: string | null;
 }
 

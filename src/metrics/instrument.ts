@@ -98,7 +98,7 @@ function isRegistered(code: number): boolean {
   return code >= 1000 && code <= 1015;
 }
 
-/** What gauges are read from. */
+/** Source of the gauges. */
 export interface Gauged {
   readonly seq: number;
   /** Live and invalid ones. */

@@ -23,7 +23,7 @@ export type QuoteSearchResult =
       /** The last event that was looked at. */
       readonly asOfSeq: number;
       readonly events: readonly TimedEvent[];
-      /** Where the search goes on; null: the log has been searched to its end. */
+      /** Where the search goes on; null: the whole log has been searched. */
       readonly next: number | null;
       readonly bytesRead: number;
     }

@@ -63,7 +63,7 @@ export interface OrderTradingParts {
   readonly inFlight: number;
 }
 
-/** What a pool keeps in place of the filled size of a cancelled quote. */
+/** A pool's filled size of a cancelled quote. */
 const CANCELLED = 2n ** 256n - 1n;
 
 const NOT_DEPLOYED: TradeItem = failed('Pool is not deployed');
@@ -335,7 +335,7 @@ function closedBy({ isBuy }: Quote, size: bigint, { shorts, longs }: Closable): 
   return held < size ? held : size;
 }
 
-/** What a fill takes from the wallet, in the token's smallest units; 0 where it brings something in. */
+/** Units of the token that a fill takes from the wallet; 0 if the wallet receives. */
 export function unitsTaken(
   quote: Pick<Quote, 'price' | 'isBuy' | 'pool'>,
   size: bigint,
@@ -360,7 +360,7 @@ function failed(reason: string): Extract<TradeItem, { type: 'FAILED' }> {
   return { type: 'FAILED', reason };
 }
 
-/** What transactions about the same token, or pool, take turns by. */
+/** Lock key of transactions about one token, or pool, which run one after the other. */
 export function turnOf(address: Hex): string {
   return address.toLowerCase();
 }

@@ -10,7 +10,7 @@ function nullable<const S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
 }
 
-/** What on which chain made it happen; null: time, a sweep, or a reorganisation. */
+/** The log or block of a chain that caused it; null: time, a sweep, or a reorganisation. */
 export const CauseJson = nullable(
   closed({
     chain: Type.Enum(['stream', 'settlement'], { type: 'string' }),

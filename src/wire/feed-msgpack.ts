@@ -30,7 +30,7 @@ export function encodeAmount(amount: bigint): Uint8Array {
   return encoder.encode(packAmount(amount));
 }
 
-/** What comes before the `count` elements of an array, at most 65,535. */
+/** Head of an array of `count` elements, at most 65,535. */
 export function arrayHead(count: number): Uint8Array {
   return SHORT_ARRAYS[count] ?? Uint8Array.of(LONG_ARRAY, count >> 8, count & 0xff);
 }

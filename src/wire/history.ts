@@ -17,7 +17,7 @@ export type QuoteHistoryQuery = Static<typeof QuoteHistoryQuery>;
 
 const Reason = Type.Union([Type.Enum([...TRANSIENT_REASONS], { type: 'string' }), Type.Null()]);
 
-/** What an event of the log did to the quote. */
+/** Events of the log, by their effect on the quote. */
 export const QUOTE_EVENTS = [
   'POSTED',
   'FILLED',

@@ -105,7 +105,7 @@ export function vaultQuoteQuery(symbols: readonly string[]) {
 }
 export type VaultQuoteQuery = Static<ReturnType<typeof vaultQuoteQuery>>;
 
-/** What a vault is asked for, as its answers repeat it. */
+/** Request to a vault, as its answers repeat it. */
 export const VaultMarket = closed({
   vault: Type.String(),
   strike: Type.Number(),

@@ -26,7 +26,7 @@ export type PoolKeyJson = Static<typeof PoolKeyJson>;
 export const SignatureJson = closed({ r: Hash, s: Hash, v: Uint8 });
 export type SignatureJson = Static<typeof SignatureJson>;
 
-/** What a maker signs and posts. */
+/** Fields that a maker signs and posts. */
 const signed = {
   poolKey: PoolKeyJson,
   chainId: ChainId,

@@ -37,7 +37,7 @@ export function formatDecimal(units: bigint, decimals: number): string {
   return fraction === '' ? sign + whole : `${sign}${whole}.${fraction}`;
 }
 
-/** What a keyword of our own says of a value that breaks it, in the shape of AJV's errors. */
+/** Error of a keyword of our own, in the shape of AJV's errors. */
 export interface KeywordRefusal {
   readonly params: Readonly<Record<string, unknown>>;
   readonly message: string;

@@ -43,7 +43,7 @@ export type Problem = Static<typeof Problem>;
 
 const PROBLEM_JSON = 'application/problem+json';
 
-/** What an error is to a program. `param`: the one input at fault; that of schema errors is read from them. */
+/** An error's code for programs. `param`: the one input at fault; that of schema errors is read from them. */
 export type ErrorCause = HttpErrorCode | { readonly code: HttpErrorCode; readonly param: string };
 
 export interface RenderedError {

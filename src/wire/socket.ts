@@ -88,7 +88,7 @@ export const ServerMessage = Type.Union([
 ]);
 export type ServerMessage = Static<typeof ServerMessage>;
 
-/** What a client calls its message, so that it knows the answer again. */
+/** A client's id of its message, which the answer repeats. */
 export const MessageId = Type.String({
   minLength: 1,
   maxLength: 64,

@@ -1,4 +1,4 @@
-/** What keys with the scope `operator` have the operator's wallet do: orders, approvals, trades with vaults. */
+/** Requests of keys with the scope `operator` to the operator's wallet: orders, approvals, trades with vaults. */
 import Type, { type Static } from 'typebox';
 import { symbolOf, VaultMarket } from './options.js';
 import {

@@ -10,7 +10,7 @@ export interface FollowedChannelsPorts extends Omit<CatchUpPorts, 'isBinary'> {
   readonly encoding: Encoding;
 }
 
-/** What a channel's reader is doing: on its way to the present, there, or there and too slow for every update. */
+/** State of a channel's reader: catching up, live, or live and too slow for every update. */
 type ChannelPhase =
   | { readonly phase: 'CATCHING_UP'; readonly catchUp: CatchUp; readonly sentSeq: () => number }
   | { readonly phase: 'LIVE'; readonly topics: readonly JoinedTopic[] }

@@ -47,7 +47,7 @@ export class ConnectionCounts {
   }
 }
 
-/** What a plain reader's pushes look like. */
+/** Form of a plain reader's pushes. */
 export type PushFormName = 'plain' | 'readable';
 
 export interface GatewayOptions extends ClientRequestsOptions {

@@ -29,7 +29,7 @@ export type ClientMessage = AuthMessage | ChannelChange | RfqMessage | CallMessa
 /** What HTTP can do as well. */
 export type CallMessage = PostQuotesCall | CancelQuotesCall;
 
-/** What changes the channels that a socket follows. */
+/** Messages that change the channels that a socket follows. */
 export type ChannelChange = Follow | UnsubscribeV2Message;
 
 export type Follow = FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | CoverFilterMessage;

@@ -28,7 +28,7 @@ export function plainForm(quotes: Pick<QuoteJson, 'encode'>): PushForm {
   };
 }
 
-/** By symbols and in whole units. `poolAt`: a pool that is deployed or has quotes; undefined: there is none. */
+/** By symbols and in whole units. `poolAt`: a pool that is deployed or has quotes; undefined for any other. */
 export function readableForm(json: ReadableJson, poolAt: (poolAddress: Hex) => Pool | undefined): PushForm {
   /** The one that the request names, by its key or in the older form by its address. */
   function poolKeyOf(body: RfqMessage['body'], poolAddress: Hex): PoolKey | undefined {

@@ -32,7 +32,7 @@ import type { Session } from './session.js';
 export interface ClientRequestsOptions {
   /** The settlement chain's, the only one that filters and requests may name. */
   readonly chainId: string;
-  /** What everything beyond the plain protocol tells of. */
+  /** Source of everything beyond the plain protocol. */
   readonly feed: Feed;
   readonly keys: SocketKeys;
   readonly carryOutCall: CarryOutCall;

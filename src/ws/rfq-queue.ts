@@ -7,7 +7,7 @@ import { delayCode } from '../wire/error-codes.js';
 import type { MessageProblem, RfqMessage } from './messages.js';
 import type { RfqPorts } from './ports.js';
 
-/** What became of a request: the key it went to, or why it was not published. */
+/** Outcome of a request: the key it went to, or why it was not published. */
 export type RfqOutcome = { readonly key: string } | { readonly problem: MessageProblem };
 
 type PoolAddress = Awaited<ReturnType<RfqPorts['poolAddressOf']>>;

@@ -113,7 +113,7 @@ export class OrderStates {
 
   /**
    * Null while the range is behind the newest block and the node lacks its end's state: nodes that are no archives keep
-   * that of the last 128 blocks or so (geth, nitro). What has become of the orders is then seen where a later one ends.
+   * that of the last 128 blocks or so (geth, nitro). A later range's end then shows what has become of the orders.
    */
   async atEnd({ to, isLast }: BlockRange, orders: readonly Order[]): Promise<QuoteState[] | null> {
     try {

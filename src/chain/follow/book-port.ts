@@ -78,7 +78,7 @@ export function resumeFrom(position: ChainPosition | null, trail: readonly Block
   return { trail, isPartial: position !== null && position.logIndex !== null };
 }
 
-/** The last log of a block that was not accounted for to its end; null when whole blocks were. */
+/** The last applied log of a block that is applied in part; null if only whole blocks are. */
 export function resumeAfter(position: ChainPosition | null): ChainPosition | null {
   return position?.logIndex == null ? null : position;
 }

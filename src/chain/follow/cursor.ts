@@ -98,7 +98,7 @@ export class ChainCursor {
     this.#range = options.maxRange;
   }
 
-  /** The last block that was read to its end; null before the first. */
+  /** The last block that was read completely; null before the first. */
   get position(): BlockId | null {
     return this.#isPartial ? null : this.#position;
   }
@@ -234,7 +234,7 @@ export class ChainCursor {
     return { type: 'IDLE' };
   }
 
-  /** The newest block with enough blocks after it; null while there is none. */
+  /** The newest block with enough blocks after it; null while no block has. */
   async #target(head: BlockHead): Promise<BlockHead | null> {
     if (this.options.confirmations === 0) return head;
     const number = head.number - this.options.confirmations;
@@ -311,7 +311,7 @@ export class ChainCursor {
     return 'STANDS';
   }
 
-  /** What a node does not show is taken for a node behind the others, until it has not been shown for long enough. */
+  /** A node that lacks a block counts as one behind the others, until the block has been missing for too long. */
   #patience(): Standing {
     this.listener.onLag();
     return this.#lag.isOver() ? 'GONE' : 'UNSURE';

@@ -24,7 +24,7 @@ const ADDRESSES_PER_QUERY = 200;
 /** Few: the caller may have several of these under way itself. */
 const QUERIES_IN_FLIGHT = 2;
 /**
- * What a node says that lacks the block, and would say of each part as well. For too many logs every kind of node has
+ * Errors of a node that lacks the block: splitting the range would not help. For too many logs every kind of node has
  * words of its own.
  */
 const LACKS_BLOCK = /not (be )?found|unknown block/i;

@@ -8,7 +8,7 @@ import type { BlockRange } from './cursor.js';
 import { FilterTrust } from './filter-trust.js';
 import { LogsBloom } from './logs-bloom.js';
 
-/** What a follower reads of its chain. */
+/** The logs of a chain that a follower reads. */
 export interface WatchedLogs {
   /** Whether a block with this filter may contain an event of `events`. */
   mayHold(bloom: LogsBloom): boolean;
@@ -18,9 +18,9 @@ export interface WatchedLogs {
   isEvent(log: ChainLog): boolean;
   /** Those that `hints` asks for, and maybe more that name the same accounts. */
   hintsAmong(logs: readonly ChainLog[]): readonly ChainLog[];
-  /** What changes the book. Each log counts once. */
+  /** Logs that change the book. Each counts once. */
   events(reader: Pick<ChainReader, 'logs'>, fromBlock: number, to: BlockId): Promise<readonly ChainLog[]>;
-  /** What only says which orders have to be checked. */
+  /** Logs that only say which orders have to be checked. */
   hints(reader: Pick<ChainReader, 'logs'>, fromBlock: number, to: BlockId): Promise<readonly ChainLog[]>;
 }
 
@@ -158,7 +158,7 @@ export class LogWindow {
     private readonly watched: WatchedLogs,
     private readonly clock: Clock,
     private readonly options: LogWindowOptions,
-    /** The last block that an earlier process read to its end; null: there is none. */
+    /** The last block that an earlier process read completely; null without one. */
     private resumedAt: BlockId | null,
     private readonly listener: LogWindowListener,
   ) {
@@ -377,7 +377,7 @@ export class LogWindow {
     return Math.max(this.#floor, newest - this.#reach + 1);
   }
 
-  /** The first of these that nothing has confirmed yet; Infinity: there is none. */
+  /** The first of these that nothing has confirmed yet; Infinity if all are confirmed. */
   #firstOpen(newest: number): number {
     const position = this.#position?.blockNumber ?? -1;
     for (let number = this.#lowest(newest); number <= position; number += 1) {

@@ -27,7 +27,7 @@ export const ERROR_NAMES = ['None', ...QUOTE_ERRORS] as const;
 
 /**
  * What the settlement chain says of a quote at one block. `error` is null when it can be filled now; with one that is
- * an InvalidReason it may come back by itself, with any other it can't.
+ * an InvalidReason it may become fillable again, with any other it can't.
  */
 export interface QuoteReading {
   readonly state: QuoteState;
@@ -192,7 +192,7 @@ function itemAt<T>(items: readonly T[], index: number): T {
 
 const TOKENS_IN_FLIGHT = 8;
 
-/** What one quote's provider has, each null from what is not a token. */
+/** Balances of one quote's provider; a field is null if the address is no token. */
 interface Funds {
   readonly decimals: bigint | null;
   readonly allowance: bigint | null;
@@ -321,7 +321,7 @@ function isDecimals(answer: CallResult | undefined): boolean {
   return decimals !== null && decimals < 256n;
 }
 
-/** Where there is none, any call succeeds and returns nothing. */
+/** A call to an address without code succeeds and returns nothing. */
 function hasCode(answer: CallResult | undefined): boolean {
   return answer?.reverted !== false || answer.data !== '0x';
 }

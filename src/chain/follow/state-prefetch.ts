@@ -26,7 +26,7 @@ export class StatePrefetch {
     private readonly maxQuotes: number,
   ) {}
 
-  /** What enters next will do so with the state after this block. Asks once for each quote. */
+  /** Reads the state after this block, which quotes that enter next will have. Asks once for each quote. */
   prefetch(at: BlockId): void {
     if (at.blockHash !== this.#block) this.#foreseen.clear();
     this.#block = at.blockHash;

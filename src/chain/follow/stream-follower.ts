@@ -42,7 +42,7 @@ export interface StreamFollowerOptions {
 /** The next step of the stream; no listener has seen any of it yet. */
 export type StreamUpdate =
   | Exclude<CursorStep, { readonly type: 'BLOCKS' | 'IDLE' }>
-  /** What came late of old blocks; null: logs of the next block are waited for. */
+  /** Late logs of old blocks; null: the logs of the next block are still missing. */
   | { readonly type: 'IDLE'; readonly reading: LogReading | null }
   /** `reading` is null where the node refused the range. */
   | { readonly type: 'BLOCKS'; readonly reading: LogReading | null };
@@ -188,7 +188,7 @@ export class StreamFollower {
     }
   }
 
-  /** What a log says of its time counts where it can be so, and its block has not been seen. `to`: the last block read. */
+  /** Uses a log's own timestamp if it is plausible and its block has not been seen. `to`: the last block read. */
   async #timestamps(candidates: readonly QuoteCandidate[], to: BlockHead | null): Promise<ReadonlyMap<number, number>> {
     const timestamps = new Map<number, number>();
     for (const { log } of candidates) {

@@ -20,7 +20,7 @@ export interface SentQuote {
 export type QuoteStatus = 'SENT' | 'UNKNOWN' | 'PUBLISHED';
 
 export interface TrackedQuote extends SentQuote {
-  /** What may still be filled of it: the rest of its size in the final state of the chain, 1e-18. */
+  /** Size that may still be filled: the rest in the final state of the chain, 1e-18. */
   readonly mayFill: bigint;
   readonly status: QuoteStatus;
   /** Requests that posted it. */
@@ -47,9 +47,9 @@ export interface LedgerOptions {
 }
 
 /**
- * What may still be filled of the quotes of one maker. A quote counts from before its signature leaves the program until
- * the final state of the chain says that it is filled, cancelled or past its deadline. So an answer that got lost, a
- * quote that the book does not show, a fill or cancel that a reorg removes, none of them makes the sum too small.
+ * The exposure of one maker's quotes. A quote counts from before its signature leaves the program until the final
+ * state of the chain says that it is filled, cancelled or past its deadline. So a lost answer, a quote that the book
+ * does not show, or a fill or cancel that a reorg removes never makes the sum too small.
  */
 export class QuoteLedger {
   readonly #quotes = new Map<Hex, TrackedQuote>();

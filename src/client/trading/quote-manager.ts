@@ -25,7 +25,7 @@ export interface QuoteManagerOptions extends Partial<DeskOptions> {
   readonly clock?: ClientClock;
 }
 
-/** What a manager does, for logs and for strategies that change their targets. */
+/** Actions of a manager, for logs and for strategies that change their targets. */
 export type ManagerEvent =
   | { readonly type: 'POSTED'; readonly quote: SentQuote }
   | { readonly type: 'REFUSED'; readonly quote: SentQuote; readonly reason: string }
@@ -100,7 +100,7 @@ export class QuoteManager {
     this.#actSoon();
   }
 
-  /** What may still be filled of the account's quotes on a side of a managed pool, 1e-18 contracts. */
+  /** Size that may still be filled of the account's quotes on a side of a managed pool, 1e-18 contracts. */
   exposure({ poolAddress }: Pick<QuotedPool, 'poolAddress'>, side: SideText): bigint {
     return this.#desk.ledger.mayFill(poolAddress.toLowerCase() as Hex, side);
   }

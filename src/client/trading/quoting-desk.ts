@@ -51,7 +51,7 @@ export interface Decision {
   readonly cancels: ReadonlyMap<Hex, readonly Hex[]>;
 }
 
-/** What may be done now. */
+/** Limits of what the desk may do now. */
 export interface Means {
   readonly nowSeconds: number;
   /** Quotes that the request may have; 0: no request. */
